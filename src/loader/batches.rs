@@ -82,7 +82,7 @@ pub struct Batches<B, I = IndexBatch> {
 #[must_use]
 pub struct BatchOptions {
     threads: usize,
-    ahead: usize,
+    ahead: Option<usize>,
 }
 
 type Jobs<I> = Box<dyn Iterator<Item = Job<I>> + Send>;
@@ -91,12 +91,12 @@ type BatchPipeline<B, I> = Pipeline<Jobs<I>, Result<Batch<B, I>, BatchError>>;
 
 impl Default for BatchOptions {
     fn default() -> BatchOptions {
-        BatchOptions { threads: 1, ahead: 2 }
+        BatchOptions { threads: 1, ahead: None }
     }
 }
 
 impl BatchOptions {
-    /// The defaults: one thread, two batches ahead.
+    /// The defaults: one thread, two batches ahead for each thread.
     pub fn new() -> BatchOptions {
         BatchOptions::default()
     }
@@ -106,10 +106,10 @@ impl BatchOptions {
         BatchOptions { threads: threads.max(1), ..self }
     }
 
-    /// Sets the number of batches that are read ahead of the consumer; at least
-    /// one.
+    /// Sets the number of batches that are read ahead of the consumer, by all threads;
+    /// at least one, by default two for each thread.
     pub fn ahead(self, ahead: usize) -> BatchOptions {
-        BatchOptions { ahead: ahead.max(1), ..self }
+        BatchOptions { ahead: Some(ahead.max(1)), ..self }
     }
 
     /// Starts the threads. `batches` yields the indices of each batch, and `read`
@@ -179,8 +179,11 @@ impl BatchOptions {
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
         let jobs: Jobs<J::Indices> = Box::new(batches.into_iter().map(J::into_indices));
-        let pipeline = Arc::new(Pipeline::new(jobs, self.ahead));
-        let pool = Arc::new(Pool::new(self.ahead.saturating_add(self.threads)));
+        let ahead = self.ahead.unwrap_or_else(|| self.threads.saturating_mul(2));
+        // A thread that looks for a batch must not take the processor of one that reads it.
+        let looks = thread::available_parallelism().is_ok_and(|all| self.threads < all.get());
+        let pipeline = Arc::new(Pipeline::new(jobs, ahead, looks));
+        let pool = Arc::new(Pool::new(ahead.saturating_add(self.threads)));
         let read: ReadFn<B> = Box::new(move |rows, out| read(rows, out).map_err(Error::other));
         let read = Arc::new(RwLock::new(Some(read)));
         let process = platform::process_id();

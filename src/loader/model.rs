@@ -42,7 +42,7 @@ fn worker(
 #[test]
 fn results_come_in_order_and_then_the_end() {
     check(|| {
-        let pipeline = Arc::new(Pipeline::new(0..3, 2));
+        let pipeline = Arc::new(Pipeline::new(0..3, 2, false));
         let workers = [worker(&pipeline, 0, None), worker(&pipeline, 1, None)];
         let found: Vec<_> = (0..4).map(|_| pipeline.next()).collect();
         let expected = [Next::Result(0), Next::Result(10), Next::Result(20), Next::End];
@@ -56,7 +56,7 @@ fn results_come_in_order_and_then_the_end() {
 #[test]
 fn waiting_ends_when_a_result_or_the_end_is_there() {
     check(|| {
-        let pipeline = Arc::new(Pipeline::new(0..1, 1));
+        let pipeline = Arc::new(Pipeline::new(0..1, 1, false));
         let worker = worker(&pipeline, 0, None);
         // Time never passes here.
         assert!(pipeline.wait(Duration::MAX) && pipeline.wait(Duration::ZERO));
@@ -70,7 +70,7 @@ fn waiting_ends_when_a_result_or_the_end_is_there() {
 #[test]
 fn stopping_wakes_all_workers() {
     check(|| {
-        let pipeline = Arc::new(Pipeline::new(0..100, 1));
+        let pipeline = Arc::new(Pipeline::new(0..100, 1, false));
         let workers = [worker(&pipeline, 0, None), worker(&pipeline, 1, None)];
         assert_eq!(pipeline.next(), Next::Result(0));
         pipeline.stop();
@@ -83,7 +83,7 @@ fn stopping_wakes_all_workers() {
 #[test]
 fn a_lost_worker_is_reported() {
     check(|| {
-        let pipeline = Arc::new(Pipeline::new(0..3, 2));
+        let pipeline = Arc::new(Pipeline::new(0..3, 2, false));
         let workers = [worker(&pipeline, 0, Some(1)), worker(&pipeline, 1, None)];
         let mut found = 0;
         while let Next::Result(_) = pipeline.next() {
@@ -117,7 +117,7 @@ impl Iterator for Channel {
 fn results_can_be_taken_while_the_jobs_block() {
     check(|| {
         let sent = Arc::new((Mutex::new(1), Condvar::new()));
-        let pipeline = Arc::new(Pipeline::new(Channel(Arc::clone(&sent), 0), 2));
+        let pipeline = Arc::new(Pipeline::new(Channel(Arc::clone(&sent), 0), 2, false));
         let worker = {
             let pipeline = Arc::clone(&pipeline);
             thread::spawn(move || {

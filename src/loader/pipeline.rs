@@ -4,11 +4,20 @@
 //! `super::sync` has the locks of `std`, or those of loom in the model test.
 
 use std::collections::VecDeque;
+use std::hint;
 use std::time::Duration;
 
 use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::error::invariant::to_u64;
 use crate::source::platform::Clock;
+
+/// How long a consumer looks for a result before it sleeps. A worker takes about 10 us to
+/// wake it, a third of the time for a batch of 128 KiB.
+const LOOK: Duration = Duration::from_micros(50);
+
+/// How many times a processor pauses between two looks: some microseconds. Workers need the
+/// lock, too.
+const PAUSES: usize = 100;
 
 /// Jobs, which are numbered as workers take them, and their results.
 #[derive(Debug)]
@@ -18,6 +27,8 @@ pub(super) struct Pipeline<I, R> {
     room: Condvar,
     /// Signalled when the next result may be ready.
     done: Condvar,
+    /// Whether a consumer may look for a result without sleeping.
+    looks: bool,
 }
 
 /// The iterator of jobs is the caller's and may block. So a worker takes the
@@ -29,6 +40,10 @@ struct PipelineState<I, R> {
     jobs: Option<I>,
     /// The worker that is calling the iterator.
     waiting: Option<usize>,
+    /// The number of workers that sleep until there is room.
+    sleeping_workers: usize,
+    /// The number of threads that sleep until there is a result.
+    sleeping_consumers: usize,
     /// Whether the jobs are finished or the pipeline was stopped.
     is_ended: bool,
     /// The results that have not been taken, from the next one on; `None` while
@@ -37,6 +52,8 @@ struct PipelineState<I, R> {
     ahead: usize,
     /// The number of results that have been taken.
     taken: u64,
+    /// Whether the last result that was not ready was ready soon.
+    is_quick: bool,
     /// Whether a worker ended without finishing its job.
     is_lost: bool,
 }
@@ -62,18 +79,22 @@ pub(super) enum Next<R> {
 
 impl<I: Iterator, R> Pipeline<I, R> {
     /// Creates a pipeline. At most `ahead` jobs are in progress or have a result
-    /// that has not been taken.
-    pub(super) fn new(jobs: I, ahead: usize) -> Pipeline<I, R> {
+    /// that has not been taken. `looks` is whether a consumer may look for a result for a
+    /// moment instead of sleeping, because there is a processor for it.
+    pub(super) fn new(jobs: I, ahead: usize, looks: bool) -> Pipeline<I, R> {
         let state = PipelineState {
             jobs: Some(jobs),
             waiting: None,
+            sleeping_workers: 0,
+            sleeping_consumers: 0,
             is_ended: false,
             results: VecDeque::new(),
             ahead,
             taken: 0,
+            is_quick: true,
             is_lost: false,
         };
-        Pipeline { state: Mutex::new(state), room: Condvar::new(), done: Condvar::new() }
+        Pipeline { state: Mutex::new(state), room: Condvar::new(), done: Condvar::new(), looks }
     }
 
     /// Waits for room, then takes the next job; `None` after the last one.
@@ -91,7 +112,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
         let number = state.taken + to_u64(state.results.len());
         state.results.push_back(None);
         state.jobs = Some(jobs);
-        self.room.notify_one();
+        self.offer(state);
         Some((number, job))
     }
 
@@ -105,9 +126,21 @@ impl<I: Iterator, R> Pipeline<I, R> {
                     return Some(jobs);
                 }
             }
+            state.sleeping_workers += 1;
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.sleeping_workers -= 1;
         }
         None
+    }
+
+    /// Wakes a worker if it can take a job. While another one calls the iterator, none can.
+    fn offer(&self, state: MutexGuard<'_, PipelineState<I, R>>) {
+        let has_room = state.results.len() < state.ahead;
+        let is_needed = state.sleeping_workers > 0 && state.jobs.is_some() && has_room;
+        drop(state);
+        if is_needed {
+            self.room.notify_one();
+        }
     }
 
     /// Stores the result of a job.
@@ -117,23 +150,27 @@ impl<I: Iterator, R> Pipeline<I, R> {
         if let Some(place) = index.and_then(|index| state.results.get_mut(index)) {
             *place = Some(result);
         }
-        self.done.notify_all();
+        let is_needed = state.sleeping_consumers > 0 && state.has_next();
+        drop(state);
+        if is_needed {
+            self.done.notify_all();
+        }
     }
 
     /// Waits for the next result.
     pub(super) fn next(&self) -> Next<R> {
-        let mut state = self.lock();
         loop {
+            let mut state = self.lock_with_next(Duration::MAX);
             match state.results.front_mut().map(Option::take) {
                 Some(Some(result)) => {
                     state.results.pop_front();
                     state.taken += 1;
-                    self.room.notify_one();
+                    self.offer(state);
                     return Next::Result(result);
                 }
                 _ if state.is_lost => return Next::Lost,
                 None if state.is_ended => return Next::End,
-                _ => state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
+                _ => {}
             }
         }
     }
@@ -141,16 +178,33 @@ impl<I: Iterator, R> Pipeline<I, R> {
     /// Waits until [`next`](Pipeline::next) returns without waiting, but not for
     /// longer than `timeout`; returns whether it does.
     pub(super) fn wait(&self, timeout: Duration) -> bool {
-        let start = Clock::now();
+        self.lock_with_next(timeout).has_next()
+    }
+
+    /// Locks the state when the next result is ready, or after `timeout`.
+    fn lock_with_next(&self, timeout: Duration) -> MutexGuard<'_, PipelineState<I, R>> {
         let mut state = self.lock();
-        loop {
+        if state.has_next() {
+            return state;
+        }
+        let start = Clock::now();
+        while self.looks && state.is_quick && !state.has_next() && start.elapsed() < LOOK {
+            drop(state);
+            (0..PAUSES).for_each(|_| hint::spin_loop());
+            state = self.lock();
+        }
+        while !state.has_next() {
             let left = timeout.saturating_sub(start.elapsed());
-            if state.has_next() || left.is_zero() {
-                return state.has_next();
+            if left.is_zero() {
+                break;
             }
+            state.sleeping_consumers += 1;
             let woken = self.done.wait_timeout(state, left);
             state = woken.unwrap_or_else(PoisonError::into_inner).0;
+            state.sleeping_consumers -= 1;
         }
+        state.is_quick = start.elapsed() < 2 * LOOK;
+        state
     }
 
     /// Ends the jobs. Workers that wait for one return.

@@ -403,7 +403,7 @@ class Batches(Iterator[tuple[NDArray[Any], ...]]):
         epochs: int = 1,
         drop_last: bool = False,
         threads: int = 1,
-        ahead: int = 2,
+        ahead: int | None = None,
         dtype: DTypeLike | None | Sequence[DTypeLike | None] = None,
         casting: _Casting = "same_kind",
     ) -> None: ...

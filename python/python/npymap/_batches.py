@@ -30,9 +30,9 @@ class Batches:
     `state_dict()` is the state after the batch that was yielded last, however many have
     been read ahead: `sampler.load_state_dict(state)` continues with the next one.
 
-    `threads` read `ahead` batches, without the interpreter's lock. A batch's memory is
-    used again when nothing refers to it. `dtype` and `casting` are those of
-    `Rows.take`; for several arrays, a list.
+    `threads` read `ahead` batches, by default two for each thread, without the interpreter's
+    lock. A batch's memory is used again when nothing refers to it. `dtype` and `casting` are
+    those of `Rows.take`; for several arrays, a list.
 
     Threads end with the batches, or with `close()`, or when the object is deleted. In a
     forked process it raises; create it there. Threads of the program can share one object:
@@ -40,7 +40,7 @@ class Batches:
     """
 
     def __init__(self, arrays, sampler, size=None, *, epochs=1, drop_last=False, threads=1,
-                 ahead=2, dtype=None, casting="same_kind"):
+                 ahead=None, dtype=None, casting="same_kind"):
         arrays = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
         rows = [rows_of(array) for array in arrays]
         if not rows or any(rows_ is None for rows_ in rows):
@@ -71,6 +71,7 @@ class Batches:
                 raise ValueError("lists of rows have their own sizes")
             self._lists = iter(sampler)
         self._pending = []
+        ahead = 2 * max(threads, 1) if ahead is None else ahead
         self._depth = ahead + threads
         # Batches are yielded one at a time, each with its own indices and state.
         self._lock = threading.RLock()
