@@ -15,6 +15,7 @@ use std::fs::File;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
 use std::ptr::{self, with_exposed_provenance_mut};
+use std::slice;
 use std::sync::Arc;
 
 use npymap::array::{AnyArray, MappedArrayMut};
@@ -22,7 +23,7 @@ use npymap::bytemuck::cast_slice_mut;
 use npymap::loader::Batch;
 use npymap::source::AnySource;
 use npymap::{CreateOptions, DType, MappedArray, Mode, Result, Source};
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -253,28 +254,36 @@ impl Bytes {
     }
 }
 
-/// The memory of a new array, which only the calling function of this package
-/// knows, to be filled while the interpreter runs other threads.
+/// The memory of an array, which only the calling function of this package knows or the
+/// program gave it to be filled while the interpreter runs other threads.
 #[derive(Debug)]
-pub(crate) struct BytesMut(PyBuffer<u8>);
+pub(crate) struct BytesMut(PyUntypedBuffer);
 
 impl BytesMut {
     /// Borrows an object that is a contiguous, writable buffer of bytes.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<BytesMut> {
-        let buffer = PyBuffer::get(object)?;
-        if buffer.readonly() || !buffer.is_c_contiguous() {
-            return Err(PyBufferError::new_err("the bytes are read-only or not contiguous"));
-        }
-        Ok(BytesMut(buffer))
+        let buffer = PyUntypedBuffer::get(object)?;
+        buffer.as_typed::<u8>()?;
+        let refused = || PyBufferError::new_err("the bytes are read-only or not contiguous");
+        BytesMut::of_elements(buffer).ok_or_else(refused)
+    }
+
+    /// Takes a buffer of any elements, if it is contiguous in C order and writable.
+    pub(crate) fn of_elements(buffer: PyUntypedBuffer) -> Option<BytesMut> {
+        // Elements that are Python objects must not be overwritten.
+        let has_objects = buffer.format().to_bytes().contains(&b'O');
+        let fits = !has_objects && !buffer.readonly() && buffer.is_c_contiguous();
+        fits.then_some(BytesMut(buffer))
     }
 
     /// The bytes.
     pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
-        let Some(mut bytes) = self.0.as_slice_ptr().filter(|bytes| !bytes.is_empty()) else {
+        let (start, len) = (self.0.buf_ptr().cast::<u8>(), self.0.len_bytes());
+        if start.is_null() || len == 0 {
             return &mut [];
-        };
-        // SAFETY: as in `Bytes::as_slice`. Nobody else uses the memory, as this
-        // type's comment says.
-        unsafe { bytes.as_mut() }
+        }
+        // SAFETY: as in `Bytes::as_slice`: `len` bytes from the start on, which have no
+        // invalid values. Nobody else uses the memory, as this type's comment says.
+        unsafe { slice::from_raw_parts_mut(start, len) }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use npymap::array::{AnyArray, Description};
+use npymap::dtype::Kind;
 use npymap::element::Casting;
 use npymap::layout::TakeMode;
 use npymap::loader::{FieldRows, IndexBatches, RowSource, Stacked, Windows};
@@ -19,6 +20,7 @@ use crate::errors::OrRaise;
 use crate::mapping::Mapping;
 use crate::memory::{self, BytesMut};
 use crate::open::absolute;
+use crate::to_numpy;
 
 /// A source of rows of any kind.
 #[derive(Clone)]
@@ -146,6 +148,21 @@ impl Rows {
         for_source!(&self.source, source => source.read_ranges(&ranges, out))
     }
 
+    /// Copies rows into memory, cast if there is a dtype.
+    fn fill(
+        &self,
+        py: Python<'_>,
+        indices: &PyBuffer<i64>,
+        mode: TakeMode,
+        mut memory: BytesMut,
+        cast: Option<(DType, Casting)>,
+    ) -> PyResult<()> {
+        let indices = indices.to_vec(py)?;
+        let out = memory.as_mut_slice();
+        let taken = py.detach(|| self.copy(&self.resolve(mode, &indices)?, out, cast.as_ref()));
+        taken.or_raise(py)
+    }
+
     /// Converts indices into row numbers of this range.
     pub(crate) fn resolve(&self, mode: TakeMode, indices: &[i64]) -> Result<Vec<usize>> {
         mode.resolve(indices, self.count)
@@ -164,6 +181,38 @@ impl Rows {
         Ok((PyTuple::new(py, shape)?, self.dtype().to_string()))
     }
 
+    /// Copies rows of the dtype `dtype` into `out`, or into a new array if it is None.
+    /// Returns the array, or None if an argument must be checked or converted first.
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        indices: &Bound<'py, PyAny>,
+        mode: &str,
+        out: Option<Bound<'py, PyAny>>,
+        dtype: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let row_shape = for_source!(&self.source, rows => {
+            // NumPy has no buffers of other elements.
+            if !is_number(rows.dtype().kind()) {
+                return Ok(None);
+            }
+            RowSource::shape(rows).get(1..).unwrap_or_default()
+        });
+        let Some(indices) = to_numpy::int64_buffer(indices)? else { return Ok(None) };
+        let shape = || indices.shape().iter().chain(row_shape).copied();
+        let out = match out {
+            Some(out) => out,
+            None => to_numpy::empty(py, shape(), dtype)?,
+        };
+        let Some(buffer) = to_numpy::buffer_of(&out, dtype)? else { return Ok(None) };
+        if !shape().eq(buffer.shape().iter().copied()) {
+            return Ok(None);
+        }
+        let Some(memory) = BytesMut::of_elements(buffer) else { return Ok(None) };
+        self.fill(py, &indices, parse_mode(mode)?, memory, None)?;
+        Ok(Some(out))
+    }
+
     /// Copies rows into the memory of an array, in C order.
     #[pyo3(signature = (indices, mode, memory, cast=None))]
     fn take_into(
@@ -175,12 +224,9 @@ impl Rows {
         cast: Option<Cast>,
     ) -> PyResult<()> {
         let mode = parse_mode(mode)?;
-        let indices = PyBuffer::<i64>::get(indices)?.to_vec(py)?;
+        let indices = PyBuffer::get(indices)?;
         let cast = cast.map(|cast| cast.parse()).transpose().or_raise(py)?;
-        let mut memory = BytesMut::new(memory)?;
-        let out = memory.as_mut_slice();
-        let taken = py.detach(|| self.copy(&self.resolve(mode, &indices)?, out, cast.as_ref()));
-        taken.or_raise(py)
+        self.fill(py, &indices, mode, BytesMut::new(memory)?, cast)
     }
 
     /// Requests rows from the disk.
@@ -306,6 +352,11 @@ pub(crate) fn stack_rows(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Rows> 
 #[pyfunction]
 pub(crate) fn npy_stack_paths(py: Python<'_>, directory: PathBuf) -> PyResult<Vec<PathBuf>> {
     py.detach(|| Stacked::npy_stack_paths(&directory)).or_raise_for(py, &directory)
+}
+
+/// Returns whether elements are numbers, which NumPy's buffers can have.
+fn is_number(kind: Kind) -> bool {
+    matches!(kind, Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
 }
 
 /// Parses the name of a mode of NumPy's `take`.

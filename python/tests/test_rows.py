@@ -56,6 +56,54 @@ def test_rows_of_every_source_equal_numpys(tmp_path, array, order, mode):
             assert_equal(out, expected)
 
 
+def index_arrays():
+    """Yield the same row numbers in arrays that differ in dtype, strides and alignment."""
+    numbers = [3, 0, 99, 3]
+    for dtype in ["i8", ">i8", "q", "i4", "u1", "<u8"]:
+        array = np.array(numbers, dtype)
+        yield from (array, array.repeat(2)[::2], array[::-1][::-1], memoryview(array))
+        unaligned = np.zeros(array.nbytes + 1, "u1")[1:].view(dtype)
+        unaligned[:] = array
+        yield unaligned
+    yield np.ma.array(numbers, mask=[0, 1, 0, 0])
+    read_only = np.array(numbers)
+    read_only.flags.writeable = False
+    yield read_only
+
+
+class Subclass(np.ndarray):
+    """An array of another class."""
+
+
+def outputs(expected):
+    """Yield arrays that can be filled with rows."""
+    yield np.zeros_like(expected)
+    yield np.zeros_like(expected).view(Subclass)
+    unaligned = np.zeros(expected.nbytes + 1, "u1")[1:].view(expected.dtype)
+    yield unaligned.reshape(expected.shape)
+
+
+def test_arrays_of_indices_and_outputs_may_have_any_layout(tmp_path, array):
+    mapped = npymap.open(tmp_path / "a.npy")
+    expected = array[[3, 0, 99, 3]]
+    for source in [mapped.rows, npymap.ArrayFile(tmp_path / "a.npy")]:
+        for indices in index_arrays():
+            assert_equal(source.take(indices), expected)
+            for out in outputs(expected):
+                assert source.take(indices, out) is out
+                assert_equal(np.asarray(out), expected)
+        pairs = np.array([[3, 0], [99, 3]])
+        for indices in [pairs, np.asfortranarray(pairs)]:
+            assert_equal(source.take(indices), array[pairs])
+            out = np.zeros_like(array[pairs])
+            assert source.take(indices, out) is out
+            assert_equal(out, array[pairs])
+        assert_equal(source.take(np.array(7)), array[7])
+    for indices in index_arrays():
+        if isinstance(indices, np.ndarray):
+            assert_equal(np.asarray(mapped[indices]), expected)
+
+
 def test_fancy_indexing_takes_rows(tmp_path, array):
     mapped = npymap.open(tmp_path / "a.npy")
     for view, own in [(mapped, array), (mapped[10:60], array[10:60]), (mapped[5:5], array[5:5]),
@@ -157,6 +205,10 @@ def test_outputs_that_do_not_fit_are_errors(tmp_path, array):
                 np.zeros((2, 2, 3), array.dtype).transpose(0, 2, 1)]:
         with pytest.raises(ValueError, match="out "):
             rows.take([0, 1], out)
+    with pytest.raises(ValueError, match="out "):
+        rows.take(np.array([0, 1]), read_only)
+    with pytest.raises(TypeError):
+        rows.take(np.array([0, 1]), np.zeros(shape, object))
     with pytest.raises(TypeError, match="out is a list"):
         rows.take([0, 1], [1])
     with pytest.raises(TypeError, match="out has dtype"):

@@ -23,9 +23,11 @@ def as_bytes(array):
 
 
 def as_indices(indices):
-    """Return row numbers as a contiguous array of `int64`."""
-    if type(indices) is np.ndarray and indices.dtype is _INT64 and indices.flags.c_contiguous:
-        return indices
+    """Return row numbers as an aligned, contiguous array of `int64`."""
+    if type(indices) is np.ndarray and indices.dtype is _INT64:
+        flags = indices.flags
+        if flags.c_contiguous and flags.aligned:
+            return indices
     indices = np.asarray(indices)
     if indices.dtype.kind not in "iu":
         if indices.size:
@@ -33,7 +35,8 @@ def as_indices(indices):
         indices = indices.astype(np.int64)
     if indices.dtype == np.uint64 and indices.size and indices.max() > _INT64_MAX:
         raise IndexError(f"index {indices.max()} is out of bounds")
-    return np.asarray(indices, np.int64, order="C")
+    indices = np.asarray(indices, np.int64, order="C")
+    return indices if indices.flags.aligned else indices.copy()
 
 
 def output(shape, dtype, out):
@@ -104,6 +107,11 @@ class Rows:
         With the mode "raise", negative indices count from the end, and others out of
         bounds raise `IndexError`; "wrap" and "clip" are those of `numpy.take`.
         """
+        if dtype is None:
+            taken = self._core.take(indices, mode, out, self._dtype)
+            if taken is not None:
+                return taken
+        # The arguments must be checked or converted.
         indices = as_indices(indices)
         if indices.ndim != 1:
             shape, indices = indices.shape + self._shape[1:], indices.reshape(-1)
@@ -193,6 +201,9 @@ def take_mapped(array, indices, out=None, mode="raise"):
         return None
     if start or len(array) != len(root):
         core = core.range(start, start + len(array))
+    taken = core.take(indices, mode, out, array.dtype)
+    if taken is not None:
+        return taken
     shape = indices.shape + array.shape[1:]
     if out is not None and (out.shape != shape or out.dtype != array.dtype
                             or not out.flags.c_contiguous or not out.flags.writeable):
