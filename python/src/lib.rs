@@ -66,5 +66,5 @@ mod _core {
     #[pymodule_export]
     use crate::sampler::Sampler;
     #[pymodule_export]
-    use crate::writer::{NewFile, NpzWriter};
+    use crate::writer::{NewFile, NpzWriter, save};
 }

@@ -6,12 +6,42 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use npymap::npz::{Compression, NpzWriter as Writer};
 use npymap::source::AtomicFile;
-use npymap::{DType, Error, Order};
+use npymap::{DType, Error, Header, Order};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 use crate::memory::Bytes;
+
+/// As many bytes of elements are written together with the header.
+const FIRST: usize = 64 << 10;
+
+/// Saves the elements of an array as a `.npy` file, which replaces an existing one. The
+/// facts are the `descr`, the shape and whether the order is Fortran's. Waits for the disk
+/// if `sync`.
+#[pyfunction]
+pub(crate) fn save(
+    py: Python<'_>,
+    path: PathBuf,
+    facts: (String, Vec<usize>, bool),
+    elements: &Bound<'_, PyAny>,
+    sync: bool,
+) -> PyResult<()> {
+    let (descr, shape, is_fortran) = facts;
+    let order = if is_fortran { Order::F } else { Order::C };
+    let elements = Bytes::new(elements)?;
+    let elements = elements.as_slice();
+    let saved = py.detach(|| {
+        let mut start = Header::new(descr.parse()?, &shape, order)?.encode(None)?.bytes;
+        let (first, rest) = elements.split_at(elements.len().min(FIRST));
+        start.extend(first);
+        let mut file = AtomicFile::create(&path)?;
+        file.write_all(&start)?;
+        file.write_all(rest)?;
+        if sync { file.commit_sync() } else { file.commit() }.map(drop)
+    });
+    saved.or_raise_for(py, &path)
+}
 
 /// A new file, which replaces an existing one when it is committed.
 #[pyclass(frozen, module = "npymap._core")]

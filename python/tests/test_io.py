@@ -27,6 +27,24 @@ def test_saved_files_equal_numpys(tmp_path, dtype):
                     assert (tmp_path / "ours.npy").read_bytes() == numpys.read_bytes()
 
 
+@pytest.mark.parametrize("size", [0, 1, (64 << 10) - 1, 64 << 10, (64 << 10) + 1, (1 << 20) - 1, 1 << 20])
+def test_arrays_of_every_size_are_saved(tmp_path, size):
+    array = (np.arange(size) % 251).astype("u1")
+    for _ in range(2):
+        npymap.save(tmp_path / "a.npy", array)
+        assert np.array_equal(np.load(tmp_path / "a.npy"), array)
+        assert (tmp_path / "a.npy").stat().st_size == 128 + size
+
+
+def test_a_file_in_the_way_of_a_small_array_is_an_error(tmp_path):
+    (tmp_path / "d.npy").mkdir()
+    for path, kind in [(tmp_path / "d.npy", IsADirectoryError), (tmp_path / "no/a.npy", FileNotFoundError)]:
+        with pytest.raises(kind) as error:
+            npymap.save(path, np.zeros(3))
+        assert error.value.filename == str(path)
+    assert os.listdir(tmp_path) == ["d.npy"]
+
+
 def test_an_existing_file_is_replaced_not_truncated(npy):
     old = npymap.open(npy)
     npymap.save(npy, old[:2])

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::lock::{FileLock, Locking};
 use super::platform::FileId;
-use super::temporary::{self, TemporaryFile};
+use super::temporary::{self, Occupant, TemporaryFile};
 use super::{file, platform};
 use crate::error::{ErrorKind, Result, SystemError};
 
@@ -298,15 +298,15 @@ impl AtomicFile {
             platform::keep_access(new.file(), old)
                 .map_err(SystemError::io("copy the permissions"))?;
         }
-        let replaces = match existing {
-            Existing::Refused => false,
-            Existing::Replaced => true,
-            Existing::ReplacedIfSame => old.is_some(),
+        let occupant = match (existing, &old) {
+            (Existing::Replaced | Existing::ReplacedIfSame, Some(_)) => Occupant::File,
+            (Existing::Replaced, None) => Occupant::Any,
+            (Existing::ReplacedIfSame, None) | (Existing::Refused, _) => Occupant::None,
         };
-        let action = if replaces { "replace" } else { "create" };
+        let action = if occupant == Occupant::None { "create" } else { "replace" };
         // Windows cannot replace an open file, so the lock is released first.
         let lock = lock.filter(|_| !cfg!(windows));
-        let finished = new.finish(&target, replaces).map_err(|error| match error.kind() {
+        let finished = new.finish(&target, occupant).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => SystemError::Exists.into(),
             _ => SystemError::io(action)(error),
         });

@@ -28,6 +28,17 @@ pub(crate) fn remove_all() -> impl Sized {
     names
 }
 
+/// What may have the final name of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occupant {
+    /// Nothing: a file is an error.
+    None,
+    /// A file, which is replaced, or nothing.
+    Any,
+    /// A file, unless it was removed in the meantime. It is replaced.
+    File,
+}
+
 /// A new file in a directory, removed when it is dropped.
 #[derive(Debug)]
 pub(crate) enum TemporaryFile {
@@ -75,15 +86,14 @@ impl TemporaryFile {
         Ok(TemporaryFile::Named(RegisteredFile { file, name: RegisteredName(name) }))
     }
 
-    /// Gives the file its final name, in the directory it was created in. An
-    /// existing file is replaced if `replaces` is set, and otherwise an error.
-    pub(crate) fn finish(self, path: &Path, replaces: bool) -> io::Result<File> {
+    /// Gives the file its final name, in the directory it was created in.
+    pub(crate) fn finish(self, path: &Path, occupant: Occupant) -> io::Result<File> {
         match self {
             TemporaryFile::Unnamed(file) => {
-                link(&file, path, replaces)?;
+                link(&file, path, occupant)?;
                 Ok(file)
             }
-            TemporaryFile::Named(named) => rename(named, path, replaces),
+            TemporaryFile::Named(named) => rename(named, path, occupant != Occupant::None),
         }
     }
 
@@ -97,12 +107,15 @@ impl TemporaryFile {
 
 /// Links an unnamed file to a name. A link cannot replace a file, so if one
 /// exists, this links to a temporary name and renames that.
-fn link(file: &File, path: &Path, replaces: bool) -> io::Result<()> {
+fn link(file: &File, path: &Path, occupant: Occupant) -> io::Result<()> {
     // Keeps `remove_all` from running between the link and the rename.
     let _names = names();
-    match platform::link(file, path) {
-        Err(error) if replaces && error.kind() == io::ErrorKind::AlreadyExists => {}
-        linked => return linked,
+    if occupant != Occupant::File {
+        match platform::link(file, path) {
+            Err(error)
+                if occupant == Occupant::Any && error.kind() == io::ErrorKind::AlreadyExists => {}
+            linked => return linked,
+        }
     }
     let directory = path.parent().ok_or(io::ErrorKind::NotFound)?;
     let named = builder().make_in(directory, |name| platform::link(file, name))?;
@@ -146,20 +159,23 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         let directory = directory.path();
-        for create in CONSTRUCTORS {
-            create(directory, 0o666).unwrap().finish(&path, false).unwrap();
+        let occupants = [Occupant::Any, Occupant::File];
+        for (number, create) in CONSTRUCTORS.repeat(2).into_iter().enumerate() {
+            let replacing = occupants[number / CONSTRUCTORS.len()];
+            create(directory, 0o666).unwrap().finish(&path, Occupant::None).unwrap();
             fs::write(&path, "old").unwrap();
-            let error = create(directory, 0o666).unwrap().finish(&path, false).unwrap_err();
+            let error =
+                create(directory, 0o666).unwrap().finish(&path, Occupant::None).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
             assert_eq!((fs::read(&path).unwrap(), entries(directory)), (b"old".to_vec(), 1));
             let new = create(directory, 0o666).unwrap();
             io::Write::write_all(&mut new.file(), b"new").unwrap();
-            new.finish(&path, true).unwrap();
+            new.finish(&path, replacing).unwrap();
             assert_eq!((fs::read(&path).unwrap(), entries(directory)), (b"new".to_vec(), 1));
             drop(create(directory, 0o666).unwrap());
             assert_eq!((entries(directory), names().len()), (1, 0));
             fs::remove_file(&path).unwrap();
-            create(directory, 0o666).unwrap().finish(&path, true).unwrap();
+            create(directory, 0o666).unwrap().finish(&path, replacing).unwrap();
             fs::remove_file(&path).unwrap();
         }
         // Windows cannot remove an open file.
@@ -170,7 +186,7 @@ mod tests {
         assert_eq!((entries(directory), names().len()), (1, 1));
         drop(remove_all());
         assert_eq!((entries(directory), names().len()), (0, 0));
-        new.finish(&path, true).unwrap_err();
+        new.finish(&path, Occupant::Any).unwrap_err();
         assert_eq!(entries(directory), 0);
     }
 }

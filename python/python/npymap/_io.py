@@ -104,11 +104,21 @@ def save(file, arr, allow_pickle=True, *, sync=False):
         return _save(file, arr, allow_pickle=allow_pickle)
     path = with_extension(file, ".npy")
     array = np.asanyarray(arr)
+    if _is_simple(array):
+        facts = to_descr(array.dtype), array.shape, is_fortran_order(array)
+        return _core.save(path, facts, _as_bytes(array), sync)
     with NewFile(path, sync=sync) as new:
         if is_pickled(array.dtype):
             _write_array(new, array, allow_pickle=allow_pickle)
         else:
             _write(new, array)
+
+
+def _is_simple(array):
+    """Return whether an array is small, in one piece, and has a header of version 1.0."""
+    dtype, flags = array.dtype, array.flags
+    return (array.nbytes < _RESERVED and type(array) is np.ndarray and dtype.names is None
+            and (flags.c_contiguous or flags.f_contiguous) and not is_pickled(dtype))
 
 
 def _write(new, array):
