@@ -179,7 +179,7 @@ if child == 0:
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 assert len(list(batches)) == 99
 """
-    subprocess.run([sys.executable, "-c", code, tmp_path / "x.npy"], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code, tmp_path / "x.npy"], check=True, timeout=600)
 
 
 def test_the_interpreter_exits_with_live_batches(arrays, tmp_path):
@@ -189,7 +189,7 @@ x = npymap.open(sys.argv[1])
 batches = npymap.Batches(x, npymap.Sampler(10**6 * 0 + 1000), 10, threads=2)
 kept = next(batches)
 """
-    subprocess.run([sys.executable, "-c", code, tmp_path / "x.npy"], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code, tmp_path / "x.npy"], check=True, timeout=600)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
@@ -212,4 +212,4 @@ except KeyboardInterrupt:
     sys.exit(0)
 sys.exit(1)
 """
-    subprocess.run([sys.executable, "-c", code, tmp_path / "a.npy"], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code, tmp_path / "a.npy"], check=True, timeout=600)

@@ -238,9 +238,12 @@ def is_mapped(block):
 def test_workers_open_files_by_themselves(files, tmp_path):
     distributed = pytest.importorskip("distributed")
     path = files[0][0]
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None,
-                                  worker_dashboard_address=None) as cluster:
-        with distributed.Client(cluster) as client:
+    # Workers take long to start on a busy machine.
+    patient = {"distributed.comm.timeouts.connect": "600s", "distributed.comm.timeouts.tcp": "600s"}
+    with dask.config.set(patient), distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit=None, dashboard_address=None,
+            worker_dashboard_address=None) as cluster:
+        with distributed.Client(cluster, timeout=600) as client:
             x = npymap.dask.from_npy(path, (100, 60))
             assert float(x.mean().compute()) == ARRAY.mean()
             kinds = x.map_blocks(is_mapped, dtype=bool, chunks=(1, 1))

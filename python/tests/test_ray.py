@@ -19,11 +19,30 @@ ARRAY = np.arange(1000 * 6, dtype=">i4").reshape(1000, 6)
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100 << 20, logging_level="ERROR",
-             configure_logging=False)
+    # On a busy machine its processes take long to start, and on one with little free
+    # memory or disk it would end tasks.
+    os.environ["RAY_gcs_server_port_wait_time_s"] = "600"
+    os.environ["RAY_gcs_server_request_timeout_seconds"] = "600"
+    os.environ["RAY_worker_register_timeout_seconds"] = "600"
+    os.environ["RAY_health_check_timeout_ms"] = "600000"
+    os.environ["RAY_memory_monitor_refresh_ms"] = "0"
+    os.environ["RAY_local_fs_capacity_threshold"] = "1"
+    start(attempts=5)
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield
     ray.shutdown()
+
+
+def start(attempts):
+    """Start Ray, which waits for the process of its node for at most 30 seconds."""
+    try:
+        ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100 << 20, logging_level="ERROR",
+                 configure_logging=False)
+    except Exception as error:
+        ray.shutdown()
+        if "timed out during startup" not in str(error) or attempts == 1:
+            raise
+        start(attempts - 1)
 
 
 @pytest.fixture
