@@ -218,12 +218,15 @@ fn prefetching_reads_the_whole_range_and_reports_progress() {
         array.drop_cache(..).ok();
         let before = array.resident_bytes(..).unwrap();
         assert_eq!(before.is_some(), cfg!(target_os = "linux"));
-        array.prefetch(..).unwrap();
-        // It gets as far as the disk allows.
-        (0..6000)
-            .take_while(|_| !is_resident(&array, LEN))
-            .for_each(|_| sleep(Duration::from_millis(10)));
-        assert!(is_resident(&array, LEN), "{:?}", array.resident_bytes(..));
+        // It gets as far as the disk allows, and the system may drop pages again.
+        let is_read = |_| {
+            array.prefetch(..).unwrap();
+            (0..1000).any(|_| {
+                sleep(Duration::from_millis(10));
+                is_resident(&array, LEN)
+            })
+        };
+        assert!((0..30).any(is_read), "{:?}", array.resident_bytes(..));
     }
 }
 
@@ -236,11 +239,13 @@ fn is_resident(array: &MappedArray, len: u64) -> bool {
 fn resident_bytes_count_only_rows() {
     let directory = directory();
     let array = open(rows(&directory, 8, Order::C)).unwrap();
-    array.populate(..).unwrap();
     for (range, len) in [(0..8, 8), (3..4, 1), (5..5, 0)] {
-        if let Some(bytes) = array.resident_bytes(range).unwrap() {
-            assert_eq!(bytes, len * 4096);
-        }
+        // The system may drop pages again.
+        let are_resident = |_| {
+            array.populate(..).unwrap();
+            array.resident_bytes(range.clone()).unwrap().is_none_or(|bytes| bytes == len * 4096)
+        };
+        assert!((0..1000).any(are_resident), "{:?}", array.resident_bytes(range.clone()));
     }
     assert!(array.resident_bytes(9..).is_err());
     let memory = MappedArray::anonymous(&DType::of::<u8>(), &[3]).unwrap();

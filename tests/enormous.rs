@@ -12,8 +12,8 @@ use npymap::{
 };
 
 use crate::support::{
-    create, directory, file, is_error, open, open_mode, open_mode_with, open_mut, open_mut_with,
-    open_with,
+    create, directory, file, is_alone, is_error, open, open_mode, open_mode_with, open_mut,
+    open_mut_with, open_with,
 };
 
 const ENORMOUS: usize = 100 << 30;
@@ -55,6 +55,11 @@ const ROW: usize = 1 << 20;
 
 #[test]
 fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
+    const NAME: &str =
+        "enormous::a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory";
+    if !is_alone(NAME) {
+        return;
+    }
     let directory = directory();
     let path = file(&directory, "enormous.bin", b"");
     File::options().write(true).open(&path).unwrap().set_len(ENORMOUS as u64 + 1).unwrap();
@@ -142,6 +147,9 @@ fn row(rows: usize, i: usize) -> usize {
 
 #[test]
 fn a_file_larger_than_memory_is_created_and_partly_filled() {
+    if !is_alone("enormous::a_file_larger_than_memory_is_created_and_partly_filled") {
+        return;
+    }
     let directory = directory();
     let path = directory.path().join("enormous.npy");
     let (rows, row) = (ENORMOUS >> 20, 1 << 20);

@@ -105,8 +105,9 @@ fn populated_rows_are_in_memory_and_dropped_ones_are_not() {
         };
         let array = array.unwrap();
         assert_eq!(resident(&path), 0);
-        array.populate(..).unwrap();
-        assert!(resident(&path) >= 4096);
+        // The system may drop pages again.
+        let is_resident = |_| array.populate(..).is_ok() && resident(&path) >= 4096;
+        assert!((0..1000).any(is_resident), "{} KiB", resident(&path));
         array.drop_cache(..).unwrap();
         assert_eq!(resident(&path), 0);
         assert_eq!(array.view::<u8>().unwrap().at([1023, 0]), 1);

@@ -96,18 +96,20 @@ fn an_epoch_of_a_file_that_is_not_mapped_is_the_same_in_any_order() {
 fn an_epoch_brings_an_array_that_fits_into_memory() {
     let directory = tempfile::tempdir().unwrap();
     let array = array(directory.path(), Order::C);
-    array.drop_cache(..).unwrap();
-    let rows = array.rows().unwrap().reading(Reading::Stream);
-    let mut out = [0_u32; 100];
-    // A batch from memory starts nothing, so not only the first row is taken.
-    for row in (0..ROWS).rev() {
-        rows.take(&[row], &mut out).unwrap();
-        assert_eq!(out[99] as usize, row * 100 + 99);
-    }
-    drop(rows);
+    let is_brought = |_| {
+        array.drop_cache(..).unwrap();
+        let rows = array.rows().unwrap().reading(Reading::Stream);
+        let mut out = [0_u32; 100];
+        // A batch from memory starts nothing, so not only the first row is taken.
+        for row in (0..ROWS).rev() {
+            rows.take(&[row], &mut out).unwrap();
+            assert_eq!(out[99] as usize, row * 100 + 99);
+        }
+        drop(rows);
+        array.resident_bytes(..).unwrap() >= Some(array.nbytes() / 16 * 15)
+    };
     // The system may drop pages again.
-    let resident = array.resident_bytes(..).unwrap();
-    assert!(resident >= Some(array.nbytes() / 16 * 15), "{resident:?}");
+    assert!((0..1000).any(is_brought), "{:?}", array.resident_bytes(..));
 }
 
 #[test]
@@ -123,7 +125,8 @@ fn only_the_rows_of_a_range_are_brought_into_memory() {
         rows.take(&[row], &mut out).unwrap();
         assert_eq!(out[99] as usize, (row + 300) * 100 + 99);
     }
-    assert_eq!(array.resident_bytes(..200).unwrap(), before);
+    let after = array.resident_bytes(..200).unwrap();
+    assert!(after <= before, "{before:?} to {after:?}");
 }
 
 #[test]

@@ -197,6 +197,21 @@ pub(crate) fn command(program: &Path) -> std::process::Command {
     command
 }
 
+/// Runs a test again in a process of its own, where no other test uses memory, and
+/// returns whether this is that process.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_alone(test: &str) -> bool {
+    const ALONE: &str = "NPYMAP_TEST_ALONE";
+    if std::env::var(ALONE).is_ok_and(|name| name == test) {
+        return true;
+    }
+    let mut child = command(&std::env::current_exe().unwrap());
+    let output = child.args(["--exact", test, "--nocapture"]).env(ALONE, test).output().unwrap();
+    let [out, error] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(output.status.success() && out.contains(" 1 passed"), "{out}{error}");
+    false
+}
+
 /// Whether long tests are shortened: with `NPYMAP_TEST_QUICK=1`, on emulated
 /// processors.
 pub(crate) fn quick() -> bool {

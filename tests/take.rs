@@ -458,6 +458,9 @@ fn rows_that_are_read_may_fill_several_blocks() {
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 fn only_the_pages_of_rows_are_read() {
     use std::io::Write as _;
+    if !crate::support::is_alone("take::only_the_pages_of_rows_are_read") {
+        return;
+    }
     let directory = directory();
     let path = directory.path().join("sparse.npy");
     let (count, nbytes) = (1 << 20, 4096);
@@ -474,7 +477,7 @@ fn only_the_pages_of_rows_are_read() {
         rows.take(&indices, &mut out).unwrap();
         assert!(out.iter().all(|byte| *byte == 0));
     }
-    // Each row spans two pages; other tests use memory meanwhile.
+    // Each row spans two pages.
     let touched = 8 * 256 * 2 * nbytes;
     assert!(
         resident_file_bytes() - before.min(resident_file_bytes()) <= touched * 5 / 4 + (16 << 20)

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -27,6 +27,10 @@ fn cache(directory: &Path) -> Cache {
 fn open(server: &Server, cache: &Cache) -> Remote {
     RemoteOptions::new().cache(cache).open(&server.url("a.npy")).unwrap()
 }
+
+/// Held while a process is started: until it runs its program, it has the files of other
+/// tests open, which locks them.
+static STARTING: Mutex<()> = Mutex::new(());
 
 /// The only file of a directory with this extension.
 fn file(directory: &Path, extension: &str) -> PathBuf {
@@ -104,6 +108,7 @@ fn a_downloaded_object_is_mapped() {
     assert_eq!(other.download().unwrap_err().kind(), ErrorKind::Io);
     assert_rows(mapped.as_slice().unwrap(), 0..1000);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 5);
+    let _none_starts = STARTING.lock().unwrap();
     drop(mapped);
     let small = Cache::open(directory.path(), 1 << 20).unwrap();
     let other = RemoteOptions::new().cache(&small).open(&server.url("b.npy")).unwrap();
@@ -370,6 +375,7 @@ fn processes_that_are_killed_leave_a_cache_that_is_right() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::new(rows(1000));
     let start = || {
+        let _starting = STARTING.lock().unwrap();
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "cache::child_process"])
             .env("NPYMAP_TEST_CACHE", directory.path())

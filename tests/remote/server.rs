@@ -181,7 +181,7 @@ fn wait_for(shared: &Shared, count: usize) {
     let round = state.rounds;
     let wait = shared
         .arrived
-        .wait_timeout_while(state, Duration::from_secs(20), |state| state.rounds == round);
+        .wait_timeout_while(state, Duration::from_secs(300), |state| state.rounds == round);
     drop(wait.unwrap());
 }
 

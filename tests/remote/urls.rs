@@ -1,7 +1,7 @@
 //! URLs, and errors about them.
 
 use std::io;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 
 use npymap::ErrorKind;
 use npymap::source::remote::{Remote, RemoteOptions};
@@ -69,8 +69,10 @@ fn presigned_urls_are_sent_as_they_are_and_kept_secret() {
 
 #[test]
 fn servers_that_cannot_be_reached_are_errors_soon() {
-    // Nobody listens on this port, once the listener is closed.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // Nobody can listen on the port of a client that is connected.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let port = client.local_addr().unwrap().port();
     for (url, text) in [
         (format!("http://127.0.0.1:{port}/a.npy"), "refused"),
         // No name has a part of more than 63 characters.

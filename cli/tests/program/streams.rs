@@ -134,7 +134,7 @@ fn process_substitutions_are_read_and_written() {
     let out = path_in(&directory, "out.npy");
     let script = format!(
         "set -e; {program} diff <(cat {path}) <(cat {path}); \
-         {program} concat <(cat {path}) -o >(cat > {out}) ; sleep 0.2; cmp {out} {path}; \
+         {program} concat <(cat {path}) -o >(cat > {out}) ; wait $!; cmp {out} {path}; \
          {program} get /dev/stdin 0,3 < {path}"
     );
     if std::env::var_os("NPYMAP_TEST_RUNNER").is_some() {
