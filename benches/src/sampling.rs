@@ -86,6 +86,7 @@ pub(crate) fn benchmarks<'a>(
             name: format!("{ROWS} random rows of {size} bytes, warm"),
             ours: warm_rows(&path, size)?,
             peers: [
+                Some(Peer::new("copies from a map that has its pages", None, copies(&path, size)?)),
                 by_numpy(numpy, rows, "`mm[idx]`", Some(targets.index)),
                 by_numpy(numpy, take, "`take(out=)`", Some(targets.take)),
                 by_ninja(numpy, ninja),
@@ -196,6 +197,29 @@ fn warm_rows(path: &Path, size: usize) -> Result<Batch<'static>> {
     Ok(Box::new(move |times| {
         let mut out = out.borrow_mut();
         (0..times).map(|_| timed(&rows, ROWS, 0, &mut random, &mut out, Rows::take)).sum()
+    }))
+}
+
+/// Copies rows from a map that has its pages: what the memory allows.
+fn copies(path: &Path, size: usize) -> Result<Batch<'static>> {
+    let array = open(path)?;
+    array.populate(..)?;
+    let len = array.nbytes() / size;
+    let mut out = vec![0_u8; ROWS * size];
+    let mut random = Random(1);
+    Ok(Box::new(move |times| {
+        let bytes: &[u8] = array.as_ref();
+        let mut all = Duration::ZERO;
+        for _ in 0..times {
+            let indices = random.indices(ROWS, len);
+            let start = Instant::now();
+            for (row, out) in indices.iter().zip(out.chunks_exact_mut(size)) {
+                out.copy_from_slice(bytes.get(row * size..(row + 1) * size).unwrap_or_default());
+            }
+            all += start.elapsed();
+            std::hint::black_box(&mut out);
+        }
+        Ok(all)
     }))
 }
 
