@@ -52,7 +52,7 @@ struct PipelineState<I, R> {
     ahead: usize,
     /// The number of results that have been taken.
     taken: u64,
-    /// Whether the last result that was not ready was ready soon.
+    /// Whether the last result that a consumer waited for came soon.
     is_quick: bool,
     /// Whether a worker ended without finishing its job.
     is_lost: bool,
@@ -187,8 +187,8 @@ impl<I: Iterator, R> Pipeline<I, R> {
         if state.has_next() {
             return state;
         }
-        let start = Clock::now();
-        while self.looks && state.is_quick && !state.has_next() && start.elapsed() < LOOK {
+        let (start, look) = (Clock::now(), LOOK.min(timeout));
+        while self.looks && state.is_quick && !state.has_next() && start.elapsed() < look {
             drop(state);
             (0..PAUSES).for_each(|_| hint::spin_loop());
             state = self.lock();
@@ -203,7 +203,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
             state = woken.unwrap_or_else(PoisonError::into_inner).0;
             state.sleeping_consumers -= 1;
         }
-        state.is_quick = start.elapsed() < 2 * LOOK;
+        state.is_quick = state.has_next() && start.elapsed() < 2 * LOOK;
         state
     }
 

@@ -28,7 +28,7 @@ pub(crate) fn remove_all() -> impl Sized {
     names
 }
 
-/// What may have the final name of a file.
+/// The file, if any, that may have the final name of a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occupant {
     /// Nothing: a file is an error.
