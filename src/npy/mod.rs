@@ -1,9 +1,9 @@
 //! The `.npy` format (`numpy.lib.format`, NEP 1): magic, version, header
 //! length, and the text of the [`Header`].
 
+mod dictionary;
 mod encode;
 mod header;
-mod plain;
 mod preamble;
 mod text;
 
