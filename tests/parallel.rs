@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use npymap::element::{Casting, Real};
 use npymap::layout::Layout;
-use npymap::ndarray::s;
+use npymap::ndarray::{ArrayD, s};
 use npymap::rayon::iter::plumbing::{Producer, ProducerCallback};
 use npymap::rayon::prelude::*;
 use npymap::rayon::{self, ThreadPoolBuilder};
-use npymap::{DType, Element, ErrorKind, MappedArray, Order, View};
+use npymap::{DType, Element, Error, ErrorKind, MappedArray, Order, Result, View};
 
 use crate::model::Sample;
 use crate::support::{is_error, quick};
@@ -63,7 +63,7 @@ impl<T, F: Fn(usize, T) + Sync> ProducerCallback<T> for Distribute<'_, F> {
     fn callback<P: Producer<Item = T>>(self, producer: P) {
         let Distribute { len, at, most, check } = self;
         let (before, after) = Box::new(Checked { producer, check }).split(at);
-        rayon::join(|| halves(before, 0..at, most), || halves(after, at..len, most));
+        both((before, 0..at), (after, at..len), most);
     }
 }
 
@@ -110,18 +110,22 @@ impl<P: Producer, F: Fn(usize, P::Item) + Sync> Part for Checked<'_, P, F> {
     }
 }
 
-/// Checks a part with items at these positions, one half of it on another thread if it
-/// has more than `most` items.
-fn halves(part: Box<dyn Part + '_>, items: Range<usize>, most: usize) {
+/// A part with items at these positions.
+type Placed<'p> = (Box<dyn Part + 'p>, Range<usize>);
+
+/// Checks two parts, perhaps on two threads.
+fn both(low: Placed<'_>, high: Placed<'_>, most: usize) {
+    rayon::join(|| halves(low, most), || halves(high, most));
+}
+
+/// Checks a part, one half of it on another thread if it has more than `most` items.
+fn halves((part, items): Placed<'_>, most: usize) {
     if items.len() <= most {
         return part.check(items);
     }
     let middle = items.start + items.len() / 2;
     let (low, high) = part.split(items.len() / 2);
-    rayon::join(
-        || halves(low, items.start..middle, most),
-        || halves(high, middle..items.end, most),
-    );
+    both((low, items.start..middle), (high, middle..items.end), most);
 }
 
 #[test]
@@ -225,7 +229,9 @@ fn numbers(dtype: &DType, shape: &[usize], offset: usize) -> MappedArray<Vec<u8>
 }
 
 fn sums_and_statistics_are_the_same<T: Real + std::fmt::Debug>(dtype: &str, columns: usize) {
-    for (shape, offset) in [([3, 7, 33], 0), ([2, 4, columns], 1), ([2, 4, columns], 0)] {
+    // Only numbers that are stored as they are in memory can be aligned, and borrowed.
+    let aligned = dtype.starts_with('<').then_some(([2, 4, columns], 0));
+    for (shape, offset) in [([3, 7, 33], 0), ([2, 4, columns], 1)].into_iter().chain(aligned) {
         let array = numbers(&dtype.parse().unwrap(), &shape, offset);
         for view in layouts(&array.view::<T>().unwrap()) {
             let expected = totals(&view, false);
@@ -247,8 +253,10 @@ fn sums_and_statistics_are_the_same_for_any_number_of_threads() {
     sums_and_statistics_are_the_same::<bool>("|b1", 99);
 }
 
-/// Everything that is computed along an axis, as text that differs if any bit does.
-fn axis_totals<T: Real + std::fmt::Debug>(view: &View<'_, T>, axis: usize, par: bool) -> String {
+/// Everything that is computed along an axis: the bits of doubles, and the extremes.
+type AxisTotals<T> = (Vec<Result<ArrayD<u64>, String>>, Vec<Result<ArrayD<T>, String>>);
+
+fn axis_totals<T: Real>(view: &View<'_, T>, axis: usize, par: bool) -> AxisTotals<T> {
     let doubles = if par {
         [view.par_sum_axis(axis), view.par_mean_axis(axis), view.par_std_axis(axis, 1.0)]
     } else {
@@ -259,17 +267,15 @@ fn axis_totals<T: Real + std::fmt::Debug>(view: &View<'_, T>, axis: usize, par: 
     } else {
         [view.min_axis(axis), view.max_axis(axis)]
     };
-    let doubles: Vec<String> = doubles
-        .into_iter()
-        .map(|found| {
-            let shape_and_bits = found.map(|a| (a.shape().to_vec(), a.mapv(f64::to_bits)));
-            format!("{shape_and_bits:?}")
-        })
-        .collect();
-    format!("{doubles:?} {extremes:?}")
+    let bits = |found: Result<ArrayD<f64>>| found.map(|array| array.mapv(f64::to_bits));
+    let text = |error: Error| error.to_string();
+    (
+        doubles.map(|found| bits(found).map_err(text)).into(),
+        extremes.map(|found| found.map_err(text)).into(),
+    )
 }
 
-fn axis_totals_are_the_same<T: Real + std::fmt::Debug>(dtype: &str, shape: [usize; 3]) {
+fn axis_totals_are_the_same<T: Real + PartialEq>(dtype: &str, shape: [usize; 3]) {
     let array = numbers(&dtype.parse().unwrap(), &shape, 1);
     for view in layouts(&array.view::<T>().unwrap()) {
         for axis in 0..view.ndim() {
@@ -285,12 +291,13 @@ fn axis_totals_are_the_same<T: Real + std::fmt::Debug>(dtype: &str, shape: [usiz
 fn totals_along_an_axis_are_the_same_for_any_number_of_threads() {
     // Few long lines are folded in parts, many lines are distributed.
     axis_totals_are_the_same::<f32>("<f4", [2, 7, 5]);
-    axis_totals_are_the_same::<f64>(">f8", [3, 4, if quick() { 5_600 } else { 9_001 }]);
+    // They are just large enough for threads.
+    axis_totals_are_the_same::<f64>(">f8", [3, 4, 5_600]);
     if quick() {
         return;
     }
-    axis_totals_are_the_same::<i64>("<i8", [9_001, 3, 6]);
-    axis_totals_are_the_same::<f64>(">f8", [5, 2_401, 9]);
+    axis_totals_are_the_same::<i64>("<i8", [3_701, 3, 6]);
+    axis_totals_are_the_same::<f64>(">f8", [5, 1_501, 9]);
 }
 
 #[test]
@@ -311,8 +318,10 @@ fn few_long_lines_are_folded_in_parts() {
 
 #[test]
 fn a_large_array_is_summed_in_several_batches() {
-    for dtype in ["<f4", ">f4"].into_iter().take(if quick() { 1 } else { 2 }) {
-        let array = numbers(&dtype.parse().unwrap(), &[4_500_001], 0);
+    // Blocks that are decoded are shorter, so fewer of them are several batches.
+    let lens = [("<f4", 4_500_001), (">f4", 1_100_001)];
+    for (dtype, len) in lens.into_iter().take(if quick() { 1 } else { 2 }) {
+        let array = numbers(&dtype.parse().unwrap(), &[len], 0);
         let view = array.view::<f32>().unwrap();
         let expected = totals(&view, false);
         with_threads(|| assert_eq!(totals(&view, true), expected));

@@ -14,6 +14,8 @@ mod element_bytes;
 mod in_place;
 mod index;
 mod iter;
+#[cfg(feature = "rayon")]
+mod join;
 #[cfg(doctest)]
 mod lifetimes;
 mod mask;

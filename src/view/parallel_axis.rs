@@ -2,10 +2,10 @@
 //! thread.
 
 use ndarray::ArrayD;
-use rayon::prelude::*;
 
 use super::View;
 use super::axis_fold::{FoldedAxis, LineFold, Lines, Threads, fold_part, merge};
+use super::join::{join, map_parts};
 use super::parallel_bulk::SMALL;
 use crate::element::{MinMax, Real};
 use crate::error::Result;
@@ -113,8 +113,9 @@ impl FoldedAxis {
         }
         for batch in parts.chunks(BATCH) {
             let before = &*totals;
-            let folded: Vec<Vec<F::Total>> =
-                batch.par_iter().map(|part| fold_part(fold, part, before)).collect();
+            let folded = map_parts(batch, &|parts| {
+                parts.iter().map(|part| fold_part(fold, part, before)).collect()
+            });
             for part in folded {
                 merge(fold, totals, &part);
             }
@@ -135,7 +136,7 @@ fn fold_halves<F: LineFold>(
         Some((low, high)) => {
             let (low_totals, high_totals) = totals.split_at_mut(low.starts.len());
             let middle = first + low_totals.len();
-            rayon::join(
+            join(
                 || fold_halves(&low, fold, itemsize, first, low_totals),
                 || fold_halves(&high, fold, itemsize, middle, high_totals),
             );

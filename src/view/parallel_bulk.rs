@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use ndarray::{Array, Dimension};
-use rayon::prelude::*;
 
 use super::assign::check_assign;
 use super::blocks::Position;
 use super::cast::cast_each;
 use super::in_place::dimension;
+use super::join::{join, map_parts};
 use super::stats::{CHUNK, chunk_stats};
 use super::sum::{PIECE, Step, Total};
 use super::{DynView, DynViewMut, Stats, View, ViewMut, check_len};
@@ -78,8 +78,9 @@ impl<T: Real> View<'_, T> {
 
     /// Adds the sums of steps in their order.
     fn add_batch(&self, batch: &mut Vec<Step<'_>>, total: &mut Total) {
-        let streams = batch.par_iter().map(|step| self.sum_streams(step));
-        let sums: Vec<[f64; STREAMS]> = streams.collect();
+        let sums = map_parts(batch, &|steps| {
+            steps.iter().map(|step| self.sum_streams(step)).collect::<Vec<[f64; STREAMS]>>()
+        });
         for (step, sums) in batch.drain(..).zip(sums) {
             self.add_step(&step, sums, total);
         }
@@ -119,16 +120,17 @@ impl<T: Real> View<'_, T> {
 
     /// Adds the statistics of parts of blocks, in their order.
     fn merge_batch(&self, stats: Stats<T>, batch: &mut Vec<(Position, Range<usize>)>) -> Stats<T> {
-        let parts = batch.par_iter().map_init(
-            || self.blocks(),
-            |blocks, (position, part)| {
+        let parts = map_parts(batch, &|parts| {
+            let mut blocks = self.blocks();
+            let mut stats = Vec::new();
+            for (position, part) in parts {
                 let block = blocks.at(*position).get(part.clone()).unwrap_or_default();
-                chunk_stats(block).collect()
-            },
-        );
-        let parts: Vec<Vec<Stats<T>>> = parts.collect();
+                stats.extend(chunk_stats(block));
+            }
+            stats
+        });
         batch.clear();
-        parts.into_iter().flatten().fold(stats, Stats::merged)
+        parts.into_iter().fold(stats, Stats::merged)
     }
 }
 
@@ -168,10 +170,7 @@ fn copy_halves<T: Element + Send>(view: &View<'_, T>, share: usize, out: &mut [T
     match view.split_at(0, dim / 2) {
         Ok((low, high)) if size_of_val(out) > share && dim > 1 => {
             let (low_out, high_out) = out.split_at_mut(low.len());
-            rayon::join(
-                || copy_halves(&low, share, low_out),
-                || copy_halves(&high, share, high_out),
-            );
+            join(|| copy_halves(&low, share, low_out), || copy_halves(&high, share, high_out));
         }
         _ => view.copy_over(out),
     }
@@ -247,7 +246,7 @@ fn cast_halves<T: Number, U: Number + Send>(
     match view.split_at(0, dim / 2) {
         Ok((low, high)) if size_of_val(out) >= SMALL && dim > 1 => {
             let (low_out, high_out) = out.split_at_mut(low.len());
-            let (low, high) = rayon::join(
+            let (low, high) = join(
                 || cast_halves(&low, casting, low_out),
                 || cast_halves(&high, casting, high_out),
             );
@@ -310,7 +309,7 @@ fn assign_halves(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Re
         let (from_low, from_high) = from.split_at(axis, middle)?;
         // Halves that interleave belong to one thread.
         if let Ok((low, high)) = to.reborrow().split_at(axis, middle) {
-            let (low, high) = rayon::join(
+            let (low, high) = join(
                 || assign_halves(low, &from_low, casting),
                 || assign_halves(high, &from_high, casting),
             );
@@ -327,7 +326,7 @@ fn byteswap_halves(mut view: DynViewMut<'_>) -> Result<()> {
     if let (Some(axis), SMALL..) = (view.slowest_axis(), nbytes) {
         let middle = view.shape().get(axis).map_or(0, |dim| dim / 2);
         if let Ok((low, high)) = view.reborrow().split_at(axis, middle) {
-            let (low, high) = rayon::join(|| byteswap_halves(low), || byteswap_halves(high));
+            let (low, high) = join(|| byteswap_halves(low), || byteswap_halves(high));
             return low.and(high);
         }
     }
@@ -352,7 +351,7 @@ fn map_halves<T: Element>(mut view: ViewMut<'_, T>, f: &(impl Fn(T) -> T + Sync)
         let dim = view.shape().get(axis).copied().unwrap_or(0);
         // Halves that interleave belong to one thread.
         if let Ok((low, high)) = view.reborrow().split_at(axis, dim / 2) {
-            let (low, high) = rayon::join(|| map_halves(low, f), || map_halves(high, f));
+            let (low, high) = join(|| map_halves(low, f), || map_halves(high, f));
             return low.and(high);
         }
     }

@@ -1,5 +1,6 @@
 //! `convert` preserves the array in every format, dtype and order.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
@@ -8,9 +9,14 @@ use crate::run::{
 };
 
 fn digest(path: &str) -> String {
-    let line = run_ok(["info", "--json", "--digest", "--max-header-len", "100000", path]);
-    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
-    line["sha256"].as_str().unwrap().to_owned()
+    digests(&[path]).remove(0)
+}
+
+fn digests(paths: &[impl AsRef<OsStr>]) -> Vec<String> {
+    let options = ["info", "--json", "--digest", "--max-header-len", "100000"].map(OsStr::new);
+    let lines = run_ok(options.into_iter().chain(paths.iter().map(AsRef::as_ref)));
+    let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    lines.map(|line| line["sha256"].as_str().unwrap().to_owned()).collect()
 }
 
 /// The fixtures that the program opens.
@@ -32,14 +38,21 @@ fn convert(from: &str, to: &str, options: &[&str]) {
 #[test]
 fn every_conversion_preserves_the_array() {
     let directory = tempfile::tempdir().unwrap();
-    let (there, back) = (directory.path().join("there.npy"), directory.path().join("back.npy"));
-    let (there, back) = (there.to_str().unwrap(), back.to_str().unwrap());
-    for path in shortened(opened()) {
-        let expected = digest(&path);
-        convert(&path, there, &["--order", "F", "--byte-order", "big", "--version", "3"]);
-        assert_eq!(digest(there), expected, "{path}");
+    let paths: Vec<String> = shortened(opened()).collect();
+    let copies = |name: &str| -> Vec<String> {
+        (0..paths.len()).map(|i| path_in(&directory, &format!("{name}{i}.npy"))).collect()
+    };
+    let (there, back) = (copies("there"), copies("back"));
+    for (path, (there, back)) in paths.iter().zip(there.iter().zip(&back)) {
+        convert(path, there, &["--order", "F", "--byte-order", "big", "--version", "3"]);
         convert(there, back, &["--order", "C", "--byte-order", "little"]);
-        assert_eq!(digest(back), expected, "{path}");
+    }
+    let expected = digests(&paths);
+    assert_eq!(expected.len(), paths.len());
+    for copies in [there, back] {
+        for ((path, found), expected) in paths.iter().zip(digests(&copies)).zip(&expected) {
+            assert_eq!(found, *expected, "{path}");
+        }
     }
 }
 
