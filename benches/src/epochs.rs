@@ -5,6 +5,8 @@ use std::hint::black_box;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Instant;
 
 use npymap::loader::{RowSource, Share, Stacked};
@@ -129,17 +131,19 @@ impl Work {
             let (work, sampler) = (self.clone(), sampler.clone());
             Peer::new("copies from a map that has its pages", Some(1.1), work.populated(sampler))
         };
+        let sent = self.clone().sent(sampler.clone());
+        let sent = Peer::new("such copies by a thread that sends them", None, sent);
         let one =
             Peer::new("the same by one thread", Some(1.0), self.in_memory(&sampler, batches::<1>));
-        let ways: [(&str, Way, Peer<'a>); 3] = [
-            ("new `Rows`", rows, copies()),
-            ("`Batches`, 1 thread", batches::<1>, copies()),
-            ("`Batches`, 2 threads", batches::<2>, one),
+        let ways: [(&str, Way, Vec<Peer<'a>>); 3] = [
+            ("new `Rows`", rows, vec![copies()]),
+            ("`Batches`, 1 thread", batches::<1>, vec![copies(), sent]),
+            ("`Batches`, 2 threads", batches::<2>, vec![copies(), one]),
         ];
-        ways.map(|(what, way, peer)| Benchmark {
+        ways.map(|(what, way, peers)| Benchmark {
             name: format!("{}, in memory, {what}", name("shuffled rows")),
             ours: self.in_memory(&sampler, way),
-            peers: vec![peer],
+            peers,
         })
     }
 
@@ -171,7 +175,40 @@ impl Work {
             array.populate(..)?;
             let start = Instant::now();
             for _ in 0..times {
-                self.copy(array.as_ref(), &sampler)?;
+                self.copy(array.as_ref(), &sampler);
+            }
+            Ok(start.elapsed())
+        })
+    }
+
+    /// Copies the rows as [`populated`](Work::populated), on a thread that sends the batches
+    /// in as many buffers as `Batches` uses: two ahead, and one that is being read.
+    fn sent<'a>(self, sampler: Sampler) -> Batch<'a> {
+        Box::new(move |times| {
+            let array = open(&self.path)?;
+            array.populate(..)?;
+            let start = Instant::now();
+            for _ in 0..times {
+                let (send, batches) = mpsc::sync_channel(2);
+                let (give_back, free) = mpsc::channel();
+                for _ in 0..3 {
+                    give_back.send(self.buffer())?;
+                }
+                thread::scope(|scope| {
+                    scope.spawn(|| {
+                        for (batch, mut out) in sampler.batches(self.batch()).zip(free) {
+                            self.copy_batch(array.as_ref(), &batch, &mut out);
+                            if send.send(out).is_err() {
+                                break;
+                            }
+                        }
+                        drop(send);
+                    });
+                    for out in batches {
+                        // The thread does not wait for buffers after the last batch.
+                        give_back.send(black_box(out)).ok();
+                    }
+                });
             }
             Ok(start.elapsed())
         })
@@ -186,17 +223,19 @@ impl Work {
         Peer::new("the fastest way to read the file, then copies from memory", Some(1.25), batch)
     }
 
-    fn copy(&self, bytes: &[u8], sampler: &Sampler) -> Result<()> {
-        let size = self.size;
+    fn copy(&self, bytes: &[u8], sampler: &Sampler) {
         let mut out = self.buffer();
         for batch in sampler.batches(self.batch()) {
-            for (row, out) in batch.iter().zip(out.chunks_exact_mut(size)) {
-                let row = bytes.get(row * size..(row + 1) * size).ok_or("a row past the end")?;
-                out.copy_from_slice(row);
-            }
+            self.copy_batch(bytes, &batch, &mut out);
             black_box(&mut out);
         }
-        Ok(())
+    }
+
+    fn copy_batch(&self, bytes: &[u8], batch: &[usize], out: &mut [u8]) {
+        for (row, out) in batch.iter().zip(out.chunks_exact_mut(self.size)) {
+            let row = bytes.get(row * self.size..(row + 1) * self.size);
+            out.copy_from_slice(row.expect("a row of the file"));
+        }
     }
 
     /// Rows of a batch.
@@ -223,7 +262,8 @@ impl Work {
 const PLAIN: &str = "copies from the plain map";
 
 fn plain(work: &Work, sampler: &Sampler) -> Result<()> {
-    work.copy(open(&work.path)?.as_ref(), sampler)
+    work.copy(open(&work.path)?.as_ref(), sampler);
+    Ok(())
 }
 
 fn rows(work: &Work, sampler: &Sampler) -> Result<()> {
@@ -255,7 +295,7 @@ fn share(sampler: &Sampler, rank: usize) -> Result<Sampler> {
 
 fn threads(work: &Work, sampler: &Sampler) -> Result<()> {
     let rows = open(&work.path)?.rows()?;
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let threads: Vec<_> = (0..WORLD)
             .map(|rank| {
                 let rows = rows.clone();

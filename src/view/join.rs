@@ -27,7 +27,7 @@ pub(super) fn map_parts<T: Sync, U: Send>(
     items: &[T],
     map: &(dyn Fn(&[T]) -> Vec<U> + Sync),
 ) -> Vec<U> {
-    map_halves(items, items.len().div_ceil(8 * rayon::current_num_threads()), map)
+    map_halves(items, items.len().div_ceil(32 * rayon::current_num_threads()), map)
 }
 
 /// Maps parts of at most `share` items.
