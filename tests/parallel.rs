@@ -291,13 +291,13 @@ fn axis_totals_are_the_same<T: Real + PartialEq>(dtype: &str, shape: [usize; 3])
 fn totals_along_an_axis_are_the_same_for_any_number_of_threads() {
     // Few long lines are folded in parts, many lines are distributed.
     axis_totals_are_the_same::<f32>("<f4", [2, 7, 5]);
-    // They are just large enough for threads.
+    // Without the first of the last axis, they are just large enough for threads.
     axis_totals_are_the_same::<f64>(">f8", [3, 4, 5_600]);
     if quick() {
         return;
     }
-    axis_totals_are_the_same::<i64>("<i8", [3_701, 3, 6]);
-    axis_totals_are_the_same::<f64>(">f8", [5, 1_501, 9]);
+    axis_totals_are_the_same::<i64>("<i8", [4_501, 3, 6]);
+    axis_totals_are_the_same::<f64>(">f8", [5, 1_701, 9]);
 }
 
 #[test]

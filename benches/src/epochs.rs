@@ -129,9 +129,13 @@ impl Work {
         let sampler = Sampler::shuffled(self.len, 1);
         let copies = || {
             let (work, sampler) = (self.clone(), sampler.clone());
-            Peer::new("copies from a map that has its pages", Some(1.1), work.populated(sampler))
+            Peer::new(
+                "copies from a map that has its pages",
+                Some(1.1),
+                work.populated(sampler, Work::copy),
+            )
         };
-        let sent = self.clone().sent(sampler.clone());
+        let sent = self.clone().populated(sampler.clone(), Work::send_copies);
         let sent = Peer::new("such copies by a thread that sends them", None, sent);
         let one =
             Peer::new("the same by one thread", Some(1.0), self.in_memory(&sampler, batches::<1>));
@@ -169,46 +173,13 @@ impl Work {
     }
 
     /// Copies the rows from a map that has its pages.
-    fn populated<'a>(self, sampler: Sampler) -> Batch<'a> {
+    fn populated<'a>(self, sampler: Sampler, copy: fn(&Work, &[u8], &Sampler)) -> Batch<'a> {
         Box::new(move |times| {
             let array = open(&self.path)?;
             array.populate(..)?;
             let start = Instant::now();
             for _ in 0..times {
-                self.copy(array.as_ref(), &sampler);
-            }
-            Ok(start.elapsed())
-        })
-    }
-
-    /// Copies the rows as [`populated`](Work::populated), on a thread that sends the batches
-    /// in as many buffers as `Batches` uses: two ahead, and one that is being read.
-    fn sent<'a>(self, sampler: Sampler) -> Batch<'a> {
-        Box::new(move |times| {
-            let array = open(&self.path)?;
-            array.populate(..)?;
-            let start = Instant::now();
-            for _ in 0..times {
-                let (send, batches) = mpsc::sync_channel(2);
-                let (give_back, free) = mpsc::channel();
-                for _ in 0..3 {
-                    give_back.send(self.buffer())?;
-                }
-                thread::scope(|scope| {
-                    scope.spawn(|| {
-                        for (batch, mut out) in sampler.batches(self.batch()).zip(free) {
-                            self.copy_batch(array.as_ref(), &batch, &mut out);
-                            if send.send(out).is_err() {
-                                break;
-                            }
-                        }
-                        drop(send);
-                    });
-                    for out in batches {
-                        // The thread does not wait for buffers after the last batch.
-                        give_back.send(black_box(out)).ok();
-                    }
-                });
+                copy(&self, array.as_ref(), &sampler);
             }
             Ok(start.elapsed())
         })
@@ -218,7 +189,7 @@ impl Work {
     /// can be copied only when it is in memory.
     fn read_then_copy<'a>(&self, sampler: &Sampler) -> Peer<'a> {
         let mut read = fastest_read(&self.path);
-        let mut copies = self.clone().populated(sampler.clone());
+        let mut copies = self.clone().populated(sampler.clone(), Work::copy);
         let batch = Box::new(move |times| Ok(read(times)? + copies(times)?));
         Peer::new("the fastest way to read the file, then copies from memory", Some(1.25), batch)
     }
@@ -229,6 +200,26 @@ impl Work {
             self.copy_batch(bytes, &batch, &mut out);
             black_box(&mut out);
         }
+    }
+
+    /// Copies the rows on a thread that sends the batches, in three buffers as `Batches`:
+    /// two ahead, and one that is being read.
+    fn send_copies(&self, bytes: &[u8], sampler: &Sampler) {
+        let (send, batches) = mpsc::sync_channel(2);
+        let (give_back, free) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let buffers = (0..3).map(|_| self.buffer()).chain(free);
+                for (batch, mut out) in sampler.batches(self.batch()).zip(buffers) {
+                    self.copy_batch(bytes, &batch, &mut out);
+                    send.send(out).expect("batches are received to the end");
+                }
+            });
+            for out in batches {
+                // The thread does not wait for buffers after the last batch.
+                give_back.send(black_box(out)).ok();
+            }
+        });
     }
 
     fn copy_batch(&self, bytes: &[u8], batch: &[usize], out: &mut [u8]) {

@@ -14,9 +14,17 @@ fn digest(path: &str) -> String {
 
 fn digests(paths: &[impl AsRef<OsStr>]) -> Vec<String> {
     let options = ["info", "--json", "--digest", "--max-header-len", "100000"].map(OsStr::new);
-    let lines = run_ok(options.into_iter().chain(paths.iter().map(AsRef::as_ref)));
-    let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    lines.map(|line| line["sha256"].as_str().unwrap().to_owned()).collect()
+    let mut digests = Vec::new();
+    // Command lines are limited.
+    for paths in paths.chunks(100) {
+        let lines = run_ok(options.into_iter().chain(paths.iter().map(AsRef::as_ref)));
+        for line in lines.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            digests.push(line["sha256"].as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(digests.len(), paths.len());
+    digests
 }
 
 /// The fixtures that the program opens.
@@ -48,7 +56,6 @@ fn every_conversion_preserves_the_array() {
         convert(there, back, &["--order", "C", "--byte-order", "little"]);
     }
     let expected = digests(&paths);
-    assert_eq!(expected.len(), paths.len());
     for copies in [there, back] {
         for ((path, found), expected) in paths.iter().zip(digests(&copies)).zip(&expected) {
             assert_eq!(found, *expected, "{path}");
