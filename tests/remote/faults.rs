@@ -25,6 +25,10 @@ fn open(server: &Server) -> Result<Remote> {
 
 /// As `open`; each attempt ends after some time.
 fn open_within(server: &Server, timeout: Duration) -> Result<Remote> {
+    open_named(server, "a.npy", timeout)
+}
+
+fn open_named(server: &Server, name: &str, timeout: Duration) -> Result<Remote> {
     let options = RemoteOptions::new();
     let client = ClientOptions::new().with_allow_http(true).with_timeout(timeout);
     let backoff = BackoffConfig {
@@ -36,7 +40,7 @@ fn open_within(server: &Server, timeout: Duration) -> Result<Remote> {
     let url = server.url("");
     let builder = HttpBuilder::new().with_url(url.trim_end_matches('/'));
     let store = builder.with_client_options(client).with_retry(retry).build().unwrap();
-    options.open_object(Arc::new(store), Path::from("a.npy"))
+    options.open_object(Arc::new(store), Path::from(name))
 }
 
 /// Opens the file and takes two rows by two requests.
@@ -94,6 +98,12 @@ fn errors_that_stay_are_reported() {
         assert!(text.starts_with("HttpStore/a.npy: cannot read the object: "), "{text}");
         assert!(!text.contains('\x1b') && text.len() < 600, "{text}");
         assert_eq!(server.log().len(), 4);
+        // The name does not tell what the error is.
+        for name in ["416.npy", "Wanted range starting at.npy", "non-partial response.npy"] {
+            let error = open_named(&server, name, Duration::from_secs(300)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+            assert_eq!(server.log().len(), 4);
+        }
         let server = Server::failing(file(), Tags::Strong, move |number, _| {
             if number == 0 { Action::Answer } else { action }
         });

@@ -74,14 +74,22 @@ const NO_CREDENTIALS: &str =
 
 /// Returns whether a range was refused, as of an empty object.
 pub(super) fn is_range(error: &StoreError) -> bool {
-    let text = error.to_string();
-    ["416", "InvalidRange", "Wanted range starting at"].iter().any(|part| text.contains(part))
+    has_cause(error, &["Server returned non-2xx status code: 416", "Wanted range starting at"])
 }
 
 /// Returns whether the whole object was sent instead of a range.
 fn is_whole(error: &StoreError) -> bool {
-    let text = error.to_string();
-    text.contains("Range request not supported") || text.contains("non-partial response")
+    has_cause(error, &["Range request not supported", "Received non-partial response"])
+}
+
+/// Returns whether the text of an error, or of one of its causes, starts with one of
+/// `texts`. `object_store` does not export the types of these errors, and the rest of a
+/// text can have any name and any page that a server sent.
+fn has_cause(error: &StoreError, texts: &[&str]) -> bool {
+    causes(error).any(|cause| {
+        let text = cause.to_string();
+        texts.iter().any(|start| text.starts_with(start))
+    })
 }
 
 /// Removes the queries of URLs from a text, because those of presigned URLs are secret.
@@ -109,12 +117,10 @@ fn transport_kind(error: &StoreError) -> io::ErrorKind {
 
 /// The first error of a type among an error and its causes.
 fn find<E: StdError + 'static>(error: &StoreError) -> Option<&E> {
-    let mut source: Option<&(dyn StdError + 'static)> = Some(error);
-    while let Some(error) = source {
-        if let Some(found) = error.downcast_ref() {
-            return Some(found);
-        }
-        source = error.source();
-    }
-    None
+    causes(error).find_map(|cause| cause.downcast_ref())
+}
+
+/// An error and its causes.
+fn causes(error: &StoreError) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+    std::iter::successors(Some(error as &(dyn StdError + 'static)), |&error| error.source())
 }
