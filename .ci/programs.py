@@ -36,15 +36,20 @@ def blocks(source):
 
 
 def build():
-    """Builds the programs, and returns the path of each by its name."""
+    """Builds the programs, and returns the path of each by its name.
+
+    Clippy checks them meanwhile: `cargo clippy` would check their dependencies, too.
+    """
     command = ["cargo", "build", "--locked", "-q", "--message-format", "json", "--manifest-path", FOLDER / "Cargo.toml"]
-    done = subprocess.run(command + ["--workspace"] * ("--all" in sys.argv), stdout=subprocess.PIPE, text=True)
+    environment = dict(os.environ, RUSTC_WORKSPACE_WRAPPER="clippy-driver")
+    done = subprocess.run(command + ["--workspace"] * ("--all" in sys.argv), env=environment, stdout=subprocess.PIPE, text=True)
     messages = [json.loads(line) for line in done.stdout.splitlines()]
-    for message in messages:
-        if "message" in message:
-            print(message["message"]["rendered"], file=sys.stderr)
+    found = [message["message"]["rendered"] for message in messages if "message" in message]
+    print(*found, sep="", end="", file=sys.stderr)
     if done.returncode:
         sys.exit("the programs do not compile")
+    if found:
+        sys.exit("the programs compile with warnings")
     return {message["target"]["name"]: message["executable"] for message in messages if message.get("executable")}
 
 
