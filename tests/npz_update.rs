@@ -141,7 +141,7 @@ fn only_the_member_that_get_opens_is_replaced() {
     assert!(is_error(
         &update.set("directory/", &new).unwrap_err(),
         ErrorKind::InvalidInput,
-        "a.npz: the member name `directory/`: expected no directory, whose name ends with `/`"
+        "a.npz: the member name `directory/`: expected no directory, whose name ends with '/'"
     ));
     update.set("x", &new).unwrap();
     update.commit().unwrap();

@@ -147,9 +147,8 @@ impl OpenOptions {
         if self.raw.is_none() {
             return Ok(());
         }
-        let value = "raw binary has no header".to_owned();
-        let expected = "options without `raw`; `open` checks raw binary".to_owned();
-        Err(RequestError::Argument { found: value, expected }.into())
+        let expected = "options without `raw`; `open` checks raw binary";
+        Err(RequestError::Call { found: "raw binary has no header", expected }.into())
     }
 
     /// Finds a raw array, and extends the file to contain it.

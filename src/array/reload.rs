@@ -71,9 +71,8 @@ impl MappedArray<Map> {
 }
 
 fn cannot_reload() -> Error {
-    let found = "the array cannot be mapped again".to_owned();
+    let found = "the array cannot be mapped again";
     let expected =
-        "a `.npy` with elements, mapped by path on a system that identifies files: open it again"
-            .to_owned();
-    RequestError::Argument { found, expected }.into()
+        "a `.npy` with elements, mapped by path on a system that identifies files: open it again";
+    RequestError::Call { found, expected }.into()
 }

@@ -31,6 +31,8 @@ enum Advice {
 fn advice(detail: &ErrorDetail) -> Advice {
     let is_last_clause = match detail {
         ErrorDetail::Header(HeaderError::Magic { .. }) => return Advice::LastPart,
+        #[cfg(all(feature = "remote", not(target_family = "wasm")))]
+        ErrorDetail::System(SystemError::ObjectExists) => true,
         ErrorDetail::System(error) => {
             matches!(error, SystemError::NotImmutable | SystemError::Exists | SystemError::Locked)
         }
@@ -51,8 +53,9 @@ fn advice(detail: &ErrorDetail) -> Advice {
         ErrorDetail::Archive(ArchiveError::Inflated { .. }) => true,
         // Those that name functions put them into quotes.
         ErrorDetail::Archive(ArchiveError::Refused { expected, .. }) => expected.contains('`'),
-        ErrorDetail::Request(RequestError::Argument { expected, .. }) => expected.contains('`'),
-        ErrorDetail::Request(error) => !matches!(error, RequestError::Mode { .. }),
+        ErrorDetail::Request(error) => {
+            !matches!(error, RequestError::Mode { .. } | RequestError::Argument { .. })
+        }
         ErrorDetail::Archive(_) | ErrorDetail::Custom(_) => false,
     };
     if is_last_clause { Advice::LastClause } else { Advice::None }
@@ -92,13 +95,20 @@ mod tests {
             DTypeError::Fit { stored, asked: "f32".to_owned(), works: "Value".to_owned() },
             "stored as [('a', '<f8'), ('b: c', '<f8')], asked for `f32`",
         );
-        let (found, expected) = ("a source in mode r+".to_owned(), "`Source::map`".to_owned());
-        assert_fact(RequestError::Argument { found, expected }, "a source in mode r+");
+        let (found, expected) = ("a source in mode r+", "`Source::map`");
+        assert_fact(RequestError::Call { found, expected }, found);
         assert_fact(RequestError::NoFile, "changes to this array are not written to a file");
         assert_fact(
             RequestError::CreateMode,
             "mode 'w+' creates an array and needs its dtype and shape",
         );
+    }
+
+    #[test]
+    fn names_in_arguments_are_kept() {
+        let (found, expected) = ("rows '<f8'".to_owned(), "[('`a`: b', '<f8')]".to_owned());
+        let fact = "rows '<f8': expected [('`a`: b', '<f8')]";
+        assert_fact(RequestError::Argument { found, expected }, fact);
     }
 
     #[test]

@@ -26,6 +26,15 @@ pub(crate) enum RequestError {
         expected: String,
     },
 
+    /// A call of a function of this crate, where another one is needed.
+    #[error("{found}: expected {expected}")]
+    Call {
+        /// What the call was about.
+        found: &'static str,
+        /// The calls that would work.
+        expected: &'static str,
+    },
+
     /// Rows can only be appended to whole `.npy` files.
     #[error(
         "rows can only be added to a file that is a single `.npy`: leave out `offset` and `raw`"
@@ -63,6 +72,7 @@ impl RequestError {
         match self {
             RequestError::Mode { .. }
             | RequestError::Argument { .. }
+            | RequestError::Call { .. }
             | RequestError::CreateMode
             | RequestError::Placed
             | RequestError::NoPath { .. }

@@ -202,6 +202,8 @@ fn zip_errors() {
 fn request_errors() {
     let argument = RequestError::Argument { found: text("1"), expected: text("2") };
     assert_error(argument, K::InvalidInput, "1: expected 2");
+    let call = RequestError::Call { found: "1", expected: "2" };
+    assert_error(call, K::InvalidInput, "1: expected 2");
     for (error, text) in [
         (
             RequestError::Placed,

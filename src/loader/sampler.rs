@@ -149,9 +149,9 @@ impl Sampler {
     /// ```
     pub fn buffer(mut self, count: usize) -> Result<Sampler> {
         let SamplingOrder::Blocks { buffer, .. } = &mut self.order else {
-            let found = "a buffer of blocks for an order without blocks".to_owned();
-            let expected = "a sampler made by `Sampler::blocks`".to_owned();
-            return Err(RequestError::Argument { found, expected }.into());
+            let found = "a buffer of blocks for an order without blocks";
+            let expected = "a sampler made by `Sampler::blocks`";
+            return Err(RequestError::Call { found, expected }.into());
         };
         *buffer = to_u64(count).max(1);
         self.current = self.order.epoch(self.len, self.seed, self.epoch);

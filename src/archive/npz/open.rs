@@ -151,11 +151,10 @@ impl NpzOptions {
 
 fn open_entries<D: Mapping>(source: &Source<D>) -> Result<Vec<DirectoryEntry>> {
     if source.mode() == Some(Mode::ReadWrite) {
-        let value = "an archive mapped read-write".to_owned();
+        let found = "an archive mapped read-write";
         let expected = "`Source::map`, or a copy-on-write source, because a store would not \
-                        update the checksum of its member"
-            .to_owned();
-        return Err(RequestError::Argument { found: value, expected }.into());
+                        update the checksum of its member";
+        return Err(RequestError::Call { found, expected }.into());
     }
     directory::read(source.storage())
 }

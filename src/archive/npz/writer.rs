@@ -302,10 +302,10 @@ pub(super) fn check_file_name(file_name: &str) -> Result<()> {
         return Err(invalid_name(name, "expected no NUL, where some readers end the name"));
     }
     if file_name.ends_with('/') {
-        return Err(invalid_name(name, "expected no directory, whose name ends with `/`"));
+        return Err(invalid_name(name, "expected no directory, whose name ends with '/'"));
     }
     if !name.is_ascii() && !is_normal(file_name) {
-        let expected = "expected no `..`, no root, and no backslash next to non-ASCII letters";
+        let expected = "expected no '..', no root, and no backslash next to non-ASCII letters";
         return Err(invalid_name(name, expected));
     }
     Ok(())

@@ -340,9 +340,9 @@ impl RemoteOptions {
         path: Path,
     ) -> Result<(ObjectPlace, Option<String>)> {
         if self.cache.is_some() && self.name.is_none() {
-            let found = "a cache for an object without a name".to_owned();
-            let expected = "a unique one, set by `RemoteOptions::name`".to_owned();
-            return Err(RequestError::Argument { found, expected }.into());
+            let found = "a cache for an object without a name";
+            let expected = "a unique one, set by `RemoteOptions::name`";
+            return Err(RequestError::Call { found, expected }.into());
         }
         let name = self.name.clone().unwrap_or_else(|| format!("{store}/{path}"));
         let place = ObjectPlace { store, path, name: name.clone(), is_presigned: false };
