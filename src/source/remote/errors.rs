@@ -93,9 +93,10 @@ fn has_cause(error: &StoreError, texts: &[&str]) -> bool {
 }
 
 /// Removes the queries of URLs from a text, because those of presigned URLs are secret.
+/// Pages of servers can have the path with its query, without the server.
 fn without_queries(text: &str) -> String {
     let words = text.split(' ').map(|word| match word.split_once('?') {
-        Some((url, _)) if url.contains("://") => url,
+        Some((url, query)) if url.contains("://") || query.contains('=') => url,
         _ => word,
     });
     words.collect::<Vec<_>>().join(" ")
@@ -122,5 +123,25 @@ fn find<E: StdError + 'static>(error: &StoreError) -> Option<&E> {
 
 /// An error and its causes.
 fn causes(error: &StoreError) -> impl Iterator<Item = &(dyn StdError + 'static)> {
-    std::iter::successors(Some(error as &(dyn StdError + 'static)), |&error| error.source())
+    let outermost: &(dyn StdError + 'static) = error;
+    std::iter::successors(Some(outermost), |&error| error.source())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_queries;
+
+    #[test]
+    fn queries_are_removed_also_from_paths_and_links() {
+        for (text, expected) in [
+            ("GET https://a.b/c.npy?sig=1 failed", "GET https://a.b/c.npy failed"),
+            ("GET https://a.b/c.npy?1 failed", "GET https://a.b/c.npy failed"),
+            ("Cannot GET /c.npy?X-Amz-Signature=1", "Cannot GET /c.npy"),
+            ("<a href=\"/login?next=https://a.b/c.npy?sig=1\">", "<a href=\"/login"),
+            ("why? because", "why? because"),
+            ("a?b", "a?b"),
+        ] {
+            assert_eq!(without_queries(text), expected);
+        }
+    }
 }
