@@ -97,9 +97,12 @@ impl CliError {
     }
 }
 
-/// Advice in errors of the library, and the equivalent for this program.
+/// Advice at the end of errors of the library, and the equivalent for this program.
 const ADVICE: [(&str, &str); 7] = [
-    ("raise it with `max_header_len` if", "raise it with --max-header-len if"),
+    (
+        "raise it with `max_header_len` if you trust the file",
+        "raise it with --max-header-len if you trust the file",
+    ),
     (
         "raise it with `max_inflated` if you trust the file",
         "unpack it with `npymap npz extract` if you trust the file",
@@ -124,7 +127,24 @@ const ADVICE: [(&str, &str); 7] = [
 /// options.
 pub(crate) fn rephrase_advice(message: &dyn Display) -> String {
     let message = message.to_string();
-    ADVICE.iter().fold(message, |message, (library, program)| {
-        if message.contains(program) { message } else { message.replace(library, program) }
-    })
+    let ended = ADVICE.iter().find_map(|(library, program)| {
+        Some(format!("{}{program}", message.strip_suffix(library)?))
+    });
+    ended.unwrap_or(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rephrase_advice;
+
+    #[test]
+    fn advice_is_at_the_end_and_names_are_kept() {
+        let library = "it was truncated, or is still being written";
+        let program = "`npymap recover` keeps its complete rows";
+        let text = format!("{library}.npy: ends at byte 5: {library}");
+        assert_eq!(rephrase_advice(&text), format!("{text}: {program}"));
+        let text = format!("{library}.npy: cannot open: permission denied");
+        assert_eq!(rephrase_advice(&text), text);
+        assert_eq!(rephrase_advice(&format!("a.npy: {program}")), format!("a.npy: {program}"));
+    }
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::array_path::ArrayPath;
 use crate::edit;
-use crate::error::CliError;
+use crate::error::{CliError, rephrase_advice};
 use crate::escape::{self, safe};
 use crate::locking::WaitArgs;
 use crate::new_file::OrderArg;
@@ -123,7 +123,8 @@ impl HeaderArgs {
         let dtype = self.dtype.as_ref().or(old.map(|old| &old.dtype));
         let has_shape = self.shape.is_some() || old.is_some();
         let Some(dtype) = dtype.filter(|_| has_shape) else {
-            let error = stored.parsed.as_ref().err().map(ToString::to_string).unwrap_or_default();
+            let error = stored.parsed.as_ref().err();
+            let error = error.map(|error| rephrase_advice(error)).unwrap_or_default();
             let what = format!("a header that cannot be read: {error}: {UNREADABLE}");
             return Err(CliError::Mismatch { path: path.to_owned(), what });
         };
