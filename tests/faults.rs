@@ -31,6 +31,9 @@ fn kills() -> u32 {
 /// Values per row.
 const WIDTH: usize = 37;
 
+/// Rows that a process appends before it waits for its reader.
+const GROWTH: usize = 400;
+
 fn row(number: usize) -> [u32; WIDTH] {
     [u32::try_from(number).unwrap(); WIDTH]
 }
@@ -85,10 +88,14 @@ fn append(path: &Path, seed: u64) {
     }
 }
 
-/// Appends 20,000 rows one by one, each immediately visible.
+/// Appends 20,000 rows one by one, each immediately visible. Each byte of the input
+/// allows some more.
 fn grow(path: &Path) {
     let mut appender = Appender::open(path).unwrap().with_buffer(0);
     for n in 0..20_000 {
+        if n % GROWTH == 0 {
+            std::io::stdin().read_exact(&mut [0]).unwrap();
+        }
         appender.append_slice(&row(n)).unwrap();
     }
     appender.close().unwrap();
@@ -120,7 +127,8 @@ fn start(part: &str, path: &Path, seed: u64) -> Child {
     let mut child = command(&env::current_exe().unwrap());
     child.args(["--exact", "faults::child_process", "--nocapture"]);
     child.env(PART, part).env(FILE, path).env(SEED, seed.to_string());
-    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = child.spawn().unwrap();
     let mut said = Vec::new();
     let from = child.stdout.as_mut().unwrap();
     while !said.ends_with(b"ready\n") {
@@ -247,6 +255,8 @@ fn a_reader_sees_rows_while_another_process_appends_them() {
     log(&path);
     let held = open(&path).unwrap();
     let mut child = start("grow", &path, 0);
+    let mut allow = child.stdin.take().unwrap();
+    allow.write_all(&[0]).unwrap();
     let (mut last, mut reads, mut kept) = (0, 0, Vec::new());
     while last < 20_000 {
         let array = open(&path).unwrap();
@@ -261,6 +271,8 @@ fn a_reader_sees_rows_while_another_process_appends_them() {
         if rows > last {
             reads += 1;
             last = rows;
+            // The process may have ended.
+            let _ = allow.write_all(&[0]);
         }
         if reads % 50 == 0 && kept.len() < 20 {
             kept.push(array);

@@ -20,11 +20,20 @@ fn names() -> MutexGuard<'static, Vec<PathBuf>> {
 /// Removes all named temporary files of this process. Until the guard is dropped,
 /// no other file is created or gets its final name.
 pub(crate) fn remove_all() -> impl Sized {
+    remove_below(Path::new(""))
+}
+
+/// As `remove_all`, only of files in a directory and below.
+fn remove_below(directory: &Path) -> MutexGuard<'static, Vec<PathBuf>> {
     let mut names = names();
-    for name in names.drain(..) {
-        // Others may have removed the file already.
-        let _ = std::fs::remove_file(name);
-    }
+    names.retain(|name| {
+        let is_removed = name.starts_with(directory);
+        if is_removed {
+            // Others may have removed the file already.
+            let _ = std::fs::remove_file(name);
+        }
+        !is_removed
+    });
     names
 }
 
@@ -153,7 +162,11 @@ mod tests {
         fs::read_dir(directory).unwrap().count()
     }
 
-    /// A single test, since `remove_all` affects all files of the process.
+    /// The number of temporary names in a directory: other tests have names in theirs.
+    fn names_in(directory: &Path) -> usize {
+        names().iter().filter(|name| name.starts_with(directory)).count()
+    }
+
     #[test]
     fn a_file_gets_its_name_or_leaves_nothing() {
         let directory = tempfile::tempdir().unwrap();
@@ -173,7 +186,7 @@ mod tests {
             new.finish(&path, replacing).unwrap();
             assert_eq!((fs::read(&path).unwrap(), entries(directory)), (b"new".to_vec(), 1));
             drop(create(directory, 0o666).unwrap());
-            assert_eq!((entries(directory), names().len()), (1, 0));
+            assert_eq!((entries(directory), names_in(directory)), (1, 0));
             fs::remove_file(&path).unwrap();
             create(directory, 0o666).unwrap().finish(&path, replacing).unwrap();
             fs::remove_file(&path).unwrap();
@@ -183,9 +196,9 @@ mod tests {
             return;
         }
         let new = TemporaryFile::create_named(directory, 0o666).unwrap();
-        assert_eq!((entries(directory), names().len()), (1, 1));
-        drop(remove_all());
-        assert_eq!((entries(directory), names().len()), (0, 0));
+        assert_eq!((entries(directory), names_in(directory)), (1, 1));
+        drop(remove_below(directory));
+        assert_eq!((entries(directory), names_in(directory)), (0, 0));
         new.finish(&path, Occupant::Any).unwrap_err();
         assert_eq!(entries(directory), 0);
     }

@@ -69,10 +69,13 @@ fn presigned_urls_are_sent_as_they_are_and_kept_secret() {
 
 #[test]
 fn servers_that_cannot_be_reached_are_errors_soon() {
-    // Nobody can listen on the port of a client that is connected.
+    // As long as a connection to a port is open, the system gives it to nobody. The port of
+    // a client could be that of the next one, too, which would be connected to itself.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let port = client.local_addr().unwrap().port();
+    let port = listener.local_addr().unwrap().port();
+    let _client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let _server = listener.accept().unwrap();
+    drop(listener);
     for (url, text) in [
         (format!("http://127.0.0.1:{port}/a.npy"), "refused"),
         // No name has a part of more than 63 characters.

@@ -65,7 +65,7 @@ fn fields_dates_and_complex_parts_have_separate_rows() {
 
 #[test]
 fn arrays_of_any_size_have_statistics() {
-    assert!(run_ok(["stats", &fixture("shape-0d.npy")]).contains('1'));
+    assert_eq!(stats(&[&fixture("shape-0d.npy")])[0]["count"], 1);
     assert!(run_ok(["stats", &fixture("shape-3-0-2.npy"), "--axis", "1"]).lines().count() > 6);
     assert!(run_ok(["stats", &fixture("struct-no-fields.npy")]).lines().count() <= 1);
     let refusal = run_err(1, ["stats", &fixture("rank2-C.npy"), "--axis", "2"]);
