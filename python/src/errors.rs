@@ -87,10 +87,10 @@ fn system_code(error: &io::Error) -> Option<i32> {
 /// What Python can do about it.
 fn advice(kind: ErrorKind, fact: &str) -> &'static str {
     match kind {
-        ErrorKind::LimitExceeded if fact.contains("header") => {
+        ErrorKind::LimitExceeded if fact.contains("the header has ") => {
             ". Headers this large are read only if `max_header_size` allows it"
         }
-        ErrorKind::LimitExceeded if fact.contains("memory") => {
+        ErrorKind::LimitExceeded if fact.contains(" bytes of memory, but the limit ") => {
             ". Members this large are read only if `max_inflated` allows it"
         }
         _ => "",

@@ -6,12 +6,17 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
+class Server(ThreadingHTTPServer):
+    # Arrays send hundreds of requests at a time; connections beyond this number wait for seconds.
+    request_queue_size = 1024
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
         self.server.requests.append(self.headers.get("Range"))
-        path = self.server.directory / self.path.lstrip("/")
+        path = self.server.directory / self.path.partition("?")[0].lstrip("/")
         if self.path == "/denied.npy" or not path.is_file():
             return self.answer(403 if self.path == "/denied.npy" else 404, b"")
         data = path.read_bytes()
@@ -49,7 +54,7 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def serve(directory):
     """Serve a directory, and yield its URL and the list of ranges that are requested."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     server.directory, server.requests, server.daemon_threads = directory, [], True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -113,6 +113,18 @@ def test_inflating_has_a_limit(tmp_path):
         assert caught.value.kind == "LimitExceeded"
 
 
+def test_only_limits_that_can_be_raised_are_named(tmp_path):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
+        entry = tarfile.TarInfo("a.npy")
+        entry.pax_headers = {"comment": "x" * (1 << 20)}
+        tar.addfile(entry)
+    with pytest.raises(npymap.FormatError) as caught:
+        npymap.Tar(path)
+    assert caught.value.kind == "LimitExceeded"
+    assert str(caught.value).endswith("at most 1 MiB is supported for names and pax headers")
+
+
 def test_names_must_not_clash(tmp_path):
     with pytest.raises(ValueError, match="arr_0"):
         npymap.savez(tmp_path / "a", 1, arr_0=2)

@@ -168,7 +168,7 @@ def test_check_notices_replaced_truncated_and_missing_files(npy):
     array = npymap.open(npy)
     array.check()
     npymap.save(npy, np.zeros(3))
-    with pytest.raises(npymap.FormatError, match="replaced") as caught:
+    with pytest.raises(npymap.FormatError, match="was replaced by another file") as caught:
         array.check()
     assert caught.value.kind == "Changed"
     assert array[2, 3] == 11

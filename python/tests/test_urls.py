@@ -45,6 +45,9 @@ def test_headers_and_whole_arrays(web):
     with npymap.load(f"{url}/a.npz") as archive:
         assert archive.files == ["x", "y"] and archive["y"].tolist() == [1, 2]
         assert np.array_equal(archive["x"], ARRAY)
+    # The query of a presigned URL follows the extension.
+    with npymap.load(f"{url}/a.npz?sig=1.npy") as archive:
+        assert archive.files == ["x", "y"]
 
 
 @pytest.mark.parametrize("name", ["a.npy", "f.npy"])
@@ -123,6 +126,8 @@ def test_errors_are_pythons(web):
         npymap.ArrayFile(f"{url}/denied.npy")
     with pytest.raises(ValueError, match="expected"):
         npymap.ArrayFile("s3:///")
+    with pytest.raises(ValueError, match="expected none with `#`, and `\\?` only after http"):
+        npymap.ArrayFile(f"{url}/a.npy#1")
     for call in [lambda: npymap.open(f"{url}/a.npy"), lambda: npymap.load(f"{url}/a.npy", "r"),
                  lambda: npymap.Npz(f"{url}/a.npz", "r"), lambda: npymap.save(f"{url}/b.npy", [1]),
                  lambda: npymap.ArrayFile(f"{url}/a.npy", "r"), lambda: npymap.Stacked([f"{url}/a.npy"]),
@@ -149,6 +154,6 @@ def test_dask_and_xarray_read_urls(web):
     assert npymap.dask.from_npy(f"{url}/c.npz", member="x").name != name
 
     xarray = pytest.importorskip("xarray")
-    for name in ["a.npz", "c.npz"]:
+    for name in ["a.npz", "c.npz", "a.npz?sig=1.npy"]:
         data = xarray.open_dataset(f"{url}/{name}", engine="npymap", drop_variables="y")
         assert np.array_equal(data["x"][3:5, 7], ARRAY[3:5, 7])

@@ -47,7 +47,8 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
     archive = {"allow_pickle": allow_pickle, "pickle_kwargs": pickle_kwargs,
                "max_header_size": max_header_size}
     if is_url(path):
-        return Npz(path, **archive) if path.endswith(".npz") else _read(path, limit)
+        is_npz = path.partition("?")[0].endswith(".npz")
+        return Npz(path, **archive) if is_npz else _read(path, limit)
     try:
         if mmap_mode:
             return open_memmap(file, mmap_mode, max_header_size=limit)

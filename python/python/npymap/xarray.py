@@ -24,7 +24,7 @@ from xarray.core import indexing
 from . import _core
 from ._open import MAX_HEADER_SIZE
 from ._parts import open_part
-from ._paths import to_source
+from ._paths import is_url, to_source
 
 __all__ = ["NpymapBackendEntrypoint"]
 
@@ -49,7 +49,8 @@ class NpymapBackendEntrypoint(BackendEntrypoint):
         """Open a file as a dataset: see `xarray.open_dataset`."""
         path = to_source(filename_or_obj)
         dropped = [drop_variables] if isinstance(drop_variables, str) else drop_variables or ()
-        stem, extension = os.path.splitext(os.path.basename(path))
+        name = path.partition("?")[0] if is_url(path) else path
+        stem, extension = os.path.splitext(os.path.basename(name))
         if extension.lower() == ".npz":
             full_names = _core.Npz(path, None, MAX_HEADER_SIZE, None).full_names()
             members = {name.removesuffix(".npy"): name for name in full_names
