@@ -80,11 +80,45 @@ fn errors_name_the_problem() {
             let _ = (member.open().map(drop), member.ten().map(drop));
         }
     }
-    let mut sizes = whole.clone();
-    sizes[124..136].copy_from_slice(b"\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff");
-    let sum: u32 = sizes[..148].iter().chain(&sizes[156..512]).map(|&b| u32::from(b)).sum();
-    sizes[148..156].copy_from_slice(format!("{:06o}\0 ", sum + 256).as_bytes());
+    let sizes = with_field(&whole, 124, b"\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff");
     assert!(Shard::open(Source::bytes(sizes)).and_then(|shard| shard.get("000000.npy")).is_err());
+}
+
+/// Replaces a field of the first header, and its checksum.
+fn with_field(tar: &[u8], at: usize, field: &[u8]) -> Vec<u8> {
+    let mut tar = tar.to_vec();
+    tar[at..at + field.len()].copy_from_slice(field);
+    let sum: u32 = tar[..148].iter().chain(&tar[156..512]).map(|&b| u32::from(b)).sum();
+    tar[148..156].copy_from_slice(format!("{:06o}\0 ", sum + 256).as_bytes());
+    tar
+}
+
+/// Python refuses such headers, too, whether it uses the field or not.
+#[test]
+fn fields_of_headers_are_numbers() {
+    let whole = shard();
+    for at in [100, 108, 116, 136, 329, 337] {
+        for number in [&b"        "[..], b"000644 \0", b"644\0 abc", b"-0000001", b"\xff\0\0\x01"] {
+            Shard::open(Source::bytes(with_field(&whole, at, number))).unwrap();
+        }
+        for text in [&b"folder/f"[..], b"000648 \0", b"\x81\0\0\x01"] {
+            let error = Shard::open(Source::bytes(with_field(&whole, at, text))).unwrap_err();
+            let expected = "(a field of a header is not a number)";
+            assert!(error.to_string().contains(expected), "{at}: {error}");
+        }
+    }
+    let (_, sparse) = sparse().into_iter().find(|(format, _)| *format == "old").unwrap();
+    for at in [386, 470, 483] {
+        let error = Shard::open(Source::bytes(with_field(&sparse, at, b"x"))).unwrap_err();
+        assert!(error.to_string().contains(" is not a number)"), "{at}: {error}");
+    }
+    let mut map = sparse.clone();
+    map[512] = b'x';
+    let error = Shard::open(Source::bytes(map)).unwrap_err().to_string();
+    assert!(
+        error.contains("(the map of a sparse member has a part that is not a number)"),
+        "{error}"
+    );
 }
 
 fn member_error(bytes: &[u8], name: &str) -> String {

@@ -141,6 +141,9 @@ impl DateTime64 {
 
     /// Compares two dates in any units; `None` if one is `NaT`, or only one has a
     /// unit.
+    ///
+    /// The order is that of time. NumPy rounds both dates down to the unit of their
+    /// difference first, so it finds a month equal to the week in which it starts.
     #[must_use]
     pub fn compare(self, other: DateTime64) -> Option<Ordering> {
         if self.is_nat() || other.is_nat() {

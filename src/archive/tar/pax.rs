@@ -37,7 +37,7 @@ impl Pax {
 
     fn set(&mut self, keyword: &[u8], value: &[u8]) -> Result<(), &'static str> {
         match keyword {
-            b"path" => self.path = Some(parse_name(value)?),
+            b"path" => self.path = Some(parse_name(without_slashes(value))?),
             b"GNU.sparse.name" => self.sparse_name = Some(parse_name(value)?),
             b"size" => self.size = Some(parse_size(value)?),
             b"GNU.sparse.realsize" | b"GNU.sparse.size" => {
@@ -72,6 +72,14 @@ fn parse_name(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     Ok(value.to_vec())
 }
 
+/// A name without slashes at its end, which Python removes even from names of files.
+fn without_slashes(mut name: &[u8]) -> &[u8] {
+    while let Some(shorter) = name.strip_suffix(b"/") {
+        name = shorter;
+    }
+    name
+}
+
 fn parse_size(value: &[u8]) -> Result<u64, &'static str> {
     parse_decimal(value).ok_or("the size of a member is not a number")
 }
@@ -95,6 +103,7 @@ mod tests {
         let pax = Pax::parse(pax).unwrap();
         assert_eq!(pax.name(), Some(&b"y"[..]));
         assert_eq!((pax.real_size, pax.is_sparse), (Some(4096), true));
+        assert_eq!(Pax::parse(b"12 path=a//\n").unwrap().name(), Some(&b"a"[..]));
         assert!(Pax::parse(b"").unwrap().is_default());
         assert!(Pax::parse(b"12 comment=\n").unwrap().is_default());
         for text in [
@@ -108,6 +117,7 @@ mod tests {
             b"12 path=a\0b\n",
             b"10 size=x\n",
             b"8 path=\n",
+            b"11 path=//\n",
             b"8 size=\n",
         ] {
             assert!(Pax::parse(text).is_err(), "{}", text.escape_ascii());

@@ -161,7 +161,21 @@ impl TarHeader {
         if number(header.field(148, 8)).is_none_or(|sum| !header.sums().contains(&sum)) {
             return Err(damaged("the checksum of a header is wrong"));
         }
+        if !header.has_numbers() {
+            return Err(damaged("a field of a header is not a number"));
+        }
         Ok(Some(header))
+    }
+
+    /// Returns whether the fields that are not used here have numbers, as other readers
+    /// demand: mode, owner, group, time, device, and the parts of a sparse member.
+    fn has_numbers(&self) -> bool {
+        let parts = if self.kind() == b'S' { self.field(386, 96) } else { &[] };
+        [(100, 8), (108, 8), (116, 8), (136, 12), (329, 8), (337, 8)]
+            .iter()
+            .map(|&(start, len)| self.field(start, len))
+            .chain(parts.chunks(12))
+            .all(is_number)
     }
 
     /// The sums of the header's bytes, as unsigned and as signed numbers: old
@@ -193,7 +207,7 @@ impl TarHeader {
     }
 
     fn size(&self) -> Result<u64> {
-        number(self.field(124, 12)).ok_or_else(|| damaged("the size of a member is not a number"))
+        number(self.field(124, 12)).ok_or_else(size_is_no_number)
     }
 
     /// The name in the header, after ustar's prefix if there is one.
@@ -220,8 +234,10 @@ impl TarHeader {
         if self.kind() == b'S' && (pax.is_sparse || self.field(257, 8) != b"ustar  \0") {
             return Err(damaged("a sparse member mixes two formats"));
         }
-        let real_size =
-            if self.kind() == b'S' { number(self.field(483, 12)) } else { pax.real_size };
+        let real_size = match self.kind() {
+            b'S' => Some(number(self.field(483, 12)).ok_or_else(size_is_no_number)?),
+            _ => pax.real_size,
+        };
         Ok(TarEntry {
             name: String::from_utf8_lossy(&name).into_owned(),
             start,
@@ -240,6 +256,9 @@ impl TarHeader {
             let found = source.read_at(&mut block, start.saturating_add(len));
             if found.map_err(read_error())? < BLOCK {
                 return Err(damaged("it ends inside the map of a sparse member"));
+            }
+            if !block.chunks_exact(12).all(is_number) {
+                return Err(damaged("the map of a sparse member has a part that is not a number"));
             }
             len += block_len();
             is_extended = block.get(504).is_some_and(|&byte| byte != 0);
@@ -300,12 +319,24 @@ fn number(field: &[u8]) -> Option<u64> {
     })
 }
 
+/// Returns whether a field has a number, which may be negative or large, as Python reads it.
+fn is_number(field: &[u8]) -> bool {
+    let digits = text(field).trim_ascii();
+    let digits = digits.strip_prefix(b"-").unwrap_or(digits);
+    matches!(field.first(), Some(0x80 | 0xff))
+        || digits.iter().all(|digit| (b'0'..=b'7').contains(digit))
+}
+
 fn block_len() -> u64 {
     to_u64(BLOCK)
 }
 
 fn too_long(size: u64) -> Error {
     damaged(&format!("a member has {size} bytes"))
+}
+
+fn size_is_no_number() -> Error {
+    damaged("the size of a member is not a number")
 }
 
 fn damaged(problem: &str) -> Error {
