@@ -10,6 +10,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
+use crate::place::shown;
+
 static FORMAT_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// Results of the library in functions called by Python.
@@ -28,7 +30,7 @@ impl<T> OrRaise<T> for npymap::Result<T> {
     }
 
     fn or_raise_for(self, py: Python<'_>, path: &Path) -> PyResult<T> {
-        self.map_err(|error| exception(py, &error, Some(path)).unwrap_or_else(|error| error))
+        self.map_err(|error| exception(py, &error, Some(shown(path))).unwrap_or_else(|error| error))
     }
 }
 

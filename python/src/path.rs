@@ -56,7 +56,7 @@ impl<'py> FromPyObject<'_, 'py> for FilePath {
     }
 }
 
-/// Returns whether a path may be a URL, which `to_path` of `npymap/_paths.py` decides.
+/// Returns whether a path may be a URL, which `to_path` of `npymap/_paths.py` rejects.
 fn may_be_url(path: &Path) -> bool {
     path.to_str().is_none_or(|text| text.contains("://"))
 }

@@ -73,10 +73,27 @@ pub(crate) fn read_version(py: Python<'_>, path: PathBuf) -> PyResult<Option<Str
     opened.or_raise_for(py, &path)
 }
 
-/// Returns whether a path is a URL, and not that of a file in a directory.
+const SCHEMES: [&str; 10] =
+    ["s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "http", "https"];
+
+/// Returns whether a path is a URL. A file of that name is `./https://…`.
+#[pyfunction(name = "is_url")]
+pub(crate) fn is_url_in_python(path: PathBuf) -> bool {
+    is_url(&path)
+}
+
 fn is_url(path: &Path) -> bool {
-    let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    let parts = path.to_str().and_then(|text| text.split_once("://"));
+    parts.is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+}
+
+/// A path or a URL as errors show it: without a query, because those of presigned URLs are
+/// secret.
+pub(crate) fn shown(path: &Path) -> &Path {
+    match path.to_str() {
+        Some(url) if is_url(path) => Path::new(url.split(['?', '#']).next().unwrap_or(url)),
+        _ => path,
+    }
 }
 
 #[cfg(feature = "remote")]

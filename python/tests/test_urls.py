@@ -124,6 +124,13 @@ def test_errors_are_pythons(web):
     assert error.value.filename == f"{url}/none.npy"
     with pytest.raises(PermissionError):
         npymap.ArrayFile(f"{url}/denied.npy")
+    # The query of a presigned URL is secret.
+    with pytest.raises(FileNotFoundError) as error:
+        npymap.load(f"{url}/none.npy?X-Amz-Signature=secret")
+    assert error.value.filename == f"{url}/none.npy" and "secret" not in str(error.value)
+    with pytest.raises(npymap.FormatError) as error:
+        npymap.header(f"{url}/a.npz?sig=secret")
+    assert "secret" not in str(error.value)
     with pytest.raises(ValueError, match="expected"):
         npymap.ArrayFile("s3:///")
     with pytest.raises(ValueError, match="expected none with `#`, and `\\?` only after http"):

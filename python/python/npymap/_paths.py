@@ -3,13 +3,7 @@
 import operator
 import os
 
-
-_SCHEMES = ("s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "http", "https")
-
-
-def is_url(path):
-    """Return whether a text is a URL. A file of that name is `./http://…`."""
-    return "://" in path and path.partition("://")[0] in _SCHEMES
+from ._core import is_url
 
 
 def to_path(path):
