@@ -41,5 +41,6 @@ mod streams;
 mod tail;
 mod text;
 mod text_options;
+mod text_round_trip;
 mod together;
 mod urls;
