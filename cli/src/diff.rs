@@ -23,7 +23,8 @@ use crate::tolerance::{Tolerance, comparable};
 /// and the result is a table with a line for each array. Elements are compared
 /// by value, whatever their byte order and memory order; NaN equals NaN, and
 /// padding is ignored. Numbers may differ by up to ATOL + RTOL * |b|, as in
-/// numpy.isclose. The largest difference is that of elements that differ by
+/// numpy.isclose: complex ones by their distance, and they are NaN if a part is.
+/// The largest difference is that of elements that differ by
 /// more; the mean absolute difference and the root of the mean square (rms) are
 /// those of all pairs without NaN.
 #[derive(Debug, Args)]

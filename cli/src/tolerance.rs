@@ -2,8 +2,8 @@
 
 use npymap::{DType, Value, dtype::Kind};
 
-/// How far apart two numbers may be to count as equal: `|a - b| <= absolute +
-/// relative * |b|`, as in `numpy.isclose`.
+/// How far apart two numbers, real or complex, may be to count as equal:
+/// `|a - b| <= absolute + relative * |b|`, as in `numpy.isclose`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tolerance {
     pub(crate) relative: f64,
@@ -11,17 +11,26 @@ pub(crate) struct Tolerance {
 }
 
 impl Tolerance {
-    /// Returns whether two values are equal. NaN equals NaN.
+    /// Returns whether two values are equal. NaN equals NaN, and a complex number
+    /// is NaN if one of its parts is.
     pub(crate) fn equal_values(self, a: &Value, b: &Value) -> bool {
         match (a, b) {
             (Value::Record(a), Value::Record(b)) | (Value::Array(a), Value::Array(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.equal_values(a, b))
             }
             _ => match (parts(a), parts(b)) {
-                (Some(a), Some(b)) => self.equal_numbers(a.0, b.0) && self.equal_numbers(a.1, b.1),
+                (Some(a), Some(b)) => self.equal_complex(a, b),
                 _ => a == b,
             },
         }
+    }
+
+    fn equal_complex(self, a: Parts, b: Parts) -> bool {
+        if a.is_nan() || b.is_nan() {
+            return a.is_nan() && b.is_nan();
+        }
+        let distance = a.distance(b);
+        distance <= 0.0 || (b.is_finite() && self.contains(distance, b.magnitude()))
     }
 
     pub(crate) fn equal_numbers(self, a: NumericValue, b: NumericValue) -> bool {
@@ -36,7 +45,11 @@ impl Tolerance {
 
     fn allows(self, distance: f64, b: NumericValue) -> bool {
         let b = b.to_f64();
-        b.is_finite() && distance.abs() <= self.absolute + self.relative * b.abs()
+        b.is_finite() && self.contains(distance.abs(), b.abs())
+    }
+
+    fn contains(self, distance: f64, magnitude: f64) -> bool {
+        distance <= self.absolute + self.relative * magnitude
     }
 }
 
@@ -79,19 +92,52 @@ impl NumericValue {
 }
 
 /// The real and imaginary parts of a number.
-fn parts(value: &Value) -> Option<(NumericValue, NumericValue)> {
-    let zero = NumericValue::Integer(0);
-    Some(match value {
-        Value::Bool(value) => (NumericValue::Integer((*value).into()), zero),
-        Value::Int(value) => (NumericValue::Integer((*value).into()), zero),
-        Value::UInt(value) => (NumericValue::Integer((*value).into()), zero),
-        Value::F16(value) => (NumericValue::Float(f64::from(*value)), zero),
-        Value::F32(value) => (NumericValue::Float((*value).into()), zero),
-        Value::F64(value) => (NumericValue::Float(*value), zero),
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    real: NumericValue,
+    imag: NumericValue,
+}
+
+impl Parts {
+    fn is_nan(self) -> bool {
+        self.real.to_f64().is_nan() || self.imag.to_f64().is_nan()
+    }
+
+    fn is_finite(self) -> bool {
+        self.real.to_f64().is_finite() && self.imag.to_f64().is_finite()
+    }
+
+    fn magnitude(self) -> f64 {
+        f64::hypot(self.real.to_f64(), self.imag.to_f64())
+    }
+
+    /// The distance in the complex plane, NaN if a part is.
+    fn distance(self, other: Parts) -> f64 {
+        let [real, imag] = [difference(self.real, other.real), difference(self.imag, other.imag)];
+        // `hypot` of NaN and an infinity is infinite.
+        if real.is_nan() || imag.is_nan() { f64::NAN } else { f64::hypot(real, imag) }
+    }
+}
+
+fn parts(value: &Value) -> Option<Parts> {
+    let (real, imag) = match value {
         Value::C64(value) => {
             (NumericValue::Float(value.re.into()), NumericValue::Float(value.im.into()))
         }
         Value::C128(value) => (NumericValue::Float(value.re), NumericValue::Float(value.im)),
+        _ => (real_number(value)?, NumericValue::Integer(0)),
+    };
+    Some(Parts { real, imag })
+}
+
+fn real_number(value: &Value) -> Option<NumericValue> {
+    Some(match value {
+        Value::Bool(value) => NumericValue::Integer((*value).into()),
+        Value::Int(value) => NumericValue::Integer((*value).into()),
+        Value::UInt(value) => NumericValue::Integer((*value).into()),
+        Value::F16(value) => NumericValue::Float(f64::from(*value)),
+        Value::F32(value) => NumericValue::Float((*value).into()),
+        Value::F64(value) => NumericValue::Float(*value),
         _ => return None,
     })
 }
@@ -134,8 +180,7 @@ fn is_extended(dtype: &DType) -> bool {
 
 /// The distance between two numbers.
 pub(crate) fn distance(a: &Value, b: &Value) -> Option<f64> {
-    let ((a_real, a_imag), (b_real, b_imag)) = parts(a).zip(parts(b))?;
-    Some(f64::hypot(difference(a_real, b_real), difference(a_imag, b_imag)))
+    parts(a).zip(parts(b)).map(|(a, b)| a.distance(b))
 }
 
 /// The difference of two numbers; zero for equal infinities.

@@ -73,6 +73,37 @@ fn tolerance_is_numpys() {
     }
 }
 
+#[test]
+fn complex_numbers_are_compared_by_their_distance() {
+    let directory = tempfile::tempdir().unwrap();
+    // What `numpy.isclose(a, b, 0, 1.2, equal_nan=True)` says.
+    for (a, b, is_close) in [
+        ("1+1j", "0j", false),
+        ("0.8+0.8j", "0j", true),
+        ("1-infj", "0-infj", false),
+        ("1+infj", "1+infj", true),
+        ("inf+0j", "inf+0.5j", false),
+        ("nan+1j", "nan+2j", true),
+        ("nan+1j", "1+1j", false),
+    ] {
+        for dtype in ["c8", "c16"] {
+            let [a, b] = [("a.npy", a), ("b.npy", b)]
+                .map(|(name, fill)| create_column(&directory, name, dtype, fill));
+            let line = differ(&[&a, &b, "--atol", "1.2"]);
+            assert_eq!(line["equal"], is_close, "{dtype} {line}");
+        }
+    }
+    // The tolerance is relative to the distance of b from zero.
+    let a = create_column(&directory, "a.npy", "c16", "3+4j");
+    let b = create_column(&directory, "b.npy", "c16", "0+5j");
+    assert_eq!(differ(&[&a, &b, "--rtol", "0.633"])["equal"], true);
+    let line = differ(&[&a, &b, "--rtol", "0.632"]);
+    assert_eq!((&line["equal"], &line["largest"]), (&json!(false), &json!(f64::hypot(3.0, 1.0))));
+    // Pairs with NaN have no distance.
+    let a = create_column(&directory, "a.npy", "c16", "nan+infj");
+    assert_eq!(differ(&[&a, &b])["mean"], Value::Null);
+}
+
 /// Creates an array of shape (2, 1).
 fn create_column(directory: &tempfile::TempDir, name: &str, dtype: &str, fill: &str) -> String {
     let arguments = ["--shape", "(2, 1)", "--dtype", dtype, "--fill", fill];
