@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use npymap::ndarray::{Array1, Array2, array, aview1};
+use npymap::ndarray::{Array1, Array2, Ix1, array, aview1};
 use npymap::{
     Appender, Be, CreateOptions, DType, ErrorKind, Header, OpenOptions, Order, npy::Version,
     read_npy, source::Locking, write::resize, write_npy,
@@ -244,6 +244,46 @@ fn another_writer_is_detected() {
     assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
     drop(other);
     assert_eq!(fs::read(&path).unwrap(), npy("|u1", &[2], Order::C, b"ab"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_locked_file_is_not_replaced() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    let (dtype, overwrite) = (DType::of::<u8>(), CreateOptions::new().overwrite(true));
+    let mut first = Appender::create(&path, &dtype, &[], &overwrite).unwrap();
+    let error = Appender::create(&path, &dtype, &[], &overwrite).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Locked);
+    first.append_slice(&[1_u8, 2]).unwrap();
+    first.close().unwrap();
+    assert_eq!(read_npy::<u8, Ix1>(&path).unwrap().to_vec(), [1, 2]);
+    Appender::create(&path, &dtype, &[], &overwrite).unwrap().close().unwrap();
+}
+
+#[cfg(panic = "unwind")]
+#[test]
+fn a_panic_in_a_part_adds_no_rows() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    for capacity in [0, 64 * 1024] {
+        let options = CreateOptions::new().overwrite(true);
+        let log = Appender::create(&path, &DType::of::<u8>(), &[], &options).unwrap();
+        let mut log = log.with_buffer(capacity);
+        log.append_slice(&[1_u8]).unwrap();
+        let panics = std::panic::AssertUnwindSafe(|| {
+            log.append_parts(3, |append| -> npymap::Result<()> {
+                append(&[7, 8])?;
+                std::panic::resume_unwind(Box::new("by the caller"))
+            })
+        });
+        assert!(std::panic::catch_unwind(panics).is_err());
+        log.append_slice(&[4_u8, 5]).unwrap();
+        assert_eq!(log.rows(), 3);
+        log.close().unwrap();
+        let array = read_npy::<u8, Ix1>(&path).unwrap();
+        assert_eq!(array.to_vec(), [1, 4, 5]);
+    }
 }
 
 #[test]

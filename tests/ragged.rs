@@ -164,6 +164,92 @@ fn leftovers_of_a_killed_writer_are_removed() {
     }
 }
 
+/// Returns the bytes of both files after an error of `RaggedAppender::open`.
+fn refused(paths: &[PathBuf; 2], kind: ErrorKind, text: &str) {
+    let before = paths.each_ref().map(|path| std::fs::read(path).unwrap());
+    let error = RaggedAppender::open(&paths[0], &paths[1]).unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.to_string().ends_with(text), "{error}");
+    assert_eq!(before, paths.each_ref().map(|path| std::fs::read(path).unwrap()));
+}
+
+#[test]
+fn files_that_are_not_data_and_offsets_are_not_changed() {
+    let directory = directory();
+    let paths = paths(&directory);
+    let numbers: Vec<u8> = (0..100_i64).rev().flat_map(i64::to_le_bytes).collect();
+    file(&directory, "data.npy", &npy("<i8", &[100], Order::C, &numbers));
+    for (descr, shape, offsets, kind, text) in [
+        ("<f8", &[3][..], &[0, 1, 2][..], ErrorKind::WrongDType, ""),
+        ("<i4", &[3], &[0, 1], ErrorKind::WrongDType, ""),
+        ("<i8", &[1, 2], &[0, 1], ErrorKind::WrongShape, "expected rows of shape (*,)"),
+        ("<i8", &[], &[0], ErrorKind::WrongShape, "expected rows of shape (*,)"),
+        (
+            "<i8",
+            &[0],
+            &[],
+            ErrorKind::Damaged,
+            "no offsets of 100 elements: expected 0, the offset of the first one",
+        ),
+        ("<i8", &[4], &[5000, 1, 2, 3], ErrorKind::Damaged, "offset 0 is 5000: expected 0"),
+        ("<i8", &[3], &[-1, 1, 2], ErrorKind::Damaged, "offset 0 is -1: expected 0"),
+        ("<i8", &[3], &[0, 3, 2], ErrorKind::Damaged, "offset 2 is 2: expected at least 3"),
+        ("<i8", &[4], &[0, 500, 3, 5], ErrorKind::Damaged, "offset 2 is 3: expected at least 500"),
+    ] {
+        write_offsets(&directory, descr, shape, offsets);
+        refused(&paths, kind, text);
+    }
+    // The two files in the wrong order.
+    write_offsets(&directory, "<i8", &[3], &[0, 40, 100]);
+    let swapped = [paths[1].clone(), paths[0].clone()];
+    refused(&swapped, ErrorKind::Damaged, "offset 0 is 99: expected 0");
+}
+
+#[test]
+fn offsets_that_a_loss_of_power_left_are_removed() {
+    let directory = directory();
+    let paths = paths(&directory);
+    file(&directory, "data.npy", &npy("<u2", &[6], Order::C, &[1; 12]));
+    // The header counts two; the others were written, but not to the disk.
+    for tail in [&[0_i64, 0][..], &[4, 0], &[4, -7, 9], &[4, 5000, 3]] {
+        let numbers: Vec<u8> = [0, 2].iter().chain(tail).flat_map(|n| n.to_le_bytes()).collect();
+        file(&directory, "offsets.npy", &npy("<i8", &[2], Order::C, &numbers));
+        let known = if tail[0] == 4 { 3 } else { 2 };
+        let to = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+        assert_eq!(to.rows(), known - 1);
+        to.close().unwrap();
+        let ragged = read(&paths);
+        assert_eq!(ragged.get::<u16>(0).unwrap(), [257; 2]);
+        drop(ragged);
+        file(&directory, "data.npy", &npy("<u2", &[6], Order::C, &[1; 12]));
+    }
+}
+
+#[test]
+fn both_files_are_created_or_neither() {
+    let directory = directory();
+    let paths = paths(&directory);
+    written(&paths, 10);
+    let before = std::fs::read(&paths[0]).unwrap();
+    let missing = directory.path().join("missing/offsets.npy");
+    let same = directory.path().join("./data.npy");
+    let overwrite = CreateOptions::new().overwrite(true);
+    let create = |data: &Path, offsets: &Path, options: &CreateOptions| {
+        RaggedAppender::create(data, offsets, &DType::of::<u16>(), &[], options)
+    };
+    for (offsets, kind) in [(&missing, ErrorKind::NotFound), (&same, ErrorKind::InvalidInput)] {
+        assert_eq!(create(&paths[0], offsets, &overwrite).unwrap_err().kind(), kind);
+        assert_eq!(std::fs::read(&paths[0]).unwrap(), before);
+    }
+    let new = directory.path().join("new.npy");
+    let error = create(&new, &paths[1], &CreateOptions::new()).unwrap_err();
+    assert!(error.kind() == ErrorKind::AlreadyExists && !new.exists(), "{error}");
+    assert_eq!(create(&new, &new, &overwrite).unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert!(!new.exists());
+    create(&paths[0], &paths[1], &overwrite).unwrap().close().unwrap();
+    assert!(read(&paths).is_empty());
+}
+
 #[test]
 fn invalid_offsets_are_errors() {
     let directory = directory();

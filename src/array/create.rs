@@ -9,6 +9,7 @@ use crate::error::{Result, SystemError};
 use crate::layout::Order;
 use crate::npy::{Header, Version};
 use crate::source::atomic::AtomicFile;
+use crate::source::lock::Locking;
 use crate::source::map::MapMut;
 use crate::source::mode::Mode;
 use crate::source::{Source, file, platform};
@@ -189,6 +190,12 @@ impl CreateOptions {
     /// Starts a new file that is given the name `path` when it is finished.
     pub(crate) fn begin(&self, path: &Path) -> Result<AtomicFile> {
         AtomicFile::new(path, self.overwrite)
+    }
+
+    /// As [`begin`](CreateOptions::begin), but an existing file is locked until it is
+    /// replaced.
+    pub(crate) fn begin_locked(&self, path: &Path) -> Result<AtomicFile> {
+        if self.overwrite { AtomicFile::update(path, Locking::Try) } else { self.begin(path) }
     }
 }
 

@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::array::{ArrayFile, CreateOptions};
+use crate::array::{ArrayFile, CreateOptions, with_path_in_errors};
 use crate::dtype::DType;
+use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::invariant::Invariant;
-use crate::error::{DTypeError, Result};
-use crate::write::append::{Appender, RecoverOptions};
+use crate::error::{DTypeError, RequestError, Result, ShapeError, plural};
+use crate::npy::Header;
+use crate::source::atomic::are_same_name;
+use crate::source::file;
+use crate::write::append::{Appender, NewAppender, RecoverOptions};
 
 /// The number of offsets that are kept in memory until their data is written.
 const PENDING: usize = 8192;
@@ -53,11 +57,12 @@ pub struct RaggedAppender {
 
 impl RaggedAppender {
     /// Creates two new files. `row` is the shape of each item of a row: empty for
-    /// plain numbers.
+    /// plain numbers. An existing file is replaced only when both can be created.
     ///
     /// # Errors
     ///
-    /// Those of [`Appender::create`].
+    /// Those of [`Appender::create`];
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when both paths are the same.
     pub fn create(
         data: impl AsRef<Path>,
         offsets: impl AsRef<Path>,
@@ -66,29 +71,43 @@ impl RaggedAppender {
         options: &CreateOptions,
     ) -> Result<RaggedAppender> {
         let path = data.as_ref().to_owned();
-        let data = Appender::create(&path, dtype, row, options)?;
-        let offsets = Appender::create(offsets, &"<i8".parse()?, &[], options)?;
+        let offsets = offsets.as_ref();
+        if are_same_name(&path, offsets) {
+            let found = format!("`{}` for data and offsets", path.display());
+            let expected = "two files".to_owned();
+            return Err(RequestError::Argument { found, expected }.into());
+        }
+        let new_data = NewAppender::begin(&path, dtype, row, options)?;
+        let new_offsets = NewAppender::begin(offsets, &"<i8".parse()?, &[], options)?;
+        let (data, offsets) = (new_data.finish()?, new_offsets.finish()?);
         let mut new = RaggedAppender { data, offsets, path, pending: vec![0] };
         new.flush()?;
         Ok(new)
     }
 
     /// Opens both files for appending. Removes incomplete rows that a killed writer
-    /// left: elements after the last offset, and offsets after the last element.
+    /// left: elements after the last offset, and offsets after the last element. All
+    /// offsets are read, and files whose offsets can't be those of the elements are not
+    /// changed.
     ///
     /// # Errors
     ///
-    /// Those of [`RecoverOptions::recover`] and [`Appender::open`];
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the offsets are not `i64`.
+    /// Those of [`RecoverOptions::recover`] and [`Appender::open`]. About the offsets:
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they are not `i64`,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when they don't have one axis,
+    /// [`Damaged`](crate::ErrorKind::Damaged) when they don't start with 0 or decrease.
     pub fn open(data: impl AsRef<Path>, offsets: impl AsRef<Path>) -> Result<RaggedAppender> {
         let (path, offsets) = (data.as_ref().to_owned(), offsets.as_ref());
+        with_path_in_errors(offsets, check_header)?;
         RecoverOptions::new().recover(&path)?;
-        RecoverOptions::new().recover(offsets)?;
+        let recovery = RecoverOptions::new().recover(offsets)?;
         // Lock the data first, so that no other writer appends rows after the
         // offsets are read.
         let mut data = Appender::open(&path)?;
         let known = ArrayFile::open(offsets)?;
-        let (rows, end) = known_rows(&known, data.rows())?;
+        let counted = recovery.header_shape.iter().product();
+        let (rows, end) =
+            with_path_in_errors(offsets, |_| known_rows(&known, counted, data.rows()))?;
         // `Appender::open` may replace the file.
         drop(known);
         let mut offsets = Appender::open(offsets)?;
@@ -202,24 +221,51 @@ impl Drop for RaggedAppender {
     }
 }
 
-/// The number of offsets up to the number of elements, and the last one of these.
-fn known_rows(offsets: &ArrayFile, elements: usize) -> Result<(usize, usize)> {
-    let (mut low, mut high) = (0, offsets.len());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if read_offset(offsets, middle)? <= elements {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+/// Returns an error unless a file has the dtype and the axis of offsets.
+fn check_header(path: &Path) -> Result<()> {
+    let header = Header::read(file::open(path, false)?.0)?;
+    if header.shape.len() != 1 {
+        let (found, expected) = (tuple(&header.shape), "(*,)".to_owned());
+        return Err(ShapeError::Rows { found, expected }.into());
     }
-    Ok((low, if low == 0 { 0 } else { read_offset(offsets, low - 1)? }))
+    i64::codec(&header.dtype).map(drop)
 }
 
-fn read_offset(offsets: &ArrayFile, row: usize) -> Result<usize> {
-    let offset = offsets.get::<i64>([row])?;
-    usize::try_from(offset).map_err(|_| {
-        let (value, expected) = (format!("offset {offset}"), "one of at least 0".to_owned());
-        DTypeError::Stored { value, expected }.into()
-    })
+/// The number of offsets up to the number of elements, and the last one of these.
+///
+/// A writer that was killed leaves increasing offsets. After a loss of power, those that
+/// the header does not count may be any numbers: from the first of these that is wrong,
+/// they are not known. Other decreasing numbers are no offsets.
+fn known_rows(offsets: &ArrayFile, counted: usize, elements: usize) -> Result<(usize, usize)> {
+    let (mut rows, mut end, mut last) = (0, 0, 0);
+    for start in (0..offsets.len()).step_by(PENDING) {
+        let stop = offsets.len().min(start + PENDING);
+        let block = offsets.rows(start..stop)?;
+        for (row, offset) in (start..stop).zip(block.view::<i64>()?.iter()) {
+            if offset < last || (row == 0 && offset > 0) {
+                if row >= counted {
+                    return check_known(rows, end, elements);
+                }
+                let value = format!("offset {row} is {offset}");
+                let expected = if row == 0 { "0".to_owned() } else { format!("at least {last}") };
+                return Err(DTypeError::Stored { value, expected }.into());
+            }
+            last = offset;
+            let within = usize::try_from(offset).ok().filter(|&offset| offset <= elements);
+            if let Some(offset) = within {
+                (rows, end) = (row + 1, offset);
+            }
+        }
+    }
+    check_known(rows, end, elements)
+}
+
+/// Returns an error if there are elements and no offset, which no writer leaves.
+fn check_known(rows: usize, end: usize, elements: usize) -> Result<(usize, usize)> {
+    if rows > 0 || elements == 0 {
+        return Ok((rows, end));
+    }
+    let value = format!("no offsets of {}", plural(elements, "element", "elements"));
+    let expected = "0, the offset of the first one".to_owned();
+    Err(DTypeError::Stored { value, expected }.into())
 }

@@ -1,6 +1,7 @@
 //! Files that are complete or absent: they are written without a name, or under
 //! a temporary one, and get their final name once they are complete.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -399,6 +400,15 @@ pub(crate) fn commit_over(new: AtomicFile, open: &mut File) -> Result<()> {
     let done = new.finish();
     *open = file::open(&target, true)?.0;
     done.map(drop)
+}
+
+/// Returns whether files created for two paths would have the same name.
+pub(crate) fn are_same_name(one: &Path, other: &Path) -> bool {
+    let place = |path| {
+        let path = end_of_links(path);
+        (directory(&path).canonicalize().ok(), path.file_name().map(OsStr::to_owned))
+    };
+    place(one) == place(other)
 }
 
 /// The directory that contains a path.

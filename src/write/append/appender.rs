@@ -18,6 +18,7 @@ use crate::error::invariant::Invariant;
 use crate::error::{Error, ExtentError, RequestError, Result, ShapeError, plural};
 use crate::layout::Order;
 use crate::npy::Header;
+use crate::source::atomic::AtomicFile;
 use crate::source::lock::{self, FileLock};
 use crate::source::platform::FileStat;
 
@@ -128,27 +129,17 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::create`](crate::MappedArray::create).
+    /// As [`MappedArray::create`](crate::MappedArray::create);
+    /// [`Locked`](crate::ErrorKind::Locked) when another writer has locked the file that
+    /// would be replaced, [`Changed`](crate::ErrorKind::Changed) when another program has
+    /// just replaced it.
     pub fn create(
         path: impl AsRef<Path>,
         dtype: &DType,
         row: &[usize],
         options: &CreateOptions,
     ) -> Result<Appender> {
-        with_path_in_errors(path.as_ref(), |path| {
-            let mut shape = row.to_vec();
-            shape.insert(if options.is_fortran() { row.len() } else { 0 }, 0);
-            if options.is_raw() {
-                return Err(RequestError::Placed.into());
-            }
-            let (header, plan) = options.plan(dtype, &shape)?;
-            let new = options.begin(path)?;
-            plan.write(new.file())?;
-            let head = StoredHeader::new(header, plan.head)?;
-            // Locked before other processes can open it.
-            let lock = FileLock::lock_new(new.file());
-            Appender::new(new.finish()?, lock, path, head, true)
-        })
+        NewAppender::begin(path.as_ref(), dtype, row, options)?.finish()
     }
 
     fn new(
@@ -289,8 +280,12 @@ impl Appender {
             appender.append_with(rows, |writer| {
                 let mut found = 0;
                 let filled = fill(&mut |bytes| {
-                    found += bytes.len();
-                    if found <= needed { writer.push_bytes(bytes) } else { Ok(()) }
+                    let after = found + bytes.len();
+                    if after <= needed {
+                        writer.push_bytes(bytes)?;
+                    }
+                    found = after;
+                    Ok(())
                 });
                 filled.map_err(Error::other)?;
                 if found == needed {
@@ -380,19 +375,71 @@ impl Appender {
         let old = self.rows();
         let rows = old.saturating_add(count);
         self.writer.head().layout(rows)?;
-        let writer = &mut self.writer;
-        let added = push(writer).and_then(|()| {
-            if writer.must_write_out(old)? { writer.write_out(rows) } else { Ok(()) }
-        });
-        match added {
-            Ok(()) => {
-                self.set_rows(rows);
-                self.has_failed = false;
-            }
-            // If removing them fails, the next write reports the wrong length.
-            Err(_) => drop(self.writer.truncate(old)),
+        let added = Unfinished { writer: &mut self.writer, rows: old };
+        push(added.writer)?;
+        if added.writer.must_write_out(old)? {
+            added.writer.write_out(rows)?;
         }
-        added
+        std::mem::forget(added);
+        self.set_rows(rows);
+        self.has_failed = false;
+        Ok(())
+    }
+}
+
+/// An [`Appender`] of a file that has no name yet.
+pub(crate) struct NewAppender {
+    /// The path as given.
+    path: PathBuf,
+    file: AtomicFile,
+    head: StoredHeader,
+}
+
+impl NewAppender {
+    /// As [`Appender::create`], but the file appears under its name when it is finished.
+    pub(crate) fn begin(
+        path: &Path,
+        dtype: &DType,
+        row: &[usize],
+        options: &CreateOptions,
+    ) -> Result<NewAppender> {
+        with_path_in_errors(path, |path| {
+            let mut shape = row.to_vec();
+            shape.insert(if options.is_fortran() { row.len() } else { 0 }, 0);
+            if options.is_raw() {
+                return Err(RequestError::Placed.into());
+            }
+            let (header, plan) = options.plan(dtype, &shape)?;
+            let file = options.begin_locked(path)?;
+            plan.write(file.file())?;
+            let head = StoredHeader::new(header, plan.head)?;
+            Ok(NewAppender { path: path.to_owned(), file, head })
+        })
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn finish(self) -> Result<Appender> {
+        let NewAppender { path, file, head } = self;
+        with_path_in_errors(&path, |path| {
+            // Locked before other processes can open it.
+            let lock = FileLock::lock_new(file.file());
+            Appender::new(file.finish()?, lock, path, head, true)
+        })
+    }
+}
+
+/// Rows that are being added to a writer. They are removed when this is dropped, also by
+/// a panic in code of the caller.
+struct Unfinished<'a> {
+    writer: &'a mut RowWriter,
+    /// The number of rows before.
+    rows: usize,
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        // If removing them fails, the next write reports the wrong length.
+        let _ = self.writer.truncate(self.rows);
     }
 }
 

@@ -9,6 +9,7 @@ mod row_writer;
 mod rows;
 mod stored_header;
 
+pub(crate) use appender::NewAppender;
 pub use appender::{Appender, resize};
 pub use recover::{RecoverOptions, Recovery, recover};
 #[cfg(all(feature = "remote", not(target_family = "wasm")))]
