@@ -353,3 +353,12 @@ fn a_cast_to_any_strides_stores_what_precedes_a_changed_value() {
         assert!(found.iter().copied().eq(expected), "{dtype} {step}: {found}");
     }
 }
+
+#[test]
+fn any_number_of_threads_may_be_asked_for() {
+    let directory = directory();
+    let from = MappedArray::anonymous(&"<f8".parse().unwrap(), &[4, 6]).unwrap();
+    let from = from.into_read_only().unwrap();
+    let mut to = new(&directory, &"<f8".parse().unwrap(), &[4, 6], Order::F);
+    to.write_array(&from, &CopyOptions::new().threads(usize::MAX), |_| {}).unwrap();
+}

@@ -127,7 +127,9 @@ impl MappedArrayMut {
         }
         let copy = ArrayCopy::new(from, view, conversion, (layout, &to, origin), options)?;
         let pieces = copy.pieces();
-        copy_threads::for_each(pieces, options.threads, progress, |piece, buffer, report| {
+        // No more threads than pieces.
+        let threads = copy.pieces().take(options.threads).count();
+        copy_threads::for_each(pieces, threads, progress, |piece, buffer, report| {
             copy.copy(&piece, buffer, report)
         })
     }

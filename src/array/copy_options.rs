@@ -2,6 +2,10 @@
 
 use crate::element::cast::Casting;
 
+/// The most threads of one operation. The system has a limit too, beyond which it
+/// is not always an error to start a thread: the process may be aborted.
+pub(crate) const MAX_THREADS: usize = 1024;
+
 /// Options of [`MappedArray::write_array`](crate::MappedArray::write_array).
 ///
 /// # Examples
@@ -71,9 +75,10 @@ impl CopyOptions {
         CopyOptions { memory: Some(nbytes), ..self }
     }
 
-    /// Sets the number of threads that read, convert and write; at least one. The
-    /// result is the same for any number, and so is the first error.
+    /// Sets the number of threads that read, convert and write, from 1 to 1,024. A
+    /// small array is copied by fewer. The result is the same for any number, and so
+    /// is the first error.
     pub fn threads(self, threads: usize) -> CopyOptions {
-        CopyOptions { threads: threads.max(1), ..self }
+        CopyOptions { threads: threads.clamp(1, MAX_THREADS), ..self }
     }
 }

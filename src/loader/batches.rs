@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::batch::{Batch, BatchError, Pool};
 use super::index_batch::{BatchIndices, IndexBatch, Job};
 use super::pipeline::{Next, Pipeline};
+use crate::array::MAX_THREADS;
 use crate::error::{Error, RequestError, Result, SystemError};
 use crate::source::platform;
 
@@ -101,9 +102,9 @@ impl BatchOptions {
         BatchOptions::default()
     }
 
-    /// Sets the number of threads; at least one.
+    /// Sets the number of threads, from 1 to 1,024.
     pub fn threads(self, threads: usize) -> BatchOptions {
-        BatchOptions { threads: threads.max(1), ..self }
+        BatchOptions { threads: threads.clamp(1, MAX_THREADS), ..self }
     }
 
     /// Sets the number of batches that are read ahead of the consumer, by all threads;
