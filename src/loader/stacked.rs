@@ -11,14 +11,14 @@ use super::row_methods::row_methods;
 use super::row_source::{RowCopy, RowSource};
 use super::rows::Rows;
 use super::stack;
-use super::windows::Windows;
+use super::windows::{Windows, check_shape};
 use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::{Casting, Number};
 use crate::error::invariant::Invariant;
-use crate::error::{RequestError, Result, ShapeError};
+use crate::error::{RequestError, Result};
 use crate::layout::row_index::RowIndex;
 use crate::source::read_ahead::ReadAhead;
 
@@ -44,8 +44,8 @@ impl Stacked {
     /// # Errors
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for arrays without axes;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when `arrays` is empty, or
-    /// when dtypes or axes differ.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when `arrays` is empty, when
+    /// dtypes or axes differ, or when there are more than `isize::MAX` elements.
     ///
     /// # Examples
     ///
@@ -73,10 +73,7 @@ impl Stacked {
             if let Some(first) = stacked.first() {
                 check_same_rows(first, &rows)?;
             }
-            end = end.checked_add(rows.len()).ok_or_else(|| ShapeError::Size {
-                shape: tuple(rows.shape()),
-                itemsize: rows.dtype().itemsize(),
-            })?;
+            end = end.saturating_add(rows.len());
             starts.push(end);
             stacked.push(rows);
         }
@@ -85,7 +82,7 @@ impl Stacked {
             return Err(RequestError::Argument { found: value, expected }.into());
         };
         let dtype = first.dtype().clone();
-        let shape = stacked_shape(end, first);
+        let shape = check_shape(stacked_shape(end, first), &dtype)?;
         let arrays = read_together(stacked, Reading::Auto);
         Ok(Stacked { arrays, starts, dtype, shape })
     }

@@ -12,9 +12,8 @@ use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::{Casting, Number};
 use crate::error::{Error, Result, ShapeError};
-use crate::layout::axes::Axes;
-use crate::layout::geometry::Geometry;
 use crate::layout::row_index::RowIndex;
+use crate::layout::{Layout, Order};
 
 /// The sliding windows over the rows of any [`RowSource`]: each window is a row.
 /// Windows overlap, and nothing is copied until you take them.
@@ -47,8 +46,7 @@ impl<S: RowSource> Windows<S> {
     ///
     /// As [`Rows::windows`].
     pub fn new(source: S, len: usize) -> Result<Windows<S>> {
-        let shape = window_shape(source.shape(), len)
-            .and_then(|shape| check_shape(shape, source.dtype().itemsize()))
+        let shape = window_shape(source.shape(), len, source.dtype())
             .map_err(|error| source.add_path(error))?;
         Ok(Windows { source, len, shape })
     }
@@ -66,11 +64,10 @@ impl<S: RowSource> Windows<S> {
     }
 }
 
-/// Checks that an array may have this shape.
-pub(super) fn check_shape(shape: Vec<usize>, itemsize: usize) -> Result<Vec<usize>> {
-    let strides = Axes::from_elem(0, shape.len());
-    let geometry = Geometry { offset: 0, shape: Axes::from_slice(&shape), strides };
-    geometry.check_countable(itemsize).map(|_| shape)
+/// Checks that an array may have this shape, even if its elements are not in memory:
+/// that both their number and that of their bytes are an `isize`.
+pub(super) fn check_shape(shape: Vec<usize>, dtype: &DType) -> Result<Vec<usize>> {
+    Layout::new(dtype.clone(), &shape, Order::C, 0).map(|_| shape)
 }
 
 impl<S: RowSource> RowSource for Windows<S> {
@@ -123,7 +120,7 @@ impl Rows {
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when there are fewer than
     /// `len` rows; [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
-    /// than 64 axes, or more elements than `isize::MAX`.
+    /// than 64 axes, or more elements or bytes than `isize::MAX`.
     ///
     /// # Examples
     ///
@@ -140,13 +137,14 @@ impl Rows {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn windows(&self, len: usize) -> Result<Rows> {
-        self.name_file(window_shape(self.shape(), len).and_then(|shape| self.with_windows(&shape)))
+        let shape = window_shape(self.shape(), len, self.dtype());
+        self.name_file(shape.map(|shape| self.with_windows(&shape)))
     }
 }
 
 /// The shape of all windows of `len` rows: their number, `len`, and the lengths
-/// of the other axes.
-pub(super) fn window_shape(shape: &[usize], len: usize) -> Result<Vec<usize>> {
+/// of the other axes. An error if that is too large for an array.
+fn window_shape(shape: &[usize], len: usize, dtype: &DType) -> Result<Vec<usize>> {
     let Some((dim, row)) = shape.split_first() else {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
     };
@@ -154,5 +152,5 @@ pub(super) fn window_shape(shape: &[usize], len: usize) -> Result<Vec<usize>> {
         let asked = format!("window length {len}");
         return Err(ShapeError::Index { axis: 0, asked, shape: tuple(shape) }.into());
     };
-    Ok([before + 1, len].into_iter().chain(row.iter().copied()).collect())
+    check_shape([before + 1, len].into_iter().chain(row.iter().copied()).collect(), dtype)
 }
