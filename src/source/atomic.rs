@@ -318,7 +318,9 @@ impl AtomicFile {
 
     /// Removes all uncommitted files of this process, including those that
     /// functions of this crate are writing. Until the returned guard is dropped,
-    /// no other file is created or committed.
+    /// no other file is created or committed: other threads wait, and on this
+    /// thread, it is an [`Io`](crate::ErrorKind::Io) error. Another call on this
+    /// thread does nothing; on another, it waits.
     ///
     /// Call this from a thread that handles signals, just before it ends the
     /// process; unnamed files need no removal. It takes a lock, so it must not

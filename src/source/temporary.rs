@@ -1,6 +1,7 @@
 //! Files without their final name: unnamed if the system supports that, otherwise
 //! under a temporary name.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,19 +14,46 @@ use super::platform;
 /// The temporary names of this process.
 static NAMES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn names() -> MutexGuard<'static, Vec<PathBuf>> {
-    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+thread_local! {
+    /// Whether this thread holds the lock as a `Removal`.
+    static REMOVES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Locks the names; `None` if this thread holds them as a `Removal`, whose lock it
+/// would wait for forever.
+fn names() -> Option<MutexGuard<'static, Vec<PathBuf>>> {
+    (!REMOVES.get()).then(|| NAMES.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// As `names`, for creating a file or giving it a name.
+fn names_to_change() -> io::Result<MutexGuard<'static, Vec<PathBuf>>> {
+    names().ok_or_else(|| {
+        let held = "this thread holds the guard of `remove_unfinished`: drop it before";
+        io::Error::other(held)
+    })
+}
+
+/// The lock of `remove_all`. It cannot be sent to another thread.
+struct Removal(Option<MutexGuard<'static, Vec<PathBuf>>>);
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            REMOVES.set(false);
+        }
+    }
 }
 
 /// Removes all named temporary files of this process. Until the guard is dropped,
-/// no other file is created or gets its final name.
+/// no other file is created or gets its final name. If this thread has a guard
+/// already, the new one does nothing.
 pub(crate) fn remove_all() -> impl Sized {
     remove_below(Path::new(""))
 }
 
 /// As `remove_all`, only of files in a directory and below.
-fn remove_below(directory: &Path) -> MutexGuard<'static, Vec<PathBuf>> {
-    let mut names = names();
+fn remove_below(directory: &Path) -> Removal {
+    let Some(mut names) = names() else { return Removal(None) };
     names.retain(|name| {
         let is_removed = name.starts_with(directory);
         if is_removed {
@@ -34,7 +62,8 @@ fn remove_below(directory: &Path) -> MutexGuard<'static, Vec<PathBuf>> {
         }
         !is_removed
     });
-    names
+    REMOVES.set(true);
+    Removal(Some(names))
 }
 
 /// The file, if any, that may have the final name of a new one.
@@ -70,7 +99,10 @@ struct RegisteredName(PathBuf);
 
 impl Drop for RegisteredName {
     fn drop(&mut self) {
-        names().retain(|name| *name != self.0);
+        // A thread that removes files has removed all entries.
+        if let Some(mut names) = names() {
+            names.retain(|name| *name != self.0);
+        }
     }
 }
 
@@ -78,17 +110,20 @@ impl TemporaryFile {
     /// Creates an empty file in a directory, with permissions of at most
     /// `mode`.
     pub(crate) fn create(directory: &Path, mode: u32) -> io::Result<TemporaryFile> {
-        match platform::unnamed_file(directory, mode) {
-            Some(file) => Ok(TemporaryFile::Unnamed(file)),
-            None => TemporaryFile::create_named(directory, mode),
+        // Waits for `remove_all`, although it would not remove this file.
+        let names = names_to_change()?;
+        if let Some(file) = platform::unnamed_file(directory, mode) {
+            return Ok(TemporaryFile::Unnamed(file));
         }
+        drop(names);
+        TemporaryFile::create_named(directory, mode)
     }
 
     /// As `create`, for file systems without unnamed files.
     fn create_named(directory: &Path, mode: u32) -> io::Result<TemporaryFile> {
         let mut builder = builder();
         platform::set_permissions(&mut builder, mode);
-        let mut names = names();
+        let mut names = names_to_change()?;
         let file = platform::named_file(&builder, directory)?;
         let name = file.path().to_owned();
         names.push(name.clone());
@@ -118,7 +153,7 @@ impl TemporaryFile {
 /// exists, this links to a temporary name and renames that.
 fn link(file: &File, path: &Path, occupant: Occupant) -> io::Result<()> {
     // Keeps `remove_all` from running between the link and the rename.
-    let _names = names();
+    let _names = names_to_change()?;
     if occupant != Occupant::File {
         match platform::link(file, path) {
             Err(error)
@@ -140,7 +175,7 @@ fn builder() -> tempfile::Builder<'static, 'static> {
 /// Renames a file to its final name.
 fn rename(new: RegisteredFile, path: &Path, replaces: bool) -> io::Result<File> {
     let RegisteredFile { file, name } = new;
-    let all = names();
+    let all = names_to_change()?;
     let renamed = platform::rename(file, path, replaces);
     // Dropping `name` takes the lock again.
     drop(all);
@@ -164,7 +199,7 @@ mod tests {
 
     /// The number of temporary names in a directory: other tests have names in theirs.
     fn names_in(directory: &Path) -> usize {
-        names().iter().filter(|name| name.starts_with(directory)).count()
+        names().unwrap().iter().filter(|name| name.starts_with(directory)).count()
     }
 
     #[test]
@@ -201,5 +236,30 @@ mod tests {
         assert_eq!((entries(directory), names_in(directory)), (0, 0));
         new.finish(&path, Occupant::Any).unwrap_err();
         assert_eq!(entries(directory), 0);
+    }
+    #[test]
+    fn files_are_neither_created_nor_committed_while_they_are_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        let all = CONSTRUCTORS.map(|create| create(directory.path(), 0o666).unwrap());
+        let guard = remove_below(directory.path());
+        drop(remove_below(directory.path()));
+        for new in all {
+            let error = new.finish(&path, Occupant::Any).unwrap_err();
+            assert!(error.to_string().contains("remove_unfinished"), "{error}");
+        }
+        for create in CONSTRUCTORS {
+            create(directory.path(), 0o666).unwrap_err();
+        }
+        let elsewhere = directory.path().to_owned();
+        let other = std::thread::spawn(move || TemporaryFile::create(&elsewhere, 0o666).is_ok());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!other.is_finished());
+        drop(guard);
+        assert!(other.join().unwrap());
+        assert_eq!((entries(directory.path()), names_in(directory.path())), (0, 0));
+        for create in CONSTRUCTORS {
+            create(directory.path(), 0o666).unwrap().finish(&path, Occupant::Any).unwrap();
+        }
     }
 }
