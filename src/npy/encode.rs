@@ -176,14 +176,14 @@ impl Header {
 /// Adds magic, version and length before a text, and padding and a newline
 /// after it.
 fn file_start(version: Version, text: Vec<u8>, header_len: usize) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(version.text_offset() + header_len);
-    bytes.extend(MAGIC);
+    let mut bytes = MAGIC.to_vec();
     bytes.extend([version.major(), version.minor()]);
     if version == Version::V1 {
         bytes.extend(u16::try_from(header_len).map_err(|_| too_long(version))?.to_le_bytes());
     } else {
         bytes.extend(u32::try_from(header_len).map_err(|_| too_long(version))?.to_le_bytes());
     }
+    bytes.reserve_exact(header_len);
     bytes.extend(text);
     bytes.resize(version.text_offset() + header_len - 1, b' ');
     bytes.push(b'\n');
@@ -233,4 +233,19 @@ fn encode_latin1(text: &str, asked: Version) -> Result<Vec<u8>> {
         }
         .into()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_that_is_too_long_for_its_version_is_refused() {
+        let mut header = Header::new(DType::of::<f32>(), &[3], Order::C).unwrap();
+        for version in [Version::V1, Version::V2, Version::V3] {
+            (header.version, header.data_offset) = (version, usize::MAX);
+            let error = header.encode_in_place().unwrap_err().to_string();
+            assert!(error.contains("too long"), "{error}");
+        }
+    }
 }
