@@ -60,7 +60,8 @@ Examples:
 A whole array is written to a .npy OUT by several threads, and is sparse if IN is;
 other outputs are written by one thread. With --dtype, structs are cast field by field, by
 position. If a value would change, the command fails and writes nothing, unless
---force is given.
+--force is given; decimal numbers in text are rounded to floats of the dtype, as by
+numpy.loadtxt.
 
 Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ConvertArgs {
