@@ -194,7 +194,7 @@ fn other_shapes_and_dtypes_are_rejected_before_writing() {
 #[test]
 fn equal_dtypes_are_assigned_byte_for_byte() {
     let place = directory();
-    let dtype: DType = DTYPES[7].parse().unwrap();
+    let dtype: DType = "[('a', '>u2'), ('b', '<f4', (2,))]".parse().unwrap();
     let from = filled(new(&place, &dtype, &[4, 6], Order::C));
     let mut to = MappedArray::anonymous(&dtype, &[6, 4]).unwrap();
     to.dyn_view_mut()

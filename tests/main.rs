@@ -44,6 +44,7 @@ mod fork;
 mod full_disk;
 #[cfg(all(feature = "npz", feature = "tar"))]
 mod fuzz;
+mod gaps;
 mod hostile;
 #[cfg(feature = "npz")]
 mod hostile_npz;

@@ -131,6 +131,12 @@ impl FixList {
     }
 }
 
+/// Returns whether some bytes of the elements belong to no field.
+pub(crate) fn has_gaps(dtype: &DType) -> bool {
+    matches!(dtype.kind(), Kind::Struct | Kind::Subarray)
+        && !Recoding::new(dtype, None, true).is_single_copy()
+}
+
 fn apply(fixes: &[Fix], element: &mut [u8]) {
     for fix in fixes {
         match fix {
@@ -197,6 +203,24 @@ mod tests {
         let descr = "[('a', '|u1'), ('', '|V1'), ('b', '>u2', (2,)), ('c', [('x', '>u2'), ('', '|V1')], (2,))]";
         let from: Vec<u8> = (1..=12).collect();
         assert_eq!(to_little_endian(descr, &from), [1, 0, 4, 3, 6, 5, 8, 7, 0, 11, 10, 0]);
+    }
+
+    #[test]
+    fn gaps_are_found_in_nested_fields_but_not_where_fields_overlap() {
+        let overlapping =
+            "{'names': ['a', 'b'], 'formats': ['<u4', '<u2'], 'offsets': [0, 2], 'itemsize': 4}";
+        for descr in ["<f8", ">f16", "|V3", "[]", "[('a', '|u1'), ('b', '>u2', (2,))]", overlapping]
+        {
+            assert!(!has_gaps(&descr.parse().unwrap()), "{descr}");
+        }
+        for descr in [
+            "[('a', '|u1'), ('', '|V1')]",
+            "[('a', [('x', '|u1'), ('', '|V1')], (2,))]",
+            "([('', '|V1'), ('x', '|u1')], (2,))",
+            "{'names': ['a'], 'formats': ['<u2'], 'offsets': [1], 'itemsize': 3}",
+        ] {
+            assert!(has_gaps(&descr.parse().unwrap()), "{descr}");
+        }
     }
 
     fn is_identity(descr: &str) -> bool {

@@ -4,7 +4,7 @@ use super::cast::value_changed;
 use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::{DType, Kind};
 use crate::element::cast::{Casting, Number, WideNumber, check_cast, is_same_value};
-use crate::element::recode::Recoding;
+use crate::element::recode::{Recoding, has_gaps};
 use crate::element::value::{Value, units};
 use crate::element::{Element as _, Ticks, decode_points, trim_nuls};
 use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant, PAIRED};
@@ -22,7 +22,8 @@ impl ViewMut<'_, Value> {
     ///
     /// Numbers, dates, time differences and text are cast by NumPy's rules, and
     /// structs field by field, by position. The elements are cast tile by tile, so
-    /// that neither side needs to fit into memory, in whatever memory order.
+    /// that neither side needs to fit into memory, in whatever memory order. Bytes
+    /// of the elements that belong to no field are not changed.
     ///
     /// # Errors
     ///
@@ -158,22 +159,29 @@ fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Resul
     }
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
     let recode = Recoding::new(&other, Some(own.byte_order()), false);
-    if own == other
-        || (is_byte_copy(&other, &own) && recode.is_single_copy() && own.kind() != Kind::Void)
-    {
+    let is_whole_copy = own == other
+        || (is_byte_copy(&other, &own) && recode.is_single_copy() && own.kind() != Kind::Void);
+    // Bytes between fields may be fields that this view does not have.
+    if is_whole_copy && !has_gaps(&own) {
         let format =
             if own == other { ElementFormat::opaque(own.itemsize()) } else { recode.format };
         copy_runs(&mut to, from, format);
         return Ok(());
     }
+    let mut store_part = |own: &DType, at, other: &DType, other_at| {
+        let to = to.reborrow().getfield(own, at)?;
+        let from = append_axes(from.getfield(other, other_at)?, to.ndim());
+        let from = from.broadcast(to.shape())?;
+        store_tile(to, &from, casting)
+    };
     if own.kind() == Kind::Struct {
-        for (own, other) in own.fields().iter().zip(other.fields()) {
-            let to = to.reborrow().getfield(&own.dtype, own.offset)?;
-            let from = from.getfield(&other.dtype, other.offset)?;
-            let from = append_axes(from, to.ndim()).broadcast(to.shape())?;
-            store_tile(to, &from, casting)?;
-        }
-        return Ok(());
+        let mut pairs = own.fields().iter().zip(other.fields());
+        return pairs.try_for_each(|(own, other)| {
+            store_part(&own.dtype, own.offset, &other.dtype, other.offset)
+        });
+    }
+    if own.kind() == Kind::Subarray {
+        return store_part(&own, 0, &other, 0);
     }
     match (other.kind(), own.kind()) {
         _ if is_byte_copy(&other, &own) => copy_bytes(&mut to, from, casting),
