@@ -34,9 +34,10 @@ impl MappedArrayMut {
     /// either file is read or written once or twice. Stores through a map would
     /// write pages many times if the file is larger than memory.
     ///
-    /// Elements that differ in byte order at most are copied byte for byte,
-    /// including padding. Others are cast as by
-    /// [`assign_as`](crate::ViewMut::assign_as), and their padding becomes zeros.
+    /// Whole elements are replaced: those that differ in byte order at most are
+    /// copied byte for byte, including padding. Others are cast as by
+    /// [`assign_as`](crate::ViewMut::assign_as), and their padding becomes zeros. To
+    /// keep the padding that is there, use [`write_slice`](MappedArray::write_slice).
     ///
     /// `progress` is called with the number of bytes of this array's elements
     /// after each write. The numbers add up to `nbytes()`.
@@ -186,12 +187,22 @@ impl Conversion {
                 // Casts do not write padding.
                 buffer.clear();
                 buffer.resize(from.len() * dtype.itemsize(), 0);
-                let layout = Layout::new(dtype.clone(), from.shape(), Order::C, 0)?;
-                let mut tile = MappedArray::from_parts(buffer.as_mut_slice(), layout)?;
-                tile.dyn_view_mut()?.assign_as(from, *casting)
+                assign_over(buffer, dtype, from, *casting)
             }
         }
     }
+}
+
+/// Casts the elements of `from` and stores them in C order over those in `buffer`,
+/// as [`assign_as`](crate::ViewMut::assign_as).
+pub(super) fn assign_over(
+    buffer: &mut [u8],
+    dtype: &DType,
+    from: &DynView<'_>,
+    casting: Casting,
+) -> Result<()> {
+    let layout = Layout::new(dtype.clone(), from.shape(), Order::C, 0)?;
+    MappedArray::from_parts(buffer, layout)?.dyn_view_mut()?.assign_as(from, casting)
 }
 
 /// Whether elements are numbers, for which zero bytes are 0. The number 0 as text

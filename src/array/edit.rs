@@ -5,6 +5,7 @@ use std::ops::Range;
 use ndarray::SliceInfoElem;
 
 use super::advise::row_bytes;
+use super::element_writer::writes_all_bytes;
 use super::{MappedArray, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
@@ -46,6 +47,9 @@ impl MappedArray<MapMut> {
     /// storing them, because the system tracks the bytes that were written instead
     /// of whole pages. It is also faster for filling a new file, 1 MiB or more at a
     /// time. A full disk is an error, where a store would cause a signal.
+    ///
+    /// Bytes of an element that the values do not have, such as other fields, are
+    /// read first and kept.
     ///
     /// # Errors
     ///
@@ -209,11 +213,17 @@ pub(super) const MAX_WRITES: usize = 4096;
 fn fill<T: Element>(data: &mut MapMut, layout: &Layout, value: &T) -> Result<()> {
     data.check_writable()?;
     let (size, nbytes) = (layout.dtype().itemsize(), layout.nbytes());
-    let block = repeat_value(value, &T::codec(layout.dtype())?, size, nbytes)?;
+    let fill = FillValue::new(value, T::codec(layout.dtype())?, size)?;
+    let mut block = fill.repeat(nbytes)?;
     let mut written = 0;
     while written < nbytes {
         let count = block.len().min(nbytes - written);
-        data.write(layout.offset() + written, block.get(..count).invariant(IN_BUFFER))?;
+        let (at, part) = (layout.offset() + written, block.get_mut(..count).invariant(IN_BUFFER));
+        if !fill.writes_all_bytes {
+            data.read(at, part)?;
+            fill.encode(part)?;
+        }
+        data.write(at, part)?;
         written += count;
     }
     Ok(())
@@ -263,17 +273,14 @@ struct FillValue<'v, T: Element> {
     value: &'v T,
     codec: T::Codec,
     size: usize,
-    /// Whether encoding the value writes every byte of an element, with no padding
-    /// or other fields left unchanged.
+    /// See the function of this name.
     writes_all_bytes: bool,
 }
 
 impl<'v, T: Element> FillValue<'v, T> {
     fn new(value: &'v T, codec: T::Codec, size: usize) -> Result<FillValue<'v, T>> {
-        let (mut zeros, mut ones) = (vec![0; size], vec![0xff; size]);
-        value.encode(&codec, &mut zeros)?;
-        value.encode(&codec, &mut ones)?;
-        Ok(FillValue { value, codec, size, writes_all_bytes: zeros == ones })
+        let writes_all_bytes = writes_all_bytes(value, &codec, size)?;
+        Ok(FillValue { value, codec, size, writes_all_bytes })
     }
 
     /// Encodes the value into each element of `bytes`.
@@ -282,17 +289,12 @@ impl<'v, T: Element> FillValue<'v, T> {
             .chunks_exact_mut(self.size)
             .try_for_each(|element| self.value.encode(&self.codec, element))
     }
-}
 
-/// A block of repetitions of one value, at most `nbytes` long.
-fn repeat_value<T: Element>(
-    value: &T,
-    codec: &T::Codec,
-    size: usize,
-    nbytes: usize,
-) -> Result<Vec<u8>> {
-    let mut one = vec![0; size];
-    value.encode(codec, &mut one)?;
-    let count = (BLOCK.min(nbytes) / size.max(1)).max(1);
-    Ok(one.repeat(count))
+    /// A block of repetitions of the value, at most `nbytes` long.
+    fn repeat(&self, nbytes: usize) -> Result<Vec<u8>> {
+        let mut one = vec![0; self.size];
+        self.value.encode(&self.codec, &mut one)?;
+        let count = (BLOCK.min(nbytes) / self.size.max(1)).max(1);
+        Ok(one.repeat(count))
+    }
 }

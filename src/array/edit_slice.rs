@@ -2,11 +2,13 @@
 
 use ndarray::SliceInfoElem;
 
-use super::copy::Conversion;
+use super::copy::{Conversion, assign_over};
 use super::edit::{BLOCK, MAX_WRITES};
 use super::tiles::{Tiles, part_at};
 use super::{MappedArray, MappedArrayMut, Place};
+use crate::dtype::DType;
 use crate::element::cast::Casting;
+use crate::element::recode::has_gaps;
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::layout::geometry::Geometry;
@@ -19,8 +21,8 @@ impl MappedArrayMut {
     /// `"x"` or `"pos.z"`, and returns the number of elements.
     ///
     /// As with [`write_fill_slice`](MappedArray::write_fill_slice), only their
-    /// bytes are written, and a full disk is an error. `from` must not be a view
-    /// of the same file.
+    /// bytes are written, and a full disk is an error. Bytes of the elements that
+    /// belong to no field are kept. `from` must not be a view of the same file.
     ///
     /// # Errors
     ///
@@ -87,11 +89,11 @@ impl Target<'_> {
             return Ok(count);
         }
         let writes = selected.byte_ranges(BLOCK).size_hint().0;
-        let geometry = selected.geometry().clone();
+        let (geometry, dtype) = (selected.geometry().clone(), selected.dtype().clone());
         if writes > MAX_WRITES && !data.is_sparse()? {
             self.store(data, &from, casting)?;
         } else {
-            write_tiles(data, &geometry, size, &from, &conversion)?;
+            write_tiles(data, (&geometry, &dtype), &from, (&conversion, casting))?;
         }
         Ok(count)
     }
@@ -107,14 +109,14 @@ impl Target<'_> {
     }
 }
 
-/// Writes the elements, of `size` bytes, tile by tile in memory order.
+/// Writes elements of a geometry and dtype tile by tile in memory order.
 fn write_tiles(
     data: &mut MapMut,
-    to: &Geometry,
-    size: usize,
+    (to, dtype): (&Geometry, &DType),
     from: &DynView<'_>,
-    conversion: &Conversion,
+    (conversion, casting): (&Conversion, Casting),
 ) -> Result<()> {
+    let (size, has_gaps) = (dtype.itemsize(), has_gaps(dtype));
     let axes = to.axes_by_stride();
     let (to, from_geometry) = (to.permuted(&axes)?, from.geometry().permuted(&axes)?);
     let tiles = Tiles::new(&from_geometry, size.max(from.itemsize()), None, 1);
@@ -123,9 +125,22 @@ fn write_tiles(
     for index in tiles {
         let part = part_at(&from_geometry, &index, &tile);
         let part = DynView::from_parts(from.raw_bytes(), part, from.dtype().clone());
-        conversion.convert(&part, &mut buffer)?;
+        let own_part = part_at(&to, &index, &tile);
+        if has_gaps {
+            // Keep the bytes that belong to no field.
+            buffer.resize(part.len() * size, 0);
+            let mut rest = buffer.as_mut_slice();
+            for (start, len) in own_part.byte_runs(size) {
+                let (own, after) = rest.split_at_mut(len);
+                data.read(start, own)?;
+                rest = after;
+            }
+            assign_over(&mut buffer, dtype, &part, casting)?;
+        } else {
+            conversion.convert(&part, &mut buffer)?;
+        }
         let mut rest = buffer.as_slice();
-        for (start, len) in part_at(&to, &index, &tile).byte_runs(size) {
+        for (start, len) in own_part.byte_runs(size) {
             let (own, after) = rest.split_at(len);
             data.write(start, own)?;
             rest = after;

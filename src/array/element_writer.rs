@@ -1,6 +1,7 @@
 //! Writes elements to the file of a map, from any number of threads.
 
 use super::{MappedArray, Origin, Place};
+use crate::dtype::Kind;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::fast_path::FastPath as _;
@@ -73,15 +74,63 @@ impl ElementWriter<'_> {
     }
 
     fn write_values<T: Element>(&self, at: &[usize], values: &[T]) -> Result<()> {
-        let start = start_of(self.layout, at, values.len())?;
-        let codec = T::codec(self.layout.dtype())?;
-        match T::fast_path().bytes_of(&codec, values) {
+        let (start, dtype) = (start_of(self.layout, at, values.len())?, self.layout.dtype());
+        let codec = T::codec(dtype)?;
+        // Elements that are not made of parts are always written whole.
+        let are_whole = match (dtype.kind(), values.first()) {
+            (Kind::Struct | Kind::Subarray, Some(first)) => {
+                writes_all_bytes(first, &codec, dtype.itemsize())?
+            }
+            _ => true,
+        };
+        match T::fast_path().bytes_of(&codec, values).filter(|_| are_whole) {
             Some(bytes) => self.map.write(start, bytes),
-            None => encode(values, &codec, self.layout.dtype().itemsize(), |at, block| {
-                self.map.write(start + at, block)
-            }),
+            None => self.encode(start, values, &codec, are_whole),
         }
     }
+
+    /// Encodes and writes values one block at a time. Unless they `are_whole`, the
+    /// other bytes of the elements are kept.
+    fn encode<T: Element>(
+        &self,
+        start: usize,
+        values: &[T],
+        codec: &T::Codec,
+        are_whole: bool,
+    ) -> Result<()> {
+        let size = self.layout.dtype().itemsize();
+        if size == 0 {
+            return values.iter().try_for_each(|value| value.encode(codec, &mut []));
+        }
+        let mut block = Vec::new();
+        let mut at = start;
+        for values in values.chunks((BLOCK / size).max(1)) {
+            block.clear();
+            block.resize(values.len() * size, 0);
+            if !are_whole {
+                self.map.read(at, &mut block)?;
+            }
+            for (bytes, value) in block.chunks_exact_mut(size).zip(values) {
+                value.encode(codec, bytes)?;
+            }
+            self.map.write(at, &block)?;
+            at += block.len();
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether encoding the value writes every byte of an element, with no
+/// gaps or other fields left unchanged.
+pub(super) fn writes_all_bytes<T: Element>(
+    value: &T,
+    codec: &T::Codec,
+    size: usize,
+) -> Result<bool> {
+    let (mut zeros, mut ones) = (vec![0; size], vec![0xff; size]);
+    value.encode(codec, &mut zeros)?;
+    value.encode(codec, &mut ones)?;
+    Ok(zeros == ones)
 }
 
 /// The offset in the map of the element `at`, which at least `count` elements
@@ -103,30 +152,4 @@ fn start_of(layout: &Layout, at: &[usize], count: usize) -> Result<usize> {
         return Err(ShapeError::Length { found: count, expected }.into());
     }
     Ok(start)
-}
-
-/// Encodes values one block at a time, and calls `write` with the offset and
-/// bytes of each block.
-fn encode<T: Element>(
-    values: &[T],
-    codec: &T::Codec,
-    size: usize,
-    mut write: impl FnMut(usize, &[u8]) -> Result<()>,
-) -> Result<()> {
-    if size == 0 {
-        return values.iter().try_for_each(|value| value.encode(codec, &mut []));
-    }
-    let mut block = Vec::new();
-    let mut at = 0;
-    for values in values.chunks((BLOCK / size).max(1)) {
-        // Padding becomes zeros.
-        block.clear();
-        block.resize(values.len() * size, 0);
-        for (bytes, value) in block.chunks_exact_mut(size).zip(values) {
-            value.encode(codec, bytes)?;
-        }
-        write(at, &block)?;
-        at += block.len();
-    }
-    Ok(())
 }

@@ -242,6 +242,12 @@ impl MapWriter<'_> {
         let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(self.offset);
         file::write_at(self.file, bytes, at).map_err(SystemError::io("write the elements"))
     }
+
+    /// Reads bytes of the file at an offset into the map.
+    pub(crate) fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
+        let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(self.offset);
+        file::read_elements(self.file, bytes, at)
+    }
 }
 
 impl Map {
@@ -402,8 +408,7 @@ impl MapMut {
     /// map: accessing a hole through it takes space on some file systems.
     pub(crate) fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
         let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
-        let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(*offset);
-        file::read_elements(file, bytes, at)
+        MapWriter { file, offset: *offset }.read(at, bytes)
     }
 
     /// Returns whether the file may have holes, so that a store may fail on a full
