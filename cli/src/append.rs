@@ -22,7 +22,8 @@ use crate::{edit, open, signals, text};
 ///
 /// Rows are appended along the first axis, or along the last one if FILE is in
 /// Fortran order. An array with one axis fewer is a single row. Byte order and
-/// memory order are converted to those of FILE; everything else must match.
+/// memory order are converted to those of FILE, unless its fields differ in byte
+/// order; everything else must match.
 /// Either all rows are appended or none, and concurrent readers of FILE see
 /// either the old array or the new one.
 #[derive(Debug, Args)]

@@ -9,6 +9,8 @@ use npymap::view::DynView;
 use npymap::{DType, MappedArray, MappedArrayMut, Order, element::Casting, layout::Layout};
 
 use crate::array_path::ArrayPath;
+use crate::axis_arg::AxisArg;
+use crate::cast;
 use crate::draft::Draft;
 use crate::error::CliError;
 use crate::input_args::{InputArgs, InputOptions};
@@ -17,7 +19,6 @@ use crate::new_file::NewFileArgs;
 use crate::output_format::{self, OutputFormat};
 use crate::progress::Progress;
 use crate::report::ReportArgs;
-use crate::{cast, text};
 
 /// Bytes written at a time when each row combines parts of several files.
 const BLOCK: usize = 64 << 20;
@@ -25,7 +26,8 @@ const BLOCK: usize = 64 << 20;
 /// Joins arrays along an axis, like NumPy's concatenate or stack.
 ///
 /// OUT is in C order and has the dtype of the first array; the others may
-/// differ in byte order and memory order only. With --stack, all have the same
+/// differ in byte order and memory order only, and if the fields of the first
+/// one differ in byte order, all have its dtype. With --stack, all have the same
 /// shape. OUT gets its name only when it is complete and on disk.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -43,8 +45,8 @@ pub(crate) struct ConcatArgs {
     stack: bool,
 
     /// Axis to join along; -1 is the last
-    #[arg(long, value_name = "N", default_value = "0", value_parser = parse_axis)]
-    axis: isize,
+    #[arg(long, value_name = "N", default_value = "0")]
+    axis: AxisArg,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -116,21 +118,8 @@ impl ConcatArgs {
 
     /// The index of the requested axis, counted from the first.
     fn axis(&self, input: &ArrayPath, shape: &[usize]) -> Result<usize, CliError> {
-        let ndim = shape.len();
-        let axis = if self.axis < 0 {
-            ndim.checked_add_signed(self.axis)
-        } else {
-            usize::try_from(self.axis).ok().filter(|&axis| axis < ndim)
-        };
-        axis.ok_or_else(|| {
-            let what = if ndim == 0 {
-                "shape (), so there is no axis to join along".to_owned()
-            } else {
-                let shape = text::shape(shape);
-                format!("shape {shape}, and axis {} is out of range -{ndim}..{ndim}", self.axis)
-            };
-            CliError::Mismatch { path: input.name().to_owned(), what }
-        })
+        let to_error = |what| CliError::Mismatch { path: input.name().to_owned(), what };
+        self.axis.resolve(shape).map_err(to_error)
     }
 }
 
@@ -211,9 +200,4 @@ fn dtype_and_shape(
 ) -> Result<(DType, Vec<usize>), CliError> {
     let array = options.array(input).map_err(CliError::with_path(input.name()))?;
     Ok((array.dtype().clone(), array.shape().to_vec()))
-}
-
-/// Parses an axis, which may be negative.
-fn parse_axis(text: &str) -> Result<isize, std::num::ParseIntError> {
-    text.trim().parse()
 }

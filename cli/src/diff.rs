@@ -24,9 +24,9 @@ use crate::tolerance::{Tolerance, comparable};
 /// by value, whatever their byte order and memory order; NaN equals NaN, and
 /// padding is ignored. Numbers may differ by up to ATOL + RTOL * |b|, as in
 /// numpy.isclose: complex ones by their distance, and they are NaN if a part is.
-/// The largest difference is that of elements that differ by
-/// more; the mean absolute difference and the root of the mean square (rms) are
-/// those of all pairs without NaN.
+/// The largest difference is that of elements that differ by more; the mean
+/// absolute difference and the root of the mean square (rms) are those of all
+/// pairs without NaN.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +40,7 @@ Examples:
 JSON has an object for each pair of arrays.
 
 Exit status: 0 if the arrays are equal, 1 if they differ, 2 if one cannot be
-opened or for a usage error.")]
+opened, though the others are compared, or for a usage error.")]
 pub(crate) struct DiffArgs {
     /// .npy, .npz, .ten or tar file, FILE[MEMBER], or directory; - is standard
     /// input

@@ -41,8 +41,30 @@ pub(crate) fn print(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> 
     write_nested(out, view, |out, closed| separate(out, closed, view.ndim()), write_element)
 }
 
-/// Prints elements as JSON, on one line.
+/// Rejects too many elements, or too many empty rows, for [`print_json`].
+pub(crate) fn check_json(path: &Path, view: &DynView<'_>) -> Result<(), CliError> {
+    check_count(path, view.itemsize(), view.len())?;
+    let rows = if view.is_empty() { empty_rows(view.shape()) } else { 0 };
+    check_count(path, 0, rows)
+}
+
+/// The number of empty rows of an array without elements, with the rows that
+/// they are in.
+fn empty_rows(shape: &[usize]) -> usize {
+    let (mut rows, mut count) = (1_usize, 1_usize);
+    for dim in shape.iter().take_while(|dim| **dim > 0) {
+        count = count.saturating_mul(*dim);
+        rows = rows.saturating_add(count);
+    }
+    rows
+}
+
+/// Prints elements as JSON, on one line, in the lists of NumPy's `tolist`.
 pub(crate) fn print_json(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
+    if view.is_empty() {
+        write_empty(out, view.shape())?;
+        return writeln!(out);
+    }
     if view.ndim() == 0 {
         view.iter().try_for_each(|value| escape::json(out, &JsonValue(&value, view.dtype())))?;
         return writeln!(out);
@@ -53,6 +75,18 @@ pub(crate) fn print_json(out: &mut impl Write, view: &DynView<'_>) -> io::Result
         |out, _| write!(out, ","),
         |out, value| escape::json(out, &JsonValue(value, view.dtype())),
     )
+}
+
+/// Writes the lists of an array without elements: `[[],[]]` for shape (2, 0).
+fn write_empty(out: &mut impl Write, shape: &[usize]) -> io::Result<()> {
+    write_brackets(out, b"[", 1)?;
+    if let Some((&len, inner)) = shape.split_first() {
+        for number in 0..len {
+            out.write_all(if number > 0 { b"," } else { b"" })?;
+            write_empty(out, inner)?;
+        }
+    }
+    write_brackets(out, b"]", 1)
 }
 
 /// Writes all elements in C order, with brackets around the rows of each axis.

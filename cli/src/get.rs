@@ -177,13 +177,22 @@ impl GetArgs {
         let views = selected.iter().map(Selected::view).collect::<npymap::Result<Vec<_>>>();
         let views = views.map_err(&to_error)?;
         for view in &views {
-            elements::check_count(self.file.name(), view.itemsize(), view.len())?;
+            self.check_count(self.file.name(), view)?;
         }
         let out = &mut BufWriter::new(std::io::stdout().lock());
         for view in &views {
             if self.json { elements::print_json(out, view) } else { elements::print(out, view) }?;
         }
         Ok(out.flush()?)
+    }
+
+    /// Rejects more elements without bytes than are printed.
+    fn check_count(&self, path: &Path, view: &DynView<'_>) -> Result<(), CliError> {
+        if self.json {
+            elements::check_json(path, view)
+        } else {
+            elements::check_count(path, view.itemsize(), view.len())
+        }
     }
 
     /// Calls `process` with the selected rows of the file.
@@ -202,7 +211,7 @@ impl GetArgs {
         let all = array.dyn_view().map_err(&to_error)?;
         let selected = index.without_field().select(&all).map_err(&to_error)?;
         let view = selected.view().map_err(&to_error)?;
-        elements::check_count(path, view.itemsize(), view.len())?;
+        self.check_count(path, &view)?;
         let fields = Fields::one_or_all(index.field());
         let rows = RowSelection::new(view, self.filter.as_ref(), fields).map_err(&to_error)?;
         process(&rows, &to_error)

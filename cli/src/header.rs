@@ -132,7 +132,9 @@ impl HeaderArgs {
         let own = old.map(|old| old.shape.as_slice()).unwrap_or_default();
         let count = stored.nbytes.checked_div(to_u64(dtype.itemsize())).unwrap_or(0);
         let shape = match &self.shape {
-            Some(shape) => shape.fill(usize::try_from(count).unwrap_or(usize::MAX)),
+            Some(shape) => {
+                shape.fill(usize::try_from(count).unwrap_or(usize::MAX)).map_err(&to_error)?
+            }
             None => own.to_vec(),
         };
         let mut header = Header::new(dtype.clone(), &shape, order).map_err(&to_error)?;

@@ -101,7 +101,8 @@ pub(crate) fn open_all(
     inputs.iter().map(|input| spec.open(input, options)).collect()
 }
 
-/// The byte order that turns one dtype into the other, if there is one.
+/// The byte order that turns one dtype into the other, if there is one: fields
+/// that differ in byte order are not converted one by one.
 fn byte_order_between(from: &DType, to: &DType) -> Option<ByteOrder> {
     let orders = [ByteOrder::Little, ByteOrder::Big];
     orders.into_iter().find(|&order| from.with_byte_order(order) == *to)

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use npymap::npz::{Member, Npz};
-use npymap::{MappedArray, Result, any::AnyFile, tar::ShardMember};
+use npymap::{MappedArray, Result, any::AnyFile, tar::ShardMember, ten::Ten};
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::globs::NamePattern;
 use crate::input_args::InputOptions;
+use crate::inspect::MemberName;
 use crate::messages;
 
 /// An array that is opened when it is needed.
@@ -17,9 +18,10 @@ pub(crate) struct Input<'a> {
     /// Its name in formats that have names.
     pub(crate) name: String,
     /// The member of an archive that it is.
-    pub(crate) member: Option<String>,
+    pub(crate) member: Option<MemberName>,
     /// Its path in messages: `FILE[MEMBER]`, or the argument as given.
     pub(crate) path: PathBuf,
+    /// Opens it, or returns the error if that is not possible.
     pub(crate) open: Box<dyn Fn() -> Result<MappedArray> + 'a>,
 }
 
@@ -77,8 +79,8 @@ impl<'a> Inputs<'a> {
         };
         let mut inputs = self.members(None)?;
         inputs.retain(|input| {
-            pattern.matches(&input.name)
-                || input.member.as_deref().is_some_and(|m| pattern.matches(m))
+            let member = input.member.as_ref().map(MemberName::text);
+            pattern.matches(&input.name) || member.is_some_and(|m| pattern.matches(&m))
         });
         if inputs.is_empty() {
             let reason = "no member matches this pattern: list the members with `npymap ls`";
@@ -100,7 +102,8 @@ impl<'a> Inputs<'a> {
         if is_name { None } else { member.parse().ok() }
     }
 
-    /// One member, or all arrays in order.
+    /// One member, or all arrays in order. Those that can't be opened are among
+    /// them, so that the others can be used.
     fn members<'s>(&'s self, member: Option<&'s str>) -> Result<Vec<Input<'s>>, CliError> {
         match &self.file {
             AnyFile::Npz(npz) if member.is_none() => {
@@ -112,14 +115,14 @@ impl<'a> Inputs<'a> {
                     return Err(self.loss_error(name));
                 }
                 for member in members {
-                    if member.header().map_err(CliError::Library)?.is_none() {
+                    if member.header().is_ok_and(|header| header.is_none()) {
                         self.skip(member.full_name())?;
                         continue;
                     }
                     let name = member.name().to_owned();
                     let path = self.path_of(&name);
                     inputs.push(Input {
-                        member: Some(name.clone()),
+                        member: Some(MemberName::Text(name.clone())),
                         name,
                         path,
                         open: Box::new(move || member.open()),
@@ -131,7 +134,7 @@ impl<'a> Inputs<'a> {
                 let infos: Vec<_> = ten.infos().collect();
                 let inputs = infos.iter().enumerate().map(|(index, info)| Input {
                     name: unique_name(&infos, index, info),
-                    member: Some(index.to_string()),
+                    member: Some(MemberName::Position(index)),
                     path: self.path_of(&index.to_string()),
                     open: Box::new(move || ten.get(index)),
                 });
@@ -142,21 +145,21 @@ impl<'a> Inputs<'a> {
                 shard.prefetch_headers().map_err(CliError::Library)?;
                 for member in last_of_each_name(shard.members(), ShardMember::name) {
                     let name = member.name();
-                    if member.is_ten().map_err(CliError::Library)? {
-                        let ten = member.ten().map_err(CliError::Library)?;
-                        for index in 0..ten.len() {
-                            let (name, ten) = (format!("{name}[{index}]"), ten.clone());
-                            let path = self.path_of(&name);
-                            inputs.push(Input {
-                                member: Some(name.clone()),
-                                name,
-                                path,
-                                open: Box::new(move || ten.get(index)),
-                            });
+                    if member.is_ten().is_ok_and(|is_ten| is_ten) {
+                        match member.ten() {
+                            Ok(ten) => inputs.extend(self.arrays_of_ten(name, &ten)),
+                            Err(_) => inputs.push(Input {
+                                name: name.to_owned(),
+                                member: Some(MemberName::Text(name.to_owned())),
+                                path: self.path_of(name),
+                                open: Box::new(move || member.ten()?.get(0)),
+                            }),
                         }
-                    } else if member.header().map_err(CliError::Library)?.is_some() {
+                    } else if member.header().is_ok_and(|header| header.is_none()) {
+                        self.skip(name)?;
+                    } else {
                         let path = self.path_of(name);
-                        let full_name = Some(name.to_owned());
+                        let full_name = Some(MemberName::Text(name.to_owned()));
                         let name = name.strip_suffix(".npy").unwrap_or(name).to_owned();
                         inputs.push(Input {
                             name,
@@ -164,8 +167,6 @@ impl<'a> Inputs<'a> {
                             path,
                             open: Box::new(move || member.open()),
                         });
-                    } else {
-                        self.skip(name)?;
                     }
                 }
                 Ok(inputs)
@@ -173,14 +174,33 @@ impl<'a> Inputs<'a> {
             file => {
                 let name = member.unwrap_or("arr_0").to_owned();
                 let path = self.input.name().to_owned();
+                let position = match (file, member) {
+                    (AnyFile::Ten(ten), Some(member)) => ten.index(member).ok(),
+                    _ => None,
+                };
+                let text = member.map(|member| MemberName::Text(member.to_owned()));
                 Ok(vec![Input {
                     name,
-                    member: member.map(str::to_owned),
+                    member: position.map(MemberName::Position).or(text),
                     path,
                     open: Box::new(move || file.get(member)),
                 }])
             }
         }
+    }
+
+    /// The arrays of a `.ten` in a tar file.
+    fn arrays_of_ten<'s>(&self, name: &str, ten: &Ten) -> Vec<Input<'s>> {
+        let inputs = (0..ten.len()).map(|index| {
+            let (name, ten) = (format!("{name}[{index}]"), ten.clone());
+            Input {
+                path: self.path_of(&name),
+                member: Some(MemberName::Text(name.clone())),
+                name,
+                open: Box::new(move || ten.get(index)),
+            }
+        });
+        inputs.collect()
     }
 
     fn skip(&self, member: &str) -> Result<(), CliError> {

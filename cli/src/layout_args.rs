@@ -49,7 +49,7 @@ impl LayoutArgs {
             None => view.clone(),
         };
         let shape = match &self.reshape {
-            Some(shape) => shape.fill(view.len()),
+            Some(shape) => shape.fill(view.len())?,
             None => view.shape().to_vec(),
         };
         let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));

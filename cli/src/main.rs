@@ -6,6 +6,7 @@ mod archive_output;
 mod arguments;
 mod array_info;
 mod array_path;
+mod axis_arg;
 mod bench;
 mod cast;
 mod cells;

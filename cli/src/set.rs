@@ -26,7 +26,8 @@ use crate::{open, text};
 /// VALUE is a number, True or False, text, a date such as 2020-02-29T12:00,
 /// `NaT`, a count of the unit for a time difference, b'\x00' for void, or a
 /// record such as (1, 'a'). Lists such as [[1, 2], [3, 4]] and @FILE, the array
-/// of a file or FILE[MEMBER], are broadcast to the elements as in NumPy.
+/// of a file or FILE[MEMBER], are broadcast to the elements as in NumPy. For
+/// elements that are text, a list is text like any other: use @FILE.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -30,11 +30,14 @@ impl PartialShape {
 
     /// The shape of `count` elements, as NumPy's `reshape` computes it. If none
     /// fits, the number of elements differs.
-    pub(crate) fn fill(&self, count: usize) -> Vec<usize> {
+    pub(crate) fn fill(&self, count: usize) -> Result<Vec<usize>> {
         let known =
             self.0.iter().flatten().fold(1, |product: usize, dim| product.saturating_mul(*dim));
-        let unknown = count.checked_div(known).unwrap_or(0);
-        self.0.iter().map(|dim| dim.unwrap_or(unknown)).collect()
+        let dims = self.0.iter().map(|dim| dim.or_else(|| count.checked_div(known)));
+        dims.collect::<Option<_>>().ok_or_else(|| {
+            let text = "the length of axis -1 can't be computed if that of another one is 0: pass both lengths";
+            Error::new(ErrorKind::WrongShape, text)
+        })
     }
 }
 
@@ -95,10 +98,10 @@ mod tests {
             ("-1", 2, vec![2]),
             ("(3,)", 0, vec![3]),
             ("()", 1, vec![]),
-            ("(0, -1)", 0, vec![0, 0]),
         ] {
-            assert_eq!(parse(text).unwrap().fill(count), expected, "{text}");
+            assert_eq!(parse(text).unwrap().fill(count).unwrap(), expected, "{text}");
         }
+        parse("(0, -1)").unwrap().fill(0).unwrap_err();
         assert_eq!(parse("-1,-1"), Err("only one axis can be -1"));
         for text in ["", "(", "(3", "-2", "3,,4", "a", "1.5", "(,)"] {
             assert_eq!(parse(text), Err(SHAPE), "{text}");

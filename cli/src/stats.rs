@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use crate::array_path::ArrayPath;
+use crate::axis_arg::AxisArg;
 use crate::columns::Columns;
 use crate::error::CliError;
 use crate::filter::Filter;
@@ -49,15 +50,17 @@ Exit status: 0 on success, 1 if a file or INDEX was rejected or --fail-on found
 something, 2 for a usage error."
 )]
 pub(crate) struct StatsArgs {
-    /// Summarize each column along this axis separately, as NumPy's axis=N
+    /// Summarize each column along this axis separately, as NumPy's axis=N; -1 is
+    /// the last axis
     #[arg(long, value_name = "N")]
-    axis: Option<usize>,
+    axis: Option<AxisArg>,
 
     /// Compute the standard deviation, as numpy.std
     #[arg(long)]
     std: bool,
 
-    /// Compute quantiles, as numpy.quantile does with the method "linear"
+    /// Compute quantiles, as numpy.quantile does with the method "linear", but at
+    /// an infinite element they are infinite rather than nan
     /// [default: 0.25,0.5,0.75]
     #[arg(long, value_name = "Q,…", num_args = 0..=1, require_equals = true,
         value_delimiter = ',', default_missing_values = ["0.25", "0.5", "0.75"],
@@ -191,9 +194,11 @@ impl StatsArgs {
             None => Selected::View(all),
         };
         let view = selected.view().map_err(&to_error)?;
-        let columns = Columns::new(&array, &view, self.axis, self.threads.count());
+        let axis = self.axis.map(|axis| axis.resolve(view.shape())).transpose();
+        let axis = axis.map_err(|what| CliError::Mismatch { path: input.path.clone(), what })?;
+        let columns = Columns::new(&array, &view, axis, self.threads.count());
         let columns = columns.map_err(&to_error)?;
-        if let Some(axis) = self.axis {
+        if let Some(axis) = axis {
             columns.check_count(&input.path, axis)?;
         }
         let rows = stats_rows::compute(&columns, &self.wanted()).map_err(&to_error)?;

@@ -10,6 +10,7 @@ use crate::elements::JsonScalar;
 use crate::escape::{self, safe};
 use crate::float_text;
 use crate::histogram;
+use crate::inspect::MemberName;
 use crate::stats_rows::{Histogram, StatsRow};
 use crate::style::LABEL;
 use crate::summary::Sum;
@@ -83,9 +84,10 @@ fn names(rows: &[StatsRow]) -> Vec<Column> {
         }
         columns.push(column);
     }
-    let first = rows.first().and_then(|row| row.member.as_deref());
-    if !columns.is_empty() || rows.iter().any(|row| row.member.as_deref() != first) {
-        let members = rows.iter().map(|row| row.member.as_deref().map(safe)).collect();
+    let first = rows.first().and_then(|row| row.member.as_ref());
+    if !columns.is_empty() || rows.iter().any(|row| row.member.as_ref() != first) {
+        let members =
+            rows.iter().map(|row| row.member.as_ref().map(|member| safe(member.text()))).collect();
         columns.extend(column("member", false, members));
     }
     columns
@@ -158,7 +160,7 @@ fn print_paragraphs(
 #[derive(Debug, Serialize)]
 struct JsonStats<'a> {
     path: Cow<'a, str>,
-    member: Option<&'a str>,
+    member: Option<&'a MemberName>,
     field: Option<&'a str>,
     index: Option<&'a [Option<usize>]>,
     descr: &'a str,
@@ -206,7 +208,7 @@ pub(crate) fn print_json(out: &mut impl Write, row: &StatsRow) -> io::Result<()>
     let summary = &row.summary;
     let line = JsonStats {
         path: row.path.to_string_lossy(),
-        member: row.member.as_deref(),
+        member: row.member.as_ref(),
         field: Some(row.field.as_str()).filter(|field| !field.is_empty()),
         index: row.index.as_deref(),
         descr: &row.dtype,

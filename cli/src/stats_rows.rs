@@ -7,6 +7,7 @@ use npymap::dtype::Kind;
 
 use crate::columns::{Column, Columns};
 use crate::histogram::Bins;
+use crate::inspect::MemberName;
 use crate::places::{self, Places};
 use crate::quantiles;
 use crate::scan::{Answer, Ignored, Task};
@@ -31,7 +32,7 @@ pub(crate) struct Wanted<'a> {
 #[expect(clippy::option_option, reason = "not requested, and requested of no elements")]
 pub(crate) struct StatsRow {
     pub(crate) path: PathBuf,
-    pub(crate) member: Option<String>,
+    pub(crate) member: Option<MemberName>,
     pub(crate) field: String,
     /// The index of the column, with `None` for the axis along which it lies.
     pub(crate) index: Option<Vec<Option<usize>>>,
@@ -166,14 +167,26 @@ fn add_quantiles(rows: &mut [StatsRow], columns: &Columns<'_>, wanted: &Wanted<'
     }
     let populations = rows.iter().map(|row| row.summary.population(row.kind));
     let populations: Vec<_> = populations.collect();
-    let found = quantiles::find(&populations, wanted.quantiles, |tasks| {
+    let wanted_quantiles = without_duplicates(wanted.quantiles);
+    let found = quantiles::find(&populations, &wanted_quantiles, |tasks| {
         columns.answers(tasks, wanted.ignored)
     })?;
     for (row, found) in rows.iter_mut().zip(found) {
         let found = found.into_iter().map(Some).chain(std::iter::repeat(None));
-        row.quantiles = Some(wanted.quantiles.iter().copied().zip(found).collect());
+        row.quantiles = Some(wanted_quantiles.iter().copied().zip(found).collect());
     }
     Ok(())
+}
+
+/// The quantiles in the order in which each is first requested.
+fn without_duplicates(quantiles: &[f64]) -> Vec<f64> {
+    let mut distinct = Vec::new();
+    for quantile in quantiles {
+        if !distinct.contains(quantile) {
+            distinct.push(*quantile);
+        }
+    }
+    distinct
 }
 
 fn add_places(rows: &mut [StatsRow], columns: &Columns<'_>, wanted: &Wanted<'_>) -> Result<()> {

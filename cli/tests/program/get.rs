@@ -110,3 +110,18 @@ fn a_closed_pipe_is_not_an_error() {
     let done = child.wait_with_output().unwrap();
     assert_eq!((done.status.code(), done.stderr), (Some(0), Vec::new()));
 }
+
+#[test]
+fn arrays_without_elements_are_the_lists_of_tolist() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("empty.npy").to_str().unwrap().to_owned();
+    for (shape, expected) in
+        [("(3, 0)", "[[],[],[]]"), ("(0, 3)", "[]"), ("(2, 1, 0, 5)", "[[[]],[[]]]"), ("0", "[]")]
+    {
+        run_ok(["create", &path, "--overwrite", "--shape", shape]);
+        assert_eq!(run_ok(["get", "--json", &path, ":"]), format!("{expected}\n"), "{shape}");
+    }
+    run_ok(["create", &path, "--overwrite", "--shape", "(2000, 2000, 0)"]);
+    let refusal = run_err(1, ["get", "--json", &path, ":"]);
+    assert!(refusal.contains("at most 1048576 are printed"), "{refusal}");
+}

@@ -82,3 +82,15 @@ fn axes_and_shapes_that_do_not_fit_write_nothing() {
     assert!(!std::path::Path::new(&out).exists() && !std::path::Path::new(&npz).exists());
     run_err(2, ["convert", &path, &out, "--axes", "x"]);
 }
+
+#[test]
+fn a_length_that_could_be_any_is_not_computed() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, out] = ["a.npy", "b.npy"].map(|name| path_in(&directory, name));
+    run_ok(["create", &path, "--shape", "(0, 3)"]);
+    let error = run_err(1, ["convert", &path, &out, "--reshape", "(0, -1)"]);
+    assert!(error.contains("the length of axis -1 can't be computed"), "{error}");
+    run_err(1, ["header", &path, "--shape", "(0, -1)"]);
+    run_ok(["convert", &path, &out, "--reshape", "(-1, 5)"]);
+    assert_eq!(run_ok(["get", "--json", &out, ":"]), "[]\n");
+}

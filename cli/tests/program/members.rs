@@ -283,3 +283,51 @@ fn unsupported_conversions_are_rejected_and_leave_the_output_unchanged() {
     assert!(error.contains("--version does not apply to members of an .npz"), "{error}");
     assert!(fs::metadata(npy).is_err() && fs::metadata(path_in(&directory, "out.npz")).is_err());
 }
+
+#[test]
+fn members_that_cannot_be_opened_do_not_hide_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let [array, object, list, a, b] =
+        ["w.npy", "o.npy", "x.ten", "a.tar", "b.tar"].map(|name| path_in(&directory, name));
+    npymap::write_npy(&array, &arr1(&[1, 2])).unwrap();
+    let header = format!("{:<117}\n", "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }");
+    fs::write(&object, [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes(), b"N."].concat()).unwrap();
+    fs::write(&list, b"~TenBin~ and no list").unwrap();
+    for path in [&a, &b] {
+        let mut builder = tar::Builder::new(fs::File::create(path).unwrap());
+        for (from, name) in [(&array, "a.npy"), (&object, "o.npy"), (&array, "z.npy")] {
+            builder.append_path_with_name(from, name).unwrap();
+        }
+        builder.append_path_with_name(&list, "bad.ten").unwrap();
+        builder.into_inner().unwrap();
+    }
+    let output = npymap(["stats", "--json", &a]);
+    assert_eq!((output.code, output.out.lines().count()), (Some(1), 2), "{}", output.err);
+    let refusal = format!("error: {a}[o.npy]: ");
+    assert!(output.err.contains(&refusal) && output.err.contains("[bad.ten]: "), "{}", output.err);
+    let output = npymap(["diff", &a, &b]);
+    assert!(output.out.ends_with("2 arrays: 2 equal\n"), "{}", output.out);
+    assert_eq!((output.code, output.err.contains(&refusal)), (Some(2), true), "{}", output.err);
+    // Conversion is of all members or of none.
+    let out = path_in(&directory, "out.npz");
+    assert!(run_err(1, ["convert", &a, &out]).contains("o.npy"));
+    assert!(!Path::new(&out).exists());
+}
+
+#[test]
+fn statistics_name_arrays_of_ten_files_as_info_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let [_, ten, _] = files(directory.path());
+    for file in [ten.clone(), format!("{ten}[b]"), format!("{ten}[1]")] {
+        let [info, stats] = ["info", "stats"].map(|command| {
+            let lines = run_ok([command, "--json", &file]);
+            let members = lines.lines().map(|line| {
+                let line: serde_json::Value = serde_json::from_str(line).unwrap();
+                line["member"].clone()
+            });
+            members.collect::<Vec<_>>()
+        });
+        assert_eq!(stats, info, "{file}");
+        assert!(stats.iter().all(serde_json::Value::is_u64), "{stats:?}");
+    }
+}

@@ -69,7 +69,7 @@ fn arrays_of_any_size_have_statistics() {
     assert!(run_ok(["stats", &fixture("shape-3-0-2.npy"), "--axis", "1"]).lines().count() > 6);
     assert!(run_ok(["stats", &fixture("struct-no-fields.npy")]).lines().count() <= 1);
     let refusal = run_err(1, ["stats", &fixture("rank2-C.npy"), "--axis", "2"]);
-    assert!(refusal.contains("axis 2 is out of bounds for shape"), "{refusal}");
+    assert!(refusal.contains("has shape (3, 4), and axis 2 is out of range -2..2"), "{refusal}");
     assert_eq!(npymap(["stats"]).code, Some(2));
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("wide.npy").to_str().unwrap().to_owned();
@@ -198,4 +198,31 @@ fn holes_count_as_the_zeros_they_are() {
         table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!((rows.len(), rows[1][4]), (17, "500000"), "{table}");
     assert!(table.contains("1970-01-01"), "{table}");
+}
+
+#[test]
+fn an_axis_can_be_counted_from_the_last() {
+    let path = fixture("rank2-C.npy");
+    assert_eq!(stats(&[&path, "--axis=-1"]), stats(&[&path, "--axis", "1"]));
+    assert_eq!(stats(&[&path, "--axis", "-2"]), stats(&[&path, "--axis", "0"]));
+    let refusal = run_err(1, ["stats", &path, "--axis", "-3"]);
+    assert!(refusal.contains("and axis -3 is out of range -2..2"), "{refusal}");
+    let refusal = run_err(1, ["stats", &fixture("shape-0d.npy"), "--axis", "-1"]);
+    assert!(refusal.contains("has shape (), so there is no axis -1"), "{refusal}");
+}
+
+#[test]
+fn quantiles_are_listed_once_and_may_be_infinite() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    run_ok(["create", &path, "--shape", "2", "--fill", "inf"]);
+    let line = run_ok(["stats", "--json", "--quantiles=0.5,0,0.5", &path]);
+    assert!(line.contains(r#""quantiles":{"0.5":"inf","0":"inf"}"#), "{line}");
+    let table = run_ok(["stats", "--quantiles=0.5,0,0.5", &path]);
+    assert_eq!(table.matches("50%").count(), 1, "{table}");
+    run_ok(["set", &path, "0", "1"]);
+    let line = run_ok(["stats", "--json", "--quantiles=0,0.25,0.75,1", &path]);
+    // Between different elements, what NumPy computes.
+    let expected = r#""quantiles":{"0":1.0,"0.25":"inf","0.75":"nan","1":"inf"}"#;
+    assert!(line.contains(expected), "{line}");
 }
