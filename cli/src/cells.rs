@@ -152,11 +152,20 @@ impl Cell for Value {
     }
 }
 
-/// Appends bytes as text if they are UTF-8, otherwise as Python prints them.
+/// Returns whether a text has the form of bytes in Python, `b'…'` or `b"…"`, with
+/// or without white space around it.
+pub(crate) fn is_bytes_literal(text: &str) -> bool {
+    let quoted = text.trim().strip_prefix('b').filter(|quoted| quoted.len() > 1);
+    let is_in = |quote| quoted.is_some_and(|text| text.starts_with(quote) && text.ends_with(quote));
+    is_in('\'') || is_in('"')
+}
+
+/// Appends bytes as text if they are UTF-8, otherwise as Python prints them, and
+/// also if the text could be taken for that.
 fn push_bytes(bytes: &[u8], out: &mut String) {
     match std::str::from_utf8(bytes) {
-        Ok(text) => out.push_str(text),
-        Err(_) => {
+        Ok(text) if !is_bytes_literal(text) => out.push_str(text),
+        _ => {
             let _ = write!(out, "{}", Value::Bytes(bytes.to_vec()));
         }
     }
@@ -217,6 +226,10 @@ mod tests {
             ("<M8[D]", "2020-02-29", "2020-02-29"),
             ("|S4", "b'a,b'", "a,b"),
             ("|S4", r"b'\xff'", r"b'\xff'"),
+            ("|S9", r#"b"it's\xff""#, r#"b"it's\xff""#),
+            ("|S9", r#"b"b'x'""#, r#"b"b'x'""#),
+            ("|S9", r#"b" b''""#, r#"b" b''""#),
+            ("|S9", r#"b"b'""#, "b'"),
             ("<U3", "'ü'", "ü"),
             ("|b1", "True", "True"),
             ("<f2", "0.1", "0.1"),

@@ -63,6 +63,13 @@ position. If a value would change, the command fails and writes nothing, unless
 --force is given; decimal numbers in text are rounded to floats of the dtype, as by
 numpy.loadtxt.
 
+The first line of a CSV or TSV is a header if it looks like names, or if it has the
+names of all fields of --dtype. With a --dtype without fields, a line of elements is
+data, and for text dtypes (U, S) there is no header: use --skip 1. In CSV and TSV,
+bytes are text, or b'...' if they are not UTF-8 or the text has this form. In JSON
+lines, bytes are characters up to U+00FF, complex numbers are lists of two numbers, and
+lists of a field have the same length in every line.
+
 Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ConvertArgs {
     /// .npy, .npz, .ten or tar file, or FILE[MEMBER], or .csv, .tsv or .jsonl; -

@@ -14,7 +14,7 @@ use crate::escape;
 use crate::output_format::OutputFormat;
 use crate::rows::{self, RowSelection};
 use crate::sink::Sink;
-use crate::{leaf_fields, row_blocks};
+use crate::row_blocks;
 
 /// A format of text with a line for each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,11 +125,49 @@ impl TextOptions<'_> {
 
 /// The elements of each field, and how many belong to one row.
 fn columns(view: &DynView<'_>, leading: usize) -> Result<Vec<(Box<dyn Cells>, usize)>> {
-    let leaves = leaf_fields::find(view)?;
+    let leaves = leaves(view)?;
     let columns = leaves
         .iter()
         .map(|(_, leaf)| Ok((cells::decode(leaf)?, leaf.shape().iter().skip(leading).product())));
     columns.collect()
+}
+
+/// The fields that are not structs. The elements of a subarray of structs are one
+/// after another, as `p.0.x`, `p.0.y`, `p.1.x`: in the order of their names in
+/// JSON.
+fn leaves<'a>(view: &DynView<'a>) -> Result<Vec<(String, DynView<'a>)>> {
+    let mut found = Vec::new();
+    add_leaves(&mut found, "", view, view.ndim())?;
+    Ok(found)
+}
+
+/// Adds the leaves of a field of records that have `ndim` axes.
+fn add_leaves<'a>(
+    found: &mut Vec<(String, DynView<'a>)>,
+    name: &str,
+    view: &DynView<'a>,
+    ndim: usize,
+) -> Result<()> {
+    if view.dtype().kind() != Kind::Struct {
+        found.push((name.to_owned(), view.clone()));
+        return Ok(());
+    }
+    let fields = view.dtype().fields();
+    match view.shape().get(ndim) {
+        // Without fields, there may be any number of elements.
+        Some(&len) if !fields.is_empty() => (0..len).try_for_each(|at| {
+            let element = view.index_axis(ndim, at)?;
+            add_leaves(found, &join(name, &at.to_string()), &element, ndim)
+        }),
+        _ => fields.iter().try_for_each(|field| {
+            let leaf = view.getfield(&field.dtype, field.offset)?;
+            add_leaves(found, &join(name, field.name()), &leaf, ndim)
+        }),
+    }
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// The names of the columns of records: fields, and the indices of subarrays, as
@@ -139,7 +177,7 @@ fn header(view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u
         return Ok(Vec::new());
     }
     let mut out = writer(separator);
-    for (name, leaf) in leaf_fields::find(view)? {
+    for (name, leaf) in leaves(view)? {
         let axes = leaf.shape().get(view.ndim()..).unwrap_or_default();
         for number in 0..axes.iter().product() {
             let mut name = name.clone();

@@ -8,6 +8,7 @@ use memchr::{memchr, memchr_iter, memchr2_iter, memrchr};
 use serde_json::Value as Json;
 
 use super::facts::Cell;
+use crate::text::plural;
 use crate::text_output::TextFormat;
 
 /// The size of a block, in bytes.
@@ -45,6 +46,10 @@ impl<'a> Blocks<'a> {
                 let n = file.by_ref().take(wanted).read_to_end(&mut self.rest)?;
                 self.is_at_end = n == 0;
             }
+            if self.is_at_end && self.has_open_quote() {
+                let text = "a quote in the last row is not closed";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
             let len = if self.is_at_end { self.rest.len() } else { self.whole_rows() };
             if len > 0 {
                 let rest = self.rest.split_off(len);
@@ -57,6 +62,16 @@ impl<'a> Blocks<'a> {
                 let text = format!("a row has more than {MAX_ROW} bytes: is a quote not closed?");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, text));
             }
+        }
+    }
+
+    /// Returns whether the rows that are left end in quotes.
+    fn has_open_quote(&self) -> bool {
+        match self.format {
+            TextFormat::Separated(separator) => {
+                memchr(b'"', &self.rest).is_some() && ends_in_quotes(&self.rest, separator)
+            }
+            TextFormat::JsonLines => false,
         }
     }
 
@@ -73,6 +88,13 @@ impl<'a> Blocks<'a> {
             _ => last_line,
         }
     }
+}
+
+/// Returns whether bytes end in quotes: then a line after them is part of their
+/// last record.
+fn ends_in_quotes(bytes: &[u8], separator: char) -> bool {
+    let count = |bytes: &[u8]| csv_reader(bytes, separator).into_byte_records().count();
+    count(&[bytes, b"\nx"].concat()) == count(bytes)
 }
 
 /// The length of all records but the last, which may continue. Of `\r\n`, the
@@ -102,15 +124,35 @@ pub(super) trait Visitor {
 }
 
 /// The columns of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Columns {
     pub(super) names: Option<Vec<String>>,
     /// The names of the JSON objects that each column is in, from the outermost.
     pub(super) objects: Vec<Vec<String>>,
+    /// Whether each column is the first of a JSON list of two numbers, which may
+    /// be the parts of a complex number.
+    pub(super) pairs: Vec<bool>,
+    /// The JSON lists of each row.
+    pub(super) lists: Lists,
     pub(super) count: usize,
 }
 
+/// The lists in a row of JSON, each with its name, or else the number of its first
+/// cell, and its length.
+pub(super) type Lists = Vec<(String, usize)>;
+
 impl Columns {
+    /// The column of this name, with or without white space around it, of those
+    /// that are free.
+    pub(super) fn position(&self, name: &str, is_free: impl Fn(usize) -> bool) -> Option<usize> {
+        let names = self.names.as_deref().unwrap_or_default();
+        let mut found = names.iter().enumerate();
+        let exact = found.find(|(at, known)| *known == name && is_free(*at));
+        let mut found = names.iter().enumerate();
+        let found = exact.or_else(|| found.find(|(at, known)| known.trim() == name && is_free(*at)));
+        found.map(|(at, _)| at)
+    }
+
     /// Calls `visitor` with all cells of a block.
     pub(super) fn visit(
         &self,
@@ -129,13 +171,18 @@ impl Columns {
     }
 
     fn visit_json(&self, line: &[u8], visitor: &mut impl Visitor) -> Result<(), String> {
-        let row = json_row(line)?;
+        let Row { cells: row, lists } = json_row(line)?;
         let Some(names) = &self.names else {
+            // A row with another number of cells is refused by the visitor.
+            if row.len() == self.count && lists != self.lists {
+                return Err("has lists of other lengths than the first row".to_owned());
+            }
             for (column, (_, cell)) in row.iter().enumerate() {
                 visitor.cell(column, cell.as_cell())?;
             }
             return visitor.end_row(row.len());
         };
+        self.check_lists(&lists)?;
         let mut seen = 0;
         for (position, (name, cell)) in row.iter().enumerate() {
             // Rows usually have their keys in the same order.
@@ -157,6 +204,21 @@ impl Columns {
             }
         }
         visitor.end_row(names.len())
+    }
+
+    /// Rejects lists that are longer or shorter than in the first row.
+    fn check_lists(&self, lists: &Lists) -> Result<(), String> {
+        if *lists == self.lists {
+            return Ok(());
+        }
+        for (name, len) in lists {
+            let known = self.lists.iter().find(|(known, _)| known == name);
+            if let Some((_, expected)) = known.filter(|(_, expected)| expected != len) {
+                let found = plural(*len, "element");
+                return Err(format!("`{name}` has {found}, and in the first row {expected}"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -216,11 +278,11 @@ fn reason(error: &csv::Error) -> String {
     }
 }
 
-/// The cells of a row, each with the name of its column if the row has names.
-pub(super) type Row = Vec<(String, OwnedCell)>;
-
 /// The first row of a block, and the length of its bytes.
-pub(super) fn first_row(block: &[u8], format: TextFormat) -> Result<Option<(Row, usize)>, String> {
+pub(super) fn first_row(
+    block: &[u8],
+    format: TextFormat,
+) -> Result<Option<(Row, usize)>, String> {
     match format {
         TextFormat::Separated(separator) => {
             let mut reader = csv_reader(block, separator);
@@ -230,7 +292,7 @@ pub(super) fn first_row(block: &[u8], format: TextFormat) -> Result<Option<(Row,
             }
             let len = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
             let cells = record.iter().map(|text| (String::new(), OwnedCell::of_csv(text)));
-            Ok(Some((cells.collect(), len)))
+            Ok(Some((Row { cells: cells.collect(), lists: Lists::new() }, len)))
         }
         TextFormat::JsonLines => {
             let mut lines = block.split(|&b| b == b'\n');
@@ -249,11 +311,13 @@ pub(super) struct OwnedCell {
     is_string: bool,
     /// The names of the JSON objects that it is in, from the outermost.
     pub(super) objects: Vec<String>,
+    /// Whether it is the first of a list of two numbers.
+    pub(super) starts_pair: bool,
 }
 
 impl OwnedCell {
     fn of_csv(text: &str) -> OwnedCell {
-        OwnedCell { text: text.to_owned(), is_string: false, objects: Vec::new() }
+        OwnedCell { text: text.to_owned(), is_string: false, objects: Vec::new(), starts_pair: false }
     }
 
     pub(super) fn as_cell(&self) -> Cell<'_> {
@@ -261,59 +325,68 @@ impl OwnedCell {
     }
 }
 
-/// The cells of a line of JSON, with names such as `pos.0` for those inside an
-/// object.
-fn json_row(line: &[u8]) -> Result<Vec<(String, OwnedCell)>, String> {
-    let value: Json =
-        serde_json::from_slice(line).map_err(|error| format!("is not JSON: {error}"))?;
-    let mut cells = Vec::new();
-    match value {
-        Json::Array(items) => {
-            for item in items {
-                flatten(item, "", &mut Vec::new(), &mut cells);
-            }
-        }
-        value => flatten(value, "", &mut Vec::new(), &mut cells),
-    }
-    Ok(cells)
+/// A row of text.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    /// The cells, each with the name of its column if the row has names.
+    pub(super) cells: Vec<(String, OwnedCell)>,
+    pub(super) lists: Lists,
 }
 
-/// Adds the cells of a value. The depth of JSON is limited by its parser.
-fn flatten(
-    value: Json,
-    name: &str,
-    objects: &mut Vec<String>,
-    cells: &mut Vec<(String, OwnedCell)>,
-) {
-    let (text, is_string) = match value {
-        Json::Object(fields) => {
-            for (field, value) in fields {
-                let name = join(name, &field);
-                let is_object = value.is_object();
-                if is_object {
-                    objects.push(field);
+/// The cells of a line of JSON, with names such as `pos.0` for those inside an
+/// object.
+fn json_row(line: &[u8]) -> Result<Row, String> {
+    let value: Json =
+        serde_json::from_slice(line).map_err(|error| format!("is not JSON: {error}"))?;
+    let mut row = Row::default();
+    row.add(value, "", &mut Vec::new(), false);
+    Ok(row)
+}
+
+impl Row {
+    /// Adds the cells of a value. The depth of JSON is limited by its parser.
+    fn add(&mut self, value: Json, name: &str, objects: &mut Vec<String>, starts_pair: bool) {
+        let (text, is_string) = match value {
+            Json::Object(fields) => {
+                for (field, value) in fields {
+                    let name = join(name, &field);
+                    let is_object = value.is_object();
+                    if is_object {
+                        objects.push(field);
+                    }
+                    self.add(value, &name, objects, false);
+                    if is_object {
+                        objects.pop();
+                    }
                 }
-                flatten(value, &name, objects, cells);
-                if is_object {
-                    objects.pop();
+                return;
+            }
+            Json::Array(items) => {
+                // Lists without names differ in their first cell.
+                let list =
+                    if name.is_empty() { self.cells.len().to_string() } else { name.to_owned() };
+                self.lists.push((list, items.len()));
+                let is_pair = items.len() == 2 && items.iter().all(is_number);
+                for (at, item) in items.into_iter().enumerate() {
+                    let name =
+                        if name.is_empty() { String::new() } else { join(name, &at.to_string()) };
+                    self.add(item, &name, objects, is_pair && at == 0);
                 }
+                return;
             }
-            return;
-        }
-        Json::Array(items) => {
-            for (at, item) in items.into_iter().enumerate() {
-                let name =
-                    if name.is_empty() { String::new() } else { join(name, &at.to_string()) };
-                flatten(item, &name, objects, cells);
-            }
-            return;
-        }
-        Json::Null => (String::new(), false),
-        Json::Bool(value) => (value.to_string(), false),
-        Json::Number(number) => (number.to_string(), false),
-        Json::String(text) => (text, true),
-    };
-    cells.push((name.to_owned(), OwnedCell { text, is_string, objects: objects.clone() }));
+            Json::Null => (String::new(), false),
+            Json::Bool(value) => (value.to_string(), false),
+            Json::Number(number) => (number.to_string(), false),
+            Json::String(text) => (text, true),
+        };
+        let cell = OwnedCell { text, is_string, objects: objects.clone(), starts_pair };
+        self.cells.push((name.to_owned(), cell));
+    }
+}
+
+/// Returns whether a value is a number, of which JSON has only the finite ones.
+fn is_number(value: &Json) -> bool {
+    value.is_number() || matches!(value.as_str(), Some("nan" | "inf" | "-inf"))
 }
 
 fn join(name: &str, part: &str) -> String {
@@ -341,7 +414,7 @@ mod tests {
         while let Some(block) = blocks.next().unwrap() {
             assert!(block.ends_with(b"\r") || block.ends_with(b"pipe"));
             let mut rows = Rows(Vec::new());
-            let columns = Columns { names: None, objects: Vec::new(), count: 2 };
+            let columns = Columns { count: 2, ..Columns::default() };
             columns.visit(&block, TextFormat::Separated(','), &mut rows).unwrap();
             assert!(rows.0.iter().all(|&cells| cells == 2), "{:?}", rows.0);
             count += rows.0.len();

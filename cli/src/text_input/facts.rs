@@ -2,6 +2,8 @@
 
 use npymap::{DType, Value, dtype::Kind};
 
+use crate::cells::is_bytes_literal;
+
 /// A cell of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell<'a> {
@@ -165,6 +167,28 @@ impl Facts {
 
     fn text_dtype(&self) -> npymap::Result<DType> {
         format!("<U{}", self.chars.max(1)).parse()
+    }
+}
+
+/// Returns whether a text that has no dtype of its own here was probably printed
+/// from a value: a complex number, bytes, or a date of another unit. A name could
+/// still have this form, as a column for each month.
+pub(super) fn may_be_value(text: &str) -> bool {
+    let text = trimmed(text);
+    is_bytes_literal(text) || text.starts_with('(') && text.ends_with("j)") || is_any_date(text)
+}
+
+/// Returns whether a text starts with a year and a month, and ends there or
+/// continues with a day, as NumPy prints dates.
+fn is_any_date(text: &str) -> bool {
+    let year = text.strip_prefix('-').unwrap_or(text);
+    let (digits, rest) = split_digits(year.as_bytes());
+    let Some(rest) = rest.strip_prefix(b"-").filter(|_| digits >= 4) else { return false };
+    let (digits, rest) = split_digits(rest);
+    match rest.strip_prefix(b"-").map(split_digits) {
+        _ if digits != 2 => false,
+        None => rest.is_empty(),
+        Some((digits, rest)) => digits == 2 && (rest.is_empty() || rest.starts_with(b"T")),
     }
 }
 

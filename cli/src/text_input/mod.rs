@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
-use npymap::{DType, MappedArray, MappedArrayMut, Order, layout::Layout};
+use npymap::{DType, MappedArray, MappedArrayMut, Order, dtype::Kind, layout::Layout};
 
 use crate::error::CliError;
 use crate::parallel;
@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::stream;
 use crate::text::plural;
 use crate::text_output::TextFormat;
-use blocks::{Blocks, Columns, OwnedCell, Visitor, first_row};
+use blocks::{Blocks, Columns, OwnedCell, Row, Visitor, first_row};
 use facts::{Cell, Facts};
 use target::Target;
 
@@ -55,23 +55,24 @@ impl TextInput {
         let block = Blocks::new(&file, options.format, start).and_then(|mut blocks| blocks.next());
         let block = block.map_err(&to_error)?.unwrap_or_default();
         let first = first_row(&block, options.format).map_err(|text| text_error(path, text))?;
-        let Some((cells, len)) = first else {
+        let Some((Row { cells, lists }, len)) = first else {
             return Err(text_error(path, "has no rows to read an array from".to_owned()));
         };
         let count = cells.len();
         let (names, mut texts): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
         let objects = texts.iter_mut().map(|cell| std::mem::take(&mut cell.objects)).collect();
         let is_json = options.format == TextFormat::JsonLines;
-        let has_header =
-            !is_json && options.header && is_header(texts.iter().map(OwnedCell::as_cell));
+        let pairs = texts.iter().map(|cell| cell.starts_pair).collect();
+        let first: Vec<_> = texts.iter().map(OwnedCell::as_cell).collect();
+        let has_header = !is_json && options.header && is_header(&first, options.dtype.as_ref());
         let names = if has_header {
-            Some(texts.iter().map(|cell| cell.text.trim().to_owned()).collect())
+            Some(texts.iter().map(|cell| cell.text.clone()).collect())
         } else {
             Some(names).filter(|names| is_json && names.iter().any(|name| !name.is_empty()))
         };
         let len = if has_header { len } else { 0 };
         let start = start + u64::try_from(len).unwrap_or(0);
-        let columns = Columns { names, objects, count };
+        let columns = Columns { names, objects, pairs, lists, count };
         Ok(TextInput { path: path.to_owned(), file, options, start, columns })
     }
 
@@ -188,15 +189,27 @@ fn first_byte(mut file: &File, skip: usize) -> io::Result<u64> {
     Ok(at)
 }
 
+/// Returns whether the first row has the names of the columns. Arrays without
+/// fields are written without names, so a row that may be one of theirs is data.
+fn is_header(cells: &[Cell<'_>], dtype: Option<&DType>) -> bool {
+    match dtype {
+        Some(dtype) if dtype.kind() == Kind::Struct => {
+            target::are_names_of(cells, dtype) || look_like_names(cells)
+        }
+        Some(dtype) => !target::are_elements_of(cells, dtype) && look_like_names(cells),
+        None => look_like_names(cells),
+    }
+}
+
 /// Returns whether the cells of a row look like names: some are text, and none is
 /// a number, a date or a boolean.
-fn is_header<'a>(cells: impl Iterator<Item = Cell<'a>>) -> bool {
+fn look_like_names(cells: &[Cell<'_>]) -> bool {
     let mut has_text = false;
     for cell in cells {
         let mut facts = Facts::default();
-        facts.add(cell);
+        facts.add(*cell);
         match facts {
-            _ if cell.text.trim().is_empty() => {}
+            _ if cell.text.trim().is_empty() || facts::may_be_value(cell.text) => {}
             _ if facts.is_text() => has_text = true,
             _ => return false,
         }

@@ -11,6 +11,7 @@ use npymap::{
 
 use super::blocks::Columns;
 use super::facts::{Cell, Facts, is_missing, trimmed};
+use crate::cells::is_bytes_literal;
 use crate::row_blocks;
 
 /// How rows of cells become elements.
@@ -39,7 +40,7 @@ impl Place {
     pub(super) fn store(&self, cell: Cell<'_>, row: &mut [u8]) -> Result<()> {
         let end = self.offset + self.dtype.itemsize();
         let to = row.get_mut(self.offset..end).unwrap_or_default();
-        self.parser.parse(cell.text, &self.dtype, to)
+        self.parser.parse(cell, &self.dtype, to)
     }
 }
 
@@ -61,39 +62,36 @@ impl Target {
         }
         let mut leaves = Vec::new();
         add_leaves(dtype, "", 0, &mut leaves)?;
-        let mut places: Vec<Option<Place>> = (0..columns.count).map(|_| None).collect();
-        let names = columns.names.as_ref();
-        if names.is_none() && leaves.len() != columns.count {
+        let places = if let Some(names) = &columns.names {
+            places_by_name(leaves, columns, names)?
+        } else {
+            let mut places = Vec::new();
+            for (_, dtype, offset) in leaves {
+                add_places(&mut places, &dtype, offset, columns)?;
+            }
+            places
+        };
+        if places.len() != columns.count {
             let text = format!(
                 "has {} columns, and the dtype {}: name those to keep in a header",
                 columns.count,
-                leaves.len()
+                places.len()
             );
             return Err(Error::new(ErrorKind::WrongDType, text));
-        }
-        for (position, (name, dtype, offset)) in leaves.into_iter().enumerate() {
-            let column = match names {
-                Some(names) => names.iter().position(|known| *known == name),
-                None => Some(position),
-            };
-            let Some(place) = column.and_then(|column| places.get_mut(column)) else {
-                let names = names.map(|names| names.join(", ")).unwrap_or_default();
-                let text = format!("has no column `{name}`, only: {names}");
-                return Err(Error::new(ErrorKind::NotFound, text));
-            };
-            *place = Some(Place::new(offset, dtype)?);
         }
         Ok(Target { dtype: dtype.clone(), per_row: None, places })
     }
 
-    /// One dtype for all columns: an array of two axes, or one if there is a single
-    /// column.
+    /// One dtype for all columns: an array of two axes, or one if each row has a
+    /// single element.
     fn uniform(dtype: DType, columns: &Columns) -> Result<Target> {
-        let size = dtype.itemsize();
-        let places =
-            (0..columns.count).map(|column| Place::new(column * size, dtype.clone()).map(Some));
-        let places = places.collect::<Result<_>>()?;
-        let per_row = Some(columns.count).filter(|&count| count != 1);
+        let mut places = Vec::new();
+        let mut count = 0;
+        while places.len() < columns.count {
+            add_places(&mut places, &dtype, count * dtype.itemsize(), columns)?;
+            count += 1;
+        }
+        let per_row = Some(count).filter(|&count| count != 1);
         Ok(Target { dtype, per_row, places })
     }
 
@@ -128,6 +126,86 @@ impl Target {
         let places = places.collect::<Result<_>>()?;
         Ok(Target { dtype, per_row: None, places })
     }
+}
+
+/// The places of leaves in the columns of their names.
+fn places_by_name(
+    leaves: Leaves,
+    columns: &Columns,
+    names: &[String],
+) -> Result<Vec<Option<Place>>> {
+    let mut places: Vec<Option<Place>> = (0..columns.count).map(|_| None).collect();
+    for (name, dtype, offset) in leaves {
+        let position = |name: &str| {
+            columns.position(name, |column| places.get(column).is_some_and(Option::is_none))
+        };
+        let part = part_of_complex(&dtype);
+        let found = match (position(&name), part) {
+            (None, Some(part)) => [0, 1].map(|at| {
+                let column = position(&format!("{name}.{at}"))?;
+                Some((column, part.clone(), offset + at * part.itemsize()))
+            }),
+            (column, _) => [column.map(|column| (column, dtype, offset)), None],
+        };
+        if found.iter().all(Option::is_none) {
+            let text = format!("has no column `{name}`, only: {}", names.join(", "));
+            return Err(Error::new(ErrorKind::NotFound, text));
+        }
+        for (column, dtype, offset) in found.into_iter().flatten() {
+            if let Some(place) = places.get_mut(column) {
+                *place = Some(Place::new(offset, dtype)?);
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// Adds the place of an element in the next column, or those of the parts of a
+/// complex number if the next two columns are a pair.
+fn add_places(
+    places: &mut Vec<Option<Place>>,
+    dtype: &DType,
+    offset: usize,
+    columns: &Columns,
+) -> Result<()> {
+    let is_pair = columns.pairs.get(places.len()).is_some_and(|&is_pair| is_pair);
+    match part_of_complex(dtype).filter(|_| is_pair) {
+        Some(part) => {
+            let imag = offset + part.itemsize();
+            places.push(Some(Place::new(offset, part.clone())?));
+            places.push(Some(Place::new(imag, part)?));
+        }
+        None => places.push(Some(Place::new(offset, dtype.clone())?)),
+    }
+    Ok(())
+}
+
+/// The dtype of the real and the imaginary part.
+fn part_of_complex(dtype: &DType) -> Option<DType> {
+    let part = match (dtype.kind(), dtype.itemsize()) {
+        (Kind::Complex, 8) => DType::of::<f32>(),
+        (Kind::Complex, 16) => DType::of::<f64>(),
+        _ => return None,
+    };
+    Some(part.with_byte_order(dtype.byte_order()))
+}
+
+/// Returns whether cells have the names of all columns that a struct needs.
+pub(super) fn are_names_of(cells: &[Cell<'_>], dtype: &DType) -> bool {
+    let mut leaves = Vec::new();
+    let found = add_leaves(dtype, "", 0, &mut leaves);
+    let cells: HashSet<&str> =
+        cells.iter().flat_map(|cell| [cell.text, cell.text.trim()]).collect();
+    found.is_ok()
+        && !leaves.is_empty()
+        && leaves.iter().all(|(name, ..)| cells.contains(name.as_str()))
+}
+
+/// Returns whether cells may be elements of a dtype. Any text may be one of a
+/// dtype of text, or be too long for it.
+pub(super) fn are_elements_of(cells: &[Cell<'_>], dtype: &DType) -> bool {
+    matches!(dtype.kind(), Kind::Unicode | Kind::Bytes)
+        || cells.iter().all(|cell| value(*cell, dtype).is_ok())
 }
 
 /// A name, dtype and offset for each cell of a struct.
@@ -279,7 +357,7 @@ fn split_index(name: &str) -> Option<(&str, Vec<usize>)> {
 
 /// Stores the value of a cell.
 trait CellParser: Send + Sync {
-    fn parse(&self, text: &str, dtype: &DType, to: &mut [u8]) -> Result<()>;
+    fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()>;
 }
 
 /// Parses numbers as Rust does, which is fast, and everything else as
@@ -291,10 +369,10 @@ where
     T: Element + FromStr,
     T::Codec: Send + Sync,
 {
-    fn parse(&self, text: &str, dtype: &DType, to: &mut [u8]) -> Result<()> {
-        match trimmed(text).parse::<T>() {
+    fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()> {
+        match trimmed(cell.text).parse::<T>() {
             Ok(value) => value.encode(&self.0, to),
-            Err(_) => store_value(text, dtype, to),
+            Err(_) => store_value(cell, dtype, to),
         }
     }
 }
@@ -303,8 +381,8 @@ where
 struct ValueParser;
 
 impl CellParser for ValueParser {
-    fn parse(&self, text: &str, dtype: &DType, to: &mut [u8]) -> Result<()> {
-        store_value(text, dtype, to)
+    fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()> {
+        store_value(cell, dtype, to)
     }
 }
 
@@ -320,18 +398,29 @@ fn parser(dtype: &DType) -> Result<Box<dyn CellParser>> {
     })
 }
 
-fn store_value(text: &str, dtype: &DType, to: &mut [u8]) -> Result<()> {
-    value(text, dtype)?.encode(dtype, to)
+fn store_value(cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()> {
+    value(cell, dtype)?.encode(dtype, to)
 }
 
 /// The value of a cell: text as it is, and NaN or `NaT` for what is missing.
-fn value(text: &str, dtype: &DType) -> Result<Value> {
+fn value(cell: Cell<'_>, dtype: &DType) -> Result<Value> {
+    let Cell { text, is_string } = cell;
     let trimmed = trimmed(text);
     let missing = is_missing(text);
     match (dtype.kind(), dtype.itemsize()) {
         (Kind::Unicode, _) => Ok(Value::Text(text.to_owned())),
-        // Bytes that are not UTF-8 are written in this form.
-        (Kind::Bytes, _) if !(trimmed.starts_with("b'") && trimmed.ends_with('\'')) => {
+        // JSON has no bytes, so they are characters of the same code points.
+        (Kind::Bytes, _) if is_string => latin1(text).map(Value::Bytes),
+        (Kind::Void, size) if is_string => {
+            let bytes = latin1(text)?;
+            if bytes.len() != size {
+                let text = format!("has {} bytes, and dtype {dtype} {size}", bytes.len());
+                return Err(Error::new(ErrorKind::InvalidValue, text));
+            }
+            Ok(Value::Void(bytes))
+        }
+        // Bytes that are not UTF-8 are written in the other form.
+        (Kind::Bytes, _) if !is_bytes_literal(text) => {
             Ok(Value::Bytes(text.as_bytes().to_vec()))
         }
         (Kind::Float, 2) if missing => Ok(Value::F16(f16::NAN)),
@@ -352,12 +441,22 @@ fn value(text: &str, dtype: &DType) -> Result<Value> {
     }
 }
 
+/// The bytes whose values are the code points of a text.
+fn latin1(text: &str) -> Result<Vec<u8>> {
+    let bytes = text.chars().map(|c| u8::try_from(u32::from(c)).map_err(|_| c));
+    bytes.collect::<std::result::Result<_, char>>().map_err(|c| {
+        let code = u32::from(c);
+        let text = format!("has a character beyond U+00FF, U+{code:04X}, which is not a byte");
+        Error::new(ErrorKind::InvalidValue, text)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn columns(names: Option<Vec<String>>, count: usize) -> Columns {
-        Columns { names, objects: Vec::new(), count }
+        Columns { names, count, ..Columns::default() }
     }
 
     fn names(text: &str) -> Vec<String> {

@@ -246,7 +246,7 @@ fn errors_name_the_row_and_the_column() {
             "row 1: column 1: is empty, and dtype '<i4' has no NaN",
         ),
         ("a.csv", "", &[], "has no rows to read an array from"),
-        ("a.csv", "a\nabc\n", &["--dtype", "<U2"], "row 0: column `a`: "),
+        ("a.csv", "a\nabc\n", &["--dtype", "<U2"], "row 1: column 0: "),
         ("a.csv", "a\n1\n", &["--dtype", "[('z', 'f8')]"], "has no column `z`, only: a"),
         ("a.csv", "1,2\n", &["--dtype", "[('z', 'f8')]"], "has 2 columns, and the dtype 1"),
         (
