@@ -12,9 +12,9 @@ use crate::elements::JsonValue;
 use crate::error::CliError;
 use crate::escape;
 use crate::output_format::OutputFormat;
+use crate::row_blocks;
 use crate::rows::{self, RowSelection};
 use crate::sink::Sink;
-use crate::row_blocks;
 
 /// A format of text with a line for each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -149,7 +149,8 @@ impl Columns {
         let mut found = names.iter().enumerate();
         let exact = found.find(|(at, known)| *known == name && is_free(*at));
         let mut found = names.iter().enumerate();
-        let found = exact.or_else(|| found.find(|(at, known)| known.trim() == name && is_free(*at)));
+        let found =
+            exact.or_else(|| found.find(|(at, known)| known.trim() == name && is_free(*at)));
         found.map(|(at, _)| at)
     }
 
@@ -279,10 +280,7 @@ fn reason(error: &csv::Error) -> String {
 }
 
 /// The first row of a block, and the length of its bytes.
-pub(super) fn first_row(
-    block: &[u8],
-    format: TextFormat,
-) -> Result<Option<(Row, usize)>, String> {
+pub(super) fn first_row(block: &[u8], format: TextFormat) -> Result<Option<(Row, usize)>, String> {
     match format {
         TextFormat::Separated(separator) => {
             let mut reader = csv_reader(block, separator);
@@ -317,7 +315,12 @@ pub(super) struct OwnedCell {
 
 impl OwnedCell {
     fn of_csv(text: &str) -> OwnedCell {
-        OwnedCell { text: text.to_owned(), is_string: false, objects: Vec::new(), starts_pair: false }
+        OwnedCell {
+            text: text.to_owned(),
+            is_string: false,
+            objects: Vec::new(),
+            starts_pair: false,
+        }
     }
 
     pub(super) fn as_cell(&self) -> Cell<'_> {

@@ -420,9 +420,7 @@ fn value(cell: Cell<'_>, dtype: &DType) -> Result<Value> {
             Ok(Value::Void(bytes))
         }
         // Bytes that are not UTF-8 are written in the other form.
-        (Kind::Bytes, _) if !is_bytes_literal(text) => {
-            Ok(Value::Bytes(text.as_bytes().to_vec()))
-        }
+        (Kind::Bytes, _) if !is_bytes_literal(text) => Ok(Value::Bytes(text.as_bytes().to_vec())),
         (Kind::Float, 2) if missing => Ok(Value::F16(f16::NAN)),
         (Kind::Float, 4) if missing => Ok(Value::F32(f32::NAN)),
         (Kind::Float, _) if missing => Ok(Value::F64(f64::NAN)),

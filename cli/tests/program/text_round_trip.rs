@@ -58,15 +58,66 @@ const STRUCTS: &[&str] = &[
 ];
 
 const TEXTS: &[&str] = &[
-    "a", "", " a ", "a,b", "a\tb", "a\nb", "a\r\nb", "\r", "\"q\"", "'q'", "\"", "'", "\\", "é",
-    "漢字", "👍🏽", "NA", "null", "nan", "NaT", "True", "-1", "(1+2j)", "1970-01", "=1+1", "b'x'",
-    "b\"x\"", "\u{2028}", "a\0b", "\u{1b}[2J", "{\"a\":1}", "[1,2]",
+    "a",
+    "",
+    " a ",
+    "a,b",
+    "a\tb",
+    "a\nb",
+    "a\r\nb",
+    "\r",
+    "\"q\"",
+    "'q'",
+    "\"",
+    "'",
+    "\\",
+    "é",
+    "漢字",
+    "👍🏽",
+    "NA",
+    "null",
+    "nan",
+    "NaT",
+    "True",
+    "-1",
+    "(1+2j)",
+    "1970-01",
+    "=1+1",
+    "b'x'",
+    "b\"x\"",
+    "\u{2028}",
+    "a\0b",
+    "\u{1b}[2J",
+    "{\"a\":1}",
+    "[1,2]",
 ];
 
 const BYTES: &[&[u8]] = &[
-    b"a", b"", b" a ", b"a,b", b"a\tb", b"a\nb", b"\r", b"\"", b"'", b"it's\xff", b"ab\xff",
-    b"\xe9", b"b'x'", b"b\"x\"", b" b'x' ", b"b'", b"b\"'", b"\"'\xff", b"b'\\'", b"NA", b"null",
-    b"a\0b", b"\xc3\xa9", b"\xff\xfe\x80", b"\\x41",
+    b"a",
+    b"",
+    b" a ",
+    b"a,b",
+    b"a\tb",
+    b"a\nb",
+    b"\r",
+    b"\"",
+    b"'",
+    b"it's\xff",
+    b"ab\xff",
+    b"\xe9",
+    b"b'x'",
+    b"b\"x\"",
+    b" b'x' ",
+    b"b'",
+    b"b\"'",
+    b"\"'\xff",
+    b"b'\\'",
+    b"NA",
+    b"null",
+    b"a\0b",
+    b"\xc3\xa9",
+    b"\xff\xfe\x80",
+    b"\\x41",
 ];
 
 /// Numbers that are not from a good generator, but differ.
@@ -180,9 +231,8 @@ fn write(path: &Path, dtype: &DType, per_row: Option<usize>) -> Vec<u8> {
         fill(dtype, number, &mut random, &mut elements[number * size..(number + 1) * size]);
     }
     let columns = per_row.map(|n| n.to_string()).unwrap_or_default();
-    let header = format!(
-        "{{'descr': {dtype}, 'fortran_order': False, 'shape': ({ROWS}, {columns}), }}"
-    );
+    let header =
+        format!("{{'descr': {dtype}, 'fortran_order': False, 'shape': ({ROWS}, {columns}), }}");
     let len = header.len().next_multiple_of(64) + 54;
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend(u16::try_from(len).unwrap().to_le_bytes());
