@@ -3,7 +3,7 @@
 use crate::support::is_error;
 use npymap::half::bf16;
 use npymap::{
-    DType, Element, ErrorKind, Le, Order, View, ViewMut,
+    DType, Element, ErrorKind, Le, Order, Value, View, ViewMut,
     element::{Bool, Ticks, Typed as _},
     layout::Layout,
 };
@@ -106,4 +106,15 @@ fn arrays_of_tuples_and_text_keep_padding() {
     let mut bytes = *b"abcdefgh";
     ViewMut::<(u8, u8)>::from_bytes(&mut bytes, &layout).unwrap().fill(&(b'1', b'2')).unwrap();
     assert_eq!(&bytes, b"1bc21fg2");
+}
+
+#[test]
+fn nat_in_records_and_subarrays_is_parsed_as_it_is_printed() {
+    for dtype in ["[('a', '<m8[s]')]", "('<m8[s]', (2,))", "[('a', '<M8[s]')]", "('<m8', (1,))"] {
+        let dtype: DType = dtype.parse().unwrap();
+        let bytes = [0, 0, 0, 0, 0, 0, 0, 0x80].repeat(dtype.itemsize() / 8);
+        let value = Value::decode(&dtype, &bytes);
+        assert!(value.to_string().contains("'NaT'"), "{value}");
+        assert_eq!(Value::parse(&value.to_string(), &dtype).unwrap(), value);
+    }
 }

@@ -182,7 +182,8 @@ fn parse_complex(text: &str) -> Option<Complex<f64>> {
 /// Parses a count of the dtype's unit, or a difference as it is printed, such as
 /// `300 milliseconds`.
 fn parse_difference(text: &str, dtype: &DType) -> Option<Ticks> {
-    if text == "NaT" {
+    // In quotes, as in records and subarrays.
+    if matches!(text, "NaT" | "'NaT'") {
         return Some(Ticks::NAT);
     }
     let Some((count, _)) = text.split_once(' ') else { return text.parse().ok().map(Ticks) };
