@@ -4,7 +4,6 @@
 //! when converting to and from instants.
 
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{DateTime64, Ticks, TimeDelta64};
@@ -12,6 +11,8 @@ use crate::dtype::{Unit, UnitBase};
 use crate::element::value::units;
 use crate::error::{DTypeError, Error, Result};
 
+/// The date from which NumPy counts.
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 const NANOSECONDS: Unit = Unit { base: UnitBase::Nanosecond, multiple: 1 };
 const SECONDS: Unit = Unit { base: UnitBase::Second, multiple: 1 };
 
@@ -33,17 +34,29 @@ impl DateTime64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn to_civil(self) -> Result<DateTime> {
-        Ok(TimeZone::UTC.to_datetime(self.to_timestamp()?))
+        self.checked_civil().ok_or_else(|| value_error(&self, "a date in the years -9999 to 9999"))
+    }
+
+    fn checked_civil(self) -> Option<DateTime> {
+        let unit = self.unit.filter(|_| !self.is_nat())?;
+        let (day, attoseconds) = units::to_days(self.ticks, unit);
+        let days = SignedDuration::try_from_hours(i64::try_from(day).ok()?.checked_mul(24)?)?;
+        let rest = i64::try_from(attoseconds / 1_000_000_000).ok()?;
+        EPOCH.checked_add(days).ok()?.checked_add(SignedDuration::from_nanos(rest)).ok()
     }
 
     /// The instant in UTC, rounded down to nanoseconds.
     ///
     /// # Errors
     ///
-    /// As [`to_civil`](DateTime64::to_civil).
+    /// As [`to_civil`](DateTime64::to_civil), and for dates before
+    /// [`Timestamp::MIN`] or after [`Timestamp::MAX`], which are not the first and
+    /// last of those years.
     pub fn to_timestamp(self) -> Result<Timestamp> {
-        self.checked_timestamp()
-            .ok_or_else(|| value_error(&self, "a date in the years -9999 to 9999"))
+        self.checked_timestamp().ok_or_else(|| {
+            let (first, last) = (Timestamp::MIN, Timestamp::MAX);
+            value_error(&self, &format!("a date from {first} to {last}"))
+        })
     }
 
     fn checked_timestamp(self) -> Option<Timestamp> {
@@ -70,9 +83,10 @@ impl DateTime64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn from_civil(date: DateTime, unit: Unit) -> Result<DateTime64> {
-        let instant = TimeZone::UTC.to_timestamp(date);
-        let instant = instant.map_err(|_| value_error(&date, &countable("date", unit)))?;
-        DateTime64::from_timestamp(instant, unit)
+        let elapsed = date.duration_since(EPOCH).as_nanos();
+        let ticks = units::date_from_nanoseconds(elapsed, unit);
+        let ticks = ticks.ok_or_else(|| value_error(&date, &countable("date", unit)))?;
+        Ok(DateTime64 { ticks, unit: Some(unit) })
     }
 
     /// An instant as a UTC date in `unit`, rounded down.
