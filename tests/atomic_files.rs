@@ -6,12 +6,15 @@ use std::path::Path;
 
 use npymap::{
     Appender, CreateOptions, DType, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order,
+    Source,
     loader::RaggedAppender,
     source::{AtomicFile, FileLock, LockKind, Locking},
     write::{RecoverOptions, resize},
 };
 
-use crate::support::{directory, file, header_with, map_mut, names, npy, raw, text};
+use crate::support::{
+    directory, file, header_with, is_error, map, map_mut, map_mut_file, names, npy, raw, text,
+};
 
 #[test]
 fn a_file_is_absent_until_it_is_committed() {
@@ -135,6 +138,22 @@ fn all_writers_are_locked_out(path: &Path) {
     is_locked(AtomicFile::update(path, Locking::Try));
     is_locked(FileLock::exclusive(path, Locking::Try));
     is_locked(locked(path));
+}
+
+#[cfg(unix)]
+#[test]
+fn only_sources_that_change_the_file_are_locked() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("<f8", &[1], Order::C, &[0; 8]));
+    let found = "a source whose arrays do not change the file";
+    for source in [Source::read(&path).unwrap(), map(&path).unwrap().into_copy_on_write()] {
+        let error = source.locked(Locking::Try).unwrap_err();
+        assert!(is_error(&error, ErrorKind::InvalidInput, found), "{error}");
+        assert!(error.to_string().contains("a.npy") && error.to_string().contains("map_mut"));
+    }
+    let opened = map_mut_file(&fs::File::options().read(true).write(true).open(&path).unwrap());
+    let error = opened.unwrap().locked(Locking::Try).unwrap_err();
+    assert!(is_error(&error, ErrorKind::InvalidInput, "was not opened by path"), "{error}");
 }
 
 #[cfg(unix)]

@@ -199,8 +199,8 @@ impl Source<MapMut> {
     /// # Errors
     ///
     /// Those of [`FileLock::exclusive`](crate::source::FileLock::exclusive);
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a source that was not
-    /// opened for writing by path.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a source that is not
+    /// one of [`map_mut`](Source::map_mut).
     ///
     /// # Examples
     ///
@@ -219,7 +219,13 @@ impl Source<MapMut> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn locked(self, locking: Locking) -> Result<Source<MapMut>> {
-        let Some(path) = self.path().filter(|_| matches!(self.access, Access::MapShared(_))) else {
+        if !matches!(self.access, Access::MapShared(_)) {
+            let found = "a source whose arrays do not change the file";
+            let expected = "`Source::map_mut`, or `FileLock::exclusive` to lock the file by path";
+            let error = RequestError::Call { found, expected };
+            return self.storage.add_path_on_err(Err(error.into()));
+        }
+        let Some(path) = self.path() else {
             return Err(RequestError::NoPath { operation: "lock it" }.into());
         };
         Ok(Source { storage: Storage::open_locked(path, locking)?, ..self })
