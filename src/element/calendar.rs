@@ -10,7 +10,7 @@ use crate::element::value::{parse_date, units};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
 impl DateTime64 {
-    /// `NaT`, without a unit.
+    /// `NaT`, without a unit. It can be stored in arrays of any unit.
     pub const NAT: DateTime64 = DateTime64 { ticks: Ticks::NAT, unit: None };
 
     /// Returns whether this is `NaT`.
@@ -171,7 +171,7 @@ impl FromStr for DateTime64 {
 }
 
 impl TimeDelta64 {
-    /// `NaT`, without a unit.
+    /// `NaT`, without a unit. It can be stored in arrays of any unit.
     pub const NAT: TimeDelta64 = TimeDelta64 { ticks: Ticks::NAT, unit: None };
 
     /// Returns whether this is `NaT`.

@@ -13,6 +13,12 @@ pub(super) fn unit_name(unit: Option<Unit>) -> String {
     unit.map_or_else(|| "no unit".to_owned(), |unit| format!("unit {unit}"))
 }
 
+/// Returns whether ticks of a unit can be stored where the unit is `stored`. As in
+/// NumPy, a `NaT` without a unit can be stored anywhere.
+pub(super) fn fits_unit(ticks: Ticks, unit: Option<Unit>, stored: Option<Unit>) -> bool {
+    unit == stored || (ticks == Ticks::NAT && unit.is_none())
+}
+
 macro_rules! with_unit {
     ($(#[$docs:meta])* $name:ident, $kind:ident, $to_text:ident) => {
         $(#[$docs])*
@@ -43,9 +49,9 @@ macro_rules! with_unit {
                 $name { ticks: read(order, bytes), unit }
             }
 
-            /// Rejects a unit that differs from the dtype's.
+            /// Rejects a unit that differs from the dtype's, except of a `NaT` without one.
             fn encode(&self, &(order, unit): &Self::Codec, bytes: &mut [u8]) -> Result<()> {
-                if self.unit != unit {
+                if !fits_unit(self.ticks, self.unit, unit) {
                     let value = format!("{self} in {}", unit_name(self.unit));
                     return Err(DTypeError::Value { value, expected: unit_name(unit) }.into());
                 }

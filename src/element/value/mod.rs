@@ -19,6 +19,7 @@ use num_complex::Complex;
 
 use crate::dtype::{DType, Field, Kind, Unit};
 use crate::element::cast::nearest_half;
+use crate::element::date::fits_unit;
 use crate::element::{Element, Ticks, item, item_mut, trim_nuls};
 use crate::error::{DTypeError, Error, Result};
 
@@ -158,11 +159,13 @@ impl Element for Value {
                 self.as_complex().ok_or_else(|| self.misfit(dtype))?.encode(order, bytes)
             }
             (Kind::DateTime, _) => match self {
-                Value::DateTime(ticks, unit) if *unit == dtype.unit() => ticks.encode(order, bytes),
+                Value::DateTime(ticks, unit) if fits_unit(*ticks, *unit, dtype.unit()) => {
+                    ticks.encode(order, bytes)
+                }
                 _ => Err(self.misfit(dtype)),
             },
             (Kind::TimeDelta, _) => match self {
-                Value::TimeDelta(ticks, unit) if *unit == dtype.unit() => {
+                Value::TimeDelta(ticks, unit) if fits_unit(*ticks, *unit, dtype.unit()) => {
                     ticks.encode(order, bytes)
                 }
                 _ => Err(self.misfit(dtype)),
