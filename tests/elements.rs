@@ -3,8 +3,8 @@
 use crate::support::is_error;
 use npymap::half::bf16;
 use npymap::{
-    DType, Element, ErrorKind, Le, Order, Value, View, ViewMut,
-    element::{Bool, Ticks, Typed as _},
+    ByteOrder, DType, Element, ErrorKind, Le, Order, Value, View, ViewMut,
+    element::{Bool, DateTime64, Ticks, TimeDelta64, Typed as _},
     layout::Layout,
 };
 
@@ -116,5 +116,40 @@ fn nat_in_records_and_subarrays_is_parsed_as_it_is_printed() {
         let value = Value::decode(&dtype, &bytes);
         assert!(value.to_string().contains("'NaT'"), "{value}");
         assert_eq!(Value::parse(&value.to_string(), &dtype).unwrap(), value);
+    }
+}
+
+#[test]
+fn arrays_are_suggested_for_subarrays() {
+    for (dtype, works) in [
+        ("('<f8', (2,))", "[f64; 2]"),
+        ("('<i2', (2, 3))", "[[i16; 3]; 2]"),
+        ("('|S3', (2,))", "[[u8; 3]; 2]"),
+    ] {
+        let dtype: DType = dtype.parse().unwrap();
+        let dtype = dtype.with_byte_order(ByteOrder::NATIVE);
+        let error = f64::codec(&dtype).unwrap_err();
+        assert!(is_error(&error, ErrorKind::WrongDType, &format!("use `{works}`")), "{error}");
+    }
+    <[f64; 2]>::codec(&"('=f8', (2,))".parse().unwrap()).unwrap();
+    <[[u8; 3]; 2]>::codec(&"('|S3', (2,))".parse().unwrap()).unwrap();
+}
+
+#[test]
+fn nat_without_a_unit_is_stored_in_any() {
+    let nat = [0, 0, 0, 0, 0, 0, 0, 0x80];
+    for dtype in ["<M8[D]", "<M8[25s]", "<M8"].map(|dtype| dtype.parse().unwrap()) {
+        assert_eq!(encoded(&dtype, DateTime64::NAT).unwrap(), nat);
+        assert_eq!(encoded(&dtype, "NaT".parse::<DateTime64>().unwrap()).unwrap(), nat);
+        assert_eq!(encoded(&dtype, Value::DateTime(Ticks::NAT, None)).unwrap(), nat);
+    }
+    for dtype in ["<m8[D]", "<m8[M]", "<m8"].map(|dtype| dtype.parse().unwrap()) {
+        assert_eq!(encoded(&dtype, TimeDelta64::NAT).unwrap(), nat);
+        assert_eq!(encoded(&dtype, Value::TimeDelta(Ticks::NAT, None)).unwrap(), nat);
+    }
+    let days = "<M8[D]".parse().unwrap();
+    for (ticks, unit) in [(Ticks(0), None), (Ticks::NAT, Some("s".parse().unwrap()))] {
+        encoded(&days, DateTime64 { ticks, unit }).unwrap_err();
+        encoded(&days, Value::DateTime(ticks, unit)).unwrap_err();
     }
 }

@@ -79,8 +79,7 @@ fn map_names_the_size() {
 fn not_regular_names_the_file_type() {
     let directory = directory();
     let path = directory.path();
-    let text =
-        format!("{}: is a directory, not a regular file: only those can be mapped", path.display());
+    let text = format!("{}: is a directory, not a regular file", path.display());
     refused(header_with(&OpenOptions::new(), path), &text);
 }
 

@@ -284,3 +284,13 @@ fn stacked_arrays_with_too_many_rows_are_rejected() {
     let error = Stacked::new([most(), most()]).unwrap_err();
     assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
 }
+
+#[test]
+fn a_copy_that_no_memory_can_hold_panics_with_its_size() {
+    let bytes = [7];
+    let bytes = view(&bytes, "|u1", &[1]).broadcast(&[1 << 50]).unwrap();
+    let copy = std::panic::AssertUnwindSafe(|| bytes.to_vec());
+    let panic = std::panic::catch_unwind(copy).unwrap_err();
+    let text = panic.downcast_ref::<String>().unwrap();
+    assert_eq!(text, "not enough memory for 1125899906842624 elements of 1 byte");
+}

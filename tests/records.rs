@@ -107,7 +107,7 @@ fn errors_name_the_difference() {
     assert_eq!(
         inner_error("[('x', '<f8'), ('y', '<i2', (3,))]"),
         here(
-            "record `Inner`, field `y`: stored as ('<i2', (3,)), asked for `[i16; 2]`: use `[u8; 6]`"
+            "record `Inner`, field `y`: stored as ('<i2', (3,)), asked for `[i16; 2]`: use `[i16; 3]`"
         )
     );
     assert_eq!(inner_error("'<f8'"), here("stored as '<f8', asked for `Inner`: use `f64`"));
@@ -235,7 +235,7 @@ fn rows_with_another_layout_are_decoded_and_not_borrowed() {
     assert_eq!(
         borrow_error(&ROW.replace("'<f4'", "'>f4'")),
         here(
-            "record `Row`, field `pos`: stored as ('>f4', (3,)), asked for `[f32; 3]` in place: use `[u8; 12]`"
+            "record `Row`, field `pos`: stored as ('>f4', (3,)), asked for `[f32; 3]` in place: use `[Be<f32>; 3]`"
         )
     );
     assert_eq!(

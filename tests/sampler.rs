@@ -341,3 +341,17 @@ fn ends_stay_inside(sampler: &Sampler, world: usize, workers: usize) {
         assert_eq!(own.nth(usize::MAX), None);
     }
 }
+
+#[test]
+fn a_position_behind_the_end_of_a_smaller_share_becomes_its_end() {
+    let share = Share { rank: 1, world: 3, ..Share::default() };
+    let mut sampler = Sampler::shuffled(10, 5);
+    sampler.seek(9);
+    for mut sampler in [sampler.clone().share(share).unwrap(), sampler.tail(Tail::Drop)] {
+        sampler.seek(u64::MAX);
+        let mut sampler = sampler.share(share).unwrap().tail(Tail::Drop);
+        let state = sampler.state();
+        assert_eq!(state.position, 3);
+        sampler.resume(state).unwrap();
+    }
+}

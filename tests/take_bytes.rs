@@ -141,7 +141,10 @@ fn casts_that_are_not_allowed_are_errors_before_anything_is_written() {
         assert!(is_error(&error, kind, message), "{error}");
     }
     let error = error("<i4", Casting::Unsafe, 15);
-    assert!(is_error(&error, ErrorKind::WrongShape, "15 values for 16 elements"), "{error}");
+    assert!(
+        is_error(&error, ErrorKind::WrongShape, "an output of 15 bytes for rows of 16"),
+        "{error}"
+    );
     assert_eq!(out, [7; 64]);
     let mut out = [7; 16];
     let outside = rows.take_bytes_as(&[1, 5], &mut out, &"<i4".parse().unwrap(), Casting::Unsafe);
@@ -184,4 +187,18 @@ fn rows_of_a_part_of_a_file_have_its_map() {
     let array = MappedArray::anonymous(&"<u2".parse().unwrap(), &[]).unwrap();
     let error = array.into_read_only().unwrap().into_rows().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfBounds);
+}
+
+#[test]
+fn an_output_of_another_length_is_refused_in_bytes() {
+    let array = MappedArray::anonymous(&"<f8".parse().unwrap(), &[4, 2]).unwrap();
+    let rows = array.into_read_only().unwrap().rows().unwrap();
+    let expected = "an output of 31 bytes for rows of 32";
+    let error = rows.take_bytes(&[1, 0], &mut [0; 31]).unwrap_err();
+    assert!(is_error(&error, ErrorKind::WrongShape, expected), "{error}");
+    let error = rows.read_ranges(&[1..2, 0..1], &mut [0; 31]).unwrap_err();
+    assert!(is_error(&error, ErrorKind::WrongShape, expected), "{error}");
+    let to = "<f4".parse().unwrap();
+    let error = rows.take_bytes_as(&[1, 0], &mut [0; 17], &to, Casting::SameKind).unwrap_err();
+    assert!(is_error(&error, ErrorKind::WrongShape, "17 bytes for rows of 16"), "{error}");
 }

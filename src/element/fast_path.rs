@@ -1,10 +1,11 @@
 //! Reading, writing and borrowing many elements at once.
 
-use bytemuck::Pod;
+use bytemuck::allocation::try_zeroed_vec;
+use bytemuck::{Pod, Zeroable};
 
 use super::{Element, InPlace, short_name, subarray_codec};
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, plural};
 use crate::kernel::ElementFormat;
 
 /// Operations on many elements of type `T` at once. Sealed: types choose one of
@@ -79,6 +80,20 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
     }
 }
 
+/// A vector of zeros.
+///
+/// # Panics
+///
+/// When there is not enough memory.
+pub(super) fn zeroed_vec<T: Zeroable>(len: usize) -> Vec<T> {
+    try_zeroed_vec(len).unwrap_or_else(|()| {
+        panic!(
+            "not enough memory for {len} elements of {}",
+            plural(size_of::<T>(), "byte", "bytes")
+        )
+    })
+}
+
 pub(super) mod sealed {
     pub trait SealedFastPath {}
 }
@@ -120,7 +135,7 @@ impl<T: Element + Pod> FastPath<T> for PlainFastPath {
     }
 
     fn zeros(&self, len: usize) -> Option<Vec<T>> {
-        Some(bytemuck::zeroed_vec(len))
+        Some(zeroed_vec(len))
     }
 }
 

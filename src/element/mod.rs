@@ -236,6 +236,10 @@ fn type_mismatch(dtype: &DType, asked: impl Into<String>) -> crate::error::Error
 /// A type that elements of `dtype` can be viewed as: the plain number if it is
 /// stored in this machine's byte order.
 pub(crate) fn suggested_type(dtype: &DType) -> String {
+    if let Some((base, shape)) = dtype.subarray() {
+        let axes = shape.iter().rev();
+        return axes.fold(suggested_type(base), |element, len| format!("[{element}; {len}]"));
+    }
     // The size in bits overflows for elements larger than an eighth of memory.
     let bits = dtype.itemsize().saturating_mul(8);
     let name = match (dtype.kind(), dtype.itemsize()) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 
 use super::cold_drop::ColdDrop;
-use super::fast_path::{FastPath, copy_target, sealed::SealedFastPath};
+use super::fast_path::{FastPath, copy_target, sealed::SealedFastPath, zeroed_vec};
 use super::field_codec::FieldCodec;
 use super::{Element, InPlace, Typed, short_name};
 use crate::dtype::{ByteOrder, DType, Field, Kind};
@@ -281,7 +281,7 @@ impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for RecordFastPath {
     }
 
     fn zeros(&self, len: usize) -> Option<Vec<T>> {
-        Some(bytemuck::zeroed_vec(len))
+        Some(zeroed_vec(len))
     }
 }
 

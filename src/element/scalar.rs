@@ -9,7 +9,7 @@ use bytemuck::{Pod, Zeroable};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::fast_path::{FastPath, sealed::SealedFastPath};
+use super::fast_path::{FastPath, sealed::SealedFastPath, zeroed_vec};
 use super::{Element, InPlace, Typed, subarray_codec, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
@@ -334,7 +334,7 @@ impl<T: Scalar> FastPath<T> for ScalarFastPath {
     }
 
     fn zeros(&self, len: usize) -> Option<Vec<T>> {
-        let mut zeros = bytemuck::zeroed_vec(len);
+        let mut zeros = zeroed_vec(len);
         kernel::prefer_large_pages(bytemuck::cast_slice_mut(&mut zeros));
         Some(zeros)
     }

@@ -212,6 +212,15 @@ pub(crate) enum ShapeError {
         expected: usize,
     },
 
+    /// An output for rows as bytes, of another length.
+    #[error("an output of {} for rows of {expected}", plural(*found, "byte", "bytes"))]
+    OutputBytes {
+        /// The length of the output.
+        found: usize,
+        /// The number of bytes of all the rows.
+        expected: usize,
+    },
+
     /// More or fewer bytes than the elements have.
     #[error("{} {which} for the elements of shape {shape}", plural(*by, "byte", "bytes"))]
     Bytes {
@@ -268,6 +277,7 @@ impl ShapeError {
             | ShapeError::Strides { .. }
             | ShapeError::Interleaved { .. }
             | ShapeError::Length { .. }
+            | ShapeError::OutputBytes { .. }
             | ShapeError::Mask { .. }
             | ShapeError::NoExtreme { .. }
             | ShapeError::Bytes { .. }

@@ -31,7 +31,7 @@ pub(crate) enum SystemError {
     },
 
     /// The path refers to a directory, pipe or device.
-    #[error("is {found}, not a regular file: only those can be mapped")]
+    #[error("is {found}, not a regular file")]
     NotRegular {
         /// The type of the file.
         found: &'static str,

@@ -48,7 +48,7 @@ fn system_errors() {
         "cannot map 5 bytes: x",
     );
     let found = "a directory";
-    let only = "is a directory, not a regular file: only those can be mapped";
+    let only = "is a directory, not a regular file";
     assert_error(SystemError::NotRegular { found }, K::Unsupported, only);
     assert_error(
         SystemError::NotImmutable,
@@ -254,6 +254,7 @@ fn kinds_of_shape_errors() {
         (ShapeError::Strides { strides: text("[3]") }, K::WrongShape),
         (ShapeError::Interleaved { axis: 0, shape: text("(2, 3)") }, K::WrongShape),
         (ShapeError::Length { found: 1, expected: 2 }, K::WrongShape),
+        (ShapeError::OutputBytes { found: 1, expected: 2 }, K::WrongShape),
         (
             ShapeError::Mask { found: text("(2,)"), shape: text("(2, 3)"), expected: "x" },
             K::WrongShape,
@@ -277,6 +278,7 @@ fn one_of_a_thing_is_singular() {
         ),
         (ShapeError::Length { found: 1, expected: 0 }, "1 value for 0 elements"),
         (ShapeError::Length { found: 0, expected: 1 }, "0 values for 1 element"),
+        (ShapeError::OutputBytes { found: 1, expected: 8 }, "an output of 1 byte for rows of 8"),
     ] {
         assert_eq!(Error::from(error).to_string(), expected);
     }

@@ -101,7 +101,12 @@ pub(super) fn check_ranges(
         count = count.saturating_add(resolve_range(from.shape(), range)?.len());
     }
     let nbytes = from.row_len() * from.dtype().itemsize();
-    check_len(count.saturating_mul(nbytes), len)
+    check_output(count.saturating_mul(nbytes), len)
+}
+
+/// Checks the length of an output in bytes.
+fn check_output(expected: usize, found: usize) -> Result<()> {
+    if found == expected { Ok(()) } else { Err(ShapeError::OutputBytes { found, expected }.into()) }
 }
 
 /// Copies rows, decoded.
@@ -200,7 +205,7 @@ pub(super) fn take_bytes(
     out: &mut [u8],
 ) -> Result<()> {
     let each = from.row_len() * from.dtype().itemsize();
-    check_len(each.saturating_mul(indices.len()), out.len())?;
+    check_output(each.saturating_mul(indices.len()), out.len())?;
     let rows = resolve_rows(from, indices)?;
     if each == 0 {
         // There may be any number of elements without bytes.
@@ -225,7 +230,7 @@ pub(super) fn take_bytes_as(
     }
     let cast = checked_cast(from.dtype(), dtype, casting)?;
     let each = from.row_len().saturating_mul(dtype.itemsize());
-    check_len(each.saturating_mul(indices.len()), out.len())?;
+    check_output(each.saturating_mul(indices.len()), out.len())?;
     let rows = resolve_rows(from, indices)?;
     if each == 0 {
         return Ok(());

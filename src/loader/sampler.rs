@@ -247,13 +247,19 @@ impl Sampler {
     pub fn share(self, share: Share) -> Result<Sampler> {
         check_number("rank", share.rank, share.world)?;
         check_number("worker", share.worker, share.workers)?;
-        Ok(Sampler { share, ..self })
+        Ok(Sampler { share, ..self }.within_share())
     }
 
     /// Sets the treatment of rows that can't be distributed evenly among all ranks.
     #[must_use]
     pub fn tail(self, tail: Tail) -> Sampler {
-        Sampler { tail, ..self }
+        Sampler { tail, ..self }.within_share()
+    }
+
+    /// Moves to the end of the share from a position behind it.
+    fn within_share(mut self) -> Sampler {
+        self.seek(self.position);
+        self
     }
 
     /// The number of rows to sample from.

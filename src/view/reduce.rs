@@ -145,7 +145,9 @@ impl<T: Real> View<'_, T> {
         let fold = Squares { means: &means };
         let fold = DecodedFold::<T, _> { bytes: self.bytes, codec: &self.codec, fold };
         folded.fold(&fold, self.itemsize(), &mut squares, threads);
-        let divisor = (self.axis_len(axis) - ddof).max(0.0);
+        // A NaN stays NaN, unlike in `f64::max`.
+        let divisor = self.axis_len(axis) - ddof;
+        let divisor = if divisor < 0.0 { 0.0 } else { divisor };
         for sum in &mut squares {
             *sum = (*sum / divisor).sqrt();
         }
