@@ -98,7 +98,7 @@ impl CliError {
 }
 
 /// Advice at the end of errors of the library, and the equivalent for this program.
-const ADVICE: [(&str, &str); 7] = [
+const ADVICE: [(&str, &str); 10] = [
     (
         "raise it with `max_header_len` if you trust the file",
         "raise it with --max-header-len if you trust the file",
@@ -109,7 +109,7 @@ const ADVICE: [(&str, &str); 7] = [
     ),
     (
         "it was truncated, or is still being written",
-        "it was truncated, or is still being written: `npymap recover` keeps its complete rows",
+        "it was truncated, or is still being written: `npymap recover` keeps the complete rows of a .npy file",
     ),
     ("allow replacing it with `CreateOptions::overwrite`", "allow replacing it with --overwrite"),
     (
@@ -119,6 +119,18 @@ const ADVICE: [(&str, &str); 7] = [
     (
         "`recover` turns the bytes that follow into rows",
         "`npymap recover` turns the bytes that follow into rows",
+    ),
+    (
+        "it is a webdataset .ten file, open it with `Ten` or `open_any`",
+        "it is a webdataset .ten file, whose arrays are named by position: FILE.ten[0] or FILE.tar[MEMBER.ten[0]]",
+    ),
+    (
+        "it is a zip archive, open an .npz file with `Npz` or `open_any`",
+        "it is a zip archive: unpack it first",
+    ),
+    (
+        "is empty, so there is nothing to map: for a shape without elements, open it in mode 'r+'",
+        "is empty, so there is nothing to map",
     ),
     ("store through `view_mut`, or open it with `open_mut`", "convert it to a file of its own"),
 ];
@@ -140,7 +152,7 @@ mod tests {
     #[test]
     fn advice_is_at_the_end_and_names_are_kept() {
         let library = "it was truncated, or is still being written";
-        let program = "`npymap recover` keeps its complete rows";
+        let program = "`npymap recover` keeps the complete rows of a .npy file";
         let text = format!("{library}.npy: ends at byte 5: {library}");
         assert_eq!(rephrase_advice(&text), format!("{text}: {program}"));
         let text = format!("{library}.npy: cannot open: permission denied");

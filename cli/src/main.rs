@@ -123,7 +123,8 @@ use crate::output_args::OutputArgs;
 /// Inspects, edits, converts and compares NumPy array files of any size.
 ///
 /// Elements are memory-mapped rather than read. While the program uses a file,
-/// no other process may truncate it or change its elements.
+/// no other process may truncate it or change its elements. If standard output
+/// is closed, what would be printed is lost without an error.
 #[derive(Debug, Parser)]
 #[command(name = "npymap", version, styles = style::HELP, arg_required_else_help = true)]
 struct Cli {

@@ -15,7 +15,8 @@ use crate::npz_verify::VerifyArgs;
 /// Packs, changes, extracts, verifies and recovers .npz archives.
 ///
 /// Archives that are changed are locked, and replaced when the new one is
-/// complete. Members that do not change are copied without inflating them.
+/// complete. Members that do not change are copied without inflating them;
+/// their dates are not kept, and comments are left out.
 #[derive(Debug, Args)]
 pub(crate) struct NpzArgs {
     #[command(subcommand)]

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::run::{copy_penguins, data, run_err, run_ok};
+use crate::run::{copy_penguins, data, path_in, run_err, run_ok};
 
 #[test]
 fn errors_suggest_options_and_commands() {
@@ -16,12 +16,43 @@ fn errors_suggest_options_and_commands() {
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
     let path = path.to_str().unwrap();
     let refusal = run_err(1, ["stats", path]);
-    assert!(refusal.ends_with("`npymap recover` keeps its complete rows\n"), "{refusal}");
+    assert!(
+        refusal.ends_with("`npymap recover` keeps the complete rows of a .npy file\n"),
+        "{refusal}"
+    );
     let output = crate::run::npymap(["info", "--json", path]);
     assert!(output.out.contains("`npymap recover`") && output.err.contains("`npymap recover`"));
     run_ok(["recover", path]);
     let refusal = run_err(1, ["npz", "extract", path]);
     assert!(!refusal.contains("MappedArray"), "{refusal}");
+}
+
+#[test]
+fn advice_fits_the_format() {
+    let directory = tempfile::tempdir().unwrap();
+    let array = copy_penguins(directory.path());
+    let [raw, ten, zip, tar] =
+        ["a.bin", "k.ten", "p.npz", "w.tar"].map(|name| path_in(&directory, name));
+    fs::write(&raw, "").unwrap();
+    let refusal = run_err(1, ["raw", &raw]);
+    assert_eq!(refusal, format!("error: {raw}: is empty, so there is nothing to map\n"));
+    fs::write(&raw, "abc").unwrap();
+    let refusal = run_err(1, ["raw", &raw, "--dtype", "f8", "--shape", "(4,)"]);
+    assert!(refusal.contains("the complete rows of a .npy file"), "{refusal}");
+    let mut builder = tar::Builder::new(fs::File::create(&tar).unwrap());
+    for (path, name) in [(&ten, "k.ten"), (&zip, "p.npz")] {
+        run_ok(["convert", array.to_str().unwrap(), path]);
+        builder.append_path_with_name(path, name).unwrap();
+    }
+    builder.into_inner().unwrap();
+    let refusal = run_err(1, ["get", &format!("{tar}[k.ten]"), "0"]);
+    assert!(refusal.ends_with("FILE.ten[0] or FILE.tar[MEMBER.ten[0]]\n"), "{refusal}");
+    run_ok(["get", &format!("{tar}[k.ten[0]]"), "0"]);
+    let zipped = format!("{tar}[p.npz]");
+    for arguments in [&["get", &zipped, "0"][..], &["header", &zip]] {
+        let refusal = run_err(1, arguments);
+        assert!(refusal.ends_with("it is a zip archive: unpack it first\n"), "{refusal}");
+    }
 }
 
 #[test]
