@@ -1,8 +1,12 @@
 //! Writes through a view go where ndarray's would, and nowhere else: the whole
 //! buffer is compared.
 
-use npymap::ndarray::{ArrayD, ArrayViewD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, s};
-use npymap::{ErrorKind, MappedArray, View, ViewMut, element::InPlace};
+use std::fmt::Debug;
+
+use npymap::ndarray::{
+    ArrayD, ArrayViewD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, aview1, s,
+};
+use npymap::{Element, ErrorKind, MappedArray, Value, View, ViewMut, element::InPlace};
 use proptest::prelude::*;
 
 use crate::model::{Case, Sample, Spec, Stored, Visitor, mix, specs, visit};
@@ -392,6 +396,35 @@ fn bytes_are_written_in_memory_order() {
     assert_eq!(array.as_bytes().unwrap(), [0, 0, 0, 1, 2, 0, 0, 0, 0]);
     let mut empty = MappedArray::anonymous(&dtype, &[0, 2]).unwrap();
     assert!(empty.as_bytes_mut().unwrap().is_empty());
+}
+
+/// Stores values into three elements `old`, one of which does not fit.
+fn store_unfit<T: Element + Clone + PartialEq + Debug>(dtype: &str, old: &T, new: &T, unfit: &T) {
+    let mut array = MappedArray::anonymous(&dtype.parse().unwrap(), &[3]).unwrap();
+    let mut view = array.view_mut::<T>().unwrap();
+    view.fill(old).unwrap();
+    view.fill(unfit).unwrap_err();
+    let error = view.set(1, unfit.clone()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidValue);
+    assert_eq!(view.as_view().to_vec(), [old, old, old].map(Clone::clone));
+    let values = [new, unfit, new].map(Clone::clone);
+    view.copy_from_slice(&values).unwrap_err();
+    assert_eq!(view.as_view().to_vec(), [new, old, old].map(Clone::clone));
+    view.reborrow().slice(s![..;-1]).copy_from(aview1(&values)).unwrap_err();
+    assert_eq!(view.as_view().to_vec(), [new, old, new].map(Clone::clone));
+    view.map_inplace(|_| unfit.clone()).unwrap_err();
+    assert_eq!(view.as_view().to_vec(), [new, old, new].map(Clone::clone));
+}
+
+#[test]
+fn an_element_that_does_not_fit_leaves_the_old_one() {
+    let record = |id, flag| Value::Record(vec![Value::Int(id), Value::Int(flag)]);
+    let dtype = "[('id', '<i4'), ('flag', 'i1')]";
+    store_unfit(dtype, &record(7, 8), &record(1, 2), &record(77, 1000));
+    let names = |first: &str, last: &str| [first.to_owned(), last.to_owned()];
+    let dtype = "[('names', '<U20', (2,))]";
+    let unfit = "x".repeat(21);
+    store_unfit(dtype, &(names("a", "b"),), &(names("c", "d"),), &(names("e", &unfit),));
 }
 
 fn rows(view: ViewMut<'_, i16>) -> Vec<Vec<i16>> {

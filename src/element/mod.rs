@@ -280,6 +280,29 @@ fn without_modules(type_name: &str) -> String {
     name + &word
 }
 
+/// Encodes one element over its old bytes, which stay the same if it does not fit.
+#[inline]
+pub(crate) fn replace<T: Element>(value: &T, codec: &T::Codec, bytes: &mut [u8]) -> Result<()> {
+    // Numbers, of which any bytes are one, always fit.
+    if T::fast_path().copy_target(codec, &mut []).is_some() {
+        return value.encode(codec, bytes);
+    }
+    replace_parts(value, codec, bytes)
+}
+
+/// Elements of several parts can fail after some of them have been encoded.
+fn replace_parts<T: Element>(value: &T, codec: &T::Codec, bytes: &mut [u8]) -> Result<()> {
+    let (mut inline, mut heap) = ([0; 64], Vec::new());
+    let old = if let Some(old) = inline.get_mut(..bytes.len()) {
+        old
+    } else {
+        heap.resize(bytes.len(), 0);
+        heap.as_mut_slice()
+    };
+    old.copy_from_slice(bytes);
+    value.encode(codec, bytes).inspect_err(|_| bytes.copy_from_slice(old))
+}
+
 /// Decodes elements that start `stride` bytes apart, at least `itemsize`, and
 /// appends them to `out`.
 pub(crate) fn decode_onto<T: Element>(

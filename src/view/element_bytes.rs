@@ -1,7 +1,7 @@
 //! Visits the bytes of each element, to write them.
 
 use super::ViewMut;
-use crate::element::Element;
+use crate::element::{Element, replace};
 use crate::error::Result;
 use crate::error::invariant::{IN_BYTES, Invariant};
 
@@ -10,7 +10,7 @@ impl<T: Element> ViewMut<'_, T> {
     pub(super) fn store_all(&mut self, values: impl Iterator<Item = Result<T>>) -> Result<()> {
         let mut values = values;
         self.try_for_each_in_c_order(|codec, bytes| match values.next() {
-            Some(value) => value?.encode(codec, bytes),
+            Some(value) => replace(&value?, codec, bytes),
             None => Ok(()),
         })
     }

@@ -8,7 +8,7 @@ use super::runs::Run;
 use super::{Index, OuterIterMut, View};
 use crate::dtype::literal::tuple;
 use crate::element::fast_path::FastPath as _;
-use crate::element::{Element, chunks_mut};
+use crate::element::{Element, chunks_mut, replace};
 use crate::error::invariant::{IN_BYTES, Invariant, elements_mut};
 use crate::error::{ExtentError, Result, ShapeError};
 use crate::layout::Layout;
@@ -110,14 +110,14 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the index is out of
     /// range or has another number of axes,
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when the value does not
-    /// fit the dtype.
+    /// fit the dtype; the element then stays the same.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "elements are small, and most are `Copy`")]
     pub fn set(&mut self, index: impl Index, value: T) -> Result<()> {
         let size = T::itemsize(&self.codec);
         let start = self.geometry.offset_of(index.axes());
         match start.and_then(|start| self.bytes.get_mut(element(start, size))) {
-            Some(bytes) => value.encode(&self.codec, bytes),
+            Some(bytes) => replace(&value, &self.codec, bytes),
             // Passes copies, so that the view stays in registers.
             None => Err(index_error(Axes::from_slice(index.axes()), self.geometry.shape.clone())),
         }
@@ -164,7 +164,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
                 }
             }
             run.try_for_each_mut(self.bytes, size, |bytes| {
-                f(T::decode(&codec, bytes)).encode(&codec, bytes)
+                replace(&f(T::decode(&codec, bytes)), &codec, bytes)
             })?;
         }
         Ok(())
@@ -177,7 +177,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape),
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when an element does not
-    /// fit the dtype.
+    /// fit the dtype; the elements before it have been stored.
     pub fn assign(&mut self, from: &View<'_, T>) -> Result<()> {
         let all = from.broadcast(self.shape())?;
         if self.is_empty() {
@@ -197,7 +197,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) unless `values` has one value
     /// for each element; [`InvalidValue`](crate::ErrorKind::InvalidValue) when
-    /// one does not fit the dtype.
+    /// one does not fit the dtype; the elements before it have been stored.
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<()> {
         let (found, expected) = (values.len(), self.len());
         if found != expected {
@@ -209,7 +209,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         if size > 0 && self.geometry.is_contiguous(size) {
             let bytes = elements_mut(self.bytes, whole);
             let mut pairs = bytes.chunks_exact_mut(size).zip(values);
-            return pairs.try_for_each(|(bytes, value)| value.encode(&codec, bytes));
+            return pairs.try_for_each(|(bytes, value)| replace(value, &codec, bytes));
         }
         self.store(values.iter())
     }
@@ -220,7 +220,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when the shapes differ,
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when an element does not
-    /// fit the dtype.
+    /// fit the dtype; the elements before it have been stored.
     #[expect(clippy::needless_pass_by_value, reason = "ndarray passes its views by value")]
     pub fn copy_from<D: Dimension>(&mut self, from: ArrayView<'_, T, D>) -> Result<()> {
         if from.shape() != self.shape() {
@@ -244,7 +244,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
             let mut at = run.start;
             for value in values.by_ref().take(run.count) {
                 let bytes = self.bytes.get_mut(at..at.wrapping_add(size)).invariant(IN_BYTES);
-                value.borrow().encode(&self.codec, bytes)?;
+                replace(value.borrow(), &self.codec, bytes)?;
                 at = at.wrapping_add_signed(run.stride);
             }
         }
