@@ -73,6 +73,11 @@ impl<T: Element, const N: usize> FastPath<[T; N]> for ArrayFastPath {
         Some((ElementFormat { size: N * format.size, ..format }, bytes))
     }
 
+    #[inline]
+    fn always_fits(&self, codec: &T::Codec) -> bool {
+        T::fast_path().always_fits(codec)
+    }
+
     fn exact_name(&self, codec: &T::Codec) -> String {
         format!("[{}; {N}]", T::fast_path().exact_name(codec))
     }

@@ -144,6 +144,11 @@ struct BoolFastPath;
 impl SealedFastPath for BoolFastPath {}
 
 impl FastPath<bool> for BoolFastPath {
+    #[inline]
+    fn always_fits(&self, (): &()) -> bool {
+        true
+    }
+
     fn bytes_of<'a>(&self, (): &(), values: &'a [bool]) -> Option<&'a [u8]> {
         Some(bytemuck::cast_slice(values))
     }

@@ -48,6 +48,12 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         None
     }
 
+    /// Returns whether encoding a value can't fail.
+    #[inline]
+    fn always_fits(&self, _: &T::Codec) -> bool {
+        false
+    }
+
     /// Zeros, if any bytes are valid values, without touching the memory.
     fn zeros(&self, _: usize) -> Option<Vec<T>> {
         None
@@ -134,6 +140,11 @@ impl<T: Element + Pod> FastPath<T> for PlainFastPath {
         copy_target(values)
     }
 
+    #[inline]
+    fn always_fits(&self, _: &T::Codec) -> bool {
+        true
+    }
+
     fn zeros(&self, len: usize) -> Option<Vec<T>> {
         Some(zeroed_vec(len))
     }
@@ -193,6 +204,11 @@ where
         values: &'a mut [T],
     ) -> Option<(ElementFormat, &'a mut [u8])> {
         U::fast_path().copy_target(codec, bytemuck::try_cast_slice_mut(values).ok()?)
+    }
+
+    #[inline]
+    fn always_fits(&self, codec: &U::Codec) -> bool {
+        U::fast_path().always_fits(codec)
     }
 
     fn zeros(&self, len: usize) -> Option<Vec<T>> {

@@ -283,11 +283,11 @@ fn without_modules(type_name: &str) -> String {
 /// Encodes one element over its old bytes, which stay the same if it does not fit.
 #[inline]
 pub(crate) fn replace<T: Element>(value: &T, codec: &T::Codec, bytes: &mut [u8]) -> Result<()> {
-    // Numbers, of which any bytes are one, always fit.
-    if T::fast_path().copy_target(codec, &mut []).is_some() {
-        return value.encode(codec, bytes);
+    if T::fast_path().always_fits(codec) {
+        value.encode(codec, bytes)
+    } else {
+        replace_parts(value, codec, bytes)
     }
-    replace_parts(value, codec, bytes)
 }
 
 /// Elements of several parts can fail after some of them have been encoded.

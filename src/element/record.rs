@@ -100,6 +100,11 @@ struct PadFastPath;
 impl SealedFastPath for PadFastPath {}
 
 impl<const N: usize> FastPath<Pad<N>> for PadFastPath {
+    #[inline]
+    fn always_fits(&self, (): &()) -> bool {
+        true
+    }
+
     fn padding(&self) -> Option<Pad<N>> {
         Some(Pad::default())
     }
@@ -278,6 +283,11 @@ impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for RecordFastPath {
         values: &'a mut [T],
     ) -> Option<(ElementFormat, &'a mut [u8])> {
         if codec.mismatch().is_none() { copy_target(values) } else { None }
+    }
+
+    #[inline]
+    fn always_fits(&self, codec: &T::Codec) -> bool {
+        codec.mismatch().is_none()
     }
 
     fn zeros(&self, len: usize) -> Option<Vec<T>> {

@@ -333,6 +333,11 @@ impl<T: Scalar> FastPath<T> for ScalarFastPath {
         Some((format, bytemuck::cast_slice_mut(values)))
     }
 
+    #[inline]
+    fn always_fits(&self, _: &ByteOrder) -> bool {
+        true
+    }
+
     fn zeros(&self, len: usize) -> Option<Vec<T>> {
         let mut zeros = zeroed_vec(len);
         kernel::prefer_large_pages(bytemuck::cast_slice_mut(&mut zeros));
