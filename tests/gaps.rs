@@ -7,9 +7,9 @@ use std::path::Path;
 use npymap::element::Casting;
 use npymap::ndarray::s;
 use npymap::view::DynView;
-use npymap::{MappedArray, MappedArrayMut, OpenOptions, Order, Value, array::RawSpec};
+use npymap::{MappedArray, MappedArrayMut, OpenOptions, Value, array::RawSpec};
 
-use crate::support::{directory, file, map_mut_file, npy, open_mut};
+use crate::support::{directory, file, map_mut_file};
 
 const FIELDS: &str = "[('a', '<i2'), ('b', '<i2'), ('c', '<i2')]";
 

@@ -62,7 +62,7 @@ texts = ['[1]', '[1, 0, 1]', '[-1,]', '[]', ':, [2, 0]', '0, [2, 0]', '[1, 0], :
 for text in texts:
     expected = eval('a[' + text + ']')
     code, out, err = run('get', '--json', path, text)
-    assert code == 0 and json.loads(out) == (expected.tolist() if expected.size else []), (text, out, err)
+    assert code == 0 and json.loads(out) == expected.tolist(), (text, out, err)
     changed = a.copy()
     exec('changed[' + text + '] = 99')
     code, out, err = run('set', path, text, '99')
