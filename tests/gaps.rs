@@ -71,8 +71,8 @@ fn a_subset_keeps_the_other_fields_of_a_file() {
     let directory = directory();
     for fill in [true, false] {
         let rows = threes(LEN, 1);
-        let rows = npy(FIELDS, &[LEN], Order::C, rows.as_bytes().unwrap());
-        let mut array = open_mut(file(&directory, "a.npy", &rows)).unwrap();
+        let rows = crate::support::npy(FIELDS, &[LEN], npymap::Order::C, rows.as_bytes().unwrap());
+        let mut array = crate::support::open_mut(file(&directory, "a.npy", &rows)).unwrap();
         if fill {
             array.write_fill(&Subset { c: 5 }).unwrap();
         } else {
