@@ -1,6 +1,7 @@
 //! Appending rows to files.
 
 use std::path::PathBuf;
+use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use npymap::loader::RaggedAppender as RaggedWriter;
@@ -13,10 +14,52 @@ use pyo3::types::PyTuple;
 use crate::errors::OrRaise;
 use crate::memory::Bytes;
 
+/// A writer, which belongs to the process that opened it: a forked one has the same rows
+/// in its buffer, and would write them again.
+struct Owned<W> {
+    /// `None` when it is closed.
+    writer: Mutex<Option<W>>,
+    process: u32,
+}
+
+impl<W> Owned<W> {
+    fn new(writer: W) -> Owned<W> {
+        Owned { writer: Mutex::new(Some(writer)), process: process::id() }
+    }
+
+    /// Returns whether this is the process that opened the writer.
+    fn is_own(&self) -> bool {
+        self.process == process::id()
+    }
+
+    /// The writer, or an error in a forked process, where a thread of the other process may
+    /// hold the lock.
+    fn get(&self) -> PyResult<&Mutex<Option<W>>> {
+        let text = "the appender belongs to the process that this one was forked from: open the \
+                    file after the fork";
+        if self.is_own() { Ok(&self.writer) } else { Err(PyValueError::new_err(text)) }
+    }
+
+    /// Closes the writer. Does nothing in a forked process.
+    fn take(&self) -> Option<W> {
+        if self.is_own() { lock(&self.writer).take() } else { None }
+    }
+}
+
+impl<W> Drop for Owned<W> {
+    fn drop(&mut self) {
+        if !self.is_own() {
+            let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(writer.take());
+        }
+    }
+}
+
 /// Calls a method of an open writer without the interpreter.
 macro_rules! with_open {
     ($self:expr, $py:expr, $writer:ident => $value:expr) => {{
-        let result = $py.detach(|| match &mut *lock(&$self.writer) {
+        let own = $self.writer.get()?;
+        let result = $py.detach(|| match &mut *lock(own) {
             Some($writer) => $value.map(Some),
             None => Ok(None),
         });
@@ -52,8 +95,7 @@ impl NewRows {
 /// Appends rows to a `.npy` file.
 #[pyclass(frozen, module = "npymap._core")]
 pub(crate) struct Appender {
-    /// `None` when it is closed.
-    writer: Mutex<Option<Writer>>,
+    writer: Owned<Writer>,
     shown: PathBuf,
 }
 
@@ -75,7 +117,7 @@ impl Appender {
             Some(new) => Writer::create(&path, &new.dtype()?, &new.row, &new.options()),
         });
         let writer = writer.or_raise_for(py, &path)?.with_buffer(buffer);
-        Ok(Appender { writer: Mutex::new(Some(writer)), shown: path })
+        Ok(Appender { writer: Owned::new(writer), shown: path })
     }
 
     /// The shape, the dtype's `descr` as text, and whether the order is Fortran's.
@@ -112,7 +154,7 @@ impl Appender {
 
     /// Writes the buffer, and closes the file.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let flushed = py.detach(|| match lock(&self.writer).take() {
+        let flushed = py.detach(|| match self.writer.take() {
             Some(mut writer) => writer.flush(),
             None => Ok(()),
         });
@@ -123,8 +165,7 @@ impl Appender {
 /// Appends rows of different lengths to two files.
 #[pyclass(frozen, module = "npymap._core")]
 pub(crate) struct RaggedAppender {
-    /// `None` when it is closed.
-    writer: Mutex<Option<RaggedWriter>>,
+    writer: Owned<RaggedWriter>,
     shown: PathBuf,
 }
 
@@ -145,7 +186,7 @@ impl RaggedAppender {
                 RaggedWriter::create(&data, &offsets, &new.dtype()?, &new.row, &new.options())
             }
         });
-        Ok(RaggedAppender { writer: Mutex::new(Some(writer.or_raise(py)?)), shown: data })
+        Ok(RaggedAppender { writer: Owned::new(writer.or_raise(py)?), shown: data })
     }
 
     /// The dtype's `descr` as text, and the shape of each item of a row.
@@ -182,7 +223,7 @@ impl RaggedAppender {
 
     /// Writes all rows, and closes the files.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let flushed = py.detach(|| match lock(&self.writer).take() {
+        let flushed = py.detach(|| match self.writer.take() {
             Some(mut writer) => writer.flush(),
             None => Ok(()),
         });

@@ -109,3 +109,82 @@ for n in range(10**9):
     rows = npymap.open(path)[:, 0].tolist()
     assert rows == [*range(len(rows) - 1), -1]
     assert os.path.getsize(path) == npymap.header(path).offset + len(rows) * 800
+
+
+def test_lists_of_numpys_integers_are_not_wrapped(tmp_path):
+    for dtype, wrong in [("u1", np.int64(300)), ("u8", np.int8(-1)), ("i8", np.uint64(1 << 63))]:
+        with npymap.Appender(tmp_path / "a.npy", dtype=dtype, overwrite=True) as log:
+            log.append([np.int64(7), 8, np.array(9)])
+            for values in ([wrong], [1, wrong], [np.array(wrong)]):
+                with pytest.raises((OverflowError, TypeError)):
+                    log.append(values)
+        assert np.load(tmp_path / "a.npy").tolist() == [7, 8, 9]
+
+
+def test_tuples_are_elements_of_structs(tmp_path):
+    dtype = np.dtype([("a", "u1"), ("b", "f4")])
+    with npymap.Appender(tmp_path / "a.npy", dtype=dtype) as log:
+        log.append([(1, 2.5), (3, 4)])
+        log.append((5, 6))
+        log.append([])
+        with pytest.raises(OverflowError):
+            log.append([(300, 1)])
+        with pytest.raises(ValueError):
+            log.append([(1, 2, 3)])
+    assert np.load(tmp_path / "a.npy").tolist() == [(1, 2.5), (3, 4), (5, 6)]
+
+
+def test_orders_have_numpys_names(tmp_path):
+    for order in ("f", "F"):
+        assert npymap.create(tmp_path / f"{order}.npy", "u1", (2, 3), order=order).flags.f_contiguous
+        path = tmp_path / f"log-{order}.npy"
+        with npymap.Appender(path, dtype="u1", row=2, order=order) as log:
+            log.append([[1, 2, 3], [4, 5, 6]])
+        assert np.load(path).flags.f_contiguous and np.load(path).tolist() == [[1, 2, 3], [4, 5, 6]]
+    for order in ("X", "CF", 1):
+        with pytest.raises(ValueError, match="expected 'C' or 'F'"):
+            npymap.create(tmp_path / "F.npy", "u1", (2, 3), order=order, overwrite=True)
+        with pytest.raises(ValueError, match="expected 'C' or 'F'"):
+            npymap.Appender(tmp_path / "F.npy", dtype="u1", order=order, overwrite=True)
+    assert npymap.load(tmp_path / "F.npy").shape == (2, 3)
+
+
+@pytest.mark.parametrize("how", ["del", "close", "with", "append"])
+def test_a_forked_process_does_not_write_the_rows_of_its_parent(tmp_path, how):
+    script = """
+import gc, os, sys, warnings, npymap
+warnings.simplefilter("ignore")
+how, names = sys.argv[1], sys.argv[2:]
+log = npymap.Appender(names[0], dtype="i8")
+ragged = npymap.RaggedAppender(names[1], names[2], dtype="i8")
+log.append([1, 2, 3])
+ragged.append([1, 2, 3])
+child = os.fork()
+if child == 0:
+    code = 0
+    if how == "del":
+        del log, ragged
+        gc.collect()
+    elif how == "close":
+        log.close()
+        ragged.close()
+    elif how == "with":
+        with log, ragged:
+            pass
+    else:
+        for call in (lambda: log.append([5]), lambda: ragged.append([5]), log.flush, ragged.sync):
+            try:
+                call()
+                code = 1
+            except ValueError as error:
+                code |= "forked" not in str(error)
+    os._exit(code)
+assert os.waitpid(child, 0)[1] == 0
+log.append([4])
+ragged.append([4])
+log.close()
+ragged.close()
+"""
+    names = [tmp_path / name for name in ("a.npy", "data.npy", "offsets.npy")]
+    subprocess.run([sys.executable, "-c", script, how, *names], check=True)
+    assert [np.load(name).tolist() for name in names] == [[1, 2, 3, 4], [1, 2, 3, 4], [0, 3, 4]]

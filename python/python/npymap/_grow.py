@@ -4,7 +4,7 @@ import numpy as np
 
 from . import _core
 from ._dtypes import from_descr, to_descr
-from ._paths import to_path, to_shape
+from ._paths import is_fortran, to_path, to_shape
 from ._rows import as_bytes
 
 
@@ -22,14 +22,20 @@ def row_descr(dtype, row):
 def as_elements(values, dtype, casting):
     """Return values as an array of a dtype, cast as `casting` allows.
 
-    Python's integers have no dtype of their own: those out of range raise
-    `OverflowError`.
+    Lists of integers have no dtype of their own: those out of range raise
+    `OverflowError`. Tuples are elements of structs.
     """
+    if dtype.names is not None and not hasattr(values, "dtype"):
+        return np.asarray(values, dtype)
     found = np.asarray(values)
     if found.size == 0:
         return found.astype(dtype)
     if not hasattr(values, "dtype") and found.dtype.kind in "iu" and dtype.kind in "iu":
-        return np.asarray(values, dtype)
+        integers = np.asarray(values, dtype)
+        # NumPy refuses Python's integers, but wraps its own.
+        if not np.array_equal(integers, found):
+            raise OverflowError(f"integers out of bounds for {dtype}")
+        return integers
     return found.astype(dtype, casting=casting, copy=False)
 
 
@@ -54,11 +60,10 @@ class Appender:
 
     def __init__(self, path, *, dtype=None, row=(), order="C", overwrite=False, buffer=65536,
                  wait=False):
-        if order not in ("C", "F"):
-            raise ValueError(f"order {order!r}, expected 'C' or 'F'")
+        is_fortran_order = is_fortran(order)
         new = None
         if dtype is not None:
-            new = (*row_descr(dtype, row), order == "F", overwrite)
+            new = (*row_descr(dtype, row), is_fortran_order, overwrite)
         self._core = _core.Appender(to_path(path), buffer, wait, new)
         shape, descr, self._is_fortran = self._core.facts
         self._dtype = from_descr(descr)

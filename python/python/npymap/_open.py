@@ -8,7 +8,7 @@ import numpy as np
 from . import _core
 from ._dtypes import from_descr, to_descr
 from ._memmap import to_mode, wrap
-from ._paths import to_path, to_shape, to_source
+from ._paths import is_fortran, to_path, to_shape, to_source
 
 MAX_HEADER_SIZE = 10_000
 _MODES = ("r", "r+", "c")
@@ -61,14 +61,14 @@ def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
     With `page_aligned=True` the elements start at byte 4096, so that rows of one
     page are in one page.
     """
-    return _create(path, np.dtype(dtype), to_shape(shape), order == "F",
+    return _create(path, np.dtype(dtype), to_shape(shape), is_fortran(order),
                    (version, overwrite, sparse, page_aligned, False))
 
 
-def _create(path, dtype, shape, is_fortran, creation):
+def _create(path, dtype, shape, is_fortran_order, creation):
     if dtype.hasobject:
         raise ValueError("Array can't be memory-mapped: Python objects in dtype.")
-    elements = to_descr(dtype), shape, is_fortran, 0
+    elements = to_descr(dtype), shape, is_fortran_order, 0
     mapping = _core.create(path, elements, creation)
     if creation[0] is None:
         warn_version(mapping.version)
@@ -118,8 +118,8 @@ def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False
 def header(path, *, at=0, max_header_size=MAX_HEADER_SIZE):
     """Read the header of a `.npy` file, and check that the file has all elements."""
     facts = _core.read_header(to_source(path), at, max_header_size)
-    shape, descr, is_fortran, version, offset = facts
-    return Header(shape, from_descr(descr), is_fortran, version, offset)
+    shape, descr, fortran_order, version, offset = facts
+    return Header(shape, from_descr(descr), fortran_order, version, offset)
 
 
 def recover(path, *, dry_run=False, zero_fill=False):

@@ -26,6 +26,13 @@ def to_absolute(path):
     return path if is_url(path) else os.path.abspath(path)
 
 
+def is_fortran(order):
+    """Return whether a memory order is Fortran's."""
+    if order not in ("C", "c", "F", "f"):
+        raise ValueError(f"order {order!r}, expected 'C' or 'F'")
+    return order in ("F", "f")
+
+
 def to_shape(shape):
     """Return a shape as a tuple of integers."""
     try:
