@@ -110,6 +110,11 @@ impl Rows {
         for_source!(&self.source, rows => batches.ahead(&**rows))
     }
 
+    /// Returns whether these are all rows of the source.
+    fn is_whole(&self) -> bool {
+        self.first == 0 && for_source!(&self.source, rows => self.count == rows.row_count())
+    }
+
     /// Copies rows, cast if there is a dtype.
     pub(crate) fn copy(
         &self,
@@ -117,13 +122,14 @@ impl Rows {
         out: &mut [u8],
         cast: Option<&(DType, Casting)>,
     ) -> Result<()> {
-        let all: Vec<usize>;
-        let rows = match self.first {
-            0 => indices,
-            first => {
-                all = indices.iter().map(|index| first + index).collect();
-                &all
-            }
+        let inner: Vec<usize>;
+        let rows = if self.is_whole() {
+            indices
+        } else {
+            // The source has more rows, which are not in this range.
+            let rows = TakeMode::Raise.resolve(indices, self.count)?;
+            inner = rows.into_iter().map(|row| self.first + row).collect();
+            &inner
         };
         for_source!(&self.source, source => match cast {
             None => source.take_bytes(rows, out),

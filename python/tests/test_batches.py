@@ -213,3 +213,36 @@ except KeyboardInterrupt:
 sys.exit(1)
 """
     subprocess.run([sys.executable, "-c", code, tmp_path / "a.npy"], check=True, timeout=600)
+
+
+def test_a_sampler_of_more_rows_than_a_view_has_is_an_error(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(10))
+    array, sampler = npymap.open(tmp_path / "a.npy"), npymap.Sampler(4, order="sequential")
+    for view in (array[:3], array[2:5], array[7:]):
+        batches = npymap.Batches(view, sampler, 2)
+        assert next(batches)[1].tolist() == view[:2].tolist()
+        with pytest.raises(IndexError, match="index 3 is out of bounds"):
+            next(batches)
+
+
+def test_an_iterable_may_reuse_its_array_of_indices(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(10))
+
+    def lists():
+        indices = np.empty(2, np.int64)
+        for start in range(8):
+            indices[:] = start, start + 1
+            yield indices
+
+    for start, (indices, x) in enumerate(npymap.Batches(npymap.open(tmp_path / "a.npy"), lists())):
+        assert indices.tolist() == x.tolist() == [start, start + 1]
+
+
+def test_what_has_no_rows_is_a_type_error(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(10))
+    np.save(tmp_path / "b.npy", np.array(1))
+    for array in (np.arange(10), npymap.open(tmp_path / "a.npy", "c"), npymap.open(tmp_path / "b.npy")):
+        with pytest.raises(TypeError, match="expected an array of a file, .* got (ndarray|memmap)"):
+            npymap.Batches(array, npymap.Sampler(10), 2)
+        with pytest.raises(TypeError, match="expected an array of a file, .* got (ndarray|memmap)"):
+            npymap.Batches([npymap.open(tmp_path / "a.npy"), array], npymap.Sampler(10), 2)

@@ -91,3 +91,20 @@ def test_offsets_that_do_not_fit_are_errors(paths):
     np.save(paths[1], np.zeros(3))
     with pytest.raises(ValueError, match="one axis of integers"):
         npymap.Ragged(*paths)
+
+
+def test_no_rows_are_packed_and_padded(paths):
+    with npymap.RaggedAppender(*paths, dtype="u2") as to:
+        to.append([1, 2])
+    ragged = npymap.Ragged(*paths)
+    packed, offsets = ragged.take_packed([])
+    assert packed.shape == (0,) and packed.dtype == "u2" and offsets.tolist() == [0]
+    padded, lengths = ragged.take_padded([], 2)
+    assert padded.shape == (0, 2) and lengths.shape == (0,)
+
+
+def test_arrays_without_rows_are_type_errors(paths):
+    with npymap.RaggedAppender(*paths, dtype="u2") as to:
+        to.append([1, 2])
+    with pytest.raises(TypeError, match="copy-on-write, got memmap"):
+        npymap.Ragged(npymap.open(paths[0], "c"), paths[1])

@@ -43,8 +43,8 @@ class Batches:
                  ahead=None, dtype=None, casting="same_kind"):
         arrays = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
         rows = [rows_of(array) for array in arrays]
-        if not rows or any(rows_ is None for rows_ in rows):
-            raise TypeError("expected arrays of files that are not copy-on-write")
+        if not rows:
+            raise ValueError("batches need at least one array")
         lengths = {len(rows_) for rows_ in rows}
         if len(lengths) != 1:
             raise ValueError(f"arrays of different lengths: {sorted(lengths)}")
@@ -118,7 +118,8 @@ class Batches:
                 self._lists = None
                 self._core.finish()
                 return
-            indices = as_indices(rows).reshape(-1)
+            # A copy, because the program may change its array before the batch is yielded.
+            indices = as_indices(rows).flatten()
             self._core.push(self._first._core, indices)
             self._pending.append(indices)
 

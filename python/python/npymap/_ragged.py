@@ -54,7 +54,7 @@ class Ragged:
         """Copy rows one after another, and return them with their offsets."""
         starts, ends = self._core.spans(as_indices(indices).reshape(-1))
         offsets = np.zeros(len(starts) + 1, np.int64)
-        np.cumsum(np.subtract(ends, starts, dtype=np.int64), out=offsets[1:])
+        np.cumsum(np.array(ends, np.int64) - np.array(starts, np.int64), out=offsets[1:])
         out = np.empty((int(offsets[-1]), *self._shape), self._dtype)
         self._core.read_into(starts, ends, as_bytes(out))
         return out, offsets

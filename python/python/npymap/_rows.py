@@ -16,9 +16,10 @@ def as_bytes(array):
     if array.nbytes == 0:
         return np.empty(0, np.uint8)
     try:
-        return array.view(_UINT8)
+        # Without an axis there would be none in the view of a single byte.
+        return array.view(_UINT8) if array.ndim else array.reshape(1).view(_UINT8)
     except ValueError:
-        # There is no last axis, or it has one element and any stride.
+        # The last axis has one element and any stride.
         return array.reshape(-1).view(_UINT8)
 
 
@@ -163,8 +164,12 @@ def _rebuild(source, path):
 
 
 def rows_of(source):
-    """Return the rows of anything that has them."""
-    return source if isinstance(source, Rows) else source.rows
+    """Return the rows of anything that has them, or raise `TypeError`."""
+    rows = source if isinstance(source, Rows) else getattr(source, "rows", None)
+    if rows is None:
+        raise TypeError("expected an array of a file, or a range of its rows, that is not "
+                        f"copy-on-write, got {type(source).__name__}")
+    return rows
 
 
 def mapped_rows(array):

@@ -41,8 +41,8 @@ class Dataset(torch.utils.data.Dataset):
 
     def __init__(self, *arrays, dtype=None, casting="same_kind", transform=None):
         rows = [rows_of(array) for array in arrays]
-        if not rows or any(rows_ is None for rows_ in rows):
-            raise TypeError("expected arrays of files that are not copy-on-write")
+        if not rows:
+            raise ValueError("a dataset needs at least one array")
         lengths = {len(rows_) for rows_ in rows}
         if len(lengths) != 1:
             raise ValueError(f"arrays of different lengths: {sorted(lengths)}")
