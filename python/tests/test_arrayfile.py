@@ -218,3 +218,37 @@ def test_dask_reads_blocks(tmp_path):
     np.save(tmp_path / "a.npy", array)
     lazy = dask.from_array(npymap.ArrayFile(tmp_path / "a.npy"), chunks=(100, 3))
     assert lazy.sum().compute() == array.sum()
+
+
+def test_an_ellipsis_makes_single_elements_arrays(tmp_path):
+    array = np.arange(6, dtype=">i2").reshape(2, 3)
+    np.save(tmp_path / "a.npy", array)
+    file = npymap.ArrayFile(tmp_path / "a.npy")
+    for index in ((..., 1, 2), (1, ..., 2), (1, 2, ...), (1, 2), (..., [0], 1), (..., 1)):
+        found, expected = file[index], array[index]
+        assert type(found) is type(expected) and found.shape == expected.shape
+        assert np.array_equal(found, expected)
+
+
+def test_booleans_and_arrays_of_floats_are_no_positions(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((2, 3, 4)))
+    file = npymap.ArrayFile(tmp_path / "a.npy")
+    for part in (True, np.True_, np.array(True), np.array(1.0), np.float64(1), "a", object()):
+        for index in (part, ([0, 1], part), (slice(None, None, 2), part), (0, part, 1), (..., part)):
+            with pytest.raises(IndexError):
+                file[index]
+            with pytest.raises(IndexError):
+                file.map(index)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "S1", "V1", "i2", "U1"])
+def test_elements_of_each_size_without_axes_are_read(tmp_path, dtype):
+    array = np.array(1).astype(dtype)
+    np.save(tmp_path / "a.npy", array)
+    file = npymap.ArrayFile(tmp_path / "a.npy")
+    assert file[()] == array[()] and file[...].shape == () and file.read().tobytes() == array.tobytes()
+    np.save(tmp_path / "a.npy", np.repeat(array, 3))
+    file.reload()
+    assert file.take(1, dtype=dtype).tobytes() == array.tobytes()
+    if dtype not in ("V1", "U1"):
+        assert file.take(np.array(1), dtype="i1" if dtype != "S1" else "S2").shape == ()

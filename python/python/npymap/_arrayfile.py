@@ -219,6 +219,7 @@ class ArrayFile:
             return self._mapped()[index]
         if not self._shape:
             return self._read([])[index]
+        has_dots = index is ... or isinstance(index, tuple) and any(part is ... for part in index)
         index = expand(index, self.ndim)
         first, rest = index[0], index[1:]
         if isinstance(first, slice):
@@ -229,7 +230,8 @@ class ArrayFile:
         elif not is_integer(first):
             return self._read_list(first, rest)
         spans, inner = split(index, self._shape)
-        return self._read(spans)[inner]
+        # With the ellipsis, a single element is an array, too.
+        return self._read(spans)[(*inner, ...) if has_dots else inner]
 
     def _read_list(self, first, rest):
         """Read the rows of a list or mask."""

@@ -14,6 +14,8 @@ def expand(index, ndim):
     index = index if isinstance(index, tuple) else (index,)
     if any(part is None for part in index):
         raise IndexError("an ArrayFile is indexed without numpy.newaxis")
+    if any(_is_bool(part) for part in index):
+        raise IndexError(_EXPECTED)
     dots = [i for i, part in enumerate(index) if part is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -30,7 +32,16 @@ def is_basic(index):
 
 def is_integer(part):
     """Return whether a part of an index selects one element."""
-    return hasattr(part, "__index__") and not isinstance(part, bool) and np.ndim(part) == 0
+    if isinstance(part, np.ndarray):
+        return part.ndim == 0 and part.dtype.kind in "iu"
+    return hasattr(part, "__index__") and not _is_bool(part)
+
+
+def _is_bool(part):
+    """Return whether a part of an index is a single boolean, which adds an axis."""
+    if isinstance(part, np.ndarray):
+        return part.ndim == 0 and part.dtype == bool
+    return isinstance(part, (bool, np.bool_))
 
 
 def split(index, shape):
