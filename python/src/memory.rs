@@ -24,7 +24,7 @@ use npymap::loader::Batch;
 use npymap::source::AnySource;
 use npymap::{CreateOptions, DType, MappedArray, Mode, Result, Source};
 use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -59,22 +59,19 @@ pub(crate) fn create(
     unsafe { MappedArray::create(path, dtype, shape, options) }
 }
 
-/// Makes a file of a descriptor that `os.dup` returned.
+/// Makes a file of a copy of a descriptor.
 #[cfg(unix)]
-pub(crate) fn file_from_descriptor(descriptor: i32) -> PyResult<File> {
-    if descriptor < 0 {
-        return Err(PyValueError::new_err("negative file descriptor"));
-    }
-    // SAFETY: `os.dup` opened the descriptor for this call alone: the function of
-    // `npymap/_memmap.py` that calls this does not keep it.
-    let owned = unsafe { OwnedFd::from_raw_fd(descriptor) };
+pub(crate) fn file_of_descriptor(py: Python<'_>, descriptor: i32) -> PyResult<File> {
+    let copy = py.import("os")?.call_method1("dup", (descriptor,))?.extract()?;
+    // SAFETY: `os.dup` has just opened the descriptor, and nothing else has its number.
+    let owned = unsafe { OwnedFd::from_raw_fd(copy) };
     Ok(owned.into())
 }
 
 /// Not supported: descriptors are the C library's.
 #[cfg(not(unix))]
-pub(crate) fn file_from_descriptor(_: i32) -> PyResult<File> {
-    Err(PyValueError::new_err("files are mapped by their names on this system"))
+pub(crate) fn file_of_descriptor(_: Python<'_>, _: i32) -> PyResult<File> {
+    Err(pyo3::exceptions::PyValueError::new_err("files are mapped by their names on this system"))
 }
 
 /// The elements of an array, as a Python buffer of bytes. NumPy arrays keep it

@@ -86,7 +86,7 @@ pub(crate) fn open_raw(
     Mapping::from_result(py, array, Some(elements.order()), Some(path))
 }
 
-/// As [`open_raw`], for a descriptor that `os.dup` returned, which is closed.
+/// As [`open_raw`], for an open descriptor, which stays open.
 #[pyfunction]
 pub(crate) fn open_raw_descriptor(
     py: Python<'_>,
@@ -94,8 +94,8 @@ pub(crate) fn open_raw_descriptor(
     mode: &str,
     elements: Elements,
 ) -> PyResult<Py<Mapping>> {
-    let file = memory::file_from_descriptor(descriptor)?;
     let mode = mode.parse().or_raise(py)?;
+    let file = memory::file_of_descriptor(py, descriptor)?;
     let array = py.detach(|| elements.options()?.open_mode(memory::map_file(file, mode)?));
     Mapping::from_result(py, array, Some(elements.order()), None)
 }

@@ -260,3 +260,44 @@ def test_many_dtypes_are_opened_in_turn(tmp_path):
         for length in range(1, 12):
             np.save(tmp_path / f"{length}.npy", np.full(2, "a" * length, f"S{length}"))
             assert npymap.open(tmp_path / f"{length}.npy").dtype == np.dtype(f"S{length}")
+
+
+@pytest.mark.parametrize("order", ["C", "c", "F", "f", "A", "K", None])
+def test_orders_of_memmap_are_numpys(tmp_path, order):
+    (tmp_path / "a").write_bytes(bytes(range(6)))
+    found = npymap.memmap(tmp_path / "a", shape=(2, 3), order=order)
+    expected = np.memmap(tmp_path / "a", shape=(2, 3), order=order)
+    assert_same(found, expected)
+    assert found.strides == expected.strides
+
+
+def test_unknown_orders_leave_the_file(tmp_path):
+    (tmp_path / "a").write_bytes(bytes(range(6)))
+    for order in ("X", "CF", 1):
+        with pytest.raises(ValueError, match="order"):
+            npymap.memmap(tmp_path / "a", mode="w+", shape=(2, 3), order=order)
+    assert (tmp_path / "a").read_bytes() == bytes(range(6))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [None, 2, (2, 1)])
+def test_subarrays_add_axes_to_memmap(tmp_path, shape, order):
+    (tmp_path / "a").write_bytes(bytes(range(24)))
+    dtype = np.dtype((">i2", (3, 2)))
+    if order == "F" and shape is None:
+        pytest.skip("NumPy reads one axis in either order")
+    found = npymap.memmap(tmp_path / "a", dtype, "r", 0, shape, order)
+    assert_same(found, np.memmap(tmp_path / "a", dtype, "r", 0, shape, order))
+    with open(tmp_path / "a", "rb") as file:
+        assert_same(npymap.memmap(file, dtype, "r", 0, shape, order), found)
+
+
+def test_errors_of_open_files_leave_no_descriptors(npy):
+    with npy.open("r+b") as file:
+        before = len(os.listdir("/proc/self/fd"))
+        wrong = [{"offset": -1}, {"offset": 0.5}, {"shape": 1 << 70}, {"shape": 10**6}, {"dtype": "i8", "offset": 1}]
+        for arguments in wrong:
+            for mode in ("r", "c"):
+                with pytest.raises((OverflowError, TypeError, ValueError)):
+                    npymap.memmap(file, mode=mode, **arguments)
+        assert len(os.listdir("/proc/self/fd")) == before

@@ -122,3 +122,15 @@ def test_processes_receive_the_file(big, method):
     array = npymap.open(big)
     with multiprocessing.get_context(method).Pool(2) as pool:
         assert pool.map(total, [array[:7], array[7:]]) == [array[:7].sum(), array[7:].sum()]
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 5), (3, 4, 0, 5), (2, 0)])
+def test_views_without_elements_pickle(tmp_path, shape):
+    np.save(tmp_path / "a.npy", np.zeros(shape, ">i4"))
+    for mode in ("r", "r+"):
+        array = npymap.open(tmp_path / "a.npy", mode)
+        for index in (np.s_[:], np.s_[1:], np.s_[::-1], np.s_[:, ::-1], np.s_[:, 2:], np.s_[..., ::-1]):
+            view = array[index]
+            again = pickle.loads(pickle.dumps(view))
+            assert again.shape == view.shape and again.dtype == view.dtype
+            assert again.strides == view.strides and isinstance(again, npymap.memmap)

@@ -9,7 +9,7 @@ import numpy as np
 from . import _core
 from ._dtypes import to_descr
 from ._errors import FormatError
-from ._paths import to_shape
+from ._paths import is_fortran, to_shape
 from ._rows import Rows, mapped_rows, take_mapped
 
 _MODES = {"readonly": "r", "readwrite": "r+", "write": "w+", "copyonwrite": "c"}
@@ -64,7 +64,13 @@ class memmap(np.memmap):
         if dtype.hasobject:
             raise ValueError("Array can't be memory-mapped: Python objects in dtype.")
         shape = None if shape is None else to_shape(shape)
-        elements = to_descr(dtype), shape, order == "F", offset
+        # NumPy makes "A" and "K" the order of C, as None.
+        is_fortran_order = order not in (None, "A", "a", "K", "k") and is_fortran(order)
+        inner = ()
+        if dtype.subdtype is not None:
+            dtype, inner = dtype.subdtype
+            shape = None if shape is None else shape + inner
+        elements = to_descr(dtype), shape, is_fortran_order, offset
         if hasattr(filename, "read"):
             mapping = _map_open_file(filename, mode, elements)
         else:
@@ -78,7 +84,7 @@ class memmap(np.memmap):
             name = getattr(filename, "name", None)
             self.__dict__["_filename"] = os.path.abspath(name) if isinstance(name, str) else None
             self.__dict__["_mode"] = mode
-        return self
+        return self.reshape(-1, *inner) if inner and shape is None else self
 
     def _find(self, name, default):
         """Return an attribute that was set on the array, or one that it is a view of."""
@@ -267,8 +273,11 @@ class memmap(np.memmap):
         except (OSError, ValueError):
             return None
         low, high = byte_bounds(self)
-        mode = "r" if mapping.mode == "r" else "r+"
         first = self.__array_interface__["data"][0] - low
+        if self.size == 0:
+            # The first element may be after the end of the file.
+            low = high = mapping.address
+        mode = "r" if mapping.mode == "r" else "r+"
         place = path, mapping.offset + low - mapping.address, high - low, mode
         host = platform.node(), inode
         is_writable = self.flags.writeable
@@ -317,7 +326,7 @@ def _map_open_file(file, mode, elements):
     # As in NumPy, a file that is already open is extended, not replaced.
     mode = "r+" if mode == "w+" else mode
     try:
-        return _core.open_raw_descriptor(os.dup(descriptor), mode, elements)
+        return _core.open_raw_descriptor(descriptor, mode, elements)
     except FormatError as error:
         if mode != "r+" and os.fstat(descriptor).st_size == 0:
             raise _empty(getattr(file, "name", None)) from None
