@@ -177,13 +177,13 @@ fn refused(paths: &[PathBuf; 2], kind: ErrorKind, text: &str) {
 fn files_that_are_not_data_and_offsets_are_not_changed() {
     let directory = directory();
     let paths = paths(&directory);
-    let numbers: Vec<u8> = (0..100_i64).rev().flat_map(i64::to_le_bytes).collect();
+    let mut numbers: Vec<u8> = (0..100_i64).rev().flat_map(i64::to_le_bytes).collect();
     file(&directory, "data.npy", &npy("<i8", &[100], Order::C, &numbers));
     for (descr, shape, offsets, kind, text) in [
         ("<f8", &[3][..], &[0, 1, 2][..], ErrorKind::WrongDType, ""),
         ("<i4", &[3], &[0, 1], ErrorKind::WrongDType, ""),
         ("<i8", &[1, 2], &[0, 1], ErrorKind::WrongShape, "expected rows of shape (*,)"),
-        ("<i8", &[], &[0], ErrorKind::WrongShape, "expected rows of shape (*,)"),
+        ("<i8", &[], &[0], ErrorKind::WrongShape, "rows need at least one axis"),
         (
             "<i8",
             &[0],
@@ -199,6 +199,11 @@ fn files_that_are_not_data_and_offsets_are_not_changed() {
         write_offsets(&directory, descr, shape, offsets);
         refused(&paths, kind, text);
     }
+    // Neither are rows and bytes that the headers do not count.
+    numbers.extend([1; 9]);
+    file(&directory, "data.npy", &npy("<i8", &[100], Order::C, &numbers));
+    write_offsets(&directory, "<i8", &[3], &[0, 3, 2, 4]);
+    refused(&paths, ErrorKind::Damaged, "offset 2 is 2: expected at least 3");
     // The two files in the wrong order.
     write_offsets(&directory, "<i8", &[3], &[0, 40, 100]);
     let swapped = [paths[1].clone(), paths[0].clone()];
@@ -241,6 +246,9 @@ fn both_files_are_created_or_neither() {
         assert_eq!(create(&paths[0], offsets, &overwrite).unwrap_err().kind(), kind);
         assert_eq!(std::fs::read(&paths[0]).unwrap(), before);
     }
+    let missing = ["1/a.npy", "2/a.npy"].map(|path| directory.path().join(path));
+    let error = create(&missing[0], &missing[1], &overwrite).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     let new = directory.path().join("new.npy");
     let error = create(&new, &paths[1], &CreateOptions::new()).unwrap_err();
     assert!(error.kind() == ErrorKind::AlreadyExists && !new.exists(), "{error}");

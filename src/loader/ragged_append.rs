@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::array::{ArrayFile, CreateOptions, with_path_in_errors};
+use crate::array::{CreateOptions, with_path_in_errors};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
@@ -10,8 +10,7 @@ use crate::error::invariant::Invariant;
 use crate::error::{DTypeError, RequestError, Result, ShapeError, plural};
 use crate::npy::Header;
 use crate::source::atomic::are_same_name;
-use crate::source::file;
-use crate::write::append::{Appender, NewAppender, RecoverOptions};
+use crate::write::append::{Appender, Examined, NewAppender, RecoverOptions};
 
 /// The number of offsets that are kept in memory until their data is written.
 const PENDING: usize = 8192;
@@ -57,7 +56,8 @@ pub struct RaggedAppender {
 
 impl RaggedAppender {
     /// Creates two new files. `row` is the shape of each item of a row: empty for
-    /// plain numbers. An existing file is replaced only when both can be created.
+    /// plain numbers. Existing files are replaced when both new ones are complete: first
+    /// the offsets, then the data.
     ///
     /// # Errors
     ///
@@ -79,7 +79,9 @@ impl RaggedAppender {
         }
         let new_data = NewAppender::begin(&path, dtype, row, options)?;
         let new_offsets = NewAppender::begin(offsets, &"<i8".parse()?, &[], options)?;
-        let (data, offsets) = (new_data.finish()?, new_offsets.finish()?);
+        // If the second one fails, the old data is still there.
+        let offsets = new_offsets.finish()?;
+        let data = new_data.finish()?;
         let mut new = RaggedAppender { data, offsets, path, pending: vec![0] };
         new.flush()?;
         Ok(new)
@@ -88,7 +90,8 @@ impl RaggedAppender {
     /// Opens both files for appending. Removes incomplete rows that a killed writer
     /// left: elements after the last offset, and offsets after the last element. All
     /// offsets are read, and files whose offsets can't be those of the elements are not
-    /// changed.
+    /// changed. After a loss of power, repair the files by this, not one by one: offsets
+    /// that the header does not count may be any numbers then.
     ///
     /// # Errors
     ///
@@ -98,21 +101,15 @@ impl RaggedAppender {
     /// [`Damaged`](crate::ErrorKind::Damaged) when they don't start with 0 or decrease.
     pub fn open(data: impl AsRef<Path>, offsets: impl AsRef<Path>) -> Result<RaggedAppender> {
         let (path, offsets) = (data.as_ref().to_owned(), offsets.as_ref());
-        with_path_in_errors(offsets, check_header)?;
-        RecoverOptions::new().recover(&path)?;
-        let recovery = RecoverOptions::new().recover(offsets)?;
-        // Lock the data first, so that no other writer appends rows after the
-        // offsets are read.
-        let mut data = Appender::open(&path)?;
-        let known = ArrayFile::open(offsets)?;
-        let counted = recovery.header_shape.iter().product();
-        let (rows, end) =
-            with_path_in_errors(offsets, |_| known_rows(&known, counted, data.rows()))?;
-        // `Appender::open` may replace the file.
-        drop(known);
-        let mut offsets = Appender::open(offsets)?;
-        offsets.resize(rows)?;
-        data.resize(end)?;
+        let examine = |path: &Path| RecoverOptions::new().examine_locked(path);
+        // Nothing changes before the offsets are known.
+        let data = with_path_in_errors(&path, examine)?;
+        let (offsets, rows, end) = with_path_in_errors(offsets, |path| {
+            let offsets = examine(path)?;
+            let (rows, end) = known_rows(&offsets, data.rows())?;
+            Ok((offsets.keep(rows)?, rows, end))
+        })?;
+        let data = with_path_in_errors(&path, |_| data.keep(end))?;
         let pending = if rows == 0 { vec![0] } else { Vec::new() };
         Ok(RaggedAppender { data, offsets, path, pending })
     }
@@ -221,29 +218,28 @@ impl Drop for RaggedAppender {
     }
 }
 
-/// Returns an error unless a file has the dtype and the axis of offsets.
-fn check_header(path: &Path) -> Result<()> {
-    let header = Header::read(file::open(path, false)?.0)?;
-    if header.shape.len() != 1 {
-        let (found, expected) = (tuple(&header.shape), "(*,)".to_owned());
-        return Err(ShapeError::Rows { found, expected }.into());
-    }
-    i64::codec(&header.dtype).map(drop)
-}
-
 /// The number of offsets up to the number of elements, and the last one of these.
 ///
 /// A writer that was killed leaves increasing offsets. After a loss of power, those that
 /// the header does not count may be any numbers: from the first of these that is wrong,
 /// they are not known. Other decreasing numbers are no offsets.
-fn known_rows(offsets: &ArrayFile, counted: usize, elements: usize) -> Result<(usize, usize)> {
+fn known_rows(offsets: &Examined, elements: usize) -> Result<(usize, usize)> {
+    let Header { dtype, shape, .. } = offsets.header();
+    if shape.len() != 1 {
+        let (found, expected) = (tuple(shape), "(*,)".to_owned());
+        return Err(ShapeError::Rows { found, expected }.into());
+    }
+    let codec = i64::codec(dtype)?;
     let (mut rows, mut end, mut last) = (0, 0, 0);
-    for start in (0..offsets.len()).step_by(PENDING) {
-        let stop = offsets.len().min(start + PENDING);
-        let block = offsets.rows(start..stop)?;
-        for (row, offset) in (start..stop).zip(block.view::<i64>()?.iter()) {
+    let mut bytes = vec![0; PENDING * dtype.itemsize()];
+    for start in (0..offsets.rows()).step_by(PENDING) {
+        let count = PENDING.min(offsets.rows() - start);
+        bytes.truncate(count * dtype.itemsize());
+        offsets.read_elements(start, &mut bytes)?;
+        for (row, bytes) in (start..).zip(bytes.chunks_exact(dtype.itemsize())) {
+            let offset = i64::decode(&codec, bytes);
             if offset < last || (row == 0 && offset > 0) {
-                if row >= counted {
+                if row >= offsets.counted_rows() {
                     return check_known(rows, end, elements);
                 }
                 let value = format!("offset {row} is {offset}");

@@ -408,7 +408,9 @@ pub(crate) fn commit_over(new: AtomicFile, open: &mut File) -> Result<()> {
 pub(crate) fn are_same_name(one: &Path, other: &Path) -> bool {
     let place = |path| {
         let path = end_of_links(path);
-        (directory(&path).canonicalize().ok(), path.file_name().map(OsStr::to_owned))
+        let directory = directory(&path);
+        let found = platform::canonical(directory).unwrap_or_else(|_| directory.to_owned());
+        (found, path.file_name().map(OsStr::to_owned))
     };
     place(one) == place(other)
 }

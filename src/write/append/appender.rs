@@ -142,7 +142,7 @@ impl Appender {
         NewAppender::begin(path.as_ref(), dtype, row, options)?.finish()
     }
 
-    fn new(
+    pub(super) fn new(
         file: File,
         lock: Option<FileLock>,
         path: &Path,

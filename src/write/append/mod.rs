@@ -11,6 +11,7 @@ mod stored_header;
 
 pub(crate) use appender::NewAppender;
 pub use appender::{Appender, resize};
+pub(crate) use recover::Examined;
 pub use recover::{RecoverOptions, Recovery, recover};
 #[cfg(all(feature = "remote", not(target_family = "wasm")))]
 pub use remote_appender::RemoteAppender;

@@ -1,14 +1,15 @@
 //! Repairs a file whose writer died: header and length are made to agree.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::appender::Appender;
 use super::stored_header::StoredHeader;
 use crate::array::{OpenOptions, with_path_in_errors};
 use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::error::{ExtentError, Result, SystemError};
-use crate::npy::MAGIC;
-use crate::source::lock::{self, Locking};
+use crate::npy::{Header, MAGIC};
+use crate::source::lock::{self, FileLock, Locking};
 use crate::source::platform::{self, FileStat};
 use crate::source::{atomic, file};
 
@@ -153,15 +154,20 @@ impl RecoverOptions {
     /// [`Header::parse`](crate::Header::parse).
     pub fn recover(&self, path: impl AsRef<Path>) -> Result<Recovery> {
         with_path_in_errors(path.as_ref(), |path| {
-            // The lock is held until the file is recovered.
-            let (mut file, FileStat { len, .. }, _lock) =
-                lock::open_to_write(path, self.open.locking_by_path())?;
-            let (head, recovery, rows) = self.examine(&file, len)?;
-            if !recovery.is_complete() {
-                repair(path, &mut file, head, rows)?;
+            let mut found = self.examine_locked(path)?;
+            if !found.recovery.is_complete() {
+                found.repair(found.rows)?;
             }
-            Ok(recovery)
+            Ok(found.recovery)
         })
+    }
+
+    /// Opens and locks a file to recover it, without changing it yet.
+    pub(crate) fn examine_locked(&self, path: &Path) -> Result<Examined> {
+        let (file, FileStat { len, .. }, lock) =
+            lock::open_to_write(path, self.open.locking_by_path())?;
+        let (head, recovery, rows) = self.examine(&file, len)?;
+        Ok(Examined { path: path.to_owned(), file, lock, head, recovery, rows })
     }
 
     /// Returns the header, the changes, and the number of rows after them.
@@ -190,26 +196,85 @@ fn check_no_npy_at(file: &File, end: u64) -> Result<()> {
     if start == MAGIC { Err(ExtentError::Follows { end }.into()) } else { Ok(()) }
 }
 
-/// Sets the file's length and then the header to `rows` rows. A crash in between
-/// leaves a file that can still be recovered.
-///
-/// Only bytes outside all maps of the array are cut off: those after its
-/// elements, or those of a file that was too short to be mapped.
-fn repair(path: &Path, file: &mut File, mut head: StoredHeader, rows: usize) -> Result<()> {
-    let end = head.end(rows)?;
-    file::reserve(file, end).map_err(SystemError::io("reserve space"))?;
-    let is_longer = file::len(file)? > end;
-    if is_longer && rows >= head.rows() {
-        file.set_len(end).map_err(SystemError::io("cut off the incomplete row"))?;
+/// A file that is open to be recovered. It is locked until this is dropped.
+pub(crate) struct Examined {
+    path: PathBuf,
+    file: File,
+    lock: Option<FileLock>,
+    head: StoredHeader,
+    recovery: Recovery,
+    rows: usize,
+}
+
+impl Examined {
+    /// The header in the file.
+    pub(crate) fn header(&self) -> &Header {
+        self.head.header()
     }
-    if !head.write(file, rows)? {
-        let path = platform::canonical(path).map_err(SystemError::io("open"))?;
-        let (new, _) = head.rewrite(file, &path, rows)?;
-        atomic::commit_over(new, file)?;
-        return atomic::sync_directory(&path).map_err(SystemError::io("sync"));
+
+    /// The number of rows in the header.
+    pub(crate) fn counted_rows(&self) -> usize {
+        self.head.rows()
     }
-    if is_longer {
-        file.set_len(end).map_err(SystemError::io("cut off the incomplete row"))?;
+
+    /// The number of complete rows in the file.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
     }
-    file.sync_all().map_err(SystemError::io("sync"))
+
+    /// Reads bytes of the elements, from the `at`-th one.
+    pub(crate) fn read_elements(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
+        let at = self.head.data_offset() + to_u64(at * self.header().dtype.itemsize());
+        let count = file::read_at(&self.file, bytes, at);
+        match count.map_err(SystemError::io("read the elements"))? {
+            count if count == bytes.len() => Ok(()),
+            count => Err(ExtentError::ShortFile {
+                needed: at + to_u64(bytes.len()),
+                found: at + to_u64(count),
+            }
+            .into()),
+        }
+    }
+
+    /// Keeps the first `rows` rows and returns the file's appender.
+    pub(crate) fn keep(mut self, rows: usize) -> Result<Appender> {
+        // Rows that the header counts may be mapped, so only `resize` can remove them.
+        let kept = rows.max(self.head.rows().min(self.rows));
+        if kept < self.rows || !self.recovery.is_complete() {
+            self.repair(kept)?;
+        }
+        let mut appender = Appender::new(self.file, self.lock, &self.path, self.head, false)?;
+        if rows < kept {
+            appender.resize(rows)?;
+        }
+        Ok(appender)
+    }
+
+    /// Sets the file's length and then the header to `rows` rows. A crash in between
+    /// leaves a file that can still be recovered.
+    ///
+    /// Only bytes outside all maps of the array are cut off: those after its
+    /// elements, or those of a file that was too short to be mapped.
+    fn repair(&mut self, rows: usize) -> Result<()> {
+        let Examined { file, head, .. } = self;
+        let end = head.end(rows)?;
+        file::reserve(file, end).map_err(SystemError::io("reserve space"))?;
+        let is_longer = file::len(file)? > end;
+        if is_longer && rows >= head.rows() {
+            file.set_len(end).map_err(SystemError::io("cut off the incomplete row"))?;
+        }
+        if !head.write(file, rows)? {
+            let path = platform::canonical(&self.path).map_err(SystemError::io("open"))?;
+            let (new, new_head) = head.rewrite(file, &path, rows)?;
+            // Locked before it is renamed, so that no waiting process locks it first.
+            let lock = self.lock.as_ref().and_then(|_| FileLock::lock_new(new.file()));
+            atomic::commit_over(new, file)?;
+            (*head, self.lock) = (new_head, lock);
+            return atomic::sync_directory(&path).map_err(SystemError::io("sync"));
+        }
+        if is_longer {
+            file.set_len(end).map_err(SystemError::io("cut off the incomplete row"))?;
+        }
+        file.sync_all().map_err(SystemError::io("sync"))
+    }
 }
