@@ -129,7 +129,9 @@ impl SampleArgs {
             for row in indices {
                 let array = row_copy::take(rows, &[*row]).map_err(&to_error)?;
                 let row = array.dyn_view().and_then(|all| all.index_axis(0, 0));
-                elements::print_json(out, &row.map_err(&to_error)?)?;
+                let row = row.map_err(&to_error)?;
+                elements::check_json(self.file.name(), &row)?;
+                elements::print_json(out, &row)?;
             }
         } else {
             let array = row_copy::take(rows, indices).map_err(&to_error)?;

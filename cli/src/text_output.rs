@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::str::FromStr;
 
 use csv::{Writer, WriterBuilder};
-use npymap::{Result, Value, dtype::Kind, view::DynView};
+use npymap::{Error, ErrorKind, Result, Value, dtype::Kind, view::DynView};
 use serde::{Serialize, Serializer};
 
 use crate::cells::{self, Cells};
@@ -15,6 +15,9 @@ use crate::output_format::OutputFormat;
 use crate::row_blocks;
 use crate::rows::{self, RowSelection};
 use crate::sink::Sink;
+
+/// The most columns that elements of structs are written as, or read from.
+pub(crate) const MAX_COLUMNS: usize = 1 << 20;
 
 /// A format of text with a line for each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +152,7 @@ fn add_leaves<'a>(
     ndim: usize,
 ) -> Result<()> {
     if view.dtype().kind() != Kind::Struct {
+        check_columns(found.len() + 1)?;
         found.push((name.to_owned(), view.clone()));
         return Ok(());
     }
@@ -166,6 +170,16 @@ fn add_leaves<'a>(
     }
 }
 
+/// Rejects more columns than text may have that is read.
+fn check_columns(count: usize) -> Result<()> {
+    if count <= MAX_COLUMNS {
+        return Ok(());
+    }
+    let text =
+        format!("has more than {MAX_COLUMNS} elements in a row, too many for columns: use .jsonl");
+    Err(Error::new(ErrorKind::LimitExceeded, text))
+}
+
 fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
@@ -177,9 +191,13 @@ fn header(view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u
         return Ok(Vec::new());
     }
     let mut out = writer(separator);
+    let mut columns = 0_usize;
     for (name, leaf) in leaves(view)? {
         let axes = leaf.shape().get(view.ndim()..).unwrap_or_default();
-        for number in 0..axes.iter().product() {
+        let count = axes.iter().product();
+        columns = columns.saturating_add(count);
+        check_columns(columns)?;
+        for number in 0..count {
             let mut name = name.clone();
             for at in row_blocks::index(axes, number) {
                 name.push('.');

@@ -208,11 +208,13 @@ fn look_like_names(cells: &[Cell<'_>]) -> bool {
     for cell in cells {
         let mut facts = Facts::default();
         facts.add(*cell);
-        match facts {
-            _ if cell.text.trim().is_empty() || facts::may_be_value(cell.text) => {}
-            _ if facts.is_text() => has_text = true,
-            _ => return false,
+        if cell.text.trim().is_empty() {
+            continue;
         }
+        if !facts.is_text() {
+            return false;
+        }
+        has_text |= !facts::may_be_value(cell.text);
     }
     has_text
 }

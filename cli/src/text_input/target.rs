@@ -13,6 +13,7 @@ use super::blocks::Columns;
 use super::facts::{Cell, Facts, is_missing, trimmed};
 use crate::cells::is_bytes_literal;
 use crate::row_blocks;
+use crate::text_output::MAX_COLUMNS;
 
 /// How rows of cells become elements.
 pub(super) struct Target {
@@ -139,19 +140,20 @@ fn places_by_name(
         let position = |name: &str| {
             columns.position(name, |column| places.get(column).is_some_and(Option::is_none))
         };
-        let part = part_of_complex(&dtype);
-        let found = match (position(&name), part) {
-            (None, Some(part)) => [0, 1].map(|at| {
-                let column = position(&format!("{name}.{at}"))?;
-                Some((column, part.clone(), offset + at * part.itemsize()))
-            }),
-            (column, _) => [column.map(|column| (column, dtype, offset)), None],
+        let found: Option<Vec<_>> = match (position(&name), part_of_complex(&dtype)) {
+            (Some(column), _) => Some(vec![(column, dtype, offset)]),
+            (None, Some(part)) => {
+                let columns = [0, 1].map(|at| position(&format!("{name}.{at}")));
+                let places = columns.into_iter().zip([offset, offset + part.itemsize()]);
+                places.map(|(column, offset)| Some((column?, part.clone(), offset))).collect()
+            }
+            (None, None) => None,
         };
-        if found.iter().all(Option::is_none) {
+        let Some(found) = found else {
             let text = format!("has no column `{name}`, only: {}", names.join(", "));
             return Err(Error::new(ErrorKind::NotFound, text));
-        }
-        for (column, dtype, offset) in found.into_iter().flatten() {
+        };
+        for (column, dtype, offset) in found {
             if let Some(place) = places.get_mut(column) {
                 *place = Some(Place::new(offset, dtype)?);
             }
@@ -240,15 +242,17 @@ fn add_elements(dtype: &DType, name: &str, offset: usize, leaves: &mut Leaves) -
                 add_elements(base, &name, offset + number * base.itemsize(), leaves)
             })
         }
+        _ if leaves.len() >= MAX_COLUMNS => {
+            let text =
+                format!("has more than {MAX_COLUMNS} elements in a row, which text can't have");
+            Err(Error::new(ErrorKind::LimitExceeded, text))
+        }
         _ => {
             leaves.push((name.to_owned(), dtype.clone(), offset));
             Ok(())
         }
     }
 }
-
-/// The most elements of a subarray that are columns.
-const MAX_COLUMNS: usize = 1 << 20;
 
 fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }

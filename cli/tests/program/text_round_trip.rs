@@ -341,6 +341,8 @@ fn values_of_arrays_are_not_names() {
         ("b'\\x00'\nb'\\x01'\n", "(2,)"),
         ("sensor,2024-01,2024-02\na,1,2\n", "(1,)"),
         ("2024-01_total\n5\n", "(1,)"),
+        ("alice,2020-01-02\nbob,2020-01-03\n", "(2,)"),
+        ("alice,1970-01-01T00:00\nbob,NaT\n", "(2,)"),
     ] {
         let path = path_in(&directory, "a.csv");
         fs::write(&path, text).unwrap();
@@ -365,6 +367,8 @@ fn text_that_cannot_be_an_array_is_refused() {
         ("a.jsonl", "[[1,2],3]\n[1,[2,3]]\n", &[], "row 1: has lists of other lengths"),
         ("a.jsonl", "\"\u{100}\"\n", &["--dtype", "S4"], "a character beyond U+00FF, U+0100"),
         ("a.jsonl", "\"abc\"\n", &["--dtype", "V2"], "row 0: column 0: has 3 bytes"),
+        ("a.csv", "c.0\n5\n", &["--dtype", "[('c','c8')]"], "has no column `c`, only: c.0"),
+        ("a.csv", "c.0,c.O1\n5,6\n", &["--dtype", "[('c','c8')]"], "has no column `c`, only"),
         ("a.csv", "a,b\n1,\"2\n", &[], "a quote in the last row is not closed"),
         ("a.csv", "a,b\n1,\"2\"\"\n", &[], "a quote in the last row is not closed"),
         ("a.tsv", "a\n\"1\n", &[], "a quote in the last row is not closed"),
@@ -374,4 +378,31 @@ fn text_that_cannot_be_an_array_is_refused() {
         let refusal = run_err(1, ["convert", &path, &out].iter().chain(options));
         assert!(refusal.contains(message), "{text:?}: {refusal}");
     }
+}
+
+/// Files of a few bytes that describe endless rows.
+#[test]
+fn text_of_endless_rows_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    let write = |descr: &str, shape: &str| {
+        let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
+        let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        file.extend(format!("{header:<117}\n").as_bytes());
+        fs::write(&path, file).unwrap();
+    };
+    for descr in ["[('p', [('x', 'u1')], (1000000000,))]", "[('p', 'u1', (1000000000,))]"] {
+        write(descr, "(0,)");
+        for format in ["csv", "tsv"] {
+            let output = path_in(&directory, &format!("a.{format}"));
+            let message = run_err(1, ["convert", &path, &output]);
+            assert!(message.contains("has more than 1048576 elements in a row"), "{message}");
+            assert!(!fs::exists(&output).unwrap());
+        }
+    }
+    // NumPy's `tolist` would make that many lists too.
+    write("'<f8'", "(1, 1000000000, 0)");
+    let message = run_err(1, ["sample", "--json", "-n", "1", &path]);
+    assert!(message.contains("1000000001"), "{message}");
+    run_ok(["sample", "-n", "1", &path]);
 }
