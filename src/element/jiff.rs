@@ -40,7 +40,7 @@ impl DateTime64 {
     fn checked_civil(self) -> Option<DateTime> {
         let unit = self.unit.filter(|_| !self.is_nat())?;
         let (day, attoseconds) = units::to_days(self.ticks, unit);
-        let days = SignedDuration::try_from_hours(i64::try_from(day).ok()?.checked_mul(24)?)?;
+        let days = SignedDuration::from_secs(i64::try_from(day).ok()?.checked_mul(86_400)?);
         let rest = i64::try_from(attoseconds / 1_000_000_000).ok()?;
         EPOCH.checked_add(days).ok()?.checked_add(SignedDuration::from_nanos(rest)).ok()
     }

@@ -120,7 +120,8 @@ pub trait Element: Sized + 'static {
     /// Decodes one element from exactly its bytes.
     fn decode(codec: &Self::Codec, bytes: &[u8]) -> Self;
 
-    /// Encodes one element to exactly its bytes.
+    /// Encodes one element to exactly its bytes. Whether it writes a byte must not
+    /// depend on the value: edits keep the bytes that the first value does not write.
     ///
     /// # Errors
     ///

@@ -183,7 +183,7 @@ fn file_start(version: Version, text: Vec<u8>, header_len: usize) -> Result<Vec<
     } else {
         bytes.extend(u32::try_from(header_len).map_err(|_| too_long(version))?.to_le_bytes());
     }
-    bytes.reserve_exact(header_len);
+    bytes.try_reserve_exact(header_len).map_err(|_| too_long(version))?;
     bytes.extend(text);
     bytes.resize(version.text_offset() + header_len - 1, b' ');
     bytes.push(b'\n');
