@@ -1,5 +1,6 @@
 """Rows by number equal what NumPy's fancy indexing selects."""
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -340,3 +341,90 @@ def test_out_may_have_any_stride_along_an_axis_of_one_element(tmp_path):
     out = np.zeros((3, 2)).T[:, :1]
     assert out.flags.c_contiguous and out.strides == (8, 16)
     assert rows.take([4, 2], out).tolist() == out.tolist() == [[4], [2]]
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+def test_outputs_in_the_same_file_are_written_after_all_rows_are_read(tmp_path, mode):
+    def fresh():
+        np.save(tmp_path / "a.npy", np.arange(6.0))
+        return npymap.open(tmp_path / "a.npy", "r+")
+
+    indices = [0, 0, 1, 2, 3]
+    expected = [0, 0, 0, 1, 2, 3]
+    takes = [
+        lambda a: a.take(indices, out=a[1:], mode=mode),
+        lambda a: a.take(np.array(indices), 0, out=np.asarray(a)[1:], mode=mode),
+        lambda a: a.rows.take(indices, out=a[1:], mode=mode),
+        lambda a: a.rows.take(np.array(indices), out=np.asarray(a)[1:], mode=mode),
+        lambda a: a[:4].rows.take(indices, out=a[1:], dtype="f8", mode=mode),
+        lambda a: a.rows.take(indices, out=a[1:].view("i8"), casting="unsafe", mode=mode),
+    ]
+    for take in takes:
+        a = fresh()
+        out = take(a)
+        stored = np.load(tmp_path / "a.npy")
+        stored = stored if out.dtype == "f8" else np.r_[stored[:1], stored[1:].view("i8")]
+        assert stored.tolist() == expected
+        assert np.may_share_memory(out, a)
+    with pytest.raises(ValueError, match="out has shape"):
+        a.rows.take(indices, out=a)
+    with pytest.raises(TypeError):
+        a.rows.take(indices, out=a[1:].view("i8"))
+
+
+def test_arguments_of_take_are_checked_as_numpys(npy):
+    array = npymap.open(npy)
+    for out in ([1], 5, "x", (np.zeros((1, 4)),)):
+        with pytest.raises(TypeError):
+            array.take([1], 0, out=out)
+    for mode in (0, 1, 2, None):
+        assert array.take([1], 0, mode=mode).tolist() == [[4, 5, 6, 7]]
+    for mode in (3, "bogus"):
+        with pytest.raises(ValueError):
+            array.take([1], 0, mode=mode)
+
+
+def test_casts_to_subarrays_and_objects_are_errors(tmp_path, npy):
+    array = npymap.open(npy)
+    np.save(tmp_path / "offsets.npy", np.array([0, 1, 3]))
+    ragged = npymap.Ragged(npy, tmp_path / "offsets.npy")
+    for dtype in (np.dtype(("f4", (2,))), np.dtype(object), np.dtype([("x", object)])):
+        for casting in ("same_kind", "unsafe"):
+            with pytest.raises(TypeError, match="no objects and no subarray"):
+                array.rows.take([0], dtype=dtype, casting=casting)
+            with pytest.raises(TypeError, match="no objects and no subarray"):
+                ragged.take_padded([0], 2, dtype=dtype, casting=casting)
+            with pytest.raises(TypeError, match="no objects and no subarray"):
+                npymap.Batches(array, npymap.Sampler(3), 2, dtype=dtype, casting=casting)
+
+
+def test_rows_are_copied_and_converted_to_arrays(tmp_path, npy):
+    rows, stacked = npymap.open(npy).rows, npymap.Stacked([npy, npy])
+    again = copy.deepcopy({"rows": rows})["rows"]
+    assert again[[2]].tolist() == copy.copy(rows)[[2]].tolist() == [[8, 9, 10, 11]]
+    np.save(tmp_path / "offsets.npy", np.array([0, 1, 3]))
+    ragged = npymap.Ragged(npymap.open(npy), tmp_path / "offsets.npy")
+    assert copy.deepcopy(ragged)[0].tolist() == [[0, 1, 2, 3]]
+    expected = np.load(npy)
+    np.save(tmp_path / "empty.npy", np.zeros((0, 3), ">u2"))
+    for source, array in [
+        (rows, expected),
+        (rows.windows(2), np.stack([expected[:2], expected[1:]])),
+        (stacked, np.concatenate([expected, expected])),
+        (npymap.Stacked([tmp_path / "empty.npy"]), np.zeros((0, 3), ">u2")),
+    ]:
+        found = np.asarray(source)
+        assert found.dtype == array.dtype and np.array_equal(found, array)
+        assert np.array(source, dtype="f4").dtype == "f4"
+        with pytest.raises(ValueError, match="must be copied"):
+            np.array(source, copy=False)
+
+
+def test_rows_have_one_axis_of_indices(npy):
+    rows, stacked = npymap.open(npy).rows, npymap.Stacked([npy])
+    for source in (rows, stacked):
+        with pytest.raises(IndexError, match="not a tuple"):
+            source[0, 1]
+    for paths in (str(npy), bytes(npy), npy):
+        with pytest.raises(TypeError, match="an iterable of paths"):
+            npymap.Stacked(paths)

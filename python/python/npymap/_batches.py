@@ -6,7 +6,7 @@ import threading
 import numpy as np
 
 from . import _core
-from ._dtypes import to_descr
+from ._dtypes import to_cast
 from ._rows import as_indices, rows_of
 from ._sampler import Sampler
 
@@ -55,7 +55,7 @@ class Batches:
         plan = []
         for rows_, dtype_ in zip(rows, dtypes):
             dtype_ = rows_.dtype if dtype_ is None else np.dtype(dtype_)
-            cast = None if dtype_ == rows_.dtype else (to_descr(dtype_), casting)
+            cast = None if dtype_ == rows_.dtype else to_cast(dtype_, casting)
             plan.append((rows_._core, cast))
             self._outputs.append((rows_.shape[1:], dtype_))
         self._first = rows[0]

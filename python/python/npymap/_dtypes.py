@@ -28,6 +28,13 @@ def to_descr(dtype):
     return repr(np.lib.format.dtype_to_descr(dtype))
 
 
+def to_cast(dtype, casting):
+    """Return what the library needs to know of a cast."""
+    if dtype.hasobject or dtype.subdtype is not None:
+        raise TypeError(f"elements cannot be cast to {dtype}: expected no objects and no subarray")
+    return to_descr(dtype), casting
+
+
 def is_pickled(dtype):
     """Return whether `.npy` files hold elements of the dtype as a pickle."""
     return dtype.hasobject or not getattr(type(dtype), "_legacy", True)

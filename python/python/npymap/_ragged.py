@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from . import _core
-from ._dtypes import from_descr, to_descr
+from ._dtypes import from_descr, to_cast
 from ._grow import as_elements, row_descr
 from ._paths import to_path
 from ._rows import as_bytes, as_indices, output, rows_of
@@ -69,17 +69,21 @@ class Ragged:
         indices = as_indices(indices)
         dtype = self._dtype if dtype is None else np.dtype(dtype)
         length = operator.index(length)
+        cast = to_cast(dtype, casting)
         out = output((*indices.shape, length, *self._shape), dtype, out)
         if out.dtype != dtype:
             raise TypeError(f"out has dtype {out.dtype}, expected {dtype}")
         pad = as_bytes(np.full(1, fill, dtype))
-        cast = to_descr(dtype), casting
         lengths = self._core.take_padded_into(indices.reshape(-1), as_bytes(out), (length, pad),
                                               cast)
         return out, np.array(lengths, np.int64).reshape(indices.shape)
 
     def __reduce__(self):
         return Ragged, self._arrays
+
+    def __deepcopy__(self, memo):
+        # Deep copies of mapped arrays are in memory.
+        return self
 
 
 def _array(array):

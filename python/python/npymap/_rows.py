@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _core
-from ._dtypes import from_descr, to_descr
+from ._dtypes import from_descr, to_cast, to_descr
 
 _MODES = ("raise", "wrap", "clip")
 _INT64 = np.dtype(np.int64)
@@ -108,6 +108,11 @@ class Rows:
         With the mode "raise", negative indices count from the end, and others out of
         bounds raise `IndexError`; "wrap" and "clip" are those of `numpy.take`.
         """
+        if out is not None and _overlaps(self._source, out):
+            taken = self.take(indices, dtype=out.dtype if dtype is None else dtype,
+                              casting=casting, mode=mode)
+            output(taken.shape, taken.dtype, out)[...] = taken
+            return out
         if dtype is None:
             taken = self._core.take(indices, mode, out, self._dtype)
             if taken is not None:
@@ -126,15 +131,24 @@ class Rows:
             dtype = out.dtype
         else:
             dtype = self._dtype
-        out = output(shape, dtype, out)
         cast = None
         if dtype is not self._dtype and dtype != self._dtype:
-            cast = to_descr(dtype), casting
+            cast = to_cast(dtype, casting)
+        out = output(shape, dtype, out)
         self._core.take_into(indices, mode, as_bytes(out), cast)
         return out
 
     def __getitem__(self, index):
+        if isinstance(index, tuple):
+            raise IndexError("rows are selected along the first axis: expected a number or a list, "
+                             "not a tuple")
         return self.take(index)
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("rows are read from a file: their elements must be copied")
+        rows = self.take(np.arange(len(self)))
+        return rows if dtype is None else rows.astype(dtype, copy=False)
 
     def prefetch(self, indices, *, mode="raise"):
         """Start to read rows from the disk, and return at once."""
@@ -155,12 +169,25 @@ class Rows:
     def __reduce__(self):
         return _rebuild, (self._source, self._path)
 
+    def __deepcopy__(self, memo):
+        # A deep copy of a mapped array is in memory, and has no rows.
+        return self
+
 
 def _rebuild(source, path):
-    rows = source.rows
+    rows = rows_of(source)
     for method, argument in path:
         rows = getattr(rows, method)(argument)
     return rows
+
+
+def _overlaps(source, out):
+    """Return whether an output may have memory of the mapped array that rows are read from.
+
+    It may be mapped twice, so the library cannot notice it.
+    """
+    return (isinstance(source, np.ndarray) and isinstance(out, np.ndarray)
+            and np.may_share_memory(source, out))
 
 
 def rows_of(source):
@@ -193,8 +220,12 @@ def take_mapped(array, indices, out=None, mode="raise"):
     indices = np.asarray(indices)
     if indices.ndim != 1 or indices.dtype.kind not in "iu" or array.ndim == 0:
         return None
+    if mode not in _MODES:
+        return None
     root, mapping = _root(array)
     if root is None:
+        return None
+    if out is not None and (not isinstance(out, np.ndarray) or _overlaps(root, out)):
         return None
     start = 0
     if array is not root:

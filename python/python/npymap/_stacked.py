@@ -21,6 +21,8 @@ class Stacked:
     """
 
     def __init__(self, paths):
+        if isinstance(paths, (str, bytes, os.PathLike)):
+            raise TypeError("expected an iterable of paths, got a single one")
         self._paths = [os.path.abspath(to_path(path)) for path in paths]
         self._rows = Rows(_core.stack_rows(self._paths), self)
 
@@ -67,7 +69,10 @@ class Stacked:
     def __getitem__(self, index):
         if isinstance(index, slice):
             index = range(*index.indices(len(self)))
-        return self.take(index)
+        return self._rows[index]
+
+    def __array__(self, dtype=None, copy=None):
+        return self._rows.__array__(dtype, copy)
 
     def __reduce__(self):
         return Stacked, (self._paths,)
