@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-use crate::place::shown;
+use crate::place::{is_url, shown};
 
 static FORMAT_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -48,12 +48,14 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
         ErrorKind::Unsupported if path.is_some_and(Path::is_dir) => {
             named_os_error(py, "EISDIR", fact, filename)?
         }
-        ErrorKind::NotFound if error.io_error().is_some() => {
-            named_os_error(py, "ENOENT", fact, filename)?
-        }
+        ErrorKind::NotFound if error.io_error().is_some() => io_error(py, "ENOENT", fact, path)?,
         ErrorKind::Io if is_io(error, io::ErrorKind::PermissionDenied) => {
-            named_os_error(py, "EACCES", fact, filename)?
+            io_error(py, "EACCES", fact, path)?
         }
+        ErrorKind::Io if is_io(error, io::ErrorKind::InvalidInput) => match path {
+            Some(path) if path.as_os_str().is_empty() => io_error(py, "ENOENT", fact, Some(path))?,
+            _ => PyValueError::new_err(message(error, path, &fact)),
+        },
         ErrorKind::Io if is_io(error, io::ErrorKind::TimedOut) => {
             named_os_error(py, "ETIMEDOUT", fact, filename)?
         }
@@ -65,7 +67,7 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
             PyValueError::new_err(message(error, path, &fact))
         }
         kind => {
-            let text = format!("{}{}", message(error, path, &fact), advice(kind, &fact));
+            let text = format!("{}{}", message(error, path, &fact), advice(error, &fact));
             let class = FORMAT_ERROR.import(py, "npymap._errors", "FormatError")?;
             let kind = format!("{kind:?}");
             PyErr::from_value(class.call1((text, filename, error.member(), kind))?)
@@ -87,8 +89,13 @@ fn system_code(error: &io::Error) -> Option<i32> {
 }
 
 /// What Python can do about it.
-fn advice(kind: ErrorKind, fact: &str) -> &'static str {
-    match kind {
+fn advice(error: &Error, fact: &str) -> &'static str {
+    match error.kind() {
+        ErrorKind::LimitExceeded
+            if error.member().is_some() && fact.contains("the header has ") =>
+        {
+            ". Headers this large are read only if `max_header_size` of `Npz` allows it"
+        }
         ErrorKind::LimitExceeded if fact.contains("the header has ") => {
             ". Headers this large are read only if `max_header_size` allows it"
         }
@@ -112,6 +119,18 @@ fn named_os_error(
     filename: Option<OsString>,
 ) -> PyResult<PyErr> {
     Ok(os_error(py.import("errno")?.getattr(code)?.extract()?, text, filename))
+}
+
+/// As [`named_os_error`]. The text is the system's, unless the path is a URL: that of files
+/// may name temporary ones.
+fn io_error(py: Python<'_>, code: &str, fact: String, path: Option<&Path>) -> PyResult<PyErr> {
+    let filename = path.map(|path| path.as_os_str().to_owned());
+    if path.is_none_or(is_url) {
+        return named_os_error(py, code, fact, filename);
+    }
+    let code = py.import("errno")?.getattr(code)?.extract()?;
+    let text = py.import("os")?.call_method1("strerror", (code,))?.extract()?;
+    Ok(os_error(code, text, filename))
 }
 
 /// The fact, with the names of the file and the member in front.

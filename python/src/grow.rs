@@ -6,12 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use npymap::loader::RaggedAppender as RaggedWriter;
 use npymap::source::Locking;
-use npymap::{Appender as Writer, CreateOptions, DType, OpenOptions, Order};
+use npymap::{Appender as Writer, CreateOptions, DType, ErrorKind, OpenOptions, Order};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::OrRaise;
+use crate::lock;
 use crate::memory::Bytes;
 
 /// A writer, which belongs to the process that opened it: a forked one has the same rows
@@ -42,7 +43,7 @@ impl<W> Owned<W> {
 
     /// Closes the writer. Does nothing in a forked process.
     fn take(&self) -> Option<W> {
-        if self.is_own() { lock(&self.writer).take() } else { None }
+        if self.is_own() { locked(&self.writer).take() } else { None }
     }
 }
 
@@ -59,7 +60,7 @@ impl<W> Drop for Owned<W> {
 macro_rules! with_open {
     ($self:expr, $py:expr, $writer:ident => $value:expr) => {{
         let own = $self.writer.get()?;
-        let result = $py.detach(|| match &mut *lock(own) {
+        let result = $py.detach(|| match &mut *locked(own) {
             Some($writer) => $value.map(Some),
             None => Ok(None),
         });
@@ -111,12 +112,17 @@ impl Appender {
         wait: bool,
         new: Option<NewRows>,
     ) -> PyResult<Appender> {
-        let locking = if wait { Locking::Wait } else { Locking::Try };
-        let writer = py.detach(|| match &new {
-            None => OpenOptions::new().locking(locking).append(&path),
-            Some(new) => Writer::create(&path, &new.dtype()?, &new.row, &new.options()),
-        });
-        let writer = writer.or_raise_for(py, &path)?.with_buffer(buffer);
+        let open = || {
+            let writer = py.detach(|| match &new {
+                None => OpenOptions::new().locking(Locking::Try).append(&path),
+                Some(new) => Writer::create(&path, &new.dtype()?, &new.row, &new.options()),
+            });
+            match writer {
+                Err(error) if wait && error.kind() == ErrorKind::Locked => Ok(None),
+                writer => writer.or_raise_for(py, &path).map(Some),
+            }
+        };
+        let writer = lock::wait(py, open)?.with_buffer(buffer);
         Ok(Appender { writer: Owned::new(writer), shown: path })
     }
 
@@ -231,7 +237,7 @@ impl RaggedAppender {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

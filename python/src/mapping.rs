@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
 use crate::errors::OrRaise;
-use crate::lock::Lock;
+use crate::lock::{self, Lock};
 use crate::memory::Memory;
 use crate::path::FilePath;
 use crate::to_numpy::to_array;
@@ -243,11 +243,8 @@ impl Mapping {
                 return Err(PyValueError::new_err(text));
             }
         };
-        let lock = Mapping::run(slf, |array| {
-            for_any!(array, array => {
-                if wait { array.lock(kind).map(Some) } else { array.try_lock(kind) }
-            })
-        });
+        let attempt = || Mapping::run(slf, |array| for_any!(array, array => array.try_lock(kind)));
+        let lock = if wait { lock::wait(slf.py(), attempt).map(Some) } else { attempt() };
         Ok(lock?.map(Lock::new))
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn is_url_in_python(path: PathBuf) -> bool {
     is_url(&path)
 }
 
-fn is_url(path: &Path) -> bool {
+pub(crate) fn is_url(path: &Path) -> bool {
     let parts = path.to_str().and_then(|text| text.split_once("://"));
     parts.is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
 }

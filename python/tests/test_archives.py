@@ -170,3 +170,16 @@ def test_ten_files_are_sequences(tmp_path):
         with pytest.raises(KeyError):
             ten["z"]
     assert_same(npymap.open(path, member=1), arrays[1])
+
+
+def test_names_are_found_in_tar_files_without_reading_members(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for name in ("a.npy", "readme.txt"):
+            np.save(tmp_path / "a.npy", np.zeros(3))
+            archive.add(tmp_path / "a.npy" if name == "a.npy" else __file__, name)
+    tar = npymap.Tar(tmp_path / "a.tar")
+    assert [name in tar for name in ("a.npy", "readme.txt", "b.npy", 5, None)] == [
+        True, True, False, False, False,
+    ]
+    with pytest.raises(npymap.FormatError):
+        tar["readme.txt"]

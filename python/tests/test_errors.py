@@ -79,3 +79,40 @@ def test_objects_cannot_be_mapped(tmp_path):
         npymap.open(tmp_path / "o.npy")
     with pytest.raises(ValueError, match="Python objects"):
         npymap.load(tmp_path / "o.npy", "r", allow_pickle=True)
+
+
+def test_paths_that_no_system_has_are_numpys_errors(tmp_path):
+    readers = [npymap.open, npymap.load, npymap.header, npymap.ArrayFile, npymap.Npz, npymap.Appender]
+    writers = [lambda path: npymap.create(path, "u1", 1), lambda path: npymap.save(path, [1])]
+    for call in readers + writers:
+        with pytest.raises(ValueError):
+            call(f"{tmp_path}/a\0b")
+    for call in readers + writers[:1]:
+        with pytest.raises(FileNotFoundError):
+            call("")
+
+
+def test_missing_directories_are_named_without_temporary_files(tmp_path):
+    path = str(tmp_path / "missing" / "a.npy")
+    large = np.zeros(1 << 20)
+    for call in (
+        lambda: npymap.create(path, "u1", 1),
+        lambda: npymap.open_memmap(path, "w+", "u1", (1,)),
+        lambda: npymap.save(path, [1]),
+        lambda: npymap.save(path, large),
+        lambda: npymap.savez(path, [1]),
+        lambda: npymap.Appender(path, dtype="u1"),
+    ):
+        with pytest.raises(FileNotFoundError) as caught:
+            call()
+        assert caught.value.strerror == "No such file or directory"
+        assert caught.value.filename.startswith(path)
+
+
+def test_large_headers_of_members_are_read_by_npz(tmp_path):
+    array = np.zeros(2, [(f"field {number:04}", "f4") for number in range(1000)])
+    np.savez(tmp_path / "a.npz", x=array)
+    for call in (npymap.open, npymap.ArrayFile):
+        with pytest.raises(npymap.FormatError, match="`max_header_size` of `Npz` allows it"):
+            call(tmp_path / "a.npz", member="x")
+    assert npymap.Npz(tmp_path / "a.npz", max_header_size=100_000)["x"].dtype == array.dtype

@@ -1,6 +1,11 @@
 """Opening and creating files."""
 
+import copy
 import os
+import pickle
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -301,3 +306,80 @@ def test_errors_of_open_files_leave_no_descriptors(npy):
                 with pytest.raises((OverflowError, TypeError, ValueError)):
                     npymap.memmap(file, mode=mode, **arguments)
         assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("call", ["npymap.open(path).lock()", "npymap.Appender(path, wait=True)"])
+def test_waiting_for_a_lock_is_interrupted_by_signals(npy, call):
+    script = f"""
+import signal, sys, npymap
+path = sys.argv[1]
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+signal.signal(signal.SIGALRM, lambda *_: sys.exit(7))
+{call}
+"""
+    with npymap.open(npy, "r+").lock("exclusive"):
+        ended = subprocess.run([sys.executable, "-c", script, npy], timeout=60)
+    assert ended.returncode == 7
+
+
+def test_a_lock_is_waited_for(npy):
+    lock = npymap.open(npy).lock("exclusive")
+    threading.Timer(0.1, lock.release).start()
+    with npymap.open(npy).lock("exclusive"):
+        with pytest.raises(BlockingIOError):
+            npymap.Appender(npy)
+    lock = npymap.open(npy).lock("exclusive")
+    threading.Timer(0.1, lock.release).start()
+    with npymap.Appender(npy, wait=True) as log:
+        assert len(log) == 3
+
+
+def test_members_have_no_offset_and_are_advised(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.arange(3))
+    np.savez_compressed(tmp_path / "b.npz", x=np.arange(3))
+    for name in ("a.npz", "b.npz"):
+        for advice in ("normal", "random", "sequential"):
+            array = npymap.open(tmp_path / name, member="x", advice=advice)
+            assert array.tolist() == [0, 1, 2]
+        with pytest.raises(ValueError, match="a member and an offset"):
+            npymap.open(tmp_path / name, member="x", at=1)
+        with pytest.raises(ValueError, match="advice"):
+            npymap.open(tmp_path / name, member="x", advice="soon")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_subarrays_add_axes_to_new_files(tmp_path, order):
+    dtype = np.dtype((">i2", (3, 2)))
+    array = npymap.create(tmp_path / "a.npy", dtype, 4, order=order)
+    assert array.shape == (4, 3, 2) and array.dtype == ">i2"
+    array[:] = np.arange(24).reshape(4, 3, 2)
+    assert_same(np.load(tmp_path / "a.npy"), array)
+    again = npymap.open_memmap(tmp_path / "a.npy", "w+", dtype, (5,), order == "F")
+    assert again.shape == np.load(tmp_path / "a.npy").shape == (5, 3, 2)
+
+
+def test_paths_lead_through_links_to_directories(tmp_path, monkeypatch):
+    (tmp_path / "far" / "inner").mkdir(parents=True)
+    (tmp_path / "near").mkdir()
+    os.symlink(tmp_path / "far" / "inner", tmp_path / "near" / "link")
+    np.save(tmp_path / "far" / "a.npy", np.array([1]))
+    np.save(tmp_path / "near" / "a.npy", np.array([2]))
+    monkeypatch.chdir(tmp_path / "near")
+    file, stacked = npymap.ArrayFile("link/../a.npy"), npymap.Stacked(["link/../a.npy"])
+    monkeypatch.chdir(tmp_path)
+    assert file[0] == pickle.loads(pickle.dumps(file))[0] == stacked[0] == 1
+    assert os.path.isabs(file.path)
+
+
+class Memmap(npymap.memmap):
+    """A subclass, as programs define them."""
+
+
+def test_subclasses_of_memmap_are_those_of_numpys(tmp_path):
+    (tmp_path / "a").write_bytes(bytes(range(6)))
+    array = Memmap(tmp_path / "a", mode="r", shape=(3, 2))
+    for again in (array[1:], array[[0, 2]], pickle.loads(pickle.dumps(array)), copy.deepcopy(array)):
+        assert type(again) is Memmap
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(array, protocol)).tolist() == array.tolist()
+    assert array[[0, 2]].tolist() == [[0, 1], [4, 5]]

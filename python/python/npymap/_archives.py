@@ -154,6 +154,10 @@ class Tar(Mapping):
             raise KeyError(name)
         return _to_array(self._core.get(name))
 
+    def __contains__(self, name):
+        # Without reading the array, if there is one of this name.
+        return name in self.files or super().__contains__(name)
+
     def __iter__(self):
         return iter(self.files)
 

@@ -130,7 +130,7 @@ class memmap(np.memmap):
         return mapping and mapping.member
 
     def __getitem__(self, index):
-        if type(index) is np.ndarray or type(index) is list:
+        if (type(index) is np.ndarray or type(index) is list) and type(self) is memmap:
             rows = take_mapped(self, index)
             if rows is not None:
                 return rows
@@ -257,7 +257,8 @@ class memmap(np.memmap):
         return _reopen, description
 
     def __reduce__(self):
-        return self.__reduce_ex__(2)
+        # NumPy's `__reduce_ex__` calls this method.
+        return self.__reduce_ex__(2) if type(self) is memmap else np.ndarray.__reduce__(self)
 
     def _description(self):
         """Return the arguments of `_reopen`, or None if only a copy is faithful."""

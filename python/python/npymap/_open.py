@@ -36,7 +36,8 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
     With `member`, opens an array of a `.npz`, `.ten` or tar file, recognised by its
     contents. In `.ten` files it is a position or an info; in tar files the name of a
     `.npy` member, or that of a `.ten` member with a position or an info in brackets,
-    such as `"000000.ten[0]"`. Deflated members are read into memory.
+    such as `"000000.ten[0]"`. Deflated members are read into memory. For headers that are
+    larger than usual, use `Npz`.
 
     Raises `FileNotFoundError` and other `OSError`, `KeyError` for members that do not
     exist, and `FormatError`.
@@ -47,7 +48,10 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
             raise ValueError("mode 'w+' creates an array: use npymap.create")
     if member is None:
         return _core.open_npy(path, mode, at, max_header_size, advice)
+    if at != 0:
+        raise ValueError("both a member and an offset, expected one of them")
     mapping = _core.open_member(path, mode, str(member))
+    mapping.advise(advice)
     return wrap(mapping, np.ndarray if mapping.mode is None else None)
 
 
@@ -68,6 +72,9 @@ def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
 def _create(path, dtype, shape, is_fortran_order, creation):
     if dtype.hasobject:
         raise ValueError("Array can't be memory-mapped: Python objects in dtype.")
+    if dtype.subdtype is not None:
+        dtype, inner = dtype.subdtype
+        shape += inner
     elements = to_descr(dtype), shape, is_fortran_order, 0
     mapping = _core.create(path, elements, creation)
     if creation[0] is None:

@@ -23,7 +23,10 @@ def to_source(path):
 def to_absolute(path):
     """Return the absolute path of a file, or a URL, as text."""
     path = os.fsdecode(path)
-    return path if is_url(path) else os.path.abspath(path)
+    if not path or is_url(path):
+        return path
+    # `abspath` would take `link/..` for the directory of the link, not of its target.
+    return os.path.join(os.getcwd(), path) if ".." in path else os.path.abspath(path)
 
 
 def is_fortran(order):

@@ -3,7 +3,7 @@
 import os
 
 from . import _core
-from ._paths import to_path
+from ._paths import to_absolute, to_path
 from ._rows import Rows
 
 
@@ -23,7 +23,7 @@ class Stacked:
     def __init__(self, paths):
         if isinstance(paths, (str, bytes, os.PathLike)):
             raise TypeError("expected an iterable of paths, got a single one")
-        self._paths = [os.path.abspath(to_path(path)) for path in paths]
+        self._paths = [to_absolute(to_path(path)) for path in paths]
         self._rows = Rows(_core.stack_rows(self._paths), self)
 
     @classmethod

@@ -6,12 +6,12 @@ import os
 import pickle
 import uuid
 
-from ._paths import to_path
+from ._paths import to_absolute, to_path
 
 
 def new_stack(directory):
     """Return the paths of a new directory, and of the one it is until it is complete."""
-    directory = os.path.abspath(to_path(directory))
+    directory = to_absolute(to_path(directory))
     if os.path.exists(directory):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), directory)
     return directory, partial_name(directory)

@@ -41,7 +41,7 @@ from ._io import save
 from ._memmap import byte_bounds
 from ._open import create, open
 from ._parts import Inflated, open_all
-from ._paths import to_path, to_source
+from ._paths import to_absolute, to_path, to_source
 from ._rows import as_bytes
 from ._stacks import finish_stack, new_stack, partial_name
 
@@ -184,7 +184,7 @@ def to_npy(array, path, *, overwrite=False, compute=True):
     Arrays of unknown chunk sizes raise `ValueError`: `to_npy_stack` writes them. With
     `compute=False` nothing is done yet, and a `dask.delayed.Delayed` is returned.
     """
-    array, path = da.asarray(array), os.path.abspath(to_path(path))
+    array, path = da.asarray(array), to_absolute(to_path(path))
     if any(np.isnan(length) for axis in array.chunks for length in axis):
         raise ValueError("the sizes of chunks are unknown: use array.compute_chunk_sizes() "
                          "first, or to_npy_stack")
