@@ -121,6 +121,55 @@ fn fields_of_headers_are_numbers() {
     );
 }
 
+/// Python ignores the sizes of these members, and GNU tar skips as many bytes, in which
+/// other members can be hidden.
+#[test]
+fn links_and_devices_have_no_size() {
+    let whole = shard();
+    let of_kind = |kind: &[u8], size: &[u8]| {
+        Shard::open(Source::bytes(with_field(&with_field(&whole, 156, kind), 124, size)))
+    };
+    for kind in [b"2", b"3", b"4", b"6"] {
+        let error = of_kind(kind, b"00000001000\0").unwrap_err().to_string();
+        assert!(error.contains("(a link, device or directory has a size)"), "{error}");
+    }
+    // Programs agree that these have none. The block after the header is not one.
+    for kind in [b"1", b"5"] {
+        let error = of_kind(kind, b"00000001000\0").unwrap_err().to_string();
+        assert!(error.contains("(the checksum of a header is wrong)"), "{error}");
+    }
+    let without = pax(&[("size", "512")]);
+    let header = without.len() - 1024 - 512 - 512;
+    for kind in *b"123456" {
+        let mut bytes = without[..header].to_vec();
+        bytes.extend(with_field(&without[header..], 156, &[kind]));
+        let opened = Shard::open(Source::bytes(bytes));
+        let has_size = opened.as_ref().is_err_and(|error| error.to_string().contains("has a size"));
+        assert_eq!(has_size, kind != b'5', "{opened:?}");
+    }
+}
+
+#[test]
+fn names_have_a_prefix_in_ustar_only() {
+    let whole = shard();
+    let first = |magic: &[u8], prefix: &[u8]| {
+        let bytes = with_field(&with_field(&whole, 257, magic), 345, prefix);
+        let shard = Shard::open(Source::bytes(bytes))?;
+        Ok::<_, npymap::Error>(shard.members().next().unwrap().name().to_owned())
+    };
+    for version in ["00", "\0\0", "  ", "01"] {
+        let magic = format!("ustar\0{version}");
+        assert_eq!(first(magic.as_bytes(), b"folder\0").unwrap(), "folder/000000.npy");
+    }
+    // GNU's format has times there, which are part of the name to Python.
+    assert_eq!(first(b"ustar  \0", b"15301211061\x0015301211061\0").unwrap(), "000000.npy");
+    // To Python, these names have a prefix, and to GNU tar they don't.
+    for magic in [b"ustar  \0", b"ustar 00", b"\0\0\0\0\0\0\0\0"] {
+        let error = first(magic, b"folder\0").unwrap_err().to_string();
+        assert!(error.contains("(a name has a prefix, in a format that has none)"), "{error}");
+    }
+}
+
 fn member_error(bytes: &[u8], name: &str) -> String {
     let shard = Shard::open(Source::bytes(bytes.to_vec()));
     shard.and_then(|shard| shard.get(name)).map(drop).unwrap_err().to_string()

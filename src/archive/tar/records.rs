@@ -121,9 +121,12 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
                 entries.push(header.entry(extensions, start, stored)?);
                 map_len.checked_add(stored).ok_or_else(|| too_long(stored))?
             }
-            // Links, devices and directories have no data, whatever their size.
-            b'1'..=b'6' | 0 | b'0' => {
+            // Links, devices and directories have no data.
+            kind @ (b'1'..=b'6' | 0 | b'0') => {
                 extensions = Extensions::default();
+                if has_ambiguous_size(kind, size, pax_size) {
+                    return Err(damaged("a link, device or directory has a size"));
+                }
                 0
             }
             _ => {
@@ -139,6 +142,17 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
         return Err(damaged("an extension record is not followed by a member"));
     }
     Ok(entries)
+}
+
+/// Returns whether GNU tar skips as many bytes after a member without data as it claims to
+/// have, while Python ignores its size: the members after it would differ.
+fn has_ambiguous_size(kind: u8, size: u64, pax_size: Option<u64>) -> bool {
+    match kind {
+        // GNU tar ignores these sizes, which some writers set.
+        b'5' => false,
+        b'1' => pax_size.is_some_and(|size| size > 0),
+        _ => pax_size.unwrap_or(size) > 0,
+    }
 }
 
 /// The header of a member or of an extension record.
@@ -211,13 +225,24 @@ impl TarHeader {
     }
 
     /// The name in the header, after ustar's prefix if there is one.
-    fn name(&self) -> Vec<u8> {
+    fn name(&self) -> Result<Vec<u8>> {
         let name = text(self.field(0, 100));
         let prefix = text(self.field(345, 155));
-        if self.field(257, 8) != b"ustar\x0000" || prefix.is_empty() {
-            return name.to_vec();
+        // GNU's format has the times of access and change there.
+        let has_times = self.is_gnu()
+            && [(345, 12), (357, 12)].iter().all(|&(start, len)| is_number(self.field(start, len)));
+        if prefix.is_empty() || has_times {
+            return Ok(name.to_vec());
         }
-        [prefix, b"/", name].concat()
+        // Any version: other readers ignore it.
+        if self.field(257, 6) != b"ustar\0" {
+            return Err(damaged("a name has a prefix, in a format that has none"));
+        }
+        Ok([prefix, b"/", name].concat())
+    }
+
+    fn is_gnu(&self) -> bool {
+        self.field(257, 8) == b"ustar  \0"
     }
 
     /// The entry of this header, whose `stored` bytes start at `start`.
@@ -229,9 +254,9 @@ impl TarHeader {
             }
             (Some(name), _) => name.to_vec(),
             (None, Some(name)) => name,
-            (None, None) => self.name(),
+            (None, None) => self.name()?,
         };
-        if self.kind() == b'S' && (pax.is_sparse || self.field(257, 8) != b"ustar  \0") {
+        if self.kind() == b'S' && (pax.is_sparse || !self.is_gnu()) {
             return Err(damaged("a sparse member mixes two formats"));
         }
         let real_size = match self.kind() {
