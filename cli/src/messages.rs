@@ -8,10 +8,12 @@ use clap::error::ContextValue;
 
 use crate::error::rephrase_advice;
 use crate::escape::{escaped, safe};
+use crate::remote::without_queries;
 use crate::style::{ERROR, LABEL};
 
 pub(crate) fn print_error(message: &dyn Display) {
-    anstream::eprintln!("{ERROR}error:{ERROR:#} {}", safe(rephrase_advice(message)));
+    let message = without_queries(&rephrase_advice(message));
+    anstream::eprintln!("{ERROR}error:{ERROR:#} {}", safe(message));
 }
 
 /// Prints a usage error, or the help, and returns the exit status. Parts of

@@ -39,3 +39,12 @@ fn urls_need_the_feature() {
     let error = run_err(1, ["get", "gs://bucket/a.npz[w]", "0"]);
     assert!(error.contains(text), "{error}");
 }
+
+#[test]
+fn queries_of_urls_are_secret() {
+    for command in ["info", "stats", "head"] {
+        let error = run_err(1, [command, "http://127.0.0.1:1/a.npy?sig=5ec2e7"]);
+        assert!(error.contains("http://127.0.0.1:1/a.npy: "), "{error}");
+        assert!(!error.contains("5ec2e7"), "{error}");
+    }
+}
