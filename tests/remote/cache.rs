@@ -179,8 +179,11 @@ fn signatures_are_not_part_of_the_key_and_other_queries_are_not_cached() {
     let server = Server::new(rows(100));
     for (query, other, requests, files) in [
         ("?X-Amz-Signature=1", "?X-Amz-Signature=2", 1, 3),
+        ("?X-Amz-Algorithm=4&X-Amz-Signature=1&x-id=GetObject", "", 1, 3),
         ("?sv=1&sig=1", "", 1, 3),
         ("?part=1", "?part=2", 2, 1),
+        ("?X-Amz-Signature=1&versionId=1", "?X-Amz-Signature=2&versionId=2", 2, 1),
+        ("?file=1&sig=1", "?file=2&sig=2", 2, 1),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let cache = cache(directory.path());

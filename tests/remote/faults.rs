@@ -76,6 +76,38 @@ fn errors_of_the_server_are_retried() {
     }
 }
 
+/// With stores that the caller made, `object_store` allocates as much memory as such a
+/// page claims to have.
+#[test]
+fn pages_of_errors_are_read_in_part_and_keep_the_status() {
+    for (status, kind) in
+        [(404, ErrorKind::NotFound), (400, ErrorKind::Io), (412, ErrorKind::Changed)]
+    {
+        for action in [Action::Endless(status), Action::Latin(status), Action::Cut(status)] {
+            let server = failing(action, Tags::Strong, &[1, 2]);
+            let object = RemoteOptions::new().open(&server.url("a.npy")).unwrap();
+            let error = take_two(&object).unwrap_err();
+            assert_eq!(error.kind(), kind, "{action:?}: {error}");
+            assert!(error.to_string().len() < 1000, "{action:?}: {error}");
+            // The client closes the connection.
+            assert!(server.sent() < 64 << 20, "{}", server.sent());
+        }
+    }
+}
+
+#[test]
+fn the_version_is_checked_on_servers_that_allow_only_get() {
+    for status in [403, 405] {
+        let server = Server::failing(file(), Tags::Strong, move |_, request| {
+            if request.method == "GET" { Action::Answer } else { Action::Status(status) }
+        });
+        let array = array(&open(&server).unwrap()).unwrap();
+        array.check().unwrap();
+        server.replace(file());
+        assert_eq!(array.check().unwrap_err().kind(), ErrorKind::Changed);
+    }
+}
+
 #[test]
 fn slow_answers_are_waited_for_and_none_time_out() {
     read(&failing(Action::Late(300), Tags::Strong, &[0, 1])).unwrap();
@@ -166,8 +198,9 @@ fn objects_that_are_replaced_are_errors() {
     other[last..].fill(7);
     let mut longer = other.clone();
     longer.push(0);
+    let (shorter, shortest) = (other[..other.len() - 1].to_vec(), other[..100].to_vec());
     for tags in ALL {
-        for new in [&other, &longer] {
+        for new in [&other, &longer, &shorter, &shortest, &Vec::new()] {
             let server = Server::failing(file(), tags, |_, _| Action::Answer);
             let object = open(&server).unwrap();
             let array = array(&object).unwrap();
@@ -183,7 +216,7 @@ fn objects_that_are_replaced_are_errors() {
                 );
             }
             // The new object is read when it is opened again.
-            assert!(open(&server).unwrap().nbytes() >= object.nbytes());
+            assert_eq!(open(&server).unwrap().nbytes(), u64::try_from(new.len()).unwrap());
         }
     }
 }

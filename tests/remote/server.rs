@@ -12,6 +12,12 @@ pub(crate) enum Action {
     Answer,
     /// Answers with this status and no file.
     Status(u16),
+    /// Answers with this status and a page without an end.
+    Endless(u16),
+    /// Answers with this status and a page in Latin-1.
+    Latin(u16),
+    /// Answers with this status and closes the connection inside the page.
+    Cut(u16),
     /// Sends the headers and half of the body, and closes the connection.
     Half,
     /// Sends half of the body as if it were all, but says it is the whole range.
@@ -63,6 +69,8 @@ struct State {
     waiting: usize,
     /// How often as many as were awaited have waited.
     rounds: usize,
+    /// The bytes of pages without an end that were sent.
+    sent: usize,
 }
 
 type Choose = dyn Fn(usize, &Request) -> Action + Send + Sync;
@@ -99,6 +107,7 @@ impl Server {
             count: 0,
             waiting: 0,
             rounds: 0,
+            sent: 0,
         };
         let shared =
             Shared { state: Mutex::new(state), arrived: Condvar::new(), choose: Box::new(choose) };
@@ -129,6 +138,11 @@ impl Server {
         self.shared.state.lock().unwrap().rounds
     }
 
+    /// The bytes of pages without an end that were sent.
+    pub(crate) fn sent(&self) -> usize {
+        self.shared.state.lock().unwrap().sent
+    }
+
     /// Replaces the file.
     pub(crate) fn replace(&self, file: Vec<u8>) {
         let mut state = self.shared.state.lock().unwrap();
@@ -153,6 +167,7 @@ fn serve(stream: &TcpStream, shared: &Shared) {
             _ if path == "/denied" => Action::Status(403),
             _ if path == "/private" => Action::Status(401),
             _ if path == "/bad" => Action::Status(400),
+            _ if path == "/loop" => Action::Status(302),
             action => action,
         };
         match action {
@@ -160,11 +175,26 @@ fn serve(stream: &TcpStream, shared: &Shared) {
             Action::Together(count) => wait_for(shared, count),
             Action::Close => return,
             Action::Nothing => thread::sleep(Duration::from_secs(3600)),
+            Action::Endless(status) | Action::Latin(status) | Action::Cut(status) => {
+                send_page(stream, shared, action, status);
+                return;
+            }
             _ => {}
         }
         if !answer(stream, shared, &request, action) {
             return;
         }
+    }
+}
+
+/// Sends an error page, and closes the connection.
+fn send_page(mut stream: &TcpStream, shared: &Shared, action: Action, status: u16) {
+    let len = if action == Action::Latin(status) { 7 } else { 1_u64 << 40 };
+    let head = format!("HTTP/1.1 {status} Text\r\nContent-Length: {len}\r\n\r\n");
+    stream.write_all(&[head.as_bytes(), b"no f\xefle"].concat()).ok();
+    let page = vec![b'x'; 1 << 20];
+    while action == Action::Endless(status) && stream.write_all(&page).is_ok() {
+        shared.state.lock().unwrap().sent += page.len();
     }
 }
 
@@ -258,6 +288,9 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
         format!("Content-Length: {}", body.len()),
         format!("Last-Modified: Sun, 22 Nov 2026 18:00:{version:02} GMT"),
     ];
+    if status == 302 {
+        head.push(format!("Location: {}", request.path));
+    }
     head.extend(tag.map(|tag| format!("ETag: {tag}")));
     if status == 206 {
         let shift = u64::from(action == Action::Shifted);

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{TcpListener, TcpStream};
 
 use npymap::ErrorKind;
+use npymap::source::ReadAt as _;
 use npymap::source::remote::{Remote, RemoteOptions};
 
 use crate::server::Server;
@@ -112,4 +113,31 @@ fn objects_that_cannot_be_read_are_errors() {
         assert_eq!(error.io_error().unwrap().kind(), io::ErrorKind::PermissionDenied);
         assert!(error.to_string().ends_with(&format!("cannot read the object: {text}")), "{error}");
     }
+}
+
+#[test]
+fn empty_objects_open_by_presigned_urls() {
+    let server = Server::new(Vec::new());
+    for query in ["", "?sig=1"] {
+        let object = Remote::open(&server.url(&format!("a.npy{query}"))).unwrap();
+        assert_eq!(object.nbytes(), 0);
+        assert_eq!(object.size().unwrap(), 0);
+        server.replace(Vec::new());
+        assert_eq!(npymap::Error::from(object.size().unwrap_err()).kind(), ErrorKind::Changed);
+    }
+}
+
+#[test]
+fn the_cause_of_a_failed_connection_is_shown() {
+    let server = Server::new(rows(1));
+    let error = Remote::open(&server.url("loop?sig=5ec2e7")).unwrap_err().to_string();
+    assert!(error.contains("error following redirect: too many redirects"), "{error}");
+    assert!(!error.contains("5ec2e7"), "{error}");
+}
+
+#[test]
+fn options_do_not_show_credentials() {
+    let options = RemoteOptions::new().option("aws_secret_access_key", "5ec2e7").name("a");
+    let text = format!("{options:?}");
+    assert!(text.contains("aws_secret_access_key") && !text.contains("5ec2e7"), "{text}");
 }

@@ -1,8 +1,9 @@
-//! Connections that fail soon if there never was one.
+//! Connections that fail soon if there never was one, and read little of responses that are
+//! not parts of an object.
 
 use std::error::Error;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -15,6 +16,9 @@ use object_store::{ClientOptions, Result};
 /// How often the first connection is tried. A wrong name or port does not become right,
 /// but the answer of a name server can be lost.
 const ATTEMPTS: u32 = 3;
+
+/// The most bytes of a response that are read if it is not part of an object.
+const SHORT: usize = 64 << 10;
 
 /// Connects as `object_store` does by default.
 #[derive(Debug)]
@@ -39,10 +43,15 @@ struct Connection {
 
 impl Connection {
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let is_get = request.method().as_str() == "GET";
         let answer = self.client.execute(request).await;
-        let Err(error) = answer else {
-            self.was_answered.store(true, Ordering::Relaxed);
-            return answer;
+        let error = match answer {
+            Ok(response) => {
+                self.was_answered.store(true, Ordering::Relaxed);
+                let is_part = is_get && response.status().is_success();
+                return if is_part { Ok(response) } else { with_short_body(response).await };
+            }
+            Err(error) => error,
         };
         let is_unreachable =
             matches!(error.kind(), HttpErrorKind::Connect | HttpErrorKind::Timeout)
@@ -52,6 +61,27 @@ impl Connection {
         }
         Err(error)
     }
+}
+
+/// Replaces the body by valid text of limited length. `object_store` allocates as much memory
+/// as the server claims to send, and forgets the status of an error whose body is cut or not
+/// UTF-8.
+async fn with_short_body(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+    let (parts, body) = response.into_parts();
+    let mut body = body.bytes_stream();
+    let mut start = Vec::new();
+    while let Some(bytes) = poll_fn(|context| body.as_mut().poll_next(context)).await {
+        match bytes {
+            Ok(bytes) => start.extend(bytes.iter().take(SHORT - start.len())),
+            Err(error) if parts.status.is_success() => return Err(error),
+            Err(_) => break,
+        }
+        if start.len() == SHORT {
+            break;
+        }
+    }
+    let text = String::from_utf8_lossy(&start).into_owned();
+    Ok(HttpResponse::from_parts(parts, text.into()))
 }
 
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;

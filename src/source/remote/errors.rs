@@ -52,13 +52,23 @@ fn convert(error: &StoreError, action: &'static str) -> Error {
 pub(super) fn text(error: &StoreError) -> String {
     let text = match find::<Unreachable>(error) {
         Some(unreachable) => unreachable.to_string(),
-        None => without_queries(&error.to_string()),
+        None => without_queries(&with_cause(error)),
     };
     let mut short: String = text.chars().take(LONGEST).collect();
     if short.len() < text.len() {
         short.push('…');
     }
     printable(&short)
+}
+
+/// The text of an error, and of its first cause if the connection failed: the others only
+/// say that it did.
+fn with_cause(error: &StoreError) -> String {
+    let (text, last) = (error.to_string(), causes(error).last().map(ToString::to_string));
+    match last.filter(|last| find::<HttpError>(error).is_some() && !text.contains(last)) {
+        Some(last) => format!("{text}: {last}"),
+        None => text,
+    }
 }
 
 /// The most characters of the text of an error.

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use super::blocks::FIRST;
 use super::errors;
 use crate::error::invariant::to_usize;
-use crate::error::{Result, SystemError};
+use crate::error::{Error, Result, SystemError};
 use crate::source::ranges;
 
 /// The bytes that one of [`PERMITS`] is for.
@@ -80,19 +80,31 @@ impl ObjectPlace {
                 Some(known),
             ) => Ok((known.clone(), None)),
             // An empty object has no range.
-            (Err(error), _) if errors::is_range(&error) => match self.meta(None).await {
-                Ok(meta) if meta.size == 0 => Ok((Version::new(meta), Some(Vec::new()))),
-                _ => Err(errors::from_store(&error)),
-            },
+            (Err(error), _) if errors::is_range(&error) => {
+                match self.store.get_opts(&self.path, GetOptions::default()).await {
+                    Ok(found) if found.meta.size == 0 => {
+                        Ok((Version::new(found.meta), Some(Vec::new())))
+                    }
+                    _ => Err(errors::from_store(&error)),
+                }
+            }
             (Err(error), _) => Err(errors::from_store(&error)),
         }
     }
 
-    /// Requests the facts about the object.
+    /// Requests the facts about the object, by a method that is allowed.
     async fn meta(&self, if_match: Option<String>) -> object_store::Result<ObjectMeta> {
-        let range = self.is_presigned.then_some(GetRange::Bounded(0..1));
-        let options =
-            GetOptions { head: range.is_none(), range, if_match, ..GetOptions::default() };
+        if !self.is_presigned {
+            let options =
+                GetOptions { head: true, if_match: if_match.clone(), ..GetOptions::default() };
+            match self.store.get_opts(&self.path, options).await {
+                // Some servers allow only GET; `object_store` makes the status 405 the former.
+                Err(StoreError::NotFound { .. } | StoreError::PermissionDenied { .. }) => {}
+                found => return found.map(|found| found.meta),
+            }
+        }
+        let range = Some(GetRange::Bounded(0..1));
+        let options = GetOptions { range, if_match, ..GetOptions::default() };
         self.store.get_opts(&self.path, options).await.map(|found| found.meta)
     }
 }
@@ -131,16 +143,18 @@ impl Object {
             ..GetOptions::default()
         };
         let found = self.place.store.get_opts(&self.place.path, options).await;
-        let found = found.map_err(|error| errors::from_store(&error))?;
+        let found = found.map_err(|error| inside_error(&error))?;
         self.check_version(found.meta.clone())?;
         collect(found, &range).await
     }
 
     /// Checks that the object is still this version, and returns its size.
     pub(super) async fn check(&self) -> Result<u64> {
-        let meta =
-            self.place.meta(self.condition()).await.map_err(|error| errors::from_store(&error))?;
-        self.check_version(meta)?;
+        match self.place.meta(self.condition()).await {
+            Ok(meta) => self.check_version(meta)?,
+            Err(error) if errors::is_range(&error) && self.version.size == 0 => {}
+            Err(error) => return Err(inside_error(&error)),
+        }
         Ok(self.version.size)
     }
 
@@ -155,6 +169,15 @@ impl Object {
         }
         Err(SystemError::ObjectReplaced.into())
     }
+}
+
+/// Converts an error of a request for a range inside a version.
+fn inside_error(error: &StoreError) -> Error {
+    // The object is shorter now.
+    if errors::is_range(error) {
+        return SystemError::ObjectReplaced.into();
+    }
+    errors::from_store(error)
 }
 
 /// Reads a response, which must have exactly the bytes of its range.

@@ -1,6 +1,7 @@
 //! Options for opening and writing objects: URLs, credentials and settings of stores.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use tokio::runtime::Handle;
 use super::cache::{Cache, Entry, Key};
 use super::executor::Executor;
 use super::object::{Object, ObjectPlace, PERMITS, Version};
+use super::stores::Timeouts;
 use super::writable::{self, Writable};
 use super::writer::{self, RemoteWriter, WriterOptions};
 use super::{Remote, errors, stores};
@@ -31,7 +33,7 @@ use crate::error::{Error, ErrorKind, RequestError, Result};
 ///     .open("s3://bucket/tokens.npy")?;
 /// # Ok::<(), npymap::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct RemoteOptions {
     settings: Vec<(String, String)>,
@@ -171,7 +173,7 @@ impl RemoteOptions {
     /// See [`RemoteWriter`].
     pub fn create(&self, url: &str) -> Result<RemoteWriter> {
         let parsed = stores::parse(url)?;
-        let settings = stores::settings(&parsed, &self.settings);
+        let settings = stores::settings(&parsed, &self.settings, Timeouts::Writing);
         let name = self.name_of(url);
         let executor = self.executor()?;
         let store = writable::store(&parsed, &settings);
@@ -267,6 +269,10 @@ impl RemoteOptions {
     /// Opens an object of a store that the caller made, for example with other
     /// limits on retries. [`option`](RemoteOptions::option) has no effect.
     ///
+    /// `object_store` reads whole error pages of such a store, and allocates as much memory
+    /// as the server claims that they have: use [`open`](RemoteOptions::open) for servers
+    /// that are not trusted.
+    ///
     /// # Errors
     ///
     /// As [`open`](RemoteOptions::open);
@@ -320,7 +326,7 @@ impl RemoteOptions {
     /// The object of a URL, and its key in the cache, if it has one.
     fn place(&self, url: &str) -> Result<(ObjectPlace, Option<String>)> {
         let parsed = stores::parse(url)?;
-        let settings = stores::settings(&parsed, &self.settings);
+        let settings = stores::settings(&parsed, &self.settings, Timeouts::Reading);
         let name = self.name_of(url);
         let cached_as = [name.clone()].into_iter().chain(store_settings(&settings));
         let is_known = self.name.is_some() || stores::is_identified_by_name(&parsed);
@@ -417,6 +423,21 @@ impl RemoteOptions {
             Some(runtime) => Ok(Executor::new(runtime.clone())),
             None => Executor::shared(),
         }
+    }
+}
+
+impl fmt::Debug for RemoteOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values can be credentials.
+        let keys: Vec<&str> = self.settings.iter().map(|(key, _)| key.as_str()).collect();
+        f.debug_struct("RemoteOptions")
+            .field("options", &keys)
+            .field("concurrency", &self.concurrency)
+            .field("name", &self.name)
+            .field("cache", &self.cache)
+            .field("offline", &self.offline)
+            .field("writer", &self.writer)
+            .finish_non_exhaustive()
     }
 }
 

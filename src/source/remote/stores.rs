@@ -78,11 +78,25 @@ pub(super) fn name(url: &str) -> &str {
 }
 
 /// Returns whether a URL without its query leads to the same object: there is none, or it
-/// is a signature.
+/// is a signature and nothing else, such as a version.
 pub(super) fn is_identified_by_name(url: &Url) -> bool {
-    let mut keys = url.query_pairs().map(|(key, _)| key.to_ascii_lowercase());
-    url.query().is_none()
-        || keys.any(|key| ["x-amz-signature", "x-goog-signature", "sig"].contains(&key.as_str()))
+    let keys: Vec<_> = url.query_pairs().map(|(key, _)| key.to_ascii_lowercase()).collect();
+    let is_signed = keys
+        .iter()
+        .any(|key| ["x-amz-signature", "x-goog-signature", "sig"].contains(&key.as_str()));
+    url.query().is_none() || (is_signed && keys.iter().all(|key| is_part_of_signature(key)))
+}
+
+/// Returns whether a key of a query belongs to a signature of Amazon, Google or Azure, or
+/// changes only headers of the response.
+fn is_part_of_signature(key: &str) -> bool {
+    const AZURE: [&str; 26] = [
+        "sv", "ss", "srt", "sr", "st", "se", "sp", "sip", "spr", "si", "sig", "skoid", "sktid",
+        "skt", "ske", "sks", "skv", "saoid", "suoid", "scid", "ses", "rscc", "rscd", "rsce",
+        "rscl", "rsct",
+    ];
+    let prefixes = ["x-amz-", "x-goog-", "response-"];
+    key == "x-id" || AZURE.contains(&key) || prefixes.iter().any(|start| key.starts_with(start))
 }
 
 fn invalid(url: &str, expected: &str) -> Error {
@@ -97,9 +111,31 @@ fn scheme(url: &Url) -> Option<ObjectStoreScheme> {
     (!is_local).then_some(scheme)
 }
 
-/// The settings for a URL from the environment, and then those of the caller, which take
-/// precedence.
-pub(super) fn settings(url: &Url, own: &[(String, String)]) -> Vec<(String, String)> {
+/// How long requests take at most.
+#[derive(Clone, Copy)]
+pub(super) enum Timeouts {
+    Reading,
+    Writing,
+}
+
+impl Timeouts {
+    /// The settings. `object_store` stops each request after 30 seconds, too soon for a slow
+    /// connection that many requests share. While something is sent, nothing is read.
+    fn settings(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Timeouts::Reading => &[("timeout", "300 seconds"), ("read_timeout", "30 seconds")],
+            Timeouts::Writing => &[("timeout", "300 seconds")],
+        }
+    }
+}
+
+/// The settings for a URL: timeouts, those from the environment, and then those of the
+/// caller, of which later ones take precedence.
+pub(super) fn settings(
+    url: &Url,
+    own: &[(String, String)],
+    timeouts: Timeouts,
+) -> Vec<(String, String)> {
     let prefix = match scheme(url) {
         Some(ObjectStoreScheme::AmazonS3) => Some("AWS_"),
         Some(ObjectStoreScheme::GoogleCloudStorage) => Some("GOOGLE_"),
@@ -111,5 +147,21 @@ pub(super) fn settings(url: &Url, own: &[(String, String)]) -> Vec<(String, Stri
     let variables = variables.filter(|(key, _)| prefix.is_some_and(|start| key.starts_with(start)));
     // The URL says so already.
     let http = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
-    variables.chain(http).chain(own.iter().cloned()).collect()
+    let timeouts = timeouts.settings().iter().map(|&(key, value)| (key.into(), value.into()));
+    timeouts.chain(variables).chain(http).chain(own.iter().cloned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_the_caller_replace_timeouts() {
+        let url = Url::parse("http://a.b/c").unwrap();
+        let own = [("timeout".to_owned(), "1 second".to_owned())];
+        let settings = settings(&url, &own, Timeouts::Reading);
+        let keys: Vec<_> = settings.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["timeout", "read_timeout", "allow_http", "timeout"]);
+        assert_eq!(settings.last(), own.last());
+    }
 }
