@@ -85,6 +85,14 @@ template <class T> constexpr std::int32_t number_of() {
   }
 }
 
+/// The text as C reads it, to the first NUL. One inside is an error: the rest would be lost.
+inline const char *c_text(const std::string &text) {
+  if (text.find('\0') != std::string::npos) {
+    throw error(NPYMAP_ERROR_INVALID_INPUT, 0, "a string contains a NUL");
+  }
+  return text.c_str();
+}
+
 struct free_array {
   void operator()(npymap_array *array) const noexcept { npymap_free(&array); }
 };
@@ -172,7 +180,7 @@ public:
   /// Opens a `.npy` file.
   static array open(const std::string &path, mode how = mode::read_only) {
     return make([&](npymap_array **made) {
-      return npymap_open(path.c_str(), static_cast<npymap_mode>(how), made);
+      return npymap_open(detail::c_text(path), static_cast<npymap_mode>(how), made);
     });
   }
 
@@ -180,7 +188,7 @@ public:
   static array open_max_header_len(const std::string &path, std::size_t max_header_len,
                                    mode how = mode::read_only) {
     return make([&](npymap_array **made) {
-      return npymap_open_max_header_len(path.c_str(), static_cast<npymap_mode>(how),
+      return npymap_open_max_header_len(detail::c_text(path), static_cast<npymap_mode>(how),
           max_header_len, made);
     });
   }
@@ -190,7 +198,7 @@ public:
                         const std::vector<std::size_t> &shape, std::uint64_t offset = 0,
                         mode how = mode::read_only, std::uint32_t flags = 0) {
     return make([&](npymap_array **made) {
-      return npymap_open_raw(path.c_str(), static_cast<npymap_mode>(how), descr.c_str(),
+      return npymap_open_raw(detail::c_text(path), static_cast<npymap_mode>(how), detail::c_text(descr),
           some(shape), shape.size(), offset, flags, made);
     });
   }
@@ -206,7 +214,7 @@ public:
   static array create(const std::string &path, const std::string &descr,
                       const std::vector<std::size_t> &shape, std::uint32_t flags = 0) {
     return make([&](npymap_array **made) {
-      return npymap_create(path.c_str(), descr.c_str(), some(shape), shape.size(), flags,
+      return npymap_create(detail::c_text(path), detail::c_text(descr), some(shape), shape.size(), flags,
           made);
     });
   }
@@ -215,7 +223,7 @@ public:
   static array zeros(const std::string &descr, const std::vector<std::size_t> &shape,
                      std::uint32_t flags = 0) {
     return make([&](npymap_array **made) {
-      return npymap_create(nullptr, descr.c_str(), some(shape), shape.size(), flags, made);
+      return npymap_create(nullptr, detail::c_text(descr), some(shape), shape.size(), flags, made);
     });
   }
 
@@ -285,11 +293,11 @@ public:
   /// A field of an element: "x", or "pos.z".
   template <class T> T get(const std::string &field, index_list index) const {
     T value{};
-    check(npymap_get_field(c_array(), field.c_str(), index.data(), index.size(), number_v<T>, &value));
+    check(npymap_get_field(c_array(), detail::c_text(field), index.data(), index.size(), number_v<T>, &value));
     return value;
   }
   template <class T> void set(const std::string &field, index_list index, T value) {
-    check(npymap_set_field(c_array(), field.c_str(), index.data(), index.size(), number_v<T>, &value));
+    check(npymap_set_field(c_array(), detail::c_text(field), index.data(), index.size(), number_v<T>, &value));
   }
 
   /// An element as text.
@@ -302,7 +310,7 @@ public:
     return text;
   }
   void set_text(index_list index, const std::string &text) {
-    check(npymap_set_text(c_array(), nullptr, index.data(), index.size(), text.c_str()));
+    check(npymap_set_text(c_array(), nullptr, index.data(), index.size(), detail::c_text(text)));
   }
 
   /// All elements in C order, converted to T.
@@ -396,7 +404,7 @@ class archive {
 public:
   static archive open(const std::string &path, mode how = mode::read_only) {
     npymap_archive *made = nullptr;
-    check(npymap_archive_open(path.c_str(), static_cast<npymap_mode>(how), &made));
+    check(npymap_archive_open(detail::c_text(path), static_cast<npymap_mode>(how), &made));
     return archive(made);
   }
   /// Opens a copy of the bytes of a file.
@@ -421,7 +429,7 @@ public:
   /// The member called `name`.
   array get(const std::string &name) const {
     npymap_array *made = nullptr;
-    check(npymap_archive_get(owned_.get(), name.c_str(), &made));
+    check(npymap_archive_get(owned_.get(), detail::c_text(name), &made));
     return array(made);
   }
   array get(std::size_t position) const {
@@ -439,14 +447,14 @@ class appender {
 public:
   static appender open(const std::string &path) {
     npymap_appender *made = nullptr;
-    check(npymap_appender_open(path.c_str(), &made));
+    check(npymap_appender_open(detail::c_text(path), &made));
     return appender(made);
   }
   /// Creates a file whose rows have the shape `row`.
   static appender create(const std::string &path, const std::string &descr,
                          const std::vector<std::size_t> &row, std::uint32_t flags = 0) {
     npymap_appender *made = nullptr;
-    check(npymap_appender_create(path.c_str(), descr.c_str(), row.data(), row.size(), flags, &made));
+    check(npymap_appender_create(detail::c_text(path), detail::c_text(descr), row.data(), row.size(), flags, &made));
     return appender(made);
   }
   explicit appender(npymap_appender *owned) noexcept : owned_{owned} {}
@@ -477,7 +485,7 @@ void save(const std::string &path, const T *numbers, const std::vector<std::size
           std::uint32_t flags = 0) {
   std::size_t nbytes = sizeof(T);
   for (std::size_t dim : shape) nbytes *= dim;
-  check(npymap_save(path.c_str(), descr<T>().c_str(), shape.data(), shape.size(), numbers, nbytes,
+  check(npymap_save(detail::c_text(path), descr<T>().c_str(), shape.data(), shape.size(), numbers, nbytes,
                     flags));
 }
 
@@ -487,7 +495,7 @@ void save_member(const std::string &path, const std::string &name, const T *numb
                  const std::vector<std::size_t> &shape, std::uint32_t flags = 0) {
   std::size_t nbytes = sizeof(T);
   for (std::size_t dim : shape) nbytes *= dim;
-  check(npymap_save_member(path.c_str(), name.c_str(), descr<T>().c_str(), shape.data(),
+  check(npymap_save_member(detail::c_text(path), detail::c_text(name), descr<T>().c_str(), shape.data(),
                            shape.size(), numbers, nbytes, flags));
 }
 

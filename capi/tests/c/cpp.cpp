@@ -56,6 +56,9 @@ static void elements(const std::string &folder) {
   CHECK(grid.text({1, 0}) == "4.0");
   grid.set_text({1, 0}, "4.5");
   CHECK(grid.to_vector<double>()[4] == 4.5);
+  const std::string with_nul("4.5\0006", 5);
+  CHECK(status_of([&] { grid.set_text({1, 0}, with_nul); }) == NPYMAP_ERROR_INVALID_INPUT);
+  CHECK(status_of([&] { npymap::array::open(path + with_nul); }) == NPYMAP_ERROR_INVALID_INPUT);
   CHECK(grid.take<float>({2, 0}) == std::vector<float>({8, 9, 10, 11, 0, 1, 2, 3}));
   CHECK(status_of([&] { (void)grid.view<float>(); }) == NPYMAP_ERROR_WRONG_DTYPE);
   CHECK(status_of([&] { (void)grid.get<float>({3, 0}); }) == NPYMAP_ERROR_OUT_OF_BOUNDS);
