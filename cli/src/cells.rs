@@ -7,6 +7,7 @@ use npymap::half::f16;
 use npymap::{Element, Result, Value, element::Ticks, view::DynView, with_type};
 
 use crate::float_text;
+use crate::text_format::is_bytes_literal;
 
 /// The elements of a column, or of several columns of one field, row by row.
 pub(crate) trait Cells {
@@ -150,14 +151,6 @@ impl Cell for Value {
             _ => false,
         }
     }
-}
-
-/// Returns whether a text has the form of bytes in Python, `b'…'` or `b"…"`, with
-/// or without white space around it.
-pub(crate) fn is_bytes_literal(text: &str) -> bool {
-    let quoted = text.trim().strip_prefix('b').filter(|quoted| quoted.len() > 1);
-    let is_in = |quote| quoted.is_some_and(|text| text.starts_with(quote) && text.ends_with(quote));
-    is_in('\'') || is_in('"')
 }
 
 /// Appends bytes as text if they are UTF-8, otherwise as Python prints them, and

@@ -25,7 +25,6 @@ use crate::progress::Progress;
 use crate::report::ReportArgs;
 use crate::sink::Sink;
 use crate::text_input::TextInputOptions;
-use crate::text_output::TextFormat;
 use crate::threads::ThreadArgs;
 
 /// Converts arrays: format, dtype, memory order, byte order, version.
@@ -164,7 +163,7 @@ impl ConvertArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let format = self.text.output_format(&self.output)?;
         let text = self.text_input();
-        let has_text = text.is_some() || TextFormat::of(format).is_some();
+        let has_text = text.is_some() || format.text().is_some();
         self.reject_if(self.text.is_given() && !has_text, NO_TEXT)?;
         self.report.check(&self.output)?;
         self.write(format, text)?;
@@ -173,7 +172,7 @@ impl ConvertArgs {
     }
 
     fn write(&self, format: OutputFormat, text: Option<TextInputOptions>) -> Result<(), CliError> {
-        if TextFormat::of(format).is_some() || format == OutputFormat::Raw {
+        if format.text().is_some() || format == OutputFormat::Raw {
             self.reject_layout(format)?;
             let mut sink = Sink::begin(Some(&self.output), self.new_file.if_exists())?;
             self.write_rows(&self.open_single(text)?, format, &mut sink)?;

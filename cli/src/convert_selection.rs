@@ -13,8 +13,9 @@ use crate::open;
 use crate::output_format::OutputFormat;
 use crate::rows::{Fields, RowSelection};
 use crate::selection::{IndexArg, Selected};
+use crate::text_format::Delimiter;
 use crate::text_input::{TextInput, TextInputOptions};
-use crate::text_output::{Delimiter, TextFormat, TextOptions};
+use crate::text_output::TextOptions;
 
 /// Which part of IN to convert.
 #[derive(Args, Clone, Debug)]
@@ -128,10 +129,10 @@ impl TextArgs {
         dtype: Option<&DType>,
     ) -> Option<TextInputOptions> {
         let format = match self.from {
-            Some(TextArg::Csv) => TextFormat::of(OutputFormat::Csv),
-            Some(TextArg::Tsv) => TextFormat::of(OutputFormat::Tsv),
-            Some(TextArg::Jsonl) => TextFormat::of(OutputFormat::Jsonl),
-            None => OutputFormat::from_extension(&input.path).ok().and_then(TextFormat::of),
+            Some(TextArg::Csv) => OutputFormat::Csv.text(),
+            Some(TextArg::Tsv) => OutputFormat::Tsv.text(),
+            Some(TextArg::Jsonl) => OutputFormat::Jsonl.text(),
+            None => OutputFormat::from_extension(&input.path).ok().and_then(OutputFormat::text),
         };
         let format = format.filter(|_| input.member.is_none())?;
         Some(TextInputOptions {
@@ -144,7 +145,7 @@ impl TextArgs {
 
     /// How to write rows in a format, if it is text.
     pub(crate) fn output(&self, format: OutputFormat) -> Option<TextOptions<'_>> {
-        let format = TextFormat::of(format)?.with_delimiter(self.delimiter);
+        let format = format.text()?.with_delimiter(self.delimiter);
         Some(TextOptions { format, header: !self.no_header, nan: self.nan.as_deref() })
     }
 }

@@ -17,7 +17,8 @@ use crate::output_format::OutputFormat;
 use crate::rows::{Fields, RowSelection};
 use crate::selection::{IndexArg, Selected};
 use crate::sink::Sink;
-use crate::text_output::{Delimiter, TextFormat, TextOptions};
+use crate::text_format::Delimiter;
+use crate::text_output::TextOptions;
 use crate::{elements, remote, stream};
 
 /// Prints elements: one, some or all; or writes them to a file.
@@ -253,7 +254,7 @@ impl GetArgs {
         sink: &mut Sink,
         to_error: ToError<'_>,
     ) -> Result<(), CliError> {
-        let Some(format) = TextFormat::of(format) else {
+        let Some(format) = format.text() else {
             let dtype = rows.unfiltered().map_err(to_error)?.dtype().clone();
             return rows.bytes(&dtype, Casting::Equiv, to_error, |block| sink.write(block));
         };

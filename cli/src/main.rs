@@ -106,6 +106,7 @@ mod table;
 mod tail;
 mod terminal;
 mod text;
+mod text_format;
 mod text_input;
 mod text_output;
 mod threads;

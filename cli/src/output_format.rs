@@ -6,6 +6,7 @@ use clap::ValueEnum;
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
+use crate::text_format::TextFormat;
 use crate::{platform, stream};
 
 /// A format that arrays can be written in.
@@ -33,6 +34,16 @@ impl OutputFormat {
             OutputFormat::Tsv => Some("tsv"),
             OutputFormat::Jsonl => Some("jsonl"),
             OutputFormat::Raw => Some("raw"),
+        }
+    }
+
+    /// The format of text, if it is one.
+    pub(crate) fn text(self) -> Option<TextFormat> {
+        match self {
+            OutputFormat::Csv => Some(TextFormat::Separated(',')),
+            OutputFormat::Tsv => Some(TextFormat::Separated('\t')),
+            OutputFormat::Jsonl => Some(TextFormat::JsonLines),
+            _ => None,
         }
     }
 

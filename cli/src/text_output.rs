@@ -1,7 +1,6 @@
 //! Writes rows as text that other programs read: CSV, TSV and JSON lines.
 
 use std::io::{self, IsTerminal as _};
-use std::str::FromStr;
 
 use csv::{Writer, WriterBuilder};
 use npymap::{Error, ErrorKind, Result, Value, dtype::Kind, view::DynView};
@@ -11,62 +10,10 @@ use crate::cells::{self, Cells};
 use crate::elements::JsonValue;
 use crate::error::CliError;
 use crate::escape;
-use crate::output_format::OutputFormat;
 use crate::row_blocks;
 use crate::rows::{self, RowSelection};
 use crate::sink::Sink;
-
-/// The most columns that elements of structs are written as, or read from.
-pub(crate) const MAX_COLUMNS: usize = 1 << 20;
-
-/// A format of text with a line for each row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TextFormat {
-    /// Fields separated by a character, quoted where necessary.
-    Separated(char),
-    JsonLines,
-}
-
-impl TextFormat {
-    /// The format, if it is text.
-    pub(crate) fn of(format: OutputFormat) -> Option<TextFormat> {
-        match format {
-            OutputFormat::Csv => Some(TextFormat::Separated(',')),
-            OutputFormat::Tsv => Some(TextFormat::Separated('\t')),
-            OutputFormat::Jsonl => Some(TextFormat::JsonLines),
-            _ => None,
-        }
-    }
-
-    /// The format with another separator, if it is CSV.
-    pub(crate) fn with_delimiter(self, delimiter: Option<Delimiter>) -> TextFormat {
-        match (self, delimiter) {
-            (TextFormat::Separated(','), Some(Delimiter(separator))) => {
-                TextFormat::Separated(separator)
-            }
-            _ => self,
-        }
-    }
-}
-
-/// The separator of the fields of a CSV: one ASCII character.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Delimiter(char);
-
-impl FromStr for Delimiter {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> std::result::Result<Delimiter, &'static str> {
-        let mut characters = text.chars();
-        match (text, characters.next(), characters.next()) {
-            (r"\t", ..) => Ok(Delimiter('\t')),
-            (_, Some(c), None) if c.is_ascii() && !matches!(c, '"' | '\r' | '\n') => {
-                Ok(Delimiter(c))
-            }
-            _ => Err(r"expected one ASCII character other than a quote, such as ';' or '\t'"),
-        }
-    }
-}
+use crate::text_format::{MAX_COLUMNS, TextFormat};
 
 /// How to write rows as text.
 #[derive(Clone, Debug)]

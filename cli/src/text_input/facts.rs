@@ -2,7 +2,7 @@
 
 use npymap::{DType, Value, dtype::Kind};
 
-use crate::cells::is_bytes_literal;
+use crate::text_format::is_bytes_literal;
 
 /// A cell of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

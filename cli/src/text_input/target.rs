@@ -1,7 +1,7 @@
 //! The dtype of the array that a text becomes, and where each cell goes in an
 //! element.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
 
 use npymap::{
@@ -9,11 +9,11 @@ use npymap::{
     num_complex::Complex,
 };
 
-use super::blocks::Columns;
+use super::columns::Columns;
 use super::facts::{Cell, Facts, is_missing, trimmed};
-use crate::cells::is_bytes_literal;
 use crate::row_blocks;
-use crate::text_output::MAX_COLUMNS;
+use crate::text_format::MAX_COLUMNS;
+use crate::text_format::is_bytes_literal;
 
 /// How rows of cells become elements.
 pub(super) struct Target {
@@ -262,16 +262,18 @@ fn join(path: &str, name: &str) -> String {
 /// those without a name, and `a_1` for a second `a`.
 fn unique_names(columns: &Columns) -> Vec<String> {
     let mut taken = HashSet::new();
+    // The last number that was tried for each name.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
     (0..columns.count)
         .map(|column| {
             let given = columns.names.as_ref().and_then(|names| names.get(column));
             let given = given.map(|name| name.trim()).filter(|name| !name.is_empty());
             let name = given.map_or_else(|| format!("f{column}"), str::to_owned);
             let mut unique = name.clone();
-            let mut number = 1;
             while !taken.insert(unique.clone()) {
+                let number = numbers.entry(name.clone()).or_insert(0);
+                *number += 1;
                 unique = format!("{name}_{number}");
-                number += 1;
             }
             unique
         })

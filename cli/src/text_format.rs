@@ -1,0 +1,53 @@
+//! Text with a line for each row: CSV, TSV and JSON lines.
+
+use std::str::FromStr;
+
+/// The most columns that elements of structs are written as, or read from.
+pub(crate) const MAX_COLUMNS: usize = 1 << 20;
+
+/// A format of text with a line for each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextFormat {
+    /// Fields separated by a character, quoted where necessary.
+    Separated(char),
+    JsonLines,
+}
+
+impl TextFormat {
+    /// The format with another separator, if it is CSV.
+    pub(crate) fn with_delimiter(self, delimiter: Option<Delimiter>) -> TextFormat {
+        match (self, delimiter) {
+            (TextFormat::Separated(','), Some(Delimiter(separator))) => {
+                TextFormat::Separated(separator)
+            }
+            _ => self,
+        }
+    }
+}
+
+/// The separator of the fields of a CSV: one ASCII character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delimiter(char);
+
+impl FromStr for Delimiter {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Delimiter, &'static str> {
+        let mut characters = text.chars();
+        match (text, characters.next(), characters.next()) {
+            (r"\t", ..) => Ok(Delimiter('\t')),
+            (_, Some(c), None) if c.is_ascii() && !matches!(c, '"' | '\r' | '\n') => {
+                Ok(Delimiter(c))
+            }
+            _ => Err(r"expected one ASCII character other than a quote, such as ';' or '\t'"),
+        }
+    }
+}
+
+/// Returns whether a text has the form of bytes in Python, `b'…'` or `b"…"`, with
+/// or without white space around it.
+pub(crate) fn is_bytes_literal(text: &str) -> bool {
+    let quoted = text.trim().strip_prefix('b').filter(|quoted| quoted.len() > 1);
+    let is_in = |quote| quoted.is_some_and(|text| text.starts_with(quote) && text.ends_with(quote));
+    is_in('\'') || is_in('"')
+}

@@ -1,0 +1,104 @@
+//! The columns of a text, as its first row has them.
+
+use std::collections::HashSet;
+
+use npymap::{DType, dtype::Kind};
+
+use super::facts::{Cell, Facts, may_be_value};
+use super::rows::{OwnedCell, Row, first_row, has_twice};
+use super::target;
+use crate::text_format::TextFormat;
+
+/// The columns of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub(super) names: Option<Vec<String>>,
+    /// The names of the JSON objects that each column is in, from the outermost.
+    pub(super) objects: Vec<Vec<String>>,
+    /// Whether each column is the first of a JSON list of two numbers, which may
+    /// be the parts of a complex number.
+    pub(super) pairs: Vec<bool>,
+    /// The JSON lists of each row.
+    pub(super) lists: Lists,
+    pub(super) count: usize,
+}
+
+/// The lists in a row of JSON, each with its name, or else the number of its first
+/// cell, and its length.
+pub(super) type Lists = Vec<(String, usize)>;
+
+impl Columns {
+    /// The columns of a text that starts with a block, and the length of its header;
+    /// `None` without rows. `may_have_header` is whether the first row may have names, and
+    /// `dtype` the one of the array, if it is not inferred.
+    pub(super) fn of_first_row(
+        block: &[u8],
+        format: TextFormat,
+        may_have_header: bool,
+        dtype: Option<&DType>,
+    ) -> Result<Option<(Columns, usize)>, String> {
+        let Some((Row { cells, lists }, len)) = first_row(block, format)? else { return Ok(None) };
+        let count = cells.len();
+        let (names, mut texts): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
+        let objects = texts.iter_mut().map(|cell| std::mem::take(&mut cell.objects)).collect();
+        let is_json = format == TextFormat::JsonLines;
+        let pairs = texts.iter().map(|cell| cell.starts_pair).collect();
+        let first: Vec<_> = texts.iter().map(OwnedCell::as_cell).collect();
+        let has_header = !is_json && may_have_header && is_header(&first, dtype);
+        let names = if has_header {
+            Some(texts.iter().map(|cell| cell.text.clone()).collect())
+        } else {
+            Some(names).filter(|names| is_json && names.iter().any(|name| !name.is_empty()))
+        };
+        if let (Some(names), true) = (&names, is_json) {
+            let mut known = HashSet::new();
+            if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
+                return Err(format!("row 0: {}", has_twice(name)));
+            }
+        }
+        let columns = Columns { names, objects, pairs, lists, count };
+        Ok(Some((columns, if has_header { len } else { 0 })))
+    }
+
+    /// The column of this name, with or without white space around it, of those
+    /// that are free.
+    pub(super) fn position(&self, name: &str, is_free: impl Fn(usize) -> bool) -> Option<usize> {
+        let names = self.names.as_deref().unwrap_or_default();
+        let mut found = names.iter().enumerate();
+        let exact = found.find(|(at, known)| *known == name && is_free(*at));
+        let mut found = names.iter().enumerate();
+        let found =
+            exact.or_else(|| found.find(|(at, known)| known.trim() == name && is_free(*at)));
+        found.map(|(at, _)| at)
+    }
+}
+
+/// Returns whether the first row has the names of the columns. Arrays without
+/// fields are written without names, so a row that may be one of theirs is data.
+fn is_header(cells: &[Cell<'_>], dtype: Option<&DType>) -> bool {
+    match dtype {
+        Some(dtype) if dtype.kind() == Kind::Struct => {
+            target::are_names_of(cells, dtype) || look_like_names(cells)
+        }
+        Some(dtype) => !target::are_elements_of(cells, dtype) && look_like_names(cells),
+        None => look_like_names(cells),
+    }
+}
+
+/// Returns whether the cells of a row look like names: some are text, and none is
+/// a number, a date or a boolean.
+fn look_like_names(cells: &[Cell<'_>]) -> bool {
+    let mut has_text = false;
+    for cell in cells {
+        let mut facts = Facts::default();
+        facts.add(*cell);
+        if cell.text.trim().is_empty() {
+            continue;
+        }
+        if !facts.is_text() {
+            return false;
+        }
+        has_text |= !may_be_value(cell.text);
+    }
+    has_text
+}

@@ -1,0 +1,16 @@
+//! The program's module `text_input`, without files.
+
+#[path = "../../cli/src/text_input/blocks.rs"]
+mod blocks;
+#[path = "../../cli/src/text_input/columns.rs"]
+mod columns;
+#[path = "../../cli/src/text_input/facts.rs"]
+mod facts;
+#[path = "text.rs"]
+pub(crate) mod fuzzed;
+#[path = "../../cli/src/text_input/passes.rs"]
+mod passes;
+#[path = "../../cli/src/text_input/rows.rs"]
+mod rows;
+#[path = "../../cli/src/text_input/target.rs"]
+mod target;

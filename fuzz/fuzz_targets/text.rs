@@ -1,0 +1,14 @@
+//! The parsers are modules of the program, which is not a library.
+#![no_main]
+#![allow(dead_code, reason = "the program uses the rest")]
+
+#[path = "../../cli/src/row_blocks.rs"]
+mod row_blocks;
+#[path = "../../cli/src/text.rs"]
+mod text;
+#[path = "../../cli/src/text_format.rs"]
+mod text_format;
+#[path = "../bodies/text_input.rs"]
+mod text_input;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| text_input::fuzzed::text(data));
