@@ -148,3 +148,31 @@ fn the_bytes_of_whole_elements_are_written() {
     array.write_elements(&[1], &[[7_u8; 8]]).unwrap();
     assert_eq!(array.as_bytes().unwrap(), [[9; 8], [7; 8], [9; 8]].concat());
 }
+
+/// Dtypes with a gap whose other fields have too many items, or axes, for a view.
+const EXTREME: [&str; 3] = [
+    "[('a', [('x', '|u1'), ('', '|V1')], (2147483647, 2147483647, 2147483647, 0)), ('b', '|u1'), ('', '|V1')]",
+    "[('a', '<f4', (2147483647, 2147483647, 2147483647, 0)), ('b', '|u1'), ('', '|V1')]",
+    "[('a', '|u1', (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)), ('b', '|u1'), ('', '|V1')]",
+];
+
+#[test]
+fn elements_of_one_dtype_are_copied_whatever_their_fields_are() {
+    for dtype in EXTREME {
+        let dtype: npymap::DType = dtype.parse().unwrap();
+        let size = dtype.itemsize();
+        let raw = format!("|V{size}").parse().unwrap();
+        let arrays = [1_u8, 9].map(|byte| {
+            let mut array = MappedArray::anonymous(&dtype, &[2, 2]).unwrap();
+            let mut bytes = array.dyn_view_mut().unwrap().view_as(&raw).unwrap();
+            bytes.fill(&Value::Void(vec![byte; size])).unwrap();
+            array
+        });
+        let [from, mut to] = arrays;
+        let transposed = from.dyn_view().unwrap().permuted_axes(&[1, 0]).unwrap();
+        to.dyn_view_mut().unwrap().assign_as(&transposed, Casting::No).unwrap();
+        let mut expected = vec![1; size];
+        expected[size - 1] = 9;
+        assert_eq!(to.as_bytes().unwrap(), expected.repeat(4), "{dtype}");
+    }
+}

@@ -231,6 +231,24 @@ fn offsets_that_a_loss_of_power_left_are_removed() {
 }
 
 #[test]
+fn zeros_that_a_loss_of_power_left_are_no_rows() {
+    let directory = directory();
+    let paths = paths(&directory);
+    let options = CreateOptions::new();
+    let empty = RaggedAppender::create(&paths[0], &paths[1], &DType::of::<u16>(), &[], &options);
+    empty.unwrap().close().unwrap();
+    let mut bytes = std::fs::read(&paths[1]).unwrap();
+    bytes.resize(bytes.len() + 800, 0);
+    file(&directory, "offsets.npy", &bytes);
+    let mut appender = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+    assert_eq!(appender.rows(), 0);
+    // Empty rows that were flushed stay.
+    (0..3).for_each(|_| appender.append_slice::<u16>(&[]).unwrap());
+    appender.close().unwrap();
+    assert_eq!(RaggedAppender::open(&paths[0], &paths[1]).unwrap().rows(), 3);
+}
+
+#[test]
 fn both_files_are_created_or_neither() {
     let directory = directory();
     let paths = paths(&directory);

@@ -355,3 +355,17 @@ fn a_position_behind_the_end_of_a_smaller_share_becomes_its_end() {
         sampler.resume(state).unwrap();
     }
 }
+
+#[test]
+fn options_apply_to_a_position_in_any_order() {
+    let share = Share { rank: 1, world: 2, ..Share::default() };
+    let mut sampler = Sampler::sequential(5);
+    sampler.seek(3);
+    let padded = [
+        sampler.clone().share(share).unwrap().tail(Tail::Pad),
+        sampler.tail(Tail::Pad).share(share).unwrap(),
+    ];
+    for mut sampler in padded {
+        assert_eq!((sampler.state().position, sampler.next()), (3, None));
+    }
+}

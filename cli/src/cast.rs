@@ -37,6 +37,18 @@ pub(crate) fn copy(
     Ok(())
 }
 
+/// Copies elements as NumPy's `take` and `concatenate` do: of the same dtype whole, with
+/// their bytes that belong to no field.
+pub(crate) fn copy_whole(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+    let (own, size) = (to.as_view().dtype().clone(), from.itemsize());
+    if own != *from.dtype() || size == 0 {
+        let mut to = to;
+        return to.assign_as(from, casting);
+    }
+    let bytes = format!("|V{size}").parse()?;
+    to.view_as(&bytes)?.assign_as(&from.view_as(&bytes)?, Casting::No)
+}
+
 /// Calls `visit` with blocks of a view, of a bounded size, along its first axis.
 pub(crate) fn in_blocks(
     view: &DynView<'_>,

@@ -169,7 +169,7 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
                 from.try_slice(cast::axis_range(from.ndim(), Axis(along), start, end - start))?;
             let to = block.dyn_view_mut()?;
             let part = cast::axis_range(to.ndim(), Axis(axis), position, rows.count);
-            to.try_slice(part)?.assign_as(&from, Casting::Equiv)?;
+            cast::copy_whole(to.try_slice(part)?, &from, Casting::Equiv)?;
             position += rows.count;
         }
         let block = block.as_bytes()?;

@@ -121,8 +121,12 @@ impl DiffArgs {
         a: &Inputs<'_>,
         b: &Inputs<'_>,
     ) -> Result<DiffResult, CliError> {
-        let a = a.single().map_err(CliError::with_path(self.a.name()))?;
-        let b = b.single().map_err(CliError::with_path(self.b.name()))?;
+        let open = |inputs: &Inputs<'_>, path: &ArrayPath| match &inputs.arrays()?[..] {
+            // It may be inside a member, and says then why it can't be opened.
+            [one] if inputs.is_collection() => (one.open)().map_err(CliError::with_path(&one.path)),
+            _ => inputs.single().map_err(CliError::with_path(path.name())),
+        };
+        let (a, b) = (open(a, &self.a)?, open(b, &self.b)?);
         let report = self.compare(&a, &b).map_err(CliError::with_path(self.a.name()))?;
         let names = [&self.a, &self.b].map(|path| path.name().display().to_string());
         let printed = if self.json {

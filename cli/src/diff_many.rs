@@ -123,7 +123,7 @@ impl<'a> DiffTable<'a> {
             let compared = match others.get(&input.name) {
                 _ if !self.is_selected(&name, input) => Ok(()),
                 Some(other) => self.compare(out, &name, input, other),
-                None => self.add_only(out, &name, Side::A),
+                None => check_opens(input).and_then(|()| self.add_only(out, &name, Side::A)),
             };
             self.continue_after(compared)?;
         }
@@ -131,7 +131,8 @@ impl<'a> DiffTable<'a> {
         for input in b.iter().filter(|input| !names.contains(&input.name)) {
             let name = full_name(file, input);
             if self.is_selected(&name, input) {
-                self.add_only(out, &name, Side::B)?;
+                let added = check_opens(input).and_then(|()| self.add_only(out, &name, Side::B));
+                self.continue_after(added)?;
             }
         }
         Ok(())
@@ -243,6 +244,11 @@ fn full_name(file: Option<&str>, input: &Input<'_>) -> String {
         (Some(file), None) => file.to_owned(),
         (None, _) => input.name.clone(),
     }
+}
+
+/// Opens an array that the other side does not have: a damaged one is an error.
+fn check_opens(input: &Input<'_>) -> Result<(), CliError> {
+    (input.open)().map(drop).map_err(CliError::with_path(&input.path))
 }
 
 impl DiffRow {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use npymap::{ErrorKind, element::Casting};
 
 use crate::array_path::ArrayPath;
+use crate::remote::shown;
 
 /// Why a command failed, with the file it is about.
 #[derive(Debug, thiserror::Error)]
@@ -15,40 +16,49 @@ pub(crate) enum CliError {
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
     /// An error of the library, to be shown with this path.
-    #[error("{}: {}", path.display(), error.message())]
+    #[error("{}: {}", shown(path), error.message())]
     WithPath { path: PathBuf, error: npymap::Error },
     /// An error of the library that names the file itself.
     #[error(transparent)]
     Library(npymap::Error),
     /// An error of the system.
-    #[error("{}: cannot {action}: {error}", path.display())]
+    #[error("{}: cannot {action}: {error}", shown(path))]
     Io { path: PathBuf, action: &'static str, error: io::Error },
     /// An argument that does not suit the file.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {reason}", shown(path))]
     Rejected { path: PathBuf, reason: &'static str },
     /// Text that a command cannot read.
-    #[error("{}: {text}", path.display())]
+    #[error("{}: {text}", shown(path))]
     Text { path: PathBuf, text: String },
     /// A cast would change a value.
-    #[error("{}: {}: allow it to change with --force", path.display(), error.message())]
+    #[error("{}: {}: allow it to change with --force", shown(path), error.message())]
     ValueChanged { path: PathBuf, error: npymap::Error },
     /// The length of the file does not match its header.
-    #[error("{}: its last writer did not finish: `npymap recover` repairs it, and shows how with --dry-run", path.display())]
+    #[error(
+        "{}: its last writer did not finish: `npymap recover` repairs it, and shows how with --dry-run",
+        shown(path)
+    )]
     Unfinished { path: PathBuf },
     /// The file does not match another file or an argument.
-    #[error("{}: has {what}", path.display())]
+    #[error("{}: has {what}", shown(path))]
     Mismatch { path: PathBuf, what: String },
     /// More columns than are printed.
-    #[error("{}: axis {axis} leaves {count} columns, and at most {most} are summarized: select fewer with INDEX", path.display())]
+    #[error(
+        "{}: axis {axis} leaves {count} columns, and at most {most} are summarized: select fewer with INDEX",
+        shown(path)
+    )]
     TooManyColumns { path: PathBuf, axis: usize, count: usize, most: usize },
     /// More zero-size elements than are printed.
-    #[error("{}: {count} zero-size elements were requested, and at most {most} are printed: select fewer", path.display())]
+    #[error(
+        "{}: {count} zero-size elements were requested, and at most {most} are printed: select fewer",
+        shown(path)
+    )]
     TooManyElements { path: PathBuf, count: usize, most: usize },
     /// Another process holds the lock on the file.
-    #[error("{}: is being written by another process: omit --no-wait to wait for it", path.display())]
+    #[error("{}: is being written by another process: omit --no-wait to wait for it", shown(path))]
     Locked { path: PathBuf },
     /// The file exists already.
-    #[error("{}: already exists: choose another name, or replace it with --overwrite", path.display())]
+    #[error("{}: already exists: choose another name, or replace it with --overwrite", shown(path))]
     Exists { path: PathBuf },
 }
 

@@ -12,6 +12,7 @@ use crate::globs::NamePattern;
 use crate::input_args::InputOptions;
 use crate::inspect::MemberName;
 use crate::messages;
+use crate::remote::shown;
 
 /// An array that is opened when it is needed.
 pub(crate) struct Input<'a> {
@@ -207,8 +208,8 @@ impl<'a> Inputs<'a> {
         if self.is_replaced {
             return Err(self.loss_error(member));
         }
-        let member = self.path_of(member);
-        messages::print_note(&format!("{}: is not an array and is skipped", member.display()));
+        let member = shown(&self.path_of(member));
+        messages::print_note(&format_args!("{member}: is not an array and is skipped"));
         Ok(())
     }
 

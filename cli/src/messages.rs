@@ -8,7 +8,7 @@ use clap::error::ContextValue;
 
 use crate::error::rephrase_advice;
 use crate::escape::{escaped, safe};
-use crate::remote::without_queries;
+use crate::remote::{shown, without_queries};
 use crate::style::{ERROR, LABEL};
 
 pub(crate) fn print_error(message: &dyn Display) {
@@ -50,10 +50,11 @@ fn safe_part(part: &ContextValue) -> Option<ContextValue> {
 }
 
 pub(crate) fn print_note(message: &dyn Display) {
+    let message = without_queries(&message.to_string());
     anstream::eprintln!("{LABEL}note:{LABEL:#} {}", safe(message));
 }
 
 /// Prints that the program waits while another process writes a file.
 pub(crate) fn print_waiting(path: &Path) {
-    print_note(&format_args!("{}: waiting for another process that is writing it", path.display()));
+    print_note(&format_args!("{}: waiting for another process that is writing it", shown(path)));
 }

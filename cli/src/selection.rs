@@ -6,6 +6,8 @@ use std::str::FromStr;
 use npymap::ndarray::SliceInfoElem;
 use npymap::{Indices, MappedArray, MappedArrayMut, Result, element::Casting, view::DynView};
 
+use crate::cast;
+
 /// An index in NumPy's notation, followed by a field path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IndexArg {
@@ -359,7 +361,7 @@ fn copy_rows(from: &DynView<'_>, axis: usize, rows: &[usize]) -> Result<MappedAr
     let mut to = copy.dyn_view_mut()?;
     for (position, &row) in rows.iter().enumerate() {
         let from = from.index_axis(axis, row)?;
-        to.reborrow().index_axis(axis, position)?.assign_as(&from, Casting::Unsafe)?;
+        cast::copy_whole(to.reborrow().index_axis(axis, position)?, &from, Casting::Unsafe)?;
     }
     Ok(copy)
 }

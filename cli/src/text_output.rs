@@ -106,10 +106,17 @@ fn add_leaves<'a>(
     let fields = view.dtype().fields();
     match view.shape().get(ndim) {
         // Without fields, there may be any number of elements.
-        Some(&len) if !fields.is_empty() => (0..len).try_for_each(|at| {
-            let element = view.index_axis(ndim, at)?;
-            add_leaves(found, &join(name, &at.to_string()), &element, ndim)
-        }),
+        Some(&len) if !fields.is_empty() => {
+            for at in 0..len {
+                let (before, element) = (found.len(), view.index_axis(ndim, at)?);
+                add_leaves(found, &join(name, &at.to_string()), &element, ndim)?;
+                // Neither do the others have any.
+                if found.len() == before {
+                    break;
+                }
+            }
+            Ok(())
+        }
         _ => fields.iter().try_for_each(|field| {
             let leaf = view.getfield(&field.dtype, field.offset)?;
             add_leaves(found, &join(name, field.name()), &leaf, ndim)

@@ -30,7 +30,7 @@ impl<T> OrRaise<T> for npymap::Result<T> {
     }
 
     fn or_raise_for(self, py: Python<'_>, path: &Path) -> PyResult<T> {
-        self.map_err(|error| exception(py, &error, Some(shown(path))).unwrap_or_else(|error| error))
+        self.map_err(|error| exception(py, &error, Some(&shown(path))).unwrap_or_else(|error| error))
     }
 }
 
@@ -94,7 +94,7 @@ fn advice(error: &Error, fact: &str) -> &'static str {
         ErrorKind::LimitExceeded
             if error.member().is_some() && fact.contains("the header has ") =>
         {
-            ". Headers this large are read only if `max_header_size` of `Npz` allows it"
+            ". Headers this large are read only from an .npz, if `max_header_size` of `Npz` allows it"
         }
         ErrorKind::LimitExceeded if fact.contains("the header has ") => {
             ". Headers this large are read only if `max_header_size` allows it"

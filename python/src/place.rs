@@ -1,5 +1,7 @@
 //! Files and URLs that arrays are read from.
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use npymap::source::{FileId, MapMut};
@@ -87,13 +89,23 @@ pub(crate) fn is_url(path: &Path) -> bool {
     parts.is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
 }
 
+/// Return a path or a URL as errors show it.
+#[pyfunction(name = "shown")]
+pub(crate) fn shown_in_python(path: PathBuf) -> OsString {
+    shown(&path).into_owned().into_os_string()
+}
+
 /// A path or a URL as errors show it: without a query, because those of presigned URLs are
-/// secret.
-pub(crate) fn shown(path: &Path) -> &Path {
-    match path.to_str() {
-        Some(url) if is_url(path) => Path::new(url.split(['?', '#']).next().unwrap_or(url)),
-        _ => path,
-    }
+/// secret, and without a password.
+pub(crate) fn shown(path: &Path) -> Cow<'_, Path> {
+    let url = path.to_str().filter(|_| is_url(path));
+    let url = url.and_then(|url| url.split(['?', '#']).next());
+    let Some((scheme, rest)) = url.and_then(|url| url.split_once("://")) else {
+        return Cow::Borrowed(path);
+    };
+    let (host, name) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    Cow::Owned(format!("{scheme}://{host}{name}").into())
 }
 
 #[cfg(feature = "remote")]

@@ -134,6 +134,29 @@ def test_tuples_are_elements_of_structs(tmp_path):
     assert np.load(tmp_path / "a.npy").tolist() == [(1, 2.5), (3, 4), (5, 6)]
 
 
+def test_tuples_are_cast_as_casting_allows(tmp_path):
+    dtype = np.dtype([("a", "i4"), ("b", "f4", (2,)), ("c", [("d", "u1"), ("e", "S3")], (2,))])
+    row = (1, (2, 3.5), [(4, b"x"), (5, b"yz")])
+    with npymap.Appender(tmp_path / "a.npy", dtype=dtype, row=2) as log:
+        log.append([row, row])
+        log.append([[row, row], [row, row]])
+        log.append(np.array([row, row], dtype))
+        log.append([np.array(row, dtype), np.array(row, dtype)])
+        for a in (1.9, "7", None, (1, 2)):
+            with pytest.raises((TypeError, ValueError)):
+                log.append([(a, *row[1:]), row])
+        for values in ([1, 2], [row, 1], [row, [row]], [(1, 2, 3), (1, 2, 3)], [row[:2], row[:2]]):
+            with pytest.raises((TypeError, ValueError)):
+                log.append(values)
+        log.append([(1.9, *row[1:]), row], casting="unsafe")
+    found = np.load(tmp_path / "a.npy")
+    assert np.array_equal(found, np.array([[row, row]] * 6, dtype))
+    narrow = np.dtype([("a", "i4")])
+    with npymap.Appender(tmp_path / "b.npy", dtype=narrow) as log:
+        with pytest.raises(TypeError):
+            log.append([np.array((1.5,), [("a", "f8")])[()]])
+
+
 def test_orders_have_numpys_names(tmp_path):
     for order in ("f", "F"):
         assert npymap.create(tmp_path / f"{order}.npy", "u1", (2, 3), order=order).flags.f_contiguous

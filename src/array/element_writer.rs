@@ -16,8 +16,8 @@ const BLOCK: usize = 1 << 20;
 /// made by [`MappedArray::element_writer`].
 ///
 /// It borrows the array mutably, so that no slice or view of it can observe the
-/// writes. Two threads should not write the same elements at the same time: which
-/// of the values remain is unspecified.
+/// writes. Two threads should not write the same elements at the same time, not even
+/// different fields of them: which of the values remain is unspecified.
 #[derive(Debug)]
 pub struct ElementWriter<'a> {
     layout: &'a Layout,

@@ -67,6 +67,12 @@ impl Recoding {
         !self.format.swap && self.fixes.is_empty()
     }
 
+    /// Replaces bytes of an element that belong to no field, if they are among the fixes,
+    /// with those of another element.
+    pub(crate) fn keep_gaps(&self, of: &[u8], element: &mut [u8]) {
+        keep_gaps(&self.fixes, of, element);
+    }
+
     /// Fixes elements that a kernel has copied.
     pub(crate) fn finish(&self, bytes: &mut [u8]) {
         if !self.fixes.is_empty() && self.format.size > 0 {
@@ -86,6 +92,10 @@ struct FixList {
 impl FixList {
     fn add(&mut self, dtype: &DType, offset: usize) {
         let len = dtype.itemsize();
+        // A subarray without bytes can have more items than fit into a `usize`.
+        if len == 0 {
+            return;
+        }
         if dtype.kind() == Kind::Struct {
             return self.add_fields(dtype, offset);
         }
@@ -103,7 +113,7 @@ impl FixList {
                     self.fixes.push(Fix::Each { offset, count, size, fixes: items.fixes });
                 }
             }
-        } else if len > 0 && is_swapped(dtype, self.order) {
+        } else if is_swapped(dtype, self.order) {
             self.fixes.push(Fix::Swap { offset, len, width: swap_width(dtype) });
         }
     }
@@ -137,6 +147,22 @@ pub(crate) fn has_gaps(dtype: &DType) -> bool {
         && !Recoding::new(dtype, None, true).is_single_copy()
 }
 
+fn keep_gaps(fixes: &[Fix], of: &[u8], element: &mut [u8]) {
+    for fix in fixes {
+        match fix {
+            Fix::Zero { offset, len } => {
+                bytes_mut(element, *offset, *len).copy_from_slice(bytes(of, *offset, *len));
+            }
+            Fix::Swap { .. } => {}
+            Fix::Each { offset, count, size, fixes } => {
+                let of = bytes(of, *offset, count * size).chunks_exact(*size);
+                let items = bytes_mut(element, *offset, count * size).chunks_exact_mut(*size);
+                of.zip(items).for_each(|(of, item)| keep_gaps(fixes, of, item));
+            }
+        }
+    }
+}
+
 fn apply(fixes: &[Fix], element: &mut [u8]) {
     for fix in fixes {
         match fix {
@@ -147,10 +173,14 @@ fn apply(fixes: &[Fix], element: &mut [u8]) {
             }
             Fix::Each { offset, count, size, fixes } => {
                 let items = bytes_mut(element, *offset, count * size);
-                items.chunks_exact_mut((*size).max(1)).for_each(|item| apply(fixes, item));
+                items.chunks_exact_mut(*size).for_each(|item| apply(fixes, item));
             }
         }
     }
+}
+
+fn bytes(element: &[u8], offset: usize, len: usize) -> &[u8] {
+    element.get(offset..offset + len).expect("fields lie inside their element")
 }
 
 fn bytes_mut(element: &mut [u8], offset: usize, len: usize) -> &mut [u8] {

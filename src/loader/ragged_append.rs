@@ -104,12 +104,20 @@ impl RaggedAppender {
         let examine = |path: &Path| RecoverOptions::new().examine_locked(path);
         // Nothing changes before the offsets are known.
         let data = with_path_in_errors(&path, examine)?;
-        let (offsets, rows, end) = with_path_in_errors(offsets, |path| {
-            let offsets = examine(path)?;
-            let (rows, end) = known_rows(&offsets, data.rows())?;
-            Ok((offsets.keep(rows)?, rows, end))
+        let (found, rows, end) = with_path_in_errors(offsets, |path| {
+            let found = examine(path)?;
+            let (rows, end) = known_rows(&found, data.rows())?;
+            Ok((found, rows, end))
         })?;
-        let data = with_path_in_errors(&path, |_| data.keep(end))?;
+        let keep_data = |data: Examined| with_path_in_errors(&path, |_| data.keep(end));
+        let keep_offsets = |found: Examined| with_path_in_errors(offsets, |_| found.keep(rows));
+        // No offset is counted before its elements are.
+        let (data, offsets) = if end > data.counted_rows() {
+            (keep_data(data)?, keep_offsets(found)?)
+        } else {
+            let offsets = keep_offsets(found)?;
+            (keep_data(data)?, offsets)
+        };
         let pending = if rows == 0 { vec![0] } else { Vec::new() };
         Ok(RaggedAppender { data, offsets, path, pending })
     }
@@ -238,8 +246,11 @@ fn known_rows(offsets: &Examined, elements: usize) -> Result<(usize, usize)> {
         offsets.read_elements(start, &mut bytes)?;
         for (row, bytes) in (start..).zip(bytes.chunks_exact(dtype.itemsize())) {
             let offset = i64::decode(&codec, bytes);
-            if offset < last || (row == 0 && offset > 0) {
-                if row >= offsets.counted_rows() {
+            let is_counted = row < offsets.counted_rows();
+            // After a loss of power, zeros are most likely no rows, but unwritten bytes.
+            let is_unwritten = !is_counted && row > 0 && offset == 0;
+            if offset < last || (row == 0 && offset > 0) || is_unwritten {
+                if !is_counted {
                     return check_known(rows, end, elements);
                 }
                 let value = format!("offset {row} is {offset}");

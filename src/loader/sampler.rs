@@ -247,19 +247,13 @@ impl Sampler {
     pub fn share(self, share: Share) -> Result<Sampler> {
         check_number("rank", share.rank, share.world)?;
         check_number("worker", share.worker, share.workers)?;
-        Ok(Sampler { share, ..self }.within_share())
+        Ok(Sampler { share, ..self })
     }
 
     /// Sets the treatment of rows that can't be distributed evenly among all ranks.
     #[must_use]
     pub fn tail(self, tail: Tail) -> Sampler {
-        Sampler { tail, ..self }.within_share()
-    }
-
-    /// Moves to the end of the share from a position behind it.
-    fn within_share(mut self) -> Sampler {
-        self.seek(self.position);
-        self
+        Sampler { tail, ..self }
     }
 
     /// The number of rows to sample from.
@@ -293,7 +287,8 @@ impl Sampler {
 
     /// The number of this share's rows that have been yielded in this epoch.
     pub(super) fn position(&self) -> u64 {
-        self.position
+        // The share may have been chosen after the position.
+        self.position.min(self.share_len())
     }
 
     /// The number of this share, and the number of all shares.
@@ -326,7 +321,8 @@ impl Sampler {
     /// The state, for [`resume`](Sampler::resume).
     #[must_use]
     pub fn state(&self) -> SamplerState {
-        let Sampler { seed, epoch, position, .. } = *self;
+        let Sampler { seed, epoch, .. } = *self;
+        let position = self.position();
         SamplerState { fingerprint: self.fingerprint(), seed, epoch, position }
     }
 

@@ -1,7 +1,6 @@
 //! Files that are complete or absent: they are written without a name, or under
 //! a temporary one, and get their final name once they are complete.
 
-use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -410,7 +409,12 @@ pub(crate) fn are_same_name(one: &Path, other: &Path) -> bool {
         let path = end_of_links(path);
         let directory = directory(&path);
         let found = platform::canonical(directory).unwrap_or_else(|_| directory.to_owned());
-        (found, path.file_name().map(OsStr::to_owned))
+        // Names of these systems usually differ by more than the case of letters.
+        let name = path.file_name().map(|name| match cfg!(any(windows, target_vendor = "apple")) {
+            true => name.to_string_lossy().to_lowercase().into(),
+            false => name.to_owned(),
+        });
+        (found, name)
     };
     place(one) == place(other)
 }

@@ -168,11 +168,19 @@ fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Resul
         copy_runs(&mut to, from, format);
         return Ok(());
     }
+    if own == other {
+        copy_between_gaps(&mut to, from);
+        return Ok(());
+    }
     let mut store_part = |own: &DType, at, other: &DType, other_at| {
+        if own.itemsize() == 0 {
+            return Ok(());
+        }
         let to = to.reborrow().getfield(own, at)?;
         let from = append_axes(from.getfield(other, other_at)?, to.ndim());
         let from = from.broadcast(to.shape())?;
-        store_tile(to, &from, casting)
+        // A subarray can have more elements than a tile.
+        store_tiles(to, &from, casting)
     };
     if own.kind() == Kind::Struct {
         let mut pairs = own.fields().iter().zip(other.fields());
@@ -216,6 +224,24 @@ fn copy_runs(to: &mut DynViewMut<'_>, from: &DynView<'_>, format: ElementFormat)
             let own = to.bytes.get_mut(at..at.wrapping_add(format.size));
             let own = own.expect("elements lie inside the bytes of their view");
             kernel::copy(format, element, format.size, own);
+            at = at.wrapping_add_signed(to_run.stride);
+        }
+    }
+}
+
+/// Copies elements of the same dtype, except for their bytes that belong to no field.
+fn copy_between_gaps(to: &mut DynViewMut<'_>, from: &DynView<'_>) {
+    let (dtype, geometry) = (to.dtype().clone(), to.geometry.clone());
+    let (gaps, size) = (Recoding::new(&dtype, None, true), dtype.itemsize());
+    let mut copy = vec![0; size];
+    for (to_run, from_run) in geometry.runs().zip(from.geometry.runs()) {
+        let mut at = to_run.start;
+        for element in from_run.elements(from.bytes, size) {
+            let own = to.bytes.get_mut(at..at.wrapping_add(size));
+            let own = own.expect("elements lie inside the bytes of their view");
+            copy.copy_from_slice(element);
+            gaps.keep_gaps(own, &mut copy);
+            own.copy_from_slice(&copy);
             at = at.wrapping_add_signed(to_run.stride);
         }
     }

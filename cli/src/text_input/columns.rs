@@ -1,11 +1,9 @@
 //! The columns of a text, as its first row has them.
 
-use std::collections::HashSet;
-
 use npymap::{DType, dtype::Kind};
 
-use super::facts::{Cell, Facts, may_be_value};
-use super::rows::{OwnedCell, Row, first_row, has_twice};
+use super::facts::{Cell, Facts, is_any_date, is_missing, may_be_value};
+use super::rows::{OwnedCell, Row, first_row};
 use super::target;
 use crate::text_format::TextFormat;
 
@@ -44,18 +42,18 @@ impl Columns {
         let is_json = format == TextFormat::JsonLines;
         let pairs = texts.iter().map(|cell| cell.starts_pair).collect();
         let first: Vec<_> = texts.iter().map(OwnedCell::as_cell).collect();
-        let has_header = !is_json && may_have_header && is_header(&first, dtype);
+        let second = match block.get(len..) {
+            Some(rest) if !is_json && may_have_header => first_row(rest, format).ok().flatten(),
+            _ => None,
+        };
+        let second: Vec<_> = second.into_iter().flat_map(|(row, _)| row.cells).collect();
+        let second: Vec<_> = second.iter().map(|(_, cell)| cell.as_cell()).collect();
+        let has_header = !is_json && may_have_header && is_header(&first, &second, dtype);
         let names = if has_header {
             Some(texts.iter().map(|cell| cell.text.clone()).collect())
         } else {
             Some(names).filter(|names| is_json && names.iter().any(|name| !name.is_empty()))
         };
-        if let (Some(names), true) = (&names, is_json) {
-            let mut known = HashSet::new();
-            if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
-                return Err(format!("row 0: {}", has_twice(name)));
-            }
-        }
         let columns = Columns { names, objects, pairs, lists, count };
         Ok(Some((columns, if has_header { len } else { 0 })))
     }
@@ -75,30 +73,38 @@ impl Columns {
 
 /// Returns whether the first row has the names of the columns. Arrays without
 /// fields are written without names, so a row that may be one of theirs is data.
-fn is_header(cells: &[Cell<'_>], dtype: Option<&DType>) -> bool {
+fn is_header(cells: &[Cell<'_>], second: &[Cell<'_>], dtype: Option<&DType>) -> bool {
+    let look_like_names = || look_like_names(cells, second);
     match dtype {
         Some(dtype) if dtype.kind() == Kind::Struct => {
-            target::are_names_of(cells, dtype) || look_like_names(cells)
+            target::are_names_of(cells, dtype) || look_like_names()
         }
-        Some(dtype) => !target::are_elements_of(cells, dtype) && look_like_names(cells),
-        None => look_like_names(cells),
+        Some(dtype) => !target::are_elements_of(cells, dtype) && look_like_names(),
+        None => look_like_names(),
     }
 }
 
 /// Returns whether the cells of a row look like names: some are text, and none is
-/// a number, a date or a boolean.
-fn look_like_names(cells: &[Cell<'_>]) -> bool {
+/// a number, a date or a boolean. Text of the form of a date, such as `2020-01`, is a
+/// name if the next row has a number there.
+fn look_like_names(cells: &[Cell<'_>], second: &[Cell<'_>]) -> bool {
     let mut has_text = false;
-    for cell in cells {
-        let mut facts = Facts::default();
-        facts.add(*cell);
+    for (column, cell) in cells.iter().enumerate() {
         if cell.text.trim().is_empty() {
             continue;
         }
-        if !facts.is_text() {
+        if !facts(*cell).is_text() {
             return false;
         }
-        has_text |= !may_be_value(cell.text);
+        let below = second.get(column).filter(|below| !is_missing(below.text));
+        let is_above_number = below.is_some_and(|below| facts(*below).is_number());
+        has_text |= !may_be_value(cell.text) || is_any_date(cell.text) && is_above_number;
     }
     has_text
+}
+
+fn facts(cell: Cell<'_>) -> Facts {
+    let mut facts = Facts::default();
+    facts.add(cell);
+    facts
 }

@@ -180,7 +180,7 @@ pub(super) fn may_be_value(text: &str) -> bool {
 
 /// Returns whether a text starts with a year and a month, and ends there or
 /// continues with a day, as NumPy prints dates.
-fn is_any_date(text: &str) -> bool {
+pub(super) fn is_any_date(text: &str) -> bool {
     let year = text.strip_prefix('-').unwrap_or(text);
     let (digits, rest) = split_digits(year.as_bytes());
     let Some(rest) = rest.strip_prefix(b"-").filter(|_| digits >= 4) else { return false };

@@ -1,6 +1,6 @@
 //! The rows of a block of text, as cells.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use csv::StringRecord;
 use memchr::{memchr, memchr_iter, memchr2_iter};
@@ -67,7 +67,11 @@ impl Columns {
             return Ok(());
         }
         let known: HashMap<_, _> = self.lists.iter().map(|(name, len)| (name, len)).collect();
+        let values: HashSet<_> = self.names.iter().flatten().collect();
         for (name, len) in lists {
+            if values.contains(name) {
+                return Err(format!("`{name}` is a list, and in the first row it is not"));
+            }
             if let Some(expected) = known.get(name).filter(|expected| **expected != len) {
                 let found = plural(*len, "element");
                 return Err(format!("`{name}` has {found}, and in the first row {expected}"));
@@ -84,24 +88,21 @@ fn visit_by_name(
     names: &[String],
     visitor: &mut impl Visitor,
 ) -> Result<(), String> {
-    let mut cells = HashMap::new();
-    for (name, cell) in row {
-        if cells.insert(name, cell).is_some() {
-            return Err(has_twice(name));
-        }
+    // Several cells have one name in `{"a.b": 1, "a": {"b": 2}}`; the last is used first.
+    let mut cells: HashMap<_, Vec<_>> = HashMap::new();
+    for (name, cell) in row.iter().rev() {
+        cells.entry(name).or_default().push(cell);
     }
     for (column, name) in names.iter().enumerate() {
+        let cell = cells.get_mut(name).and_then(Vec::pop);
         let missing = Cell { text: "", is_string: false };
-        visitor.cell(column, cells.remove(name).map_or(missing, OwnedCell::as_cell))?;
+        visitor.cell(column, cell.map_or(missing, OwnedCell::as_cell))?;
     }
-    if let Some((name, _)) = row.iter().find(|(name, _)| cells.contains_key(name)) {
+    let is_left = |name| cells.get(name).is_some_and(|cells| !cells.is_empty());
+    if let Some((name, _)) = row.iter().find(|(name, _)| is_left(name)) {
         return Err(format!("has `{name}`, which the first row does not have"));
     }
     visitor.end_row(names.len())
-}
-
-pub(super) fn has_twice(name: &str) -> String {
-    format!("has two values of the name `{name}`")
 }
 
 fn visit_records(block: &[u8], separator: char, visitor: &mut impl Visitor) -> Result<(), String> {

@@ -226,21 +226,28 @@ fn add_elements(dtype: &DType, name: &str, offset: usize, leaves: &mut Leaves) -
     match (dtype.kind(), dtype.subarray()) {
         (Kind::Struct, _) => add_leaves(dtype, name, offset, leaves),
         (_, Some((base, shape))) => {
-            let count: usize = shape.iter().product();
+            let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
+            let count = if shape.contains(&0) { 0 } else { count.unwrap_or(usize::MAX) };
             if count > MAX_COLUMNS {
                 let text = format!(
                     "has a subarray of {count} elements, and a row of text at most {MAX_COLUMNS}"
                 );
                 return Err(Error::new(ErrorKind::LimitExceeded, text));
             }
-            (0..count).try_for_each(|number| {
+            for number in 0..count {
+                let before = leaves.len();
                 let index = row_blocks::index(shape, number)
                     .iter()
                     .map(ToString::to_string)
                     .collect::<Vec<_>>();
                 let name = join(name, &index.join("."));
-                add_elements(base, &name, offset + number * base.itemsize(), leaves)
-            })
+                add_elements(base, &name, offset + number * base.itemsize(), leaves)?;
+                // A struct without fields, as all others.
+                if leaves.len() == before {
+                    break;
+                }
+            }
+            Ok(())
         }
         _ if leaves.len() >= MAX_COLUMNS => {
             let text =

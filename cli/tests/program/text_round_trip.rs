@@ -340,6 +340,8 @@ fn values_of_arrays_are_not_names() {
         ("1970-01-01T00:00:00.000000000001\nNaT\n", "(2,)"),
         ("b'\\x00'\nb'\\x01'\n", "(2,)"),
         ("sensor,2024-01,2024-02\na,1,2\n", "(1,)"),
+        ("2024-01,2024-02\n1,2\n3,4\n", "(2,)"),
+        ("2024-01,2024-02\n2024-03,2024-04\n", "(2,)"),
         ("2024-01_total\n5\n", "(1,)"),
         ("alice,2020-01-02\nbob,2020-01-03\n", "(2,)"),
         ("alice,1970-01-01T00:00\nbob,NaT\n", "(2,)"),
@@ -365,6 +367,7 @@ fn text_that_cannot_be_an_array_is_refused() {
         ),
         ("a.jsonl", "{\"a\":[1,2]}\n{\"a\":[]}\n", &[], "row 1: `a` has 0 elements"),
         ("a.jsonl", "[[1,2],3]\n[1,[2,3]]\n", &[], "row 1: has lists of other lengths"),
+        ("a.jsonl", "{\"a\":1}\n{\"a\":[]}\n", &[], "row 1: `a` is a list, and in the first"),
         ("a.jsonl", "\"\u{100}\"\n", &["--dtype", "S4"], "a character beyond U+00FF, U+0100"),
         ("a.jsonl", "\"abc\"\n", &["--dtype", "V2"], "row 0: column 0: has 3 bytes"),
         ("a.csv", "c.0\n5\n", &["--dtype", "[('c','c8')]"], "has no column `c`, only: c.0"),
@@ -405,4 +408,36 @@ fn text_of_very_long_rows_is_refused() {
     let message = run_err(1, ["sample", "--json", "-n", "1", &path]);
     assert!(message.contains("10000001"), "{message}");
     run_ok(["sample", "-n", "1", &path]);
+}
+
+#[test]
+fn structs_without_columns_take_no_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = path_in(&directory, "a.csv");
+    let dtype = "[('x', '|u1'), ('a', [('b', [('c', '|u1')], (0,))], (2000000000,))]";
+    let path = path_in(&directory, "a.npy");
+    run_ok(["create", &path, "--dtype", dtype, "--shape", "2"]);
+    run_ok(["convert", &path, &out]);
+    assert_eq!(fs::read_to_string(&out).unwrap(), "x\n0\n0\n");
+    let dtype =
+        "[('x', 'u1'), ('q', [('b', [('c', [('d', '|u1')], (0,))], (1000000,))], (1000000,))]";
+    run_ok(["convert", "--overwrite", "--dtype", dtype, &out, &path]);
+    assert!(run_ok(["info", &path]).contains("(2,)"));
+}
+
+#[test]
+fn keys_of_json_may_be_in_any_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let (text, out) = (path_in(&directory, "a.jsonl"), path_in(&directory, "a.npy"));
+    let names: Vec<_> = (0..20_000).map(|number| format!("\"k{number}\":{number}")).collect();
+    let reversed: Vec<_> = names.iter().rev().map(String::as_str).collect();
+    let lines = [names.join(","), reversed.join(",")].map(|line| format!("{{{line}}}\n"));
+    fs::write(&text, lines.concat()).unwrap();
+    run_ok(["convert", &text, &out]);
+    assert_eq!(run_ok(["get", "--max-header-len", "1000000", &out, "1.k19999"]).trim(), "19999");
+    // `a.b` twice.
+    fs::write(&text, "{\"a.b\":1,\"a\":{\"b\":2},\"c\":3}\n{\"c\":6,\"a.b\":4,\"a\":{\"b\":5}}\n")
+        .unwrap();
+    run_ok(["convert", "--overwrite", &text, &out]);
+    assert_eq!(run_ok(["get", &out, "1"]).trim(), "(4, (5,), 6)");
 }

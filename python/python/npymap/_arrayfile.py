@@ -10,7 +10,7 @@ from ._dtypes import from_descr
 from ._errors import FormatError
 from ._memmap import memmap
 from ._open import MAX_HEADER_SIZE, open
-from ._paths import is_url, to_absolute
+from ._paths import is_url, shown, to_absolute
 from ._rows import Rows, as_bytes
 from ._select import expand, is_basic, is_integer, split, strides_of, to_numbers
 
@@ -48,7 +48,7 @@ class ArrayFile:
         self._path = to_absolute(path)
         self._is_remote = is_url(self._path)
         if self._is_remote and mode is not None:
-            raise ValueError(f"{self._path}: a URL, which cannot be mapped: expected the mode None")
+            raise ValueError(f"{shown(self._path)}: a URL, which cannot be mapped: expected the mode None")
         self._mode = mode
         self._member = None if member is None else str(member)
         self._at = at
@@ -67,7 +67,7 @@ class ArrayFile:
             version = None if self._is_remote else _version(self._path)
             file = _core.ReadFile.member(self._path, self._member)
             if file is None:
-                text = (f"{self._path}[{self._member}]: a compressed member, of which no parts "
+                text = (f"{shown(self._path)}[{self._member}]: a compressed member, of which no parts "
                         "can be read: use npymap.Npz")
                 raise FormatError(text, self._path, self._member, "Unsupported")
             self._version = file.version if self._is_remote else version
@@ -95,13 +95,13 @@ class ArrayFile:
             return _open_object(place, self._member, self._elements, self._version, os.getpid())
         if self._member is not None:
             if _version(self._path) != self._version:
-                text = f"{self._path}: was changed since the array was pickled"
+                text = f"{shown(self._path)}: was changed since the array was pickled"
                 raise FormatError(text, self._path, self._member, "Changed")
             return _core.ReadFile.elements(self._path, self._elements)
         file = _core.ReadFile(self._path, self._at, self._max_header_size)
         shape, descr, is_fortran, offset = file.facts
         if (descr, shape, is_fortran, offset) != self._elements:
-            text = (f"{self._path}: has shape {shape} and dtype {from_descr(descr)}, but had "
+            text = (f"{shown(self._path)}: has shape {shape} and dtype {from_descr(descr)}, but had "
                     f"{self._shape} and {self._dtype} when it was pickled")
             raise FormatError(text, self._path, None, "Changed")
         return file
@@ -196,7 +196,7 @@ class ArrayFile:
             memmap([ 6., 10.])
         """
         if self._is_remote:
-            raise ValueError(f"{self._path}: a URL, which cannot be mapped: use read")
+            raise ValueError(f"{shown(self._path)}: a URL, which cannot be mapped: use read")
         index = expand(index, self.ndim)
         if not is_basic(index):
             raise IndexError("elements are mapped by integers and slices; lists of them are read")
@@ -309,7 +309,7 @@ def _open_object(place, member, elements, version, process):
         file = _core.ReadFile.elements(path, elements)
         is_same = True
     if not is_same or file.version != version:
-        text = f"{path}: was replaced since the array was pickled"
+        text = f"{shown(path)}: was replaced since the array was pickled"
         raise FormatError(text, path, member, "Changed")
     return file
 

@@ -26,7 +26,7 @@ def as_elements(values, dtype, casting):
     `OverflowError`. Tuples are elements of structs.
     """
     if dtype.names is not None and not hasattr(values, "dtype"):
-        return np.asarray(values, dtype)
+        return _as_structs(values, dtype, casting)
     found = np.asarray(values)
     if found.size == 0:
         return found.astype(dtype)
@@ -37,6 +37,44 @@ def as_elements(values, dtype, casting):
             raise OverflowError(f"integers out of bounds for {dtype}")
         return integers
     return found.astype(dtype, casting=casting, copy=False)
+
+
+def _as_structs(values, dtype, casting):
+    """Return tuples, in lists of any depth, as structs whose fields are cast as `casting` allows.
+
+    NumPy casts them whatever is lost, and makes a struct of a number.
+    """
+    shape, leaves = [], [values]
+    while leaves and all(isinstance(leaf, list) for leaf in leaves):
+        lengths = {len(leaf) for leaf in leaves}
+        if len(lengths) > 1:
+            raise ValueError(f"lists of {sorted(lengths)} elements, expected equal lengths")
+        shape += lengths
+        leaves = [item for leaf in leaves for item in leaf]
+    if not all(isinstance(leaf, tuple) for leaf in leaves):
+        found = np.asarray(values)
+        if found.dtype.names is None:
+            raise TypeError(f"elements that are not all tuples, expected tuples for {dtype}")
+        return found.astype(dtype, casting=casting, copy=False)
+    for leaf in leaves:
+        if len(leaf) != len(dtype.names):
+            raise ValueError(f"a tuple of {len(leaf)} elements, expected {len(dtype.names)}")
+    structs = np.zeros(len(leaves), dtype)
+    for number, name in enumerate(dtype.names if leaves else ()):
+        base, axes = dtype[name].subdtype or (dtype[name], ())
+        field = [_as_lists(leaf[number], len(axes)) for leaf in leaves]
+        elements = as_elements(field, base, casting)
+        if elements.shape != (len(leaves), *axes):
+            raise ValueError(f"field {name!r} of shape {elements.shape[1:]}, expected {axes}")
+        structs[name] = elements
+    return structs.reshape(shape)
+
+
+def _as_lists(value, depth):
+    """Return the elements of a subarray, of which a tuple may consist, in lists."""
+    if depth == 0 or not isinstance(value, (list, tuple)):
+        return value
+    return [_as_lists(item, depth - 1) for item in value]
 
 
 class Appender:

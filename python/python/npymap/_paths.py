@@ -3,14 +3,14 @@
 import operator
 import os
 
-from ._core import is_url
+from ._core import is_url, shown
 
 
 def to_path(path):
     """Return the path of a file as text."""
     path = os.fsdecode(path)
     if is_url(path):
-        raise ValueError(f"{path}: a URL, which load, ArrayFile, Npz, Tar, Ten and header read, "
+        raise ValueError(f"{shown(path)}: a URL, which load, ArrayFile, Npz, Tar, Ten and header read, "
                          "without a mode; other functions need a file")
     return path
 
@@ -26,7 +26,9 @@ def to_absolute(path):
     if not path or is_url(path):
         return path
     # `abspath` would take `link/..` for the directory of the link, not of its target.
-    return os.path.join(os.getcwd(), path) if ".." in path else os.path.abspath(path)
+    if ".." in path.split(os.sep):
+        return os.path.join(os.getcwd(), path)
+    return os.path.abspath(path)
 
 
 def is_fortran(order):

@@ -34,7 +34,14 @@ def is_integer(part):
     """Return whether a part of an index selects one element."""
     if isinstance(part, np.ndarray):
         return part.ndim == 0 and part.dtype.kind in "iu"
-    return hasattr(part, "__index__") and not _is_bool(part)
+    if _is_bool(part):
+        return False
+    try:
+        # Arrays of other packages have the method for single elements only.
+        operator.index(part)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _is_bool(part):

@@ -12,6 +12,8 @@ from ._paths import to_absolute, to_path
 def new_stack(directory):
     """Return the paths of a new directory, and of the one it is until it is complete."""
     directory = to_absolute(to_path(directory))
+    # The directory beside it has its name and an ending.
+    directory = directory.rstrip(os.sep) or directory
     if os.path.exists(directory):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), directory)
     return directory, partial_name(directory)

@@ -125,7 +125,7 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
             kind @ (b'1'..=b'6' | 0 | b'0') => {
                 extensions = Extensions::default();
                 if has_ambiguous_size(kind, size, pax_size) {
-                    return Err(damaged("a link, device or directory has a size"));
+                    return Err(damaged("a link or device has a size"));
                 }
                 0
             }

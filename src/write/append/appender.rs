@@ -130,9 +130,10 @@ impl Appender {
     /// # Errors
     ///
     /// As [`MappedArray::create`](crate::MappedArray::create);
-    /// [`Locked`](crate::ErrorKind::Locked) when another writer has locked the file that
-    /// would be replaced, [`Changed`](crate::ErrorKind::Changed) when another program has
-    /// just replaced it.
+    /// [`Locked`](crate::ErrorKind::Locked) when the file that would be replaced is locked,
+    /// by a writer or a reader; [`Changed`](crate::ErrorKind::Changed) or
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when another program has just
+    /// replaced or created it.
     pub fn create(
         path: impl AsRef<Path>,
         dtype: &DType,
