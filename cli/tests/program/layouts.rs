@@ -1,5 +1,7 @@
 //! `convert` gives arrays other axes and `concat` stacks them, as NumPy does.
 
+use std::fs;
+
 use crate::arguments::python;
 use crate::run::{path_in, run_err, run_ok};
 
@@ -93,4 +95,22 @@ fn a_length_that_could_be_any_is_not_computed() {
     run_err(1, ["header", &path, "--shape", "(0, -1)"]);
     run_ok(["convert", &path, &out, "--reshape", "(-1, 5)"]);
     assert_eq!(run_ok(["get", "--json", &out, ":"]), "[]\n");
+}
+
+#[test]
+fn rows_are_copied_with_their_padding() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, out] = ["a.npy", "b.npy"].map(|name| path_in(&directory, name));
+    run_ok(["create", &path, "--dtype", "[('b', '|u1'), ('', '|V1')]", "--shape", "(2, 2)"]);
+    let mut bytes = fs::read(&path).unwrap();
+    let start = bytes.len() - 8;
+    bytes.splice(start.., 1..=8);
+    fs::write(&path, &bytes).unwrap();
+    let written = || fs::read(&out).unwrap().split_off(start);
+    for select in ["0:2", "[0, 1]"] {
+        run_ok(["convert", "--overwrite", "--select", select, &path, &out]);
+        assert_eq!(written(), [1, 2, 3, 4, 5, 6, 7, 8], "{select}");
+    }
+    run_ok(["concat", "--overwrite", "--axis", "1", &path, &path, "-o", &out]);
+    assert_eq!(written(), [1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8]);
 }

@@ -287,12 +287,16 @@ fn unsupported_conversions_are_rejected_and_leave_the_output_unchanged() {
 #[test]
 fn members_that_cannot_be_opened_do_not_hide_others() {
     let directory = tempfile::tempdir().unwrap();
-    let [array, object, list, a, b] =
-        ["w.npy", "o.npy", "x.ten", "a.tar", "b.tar"].map(|name| path_in(&directory, name));
+    let [array, object, list, a, b, c] = ["w.npy", "o.npy", "x.ten", "a.tar", "b.tar", "c.tar"]
+        .map(|name| path_in(&directory, name));
     npymap::write_npy(&array, &arr1(&[1, 2])).unwrap();
     let header = format!("{:<117}\n", "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }");
     fs::write(&object, [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes(), b"N."].concat()).unwrap();
     fs::write(&list, b"~TenBin~ and no list").unwrap();
+    let mut builder = tar::Builder::new(fs::File::create(&c).unwrap());
+    builder.append_path_with_name(&array, "a.npy").unwrap();
+    builder.append_path_with_name(&array, "y.npy").unwrap();
+    builder.into_inner().unwrap();
     for path in [&a, &b] {
         let mut builder = tar::Builder::new(fs::File::create(path).unwrap());
         for (from, name) in [(&array, "a.npy"), (&object, "o.npy"), (&array, "z.npy")] {
@@ -308,6 +312,12 @@ fn members_that_cannot_be_opened_do_not_hide_others() {
     let output = npymap(["diff", &a, &b]);
     assert!(output.out.ends_with("2 arrays: 2 equal\n"), "{}", output.out);
     assert_eq!((output.code, output.err.contains(&refusal)), (Some(2), true), "{}", output.err);
+    // Members that only one archive has are opened, too.
+    for (one, other) in [(&a, &c), (&c, &a)] {
+        let output = npymap(["diff", one, other]);
+        let is_reported = output.err.contains("[o.npy]: ") && output.err.contains("[bad.ten]: ");
+        assert_eq!((output.code, is_reported), (Some(2), true), "{}", output.err);
+    }
     // Conversion is of all members or of none.
     let out = path_in(&directory, "out.npz");
     assert!(run_err(1, ["convert", &a, &out]).contains("o.npy"));

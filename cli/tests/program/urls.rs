@@ -38,6 +38,16 @@ fn urls_need_the_feature() {
     }
     let error = run_err(1, ["get", "gs://bucket/a.npz[w]", "0"]);
     assert!(error.contains(text), "{error}");
+    for url in
+        ["s3://b/a.npz?sig=SECRET x[w]", "az://b/a.npz?f[a]=1&sig=SECRET", "http://u:SECRET@b/a"]
+    {
+        for command in
+            [&["info", url][..], &["get", url, "0"], &["diff", url, url], &["set", url, "0", "1"]]
+        {
+            let error = run_err(if command[0] == "diff" { 2 } else { 1 }, command);
+            assert!(error.contains("://b/a") && !error.contains("SECRET"), "{error}");
+        }
+    }
 }
 
 #[test]
