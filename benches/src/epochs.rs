@@ -135,12 +135,13 @@ impl Work {
                 work.populated(sampler, Work::copy),
             )
         };
-        let sent = self.clone().populated(sampler.clone(), Work::send_copies);
-        let sent = Peer::new("such copies by a thread that sends them", None, sent);
+        let new_map = Peer::new("copies from a new map", None, self.in_memory(&sampler, plain));
+        let sent = self.in_memory(&sampler, sent);
+        let sent = Peer::new("copies from a new map by a thread that sends them", None, sent);
         let one =
             Peer::new("the same by one thread", Some(1.0), self.in_memory(&sampler, batches::<1>));
         let ways: [(&str, Way, Vec<Peer<'a>>); 3] = [
-            ("new `Rows`", rows, vec![copies()]),
+            ("new `Rows`", rows, vec![copies(), new_map]),
             ("`Batches`, 1 thread", batches::<1>, vec![copies(), sent]),
             ("`Batches`, 2 threads", batches::<2>, vec![copies(), one]),
         ];
@@ -254,6 +255,11 @@ const PLAIN: &str = "copies from the plain map";
 
 fn plain(work: &Work, sampler: &Sampler) -> Result<()> {
     work.copy(open(&work.path)?.as_ref(), sampler);
+    Ok(())
+}
+
+fn sent(work: &Work, sampler: &Sampler) -> Result<()> {
+    work.send_copies(open(&work.path)?.as_ref(), sampler);
     Ok(())
 }
 

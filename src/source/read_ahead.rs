@@ -16,8 +16,9 @@ use std::time::Duration;
 use crate::error::invariant::to_usize_saturating;
 use crate::source::{file, platform};
 
-/// The size of a piece in bytes. At most two pieces are in flight, which keeps
-/// the disk busy without delaying other reads for long, and long pieces one by one.
+/// The size of a piece in bytes. When a piece has been requested, no more bytes than this
+/// are in flight, or that piece alone: this keeps the disk busy without delaying other
+/// reads for long. Long pieces are read one by one.
 const PIECE: u64 = 32 << 20;
 
 /// The least bytes of a piece that is read in huge pages.
@@ -209,7 +210,7 @@ pub(crate) fn lock_within<T>(mutex: &Mutex<T>, patience: Duration) -> Option<Mut
 
 /// Reads pieces until there are none left or the queue is dropped.
 fn read(ranges: &Weak<ReadAhead>) {
-    let mut last = None;
+    let mut in_flight = InFlight::default();
     while let Some((file, piece, next)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
         let len = piece.end - piece.start;
         let is_long = next == Next::After && len >= LONG;
@@ -218,12 +219,29 @@ fn read(ranges: &Weak<ReadAhead>) {
         }
         // Read-ahead only affects speed, so errors are ignored.
         platform::read_ahead(&file, piece.start, len).ok();
-        let before = last.replace((file, piece.end - 1));
-        if let Some((file, before)) = before {
-            // Waits for the previous piece. Errors will recur when its elements
-            // are accessed.
-            file::read_at(&file, &mut [0], before).ok();
+        for (file, piece) in in_flight.add(file, piece) {
+            // Waits for the piece. Errors will recur when its elements are accessed.
+            file::read_at(&file, &mut [0], piece.end - 1).ok();
         }
+    }
+}
+
+/// Pieces that were requested and not waited for, the oldest first.
+#[derive(Default)]
+struct InFlight(VecDeque<(Arc<File>, Range<u64>)>);
+
+impl InFlight {
+    /// Adds a piece. Returns those to wait for.
+    fn add(&mut self, file: Arc<File>, piece: Range<u64>) -> Vec<(Arc<File>, Range<u64>)> {
+        self.0.push_back((file, piece));
+        let mut left = nbytes(self.0.iter().map(|(_, piece)| piece));
+        let mut done = Vec::new();
+        while left > PIECE && self.0.len() > 1 {
+            let Some((file, piece)) = self.0.pop_front() else { break };
+            left -= piece.end - piece.start;
+            done.push((file, piece));
+        }
+        done
     }
 }
 
@@ -246,6 +264,25 @@ mod tests {
         let pieces: Vec<_> = std::iter::from_fn(|| ahead.next_piece()).map(|next| next.1).collect();
         assert_eq!(pieces, [10..PIECE + 10, PIECE + 10..PIECE + 11, 5..6]);
         assert_eq!(Arc::strong_count(&file), 1, "files are closed");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn short_pieces_are_in_flight_together_and_long_ones_with_the_next_alone() {
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        for (len, expected) in [(PIECE, 1), (PIECE / 2, 2), (PIECE / 3, 3), (1 << 20, 32)] {
+            let mut in_flight = InFlight::default();
+            let mut done = 0;
+            for added in 1..=100 {
+                let start = added * len;
+                let waited = in_flight.add(Arc::clone(&file), start..start + len);
+                for (_, piece) in &waited {
+                    done += 1;
+                    assert_eq!(piece.start, done * len, "in order");
+                }
+                assert_eq!(added - done, expected.min(added), "{len}");
+            }
+        }
     }
 
     #[test]
