@@ -3,8 +3,9 @@
 #![allow(unsafe_code)]
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
 use std::hint::black_box;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread;
@@ -38,11 +39,13 @@ const LONGEST: Duration = Duration::from_secs(15);
 const POINTS: usize = 60;
 
 /// The orders, and how rows are copied; two only read the bytes, as fast as the disk can.
-const EPOCHS: [&str; 7] = [
+const EPOCHS: [&str; 9] = [
     "sequential",
     "sequential, read(2)",
     "blocks",
-    "blocks, 8 MiB",
+    "blocks, read(2)",
+    "blocks of 8 MiB",
+    "blocks of 8 MiB, read(2)",
     "shuffled",
     "shuffled, io_uring",
     "shuffled, plain map",
@@ -84,7 +87,7 @@ pub(crate) fn run() -> Result<()> {
         let done = fs::read_to_string(&progress)?;
         let (rows, read) = done.split_once(' ').ok_or("no progress")?;
         println!(
-            "| {name} | {} | {:.1} | {} | {} | {} | {} |",
+            "| {name} | {} | {:.2} | {} | {} | {} | {} |",
             rows.parse::<usize>()? * 100 / ROWS,
             samples.last().map_or(0.0, |last| last.time.as_secs_f64()),
             most(|sample| sample.resident),
@@ -150,16 +153,18 @@ pub(crate) fn epoch(arguments: &[&str]) -> Result<()> {
     let (order, way) = name.split_once(", ").unwrap_or((*name, ""));
     let sampler = match order {
         "sequential" => Sampler::sequential(ROWS),
-        "blocks" => {
-            let block = if way == "8 MiB" { 8 * BLOCK } else { BLOCK };
-            Sampler::blocks(ROWS, block, 1).buffer(BUFFER / block)?
-        }
+        "blocks" => blocks(BLOCK)?,
+        "blocks of 8 MiB" => blocks(8 * BLOCK)?,
         _ => Sampler::shuffled(ROWS, 1),
     };
     let start = Instant::now();
     let offset = array.data_offset().ok_or("the array is not in a file")?;
     let count = match way {
-        "read(2)" => by_read(Path::new(path)).map(|()| ROWS)?,
+        "read(2)" if order == "sequential" => by_read(Path::new(path)).map(|()| ROWS)?,
+        "read(2)" => {
+            let block = if order == "blocks" { BLOCK } else { 8 * BLOCK };
+            read_blocks(Path::new(path), offset, &sampler, block)?
+        }
         "io_uring" => {
             let rows = sampler.batches(BATCH).flat_map(|batch| batch.indices().to_vec());
             read_pages(Path::new(path), usize::try_from(offset)?, rows, || {
@@ -171,6 +176,27 @@ pub(crate) fn epoch(arguments: &[&str]) -> Result<()> {
     let io = fs::read_to_string("/proc/self/io")?;
     let read = io.lines().find_map(|line| line.strip_prefix("read_bytes: ")).unwrap_or("0");
     Ok(fs::write(progress, format!("{count} {read}"))?)
+}
+
+/// Blocks that are mixed in a buffer of 64 MiB.
+fn blocks(block: usize) -> Result<Sampler> {
+    Ok(Sampler::blocks(ROWS, block, 1).buffer(BUFFER / block)?)
+}
+
+/// Reads blocks in the order in which a sampler needs the first row of each. Returns the
+/// number of rows.
+fn read_blocks(path: &Path, offset: u64, sampler: &Sampler, block: usize) -> Result<usize> {
+    let file = File::open(path)?;
+    let mut out = vec![0; block * ROW];
+    let mut is_read = vec![false; ROWS / block];
+    for row in sampler.clone() {
+        let number = row / block;
+        if is_read.get_mut(number).is_some_and(|is_read| !std::mem::replace(is_read, true)) {
+            file.read_exact_at(&mut out, offset + u64::try_from(number * block * ROW)?)?;
+            black_box(&mut out);
+        }
+    }
+    Ok(ROWS)
 }
 
 /// Takes rows until the time is over, and returns how many.

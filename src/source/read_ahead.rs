@@ -14,11 +14,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::error::invariant::to_usize_saturating;
-use crate::source::{file, platform};
+use crate::source::file;
+use crate::source::platform::{self, HUGE_PAGE};
 
-/// The size of a piece in bytes. When a piece has been requested, no more bytes than this
-/// are in flight, or that piece alone: this keeps the disk busy without delaying other
-/// reads for long. Long pieces are read one by one.
+/// The size of a piece in bytes. At most two pieces are in flight, which keeps
+/// the disk busy without delaying other reads for long, and long pieces one by one.
 const PIECE: u64 = 32 << 20;
 
 /// The least bytes of a piece that is read in huge pages.
@@ -35,7 +35,7 @@ const ATTEMPTS: usize = 100;
 pub(crate) enum Next {
     /// The bytes after it, so it can be read in huge pages, with up to 4 MiB more.
     After,
-    /// Any other bytes.
+    /// Any other bytes: huge pages are read if at least half of each is in the range.
     Elsewhere,
 }
 
@@ -52,6 +52,9 @@ struct Queue {
     ranges: VecDeque<(Arc<File>, Range<u64>, Next)>,
     /// The number of bytes that have ever been added.
     added: u64,
+    /// The number of bytes that are being read in huge pages. A page of them that is
+    /// read by itself meanwhile would prevent a huge one, so they are not ready yet.
+    unready: u64,
     /// The process that runs the reading thread. A forked child does not inherit
     /// its parent's threads.
     reader: Option<u32>,
@@ -68,9 +71,9 @@ impl Queue {
         nbytes(self.ranges.iter().map(|(_, range, _)| range))
     }
 
-    /// The number of bytes that have been taken from the queue.
-    fn taken(&self) -> u64 {
-        self.added.saturating_sub(self.nbytes())
+    /// The number of bytes that have been read or requested.
+    fn ready(&self) -> u64 {
+        self.added.saturating_sub(self.nbytes()).saturating_sub(self.unready)
     }
 }
 
@@ -129,16 +132,16 @@ impl ReadAhead {
         );
     }
 
-    /// Waits until this many of the bytes that were added are being read, as long as
-    /// another piece is read within [`PATIENCE`].
+    /// Waits until this many of the bytes that were added have been read or requested, as
+    /// long as this happens to another piece within [`PATIENCE`].
     pub(crate) fn wait_for(&self, added: u64) {
         let Some(mut queue) = self.lock_soon() else { return };
         loop {
-            let taken = queue.taken();
-            if !queue.is_read() || taken >= added {
+            let ready = queue.ready();
+            if !queue.is_read() || ready >= added {
                 return;
             }
-            let same = |queue: &mut Queue| queue.is_read() && queue.taken() == taken;
+            let same = |queue: &mut Queue| queue.is_read() && queue.ready() == ready;
             let waited = self.has_advanced.wait_timeout_while(queue, PATIENCE, same);
             let (after, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             if timeout.timed_out() {
@@ -151,6 +154,7 @@ impl ReadAhead {
     /// Returns the next piece. Without one, the calling thread must end.
     fn next_piece(&self) -> Option<(Arc<File>, Range<u64>, Next)> {
         let mut queue = self.lock();
+        queue.unready = 0;
         while let Some((file, range, next)) = queue.ranges.front_mut() {
             let (file, next) = (Arc::clone(file), *next);
             let piece = range.start..range.end.min(range.start.saturating_add(PIECE));
@@ -159,6 +163,8 @@ impl ReadAhead {
             if range.is_empty() {
                 queue.ranges.pop_front();
             }
+            let len = piece.end.saturating_sub(piece.start);
+            queue.unready = if next == Next::Elsewhere && len >= LONG { len } else { 0 };
             if !piece.is_empty() {
                 return Some((file, piece, next));
             }
@@ -210,39 +216,43 @@ pub(crate) fn lock_within<T>(mutex: &Mutex<T>, patience: Duration) -> Option<Mut
 
 /// Reads pieces until there are none left or the queue is dropped.
 fn read(ranges: &Weak<ReadAhead>) {
-    let mut in_flight = InFlight::default();
+    let mut last = None;
     while let Some((file, piece, next)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
         let len = piece.end - piece.start;
-        let is_long = next == Next::After && len >= LONG;
-        if is_long && platform::read_in(&file, piece.start, to_usize_saturating(len)).is_ok() {
-            continue;
-        }
         // Read-ahead only affects speed, so errors are ignored.
-        platform::read_ahead(&file, piece.start, len).ok();
-        for (file, piece) in in_flight.add(file, piece) {
-            // Waits for the piece. Errors will recur when its elements are accessed.
-            file::read_at(&file, &mut [0], piece.end - 1).ok();
+        match next {
+            Next::After if len >= LONG => {
+                if platform::read_in(&file, piece.start, to_usize_saturating(len)).is_ok() {
+                    continue;
+                }
+                platform::read_ahead(&file, piece.start, len).ok();
+            }
+            Next::Elsewhere if len >= LONG => {
+                let huge = huge_pages(&piece);
+                // The ends are read meanwhile.
+                for end in [piece.start..huge.start, huge.end..piece.end] {
+                    platform::read_ahead(&file, end.start, end.end.saturating_sub(end.start)).ok();
+                }
+                let len = to_usize_saturating(huge.end - huge.start);
+                if platform::read_huge_pages(&file, huge.start, len).is_err() {
+                    platform::read_ahead(&file, piece.start, piece.end - piece.start).ok();
+                }
+            }
+            _ => platform::read_ahead(&file, piece.start, len).unwrap_or_default(),
+        }
+        let before = last.replace((file, piece.end - 1));
+        if let Some((file, before)) = before {
+            // Waits for the previous piece. Errors will recur when its elements
+            // are accessed.
+            file::read_at(&file, &mut [0], before).ok();
         }
     }
 }
 
-/// Pieces that were requested and not waited for, the oldest first.
-#[derive(Default)]
-struct InFlight(VecDeque<(Arc<File>, Range<u64>)>);
-
-impl InFlight {
-    /// Adds a piece. Returns those to wait for.
-    fn add(&mut self, file: Arc<File>, piece: Range<u64>) -> Vec<(Arc<File>, Range<u64>)> {
-        self.0.push_back((file, piece));
-        let mut left = nbytes(self.0.iter().map(|(_, piece)| piece));
-        let mut done = Vec::new();
-        while left > PIECE && self.0.len() > 1 {
-            let Some((file, piece)) = self.0.pop_front() else { break };
-            left -= piece.end - piece.start;
-            done.push((file, piece));
-        }
-        done
-    }
+/// The huge pages of which at least half is in a range that is longer than one of them.
+fn huge_pages(range: &Range<u64>) -> Range<u64> {
+    let nearest = |at: u64| at.saturating_add(HUGE_PAGE / 2) / HUGE_PAGE * HUGE_PAGE;
+    nearest(range.start)..nearest(range.end)
 }
 
 #[cfg(test)]
@@ -267,21 +277,16 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
-    fn short_pieces_are_in_flight_together_and_long_ones_with_the_next_alone() {
-        let file = Arc::new(tempfile::tempfile().unwrap());
-        for (len, expected) in [(PIECE, 1), (PIECE / 2, 2), (PIECE / 3, 3), (1 << 20, 32)] {
-            let mut in_flight = InFlight::default();
-            let mut done = 0;
-            for added in 1..=100 {
-                let start = added * len;
-                let waited = in_flight.add(Arc::clone(&file), start..start + len);
-                for (_, piece) in &waited {
-                    done += 1;
-                    assert_eq!(piece.start, done * len, "in order");
-                }
-                assert_eq!(added - done, expected.min(added), "{len}");
-            }
+    fn huge_pages_are_at_least_half_in_the_range() {
+        const MIB: u64 = 1 << 20;
+        for (range, expected) in [
+            (0..8 * MIB, 0..8 * MIB),
+            (128..8 * MIB + 128, 0..8 * MIB),
+            (MIB - 1..9 * MIB - 1, 0..8 * MIB),
+            (MIB..9 * MIB, 2 * MIB..10 * MIB),
+            (3 * MIB + 5..13 * MIB, 4 * MIB..14 * MIB),
+        ] {
+            assert_eq!(huge_pages(&range), expected, "{range:?}");
         }
     }
 
@@ -302,7 +307,7 @@ mod tests {
                 loop {
                     let start = platform::Clock::now();
                     ahead.wait_for(2 * PIECE);
-                    if ahead.lock().taken() >= 2 * PIECE {
+                    if ahead.lock().ready() >= 2 * PIECE {
                         break;
                     }
                     // The other thread may not run for longer than that.

