@@ -409,12 +409,11 @@ pub(crate) fn are_same_name(one: &Path, other: &Path) -> bool {
         let path = end_of_links(path);
         let directory = directory(&path);
         let found = platform::canonical(directory).unwrap_or_else(|_| directory.to_owned());
-        // Names of these systems usually differ by more than the case of letters.
-        let name = path.file_name().map(|name| match cfg!(any(windows, target_vendor = "apple")) {
-            true => name.to_string_lossy().to_lowercase().into(),
-            false => name.to_owned(),
-        });
-        (found, name)
+        let name = path.file_name().unwrap_or_default();
+        // Usually, names there do not differ by the case of letters.
+        let ignores_case = cfg!(any(windows, target_vendor = "apple"));
+        let folded = ignores_case.then(|| name.to_string_lossy().to_lowercase().into());
+        (found, folded.unwrap_or_else(|| name.to_owned()))
     };
     place(one) == place(other)
 }
