@@ -58,14 +58,13 @@ pub(crate) fn text(data: &[u8]) {
 
     let mut scan = Scan::new(&columns, true);
     let scanned = columns.visit(text, format, &mut scan);
-    if scanned.is_ok() {
-        if let Ok(target) = Target::inferred(&scan.facts, &columns) {
-            check_size(&target, &columns);
-            let mut fill = Fill::new(&columns, &target);
-            columns.visit(text, format, &mut fill).unwrap();
-            assert_eq!(fill.rows, scan.rows);
-            assert_eq!(fill.bytes.len(), scan.rows * target.row_bytes());
-        }
+    let inferred = Target::inferred(&scan.facts, &columns);
+    if let (Ok(()), Ok(target)) = (scanned, inferred) {
+        check_size(&target, &columns);
+        let mut fill = Fill::new(&columns, &target);
+        columns.visit(text, format, &mut fill).unwrap();
+        assert_eq!(fill.rows, scan.rows);
+        assert_eq!(fill.bytes.len(), scan.rows * target.row_bytes());
     }
     if let Some(target) =
         requested.and_then(|dtype: DType| Target::requested(&dtype, &columns).ok())
