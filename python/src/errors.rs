@@ -30,7 +30,9 @@ impl<T> OrRaise<T> for npymap::Result<T> {
     }
 
     fn or_raise_for(self, py: Python<'_>, path: &Path) -> PyResult<T> {
-        self.map_err(|error| exception(py, &error, Some(&shown(path))).unwrap_or_else(|error| error))
+        self.map_err(|error| {
+            exception(py, &error, Some(&shown(path))).unwrap_or_else(|error| error)
+        })
     }
 }
 
