@@ -1,5 +1,6 @@
 """`ArrayFile` reads what NumPy's indexing selects, and pickles as a description."""
 
+import operator
 import os
 import pickle
 import tarfile
@@ -252,3 +253,29 @@ def test_elements_of_each_size_without_axes_are_read(tmp_path, dtype):
     assert file.take(1, dtype=dtype).tobytes() == array.tobytes()
     if dtype not in ("V1", "U1"):
         assert file.take(np.array(1), dtype="i1" if dtype != "S1" else "S2").shape == ()
+
+
+def test_arrays_of_other_packages_are_lists_of_rows(tmp_path):
+    class Tensor:
+        def __init__(self, numbers):
+            self.numbers = np.array(numbers)
+
+        def __array__(self, dtype=None, copy=None):
+            return self.numbers
+
+        def __index__(self):
+            return operator.index(self.numbers)
+
+    array = np.arange(12).reshape(4, 3)
+    np.save(tmp_path / "a.npy", array)
+    file = npymap.ArrayFile(tmp_path / "a.npy")
+    assert np.array_equal(file[Tensor([1, 3])], array[[1, 3]])
+    assert np.array_equal(file[Tensor(2)], array[2])
+
+
+def test_names_with_two_dots_are_not_above(tmp_path, monkeypatch):
+    (tmp_path / "run..1").mkdir()
+    np.save(tmp_path / "run..1" / "a.npy", np.arange(3))
+    monkeypatch.chdir(tmp_path)
+    files = [npymap.ArrayFile("run..1/./a.npy"), npymap.ArrayFile(tmp_path / "run..1" / "a.npy")]
+    assert files[0] == files[1] and hash(files[0]) == hash(files[1])

@@ -164,3 +164,12 @@ def test_dask_and_xarray_read_urls(web):
     for name in ["a.npz", "c.npz", "a.npz?sig=1.npy"]:
         data = xarray.open_dataset(f"{url}/{name}", engine="npymap", drop_variables="y")
         assert np.array_equal(data["x"][3:5, 7], ARRAY[3:5, 7])
+
+
+def test_errors_do_not_show_what_is_secret():
+    url = "https://me:SECRET@example.invalid/x.npy?sig=SECRET"
+    for function in (npymap.open, npymap.recover, lambda url: npymap.ArrayFile(url, "r")):
+        with pytest.raises(ValueError) as error:
+            function(url)
+        assert "https://example.invalid/x.npy: " in str(error.value)
+        assert "SECRET" not in str(error.value)
