@@ -249,7 +249,7 @@ fn read(ranges: &Weak<ReadAhead>) {
     }
 }
 
-/// The huge pages of which at least half is in a range that is longer than one of them.
+/// The huge pages that are at least half inside a range, which is longer than one.
 fn huge_pages(range: &Range<u64>) -> Range<u64> {
     let nearest = |at: u64| at.saturating_add(HUGE_PAGE / 2) / HUGE_PAGE * HUGE_PAGE;
     nearest(range.start)..nearest(range.end)

@@ -107,7 +107,7 @@ fn whole_records(bytes: &[u8], separator: char) -> usize {
 /// A byte order mark, which a reader of the crate `csv` skips at its start.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads records, of which any has any number of fields.
+/// Reads records, each with any number of fields.
 pub(super) fn csv_reader(bytes: &[u8], separator: char) -> Reader<Cursor<Cow<'_, [u8]>>> {
     let separator = u8::try_from(separator).unwrap_or(b',');
     let mut builder = ReaderBuilder::new();

@@ -1,4 +1,5 @@
-//! What the two passes over a text do with its rows.
+//! The two passes over the rows of a text: one finds facts about its columns, one
+//! converts its cells to bytes.
 
 use super::columns::Columns;
 use super::facts::{Cell, Facts};

@@ -286,7 +286,7 @@ impl Row {
     }
 }
 
-/// Returns whether a value is a number, of which JSON has only the finite ones.
+/// Returns whether a value is a number. JSON has only finite ones; the others are text.
 fn is_number(value: &Json) -> bool {
     value.is_number() || matches!(value.as_str(), Some("nan" | "inf" | "-inf"))
 }
