@@ -51,6 +51,9 @@ struct Part {
     /// Whether the whole array is read: of a map, when batches have to wait for the disk,
     /// of a file at once.
     is_streamed: bool,
+    /// If rows of a file follow each other: the number of the first one that is read, and
+    /// the number of bytes that were added to the queue before it.
+    sequence: Option<(u64, u64)>,
 }
 
 /// A file and where an array is in it.
@@ -105,8 +108,8 @@ impl RowsAhead {
             return RowsAhead::default();
         }
         let [start, step, span] = [span.start, step, span.len()].map(to_u64);
-        let (rows, is_streamed) = (0..count, false);
-        let part = Part { rows, place, start, step, span, read_ahead, is_streamed };
+        let (rows, is_streamed, sequence) = (0..count, false, None);
+        let part = Part { rows, place, start, step, span, read_ahead, is_streamed, sequence };
         RowsAhead { parts: vec![part], extra: 0 }
     }
 
@@ -129,30 +132,46 @@ impl RowsAhead {
     /// Announces that `count` rows will be read. If they are on a large part of an array's
     /// pages, and the array fits into memory, all of it is read.
     ///
-    /// A map reads ahead of consecutive batches by itself, whether or not the array fits.
-    /// `share` is the number of the share of an epoch that these rows are, and the number of
-    /// all. The others read the rest, beginning at other places.
-    fn expect(&mut self, count: u64, is_sequential: bool, share: (usize, usize)) {
+    /// A map that does not fit reads ahead of consecutive batches by itself. `first` is the number of the first one if they follow each other. `share` is the
+    /// number of the share of an epoch that these rows are, and the number of all. The others
+    /// read the rest, beginning at other places.
+    fn expect(&mut self, count: u64, first: Option<u64>, share: (usize, usize)) {
         let count = count.saturating_mul(to_u64(share.1));
         let len = self.parts.iter().map(|part| to_u64(part.rows.len())).sum::<u64>();
         let available = platform::available_memory();
+        let sequence = first.filter(|_| share.1 == 1);
         for part in &mut self.parts {
             let nbytes = len.saturating_mul(part.step);
             if count.saturating_mul(part.span.max(PAGE)) < nbytes / DENSE {
                 continue;
             }
             part.is_streamed = match &part.place {
-                Place::Mapped(rows) => !is_sequential && rows.expect_epoch(available, share),
-                Place::Opened(file, offset) => {
+                Place::Mapped(rows) if first.is_none() => rows.expect_epoch(available, share),
+                Place::Mapped(rows) => {
+                    sequence.is_some()
+                        && rows.is_worth_reading(available)
+                        && part.read(first, share)
+                }
+                Place::Opened(..) => {
                     let fits = available.is_some_and(|available| reading::fits(nbytes, available));
-                    if fits && HAS_READ_AHEAD {
-                        let Range { start, end } = part.place_in_file(*offset);
-                        let from = start + (end - start) / to_u64(share.1) * to_u64(share.0);
-                        part.read_ahead.add(file, &[from..end, start..from], Next::After);
-                    }
-                    fits
+                    fits && part.read(sequence, share)
                 }
             };
+        }
+    }
+
+    /// Waits until files whose rows follow each other have been read up to the end of some
+    /// of these, for a limited time: requesting their pages would delay the rest.
+    fn wait_for(&self, rows: Range<u64>) {
+        for part in &self.parts {
+            let own = to_u64(part.rows.start)..to_u64(part.rows.end);
+            let end = rows.end.saturating_add(to_u64(self.extra)).min(own.end);
+            let Some((first, added)) = part.sequence.filter(|_| rows.start < own.end) else {
+                continue;
+            };
+            if let Some(count @ 1..) = end.checked_sub(own.start + first) {
+                part.read_ahead.wait_for(added + (count - 1) * part.step + part.span);
+            }
         }
     }
 
@@ -222,6 +241,24 @@ struct Queued {
 }
 
 impl Part {
+    /// Queues all rows: those of a sequence from its first one on, or beginning with those of
+    /// a share. Returns whether that is possible.
+    fn read(&mut self, sequence: Option<u64>, share: (usize, usize)) -> bool {
+        let Some((file, offset)) = self.place.open().filter(|_| HAS_READ_AHEAD) else {
+            return false;
+        };
+        let count = to_u64(self.rows.len());
+        let first = match sequence {
+            Some(row) => row.saturating_sub(to_u64(self.rows.start)).min(count.saturating_sub(1)),
+            None => count / to_u64(share.1) * to_u64(share.0),
+        };
+        let Range { start, end } = self.place_in_file(offset);
+        let from = start + first * self.step;
+        let added = self.read_ahead.add(&file, &[from..end, start..from], Next::After);
+        self.sequence = sequence.map(|_| (first, added.saturating_sub(end - start)));
+        added > 0
+    }
+
     /// The rows, unless they are read whole, or can't be requested one by one.
     fn single_rows(&self) -> Option<&Rows> {
         match &self.place {
@@ -301,9 +338,13 @@ impl Ahead {
         let (count, is_sequential) = (sampler.remaining(), sampler.is_sequential());
         if !std::mem::replace(&mut self.is_announced, true) {
             let share = sampler.number_of_share();
-            let expect = |source: &mut RowsAhead| source.expect(count, is_sequential, share);
+            let first = is_sequential.then(|| sampler.position());
+            let expect = |source: &mut RowsAhead| source.expect(count, first, share);
             self.sources.iter_mut().for_each(expect);
-        } else if !is_sequential {
+        } else if is_sequential {
+            let rows = sampler.position()..sampler.position().saturating_add(to_u64(size));
+            self.sources.iter().for_each(|source| source.wait_for(rows.clone()));
+        } else {
             self.sources.iter().for_each(RowsAhead::wait);
         }
         for (start, blocks) in self.next_blocks(sampler) {
@@ -445,13 +486,39 @@ mod tests {
         let rows = array.into_read_only().unwrap().rows().unwrap();
         for (count, expected) in [(64, true), (4, true), (3, false), (0, false)] {
             let mut ahead = rows.rows_ahead();
-            ahead.expect(count, false, (0, 1));
+            ahead.expect(count, None, (0, 1));
             let expected = expected && cfg!(target_os = "linux");
             assert_eq!(ahead.parts[0].is_streamed, expected, "{count}");
         }
         let mut ahead = rows.rows_ahead();
-        ahead.expect(64, true, (0, 1));
-        assert!(!ahead.parts[0].is_streamed);
+        ahead.expect(64, Some(0), (0, 1));
+        assert!(!ahead.parts[0].is_streamed, "there is no file");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn sequences_are_read_from_their_first_row_on() {
+        let geometry = Geometry {
+            offset: 0,
+            shape: [1000, 128].into_iter().collect(),
+            strides: [512, 4].into_iter().collect(),
+        };
+        let rows = [(); 2].map(|()| {
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(1 << 20).unwrap();
+            RowsAhead::opened(file, 128, &geometry, 4)
+        });
+        let [first, second] = rows;
+        let mut ahead = RowsAhead::stacked([(0, first), (1000, second)]);
+        // Rows of alternating shares do not follow each other.
+        ahead.expect(1000, Some(0), (0, 2));
+        assert!(ahead.parts.iter().all(|part| part.is_streamed && part.sequence.is_none()));
+        ahead.expect(700, Some(1300), (0, 1));
+        let sequences: Vec<_> = ahead.parts.iter().filter_map(|part| part.sequence).collect();
+        assert_eq!(sequences, [(999, 512_000), (300, 512_000)]);
+        for rows in [0..1, 900..1100, 1300..1301, 1900..3000] {
+            ahead.wait_for(rows);
+        }
     }
 
     #[test]
@@ -465,12 +532,17 @@ mod tests {
             strides: [400, 4].into_iter().collect(),
         };
         let mut ahead = RowsAhead::opened(file, 128, &geometry, 4);
-        ahead.expect(10, false, (0, 1));
+        ahead.expect(10, None, (0, 1));
         assert!(!ahead.parts[0].is_streamed, "few rows");
         assert_eq!(ahead.parts[0].place_in_file(128), 128..400_128);
-        for is_sequential in [false, true] {
-            ahead.expect(1000, is_sequential, (0, 1));
+        for (first, expected) in
+            [(None, None), (Some(0), Some((0, 400_000))), (Some(300), Some((300, 800_000)))]
+        {
+            ahead.expect(1000, first, (0, 1));
             assert!(ahead.parts[0].is_streamed);
+            assert_eq!(ahead.parts[0].sequence, expected);
+            ahead.wait_for(0..1);
+            ahead.wait_for(900..1100);
             ahead.wait();
             // That time is limited, and then the reading thread may still use its queue.
             while ahead.parts[0].read_ahead.queued() != 0 {

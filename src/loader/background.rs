@@ -85,6 +85,12 @@ impl Background {
         is_streamed
     }
 
+    /// Returns whether reading all of the array at once is worthwhile.
+    pub(super) fn is_worth_reading(&self, map: &Map, available: Option<u64>) -> bool {
+        let disk = MappedFile { map, path: None, background: self };
+        self.planner.streams(to_u64(self.working_set), available) && !disk.is_in_memory()
+    }
+
     /// Waits, before a batch, if reading the whole array is faster than reading its
     /// rows.
     pub(super) fn before_batch(&self, map: &Map) {

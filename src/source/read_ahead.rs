@@ -157,14 +157,19 @@ impl ReadAhead {
         queue.unready = 0;
         while let Some((file, range, next)) = queue.ranges.front_mut() {
             let (file, next) = (Arc::clone(file), *next);
-            let piece = range.start..range.end.min(range.start.saturating_add(PIECE));
+            let len = match next {
+                // Ends at a boundary of huge pages.
+                Next::After => PIECE - range.start % PIECE,
+                Next::Elsewhere => PIECE,
+            };
+            let piece = range.start..range.end.min(range.start.saturating_add(len));
             range.start = piece.end;
             self.has_advanced.notify_all();
             if range.is_empty() {
                 queue.ranges.pop_front();
             }
             let len = piece.end.saturating_sub(piece.start);
-            queue.unready = if next == Next::Elsewhere && len >= LONG { len } else { 0 };
+            queue.unready = if len >= LONG { len } else { 0 };
             if !piece.is_empty() {
                 return Some((file, piece, next));
             }
@@ -222,7 +227,11 @@ fn read(ranges: &Weak<ReadAhead>) {
         // Read-ahead only affects speed, so errors are ignored.
         match next {
             Next::After if len >= LONG => {
-                if platform::read_in(&file, piece.start, to_usize_saturating(len)).is_ok() {
+                // Behind pages that are in memory already, such as that of the header, Linux
+                // would read small pages for as long as it reads ahead.
+                let start = piece.start.next_multiple_of(HUGE_PAGE);
+                platform::read_ahead(&file, piece.start, start - piece.start).ok();
+                if platform::read_in(&file, start, to_usize_saturating(piece.end - start)).is_ok() {
                     continue;
                 }
                 platform::read_ahead(&file, piece.start, len).ok();
@@ -272,7 +281,7 @@ mod tests {
         ahead.lock().reader = Some(process::id());
         assert_eq!(ahead.queued(), PIECE + 2);
         let pieces: Vec<_> = std::iter::from_fn(|| ahead.next_piece()).map(|next| next.1).collect();
-        assert_eq!(pieces, [10..PIECE + 10, PIECE + 10..PIECE + 11, 5..6]);
+        assert_eq!(pieces, [10..PIECE, PIECE..PIECE + 11, 5..6]);
         assert_eq!(Arc::strong_count(&file), 1, "files are closed");
     }
 
