@@ -148,6 +148,10 @@ def test_tuples_are_cast_as_casting_allows(tmp_path):
         for values in ([1, 2], [row, 1], [row, [row]], [(1, 2, 3), (1, 2, 3)], [row[:2], row[:2]]):
             with pytest.raises((TypeError, ValueError)):
                 log.append(values)
+        endless = []
+        endless.append(endless)
+        with pytest.raises(ValueError, match="deeper than 64"):
+            log.append(endless)
         log.append([(1.9, *row[1:]), row], casting="unsafe")
     found = np.load(tmp_path / "a.npy")
     assert np.array_equal(found, np.array([[row, row]] * 6, dtype))

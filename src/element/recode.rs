@@ -67,10 +67,10 @@ impl Recoding {
         !self.format.swap && self.fixes.is_empty()
     }
 
-    /// Replaces bytes of an element that belong to no field, if they are among the fixes,
-    /// with those of another element.
-    pub(crate) fn keep_gaps(&self, of: &[u8], element: &mut [u8]) {
-        keep_gaps(&self.fixes, of, element);
+    /// Copies an element, except for its bytes that belong to no field, which have to be
+    /// among the fixes.
+    pub(crate) fn copy_between_gaps(&self, from: &[u8], to: &mut [u8]) {
+        copy_between_gaps(&self.fixes, from, to);
     }
 
     /// Fixes elements that a kernel has copied.
@@ -147,20 +147,26 @@ pub(crate) fn has_gaps(dtype: &DType) -> bool {
         && !Recoding::new(dtype, None, true).is_single_copy()
 }
 
-fn keep_gaps(fixes: &[Fix], of: &[u8], element: &mut [u8]) {
+fn copy_between_gaps(fixes: &[Fix], from: &[u8], to: &mut [u8]) {
+    let mut at = 0;
     for fix in fixes {
-        match fix {
-            Fix::Zero { offset, len } => {
-                bytes_mut(element, *offset, *len).copy_from_slice(bytes(of, *offset, *len));
-            }
-            Fix::Swap { .. } => {}
-            Fix::Each { offset, count, size, fixes } => {
-                let of = bytes(of, *offset, count * size).chunks_exact(*size);
-                let items = bytes_mut(element, *offset, count * size).chunks_exact_mut(*size);
-                of.zip(items).for_each(|(of, item)| keep_gaps(fixes, of, item));
-            }
+        let (offset, len) = match fix {
+            Fix::Zero { offset, len } => (*offset, *len),
+            Fix::Swap { .. } => continue,
+            Fix::Each { offset, count, size, .. } => (*offset, count * size),
+        };
+        // Fields can overlap.
+        let before = offset.saturating_sub(at);
+        bytes_mut(to, at, before).copy_from_slice(bytes(from, at, before));
+        if let Fix::Each { size, fixes, .. } = fix {
+            let from = bytes(from, offset, len).chunks_exact(*size);
+            let items = bytes_mut(to, offset, len).chunks_exact_mut(*size);
+            from.zip(items).for_each(|(from, item)| copy_between_gaps(fixes, from, item));
         }
+        at = at.max(offset + len);
     }
+    let rest = from.len() - at;
+    bytes_mut(to, at, rest).copy_from_slice(bytes(from, at, rest));
 }
 
 fn apply(fixes: &[Fix], element: &mut [u8]) {
@@ -233,6 +239,24 @@ mod tests {
         let descr = "[('a', '|u1'), ('', '|V1'), ('b', '>u2', (2,)), ('c', [('x', '>u2'), ('', '|V1')], (2,))]";
         let from: Vec<u8> = (1..=12).collect();
         assert_eq!(to_little_endian(descr, &from), [1, 0, 4, 3, 6, 5, 8, 7, 0, 11, 10, 0]);
+    }
+
+    #[test]
+    fn bytes_between_gaps_are_copied() {
+        for (descr, expected) in [
+            ("[('', '|V1'), ('a', '|u1'), ('', '|V2'), ('b', '<u2')]", [9, 1, 9, 9, 4, 5]),
+            ("[('a', [('x', '|u1'), ('', '|V1')], (2,)), ('b', '<u2')]", [0, 9, 2, 9, 4, 5]),
+            (
+                "{'names': ['a', 'b'], 'formats': [[('', '|V2'), ('x', '<u2')], '<u2'], \
+                 'offsets': [0, 3], 'itemsize': 6}",
+                [9, 9, 2, 3, 4, 9],
+            ),
+        ] {
+            let mut to = [9; 6];
+            let recoding = Recoding::new(&descr.parse().unwrap(), None, true);
+            recoding.copy_between_gaps(&[0, 1, 2, 3, 4, 5], &mut to);
+            assert_eq!(to, expected, "{descr}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Copies strided elements into a contiguous buffer, swapping bytes on the way.
 #![expect(clippy::inline_always, reason = "only inlined code is compiled for AVX2")]
 
-use super::{Job, run};
+use super::{Job, prefetch, run};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 
 /// The elements to copy: `size` bytes each, made of numbers of `number` bytes
@@ -23,6 +23,25 @@ impl ElementFormat {
     pub(crate) fn swap_width(self) -> usize {
         if self.swap { self.number } else { 1 }
     }
+}
+
+/// The processor's own prefetching ends with a page.
+const PAGE: usize = 4096;
+
+/// Copies a row. Prefetches each page of a short one while the page before it is copied.
+///
+/// This reduced the time of copying random rows of 8 to 12 KiB to 0.92. Rows of 20 KiB took
+/// 1.1 times as long.
+#[inline]
+pub(crate) fn copy_row(row: &[u8], to: &mut [u8]) {
+    let (mut rest, mut to) = (row, to);
+    while rest.len() >= 2 * PAGE && row.len() <= 4 * PAGE {
+        let ((page, after), (own, to_after)) = (rest.split_at(PAGE), to.split_at_mut(PAGE));
+        prefetch(after);
+        own.copy_from_slice(page);
+        (rest, to) = (after, to_after);
+    }
+    to.copy_from_slice(rest);
 }
 
 /// Fills `to` with the elements of `from`, which start `stride` bytes apart.

@@ -12,7 +12,7 @@ mod transpose;
 
 pub(crate) use convert::convert;
 pub(crate) use copy::ElementFormat;
-pub(crate) use copy::copy;
+pub(crate) use copy::{copy, copy_row};
 #[cfg(unix)]
 pub(crate) use cpu::pages;
 #[cfg(test)]

@@ -46,7 +46,8 @@ pub enum Reading {
     ///   [`Stream`](Reading::Stream), once batches that had to wait for the disk
     ///   have requested 1/64 of its pages; sooner if the batches that follow are known:
     ///   [`IndexBatches::ahead`](crate::loader::IndexBatches::ahead).
-    /// - After consecutive batches, the next 64 MiB are read ahead.
+    /// - After consecutive batches, the next 64 MiB are read ahead; all rows after them if it
+    ///   is known that they follow, and the array fits.
     #[default]
     Auto,
     /// Reads only pages that contain requested rows. Use it for a few rows of many

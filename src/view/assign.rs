@@ -233,15 +233,12 @@ fn copy_runs(to: &mut DynViewMut<'_>, from: &DynView<'_>, format: ElementFormat)
 fn copy_between_gaps(to: &mut DynViewMut<'_>, from: &DynView<'_>) {
     let (dtype, geometry) = (to.dtype().clone(), to.geometry.clone());
     let (gaps, size) = (Recoding::new(&dtype, None, true), dtype.itemsize());
-    let mut copy = vec![0; size];
     for (to_run, from_run) in geometry.runs().zip(from.geometry.runs()) {
         let mut at = to_run.start;
         for element in from_run.elements(from.bytes, size) {
             let own = to.bytes.get_mut(at..at.wrapping_add(size));
             let own = own.expect("elements lie inside the bytes of their view");
-            copy.copy_from_slice(element);
-            gaps.keep_gaps(own, &mut copy);
-            own.copy_from_slice(&copy);
+            gaps.copy_between_gaps(element, own);
             at = at.wrapping_add_signed(to_run.stride);
         }
     }

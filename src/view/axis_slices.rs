@@ -165,7 +165,7 @@ impl AxisSlices {
                     if format.swap {
                         kernel::copy(format, from, self.size, to);
                     } else {
-                        to.copy_from_slice(from);
+                        kernel::copy_row(from, to);
                     }
                 }
                 return;
@@ -273,7 +273,7 @@ impl AxisSlices {
         if self.is_run {
             let places = out.chunks_exact_mut(self.nbytes());
             for (to, from) in places.zip(self.prefetching(bytes, indices)) {
-                to.copy_from_slice(self.run(bytes, from).unwrap_or_default());
+                kernel::copy_row(self.run(bytes, from).unwrap_or_default(), to);
             }
             return;
         }

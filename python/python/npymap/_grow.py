@@ -7,6 +7,9 @@ from ._dtypes import from_descr, to_descr
 from ._paths import is_fortran, to_path, to_shape
 from ._rows import as_bytes
 
+# NumPy 1 had 32.
+MAX_AXES = 64
+
 
 def row_descr(dtype, row):
     """Return the `descr` and the shape of the rows of a new file."""
@@ -46,6 +49,8 @@ def _as_structs(values, dtype, casting):
     """
     shape, leaves = [], [values]
     while leaves and all(isinstance(leaf, list) for leaf in leaves):
+        if len(shape) == MAX_AXES:
+            raise ValueError(f"lists deeper than {MAX_AXES}, the most axes that an array has")
         lengths = {len(leaf) for leaf in leaves}
         if len(lengths) > 1:
             raise ValueError(f"lists of {sorted(lengths)} elements, expected equal lengths")
