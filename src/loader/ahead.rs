@@ -132,30 +132,26 @@ impl RowsAhead {
     /// Announces that `count` rows will be read. If they are on a large part of an array's
     /// pages, and the array fits into memory, all of it is read.
     ///
-    /// A map that does not fit reads ahead of consecutive batches by itself. `first` is the number of the first one if they follow each other. `share` is the
-    /// number of the share of an epoch that these rows are, and the number of all. The others
-    /// read the rest, beginning at other places.
+    /// `first` is the number of the first row if they follow each other: then a map that does
+    /// not fit reads ahead by itself. `share` is the number of the share of an epoch that these
+    /// rows are, and the number of all. The others read the rest, beginning at other places.
     fn expect(&mut self, count: u64, first: Option<u64>, share: (usize, usize)) {
         let count = count.saturating_mul(to_u64(share.1));
         let len = self.parts.iter().map(|part| to_u64(part.rows.len())).sum::<u64>();
         let available = platform::available_memory();
-        let sequence = first.filter(|_| share.1 == 1);
         for part in &mut self.parts {
             let nbytes = len.saturating_mul(part.step);
             if count.saturating_mul(part.span.max(PAGE)) < nbytes / DENSE {
                 continue;
             }
-            part.is_streamed = match &part.place {
-                Place::Mapped(rows) if first.is_none() => rows.expect_epoch(available, share),
-                Place::Mapped(rows) => {
-                    sequence.is_some()
-                        && rows.is_worth_reading(available)
-                        && part.read(first, share)
+            let fits = || available.is_some_and(|available| reading::fits(nbytes, available));
+            part.is_streamed = match (&part.place, first) {
+                (Place::Mapped(rows), None) => rows.expect_epoch(available, share),
+                (Place::Mapped(rows), Some(first)) => {
+                    share.1 == 1 && rows.reads_sequence(available) && part.read(first)
                 }
-                Place::Opened(..) => {
-                    let fits = available.is_some_and(|available| reading::fits(nbytes, available));
-                    fits && part.read(sequence, share)
-                }
+                (Place::Opened(..), Some(first)) if share.1 == 1 => fits() && part.read(first),
+                (Place::Opened(..), _) => fits() && part.read_from_share(share),
             };
         }
     }
@@ -241,22 +237,36 @@ struct Queued {
 }
 
 impl Part {
-    /// Queues all rows: those of a sequence from its first one on, or beginning with those of
-    /// a share. Returns whether that is possible.
-    fn read(&mut self, sequence: Option<u64>, share: (usize, usize)) -> bool {
-        let Some((file, offset)) = self.place.open().filter(|_| HAS_READ_AHEAD) else {
-            return false;
-        };
-        let count = to_u64(self.rows.len());
-        let first = match sequence {
-            Some(row) => row.saturating_sub(to_u64(self.rows.start)).min(count.saturating_sub(1)),
-            None => count / to_u64(share.1) * to_u64(share.0),
-        };
-        let Range { start, end } = self.place_in_file(offset);
-        let from = start + first * self.step;
-        let added = self.read_ahead.add(&file, &[from..end, start..from], Next::After);
-        self.sequence = sequence.map(|_| (first, added.saturating_sub(end - start)));
-        added > 0
+    /// Queues the rows of a sequence that starts at a row of the source. Returns whether there
+    /// are any, and that is possible.
+    fn read(&mut self, first: u64) -> bool {
+        let first = first.saturating_sub(to_u64(self.rows.start));
+        self.sequence = None;
+        if first < to_u64(self.rows.len()) {
+            let added = self.add(|place| [place.start + first * self.step..place.end, 0..0]);
+            self.sequence = added.map(|before| (first, before));
+        }
+        self.sequence.is_some()
+    }
+
+    /// Queues all rows, beginning with those of a share. Returns whether that is possible.
+    fn read_from_share(&mut self, (share, shares): (usize, usize)) -> bool {
+        self.sequence = None;
+        let first = to_u64(self.rows.len() / shares * share);
+        let added = self.add(|Range { start, end }| {
+            let from = start + first * self.step;
+            [from..end, start..from]
+        });
+        added.is_some()
+    }
+
+    /// Queues ranges of the file, which depend on where the rows are. Returns the number of
+    /// bytes that were added before them.
+    fn add(&self, ranges: impl Fn(Range<u64>) -> [Range<u64>; 2]) -> Option<u64> {
+        let (file, offset) = self.place.open().filter(|_| HAS_READ_AHEAD)?;
+        let ranges = ranges(self.place_in_file(offset));
+        let nbytes = ranges.iter().map(|range| range.end - range.start).sum::<u64>();
+        self.read_ahead.add(&file, &ranges, Next::After).checked_sub(nbytes)
     }
 
     /// The rows, unless they are read whole, or can't be requested one by one.
@@ -515,7 +525,7 @@ mod tests {
         assert!(ahead.parts.iter().all(|part| part.is_streamed && part.sequence.is_none()));
         ahead.expect(700, Some(1300), (0, 1));
         let sequences: Vec<_> = ahead.parts.iter().filter_map(|part| part.sequence).collect();
-        assert_eq!(sequences, [(999, 512_000), (300, 512_000)]);
+        assert_eq!(sequences, [(300, 512_000)], "the first file is not needed");
         for rows in [0..1, 900..1100, 1300..1301, 1900..3000] {
             ahead.wait_for(rows);
         }
@@ -536,7 +546,7 @@ mod tests {
         assert!(!ahead.parts[0].is_streamed, "few rows");
         assert_eq!(ahead.parts[0].place_in_file(128), 128..400_128);
         for (first, expected) in
-            [(None, None), (Some(0), Some((0, 400_000))), (Some(300), Some((300, 800_000)))]
+            [(None, None), (Some(300), Some((300, 400_000))), (Some(0), Some((0, 680_000)))]
         {
             ahead.expect(1000, first, (0, 1));
             assert!(ahead.parts[0].is_streamed);

@@ -85,10 +85,9 @@ impl Background {
         is_streamed
     }
 
-    /// Returns whether reading all of the array at once is worthwhile.
-    pub(super) fn is_worth_reading(&self, map: &Map, available: Option<u64>) -> bool {
-        let disk = MappedFile { map, path: None, background: self };
-        self.planner.streams(to_u64(self.working_set), available) && !disk.is_in_memory()
+    /// Returns whether all of the array should be queued if batches need it in order.
+    pub(super) fn reads_sequence(&self, map: &Map, available: Option<u64>) -> bool {
+        self.planner.reads_sequence(available, &MappedFile { map, path: None, background: self })
     }
 
     /// Waits, before a batch, if reading the whole array is faster than reading its

@@ -196,18 +196,22 @@ impl Planner {
     /// the available memory, so that all of it is read after a batch that has to wait for
     /// the disk.
     pub(super) fn expect_epoch(&self, working_set: u64, available: Option<u64>) -> bool {
-        let is_streamed = self.streams(working_set, available);
+        let is_streamed = match self.reading {
+            Reading::Pages => false,
+            Reading::Stream => true,
+            Reading::Auto => available.is_some_and(|available| fits(working_set, available)),
+        };
         self.is_expected.store(is_streamed, Ordering::Relaxed);
         is_streamed
     }
 
-    /// Returns whether all of an array is read if batches need much of it.
-    pub(super) fn streams(&self, working_set: u64, available: Option<u64>) -> bool {
-        match self.reading {
-            Reading::Pages => false,
-            Reading::Stream => true,
-            Reading::Auto => available.is_some_and(|available| fits(working_set, available)),
-        }
+    /// Returns whether all of an array that batches need in order should be queued at once:
+    /// if it does not fit, pages would be evicted before they are used.
+    pub(super) fn reads_sequence(&self, available: Option<u64>, disk: &impl Disk) -> bool {
+        let working_set = to_u64(disk.working_set());
+        self.reading != Reading::Pages
+            && available.is_some_and(|available| fits(working_set, available))
+            && !disk.is_in_memory()
     }
 
     /// Starts to read an expected array before the first batch, unless it is in memory;

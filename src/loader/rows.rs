@@ -113,9 +113,9 @@ impl Rows {
         background.expect_epoch((map, path.as_deref()), available, share)
     }
 
-    /// Returns whether reading all rows at once is worthwhile.
-    pub(super) fn is_worth_reading(&self, available: Option<u64>) -> bool {
-        self.background.is_worth_reading(&self.map, available)
+    /// Returns whether all rows should be queued if batches need them one after another.
+    pub(super) fn reads_sequence(&self, available: Option<u64>) -> bool {
+        self.background.reads_sequence(&self.map, available)
     }
 
     /// Returns whether some rows of the last batch had to be read from the disk.
