@@ -254,3 +254,19 @@ fn holes_stay_holes() {
         assert_eq!(run_ok(["get", &to, &place, &before]), "2.5\n0.0\n");
     }
 }
+
+/// Runs with less memory than the numbers of an element would take as wide numbers.
+#[cfg(target_os = "linux")]
+#[test]
+fn long_subarrays_are_cast_in_bounded_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let [from, to] = ["a.npy", "b.npy"].map(|name| directory.path().join(name));
+    let from = from.to_str().unwrap();
+    run_ok(["create", from, "--shape", "2", "--sparse", "--dtype", "[('a','<f4',(5000000,))]"]);
+    let mut shell = std::process::Command::new("sh");
+    let script = "ulimit -v 400000; exec \"$0\" \"$@\" --dtype \"[('a','<f8',(5000000,))]\"";
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_npymap"), "convert", from]).arg(&to);
+    let run = shell.output().unwrap();
+    let errors = String::from_utf8_lossy(&run.stderr);
+    assert_eq!((run.status.code(), errors.as_ref()), (Some(0), ""));
+}
