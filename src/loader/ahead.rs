@@ -10,7 +10,8 @@ use super::reading;
 use super::rows::Rows;
 use super::runs;
 use super::sampler::Sampler;
-use crate::error::invariant::to_u64;
+use super::sequence::{self, Sequence};
+use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::layout::geometry::Geometry;
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
@@ -22,6 +23,9 @@ const PAGE: u64 = 4096;
 /// sequence.
 const DENSE: u64 = 4;
 
+/// The longest array that is read without another thread.
+const UNTHREADED: u64 = 4 << 20;
+
 /// The most time that a request for a row in memory takes, and for each page of it more.
 const IN_MEMORY: Duration = Duration::from_nanos(1500);
 const IN_MEMORY_PAGE: Duration = Duration::from_nanos(100);
@@ -30,30 +34,27 @@ const IN_MEMORY_PAGE: Duration = Duration::from_nanos(100);
 /// threads.
 #[derive(Clone, Debug, Default)]
 pub struct RowsAhead {
-    parts: Vec<Part>,
+    pub(super) parts: Vec<Part>,
     /// The number of rows after its first one that a row of the source includes.
     extra: usize,
 }
 
 /// Consecutive rows in one file.
 #[derive(Clone, Debug)]
-struct Part {
+pub(super) struct Part {
     /// Their numbers in the source.
-    rows: Range<usize>,
+    pub(super) rows: Range<usize>,
     place: Place,
     /// The first byte of the first row, relative to the place.
     start: u64,
     /// The number of bytes from one row to the next.
-    step: u64,
+    pub(super) step: u64,
     /// The number of bytes from the first to the last one of a row.
     span: u64,
     read_ahead: Arc<ReadAhead>,
     /// Whether the whole array is read: of a map, when batches have to wait for the disk,
     /// of a file at once.
     is_streamed: bool,
-    /// If rows of a file follow each other: the number of the first one that is read, and
-    /// the number of bytes that were added to the queue before it.
-    sequence: Option<(u64, u64)>,
 }
 
 /// A file and where an array is in it.
@@ -108,8 +109,8 @@ impl RowsAhead {
             return RowsAhead::default();
         }
         let [start, step, span] = [span.start, step, span.len()].map(to_u64);
-        let (rows, is_streamed, sequence) = (0..count, false, None);
-        let part = Part { rows, place, start, step, span, read_ahead, is_streamed, sequence };
+        let (rows, is_streamed) = (0..count, false);
+        let part = Part { rows, place, start, step, span, read_ahead, is_streamed };
         RowsAhead { parts: vec![part], extra: 0 }
     }
 
@@ -132,10 +133,10 @@ impl RowsAhead {
     /// Announces that `count` rows will be read. If they are on a large part of an array's
     /// pages, and the array fits into memory, all of it is read.
     ///
-    /// `first` is the number of the first row if they follow each other: then a map that does
-    /// not fit reads ahead by itself. `share` is the number of the share of an epoch that these
-    /// rows are, and the number of all. The others read the rest, beginning at other places.
-    fn expect(&mut self, count: u64, first: Option<u64>, share: (usize, usize)) {
+    /// `share` is the number of the share of an epoch that these rows are, and the number of
+    /// all. The others read the rest, beginning at other places. A map reads ahead of the
+    /// consecutive batches of a share by itself.
+    fn expect(&mut self, count: u64, is_sequential: bool, share: (usize, usize)) {
         let count = count.saturating_mul(to_u64(share.1));
         let len = self.parts.iter().map(|part| to_u64(part.rows.len())).sum::<u64>();
         let available = platform::available_memory();
@@ -144,31 +145,34 @@ impl RowsAhead {
             if count.saturating_mul(part.span.max(PAGE)) < nbytes / DENSE {
                 continue;
             }
-            let fits = || available.is_some_and(|available| reading::fits(nbytes, available));
-            part.is_streamed = match (&part.place, first) {
-                (Place::Mapped(rows), None) => rows.expect_epoch(available, share),
-                (Place::Mapped(rows), Some(first)) => {
-                    share.1 == 1 && rows.reads_sequence(available) && part.read(first)
+            part.is_streamed = match &part.place {
+                Place::Mapped(rows) => !is_sequential && rows.expect_epoch(available, share),
+                Place::Opened(file, offset) => {
+                    let fits = available.is_some_and(|available| reading::fits(nbytes, available));
+                    if fits && HAS_READ_AHEAD {
+                        let Range { start, end } = part.place_in_file(*offset);
+                        let from = start + (end - start) / to_u64(share.1) * to_u64(share.0);
+                        part.read_ahead.add(file, &[from..end, start..from], Next::After);
+                    }
+                    fits
                 }
-                (Place::Opened(..), Some(first)) if share.1 == 1 => fits() && part.read(first),
-                (Place::Opened(..), _) => fits() && part.read_from_share(share),
             };
         }
     }
 
-    /// Waits until files whose rows follow each other have been read up to the end of some
-    /// of these, for a limited time: requesting their pages would delay the rest.
-    fn wait_for(&self, rows: Range<u64>) {
-        for part in &self.parts {
-            let own = to_u64(part.rows.start)..to_u64(part.rows.end);
-            let end = rows.end.saturating_add(to_u64(self.extra)).min(own.end);
-            let Some((first, added)) = part.sequence.filter(|_| rows.start < own.end) else {
-                continue;
-            };
-            if let Some(count @ 1..) = end.checked_sub(own.start + first) {
-                part.read_ahead.wait_for(added + (count - 1) * part.step + part.span);
-            }
-        }
+    /// The rows from one on, if they follow each other, and reading them early is worthwhile.
+    fn sequence(&self, first: u64, count: u64, available: Option<u64>) -> Sequence {
+        let rows = first..first.saturating_add(count).saturating_add(to_u64(self.extra));
+        let has_room = available.is_some_and(|all| reading::fits(sequence::WINDOW, all));
+        let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
+        let is_long = nbytes > UNTHREADED;
+        Sequence::new(&self.parts, if has_room && is_long { rows } else { 0..0 })
+    }
+
+    /// The rows of the next batch of an order from first to last.
+    fn next_rows(&self, sampler: &Sampler, size: usize) -> Range<u64> {
+        let first = sampler.position();
+        first..first.saturating_add(to_u64(size)).saturating_add(to_u64(self.extra))
     }
 
     /// Waits until files that are read whole have been read, for a limited time.
@@ -237,36 +241,27 @@ struct Queued {
 }
 
 impl Part {
-    /// Queues the rows of a sequence that starts at a row of the source. Returns whether there
-    /// are any, and that is possible.
-    fn read(&mut self, first: u64) -> bool {
-        let first = first.saturating_sub(to_u64(self.rows.start));
-        self.sequence = None;
-        if first < to_u64(self.rows.len()) {
-            let added = self.add(|place| [place.start + first * self.step..place.end, 0..0]);
-            self.sequence = added.map(|before| (first, before));
-        }
-        self.sequence.is_some()
+    /// The first byte of a row, relative to the place.
+    pub(super) fn start_of(&self, row: u64) -> u64 {
+        let own = row.saturating_sub(to_u64(self.rows.start));
+        self.start.saturating_add(own.saturating_mul(self.step))
     }
 
-    /// Queues all rows, beginning with those of a share. Returns whether that is possible.
-    fn read_from_share(&mut self, (share, shares): (usize, usize)) -> bool {
-        self.sequence = None;
-        let first = to_u64(self.rows.len() / shares * share);
-        let added = self.add(|Range { start, end }| {
-            let from = start + first * self.step;
-            [from..end, start..from]
-        });
-        added.is_some()
+    /// The end of the last row before another one.
+    pub(super) fn end_before(&self, row: u64) -> u64 {
+        let last = row.min(to_u64(self.rows.end)).checked_sub(1);
+        let last = last.filter(|last| *last >= to_u64(self.rows.start));
+        last.map_or(0, |last| self.start_of(last).saturating_add(self.span))
     }
 
-    /// Queues ranges of the file, which depend on where the rows are. Returns the number of
-    /// bytes that were added before them.
-    fn add(&self, ranges: impl Fn(Range<u64>) -> [Range<u64>; 2]) -> Option<u64> {
-        let (file, offset) = self.place.open().filter(|_| HAS_READ_AHEAD)?;
-        let ranges = ranges(self.place_in_file(offset));
-        let nbytes = ranges.iter().map(|range| range.end - range.start).sum::<u64>();
-        self.read_ahead.add(&file, &ranges, Next::After).checked_sub(nbytes)
+    /// Opens the file for consecutive batches that start at a byte, unless the array is in
+    /// memory.
+    pub(super) fn open_sequence(&self, start: u64) -> Option<(Arc<File>, u64)> {
+        let is_read = match &self.place {
+            Place::Mapped(rows) => rows.expect_sequence(to_usize_saturating(start)),
+            Place::Opened(..) => true,
+        };
+        self.place.open().filter(|_| is_read && HAS_READ_AHEAD)
     }
 
     /// The rows, unless they are read whole, or can't be requested one by one.
@@ -328,6 +323,10 @@ pub(super) struct Ahead {
     groups: VecDeque<(u64, Vec<Queued>)>,
     /// Whether rows are requested one batch ahead, because they are on the disk.
     requests_rows: bool,
+    /// The consecutive rows of each source, and the thread that reads them, which ends when
+    /// this is dropped.
+    sequences: Vec<Sequence>,
+    read_ahead: Arc<ReadAhead>,
 }
 
 impl Ahead {
@@ -340,7 +339,8 @@ impl Ahead {
     /// Then waits until the first ones have been read: requesting their pages one by one
     /// would delay them.
     ///
-    /// In other orders than blocks, requests the batch that follows the next `size` rows.
+    /// Rows that follow each other are queued, too, and waited for from the second batch on.
+    /// In other orders, requests the batch that follows the next `size` rows.
     pub(super) fn advance(&mut self, sampler: &Sampler, size: usize) {
         if self.sources.is_empty() {
             return;
@@ -348,13 +348,22 @@ impl Ahead {
         let (count, is_sequential) = (sampler.remaining(), sampler.is_sequential());
         if !std::mem::replace(&mut self.is_announced, true) {
             let share = sampler.number_of_share();
-            let first = is_sequential.then(|| sampler.position());
-            let expect = |source: &mut RowsAhead| source.expect(count, first, share);
-            self.sources.iter_mut().for_each(expect);
-        } else if is_sequential {
-            let rows = sampler.position()..sampler.position().saturating_add(to_u64(size));
-            self.sources.iter().for_each(|source| source.wait_for(rows.clone()));
-        } else {
+            if is_sequential && share.1 == 1 {
+                let available = platform::available_memory();
+                let sequence =
+                    |source: &RowsAhead| source.sequence(sampler.position(), count, available);
+                self.sequences = self.sources.iter().map(sequence).collect();
+                self.queue_sequences(sampler, size);
+            } else {
+                let expect = |source: &mut RowsAhead| source.expect(count, is_sequential, share);
+                self.sources.iter_mut().for_each(expect);
+            }
+        } else if !self.sequences.is_empty() {
+            self.queue_sequences(sampler, size);
+            for (source, sequence) in self.sources.iter().zip(&self.sequences) {
+                sequence.wait(&source.parts, &source.next_rows(sampler, size), &self.read_ahead);
+            }
+        } else if !is_sequential {
             self.sources.iter().for_each(RowsAhead::wait);
         }
         for (start, blocks) in self.next_blocks(sampler) {
@@ -369,6 +378,12 @@ impl Ahead {
             for Queued { read_ahead, added } in group.into_iter().flat_map(|(_, queued)| queued) {
                 read_ahead.wait_for(added);
             }
+        }
+    }
+
+    fn queue_sequences(&mut self, sampler: &Sampler, size: usize) {
+        for (source, sequence) in self.sources.iter().zip(&mut self.sequences) {
+            sequence.queue(&source.parts, &source.next_rows(sampler, size), &self.read_ahead);
         }
     }
 
@@ -496,39 +511,13 @@ mod tests {
         let rows = array.into_read_only().unwrap().rows().unwrap();
         for (count, expected) in [(64, true), (4, true), (3, false), (0, false)] {
             let mut ahead = rows.rows_ahead();
-            ahead.expect(count, None, (0, 1));
+            ahead.expect(count, false, (0, 1));
             let expected = expected && cfg!(target_os = "linux");
             assert_eq!(ahead.parts[0].is_streamed, expected, "{count}");
         }
         let mut ahead = rows.rows_ahead();
-        ahead.expect(64, Some(0), (0, 1));
-        assert!(!ahead.parts[0].is_streamed, "there is no file");
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn sequences_are_read_from_their_first_row_on() {
-        let geometry = Geometry {
-            offset: 0,
-            shape: [1000, 128].into_iter().collect(),
-            strides: [512, 4].into_iter().collect(),
-        };
-        let rows = [(); 2].map(|()| {
-            let file = tempfile::tempfile().unwrap();
-            file.set_len(1 << 20).unwrap();
-            RowsAhead::opened(file, 128, &geometry, 4)
-        });
-        let [first, second] = rows;
-        let mut ahead = RowsAhead::stacked([(0, first), (1000, second)]);
-        // Rows of alternating shares do not follow each other.
-        ahead.expect(1000, Some(0), (0, 2));
-        assert!(ahead.parts.iter().all(|part| part.is_streamed && part.sequence.is_none()));
-        ahead.expect(700, Some(1300), (0, 1));
-        let sequences: Vec<_> = ahead.parts.iter().filter_map(|part| part.sequence).collect();
-        assert_eq!(sequences, [(300, 512_000)], "the first file is not needed");
-        for rows in [0..1, 900..1100, 1300..1301, 1900..3000] {
-            ahead.wait_for(rows);
-        }
+        ahead.expect(64, true, (0, 1));
+        assert!(!ahead.parts[0].is_streamed);
     }
 
     #[test]
@@ -542,17 +531,12 @@ mod tests {
             strides: [400, 4].into_iter().collect(),
         };
         let mut ahead = RowsAhead::opened(file, 128, &geometry, 4);
-        ahead.expect(10, None, (0, 1));
+        ahead.expect(10, false, (0, 1));
         assert!(!ahead.parts[0].is_streamed, "few rows");
         assert_eq!(ahead.parts[0].place_in_file(128), 128..400_128);
-        for (first, expected) in
-            [(None, None), (Some(300), Some((300, 400_000))), (Some(0), Some((0, 680_000)))]
-        {
-            ahead.expect(1000, first, (0, 1));
+        for is_sequential in [false, true] {
+            ahead.expect(1000, is_sequential, (0, 1));
             assert!(ahead.parts[0].is_streamed);
-            assert_eq!(ahead.parts[0].sequence, expected);
-            ahead.wait_for(0..1);
-            ahead.wait_for(900..1100);
             ahead.wait();
             // That time is limited, and then the reading thread may still use its queue.
             while ahead.parts[0].read_ahead.queued() != 0 {

@@ -85,9 +85,11 @@ impl Background {
         is_streamed
     }
 
-    /// Returns whether all of the array should be queued if batches need it in order.
-    pub(super) fn reads_sequence(&self, map: &Map, available: Option<u64>) -> bool {
-        self.planner.reads_sequence(available, &MappedFile { map, path: None, background: self })
+    /// Announces batches that follow each other from a byte of the map on, which others read.
+    /// Returns whether these should.
+    pub(super) fn expect_sequence(&self, start: usize, map: &Map) -> bool {
+        let start = start.saturating_sub(self.extent.start);
+        self.planner.expect_sequence(start, &MappedFile { map, path: None, background: self })
     }
 
     /// Waits, before a batch, if reading the whole array is faster than reading its

@@ -26,6 +26,7 @@ mod row_source;
 mod rows;
 mod runs;
 mod sampler;
+mod sequence;
 mod share;
 mod stack;
 mod stacked;

@@ -46,8 +46,8 @@ pub enum Reading {
     ///   [`Stream`](Reading::Stream), once batches that had to wait for the disk
     ///   have requested 1/64 of its pages; sooner if the batches that follow are known:
     ///   [`IndexBatches::ahead`](crate::loader::IndexBatches::ahead).
-    /// - After consecutive batches, the next 64 MiB are read ahead; all rows after them if it
-    ///   is known that they follow, and the array fits.
+    /// - After consecutive batches, the next 64 MiB are read ahead, or 128 MiB if the batches
+    ///   that follow are known, which then wait for the disk.
     #[default]
     Auto,
     /// Reads only pages that contain requested rows. Use it for a few rows of many
@@ -205,13 +205,19 @@ impl Planner {
         is_streamed
     }
 
-    /// Returns whether all of an array that batches need in order should be queued at once:
-    /// if it does not fit, pages would be evicted before they are used.
-    pub(super) fn reads_sequence(&self, available: Option<u64>, disk: &impl Disk) -> bool {
-        let working_set = to_u64(disk.working_set());
-        self.reading != Reading::Pages
-            && available.is_some_and(|available| fits(working_set, available))
-            && !disk.is_in_memory()
+    /// Announces batches that follow each other from a byte on, for which others read all of
+    /// the array. Returns whether these should: not if it is in memory.
+    pub(super) fn expect_sequence(&self, start: usize, disk: &impl Disk) -> bool {
+        if self.reading == Reading::Pages || disk.is_in_memory() {
+            return false;
+        }
+        if let Some(mut state) = try_lock(&self.state) {
+            state.mode = Mode::Sequence { end: disk.nbytes() };
+            (state.last, state.has_jumped) = (start..start, false);
+        }
+        self.is_active.store(true, Ordering::Relaxed);
+        self.is_behind.store(false, Ordering::Relaxed);
+        true
     }
 
     /// Starts to read an expected array before the first batch, unless it is in memory;

@@ -113,9 +113,9 @@ impl Rows {
         background.expect_epoch((map, path.as_deref()), available, share)
     }
 
-    /// Returns whether all rows should be queued if batches need them one after another.
-    pub(super) fn reads_sequence(&self, available: Option<u64>) -> bool {
-        self.background.reads_sequence(&self.map, available)
+    /// Announces consecutive batches, which are read by the caller. Returns whether it should.
+    pub(super) fn expect_sequence(&self, start: usize) -> bool {
+        self.background.expect_sequence(start, &self.map)
     }
 
     /// Returns whether some rows of the last batch had to be read from the disk.

@@ -19,7 +19,7 @@ use crate::source::platform::{self, HUGE_PAGE};
 
 /// The size of a piece in bytes. At most two pieces are in flight, which keeps
 /// the disk busy without delaying other reads for long, and long pieces one by one.
-const PIECE: u64 = 32 << 20;
+pub(crate) const PIECE: u64 = 32 << 20;
 
 /// The least bytes of a piece that is read in huge pages.
 const LONG: u64 = 8 << 20;

@@ -157,23 +157,6 @@ fn an_array_is_streamed_at_once_if_an_epoch_is_expected() {
 }
 
 #[test]
-fn a_sequence_is_queued_at_once_if_it_fits_and_is_on_the_disk() {
-    let (fits, larger) = (Fake::new(512 * MIB, 1024 * MIB), Fake::new(512 * MIB, 600 * MIB));
-    for (reading, expected) in [
-        (Reading::Auto, [true, false]),
-        (Reading::Stream, [true, false]),
-        (Reading::Pages, [false, false]),
-    ] {
-        let planner = Planner::new(reading);
-        let found = [&fits, &larger].map(|disk| planner.reads_sequence(disk.available, disk));
-        assert_eq!(found, expected, "{reading:?}");
-    }
-    fits.resident.set(Some(fits.nbytes));
-    assert!(!Planner::default().reads_sequence(fits.available, &fits));
-    assert!(!Planner::default().reads_sequence(None, &larger));
-}
-
-#[test]
 fn a_shared_epoch_begins_at_the_place_of_its_share() {
     let disk = Fake::new(512 * MIB, 1024 * MIB);
     let planner = Planner::default();

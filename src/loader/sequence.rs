@@ -1,0 +1,218 @@
+//! Reads rows that follow each other before batches need them.
+//!
+//! Batches can be copied faster than a disk reads. If they requested pages of what is being
+//! read, Linux would read these by themselves, and no huge pages around them. So batches
+//! wait until their rows have been read, except the first one.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::ahead::Part;
+use crate::error::invariant::to_u64;
+use crate::source::read_ahead::{Next, PIECE, ReadAhead};
+
+/// The number of bytes to queue after a batch.
+pub(super) const WINDOW: u64 = 4 * PIECE;
+
+/// The most chunks to queue, because each can keep a file open.
+const MAX_CHUNKS: usize = 32;
+
+/// The rows of a source that are still to be queued, and what has been.
+#[derive(Clone, Debug)]
+pub(super) struct Sequence {
+    /// The row after the last one.
+    end: u64,
+    /// The part of the source to queue next, and its first byte.
+    part: usize,
+    at: u64,
+    /// The file of this part, and the offset of its place. It stays open because Linux
+    /// remembers for each open file how much it reads ahead.
+    file: Option<(Arc<File>, u64)>,
+    /// What was queued and may not have been read.
+    chunks: VecDeque<Chunk>,
+}
+
+/// Bytes of a part, relative to its place.
+#[derive(Clone, Debug)]
+struct Chunk {
+    part: usize,
+    bytes: Range<u64>,
+    /// The number of bytes that were added to the queue before them.
+    before: u64,
+}
+
+impl Sequence {
+    pub(super) fn new(parts: &[Part], rows: Range<u64>) -> Sequence {
+        let part = part_of(parts, rows.start);
+        let at = parts.get(part).map_or(0, |part| part.start_of(rows.start));
+        Sequence { end: rows.end, part, at, file: None, chunks: VecDeque::new() }
+    }
+
+    /// Queues the rows of a batch and some that follow, unless they have been queued.
+    pub(super) fn queue(&mut self, parts: &[Part], rows: &Range<u64>, queue: &Arc<ReadAhead>) {
+        let first = part_of(parts, rows.start);
+        let Some(part) = parts.get(first) else { return };
+        let start = (first, part.start_of(rows.start));
+        while self.chunks.front().is_some_and(|chunk| (chunk.part, chunk.bytes.end) <= start) {
+            self.chunks.pop_front();
+        }
+        let nbytes = rows.end.saturating_sub(rows.start).saturating_mul(part.step);
+        let room = WINDOW.saturating_add(nbytes);
+        for _ in self.chunks.len()..MAX_CHUNKS {
+            let queued = self.chunks.iter().map(|chunk| chunk.bytes.end - chunk.bytes.start);
+            if queued.sum::<u64>() >= room || !self.queue_chunk(parts, queue) {
+                break;
+            }
+        }
+    }
+
+    /// Queues bytes of the next part, if there is one. Skips parts that need not be read.
+    fn queue_chunk(&mut self, parts: &[Part], queue: &Arc<ReadAhead>) -> bool {
+        let next = parts.get(self.part).filter(|part| to_u64(part.rows.start) < self.end);
+        let Some(part) = next else { return false };
+        if self.file.is_none() {
+            self.file = part.open_sequence(self.at);
+        }
+        let end = part.end_before(self.end);
+        if let Some((file, offset)) = &self.file {
+            let start = offset.saturating_add(self.at);
+            // Ends where a piece does, so that none is short.
+            let len = (PIECE - start % PIECE).min(end.saturating_sub(self.at));
+            let added = queue.add(file, std::slice::from_ref(&(start..start + len)), Next::After);
+            let Some(before) = added.checked_sub(len) else { return false };
+            let bytes = self.at..self.at + len;
+            self.at = bytes.end;
+            self.chunks.push_back(Chunk { part: self.part, bytes, before });
+        }
+        if self.file.is_none() || self.at >= end {
+            self.file = None;
+            self.part += 1;
+            self.at = parts.get(self.part).map_or(0, |part| part.start_of(to_u64(part.rows.start)));
+        }
+        true
+    }
+
+    /// Waits until rows that were queued have been read, for a limited time.
+    pub(super) fn wait(&self, parts: &[Part], rows: &Range<u64>, queue: &ReadAhead) {
+        let last = rows.end.min(self.end).saturating_sub(1);
+        let number = part_of(parts, last);
+        let Some(part) = parts.get(number) else { return };
+        let end = part.end_before(last + 1);
+        let mut needed = self.chunks.iter().rev();
+        if let Some(chunk) = needed.find(|chunk| (chunk.part, chunk.bytes.start) < (number, end)) {
+            let end = if chunk.part == number { end.min(chunk.bytes.end) } else { chunk.bytes.end };
+            queue.wait_for(chunk.before + (end - chunk.bytes.start));
+        }
+    }
+}
+
+/// The number of the part that has a row.
+fn part_of(parts: &[Part], row: u64) -> usize {
+    parts.partition_point(|part| to_u64(part.rows.end) <= row)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::super::ahead::RowsAhead;
+    use super::*;
+    use crate::layout::geometry::Geometry;
+
+    const ROW: u64 = 1 << 20;
+
+    /// Arrays of rows of 1 MiB, in files that are too short for the thread to read them.
+    fn source(lens: &[usize]) -> RowsAhead {
+        let mut first = 0;
+        let parts = lens.iter().map(|&len| {
+            let strides = [usize::try_from(ROW).unwrap(), 1].map(usize::cast_signed);
+            let shape = [len, strides[0].unsigned_abs()];
+            let (shape, strides) = (shape.into_iter().collect(), strides.into_iter().collect());
+            let geometry = Geometry { offset: 0, shape, strides };
+            let ahead = RowsAhead::opened(tempfile::tempfile().unwrap(), 128, &geometry, 1);
+            let start = first;
+            first += len;
+            (start, ahead)
+        });
+        RowsAhead::stacked(parts.collect::<Vec<_>>())
+    }
+
+    /// Queues what batches of some rows need, and checks that each batch is queued before it
+    /// is taken, in order. Returns all that was queued: the part, and its bytes.
+    fn queued(source: &RowsAhead, rows: Range<u64>, size: u64) -> Vec<(usize, Range<u64>)> {
+        let (parts, queue) = (&source.parts, Arc::default());
+        let mut sequence = Sequence::new(parts, rows.clone());
+        let mut all: Vec<(usize, Range<u64>)> = Vec::new();
+        for start in rows.clone().step_by(usize::try_from(size).unwrap()) {
+            let batch = start..(start + size).min(rows.end);
+            // A thread may hold the lock of the queue.
+            for _ in 0..100 {
+                sequence.queue(parts, &batch, &queue);
+            }
+            for Chunk { part, bytes, .. } in &sequence.chunks {
+                if all.last().is_none_or(|last| (last.0, last.1.end) < (*part, bytes.end)) {
+                    all.push((*part, bytes.clone()));
+                }
+            }
+            let number = part_of(parts, batch.end - 1);
+            let needed = (number, parts[number].end_before(batch.end));
+            let last = all.last().unwrap();
+            assert!((last.0, last.1.end) >= needed, "{batch:?}: {last:?}");
+            assert!(sequence.chunks.len() <= MAX_CHUNKS);
+            let ahead: u64 = sequence.chunks.iter().map(|c| c.bytes.end - c.bytes.start).sum();
+            assert!(ahead <= WINDOW + size * ROW + PIECE, "{ahead}");
+        }
+        all
+    }
+
+    #[test]
+    fn each_row_is_queued_once_before_its_batch() {
+        let source = source(&[300]);
+        for (rows, size) in [(0..300, 7), (100..300, 1), (0..50, 64), (0..300, 300), (299..300, 1)]
+        {
+            let chunks = queued(&source, rows.clone(), size);
+            let mut at = rows.start * ROW;
+            for (part, bytes) in &chunks {
+                assert_eq!((*part, bytes.start), (0, at), "{rows:?}");
+                at = bytes.end;
+                assert!((at + 128).is_multiple_of(PIECE) || at == rows.end * ROW, "{rows:?}");
+            }
+            assert_eq!(at, rows.end * ROW, "{rows:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_opened_when_they_are_needed_soon() {
+        let source = source(&[1; 500]);
+        let chunks = queued(&source, 200..400, 3);
+        let expected: Vec<_> = (200..400).map(|part| (part, 0..ROW)).collect();
+        assert_eq!(chunks, expected);
+        let mut sequence = Sequence::new(&source.parts, 0..500);
+        sequence.queue(&source.parts, &(0..1), &Arc::default());
+        assert!(sequence.chunks.len() <= MAX_CHUNKS);
+    }
+
+    #[test]
+    fn nothing_is_queued_after_the_last_row() {
+        let source = source(&[10, 20]);
+        for rows in [0..0, 30..30, 40..50] {
+            let mut sequence = Sequence::new(&source.parts, rows.clone());
+            let queue = Arc::default();
+            sequence.queue(&source.parts, &(rows.start..rows.start + 4), &queue);
+            assert!(sequence.chunks.is_empty(), "{rows:?}");
+            sequence.wait(&source.parts, &rows, &queue);
+        }
+    }
+
+    #[test]
+    fn batches_wait_for_the_chunk_that_has_their_last_row() {
+        let source = source(&[40, 40]);
+        let (parts, queue) = (&source.parts, Arc::default());
+        let mut sequence = Sequence::new(parts, 0..80);
+        for start in (0..80).step_by(8) {
+            let rows = start..start + 8;
+            sequence.queue(parts, &rows, &queue);
+            sequence.wait(parts, &rows, &queue);
+        }
+    }
+}
