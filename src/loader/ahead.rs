@@ -52,8 +52,8 @@ pub(super) struct Part {
     /// The number of bytes from the first to the last one of a row.
     span: u64,
     read_ahead: Arc<ReadAhead>,
-    /// Whether the whole array is read: of a map, when batches have to wait for the disk,
-    /// of a file at once.
+    /// Whether the whole array is read, but not in order: of a map, when batches have to wait
+    /// for the disk, of a file at once.
     is_streamed: bool,
 }
 
@@ -326,7 +326,7 @@ pub(super) struct Ahead {
     /// The consecutive rows of each source, and the thread that reads them, which ends when
     /// this is dropped.
     sequences: Vec<Sequence>,
-    read_ahead: Arc<ReadAhead>,
+    thread: Arc<ReadAhead>,
 }
 
 impl Ahead {
@@ -361,7 +361,7 @@ impl Ahead {
         } else if !self.sequences.is_empty() {
             self.queue_sequences(sampler, size);
             for (source, sequence) in self.sources.iter().zip(&self.sequences) {
-                sequence.wait(&source.parts, &source.next_rows(sampler, size), &self.read_ahead);
+                sequence.wait(&source.parts, &source.next_rows(sampler, size), &self.thread);
             }
         } else if !is_sequential {
             self.sources.iter().for_each(RowsAhead::wait);
@@ -383,7 +383,7 @@ impl Ahead {
 
     fn queue_sequences(&mut self, sampler: &Sampler, size: usize) {
         for (source, sequence) in self.sources.iter().zip(&mut self.sequences) {
-            sequence.queue(&source.parts, &source.next_rows(sampler, size), &self.read_ahead);
+            sequence.queue(&source.parts, &source.next_rows(sampler, size), &self.thread);
         }
     }
 

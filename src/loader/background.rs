@@ -191,6 +191,9 @@ impl Disk for MappedFile<'_> {
 
     fn is_in_memory(&self) -> bool {
         let Range { start, end } = self.background.extent;
+        if end - start <= MAX_UNTHREADED {
+            return self.resident() == Some(end - start);
+        }
         let mut sample = (start..end).step_by((end - start).div_ceil(SAMPLE).max(1));
         sample.all(|at| self.map.resident(at..at + 1).ok().flatten() == Some(1))
     }

@@ -124,10 +124,13 @@ impl IndexBatches {
     /// - A mapped array that fits into memory is read whole after the first batch that
     ///   has to wait for the disk, if the batches need much of it;
     ///   [`Reading`](crate::loader::Reading) has the details. Such an array of an
-    ///   [`ArrayFile`](crate::ArrayFile) is read from the first batch on. So is one that is
-    ///   shuffled in several [`shares`](Sampler::share), each of which begins at another
-    ///   place, and one whose rows follow each other: then batches are yielded when their
-    ///   rows have been read.
+    ///   [`ArrayFile`](crate::ArrayFile) is read from the first batch on, and so is one
+    ///   that is shuffled in several [`shares`](Sampler::share), each of which begins at
+    ///   another place.
+    ///
+    /// - Rows that follow each other are read from the first batch on, 128 MiB ahead. A
+    ///   batch is yielded when its rows have been read, but the first one at once.
+    ///
     /// - Of other arrays, the blocks of a sampler in
     ///   [`blocks`](Sampler::blocks) are read: those of the next batch, with all that its
     ///   [`buffer`](Sampler::buffer) mixes, and the same number of blocks after these. The

@@ -113,7 +113,8 @@ fn part_of(parts: &[Part], row: u64) -> usize {
     parts.partition_point(|part| to_u64(part.rows.end) <= row)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::super::ahead::RowsAhead;
     use super::*;

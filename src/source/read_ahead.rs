@@ -227,7 +227,7 @@ fn read(ranges: &Weak<ReadAhead>) {
         // Read-ahead only affects speed, so errors are ignored.
         match next {
             Next::After if len >= LONG => {
-                // Behind pages that are in memory already, such as that of the header, Linux
+                // After pages that are in memory already, such as that of the header, Linux
                 // would read small pages for as long as it reads ahead.
                 let start = piece.start.next_multiple_of(HUGE_PAGE);
                 platform::read_ahead(&file, piece.start, start - piece.start).ok();

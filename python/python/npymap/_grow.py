@@ -7,10 +7,6 @@ from ._dtypes import from_descr, to_descr
 from ._paths import is_fortran, to_path, to_shape
 from ._rows import as_bytes
 
-# NumPy 1 had 32.
-MAX_AXES = 64
-
-
 def row_descr(dtype, row):
     """Return the `descr` and the shape of the rows of a new file."""
     dtype, row = np.dtype(dtype), to_shape(row)
@@ -47,10 +43,12 @@ def _as_structs(values, dtype, casting):
 
     NumPy casts them whatever is lost, and makes a struct of a number.
     """
-    shape, leaves = [], [values]
+    shape, leaves, outer = [], [values], set()
     while leaves and all(isinstance(leaf, list) for leaf in leaves):
-        if len(shape) == MAX_AXES:
-            raise ValueError(f"lists deeper than {MAX_AXES}, the most axes that an array has")
+        # A list that contains itself is at two depths.
+        if not outer.isdisjoint(map(id, leaves)):
+            raise ValueError("a list at two depths, expected lists of equal depth")
+        outer.update(map(id, leaves))
         lengths = {len(leaf) for leaf in leaves}
         if len(lengths) > 1:
             raise ValueError(f"lists of {sorted(lengths)} elements, expected equal lengths")
