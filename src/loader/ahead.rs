@@ -163,8 +163,9 @@ impl RowsAhead {
     /// The rows from one on, if they follow each other, and reading them early is worthwhile.
     fn sequence(&self, first: u64, count: u64, available: Option<u64>) -> Sequence {
         let rows = first..first.saturating_add(count).saturating_add(to_u64(self.extra));
-        let has_room = available.is_some_and(|all| reading::fits(sequence::WINDOW, all));
         let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
+        let window = nbytes.min(sequence::WINDOW);
+        let has_room = available.is_some_and(|all| reading::fits(window, all));
         let is_long = nbytes > UNTHREADED;
         Sequence::new(&self.parts, if has_room && is_long { rows } else { 0..0 })
     }
@@ -261,7 +262,7 @@ impl Part {
             Place::Mapped(rows) => rows.expect_sequence(to_usize_saturating(start)),
             Place::Opened(..) => true,
         };
-        self.place.open().filter(|_| is_read && HAS_READ_AHEAD)
+        if is_read && HAS_READ_AHEAD { self.place.open() } else { None }
     }
 
     /// The rows, unless they are read whole, or can't be requested one by one.
@@ -349,7 +350,9 @@ impl Ahead {
         if !std::mem::replace(&mut self.is_announced, true) {
             let share = sampler.number_of_share();
             if is_sequential && share.1 == 1 {
-                let available = platform::available_memory();
+                // All sources have to fit together.
+                let sources = to_u64(self.sources.len());
+                let available = platform::available_memory().map(|all| all / sources.max(1));
                 let sequence =
                     |source: &RowsAhead| source.sequence(sampler.position(), count, available);
                 self.sequences = self.sources.iter().map(sequence).collect();

@@ -85,8 +85,8 @@ impl Background {
         is_streamed
     }
 
-    /// Announces batches that follow each other from a byte of the map on, which others read.
-    /// Returns whether these should.
+    /// Announces batches that follow each other from a byte of the map on, and that the caller
+    /// reads the array for them. Returns `false` if that is not needed.
     pub(super) fn expect_sequence(&self, start: usize, map: &Map) -> bool {
         let start = start.saturating_sub(self.extent.start);
         self.planner.expect_sequence(start, &MappedFile { map, path: None, background: self })

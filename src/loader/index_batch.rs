@@ -128,10 +128,11 @@ impl IndexBatches {
     ///   that is shuffled in several [`shares`](Sampler::share), each of which begins at
     ///   another place.
     ///
-    /// - Rows that follow each other are read from the first batch on, 128 MiB ahead. A
-    ///   batch is yielded when its rows have been read, but the first one at once.
+    /// - Rows that follow each other, in one share, are read from the first batch on, 128 MiB
+    ///   ahead, whether or not the array fits. Batches but the first one wait for their
+    ///   rows, up to half a second for each 32 MiB.
     ///
-    /// - Of other arrays, the blocks of a sampler in
+    /// - Of other arrays that do not fit, the blocks of a sampler in
     ///   [`blocks`](Sampler::blocks) are read: those of the next batch, with all that its
     ///   [`buffer`](Sampler::buffer) mixes, and the same number of blocks after these. The
     ///   next batch is yielded when its own blocks have been read. Up to twice the number

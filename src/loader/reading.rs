@@ -205,8 +205,9 @@ impl Planner {
         is_streamed
     }
 
-    /// Announces batches that follow each other from a byte on, for which others read all of
-    /// the array. Returns whether these should: not if it is in memory.
+    /// Announces batches that follow each other from a byte on, and that the caller reads the
+    /// array for them. Returns `false` if that is not needed: it is in memory, or only
+    /// requested pages are to be read.
     pub(super) fn expect_sequence(&self, start: usize, disk: &impl Disk) -> bool {
         if self.reading == Reading::Pages || disk.is_in_memory() {
             return false;

@@ -24,7 +24,7 @@ const MAX_CHUNKS: usize = 32;
 pub(super) struct Sequence {
     /// The row after the last one.
     end: u64,
-    /// The part of the source to queue next, and its first byte.
+    /// The part of the source to queue next, and the first byte of it that was not queued.
     part: usize,
     at: u64,
     /// The file of this part, and the offset of its place. It stays open because Linux
@@ -58,7 +58,16 @@ impl Sequence {
         while self.chunks.front().is_some_and(|chunk| (chunk.part, chunk.bytes.end) <= start) {
             self.chunks.pop_front();
         }
+        // Rows that were taken faster than they could be queued are not needed any more.
+        if (self.part, self.at) < start {
+            if self.part != first {
+                self.file = None;
+            }
+            (self.part, self.at) = start;
+        }
         let nbytes = rows.end.saturating_sub(rows.start).saturating_mul(part.step);
+        // A window along the first axis can be longer than that.
+        let nbytes = nbytes.max(part.end_before(rows.end).saturating_sub(start.1));
         let room = WINDOW.saturating_add(nbytes);
         for _ in self.chunks.len()..MAX_CHUNKS {
             let queued = self.chunks.iter().map(|chunk| chunk.bytes.end - chunk.bytes.start);
@@ -78,7 +87,7 @@ impl Sequence {
         let end = part.end_before(self.end);
         if let Some((file, offset)) = &self.file {
             let start = offset.saturating_add(self.at);
-            // Ends where a piece does, so that none is short.
+            // Ends where a piece does, so that only the first and the last can be short.
             let len = (PIECE - start % PIECE).min(end.saturating_sub(self.at));
             let added = queue.add(file, std::slice::from_ref(&(start..start + len)), Next::After);
             let Some(before) = added.checked_sub(len) else { return false };
@@ -184,13 +193,26 @@ mod tests {
 
     #[test]
     fn files_are_opened_when_they_are_needed_soon() {
-        let source = source(&[1; 500]);
-        let chunks = queued(&source, 200..400, 3);
-        let expected: Vec<_> = (200..400).map(|part| (part, 0..ROW)).collect();
+        let source = source(&[1; 200]);
+        let chunks = queued(&source, 100..180, 3);
+        let expected: Vec<_> = (100..180).map(|part| (part, 0..ROW)).collect();
         assert_eq!(chunks, expected);
-        let mut sequence = Sequence::new(&source.parts, 0..500);
+        let mut sequence = Sequence::new(&source.parts, 0..200);
         sequence.queue(&source.parts, &(0..1), &Arc::default());
         assert!(sequence.chunks.len() <= MAX_CHUNKS);
+    }
+
+    #[test]
+    fn rows_that_were_taken_are_not_queued() {
+        let source = source(&[1; 200]);
+        let (mut sequence, queue) = (Sequence::new(&source.parts, 0..200), Arc::default());
+        for first in (0..192).step_by(64) {
+            for _ in 0..100 {
+                sequence.queue(&source.parts, &(first..first + 64), &queue);
+            }
+            let parts: Vec<_> = sequence.chunks.iter().map(|chunk| to_u64(chunk.part)).collect();
+            assert_eq!(parts, (first..first + 32).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ from ._dtypes import from_descr, to_descr
 from ._paths import is_fortran, to_path, to_shape
 from ._rows import as_bytes
 
+
 def row_descr(dtype, row):
     """Return the `descr` and the shape of the rows of a new file."""
     dtype, row = np.dtype(dtype), to_shape(row)
