@@ -384,9 +384,13 @@ impl Ahead {
         }
     }
 
+    /// Queues the consecutive rows of the next batch, then what follows.
     fn queue_sequences(&mut self, sampler: &Sampler, size: usize) {
-        for (source, sequence) in self.sources.iter().zip(&mut self.sequences) {
-            sequence.queue(&source.parts, &source.next_rows(sampler, size), &self.thread);
+        for window in [0, sequence::WINDOW] {
+            for (source, sequence) in self.sources.iter().zip(&mut self.sequences) {
+                let rows = source.next_rows(sampler, size);
+                sequence.queue(&source.parts, &rows, window, &self.thread);
+            }
         }
     }
 

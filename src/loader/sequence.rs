@@ -1,8 +1,8 @@
 //! Reads rows that follow each other before batches need them.
 //!
-//! Batches can be copied faster than a disk reads. If they requested pages of what is being
-//! read, Linux would read these by themselves, and no huge pages around them. So batches
-//! wait until their rows have been read, except the first one.
+//! Batches can be copied faster than a disk reads. If one requested a page of a range that
+//! is being read, Linux would read that page by itself and could use no huge page around it.
+//! So batches wait until their rows have been read, except the first one.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,7 +19,7 @@ pub(super) const WINDOW: u64 = 4 * PIECE;
 /// The most chunks to queue, because each can keep a file open.
 const MAX_CHUNKS: usize = 32;
 
-/// The rows of a source that are still to be queued, and what has been.
+/// The rows of a source that are still to be queued, and those that were.
 #[derive(Clone, Debug)]
 pub(super) struct Sequence {
     /// The row after the last one.
@@ -30,7 +30,7 @@ pub(super) struct Sequence {
     /// The file of this part, and the offset of its place. It stays open because Linux
     /// remembers for each open file how much it reads ahead.
     file: Option<(Arc<File>, u64)>,
-    /// What was queued and may not have been read.
+    /// Bytes that were queued and may not have been read.
     chunks: VecDeque<Chunk>,
 }
 
@@ -50,8 +50,15 @@ impl Sequence {
         Sequence { end: rows.end, part, at, file: None, chunks: VecDeque::new() }
     }
 
-    /// Queues the rows of a batch and some that follow, unless they have been queued.
-    pub(super) fn queue(&mut self, parts: &[Part], rows: &Range<u64>, queue: &Arc<ReadAhead>) {
+    /// Queues the rows of a batch and at least `window` bytes after them, unless they have
+    /// been queued.
+    pub(super) fn queue(
+        &mut self,
+        parts: &[Part],
+        rows: &Range<u64>,
+        window: u64,
+        queue: &Arc<ReadAhead>,
+    ) {
         let first = part_of(parts, rows.start);
         let Some(part) = parts.get(first) else { return };
         let start = (first, part.start_of(rows.start));
@@ -68,7 +75,7 @@ impl Sequence {
         let nbytes = rows.end.saturating_sub(rows.start).saturating_mul(part.step);
         // A window along the first axis can be longer than that.
         let nbytes = nbytes.max(part.end_before(rows.end).saturating_sub(start.1));
-        let room = WINDOW.saturating_add(nbytes);
+        let room = window.saturating_add(nbytes);
         for _ in self.chunks.len()..MAX_CHUNKS {
             let queued = self.chunks.iter().map(|chunk| chunk.bytes.end - chunk.bytes.start);
             if queued.sum::<u64>() >= room || !self.queue_chunk(parts, queue) {
@@ -105,15 +112,21 @@ impl Sequence {
 
     /// Waits until rows that were queued have been read, for a limited time.
     pub(super) fn wait(&self, parts: &[Part], rows: &Range<u64>, queue: &ReadAhead) {
-        let last = rows.end.min(self.end).saturating_sub(1);
-        let number = part_of(parts, last);
-        let Some(part) = parts.get(number) else { return };
-        let end = part.end_before(last + 1);
-        let mut needed = self.chunks.iter().rev();
-        if let Some(chunk) = needed.find(|chunk| (chunk.part, chunk.bytes.start) < (number, end)) {
-            let end = if chunk.part == number { end.min(chunk.bytes.end) } else { chunk.bytes.end };
-            queue.wait_for(chunk.before + (end - chunk.bytes.start));
+        if let Some(added) = self.added_up_to(parts, rows) {
+            queue.wait_for(added);
         }
+    }
+
+    /// The number of bytes that were added to the queue up to the end of some rows, or up to
+    /// the last of them that were queued.
+    fn added_up_to(&self, parts: &[Part], rows: &Range<u64>) -> Option<u64> {
+        let last = rows.end.min(self.end).checked_sub(1)?;
+        let number = part_of(parts, last);
+        let end = parts.get(number)?.end_before(last + 1);
+        let mut chunks = self.chunks.iter().rev();
+        let chunk = chunks.find(|chunk| (chunk.part, chunk.bytes.start) < (number, end))?;
+        let end = if chunk.part == number { end.min(chunk.bytes.end) } else { chunk.bytes.end };
+        Some(chunk.before + (end - chunk.bytes.start))
     }
 }
 
@@ -157,7 +170,7 @@ mod tests {
             let batch = start..(start + size).min(rows.end);
             // A thread may hold the lock of the queue.
             for _ in 0..100 {
-                sequence.queue(parts, &batch, &queue);
+                sequence.queue(parts, &batch, WINDOW, &queue);
             }
             for Chunk { part, bytes, .. } in &sequence.chunks {
                 if all.last().is_none_or(|last| (last.0, last.1.end) < (*part, bytes.end)) {
@@ -198,7 +211,7 @@ mod tests {
         let expected: Vec<_> = (100..180).map(|part| (part, 0..ROW)).collect();
         assert_eq!(chunks, expected);
         let mut sequence = Sequence::new(&source.parts, 0..200);
-        sequence.queue(&source.parts, &(0..1), &Arc::default());
+        sequence.queue(&source.parts, &(0..1), WINDOW, &Arc::default());
         assert!(sequence.chunks.len() <= MAX_CHUNKS);
     }
 
@@ -208,7 +221,7 @@ mod tests {
         let (mut sequence, queue) = (Sequence::new(&source.parts, 0..200), Arc::default());
         for first in (0..192).step_by(64) {
             for _ in 0..100 {
-                sequence.queue(&source.parts, &(first..first + 64), &queue);
+                sequence.queue(&source.parts, &(first..first + 64), WINDOW, &queue);
             }
             let parts: Vec<_> = sequence.chunks.iter().map(|chunk| to_u64(chunk.part)).collect();
             assert_eq!(parts, (first..first + 32).collect::<Vec<_>>());
@@ -221,21 +234,52 @@ mod tests {
         for rows in [0..0, 30..30, 40..50] {
             let mut sequence = Sequence::new(&source.parts, rows.clone());
             let queue = Arc::default();
-            sequence.queue(&source.parts, &(rows.start..rows.start + 4), &queue);
+            sequence.queue(&source.parts, &(rows.start..rows.start + 4), WINDOW, &queue);
             assert!(sequence.chunks.is_empty(), "{rows:?}");
-            sequence.wait(&source.parts, &rows, &queue);
+            assert_eq!(sequence.added_up_to(&source.parts, &rows), None, "{rows:?}");
         }
     }
 
     #[test]
-    fn batches_wait_for_the_chunk_that_has_their_last_row() {
+    fn batches_wait_for_their_last_row() {
         let source = source(&[40, 40]);
-        let (parts, queue) = (&source.parts, Arc::default());
-        let mut sequence = Sequence::new(parts, 0..80);
-        for start in (0..80).step_by(8) {
-            let rows = start..start + 8;
-            sequence.queue(parts, &rows, &queue);
-            sequence.wait(parts, &rows, &queue);
+        let parts = &source.parts;
+        let mut sequence = Sequence::new(parts, 10..80);
+        // Rows 10 to 31 and a part of the next one, and the rest of the first file; the second
+        // file is in memory up to row 59; its rest was not queued.
+        let cut = PIECE - 128;
+        for (part, bytes, before) in
+            [(0, 10 * ROW..cut, 5), (0, cut..40 * ROW, 100 * ROW), (1, 0..20 * ROW, 200 * ROW)]
+        {
+            sequence.chunks.push_back(Chunk { part, bytes, before });
+        }
+        for (rows, expected) in [
+            (10..11, Some(5 + ROW)),
+            (10..31, Some(5 + 21 * ROW)),
+            (24..32, Some(100 * ROW + 128)),
+            (32..40, Some(100 * ROW + 40 * ROW - cut)),
+            (32..41, Some(201 * ROW)),
+            (52..60, Some(220 * ROW)),
+            (72..90, Some(220 * ROW)),
+            (0..10, None),
+        ] {
+            assert_eq!(sequence.added_up_to(parts, &rows), expected, "{rows:?}");
+        }
+        // Without the first file, which is in memory.
+        sequence.chunks.drain(..2);
+        assert_eq!(sequence.added_up_to(parts, &(32..40)), None);
+        assert_eq!(sequence.added_up_to(parts, &(32..41)), Some(201 * ROW));
+    }
+
+    #[test]
+    fn a_batch_is_queued_without_what_follows() {
+        let source = source(&[100]);
+        let (mut sequence, queue) = (Sequence::new(&source.parts, 0..100), Arc::default());
+        for (window, expected) in [(0, PIECE - 128), (0, PIECE - 128), (WINDOW, 100 * ROW)] {
+            for _ in 0..100 {
+                sequence.queue(&source.parts, &(0..8), window, &queue);
+            }
+            assert_eq!(sequence.chunks.back().unwrap().bytes.end, expected);
         }
     }
 }

@@ -157,6 +157,30 @@ fn an_array_is_streamed_at_once_if_an_epoch_is_expected() {
 }
 
 #[test]
+fn a_sequence_that_others_read_is_not_read_twice() {
+    let disk = Fake::new(512 * MIB, 1024 * MIB);
+    for reading in [Reading::Auto, Reading::Stream] {
+        let planner = Planner::new(reading);
+        assert!(planner.expect_sequence(100 * MIB, &disk));
+        for number in 25..128 {
+            let span = number * 4 * MIB..(number + 1) * 4 * MIB;
+            let is_cold = number % 2 == 1;
+            let request = Request { nbytes: span.len(), page_bytes: span.len(), span, is_cold };
+            planner.update(&request, &disk);
+        }
+        assert_eq!(disk.queued_or_read(), 0, "{reading:?}");
+    }
+    assert!(!Planner::new(Reading::Pages).expect_sequence(0, &disk));
+    // Other batches are read as before.
+    let planner = Planner::default();
+    assert!(planner.expect_sequence(0, &disk));
+    assert!(batches_until_queued(&planner, &disk).is_some());
+    disk.read();
+    disk.resident.set(Some(disk.nbytes));
+    assert!(!planner.expect_sequence(0, &disk));
+}
+
+#[test]
 fn a_shared_epoch_begins_at_the_place_of_its_share() {
     let disk = Fake::new(512 * MIB, 1024 * MIB);
     let planner = Planner::default();
