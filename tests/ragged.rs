@@ -153,7 +153,8 @@ fn leftovers_of_a_killed_writer_are_removed() {
         written(&paths, 10);
         append(&paths[0], elements);
         append(&paths[1], offsets);
-        let mut more = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+        refused(&paths, ErrorKind::Damaged, "belong together, or RaggedAppender::recover");
+        let mut more = RaggedAppender::recover(&paths[0], &paths[1]).unwrap();
         let before = more.rows();
         assert_eq!(before, 10, "{offsets:?}");
         more.append_slice(&row(13)).unwrap();
@@ -211,6 +212,26 @@ fn files_that_are_not_data_and_offsets_are_not_changed() {
 }
 
 #[test]
+fn files_that_do_not_belong_together_are_not_changed() {
+    let directory = directory();
+    let long = paths(&directory);
+    written(&long, 100);
+    let short = ["short.npy", "short_offsets.npy"].map(|name| directory.path().join(name));
+    written(&short, 3);
+    for (data, offsets) in [(&long[0], &short[1]), (&short[0], &long[1])] {
+        let text = "expected files that belong together, or RaggedAppender::recover";
+        refused(&[data.clone(), offsets.clone()], ErrorKind::Damaged, text);
+    }
+    // What the headers do not count is no loss.
+    for path in &short {
+        let mut bytes = std::fs::read(path).unwrap();
+        bytes.extend([1; 9]);
+        std::fs::write(path, bytes).unwrap();
+    }
+    assert_eq!(RaggedAppender::open(&short[0], &short[1]).unwrap().rows(), 3);
+}
+
+#[test]
 fn offsets_that_a_loss_of_power_left_are_removed() {
     let directory = directory();
     let paths = paths(&directory);
@@ -220,7 +241,7 @@ fn offsets_that_a_loss_of_power_left_are_removed() {
         let numbers: Vec<u8> = [0, 2].iter().chain(tail).flat_map(|n| n.to_le_bytes()).collect();
         file(&directory, "offsets.npy", &npy("<i8", &[2], Order::C, &numbers));
         let known = if tail[0] == 4 { 3 } else { 2 };
-        let to = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+        let to = RaggedAppender::recover(&paths[0], &paths[1]).unwrap();
         assert_eq!(to.rows(), known - 1);
         to.close().unwrap();
         let ragged = read(&paths);
@@ -328,6 +349,28 @@ fn a_rejected_row_is_not_kept() {
     let ragged = read(&paths);
     assert_eq!(ragged.len(), 10_000);
     assert!((0..10_000).all(|n| ragged.get::<u16>(n).unwrap() == row(n)));
+}
+
+#[test]
+fn rows_that_were_not_written_do_not_appear_later() {
+    let directory = directory();
+    let paths = paths(&directory);
+    written(&paths, 3);
+    let mut to = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+    let offsets = std::fs::File::options().write(true).open(&paths[1]).unwrap();
+    let len = offsets.metadata().unwrap().len();
+    to.append_slice(&row(5)).unwrap();
+    offsets.set_len(len + 1).unwrap();
+    assert!(to.flush().is_err());
+    offsets.set_len(len).unwrap();
+    drop(to);
+    assert_eq!(read(&paths).len(), 3);
+    assert!(RaggedAppender::open(&paths[0], &paths[1]).is_err());
+    let mut to = RaggedAppender::recover(&paths[0], &paths[1]).unwrap();
+    to.append_slice(&row(6)).unwrap();
+    to.close().unwrap();
+    let ragged = read(&paths);
+    assert_eq!((ragged.len(), ragged.get::<u16>(3).unwrap()), (4, row(6)));
 }
 
 #[test]

@@ -85,6 +85,23 @@ fn files_are_extended_only_in_mode_r_plus() {
 }
 
 #[test]
+fn a_file_that_was_extended_meanwhile_is_not_cleared() {
+    let directory = directory();
+    let path = file(&directory, "a.bin", &[7; 16]);
+    let files = [(); 2].map(|()| File::options().read(true).write(true).open(&path).unwrap());
+    let [first, second] = files.map(|file| map_mut_file(&file).unwrap());
+    let open = |source| options(raw("|u1").shape(&[4096])).open(source).unwrap();
+    let mut array = open(first);
+    array.as_slice_mut::<u8>().unwrap()[1000..2000].fill(9);
+    array.flush().unwrap();
+    drop(array);
+    let array = open(second);
+    let elements = array.as_slice::<u8>().unwrap();
+    assert_eq!((&elements[..16], &elements[1000..2000]), (&[7; 16][..], &[9; 1000][..]));
+    assert_eq!(fs::metadata(&path).unwrap().len(), 4096);
+}
+
+#[test]
 fn a_failed_open_leaves_the_file_unchanged() {
     let directory = directory();
     let path = file(&directory, "a.bin", b"abc");

@@ -328,7 +328,7 @@ fn ragged_rows_flushed_before_a_kill_are_kept() {
         let path = directory.path().join("log.npy");
         create_ragged(&path);
         kill_streams(&path, "ragged rows", |flushed| {
-            RaggedAppender::open(&path, offsets(&path)).unwrap().close().unwrap();
+            RaggedAppender::recover(&path, offsets(&path)).unwrap().close().unwrap();
             let [data, ends] =
                 [path.clone(), offsets(&path)].map(|path| MappedArray::read(path).unwrap());
             let data = data.as_slice::<u32>().unwrap();

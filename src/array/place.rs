@@ -157,7 +157,7 @@ impl OpenOptions {
         let place = raw.place(self.offset, len).map_err(|error| error.with_offset(self.offset))?;
         let end = place.end().ok_or_else(|| place.too_large())?;
         if end > len && place.layout.nbytes() > 0 {
-            storage.extend(len, end)?;
+            storage.extend(end)?;
         }
         Ok(place)
     }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::dtype::{ByteOrder, DType, Kind};
+use crate::dtype::{ByteOrder, DType, Field, Kind};
 use crate::kernel::ElementFormat;
 
 /// The widest numbers that kernels can reverse while copying.
@@ -38,6 +38,22 @@ enum Fix {
         size: usize,
         fixes: Vec<Fix>,
     },
+    /// Fixes fields that overlap, each from the original bytes, later ones last.
+    Overlapping {
+        offset: usize,
+        len: usize,
+        fields: Vec<FieldFixes>,
+        zero_padding: bool,
+    },
+}
+
+/// The fixes of one of several fields that overlap. They zero its padding, which is not
+/// copied.
+#[derive(Clone, Debug)]
+struct FieldFixes {
+    offset: usize,
+    len: usize,
+    fixes: Vec<Fix>,
 }
 
 impl Recoding {
@@ -100,9 +116,8 @@ impl FixList {
             return self.add_fields(dtype, offset);
         }
         if let Some((base, shape)) = dtype.subarray() {
-            let mut items = FixList { fixes: Vec::new(), ..*self };
-            items.add(base, 0);
-            match items.fixes.as_slice() {
+            let fixes = self.plan(base);
+            match fixes.as_slice() {
                 [] => {}
                 // Numbers without gaps are swapped as one run.
                 [Fix::Swap { offset: 0, len: item_len, width }] if *item_len == base.itemsize() => {
@@ -110,7 +125,7 @@ impl FixList {
                 }
                 _ => {
                     let (count, size) = (shape.iter().product(), base.itemsize());
-                    self.fixes.push(Fix::Each { offset, count, size, fixes: items.fixes });
+                    self.fixes.push(Fix::Each { offset, count, size, fixes });
                 }
             }
         } else if is_swapped(dtype, self.order) {
@@ -120,17 +135,37 @@ impl FixList {
 
     /// Adds the fields of a struct and the gaps between them, by offset.
     fn add_fields(&mut self, dtype: &DType, offset: usize) {
-        let fields = dtype.fields();
-        let mut order: Vec<(usize, usize)> =
-            fields.iter().map(|field| field.offset).zip(0..).collect();
-        order.sort_unstable();
+        let mut fields: Vec<&Field> = dtype.fields().iter().collect();
+        fields.sort_by_key(|field| field.offset);
+        if overlap(&fields) && fields.iter().any(|field| !self.plan(&field.dtype).is_empty()) {
+            return self.add_overlapping(dtype, offset);
+        }
         let mut covered = 0;
-        for field in order.into_iter().filter_map(|(_, position)| fields.get(position)) {
+        for field in fields {
             self.add_padding(offset, covered..field.offset);
             self.add(&field.dtype, offset + field.offset);
             covered = covered.max(field.offset + field.dtype.itemsize());
         }
         self.add_padding(offset, covered..dtype.itemsize());
+    }
+
+    /// Adds a struct whose fields overlap.
+    fn add_overlapping(&mut self, dtype: &DType, offset: usize) {
+        let plan = FixList { order: self.order, zero_padding: true, fixes: Vec::new() };
+        let fields = dtype.fields().iter().map(|field| {
+            let (offset, len) = (field.offset, field.dtype.itemsize());
+            FieldFixes { offset, len, fixes: plan.plan(&field.dtype) }
+        });
+        let (len, fields) = (dtype.itemsize(), fields.collect());
+        let zero_padding = self.zero_padding;
+        self.fixes.push(Fix::Overlapping { offset, len, fields, zero_padding });
+    }
+
+    /// The fixes of an element of a dtype by itself.
+    fn plan(&self, dtype: &DType) -> Vec<Fix> {
+        let mut own = FixList { fixes: Vec::new(), ..*self };
+        own.add(dtype, 0);
+        own.fixes
     }
 
     /// Adds a gap in a struct, if there is one: fields can overlap.
@@ -141,7 +176,17 @@ impl FixList {
     }
 }
 
-/// Returns whether some bytes of the elements belong to no field.
+/// Returns whether fields, which are sorted by offset, have bytes in common.
+fn overlap(fields: &[&Field]) -> bool {
+    let mut covered = 0;
+    fields.iter().filter(|field| field.dtype.itemsize() > 0).any(|field| {
+        let is_free = field.offset >= covered;
+        covered = covered.max(field.offset + field.dtype.itemsize());
+        !is_free
+    })
+}
+
+/// Returns whether some bytes of the elements may belong to no field.
 pub(crate) fn has_gaps(dtype: &DType) -> bool {
     matches!(dtype.kind(), Kind::Struct | Kind::Subarray)
         && !Recoding::new(dtype, None, true).is_single_copy()
@@ -151,22 +196,33 @@ fn copy_between_gaps(fixes: &[Fix], from: &[u8], to: &mut [u8]) {
     let mut at = 0;
     for fix in fixes {
         let (offset, len) = match fix {
-            Fix::Zero { offset, len } => (*offset, *len),
             Fix::Swap { .. } => continue,
             Fix::Each { offset, count, size, .. } => (*offset, count * size),
+            Fix::Zero { offset, len } | Fix::Overlapping { offset, len, .. } => (*offset, *len),
         };
         // Fields can overlap.
         let before = offset.saturating_sub(at);
         bytes_mut(to, at, before).copy_from_slice(bytes(from, at, before));
-        if let Fix::Each { size, fixes, .. } = fix {
-            let from = bytes(from, offset, len).chunks_exact(*size);
-            let items = bytes_mut(to, offset, len).chunks_exact_mut(*size);
-            from.zip(items).for_each(|(from, item)| copy_between_gaps(fixes, from, item));
+        let (part, to) = (bytes(from, offset, len), bytes_mut(to, offset, len));
+        match fix {
+            Fix::Each { size, fixes, .. } => {
+                let items = part.chunks_exact(*size).zip(to.chunks_exact_mut(*size));
+                items.for_each(|(from, item)| copy_between_gaps(fixes, from, item));
+            }
+            Fix::Overlapping { fields, .. } => copy_fields(fields, part, to),
+            Fix::Zero { .. } | Fix::Swap { .. } => {}
         }
         at = at.max(offset + len);
     }
     let rest = from.len() - at;
     bytes_mut(to, at, rest).copy_from_slice(bytes(from, at, rest));
+}
+
+/// Copies fields that overlap, except for their padding.
+fn copy_fields(fields: &[FieldFixes], from: &[u8], to: &mut [u8]) {
+    for FieldFixes { offset, len, fixes } in fields {
+        copy_between_gaps(fixes, bytes(from, *offset, *len), bytes_mut(to, *offset, *len));
+    }
 }
 
 fn apply(fixes: &[Fix], element: &mut [u8]) {
@@ -180,6 +236,18 @@ fn apply(fixes: &[Fix], element: &mut [u8]) {
             Fix::Each { offset, count, size, fixes } => {
                 let items = bytes_mut(element, *offset, count * size);
                 items.chunks_exact_mut(*size).for_each(|item| apply(fixes, item));
+            }
+            Fix::Overlapping { offset, len, fields, zero_padding } => {
+                let to = bytes_mut(element, *offset, *len);
+                let from = to.to_vec();
+                if *zero_padding {
+                    to.fill(0);
+                }
+                for field in fields {
+                    let mut own = bytes(&from, field.offset, field.len).to_vec();
+                    apply(&field.fixes, &mut own);
+                    copy_between_gaps(&field.fixes, &own, bytes_mut(to, field.offset, field.len));
+                }
             }
         }
     }
@@ -241,6 +309,34 @@ mod tests {
         assert_eq!(to_little_endian(descr, &from), [1, 0, 4, 3, 6, 5, 8, 7, 0, 11, 10, 0]);
     }
 
+    fn overlapping(formats: &str, offsets: &str, itemsize: usize) -> String {
+        format!(
+            "{{'names': ['a', 'b'], 'formats': [{formats}], 'offsets': [{offsets}], \
+             'itemsize': {itemsize}}}"
+        )
+    }
+
+    #[test]
+    fn fields_that_overlap_are_fixed_one_by_one() {
+        // A field in the padding of another one is not padding.
+        let in_padding = overlapping("[('x', '|u1'), ('', '|V3')], '|u1'", "0, 2", 5);
+        assert_eq!(to_little_endian(&in_padding, &[1, 2, 3, 4, 5]), [1, 0, 3, 0, 0]);
+        // Swapped once, from the original bytes.
+        let union = overlapping("'>f4', '>i4'", "0, 0", 4);
+        assert_eq!(to_little_endian(&union, &[1, 2, 3, 4]), [4, 3, 2, 1]);
+        let part = overlapping("'>u4', '>u2'", "0, 2", 5);
+        assert_eq!(to_little_endian(&part, &[1, 2, 3, 4, 5]), [4, 3, 4, 3, 0]);
+        let twice = format!("[('f', {part}, (2,)), ('g', '>u2')]");
+        let from: Vec<u8> = (1..=12).collect();
+        let expected = [4, 3, 4, 3, 0, 9, 8, 9, 8, 0, 12, 11];
+        assert_eq!(to_little_endian(&twice, &from), expected);
+        let is_identity = |descr: &str, zero_padding| {
+            Recoding::new(&descr.parse().unwrap(), None, zero_padding).is_identity()
+        };
+        assert!(is_identity(&in_padding, false) && is_identity(&union, true));
+        assert!(!is_identity(&in_padding, true));
+    }
+
     #[test]
     fn bytes_between_gaps_are_copied() {
         for (descr, expected) in [
@@ -250,6 +346,11 @@ mod tests {
                 "{'names': ['a', 'b'], 'formats': [[('', '|V2'), ('x', '<u2')], '<u2'], \
                  'offsets': [0, 3], 'itemsize': 6}",
                 [9, 9, 2, 3, 4, 9],
+            ),
+            (
+                "{'names': ['a', 'b'], 'formats': [[('x', '|u1'), ('', '|V3')], '|u1'], \
+                 'offsets': [0, 2], 'itemsize': 6}",
+                [0, 9, 2, 9, 9, 9],
             ),
         ] {
             let mut to = [9; 6];

@@ -136,12 +136,18 @@ impl RowsAhead {
     /// `share` is the number of the share of an epoch that these rows are, and the number of
     /// all. The others read the rest, beginning at other places. A map reads ahead of the
     /// consecutive batches of a share by itself.
-    fn expect(&mut self, count: u64, is_sequential: bool, share: (usize, usize)) {
+    ///
+    /// `available` is the memory for this source.
+    fn expect(
+        &mut self,
+        count: u64,
+        is_sequential: bool,
+        share: (usize, usize),
+        available: Option<u64>,
+    ) {
         let count = count.saturating_mul(to_u64(share.1));
-        let len = self.parts.iter().map(|part| to_u64(part.rows.len())).sum::<u64>();
-        let available = platform::available_memory();
+        let nbytes = self.nbytes();
         for part in &mut self.parts {
-            let nbytes = len.saturating_mul(part.step);
             if count.saturating_mul(part.span.max(PAGE)) < nbytes / DENSE {
                 continue;
             }
@@ -158,6 +164,12 @@ impl RowsAhead {
                 }
             };
         }
+    }
+
+    /// The size of all rows.
+    fn nbytes(&self) -> u64 {
+        let sizes = self.parts.iter().map(|part| part.step.saturating_mul(to_u64(part.rows.len())));
+        sizes.fold(0, u64::saturating_add)
     }
 
     /// The rows from one on, if they follow each other, and reading them early is worthwhile.
@@ -204,7 +216,9 @@ impl RowsAhead {
             let (own, after) = rest.split_at(rest.partition_point(|row| *row < part.rows.end));
             rest = after;
             let Some(rows) = part.single_rows() else { continue };
-            let own: Vec<usize> = own.iter().map(|row| row - part.rows.start).collect();
+            // Rows of arrays that are not read ahead are in no part.
+            let own = own.iter().filter_map(|row| row.checked_sub(part.rows.start));
+            let own: Vec<usize> = own.collect();
             rows.prefetch(&own).ok();
             let pages = u32::try_from(part.span / PAGE).unwrap_or(u32::MAX);
             let each = IN_MEMORY.saturating_add(IN_MEMORY_PAGE.saturating_mul(pages));
@@ -349,17 +363,22 @@ impl Ahead {
         let (count, is_sequential) = (sampler.remaining(), sampler.is_sequential());
         if !std::mem::replace(&mut self.is_announced, true) {
             let share = sampler.number_of_share();
+            // All sources have to fit together.
+            let available = platform::available_memory();
             if is_sequential && share.1 == 1 {
-                // All sources have to fit together.
                 let sources = to_u64(self.sources.len());
-                let available = platform::available_memory().map(|all| all / sources.max(1));
+                let available = available.map(|all| all / sources.max(1));
                 let sequence =
                     |source: &RowsAhead| source.sequence(sampler.position(), count, available);
                 self.sequences = self.sources.iter().map(sequence).collect();
                 self.queue_sequences(sampler, size);
             } else {
-                let expect = |source: &mut RowsAhead| source.expect(count, is_sequential, share);
-                self.sources.iter_mut().for_each(expect);
+                let all = self.sources.iter().map(RowsAhead::nbytes).sum::<u64>();
+                for source in &mut self.sources {
+                    let others = all - source.nbytes();
+                    let available = available.map(|memory| memory.saturating_sub(others));
+                    source.expect(count, is_sequential, share, available);
+                }
             }
         } else if !self.sequences.is_empty() {
             self.queue_sequences(sampler, size);
@@ -507,6 +526,9 @@ mod tests {
         assert_eq!(stacked.request(vec![19, 0, 10, 9, 11, 30]), 5 * each);
         stacked.parts[2].is_streamed = true;
         assert_eq!(stacked.request(vec![19, 0, 10, 9, 11]), 3 * each);
+        // An array in Fortran order has no part.
+        let gaps = RowsAhead::stacked([(5, array(10)), (20, array(5))]);
+        assert_eq!(gaps.request(vec![0, 4, 5, 14, 15, 19, 20, 24, 25]), 4 * each);
         assert_eq!(stacked.request(vec![]), Duration::ZERO);
         assert_eq!(stacked.windows(2).request(vec![0]), Duration::ZERO);
         assert!(!array(1).was_cold());
@@ -518,12 +540,12 @@ mod tests {
         let rows = array.into_read_only().unwrap().rows().unwrap();
         for (count, expected) in [(64, true), (4, true), (3, false), (0, false)] {
             let mut ahead = rows.rows_ahead();
-            ahead.expect(count, false, (0, 1));
+            ahead.expect(count, false, (0, 1), platform::available_memory());
             let expected = expected && cfg!(target_os = "linux");
             assert_eq!(ahead.parts[0].is_streamed, expected, "{count}");
         }
         let mut ahead = rows.rows_ahead();
-        ahead.expect(64, true, (0, 1));
+        ahead.expect(64, true, (0, 1), platform::available_memory());
         assert!(!ahead.parts[0].is_streamed);
     }
 
@@ -538,11 +560,11 @@ mod tests {
             strides: [400, 4].into_iter().collect(),
         };
         let mut ahead = RowsAhead::opened(file, 128, &geometry, 4);
-        ahead.expect(10, false, (0, 1));
+        ahead.expect(10, false, (0, 1), platform::available_memory());
         assert!(!ahead.parts[0].is_streamed, "few rows");
         assert_eq!(ahead.parts[0].place_in_file(128), 128..400_128);
         for is_sequential in [false, true] {
-            ahead.expect(1000, is_sequential, (0, 1));
+            ahead.expect(1000, is_sequential, (0, 1), platform::available_memory());
             assert!(ahead.parts[0].is_streamed);
             ahead.wait();
             // That time is limited, and then the reading thread may still use its queue.

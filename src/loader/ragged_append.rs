@@ -7,7 +7,7 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::invariant::Invariant;
-use crate::error::{DTypeError, RequestError, Result, ShapeError, plural};
+use crate::error::{DTypeError, Error, RequestError, Result, ShapeError, plural};
 use crate::npy::Header;
 use crate::source::atomic::are_same_name;
 use crate::write::append::{Appender, Examined, NewAppender, RecoverOptions};
@@ -19,10 +19,11 @@ const PENDING: usize = 8192;
 ///
 /// Elements are written before their offsets. If the process dies in between,
 /// some elements belong to no row: readers don't see them, and
-/// [`open`](RaggedAppender::open) removes them.
+/// [`recover`](RaggedAppender::recover) removes them.
 ///
 /// Dropping the appender writes the remaining rows and ignores errors; use
-/// [`close`](RaggedAppender::close) to get them.
+/// [`close`](RaggedAppender::close) to get them. If `flush` or `sync` failed, dropping the
+/// appender does not write them after all.
 ///
 /// # Examples
 ///
@@ -52,6 +53,8 @@ pub struct RaggedAppender {
     offsets: Appender,
     path: PathBuf,
     pending: Vec<i64>,
+    /// Whether the last attempt to write failed.
+    has_failed: bool,
 }
 
 impl RaggedAppender {
@@ -82,31 +85,77 @@ impl RaggedAppender {
         // If the second one fails, the old data is still there.
         let offsets = new_offsets.finish()?;
         let data = new_data.finish()?;
-        let mut new = RaggedAppender { data, offsets, path, pending: vec![0] };
+        let mut new = RaggedAppender { data, offsets, path, pending: vec![0], has_failed: false };
         new.flush()?;
         Ok(new)
     }
 
-    /// Opens both files for appending. Removes incomplete rows that a killed writer
-    /// left: elements after the last offset, and offsets after the last element. All
-    /// offsets are read, and files whose offsets can't be those of the elements are not
-    /// changed. After a loss of power, repair the files by this, not one by one: offsets
-    /// that the header does not count may be any numbers then.
+    /// Opens both files for appending. All offsets are read. Removes what a killed writer
+    /// left after the elements and the offsets that the headers count.
     ///
     /// # Errors
     ///
     /// Those of [`RecoverOptions::recover`] and [`Appender::open`]. About the offsets:
     /// [`WrongDType`](crate::ErrorKind::WrongDType) when they are not `i64`,
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when they don't have one axis,
-    /// [`Damaged`](crate::ErrorKind::Damaged) when they don't start with 0 or decrease.
+    /// [`Damaged`](crate::ErrorKind::Damaged) when they don't start with 0 or decrease, or
+    /// their last one is not the number of elements: that of two files that don't belong
+    /// together, or of a writer that did not end, whose rows
+    /// [`recover`](RaggedAppender::recover) restores. Nothing is changed then.
     pub fn open(data: impl AsRef<Path>, offsets: impl AsRef<Path>) -> Result<RaggedAppender> {
-        let (path, offsets) = (data.as_ref().to_owned(), offsets.as_ref());
+        RaggedAppender::open_files(data.as_ref(), offsets.as_ref(), true)
+    }
+
+    /// As [`open`](RaggedAppender::open), after a writer was killed or the power failed:
+    /// removes elements after the last offset, and offsets after the last element, also
+    /// those that the headers count. After a loss of power, repair the files by this, not
+    /// one by one: offsets that the header does not count may be any numbers then.
+    ///
+    /// Pass two files that belong together: others lose what does not fit the other one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](RaggedAppender::open), except when the last offset is not the
+    /// number of elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::loader::RaggedAppender;
+    /// use npymap::{Appender, CreateOptions, DType};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let [tokens, offsets] = ["tokens.npy", "offsets.npy"].map(|name| directory.path().join(name));
+    /// let dtype = DType::of::<u16>();
+    /// let mut to = RaggedAppender::create(&tokens, &offsets, &dtype, &[], &CreateOptions::new())?;
+    /// to.append_slice(&[15_u16, 3, 8])?;
+    /// to.close()?;
+    /// // Elements without an offset, as a writer leaves that is killed.
+    /// let mut data = Appender::open(&tokens)?;
+    /// data.append_slice(&[7_u16])?;
+    /// data.close()?;
+    ///
+    /// assert!(RaggedAppender::open(&tokens, &offsets).is_err());
+    /// assert_eq!(RaggedAppender::recover(&tokens, &offsets)?.rows(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recover(data: impl AsRef<Path>, offsets: impl AsRef<Path>) -> Result<RaggedAppender> {
+        RaggedAppender::open_files(data.as_ref(), offsets.as_ref(), false)
+    }
+
+    /// Opens both files. `keeps_counted` makes it an error if rows that a header counts
+    /// would be removed.
+    fn open_files(data: &Path, offsets: &Path, keeps_counted: bool) -> Result<RaggedAppender> {
+        let path = data.to_owned();
         let examine = |path: &Path| RecoverOptions::new().examine_locked(path);
         // Nothing changes before the offsets are known.
         let data = with_path_in_errors(&path, examine)?;
         let (found, rows, end) = with_path_in_errors(offsets, |path| {
             let found = examine(path)?;
             let (rows, end) = known_rows(&found, data.rows())?;
+            if keeps_counted && (rows < found.counted_rows() || end < data.counted_rows()) {
+                return Err(unlike(&found, &data, end));
+            }
             Ok((found, rows, end))
         })?;
         let keep_data = |data: Examined| with_path_in_errors(&path, |_| data.keep(end));
@@ -119,7 +168,7 @@ impl RaggedAppender {
             (keep_data(data)?, offsets)
         };
         let pending = if rows == 0 { vec![0] } else { Vec::new() };
-        Ok(RaggedAppender { data, offsets, path, pending })
+        Ok(RaggedAppender { data, offsets, path, pending, has_failed: false })
     }
 
     /// Appends a row of these elements, in C order. If this fails, the row is not
@@ -179,9 +228,7 @@ impl RaggedAppender {
     ///
     /// Those of [`Appender::flush`].
     pub fn flush(&mut self) -> Result<()> {
-        self.data.flush()?;
-        self.append_offsets()?;
-        self.offsets.flush()
+        self.write(Appender::flush)
     }
 
     /// As [`flush`](RaggedAppender::flush), and syncs the files to the disk.
@@ -190,9 +237,7 @@ impl RaggedAppender {
     ///
     /// Those of [`Appender::sync`].
     pub fn sync(&mut self) -> Result<()> {
-        self.data.sync()?;
-        self.append_offsets()?;
-        self.offsets.sync()
+        self.write(Appender::sync)
     }
 
     /// Writes all rows, syncs the files to the disk and closes them.
@@ -210,6 +255,16 @@ impl RaggedAppender {
         &self.path
     }
 
+    /// Writes all rows, elements first.
+    fn write(&mut self, write: impl Fn(&mut Appender) -> Result<()>) -> Result<()> {
+        self.has_failed = true;
+        write(&mut self.data)?;
+        self.append_offsets()?;
+        write(&mut self.offsets)?;
+        self.has_failed = false;
+        Ok(())
+    }
+
     /// Passes the pending offsets to their appender.
     fn append_offsets(&mut self) -> Result<()> {
         if !self.pending.is_empty() {
@@ -222,7 +277,10 @@ impl RaggedAppender {
 
 impl Drop for RaggedAppender {
     fn drop(&mut self) {
-        self.flush().ok();
+        // Rows that were reported as not written must not appear later.
+        if !self.has_failed {
+            self.flush().ok();
+        }
     }
 }
 
@@ -275,4 +333,13 @@ fn check_known(rows: usize, end: usize, elements: usize) -> Result<(usize, usize
     let value = format!("no offsets of {}", plural(elements, "element", "elements"));
     let expected = "0, the offset of the first one".to_owned();
     Err(DTypeError::Stored { value, expected }.into())
+}
+
+/// The error for files of which one counts what is not in the other.
+fn unlike(offsets: &Examined, data: &Examined, end: usize) -> Error {
+    let rows = plural(offsets.counted_rows(), "offset", "offsets");
+    let elements = plural(data.counted_rows(), "element", "elements");
+    let value = format!("{rows}, of which the last one that fits is {end}, of {elements}");
+    let expected = "files that belong together, or RaggedAppender::recover".to_owned();
+    DTypeError::Stored { value, expected }.into()
 }

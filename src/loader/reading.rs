@@ -213,8 +213,11 @@ impl Planner {
             return false;
         }
         if let Some(mut state) = try_lock(&self.state) {
-            state.mode = Mode::Sequence { end: disk.nbytes() };
-            (state.last, state.has_jumped) = (start..start, false);
+            // Another iterator may need all of the array.
+            if !matches!(state.mode, Mode::Stream { .. }) {
+                state.mode = Mode::Sequence { end: disk.nbytes() };
+                (state.last, state.has_jumped) = (start..start, false);
+            }
         }
         self.is_active.store(true, Ordering::Relaxed);
         self.is_behind.store(false, Ordering::Relaxed);

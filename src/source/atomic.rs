@@ -31,8 +31,9 @@ const MAX_LINKS: usize = 40;
 /// | [`update`](AtomicFile::update) | is locked until it is replaced, and must still be the same file |
 ///
 /// The new file gets the permissions of the file it replaces, and its owner
-/// and group if the system allows it. Symbolic links are followed. Processes
-/// that have the old file open or mapped keep using it.
+/// and group if the system allows it; without the group, its own group may do
+/// only what all others may. Symbolic links are followed. Processes that have
+/// the old file open or mapped keep using it.
 ///
 /// # Examples
 ///

@@ -118,26 +118,47 @@ fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Extends a file from `from` bytes to `to` with zeros and reserves their space.
-/// On an error, the length is unchanged.
+/// Extends a file to at least `to` bytes with zeros and reserves their space. On an
+/// error, the length is unchanged, unless another process has extended the file, too.
 ///
 /// The system fills new bytes with zeros, except in the last page, where a map
 /// may have stored after the end; so the rest of that page is written.
-pub(crate) fn extend(file: &File, from: u64, to: u64) -> io::Result<()> {
-    if !platform::allocate(file, from, to - from, FileSize::Keep)? {
-        return write_zeros(file, from, to).or_else(|error| restore_len(file, from, error));
+pub(crate) fn extend(file: &File, to: u64) -> io::Result<()> {
+    // Others may have extended the file since it was opened, and stored there.
+    let from = file.metadata()?.len();
+    if from >= to {
+        return Ok(());
     }
-    let page = from.next_multiple_of(PAGE).min(to);
-    write_zeros(file, from, page)
-        .and_then(|()| reserve(file, to))
-        .or_else(|error| restore_len(file, from, error))
+    let mut end = from;
+    let extended = if platform::allocate(file, from, to - from, FileSize::Keep)? {
+        append_zeros(file, &mut end, from.next_multiple_of(PAGE).min(to))
+            .and_then(|()| reserve(file, to))
+    } else {
+        append_zeros(file, &mut end, to)
+    };
+    extended.or_else(|error| {
+        if file.metadata()?.len() == end {
+            file.set_len(from)?;
+        }
+        Err(error)
+    })
+}
+
+/// Appends zeros to a file of `end` bytes until it has `to`, and updates `end`. If
+/// others extend it meanwhile, their bytes are kept.
+fn append_zeros(file: &File, end: &mut u64, to: u64) -> io::Result<()> {
+    let zeros = vec![0; ZEROS];
+    while *end < to {
+        let count = usize::try_from(to - *end).unwrap_or(ZEROS).min(ZEROS);
+        match platform::append(file, zeros.get(..count).invariant(IN_BUFFER), *end) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => *end += to_u64(n),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// The largest page size of any supported system.
 const PAGE: u64 = 64 * 1024;
-
-/// Restores the length after an error, which is returned.
-fn restore_len(file: &File, len: u64, error: io::Error) -> io::Result<()> {
-    file.set_len(len)?;
-    Err(error)
-}

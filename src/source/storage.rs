@@ -352,11 +352,11 @@ impl Storage {
         Ok(data)
     }
 
-    /// Extends a file with zeros.
-    pub(crate) fn extend(&self, from: u64, to: u64) -> Result<()> {
+    /// Extends a file with zeros to at least `to` bytes.
+    pub(crate) fn extend(&self, to: u64) -> Result<()> {
         match &self.bytes {
             Backend::File(file) => {
-                file::extend(file, from, to).map_err(SystemError::io("extend the file"))
+                file::extend(file, to).map_err(SystemError::io("extend the file"))
             }
             Backend::Other(_) => Err(RequestError::NoFile.into()),
         }

@@ -313,14 +313,19 @@ fn store_numbers(
 ) -> Result<()> {
     let dtype = to.dtype().clone();
     let counts = counts_dtype(&dtype);
+    let exact = casting == Casting::SameValue;
     if counts != dtype {
         for value in &mut values {
-            if matches!(value, WideNumber::Float(value) if value.is_nan()) {
+            let is_none = match *value {
+                WideNumber::Float(value) => value.is_nan() || (!exact && !is_count(value)),
+                WideNumber::Complex(value, _) => !exact && !is_count(value),
+                _ => false,
+            };
+            if is_none {
                 *value = WideNumber::Int(Ticks::NAT.0);
             }
         }
     }
-    let exact = casting == Casting::SameValue;
     let mut bytes = vec![0; values.len() * dtype.itemsize()];
     let cast = with_type!(counts, number T => {
         narrow_all::<T>(&T::codec(&counts)?, &values, exact, &mut bytes)?
@@ -330,6 +335,12 @@ fn store_numbers(
         Some(changed) => Err(value_changed(changed, &dtype)),
         None => Ok(()),
     }
+}
+
+/// Returns whether a float is inside the range of counts; NaN is not.
+fn is_count(value: f64) -> bool {
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    (-END..END).contains(&value)
 }
 
 /// Casts numbers and encodes them to adjacent elements. Returns how many were

@@ -67,6 +67,7 @@ const KINDS: &[Kind] = &[
     kind("readv", libc::SYS_readv, Descriptor(0), READ),
     partial(kind("write", libc::SYS_write, Descriptor(0), WRITE), 2, true),
     partial(kind("pwrite", libc::SYS_pwrite64, Descriptor(0), WRITE), 2, true),
+    kind("pwritev2", libc::SYS_pwritev2, Descriptor(0), WRITE),
     partial(kind("writev", libc::SYS_writev, Descriptor(0), WRITE), 2, true),
     partial(kind("copy_file_range", libc::SYS_copy_file_range, Descriptor(2), WRITE), 4, true),
     kind("sendfile", libc::SYS_sendfile, Descriptor(0), WRITE),

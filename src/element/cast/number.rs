@@ -26,7 +26,7 @@ pub enum WideNumber {
 /// Casts work as in NumPy: integers wrap, floats round, complex numbers lose
 /// their imaginary part, and nonzero numbers become true. NumPy leaves casts of
 /// floats outside an integer's range undefined: here they saturate, and NaN
-/// becomes 0.
+/// becomes 0. As dates, all of these are `NaT`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number that can be cast: use `u64` for `usize`, `i64` for `isize`",
     label = "cannot be cast to or from"

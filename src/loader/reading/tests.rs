@@ -181,6 +181,19 @@ fn a_sequence_that_others_read_is_not_read_twice() {
 }
 
 #[test]
+fn a_sequence_does_not_end_a_stream() {
+    let disk = Fake::new(512 * MIB, 1024 * MIB);
+    let planner = Planner::default();
+    assert!(batches_until_queued(&planner, &disk).is_some());
+    assert!(planner.expect_sequence(0, &disk));
+    for _ in 0..100 {
+        disk.read();
+        planner.update(&Request { is_cold: false, ..scattered(&disk) }, &disk);
+    }
+    assert_eq!(disk.queued_or_read(), disk.nbytes);
+}
+
+#[test]
 fn a_shared_epoch_begins_at_the_place_of_its_share() {
     let disk = Fake::new(512 * MIB, 1024 * MIB);
     let planner = Planner::default();

@@ -133,6 +133,23 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usi
     })
 }
 
+/// Writes at the end of a file, possibly fewer bytes than `bytes` has. `end` was the end
+/// a moment ago; on Linux it may have moved, elsewhere newer bytes are overwritten.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn append(file: &File, bytes: &[u8], end: u64) -> io::Result<usize> {
+    use rustix::io::{Errno, ReadWriteFlags, pwritev2};
+
+    match pwritev2(file, &[io::IoSlice::new(bytes)], end, ReadWriteFlags::APPEND) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_at(file, bytes, end),
+        written => Ok(written?),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn append(file: &File, bytes: &[u8], end: u64) -> io::Result<usize> {
+    write_at(file, bytes, end)
+}
+
 /// Runs `action`, then restores the file's position.
 #[cfg(not(unix))]
 fn restore_position<T>(

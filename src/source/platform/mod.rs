@@ -20,7 +20,8 @@ pub(crate) use available::available_memory;
 pub(crate) use cache::{HAS_READ_AHEAD, HUGE_PAGE, evict, read_ahead, read_huge_pages, read_in};
 pub(crate) use clock::Clock;
 pub(crate) use file::{
-    FileStat, file_id, irregular_kind, is_append_only, read_at, set_nonblocking, stat, write_at,
+    FileStat, append, file_id, irregular_kind, is_append_only, read_at, set_nonblocking, stat,
+    write_at,
 };
 pub(crate) use lock::{has_no_locks, lock, unlock};
 pub(crate) use memory::{

@@ -1,5 +1,7 @@
 //! Names, owners and permissions of files.
 
+#[cfg(unix)]
+use std::fs::Permissions;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -111,18 +113,27 @@ pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Re
 }
 
 /// Gives a new file the permissions of an old one, and its owner and group if
-/// the system allows it. On Windows it copies the read-only flag.
+/// the system allows it. If it does not allow the group, another group gets the
+/// permissions of all others. On Windows it copies the read-only flag.
 #[cfg(unix)]
 pub(crate) fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let own = new.metadata()?;
-    if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
+    let mut keeps_group = own.gid() == old.gid();
+    if !keeps_group || own.uid() != old.uid() {
         // A user who cannot change the owner may still change the group.
-        if !set_owner(new, Some(old.uid()), old.gid())? {
-            set_owner(new, None, old.gid())?;
-        }
+        keeps_group |=
+            set_owner(new, Some(old.uid()), old.gid())? || set_owner(new, None, old.gid())?;
     }
-    new.set_permissions(old.permissions())
+    let mode = old.permissions().mode();
+    let mode = if keeps_group { mode } else { without_group(mode) };
+    new.set_permissions(Permissions::from_mode(mode))
+}
+
+/// Replaces the permissions of the group by those of all others.
+#[cfg(unix)]
+fn without_group(mode: u32) -> u32 {
+    mode & !0o2070 | (mode & 0o7) << 3
 }
 
 #[cfg(windows)]
@@ -187,4 +198,15 @@ pub(crate) fn standard_stream(descriptor: &Path) -> Option<io::Result<File>> {
 #[cfg(not(unix))]
 pub(crate) fn standard_stream(_: &Path) -> Option<io::Result<File>> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    #[cfg(unix)]
+    fn another_group_gets_the_permissions_of_all_others() {
+        for (mode, expected) in [(0o660, 0o600), (0o664, 0o644), (0o2777, 0o777), (0o640, 0o600)] {
+            assert_eq!(super::without_group(mode), expected, "{mode:o}");
+        }
+    }
 }

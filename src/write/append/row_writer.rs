@@ -109,6 +109,11 @@ impl RowWriter {
             return Ok(());
         }
         self.buffer.clear();
+        let (expected, found) = (self.end, file::len(&self.file)?);
+        if found > expected {
+            // Without locks, another writer may have appended rows.
+            return Err(SystemError::Changed { expected, found }.into());
+        }
         self.end = end;
         self.file.set_len(end).map_err(SystemError::io("undo the write"))
     }
