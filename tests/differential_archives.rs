@@ -15,7 +15,7 @@ use crate::oracle::{Oracle, hex};
 use crate::random_zips::{archive, damage};
 use crate::seeded::{Random, setting};
 use crate::support::{directory, npy};
-use crate::zips::{Zip, Zip64, Zipped, stored, zip64};
+use crate::zips::{Zip, Zip64, Zipped, deflated, stored, zip64};
 
 /// Parts of the errors for what is rejected although Python reads it.
 const STRICTER: &[&str] = &[
@@ -40,7 +40,10 @@ const STRICTER: &[&str] = &[
     " give it another name",
     "a Unicode path field of the wrong length",
     "is followed by a member that the directory does not list",
-    "byte 0 starts a member, but the first one listed is at byte ",
+    " bytes of no member",
+    "byte 0 starts a member, but ",
+    "two directories, at byte ",
+    "its deflate stream ends after ",
     "is encrypted",
     "ends at byte ",
     " are stored as ",
@@ -181,6 +184,13 @@ fn local_part(name: &str) -> Vec<u8> {
     let bytes = one(member(name));
     let end = bytes.windows(4).position(|part| part == b"PK\x01\x02").unwrap();
     bytes[..end].to_vec()
+}
+
+/// An archive of a member whose elements have these bytes from `at` on.
+fn holding(at: usize, bytes: &[u8], zip: Zip) -> Vec<u8> {
+    let mut elements = [7; 64];
+    elements[at..at + bytes.len()].copy_from_slice(bytes);
+    zip.bytes(&[stored("a.npy", &npy("'<i4'", &[16], Order::C, &elements))])
 }
 
 /// The defect of an archive, its bytes, the error, and whether Python rejects it
@@ -344,6 +354,57 @@ fn inconsistent() -> Vec<Case> {
             },
             &format!("[a]: is followed by a member that the directory does not list{crafted}"),
             Some(false),
+        ),
+        case(
+            "a member that is not listed, after another byte",
+            {
+                let descriptor = [vec![b'x'], local_part("b.npy")].concat();
+                one(Zipped { descriptor, ..plain.clone() })
+            },
+            &format!("[a]: is followed by a member that the directory does not list{crafted}"),
+            Some(false),
+        ),
+        case(
+            "many bytes of no member",
+            one(Zipped { descriptor: vec![0; (1 << 20) + 1], ..plain.clone() }),
+            &format!("[a]: is followed by 1048577 bytes of no member{crafted}"),
+            Some(false),
+        ),
+        case(
+            "a member that is not listed, after a deflate stream",
+            {
+                let mut packed = deflated("a.npy", &plain.data);
+                let own = packed.data.len();
+                packed.data.extend(local_part("b.npy"));
+                packed.stored = packed.data.len() as u32;
+                assert_eq!((own, packed.data.len()), (59, 286));
+                one(packed)
+            },
+            "[a]: its deflate stream ends after 59 of 286 bytes: the archive is damaged",
+            Some(false),
+        ),
+        case(
+            "a member that is not listed, in an empty archive",
+            Zip { prefix: local_part("b.npy"), ..Zip::default() }.bytes(&[]),
+            &format!("byte 0 starts a member, but none is listed{damaged}"),
+            Some(false),
+        ),
+        case(
+            "another directory where the offset leads without the prefix",
+            holding(54, b"PK\x01\x02", Zip { prefix: vec![b'#'; 10], ..Zip::default() }),
+            &format!("two directories, at byte 227 and 10 bytes later{damaged}"),
+            Some(false),
+        ),
+        case(
+            "another zip64 record where its locator leads without the prefix",
+            {
+                let prefix = vec![b'#'; 60];
+                let zip = Zip { prefix, zip64: Some(Zip64::default()), ..Zip::default() };
+                holding(55, b"PK\x06\x06", zip)
+            },
+            &format!("two directories, at byte 227 and 60 bytes later{damaged}"),
+            // Python 3.14 reads the other one, here a damaged one.
+            None,
         ),
         case(
             "a member that is not listed, before others",

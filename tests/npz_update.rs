@@ -47,6 +47,20 @@ fn members_are_added_replaced_and_removed() {
 }
 
 #[test]
+fn archives_after_other_bytes_are_not_changed() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let member = [stored("a.npy", &npy(&[7]))];
+    let bytes = Zip { prefix: b"#!/bin/sh\n".to_vec(), ..Zip::default() }.bytes(&member);
+    fs::write(&path, &bytes).unwrap();
+    assert_eq!(keys(&path), ["a"]);
+    let error = Npz::update(&path, Locking::Try).unwrap_err();
+    let text = "10 bytes before the archive: copy its members to a new archive";
+    assert!(is_error(&error, ErrorKind::Unsupported, text), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
 fn the_last_change_of_a_member_counts() {
     let directory = directory();
     let path = directory.path().join("a.npz");

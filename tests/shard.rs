@@ -101,7 +101,7 @@ fn fields_of_headers_are_numbers() {
         for number in [&b"        "[..], b"000644 \0", b"644\0 abc", b"-0000001", b"\xff\0\0\x01"] {
             Shard::open(Source::bytes(with_field(&whole, at, number))).unwrap();
         }
-        for text in [&b"folder/f"[..], b"000648 \0", b"\x81\0\0\x01"] {
+        for text in [&b"folder/f"[..], b"000648 \0", b"\x81\0\0\x01", b"-      \0"] {
             let error = Shard::open(Source::bytes(with_field(&whole, at, text))).unwrap_err();
             let expected = "(a field of a header is not a number)";
             assert!(error.to_string().contains(expected), "{at}: {error}");

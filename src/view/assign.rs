@@ -2,7 +2,7 @@
 
 use super::cast::value_changed;
 use super::{DynView, DynViewMut, View, ViewMut};
-use crate::dtype::{DType, Kind};
+use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::cast::{Casting, Number, WideNumber, check_cast, is_same_value};
 use crate::element::recode::{Recoding, has_gaps};
 use crate::element::value::{Value, units};
@@ -96,6 +96,11 @@ fn alternative(from: &DType, to: &DType) -> Option<&'static str> {
         }
         (Kind::Complex, _) if from.itemsize() == 32 => "long doubles can only be copied",
         (Kind::Void, _) => "give its bytes a dtype with `view_as`",
+        (Kind::DateTime, Kind::DateTime) | (Kind::TimeDelta, Kind::TimeDelta)
+            if from.unit().is_some() && to.unit().is_none() =>
+        {
+            "name the unit in the dtype"
+        }
         (Kind::TimeDelta, Kind::TimeDelta) if !has_fixed_ratio(from, to) => {
             "months and years have no fixed length in weeks or shorter units"
         }
@@ -254,11 +259,20 @@ fn append_axes(view: DynView<'_>, ndim: usize) -> DynView<'_> {
     view
 }
 
-/// Copies bytes, swapping those of numbers if the byte orders differ. Longer
-/// elements are padded with zeros, shorter ones truncated.
+/// Copies bytes, swapping those of numbers if the byte orders differ; as void, they
+/// are native. Longer elements are padded with zeros, shorter ones truncated.
 fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let swaps = to.dtype() != from.dtype() && to.dtype().kind() != Kind::Void;
-    let elements = from.element_bytes().collect::<Vec<_>>();
+    let order = (to.dtype().kind() == Kind::Void).then_some(ByteOrder::NATIVE);
+    let recode = Recoding::new(from.dtype(), order, false);
+    let mut native = Vec::new();
+    let elements: Vec<&[u8]> = if recode.is_identity() {
+        from.element_bytes().collect()
+    } else {
+        native.resize(from.len() * from.dtype().itemsize(), 0);
+        from.copy_recoded(&recode, &mut native);
+        native.chunks_exact(from.dtype().itemsize()).collect()
+    };
     let mut elements = elements.into_iter();
     to.try_for_each_in_c_order(|dtype, bytes| {
         let element = elements.next().invariant(PAIRED);

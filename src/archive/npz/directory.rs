@@ -67,9 +67,9 @@ pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
         return Err(damaged(found));
     }
     set_limits(&mut entries, location.start);
-    match entries.iter().map(|entry| entry.start).min() {
-        None | Some(0) => {}
-        Some(first) => end::check_start(source, &location, first)?,
+    let first = entries.iter().map(|entry| entry.start).min();
+    if first != Some(0) {
+        end::check_start(source, &location, first)?;
     }
     Ok(entries)
 }

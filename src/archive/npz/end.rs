@@ -10,15 +10,16 @@ use zerocopy::FromBytes;
 
 use super::directory::{damaged, read_error};
 use super::records::{
-    EndRecord, IN_ZIP64, IN_ZIP64_SHORT, LocalHeader, Zip64EndRecord, Zip64Locator, len_of, read,
+    CentralHeader, EndRecord, IN_ZIP64, IN_ZIP64_SHORT, LocalHeader, Zip64EndRecord, Zip64Locator,
+    len_of, read,
 };
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
 
 /// The number of bytes at the end of an archive that are searched for the end
-/// record, as in Python's `zipfile`: a comment has at most 65,535 bytes.
-const SEARCHED: u64 = (1 << 16) + 22;
+/// record, of 22 bytes: its comment has at most 65,535.
+const SEARCHED: u64 = 22 + 65_535;
 
 /// The position of the central directory, and the number of its entries.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +67,28 @@ pub(super) fn locate(source: &Storage) -> Result<Location> {
         let found = format!("an empty archive whose directory starts at byte {at}");
         return Err(damaged(found));
     }
+    check_unshifted(source, &location)?;
     Ok(location)
+}
+
+/// Checks that the offsets of an archive with a prefix lead to none of its records
+/// when they are counted from the start of the file, as some programs do first.
+fn check_unshifted(source: &Storage, location: &Location) -> Result<()> {
+    let Location { start, size, prefix, is_zip64, .. } = *location;
+    if prefix == 0 {
+        return Ok(());
+    }
+    let is_at = |offset, signature| -> Result<bool> {
+        Ok(read::<[u8; 4]>(source, offset).map_err(read_error())? == Some(signature))
+    };
+    let directory = start - prefix;
+    if is_at(directory, CentralHeader::SIGNATURE)?
+        || (is_zip64 && is_at(directory.saturating_add(size), Zip64EndRecord::SIGNATURE)?)
+    {
+        let found = format!("two directories, at byte {directory} and {prefix} bytes later");
+        return Err(damaged(found));
+    }
+    Ok(())
 }
 
 /// Reads the end record, from where Python's `zipfile` finds it: the end of the
@@ -167,9 +189,11 @@ fn directory_start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
 /// at 0. If there is a prefix, a member must start there, since a directory
 /// offset that is too small also looks like a prefix. None may start at byte 0,
 /// where only programs that read a stream would find it.
-pub(super) fn check_start(source: &Storage, location: &Location, first: u64) -> Result<()> {
+pub(super) fn check_start(source: &Storage, location: &Location, first: Option<u64>) -> Result<()> {
     let Location { start, prefix, .. } = *location;
-    if !is_member_at(source, first)? {
+    if let Some(first) = first
+        && !is_member_at(source, first)?
+    {
         // Without a prefix, only that member is damaged.
         if prefix == 0 {
             return Ok(());
@@ -180,8 +204,11 @@ pub(super) fn check_start(source: &Storage, location: &Location, first: u64) -> 
         )));
     }
     if is_member_at(source, 0)? {
-        let found = format!("byte 0 starts a member, but the first one listed is at byte {first}");
-        return Err(damaged(found));
+        let listed = match first {
+            Some(first) => format!("the first one listed is at byte {first}"),
+            None => "none is listed".to_owned(),
+        };
+        return Err(damaged(format!("byte 0 starts a member, but {listed}")));
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use super::directory::{DirectoryEntry, damaged, read_error, wrong_signature};
 use super::extra::{self, SizeFields};
 use super::reader::HEADER_BUFFER;
 use super::records::{Flags, LocalHeader, len_of};
-use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
+use crate::error::invariant::{Invariant, READ, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
 
@@ -118,22 +118,34 @@ const DESCRIPTOR: usize = 24;
 /// The signature that may precede a data descriptor.
 const DESCRIPTOR_SIGNATURE: &[u8] = b"PK\x07\x08";
 
-/// The most bytes that are read after a member.
+/// The most bytes that are requested after a member.
 const FOLLOWING: u64 = 28;
 
+/// The most bytes between members that are searched.
+const MAX_GAP: u64 = 1 << 20;
+
 /// Checks that a member that ends at byte `end` is not followed by one that the
-/// directory does not list: programs that read a stream would find it.
+/// directory does not list: programs that read a stream would find it, some of
+/// them after any other bytes.
 fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<()> {
-    let mut buffer = [0; DESCRIPTOR + LocalHeader::SIGNATURE.len()];
-    let gap = to_usize((entry.limit - end).min(to_u64(buffer.len())));
-    if gap < LocalHeader::SIGNATURE.len() {
+    let gap = entry.limit - end;
+    if gap < to_u64(LocalHeader::SIGNATURE.len()) {
         return Ok(());
     }
-    let found =
-        source.read_at(buffer.get_mut(..gap).invariant(IN_BUFFER), end).map_err(read_error())?;
+    if gap > MAX_GAP {
+        return Err(contradictory(format!("is followed by {gap} bytes of no member")));
+    }
+    let (mut short, mut long) = ([0; DESCRIPTOR + LocalHeader::SIGNATURE.len()], Vec::new());
+    let buffer = if let Some(short) = short.get_mut(..to_usize(gap)) {
+        short
+    } else {
+        long.resize(to_usize(gap), 0);
+        &mut long[..]
+    };
+    let found = source.read_at(buffer, end).map_err(read_error())?;
     let bytes = buffer.get(..found).invariant(READ);
     let rest = if entry.flags.has_descriptor() { skip_descriptor(entry, bytes) } else { bytes };
-    if rest.starts_with(&LocalHeader::SIGNATURE) {
+    if rest.windows(4).any(|bytes| bytes == LocalHeader::SIGNATURE) {
         let found = "is followed by a member that the directory does not list";
         return Err(contradictory(found.to_owned()));
     }

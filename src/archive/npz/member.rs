@@ -217,10 +217,10 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// As `start`, with a buffer of this size for compressed bytes.
     fn start_buffered(&self, buffer: usize) -> Result<(u64, MemberReader<'a>)> {
         let (start, end) = self.range()?;
-        let DirectoryEntry { size, crc32, .. } = *self.entry;
+        let DirectoryEntry { stored, size, crc32, .. } = *self.entry;
         let part = self.npz.source.storage().range_reader(start, end);
         let (member, is_stored) = (self.name(), self.is_stored());
-        let info = MemberInfo { member, is_stored, size, crc32, buffer };
+        let info = MemberInfo { member, is_stored, stored, size, crc32, buffer };
         Ok((start, MemberReader::new(part, info, &self.npz.options.progress)))
     }
 

@@ -49,6 +49,7 @@ pub struct MemberReader<'a> {
     input: MemberInput<'a>,
     crc: Crc,
     remaining: u64,
+    stored: u64,
     size: u64,
     crc32: u32,
     member: &'a str,
@@ -60,6 +61,8 @@ pub struct MemberReader<'a> {
 pub(super) struct MemberInfo<'a> {
     pub(super) member: &'a str,
     pub(super) is_stored: bool,
+    /// The member's length in the archive.
+    pub(super) stored: u64,
     pub(super) size: u64,
     pub(super) crc32: u32,
     /// The size of the buffer for compressed bytes.
@@ -78,13 +81,14 @@ impl<'a> MemberReader<'a> {
         info: MemberInfo<'a>,
         progress: &'a ProgressCallback,
     ) -> Self {
-        let MemberInfo { member, is_stored, size, crc32, buffer } = info;
+        let MemberInfo { member, is_stored, stored, size, crc32, buffer } = info;
         let input = if is_stored {
             MemberInput::Stored(BufReader::with_capacity(HEADER_BUFFER, part))
         } else {
             MemberInput::Deflated(DeflateDecoder::new_with_buf(part, vec![0; buffer]))
         };
-        MemberReader { input, crc: Crc::new(), remaining: size, size, crc32, member, progress }
+        let (crc, remaining) = (Crc::new(), size);
+        MemberReader { input, crc, remaining, stored, size, crc32, member, progress }
     }
 
     fn read_input(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -103,10 +107,20 @@ impl<'a> MemberReader<'a> {
         }
     }
 
-    /// Checks that no more bytes follow and that the CRC-32 is right.
+    /// Checks that no more bytes follow, also none that are compressed, among which a
+    /// program that reads a stream would look for the next member, and that the CRC-32
+    /// is right.
     fn check_end(&mut self) -> io::Result<()> {
         if self.read_input(&mut [0])? > 0 {
             return Err(damaged(&format!("it decompresses to more than its {} bytes", self.size)));
+        }
+        if let MemberInput::Deflated(decoder) = &self.input
+            && decoder.total_in() != self.stored
+        {
+            let (found, stored) = (decoder.total_in(), self.stored);
+            return Err(damaged(&format!(
+                "its deflate stream ends after {found} of {stored} bytes"
+            )));
         }
         let (found, expected) = (self.crc.sum(), self.crc32);
         if found == expected {

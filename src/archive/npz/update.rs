@@ -9,7 +9,8 @@ use super::save::Save;
 use super::writer::{NpzWriter, check_file_name, existing_name, file_name};
 use super::{EntryList, Npz, name};
 use crate::archive::entries::no_member;
-use crate::error::Result;
+use crate::error::invariant::to_usize_saturating;
+use crate::error::{ArchiveError, Result, plural};
 use crate::source::Source;
 use crate::source::atomic::AtomicFile;
 use crate::source::lock::Locking;
@@ -55,7 +56,9 @@ impl Npz<MapMut> {
     /// # Errors
     ///
     /// As [`open`](Npz::open), and those of
-    /// [`AtomicFile::update`](crate::source::AtomicFile::update).
+    /// [`AtomicFile::update`](crate::source::AtomicFile::update);
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when other bytes precede the
+    /// archive, which would not be kept.
     ///
     /// # Examples
     ///
@@ -95,7 +98,9 @@ impl NpzOptions {
         // Locked before it is read.
         let new = AtomicFile::update(path, locking)?;
         let old = if new.replaces() {
-            self.open(Source::read(path)?)?
+            let old = self.open(Source::read(path)?)?;
+            check_prefix(&old).map_err(|error| error.with_path(path))?;
+            old
         } else {
             let source = Source::bytes(Vec::new());
             Npz { source, entries: EntryList::new(Vec::new()), options: self.clone() }
@@ -334,6 +339,18 @@ impl<'a> NpzUpdate<'a> {
 
     fn is_removed(&self, full_name: &str) -> bool {
         self.removed.iter().any(|name| name == full_name)
+    }
+}
+
+/// Rejects archives with bytes before them, which would not be kept.
+fn check_prefix(old: &Npz<MapMut>) -> Result<()> {
+    match old.entries.iter().map(|entry| entry.start).min() {
+        None | Some(0) => Ok(()),
+        Some(first) => {
+            let found = plural(to_usize_saturating(first), "byte", "bytes");
+            let expected = "copy its members to a new archive";
+            Err(ArchiveError::unsupported(format!("{found} before the archive"), expected))
+        }
     }
 }
 

@@ -58,7 +58,7 @@ fn split_record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let len = parse_decimal(digits).and_then(|len| usize::try_from(len).ok())?;
     let (record, rest) = records.split_at_checked(len)?;
     let content = record.get(space.checked_add(1)?..)?.strip_suffix(b"\n")?;
-    let equals = content.iter().position(|&byte| byte == b'=')?;
+    let equals = content.iter().position(|&byte| byte == b'=').filter(|&equals| equals > 0)?;
     let (keyword, value) = content.split_at_checked(equals)?;
     Some((keyword, value.get(1..)?, rest))
 }
@@ -113,6 +113,7 @@ mod tests {
             b"path=x\n",
             b"+10 path=x\n",
             b"10 path x\n",
+            b"5 =x\n",
             b"99999999999999999999 path=x\n",
             b"12 path=a\0b\n",
             b"10 size=x\n",

@@ -347,7 +347,11 @@ fn number(field: &[u8]) -> Option<u64> {
 /// Returns whether a field has a number, which may be negative or large, as Python reads it.
 fn is_number(field: &[u8]) -> bool {
     let digits = text(field).trim_ascii();
-    let digits = digits.strip_prefix(b"-").unwrap_or(digits);
+    let digits = match digits.strip_prefix(b"-") {
+        Some([]) => return false,
+        Some(digits) => digits,
+        None => digits,
+    };
     matches!(field.first(), Some(0x80 | 0xff))
         || digits.iter().all(|digit| (b'0'..=b'7').contains(digit))
 }
