@@ -463,10 +463,7 @@ fn each_damaged_archive_has_its_error() {
         let error = error_in_every_way(&bytes);
         assert_eq!(error.to_string(), expected, "{what}");
         assert_eq!(error.kind(), kind(expected), "{what}: {expected}");
-        assert_eq!(
-            error.member().is_some(),
-            expected.starts_with("[a]")
-        );
+        assert_eq!(error.member().is_some(), expected.starts_with("[a]"));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Batches that are read ahead on threads, into memory that is reused.
 
+use std::collections::VecDeque;
+use std::io;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,13 +10,14 @@ use npymap::bytemuck::cast_slice;
 use npymap::element::Casting;
 use npymap::layout::TakeMode;
 use npymap::loader::{Batch, BatchError, Batches as Reader, IndexBatch};
-use npymap::{BatchOptions, DType, Error, Result};
+use npymap::{BatchOptions, DType, Result};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::OrRaise;
 use crate::memory::{Block, Buffer};
+use crate::number::unsigned;
 use crate::rows::{Cast, Rows};
 use crate::sampler::Sampler;
 
@@ -32,8 +35,12 @@ impl Plan {
             let dtype = cast.as_ref().map_or_else(|| rows.dtype(), |(dtype, _)| dtype.clone());
             let each = rows.row_len().checked_mul(dtype.itemsize());
             let nbytes = each.and_then(|each| each.checked_mul(indices.len()));
-            let nbytes = nbytes.ok_or_else(|| Error::other("a batch exceeds the memory"))?;
-            rows.copy(indices, block.resize(nbytes), cast.as_ref())?;
+            let out = nbytes.and_then(|nbytes| block.resize(nbytes)).ok_or_else(|| {
+                let nbytes = nbytes.map_or_else(|| "too many".to_owned(), |n| n.to_string());
+                let text = format!("cannot allocate {nbytes} bytes for a batch");
+                io::Error::new(io::ErrorKind::OutOfMemory, text)
+            })?;
+            rows.copy(indices, out, cast.as_ref())?;
         }
         Ok(())
     }
@@ -45,11 +52,12 @@ enum Source {
     Passed(Reader<Vec<Block>, Vec<usize>>),
 }
 
-/// A batch of either source: the memory of its arrays, its indices, and the state of the
-/// sampler after it.
-type Next = (Vec<Buffer>, Vec<usize>, Option<[u64; 4]>);
+/// A batch of either source: the memory of its arrays, and those of a sampler with their
+/// indices and its state after them.
+type Next = (Vec<Buffer>, Option<(Vec<usize>, [u64; 4])>);
 
-/// As [`Next`], with the indices as the bytes of `int64`.
+/// The memory of the arrays of a batch, its indices as the bytes of `int64`, and the state
+/// of the sampler after it.
 type PyBatch<'py> = (Vec<Buffer>, Bound<'py, PyBytes>, Option<[u64; 4]>);
 
 impl Source {
@@ -63,15 +71,15 @@ impl Source {
     fn next(&mut self) -> Option<Result<Next, BatchError>> {
         match self {
             Source::Sampler(batches) => batches.next().map(|batch| batch.map(Source::from_sampler)),
-            Source::Passed(batches) => batches
-                .next()
-                .map(|batch| batch.map(|batch| (Buffer::of_batch(batch), Vec::new(), None))),
+            Source::Passed(batches) => {
+                batches.next().map(|batch| batch.map(|batch| (Buffer::of_batch(batch), None)))
+            }
         }
     }
 
     fn from_sampler(batch: Batch<Vec<Block>, IndexBatch>) -> Next {
         let (indices, state) = (batch.indices().to_vec(), batch.state().into());
-        (Buffer::of_batch(batch), indices, Some(state))
+        (Buffer::of_batch(batch), Some((indices, state)))
     }
 }
 
@@ -81,27 +89,43 @@ pub(crate) struct Batches {
     /// Locked only without the interpreter, which a waiting thread would keep from
     /// others. `None` when it is closed.
     source: Mutex<Option<Source>>,
-    /// Passes indices to the threads; `None` after the last ones.
-    indices: Mutex<Option<Sender<Vec<usize>>>>,
+    /// Passes indices to the threads, or why there are none; `None` after the last ones.
+    indices: Mutex<Option<Sender<Result<Vec<usize>>>>>,
+    /// The indices of the batches that are under way, as they were passed in.
+    passed: Mutex<VecDeque<Vec<i64>>>,
 }
 
 impl Batches {
     fn lock(&self) -> MutexGuard<'_, Option<Source>> {
         self.source.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn passed(&self) -> MutexGuard<'_, VecDeque<Vec<i64>>> {
+        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next batch, and its indices if they were passed in.
+    fn take(&self) -> Option<Result<(Next, Option<Vec<i64>>)>> {
+        let mut source = self.lock();
+        let next = source.as_mut()?.next()?;
+        // Those of a batch that failed are not the next one's.
+        let passed = self.passed().pop_front();
+        Some(next.map(|next| (next, passed)).map_err(|error| error.error))
+    }
 }
 
 #[pymethods]
 impl Batches {
-    /// Starts the threads. `epochs` is the number of the epoch at which to stop.
-    /// Without a sampler, indices are passed with `push`.
+    /// Starts `threads` that read `ahead` batches: those of a number of epochs of a sampler,
+    /// of a size, and maybe without the last ones of epochs. Without a sampler, indices are
+    /// passed with `push`.
     #[new]
     #[pyo3(signature = (plan, options, order=None))]
     fn new(
         py: Python<'_>,
         plan: Vec<(Rows, Option<Cast>)>,
-        options: (usize, usize),
-        order: Option<(PyRef<'_, Sampler>, u64, usize, bool)>,
+        options: (Bound<'_, PyAny>, Bound<'_, PyAny>),
+        order: Option<(PyRef<'_, Sampler>, Bound<'_, PyAny>, usize, bool)>,
     ) -> PyResult<Batches> {
         let plan = plan.into_iter().map(|(rows, cast)| {
             let cast = cast.map(|cast| cast.parse()).transpose().or_raise(py)?;
@@ -109,32 +133,42 @@ impl Batches {
         });
         let plan = Plan(plan.collect::<PyResult<_>>()?);
         let sources: Vec<Rows> = plan.0.iter().map(|(rows, _)| rows.clone()).collect();
-        let options = BatchOptions::new().threads(options.0).ahead(options.1);
+        let (threads, ahead) = (unsigned("threads", &options.0)?, unsigned("ahead", &options.1)?);
+        let options = BatchOptions::new().threads(threads).ahead(ahead);
         let read = move |indices: &[usize], blocks: &mut Vec<Block>| plan.read(indices, blocks);
         let (source, sender) = if let Some((sampler, epochs, size, drops_last)) = order {
-            let batches = sampler.order().epochs(epochs).flat_map(move |epoch| {
+            let (order, epochs): (_, u64) = (sampler.order(), unsigned("epochs", &epochs)?);
+            let end = order.epoch().saturating_add(epochs);
+            let batches = order.epochs(end).flat_map(move |epoch| {
                 let batches = epoch.batches(size);
                 let batches = sources.iter().fold(batches, |batches, rows| rows.announce(batches));
                 if drops_last { batches.drop_last() } else { batches }
             });
             (options.start(batches, read).map(Source::Sampler), None)
         } else {
-            let (sender, receiver) = mpsc::channel::<Vec<usize>>();
+            let (sender, receiver) = mpsc::channel::<Result<Vec<usize>>>();
             (options.start(receiver, read).map(Source::Passed), Some(sender))
         };
         let (source, indices) = (Mutex::new(Some(source.or_raise(py)?)), Mutex::new(sender));
-        Ok(Batches { source, indices })
+        Ok(Batches { source, indices, passed: Mutex::default() })
     }
 
-    /// Adds a batch with these indices.
+    /// Adds a batch with these indices. If they don't exist, it is an error instead.
     fn push(&self, py: Python<'_>, rows: &Rows, indices: &Bound<'_, PyAny>) -> PyResult<()> {
         let indices = PyBuffer::<i64>::get(indices)?.to_vec(py)?;
-        let indices = rows.resolve(TakeMode::FromEnd, &indices).or_raise(py)?;
+        let resolved = rows.resolve(TakeMode::FromEnd, &indices);
+        self.passed().push_back(indices);
         let sender = self.indices.lock().unwrap_or_else(PoisonError::into_inner);
         // The threads have ended if a batch failed to be read by a panic, which
         // `next` reports.
-        sender.as_ref().map(|sender| sender.send(indices).ok());
+        sender.as_ref().map(|sender| sender.send(resolved).ok());
         Ok(())
+    }
+
+    /// The number of batches that were added and are not yet returned.
+    #[getter]
+    fn under_way(&self) -> usize {
+        self.passed().len()
     }
 
     /// Ends the batches after those that were added.
@@ -147,14 +181,15 @@ impl Batches {
         while !py.detach(|| self.lock().as_ref().is_none_or(|source| source.wait(TICK))) {
             py.check_signals()?;
         }
-        let next = py.detach(|| self.lock().as_mut().and_then(Source::next));
-        let (memory, indices, state) = match next {
-            None => return Ok(None),
-            Some(Ok(next)) => next,
-            Some(Err(error)) => return Err(error.error).or_raise(py),
+        let Some(next) = py.detach(|| self.take()) else { return Ok(None) };
+        let ((memory, sampled), passed) = next.or_raise(py)?;
+        let (indices, state) = match sampled {
+            None => (passed.unwrap_or_default(), None),
+            Some((indices, state)) => {
+                let indices = indices.into_iter().map(i64::try_from);
+                (indices.collect::<std::result::Result<_, _>>()?, Some(state))
+            }
         };
-        let indices: Vec<i64> =
-            indices.into_iter().map(i64::try_from).collect::<std::result::Result<_, _>>()?;
         Ok(Some((memory, PyBytes::new(py, cast_slice(&indices)), state)))
     }
 

@@ -5,7 +5,9 @@ use std::io;
 use std::path::Path;
 
 use npymap::{Error, ErrorKind};
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyIndexError, PyKeyError, PyMemoryError, PyOSError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -58,6 +60,7 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
             Some(path) if path.as_os_str().is_empty() => io_error(py, "ENOENT", fact, Some(path))?,
             _ => PyValueError::new_err(message(error, path, &fact)),
         },
+        ErrorKind::Io if is_io(error, io::ErrorKind::OutOfMemory) => PyMemoryError::new_err(fact),
         ErrorKind::Io if is_io(error, io::ErrorKind::TimedOut) => {
             named_os_error(py, "ETIMEDOUT", fact, filename)?
         }

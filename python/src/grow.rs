@@ -14,6 +14,7 @@ use pyo3::types::PyTuple;
 use crate::errors::OrRaise;
 use crate::lock;
 use crate::memory::Bytes;
+use crate::number::unsigned;
 
 /// A writer, which belongs to the process that opened it: a forked one has the same rows
 /// in its buffer, and would write them again.
@@ -108,10 +109,11 @@ impl Appender {
     fn new(
         py: Python<'_>,
         path: PathBuf,
-        buffer: usize,
+        buffer: &Bound<'_, PyAny>,
         wait: bool,
         new: Option<NewRows>,
     ) -> PyResult<Appender> {
+        let buffer = unsigned("buffer", buffer)?;
         let open = || {
             let writer = py.detach(|| match &new {
                 None => OpenOptions::new().locking(Locking::Try).append(&path),
@@ -136,15 +138,16 @@ impl Appender {
         Ok((PyTuple::new(py, shape)?, descr, order == Order::F))
     }
 
-    /// Appends rows from their bytes.
-    fn append(&self, py: Python<'_>, bytes: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Appends a number of rows from their bytes.
+    fn append(&self, py: Python<'_>, rows: usize, bytes: &Bound<'_, PyAny>) -> PyResult<()> {
         let bytes = Bytes::new(bytes)?;
         let bytes = bytes.as_slice();
-        with_open!(self, py, writer => writer.append_bytes(bytes))
+        with_open!(self, py, writer => writer.append_parts(rows, |append| append(bytes)))
     }
 
     /// Changes the number of rows.
-    fn resize(&self, py: Python<'_>, rows: usize) -> PyResult<()> {
+    fn resize(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+        let rows = unsigned("rows", rows)?;
         with_open!(self, py, writer => writer.resize(rows))
     }
 
@@ -177,16 +180,18 @@ pub(crate) struct RaggedAppender {
 
 #[pymethods]
 impl RaggedAppender {
-    /// Opens two files, or creates them.
+    /// Opens two files, after their writer died if `recover` is set, or creates them.
     #[new]
-    #[pyo3(signature = (data, offsets, new=None))]
+    #[pyo3(signature = (data, offsets, recover, new=None))]
     fn new(
         py: Python<'_>,
         data: PathBuf,
         offsets: PathBuf,
+        recover: bool,
         new: Option<NewRows>,
     ) -> PyResult<RaggedAppender> {
         let writer = py.detach(|| match &new {
+            None if recover => RaggedWriter::recover(&data, &offsets),
             None => RaggedWriter::open(&data, &offsets),
             Some(new) => {
                 RaggedWriter::create(&data, &offsets, &new.dtype()?, &new.row, &new.options())

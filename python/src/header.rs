@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::errors::OrRaise;
+use crate::number::unsigned;
 use crate::open::parse_version;
 use crate::place;
 
@@ -43,12 +44,13 @@ pub(crate) fn has_longs(text: &[u8]) -> bool {
 
 /// Reads the header of a file, and checks that the file contains the elements.
 #[pyfunction]
-pub(crate) fn read_header(
-    py: Python<'_>,
+pub(crate) fn read_header<'py>(
+    py: Python<'py>,
     path: PathBuf,
-    at: u64,
+    at: &Bound<'py, PyAny>,
     max_header_len: usize,
-) -> PyResult<Facts<'_>> {
+) -> PyResult<Facts<'py>> {
+    let at = unsigned("at", at)?;
     let header = py.detach(|| {
         let source = place::read(&path)?;
         OpenOptions::new().offset(at).max_header_len(max_header_len).header(&source)

@@ -16,6 +16,7 @@ mod locate;
 mod lock;
 mod mapping;
 mod memory;
+mod number;
 mod open;
 mod path;
 mod place;
@@ -62,7 +63,7 @@ mod _core {
     #[pymodule_export]
     use crate::recover::{Recovery, recover, resize};
     #[pymodule_export]
-    use crate::rows::{Rows, npy_stack_paths, rows_at, rows_of, stack_rows};
+    use crate::rows::{Rows, check_casting, npy_stack_paths, rows_at, rows_of, stack_rows};
     #[pymodule_export]
     use crate::sampler::Sampler;
     #[pymodule_export]

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::ops::Range;
 
 use npymap::array::AnyArray;
-use npymap::source::{Advice, LockKind};
+use npymap::source::{Advice, FileId, LockKind};
 use npymap::{Mode, Order, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -70,9 +70,15 @@ impl Mapping {
         self.is_fortran
     }
 
+    /// What identifies the file; `None` if there is none, or it was not opened by path.
+    pub(crate) fn file_id(slf: &Bound<'_, Mapping>) -> Option<FileId> {
+        let array = slf.as_super().get().array();
+        for_any!(array, array => array.description()).ok()?.file_id
+    }
+
     /// Calls a function of the library without the interpreter, and makes an
     /// exception of its error.
-    fn run<T: Send>(
+    pub(crate) fn run<T: Send>(
         slf: &Bound<'_, Mapping>,
         call: impl FnOnce(&AnyArray) -> Result<T> + Send,
     ) -> PyResult<T> {

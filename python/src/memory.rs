@@ -162,10 +162,13 @@ unsafe fn fill(
 pub(crate) struct Block(Vec<u128>);
 
 impl Block {
-    /// The first `nbytes` bytes, after making room for them.
-    pub(crate) fn resize(&mut self, nbytes: usize) -> &mut [u8] {
-        self.0.resize(nbytes.div_ceil(size_of::<u128>()), 0);
-        cast_slice_mut(&mut self.0).get_mut(..nbytes).unwrap_or_default()
+    /// The first `nbytes` bytes, after making room for them; `None` if there is not enough
+    /// memory.
+    pub(crate) fn resize(&mut self, nbytes: usize) -> Option<&mut [u8]> {
+        let len = nbytes.div_ceil(size_of::<u128>());
+        self.0.try_reserve_exact(len.saturating_sub(self.0.len())).ok()?;
+        self.0.resize(len, 0);
+        cast_slice_mut(&mut self.0).get_mut(..nbytes)
     }
 }
 

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use crate::errors::OrRaise;
 use crate::mapping::{Mapping, parse_advice};
 use crate::memory;
+use crate::number::unsigned;
 use crate::path::FilePath;
 use crate::to_numpy::to_memmap;
 
@@ -60,12 +61,12 @@ pub(crate) fn open_npy<'py>(
     py: Python<'py>,
     path: FilePath,
     mode: &str,
-    at: u64,
+    at: &Bound<'py, PyAny>,
     max_header_len: usize,
     advice: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mode = mode.parse().or_raise(py)?;
-    let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
+    let options = OpenOptions::new().offset(unsigned("at", at)?).max_header_len(max_header_len);
     let options = options.advice(parse_advice(advice)?);
     let array = py.detach(|| options.open_mode(memory::map(&absolute(path.as_path()), mode)?));
     to_memmap(Mapping::from_result(py, array, None, Some(path))?.bind(py))

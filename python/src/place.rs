@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use npymap::source::{FileId, MapMut};
-use npymap::{Error, ErrorKind, Result, Source};
+use npymap::source::{AnySource, FileId, Map, MapMut};
+use npymap::{Error, ErrorKind, Mode, Result, Source};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
+use crate::memory;
 use crate::open::absolute;
 
 #[cfg(feature = "remote")]
@@ -42,14 +43,31 @@ impl Place {
         match self {
             Place::File(path, id) => {
                 let source = Source::read(path)?;
-                if source.file_id() != *id {
-                    let fact = "the path leads to another file now";
-                    return Err(Error::new(ErrorKind::Changed, fact));
-                }
+                check_id(source.file_id(), *id)?;
                 Ok(source)
             }
             #[cfg(feature = "remote")]
             Place::Object(object) => Ok(Source::remote(object)),
+        }
+    }
+
+    /// Opens the same file for mapping.
+    pub(crate) fn map(&self) -> Result<Source<Map>> {
+        match self {
+            Place::File(path, id) => map_same(path, *id),
+            #[cfg(feature = "remote")]
+            Place::Object(_) => {
+                Err(Error::new(ErrorKind::Unsupported, "objects of a URL cannot be mapped"))
+            }
+        }
+    }
+
+    /// What identifies the file; `None` for objects.
+    pub(crate) fn file_id(&self) -> Option<FileId> {
+        match self {
+            Place::File(_, id) => *id,
+            #[cfg(feature = "remote")]
+            Place::Object(_) => None,
         }
     }
 
@@ -63,6 +81,22 @@ impl Place {
             }
         }
     }
+}
+
+/// Opens a file for mapping, if its path still leads to the same one.
+pub(crate) fn map_same(path: &Path, id: Option<FileId>) -> Result<Source<Map>> {
+    let AnySource::ReadOnly(source) = memory::map(path, Mode::ReadOnly)? else {
+        return Err(Error::other("a file that was opened for reading is mapped for writing"));
+    };
+    check_id(source.file_id(), id)?;
+    Ok(source)
+}
+
+fn check_id(found: Option<FileId>, expected: Option<FileId>) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Changed, "the path leads to another file now"))
 }
 
 /// What identifies the version of an object at a URL; None for files.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use npymap::array::RawSpec;
+use npymap::array::{AnyArray, RawSpec};
 use npymap::loader::RowSource;
 use npymap::{ArrayFile, DType, OpenOptions, Order, Result};
 use pyo3::exceptions::PyIndexError;
@@ -14,7 +14,9 @@ use pyo3::types::PyTuple;
 
 use crate::errors::OrRaise;
 use crate::locate::locate;
+use crate::mapping::Mapping;
 use crate::memory::BytesMut;
+use crate::number::unsigned;
 use crate::open::Elements;
 use crate::place::Place;
 use crate::rows::Rows;
@@ -64,8 +66,8 @@ impl ReadFile {
             return Ok(bytes);
         }
         let len = self.file.layout().nbytes();
-        let raw = RawSpec::new(DType::of::<u8>()).offset(self.file.data_offset()).shape(&[len]);
-        let bytes = ArrayFile::new(self.place.source()?, OpenOptions::new().raw(raw))?;
+        let options = bytes_at(self.file.data_offset(), len);
+        let bytes = ArrayFile::new(self.place.source()?, options)?;
         Ok(self.bytes.get_or_init(|| bytes))
     }
 
@@ -83,6 +85,11 @@ impl ReadFile {
             }
         }
     }
+}
+
+/// Options that open bytes of a file.
+fn bytes_at(offset: u64, len: usize) -> OpenOptions {
+    OpenOptions::new().raw(RawSpec::new(DType::of::<u8>()).offset(offset).shape(&[len]))
 }
 
 /// Returns whether ranges of the axes are those of whole rows.
@@ -122,8 +129,13 @@ fn byte_ranges(
 impl ReadFile {
     /// Opens a `.npy` file and reads its header.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, at: u64, max_header_len: usize) -> PyResult<ReadFile> {
-        let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        at: &Bound<'_, PyAny>,
+        max_header_len: usize,
+    ) -> PyResult<ReadFile> {
+        let options = OpenOptions::new().offset(unsigned("at", at)?).max_header_len(max_header_len);
         let shown = path.clone();
         py.detach(|| ReadFile::open(path, options, None)).or_raise_for(py, &shown)
     }
@@ -161,7 +173,7 @@ impl ReadFile {
     /// The rows.
     #[getter]
     fn rows(&self) -> Rows {
-        Rows::of_file(&self.file)
+        Rows::of_file(&self.file, self.place.file_id())
     }
 
     /// Reads the elements in a range of each axis into the memory of an array, in the
@@ -183,6 +195,18 @@ impl ReadFile {
         let mut memory = BytesMut::new(memory)?;
         let out = memory.as_mut_slice();
         py.detach(|| self.read_ranges(&axes, out)).or_raise_for(py, &self.shown)
+    }
+
+    /// Maps a range of bytes of the same file.
+    fn map(&self, py: Python<'_>, offset: u64, len: usize) -> PyResult<Py<Mapping>> {
+        let array = py.detach(|| bytes_at(offset, len).open(self.place.map()?));
+        let array = array.map(AnyArray::ReadOnly);
+        Mapping::from_result(py, array, Some(Order::C), Some(self.shown.as_path().into()))
+    }
+
+    /// Returns whether an array maps the same file.
+    fn is_file_of(&self, mapping: &Bound<'_, Mapping>) -> bool {
+        Mapping::file_id(mapping) == self.place.file_id()
     }
 
     /// Raises unless the path leads to the same file, which contains the array.

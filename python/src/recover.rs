@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::OrRaise;
+use crate::number::unsigned;
 
 /// The changes that recover a file.
 #[pyclass(frozen, get_all, module = "npymap")]
@@ -56,6 +57,7 @@ pub(crate) fn recover(
 
 /// Changes the number of rows of a file.
 #[pyfunction]
-pub(crate) fn resize(py: Python<'_>, path: PathBuf, rows: usize) -> PyResult<()> {
+pub(crate) fn resize(py: Python<'_>, path: PathBuf, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+    let rows = unsigned("rows", rows)?;
     py.detach(|| write::resize(&path, rows)).or_raise_for(py, &path)
 }

@@ -9,7 +9,7 @@ use npymap::dtype::Kind;
 use npymap::element::Casting;
 use npymap::layout::TakeMode;
 use npymap::loader::{FieldRows, IndexBatches, RowSource, Stacked, Windows};
-use npymap::source::AnySource;
+use npymap::source::{AnySource, FileId};
 use npymap::{ArrayFile, DType, MappedArray, Mode, Order, Result};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
@@ -19,7 +19,9 @@ use pyo3::types::PyTuple;
 use crate::errors::OrRaise;
 use crate::mapping::Mapping;
 use crate::memory::{self, BytesMut};
+use crate::number::unsigned;
 use crate::open::absolute;
+use crate::place::map_same;
 use crate::to_numpy;
 
 /// A source of rows of any kind.
@@ -53,6 +55,8 @@ pub(crate) struct Rows {
     source: Source,
     first: usize,
     count: usize,
+    /// The files that have the rows.
+    files: Arc<[FileId]>,
 }
 
 /// A cast to another dtype: its `descr` as text, and the casting rule.
@@ -76,20 +80,15 @@ impl Cast {
 }
 
 impl Rows {
-    /// All rows of a source.
-    pub(crate) fn new(source: Source) -> Rows {
+    /// All rows of a source, which are in some files.
+    fn new(source: Source, files: impl IntoIterator<Item = FileId>) -> Rows {
         let count = for_source!(&source, rows => rows.row_count());
-        Rows { source, first: 0, count }
-    }
-
-    /// As [`new`](Rows::new), of a source that is not mapped.
-    pub(crate) fn other(source: impl RowSource + Send + Sync + 'static) -> Rows {
-        Rows::new(Source::Other(Arc::new(source)))
+        Rows { source, first: 0, count, files: files.into_iter().collect() }
     }
 
     /// The rows of a file that is read.
-    pub(crate) fn of_file(file: &Arc<ArrayFile>) -> Rows {
-        Rows::new(Source::Other(Arc::<ArrayFile>::clone(file)))
+    pub(crate) fn of_file(file: &Arc<ArrayFile>, id: Option<FileId>) -> Rows {
+        Rows::new(Source::Other(Arc::<ArrayFile>::clone(file)), id)
     }
 
     /// The dtype of the elements.
@@ -163,6 +162,10 @@ impl Rows {
         mut memory: BytesMut,
         cast: Option<(DType, Casting)>,
     ) -> PyResult<()> {
+        // As in NumPy: where rows have no elements, none is needed.
+        if mode == TakeMode::Clip && self.count == 0 && self.row_len() == 0 {
+            return Ok(());
+        }
         let indices = indices.to_vec(py)?;
         let out = memory.as_mut_slice();
         let taken = py.detach(|| self.copy(&self.resolve(mode, &indices)?, out, cast.as_ref()));
@@ -185,6 +188,11 @@ impl Rows {
             *count = self.count;
         }
         Ok((PyTuple::new(py, shape)?, self.dtype().to_string()))
+    }
+
+    /// Returns whether an array maps a file that has rows.
+    fn shares_file(&self, mapping: &Bound<'_, Mapping>) -> bool {
+        Mapping::file_id(mapping).is_some_and(|id| self.files.contains(&id))
     }
 
     /// Copies rows of the dtype `dtype` into `out`, or into a new array if it is None.
@@ -261,7 +269,8 @@ impl Rows {
     }
 
     /// The sliding windows of `length` rows.
-    fn windows(&self, py: Python<'_>, length: usize) -> PyResult<Rows> {
+    fn windows(&self, py: Python<'_>, length: &Bound<'_, PyAny>) -> PyResult<Rows> {
+        let length = unsigned("length", length)?;
         let source = match &self.source {
             Source::Mapped(rows) => npymap::Rows::windows(rows, length).map(mapped),
             Source::Other(rows) => Windows::new(Arc::clone(rows), length)
@@ -272,7 +281,7 @@ impl Rows {
             let text = format!("windows of {length} rows, of {} rows", self.count);
             return Err(PyValueError::new_err(text));
         };
-        Ok(Rows { source, first: self.first, count: before + 1 })
+        Ok(Rows { source, count: before + 1, ..self.clone() })
     }
 
     /// One field of each element.
@@ -291,16 +300,14 @@ impl Rows {
 /// file.
 #[pyfunction]
 pub(crate) fn rows_of(mapping: &Bound<'_, Mapping>) -> PyResult<Option<Rows>> {
-    let py = mapping.py();
-    let array = mapping.as_super().get().array();
-    let rows = py.detach(|| match array {
+    let rows = Mapping::run(mapping, |array| match array {
         AnyArray::ReadOnly(array) => array.rows().map(Some),
         AnyArray::Writable(array) => match array.mode() {
-            Some(Mode::ReadWrite | Mode::Create) => map_again(array),
+            Some(Mode::ReadWrite | Mode::Create) => map_again(array).map(Some),
             _ => Ok(None),
         },
     });
-    Ok(rows.or_raise(py)?.map(|rows| Rows::new(mapped(rows))))
+    Ok(rows?.map(|rows| Rows::new(mapped(rows), Mapping::file_id(mapping))))
 }
 
 /// As [`rows_of`], for a mapping of bytes that are elements of another dtype and shape.
@@ -310,9 +317,7 @@ pub(crate) fn rows_at(
     descr: &str,
     shape: Vec<usize>,
 ) -> PyResult<Option<Rows>> {
-    let py = mapping.py();
-    let array = mapping.as_super().get().array();
-    let rows = py.detach(|| {
+    let rows = Mapping::run(mapping, |array| {
         let description = match array {
             AnyArray::ReadOnly(array) => array.description()?,
             AnyArray::Writable(array) if array.mode() == Some(Mode::ReadWrite) => {
@@ -321,43 +326,51 @@ pub(crate) fn rows_at(
             AnyArray::Writable(_) => return Ok(None),
         };
         let (dtype, order) = (descr.parse()?, Order::C);
-        open_description(&Description { dtype, shape, order, ..description })
+        open_description(&Description { dtype, shape, order, ..description }).map(Some)
     });
-    Ok(rows.or_raise(py)?.map(|rows| Rows::new(mapped(rows))))
+    Ok(rows?.map(|rows| Rows::new(mapped(rows), Mapping::file_id(mapping))))
 }
 
 /// Maps the file of an array for reading, unless it was replaced. Both maps show what
 /// is stored in one.
-fn map_again<D>(array: &MappedArray<D>) -> Result<Option<npymap::Rows>> {
+fn map_again<D>(array: &MappedArray<D>) -> Result<npymap::Rows> {
     open_description(&array.description()?)
 }
 
-fn open_description(description: &Description) -> Result<Option<npymap::Rows>> {
-    match memory::map(&description.path, Mode::ReadOnly)? {
-        AnySource::ReadOnly(source) if source.file_id() == description.file_id => {
-            description.options().open(source)?.into_rows().map(Some)
-        }
-        _ => Ok(None),
-    }
+fn open_description(description: &Description) -> Result<npymap::Rows> {
+    let source = map_same(&description.path, description.file_id)?;
+    description.options().open(source)?.into_rows()
 }
 
 /// The rows of several `.npy` files, one after another.
 #[pyfunction]
 pub(crate) fn stack_rows(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Rows> {
     let stacked = py.detach(|| {
+        let mut files = Vec::new();
         let arrays = paths.iter().map(|path| match memory::map(&absolute(path), Mode::ReadOnly)? {
-            AnySource::ReadOnly(source) => MappedArray::from_source(source),
+            AnySource::ReadOnly(source) => {
+                files.extend(source.file_id());
+                MappedArray::from_source(source)
+            }
             AnySource::Writable(source) => MappedArray::from_source(source)?.into_read_only(),
         });
-        Stacked::new(arrays.collect::<Result<Vec<_>>>()?)
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        Ok((Stacked::new(arrays)?, files))
     });
-    Ok(Rows::other(stacked.or_raise(py)?))
+    let (stacked, files) = stacked.or_raise(py)?;
+    Ok(Rows::new(Source::Other(Arc::new(stacked)), files))
 }
 
 /// The paths of the files of a directory that Dask's `to_npy_stack` wrote.
 #[pyfunction]
 pub(crate) fn npy_stack_paths(py: Python<'_>, directory: PathBuf) -> PyResult<Vec<PathBuf>> {
     py.detach(|| Stacked::npy_stack_paths(&directory)).or_raise_for(py, &directory)
+}
+
+/// Raises unless this is the name of a casting rule.
+#[pyfunction]
+pub(crate) fn check_casting(py: Python<'_>, name: &str) -> PyResult<()> {
+    name.parse::<Casting>().map(drop).or_raise(py)
 }
 
 /// Returns whether elements are numbers, which NumPy's buffers can have.

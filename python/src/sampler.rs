@@ -1,5 +1,6 @@
 //! Row indices in random order.
 
+use std::num::TryFromIntError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use npymap::Sampler as Order;
@@ -11,6 +12,10 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 use crate::memory::BytesMut;
+use crate::number::unsigned;
+
+/// More indices than this are drawn without the interpreter.
+const DETACHED: usize = 1 << 12;
 
 /// Yields row indices, an epoch at a time.
 #[pyclass(frozen, module = "npymap._core")]
@@ -34,6 +39,9 @@ impl<'py> FromPyObject<'_, 'py> for Kind<'py> {
 
     fn extract(tuple: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let (name, seed, block, buffer, draws, weights) = tuple.extract()?;
+        let draws: Option<Bound<'py, PyAny>> = draws;
+        let draws = draws.map(|draws| unsigned("draws", &draws)).transpose()?;
+        let (block, buffer) = (unsigned("block", &block)?, unsigned("buffer", &buffer)?);
         Ok(Kind { name, seed, block, buffer, draws, weights })
     }
 }
@@ -47,7 +55,7 @@ impl Kind<'_> {
                 let text = format!("{} weights for {len} rows", weights.len());
                 return Err(PyValueError::new_err(text));
             }
-            return Order::weighted(weights, draws, seed).or_raise(py);
+            return py.detach(|| Order::weighted(weights, draws, seed)).or_raise(py);
         }
         Ok(match self.name.as_str() {
             "shuffled" => Order::shuffled(len, seed),
@@ -65,6 +73,22 @@ impl Kind<'_> {
 impl Sampler {
     fn lock(&self) -> MutexGuard<'_, Order> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the next indices as the bytes of `int64`, and returns their number.
+    fn fill(&self, memory: &mut [u8]) -> Result<usize, TryFromIntError> {
+        let mut order = self.lock();
+        let mut found = 0;
+        // In parts, because the list of all may not fit in memory.
+        for part in memory.chunks_mut(DETACHED * size_of::<i64>()) {
+            let places = part.chunks_exact_mut(size_of::<i64>());
+            let indices = order.next_batch(places.len());
+            for (place, index) in places.zip(&indices) {
+                place.copy_from_slice(bytes_of(&i64::try_from(*index)?));
+            }
+            found += indices.len();
+        }
+        Ok(found)
     }
 
     /// A copy of the sampler in its present state.
@@ -139,14 +163,14 @@ impl Sampler {
 
     /// Writes the next indices into the memory of an array of `int64`: one for
     /// each element, or fewer at the end of the epoch. Returns their number.
-    fn next_into(&self, memory: &Bound<'_, PyAny>) -> PyResult<usize> {
+    fn next_into(&self, py: Python<'_>, memory: &Bound<'_, PyAny>) -> PyResult<usize> {
         let mut memory = BytesMut::new(memory)?;
-        let places = memory.as_mut_slice().chunks_exact_mut(size_of::<i64>());
-        let indices = self.lock().next_batch(places.len());
-        for (place, index) in places.zip(&indices) {
-            let index = i64::try_from(*index)?;
-            place.copy_from_slice(bytes_of(&index));
-        }
-        Ok(indices.len())
+        let memory = memory.as_mut_slice();
+        let found = if memory.len() > DETACHED * size_of::<i64>() {
+            py.detach(|| self.fill(memory))
+        } else {
+            self.fill(memory)
+        };
+        Ok(found?)
     }
 }

@@ -215,3 +215,89 @@ ragged.close()
     names = [tmp_path / name for name in ("a.npy", "data.npy", "offsets.npy")]
     subprocess.run([sys.executable, "-c", script, how, *names], check=True)
     assert [np.load(name).tolist() for name in names] == [[1, 2, 3, 4], [1, 2, 3, 4], [0, 3, 4]]
+
+
+def test_rows_without_elements_are_counted(tmp_path):
+    path = tmp_path / "a.npy"
+    with npymap.Appender(path, dtype="f8", row=(0,)) as log:
+        log.append(np.zeros((5, 0)))
+        log.append(np.zeros(0))
+        assert log.shape == (6, 0)
+    assert np.load(path).shape == (6, 0)
+    with npymap.Appender(path, dtype="f8", row=(2, 0), order="F", overwrite=True) as log:
+        log.append(np.zeros((2, 0, 3)))
+    assert np.load(path).shape == (2, 0, 3)
+    np.save(path, np.ndarray(2, "V0"))
+    with npymap.Appender(path) as log:
+        log.append(np.ndarray(3, "V0"))
+    assert npymap.open(path).shape == (5,)
+
+
+@pytest.mark.parametrize("dtype", [str, bytes, "S", "U", "V", "S0"], ids=str)
+def test_dtypes_without_a_size_are_errors(tmp_path, dtype):
+    with pytest.raises(TypeError, match="no size, expected one with a size, such as '[SUV]8'"):
+        npymap.Appender(tmp_path / "a.npy", dtype=dtype)
+    assert not os.listdir(tmp_path)
+
+
+LOST = [
+    ("S3", [b"abcdef"]), ("S3", [b"abc", b"abcd"]), ("U3", ["abcd"]), ("U3", np.array(["abc", "abcd"])),
+    ("S3", np.array([12345])), ("U3", np.array([0.125])), ("S4", np.array([False])),
+    ("M8[D]", np.array(["2020-01-01T10"], "M8[h]")), ("M8[ns]", np.array(["3020-01-01"], "M8[D]")),
+    ("M8[D]", [np.datetime64("2020-01-01T10")]), ("m8[s]", np.array([1500], "m8[ms]")),
+    ("M8[2D]", np.array(["1970-01-02"], "M8[D]")),
+    ([("a", "S2"), ("b", "i4")], [(b"abc", 1)]),
+    ([("a", "S2"), ("b", "i4")], np.array([(b"abc", 1)], [("a", "S3"), ("b", "i4")])),
+    ([("a", [("b", "M8[D]")], (2,))], np.array([([(3,), (4,)],)], [("a", [("b", "M8[h]")], (2,))])),
+]
+KEPT = [
+    ("S3", np.array([b"abc", b"a"], "S6")), ("U3", np.array(["abc", ""], "U9")), ("S3", np.array([123])),
+    ("U3", np.array([0.5])), ("S5", np.array([False])), ("M8[D]", np.array(["2020-01-01", "NaT"], "M8[h]")),
+    ("m8[s]", np.array([1000, 0], "m8[ms]")), ("M8[s]", [np.datetime64("NaT")]), ("m8[s]", np.array([5])),
+    ("M8[us]", np.array([3], ">M8[us]")),
+    ([("a", "S2"), ("b", "i4")], np.array([(b"ab", 1)], [("a", "S3"), ("b", "i8")])),
+]
+
+
+@pytest.mark.parametrize("casting", ["same_kind", "unsafe"])
+def test_what_numpy_would_cut_is_an_error(tmp_path, casting):
+    path = tmp_path / "a.npy"
+    for dtype, values in LOST:
+        with npymap.Appender(path, dtype=dtype, overwrite=True) as log:
+            with pytest.raises(ValueError, match="too long for|do not fit"):
+                log.append(values, casting=casting)
+            assert len(log) == 0
+    for dtype, values in KEPT:
+        with npymap.Appender(path, dtype=dtype, overwrite=True) as log:
+            log.append(values, casting=casting)
+        assert np.load(path).tolist() == np.asarray(values).astype(dtype).tolist()
+
+
+def test_masked_elements_are_errors(tmp_path):
+    with npymap.Appender(tmp_path / "a.npy", dtype="f4") as log:
+        with pytest.raises(ValueError, match="masked elements"):
+            log.append(np.ma.array([1, 2], mask=[0, 1]))
+        log.append(np.ma.array([3, 4]))
+        log.append(np.ma.array([5], mask=[0]))
+    assert np.load(tmp_path / "a.npy").tolist() == [3, 4, 5]
+
+
+def test_castings_are_checked_also_if_nothing_is_cast(tmp_path):
+    with npymap.Appender(tmp_path / "a.npy", dtype="i4") as log:
+        for values in ([1], [], np.array([1], "i4")):
+            with pytest.raises(ValueError, match="casting 'foo'"):
+                log.append(values, casting="foo")
+
+
+def test_negative_numbers_are_named(tmp_path):
+    with npymap.Appender(tmp_path / "a.npy", dtype="i4") as log:
+        with pytest.raises(ValueError, match="rows is -1, expected at least 0"):
+            log.resize(-1)
+    with pytest.raises(ValueError, match="rows is -1, expected at least 0"):
+        npymap.resize(tmp_path / "a.npy", -1)
+    with pytest.raises(ValueError, match="rows is 1180591620717411303424, expected at most"):
+        npymap.resize(tmp_path / "a.npy", 1 << 70)
+    with pytest.raises(ValueError, match="buffer is -1, expected at least 0"):
+        npymap.Appender(tmp_path / "a.npy", buffer=-1)
+    with pytest.raises(TypeError):
+        npymap.resize(tmp_path / "a.npy", 1.5)

@@ -11,6 +11,22 @@ from arrays import DTYPES, assert_same, sample
 import npymap
 
 
+def npy_bytes(array):
+    """Return what `numpy.save` writes."""
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def ten_bytes(array, info):
+    """Return what webdataset writes for an array of `i8`."""
+    numbers = (number.to_bytes(8, "little") for number in (array.ndim, *array.shape))
+    words = [b"i8", info.encode(), *numbers]
+    chunks = b"".join(word.ljust(8, b"\0") for word in words), array.tobytes()
+    return b"".join(b"~TenBin~" + len(chunk).to_bytes(8, "little") + chunk + bytes(-len(chunk) % 64)
+                    for chunk in chunks)
+
+
 @pytest.fixture
 def npz(tmp_path):
     path = tmp_path / "a.npz"
@@ -181,5 +197,98 @@ def test_names_are_found_in_tar_files_without_reading_members(tmp_path):
     assert [name in tar for name in ("a.npy", "readme.txt", "b.npy", 5, None)] == [
         True, True, False, False, False,
     ]
-    with pytest.raises(npymap.FormatError):
-        tar["readme.txt"]
+    assert tar["readme.txt"].startswith(b'"""Archives of arrays."""')
+
+
+MEMBERS = {
+    "a.npy": npy_bytes(np.arange(5)),
+    "a.json": b'{"label": 3}',
+    "a.cls": b"3",
+    "empty.txt": b"",
+    "long.bin": bytes(range(256)) * 9,
+    "b.npy": npy_bytes(np.zeros((0, 2))),
+}
+
+
+@pytest.fixture
+def shard(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for name, data in MEMBERS.items():
+            add(archive, name, data)
+        folder = tarfile.TarInfo("folder")
+        folder.type = tarfile.DIRTYPE
+        archive.addfile(folder)
+    return tmp_path / "a.tar"
+
+
+def add(archive, name, data):
+    entry = tarfile.TarInfo(name)
+    entry.size = len(data)
+    archive.addfile(entry, io.BytesIO(data))
+
+
+@pytest.mark.parametrize("mode", [None, "r", "c", "r+"])
+def test_other_members_of_tar_files_are_bytes(shard, mode):
+    tar = npymap.Tar(shard, mode)
+    assert dict(tar.items()).keys() == MEMBERS.keys()
+    for (name, data), value in zip(MEMBERS.items(), tar.values(), strict=True):
+        if name.endswith(".npy"):
+            assert_same(value, np.load(io.BytesIO(data)))
+        else:
+            assert value == tar[name] == tar.get(name) == data
+    with pytest.raises(KeyError):
+        tar["folder"]
+
+
+def test_damaged_arrays_of_tar_files_are_errors(tmp_path):
+    whole = npy_bytes(np.arange(5))
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        add(archive, "short.npy", whole[:-1])
+        add(archive, "header.npy", whole[:9])
+        add(archive, "objects.npy", npy_bytes(np.array([None])))
+        add(archive, "a.cls", b"1")
+        add(archive, "a.cls", b"2")
+        add(archive, "last.txt", b"x" * 100)
+    tar = npymap.Tar(tmp_path / "a.tar")
+    kinds = {"short.npy": "Truncated", "header.npy": "Truncated", "objects.npy": "Unsupported"}
+    for name, kind in kinds.items():
+        with pytest.raises(npymap.FormatError) as caught:
+            tar[name]
+        assert (caught.value.kind, caught.value.member) == (kind, name)
+    # As when `tar` unpacks them.
+    assert tar["a.cls"] == b"2"
+
+
+def test_archives_are_used_after_the_directory_changed(shard, npz, monkeypatch):
+    monkeypatch.chdir(shard.parent)
+    tar, archive = npymap.Tar("a.tar"), npymap.Npz("a.npz")
+    monkeypatch.chdir("/")
+    assert tar["a.cls"] == b"3" and tar["a.npy"].tolist() == list(range(5))
+    assert archive.zip.namelist()[0] == "x.npy" and archive.fid.read(2) == b"PK"
+    assert archive["x"].shape == (3, 4)
+    assert repr(archive) == "NpzFile 'a.npz' with keys: x, name, arr_0"
+    archive.close()
+
+
+def test_tar_files_are_shown_and_closed(shard):
+    with npymap.Tar(shard, "r") as tar:
+        array = tar["a.npy"]
+        assert repr(tar) == (f"<npymap.Tar '{shard}' with keys: "
+                             "a.npy, a.json, a.cls, empty.txt, long.bin...>")
+    assert array.tolist() == list(range(5))
+    for name in ("a.npy", "a.json"):
+        with pytest.raises(ValueError, match="the archive is closed"):
+            tar[name]
+    tar.close()
+
+
+@pytest.mark.parametrize("mode", [None, "r"])
+def test_ten_files_are_shown_and_closed(tmp_path, mode):
+    (tmp_path / "a.ten").write_bytes(ten_bytes(np.array([1, 2, 3]), "x"))
+    with npymap.Ten(tmp_path / "a.ten", mode) as ten:
+        array = ten[np.int64(0)]
+        assert ten["x"].tolist() == array.tolist() == [1, 2, 3]
+        assert repr(ten) == f"<npymap.Ten '{tmp_path / 'a.ten'}' with infos: x>"
+    assert array.tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match="the archive is closed"):
+        ten[0]

@@ -279,3 +279,110 @@ def test_names_with_two_dots_are_not_above(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     files = [npymap.ArrayFile("run..1/./a.npy"), npymap.ArrayFile(tmp_path / "run..1" / "a.npy")]
     assert files[0] == files[1] and hash(files[0]) == hash(files[1])
+
+
+def replace(path, array):
+    """Replace a file by another of the same length."""
+    npymap.save(path.with_name("new.npy"), array)
+    os.replace(path.with_name("new.npy"), path)
+
+
+@pytest.mark.parametrize("is_pickled", [False, True])
+@pytest.mark.parametrize("mode", [None, "r"])
+def test_nothing_of_a_replaced_file_is_mapped(tmp_path, mode, is_pickled):
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros((9, 4)))
+    file = npymap.ArrayFile(path, mode)
+    if is_pickled:
+        file = pickle.loads(pickle.dumps(file))
+        file.check()
+    part = file.map(np.s_[2:4])
+    replace(path, np.ones((9, 4)))
+    for index in (np.s_[2:4], (1, 2), np.s_[5:5]):
+        with pytest.raises(npymap.FormatError, match="a.npy: the path leads to another file") as error:
+            file.map(index)
+        assert (error.value.kind, error.value.filename) == ("Changed", str(path))
+    assert part.sum() == 0
+    file.reload()
+    assert file.map(2).sum() == 4
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        file.map(2)
+
+
+def test_no_member_of_a_replaced_archive_is_mapped(tmp_path):
+    path = tmp_path / "a.npz"
+    npymap.savez(path, x=np.zeros(5))
+    for is_pickled in (False, True):
+        file = npymap.ArrayFile(path, member="x")
+        if is_pickled:
+            file = pickle.loads(pickle.dumps(file))
+            file.check()
+        npymap.savez(path, y=np.ones(7), x=np.zeros(5))
+        with pytest.raises(npymap.FormatError, match="another file") as error:
+            file.map(slice(2))
+        assert error.value.kind == "Changed"
+
+
+def test_an_array_that_was_changed_before_it_was_mapped_is_an_error(tmp_path):
+    path = tmp_path / "a.npy"
+    old = np.zeros((9, 4))
+    for new in (np.ones((9, 4)), np.zeros((8, 4)), np.zeros((9, 4), "i8"), np.zeros((9, 4), order="F")):
+        np.save(path, old)
+        file = npymap.ArrayFile(path, "r")
+        replace(path, new)
+        for use in (lambda: file[0], lambda: file.rows, lambda: file.take([0]), lambda: np.asarray(file)):
+            with pytest.raises(npymap.FormatError, match=r"use reload\(\)") as error:
+                use()
+            assert (error.value.kind, error.value.filename) == ("Changed", str(path))
+        file.reload()
+        assert np.array_equal(file[:], new) and file.shape == new.shape
+    np.save(path, old)
+    file = npymap.ArrayFile(path, "r")
+    with npymap.Appender(path) as log:
+        log.append(np.ones(4))
+    with pytest.raises(npymap.FormatError, match="reload"):
+        file[0]
+    npymap.savez(tmp_path / "a.npz", x=old)
+    file = npymap.ArrayFile(tmp_path / "a.npz", "r", member="x")
+    npymap.savez(tmp_path / "a.npz", x=np.ones((9, 4)))
+    with pytest.raises(npymap.FormatError, match="reload") as error:
+        file[0]
+    assert error.value.member == "x"
+
+
+@pytest.mark.parametrize("mode", [None, "r"])
+def test_an_array_without_axes_has_no_rows(tmp_path, mode):
+    np.save(tmp_path / "a.npy", np.array(7))
+    file = npymap.ArrayFile(tmp_path / "a.npy", mode)
+    for use in (lambda: file.rows, lambda: file.take([0]), lambda: npymap.Batches(file, [[0]])):
+        with pytest.raises(TypeError, match="an array without axes has no rows"):
+            use()
+    for use in (iter, list, lambda file: 7 in file):
+        with pytest.raises(TypeError, match="without axes|not iterable"):
+            use(file)
+    assert file[()] == 7
+
+
+@pytest.mark.parametrize("mode", [None, "r"])
+def test_rows_are_iterated_over(tmp_path, mode):
+    array = np.arange(12).reshape(3, 4)
+    np.save(tmp_path / "a.npy", array)
+    assert np.array_equal(list(npymap.ArrayFile(tmp_path / "a.npy", mode)), array)
+
+
+@pytest.mark.parametrize("dtype", ["S0", "U0"])
+def test_elements_without_bytes_keep_their_dtype(tmp_path, dtype):
+    for order in "CF":
+        np.save(tmp_path / "a.npy", np.ndarray((5, 2), dtype, order=order))
+        for mode in (None, "r"):
+            file = npymap.ArrayFile(tmp_path / "a.npy", mode)
+            for index in (np.s_[:], np.s_[1:3, 1], np.s_[[0, 4]], np.s_[::2], ...):
+                assert file[index].dtype == dtype
+                assert file[index].shape == np.ndarray((5, 2))[index].shape
+
+
+def test_a_negative_offset_is_named(npy):
+    for function in (npymap.ArrayFile, npymap.open, npymap.header):
+        with pytest.raises(ValueError, match="at is -1, expected at least 0"):
+            function(npy, at=-1)

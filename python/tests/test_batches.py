@@ -1,6 +1,7 @@
 """Batches are read ahead, in order, into memory that is reused, and can be resumed."""
 
 import gc
+import itertools
 import os
 import signal
 import subprocess
@@ -106,7 +107,7 @@ def test_arguments_that_do_not_fit_are_errors(arrays, tmp_path):
     with pytest.raises(TypeError, match="copy-on-write"):
         npymap.Batches(npymap.open(tmp_path / "x.npy", "c"), sampler, 8)
     with pytest.raises(ValueError, match="2 dtypes for 1 arrays"):
-        npymap.Batches(mapped, sampler, 8, dtype=["f4", "f4"])
+        npymap.Batches([mapped], sampler, 8, dtype=["f4", "f4"])
     with pytest.raises(ValueError, match="at least 1"):
         npymap.Batches(mapped, sampler)
     with pytest.raises(IndexError):
@@ -154,6 +155,10 @@ def test_closing_ends_the_batches(arrays):
     batches = npymap.Batches(arrays[2], npymap.Sampler(1000), 10)
     next(batches)
     batches.close()
+    batches.close()
+    assert list(batches) == []
+    batches = npymap.Batches(arrays[2], ([number] for number in itertools.count()))
+    next(batches)
     batches.close()
     assert list(batches) == []
 
@@ -246,3 +251,116 @@ def test_what_has_no_rows_is_a_type_error(tmp_path):
             npymap.Batches(array, npymap.Sampler(10), 2)
         with pytest.raises(TypeError, match="expected an array of a file, .* got (ndarray|memmap)"):
             npymap.Batches([npymap.open(tmp_path / "a.npy"), array], npymap.Sampler(10), 2)
+
+
+def test_a_batch_that_fails_changes_no_other_one(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([b"0", b"1", b"x", b"3", b"4"]))
+    array = npymap.open(tmp_path / "a.npy")
+    lists = [[0], [2], [-2, 1], [9], [3, 0], [2, 2], [4]]
+    expected = {0: [0], 2: [3, 1], 4: [3, 0], 6: [4]}
+    for threads, ahead in [(1, 1), (1, 9), (3, 2)]:
+        batches = npymap.Batches(array, lists, threads=threads, ahead=ahead, dtype="i8",
+                                 casting="unsafe")
+        for number, rows in enumerate(lists):
+            if number in expected:
+                indices, x = next(batches)
+                assert indices.tolist() == rows and x.tolist() == expected[number]
+            else:
+                with pytest.raises(IndexError if number == 3 else ValueError):
+                    next(batches)
+        assert list(batches) == []
+
+
+def test_the_state_is_that_after_the_last_batch_also_if_one_failed(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([b"0", b"1", b"x", b"3", b"4", b"5"]))
+    array, sampler = npymap.open(tmp_path / "a.npy"), npymap.Sampler(6, order="sequential")
+    batches = npymap.Batches(array, sampler, 2, dtype="i8", casting="unsafe")
+    next(batches)
+    with pytest.raises(ValueError):
+        next(batches)
+    assert batches.state_dict()["position"] == 2
+    indices, x = next(batches)
+    assert indices.tolist() == x.tolist() == [4, 5] and batches.state_dict()["position"] == 6
+
+
+def test_errors_of_the_iterable_change_no_batch(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(9))
+
+    class Lists:
+        """Raises at every third call."""
+
+        calls = 0
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            self.calls += 1
+            if self.calls % 3 == 0:
+                raise KeyboardInterrupt
+            if self.calls > 8:
+                raise StopIteration
+            return [self.calls]
+
+    batches, found = npymap.Batches(npymap.open(tmp_path / "a.npy"), Lists(), ahead=2), []
+    while True:
+        try:
+            indices, x = next(batches)
+        except KeyboardInterrupt:
+            continue
+        except StopIteration:
+            break
+        assert indices.tolist() == x.tolist()
+        found += x.tolist()
+    assert found == [1, 2, 4, 5, 7, 8]
+
+
+def test_a_batch_larger_than_memory_is_an_error(tmp_path):
+    array = npymap.create(tmp_path / "a.npy", "u1", (2, 1 << 33), sparse=True)
+    batches = npymap.Batches(array, [np.zeros(1 << 17, int), []])
+    with pytest.raises(MemoryError, match=f"cannot allocate {1 << 50} bytes"):
+        next(batches)
+    assert next(batches)[1].shape == (0, 1 << 33)
+
+
+def test_a_list_is_the_dtype_of_a_single_array(tmp_path):
+    old, new = np.dtype([("a", "i2"), ("b", "u1")]), [("a", "i4"), ("b", "f8")]
+    array = np.array([(1, 2), (3, 4)], old)
+    np.save(tmp_path / "a.npy", array)
+    mapped = npymap.open(tmp_path / "a.npy")
+    for arrays, dtype in [(mapped, new), ([mapped], [new]), ([mapped], np.dtype(new))]:
+        [(_, x)] = npymap.Batches(arrays, [[1, 0]], dtype=dtype)
+        assert x.dtype == np.dtype(new) and x.tolist() == [(3, 4), (1, 2)]
+
+
+@pytest.mark.parametrize("dtype", ["S0", "U0"])
+def test_elements_without_bytes_are_batches(tmp_path, dtype):
+    np.save(tmp_path / "a.npy", np.ndarray((5, 2), dtype))
+    [(_, x)] = npymap.Batches(npymap.open(tmp_path / "a.npy"), [[4, 0, 1]])
+    assert x.dtype == dtype and x.shape == (3, 2)
+
+
+def test_dtypes_without_a_size_and_unknown_castings_are_errors(arrays):
+    _, _, mapped, y = arrays
+    for dtype in (str, "S", "U", "V"):
+        with pytest.raises(TypeError, match="no size, expected one with a size, such as"):
+            npymap.Batches(y, [[1]], dtype=dtype, casting="unsafe")
+    with pytest.raises(ValueError, match="casting 'foo'"):
+        npymap.Batches(mapped, [[1]], casting="foo")
+
+
+def test_numbers_out_of_range_are_named(arrays):
+    mapped, sampler = arrays[2], npymap.Sampler(1000)
+    for name in ("threads", "ahead", "epochs"):
+        with pytest.raises(ValueError, match=f"{name} is -1, expected at least 0"):
+            npymap.Batches(mapped, sampler, 8, **{name: -1})
+    assert list(npymap.Batches(mapped, sampler, 8, epochs=0)) == []
+    assert len(list(npymap.Batches(mapped, [[1]] * 5, threads=0, ahead=0))) == 5
+
+
+def test_a_replaced_file_is_the_reason_why_there_are_no_rows(arrays, tmp_path):
+    array = npymap.open(tmp_path / "y.npy", "r+")
+    npymap.save(tmp_path / "y.npy", np.zeros(1000))
+    with pytest.raises(npymap.FormatError, match="another file") as error:
+        npymap.Batches(array, [[1]])
+    assert error.value.kind == "Changed"

@@ -266,3 +266,25 @@ def is_sent_as_place(path):
     header, frames = serialize(array)
     again = deserialize(header, frames)
     return sum(map(len, frames)) < 500 and np.array_equal(again, array)
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_a_replaced_file_is_an_error(tmp_path, order):
+    path = tmp_path / "a.npy"
+    np.save(path, np.asarray(ARRAY, order=order))
+    x = npymap.dask.from_npy(path, (100, 60))
+    npymap.save(path, np.asarray(ARRAY + 1, order=order))
+    with pytest.raises(npymap.FormatError, match="another file") as error:
+        x.sum().compute(scheduler="synchronous")
+    assert error.value.kind == "Changed"
+    npymap.savez(tmp_path / "a.npz", x=ARRAY)
+    x = npymap.dask.from_npy(tmp_path / "a.npz", member="x")
+    npymap.savez(tmp_path / "a.npz", y=ARRAY[:9], x=ARRAY)
+    with pytest.raises(npymap.FormatError, match="another file"):
+        x.sum().compute(scheduler="synchronous")
+
+
+def test_elements_without_bytes_keep_their_dtype(tmp_path):
+    np.save(tmp_path / "a.npy", np.ndarray((5, 2), "S0"))
+    for mode in ("r", None):
+        assert npymap.dask.from_npy(tmp_path / "a.npy", 2, mode=mode).dtype == "S0"

@@ -2,8 +2,10 @@
 
 import io
 import os
+import pickle
 import subprocess
 import sys
+import tarfile
 import threading
 
 import numpy as np
@@ -146,7 +148,50 @@ def test_loading_reads_pickles_archives_and_maps(tmp_path, npy):
     with pytest.raises(ValueError, match="encoding"):
         npymap.load(npy, encoding="utf-8")
     assert isinstance(npymap.load(npy, "c"), npymap.memmap)
+    assert isinstance(npymap.load(npy, ""), np.ndarray)
     assert type(npymap.load(npy)) is np.ndarray
+
+
+def load_result(load, *arguments, **options):
+    """Return what a function loads, or the kind of its error."""
+    try:
+        found = load(*arguments, **options)
+    except Exception as error:
+        return next(kind for kind in (EOFError, ValueError, Exception) if isinstance(error, kind))
+    if isinstance(found, np.lib.npyio.NpzFile):
+        return sorted(found.files)
+    return np.array(found).tolist()
+
+
+@pytest.mark.parametrize("allow_pickle", [False, True])
+@pytest.mark.parametrize("mode", [None, "r", "r+", "c"])
+def test_modes_are_for_arrays_only_as_in_numpy(tmp_path, mode, allow_pickle):
+    (tmp_path / "pickle").write_bytes(pickle.dumps({"a": [1, 2]}))
+    (tmp_path / "text").write_bytes(b"hello, world")
+    (tmp_path / "short").write_bytes(b"\x93NUM")
+    (tmp_path / "empty").touch()
+    np.save(tmp_path / "array", np.arange(3))
+    np.save(tmp_path / "objects", np.array([None, 1]))
+    np.savez(tmp_path / "archive", a=1, b=np.array([None]))
+    for name in ("pickle", "text", "short", "empty", "array.npy", "objects.npy", "archive.npz"):
+        if name == "archive.npz" and mode == "r+":
+            continue
+        ours, numpys = (load_result(load, tmp_path / name, mode, allow_pickle=allow_pickle)
+                        for load in (npymap.load, np.load))
+        assert ours == numpys
+
+
+@pytest.mark.parametrize("allow_pickle", [False, True])
+@pytest.mark.parametrize("mode", [None, "r"])
+def test_errors_name_the_class_that_opens_an_archive(tmp_path, mode, allow_pickle):
+    with tarfile.open(tmp_path / "a", "w") as archive:
+        archive.addfile(tarfile.TarInfo("a.npy"))
+    (tmp_path / "b").write_bytes(b"~TenBin~" + bytes(100))
+    for name, kind in (("a", "tar"), ("b", "ten")):
+        text = f"a {kind} file of several arrays, expected .*: use npymap.{kind.capitalize()}, or"
+        with pytest.raises(npymap.FormatError, match=text) as caught:
+            npymap.load(tmp_path / name, mode, allow_pickle=allow_pickle)
+        assert (caught.value.filename, caught.value.kind) == (str(tmp_path / name), "Unsupported")
 
 
 def test_large_headers_need_permission(tmp_path):

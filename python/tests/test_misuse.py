@@ -209,3 +209,19 @@ def test_hostile_files_raise(npy, name):
     for function in (npymap.open, npymap.load, npymap.ArrayFile, npymap.header):
         with pytest.raises(ValueError):
             function(npy)
+
+
+def test_draws_let_other_threads_run(npy):
+    sampler = npymap.Sampler(1 << 40, seed=1)
+    expected = sampler.copy()
+    drawn = []
+    threads = [threading.Thread(target=lambda: drawn.append(sampler.next(10_000))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert sampler.epoch == 0
+    for thread in threads:
+        thread.join()
+    found = np.concatenate(drawn)
+    assert sorted(found) == sorted(expected.next(80_000))
+    assert len(npymap.Sampler(10_001).next(20_000)) == 10_001

@@ -1,11 +1,13 @@
 """Opening and creating files."""
 
 import copy
+import gc
 import os
 import pickle
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -284,17 +286,60 @@ def test_unknown_orders_leave_the_file(tmp_path):
     assert (tmp_path / "a").read_bytes() == bytes(range(6))
 
 
+@pytest.mark.parametrize("order", ["C", "F", "A", "K", None])
+@pytest.mark.parametrize("shape", [None, 2, (2, 1), (1, 2), ()])
+@pytest.mark.parametrize("inner", [(2,), (3,), (3, 2), (1, 3), (2, 1, 3)], ids=str)
+def test_subarrays_add_axes_to_memmap(tmp_path, inner, shape, order):
+    path, dtype = tmp_path / "a", np.dtype((">i2", inner))
+    path.write_bytes(bytes(range(6 + 24)))
+    for mode in ("r", "r+", "c"):
+        found = npymap.memmap(path, dtype, mode, 6, shape, order)
+        expected = np.memmap(path, dtype, mode, 6, shape, order)
+        assert_same(found, expected)
+        assert (found.strides, found.offset, found.mode) == (expected.strides, 6, mode)
+        assert pickle.loads(pickle.dumps(found)).tolist() == expected.tolist()
+    with open(path, "rb") as file:
+        assert_same(npymap.memmap(file, dtype, "r", 6, shape, order), found)
+    if order != "F":
+        rows = npymap.memmap(path, dtype, "r", 6, shape, order)
+        assert rows.rows.take([0, -1]).tolist() == expected[[0, -1]].tolist()
+    assert path.read_bytes() == bytes(range(6 + 24))
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("shape", [None, 2, (2, 1)])
-def test_subarrays_add_axes_to_memmap(tmp_path, shape, order):
-    (tmp_path / "a").write_bytes(bytes(range(24)))
-    dtype = np.dtype((">i2", (3, 2)))
-    if order == "F" and shape is None:
-        pytest.skip("NumPy reads one axis in either order")
-    found = npymap.memmap(tmp_path / "a", dtype, "r", 0, shape, order)
-    assert_same(found, np.memmap(tmp_path / "a", dtype, "r", 0, shape, order))
-    with open(tmp_path / "a", "rb") as file:
-        assert_same(npymap.memmap(file, dtype, "r", 0, shape, order), found)
+def test_subarrays_of_new_files_are_numpys(tmp_path, order):
+    dtype = np.dtype(("<i2", (2, 3)))
+    for module, name in ((npymap, "ours"), (np, "numpys")):
+        array = module.memmap(tmp_path / name, dtype, "w+", 4, (5,), order)
+        array[:] = np.arange(30).reshape(5, 2, 3)
+        array.flush()
+        again = module.memmap(tmp_path / name, dtype, "r+", 4, None, order)
+        again[1] += 100
+        again.flush()
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "numpys").read_bytes()
+
+
+def test_parts_of_subarrays_are_errors(tmp_path):
+    (tmp_path / "a").write_bytes(bytes(24))
+    for order in "CF":
+        with pytest.raises(ValueError, match="12 elements, expected a multiple of the 5 of a"):
+            npymap.memmap(tmp_path / "a", ("i2", (5,)), "r", order=order)
+        with pytest.raises(ValueError, match="expected a multiple of the 0 of a subarray"):
+            npymap.memmap(tmp_path / "a", ("i2", (0, 2)), "r", order=order)
+
+
+def test_arrays_without_axes_have_no_rows(tmp_path):
+    np.save(tmp_path / "a.npy", 5.0)
+    array = npymap.open(tmp_path / "a.npy")
+    assert array.rows is None
+    assert array.take([0]).tolist() == [5]
+    array.populate()
+    for call in (array.populate, lambda rows: array[[0]]):
+        with pytest.raises(IndexError, match="array is 0-dimensional"):
+            call((0, 1))
+    for call in (len, iter):
+        with pytest.raises(TypeError, match="0-d|unsized"):
+            call(array)
 
 
 def test_errors_of_open_files_leave_no_descriptors(npy):
@@ -383,3 +428,23 @@ def test_subclasses_of_memmap_are_those_of_numpys(tmp_path):
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert pickle.loads(pickle.dumps(array, protocol)).tolist() == array.tolist()
     assert array[[0, 2]].tolist() == [[0, 1], [4, 5]]
+
+
+def test_stacked_files_are_closed_with_the_last_reference(npy):
+    gc.collect()
+    gc.disable()
+    try:
+        stacked = npymap.Stacked([npy, npy])
+        assert stacked.take([5]).tolist() == stacked[[5]].tolist() == [[8, 9, 10, 11]]
+        assert [row[0] for row in stacked] == [0, 4, 8] * 2
+        assert np.asarray(stacked).shape == (6, 4)
+        dead, rows = weakref.ref(stacked), stacked.rows
+        assert pickle.loads(pickle.dumps(rows)).take([4]).tolist() == rows.take([4]).tolist()
+        del stacked
+        # Rows keep their source.
+        assert dead() is not None and rows.take([3])[0, 1] == 1
+        del rows
+        assert dead() is None
+        assert str(npy) not in Path("/proc/self/maps").read_text()
+    finally:
+        gc.enable()

@@ -103,8 +103,97 @@ def test_no_rows_are_packed_and_padded(paths):
     assert padded.shape == (0, 2) and lengths.shape == (0,)
 
 
+@pytest.mark.parametrize("dtype, filled", [
+    ("u1", 0), ("f4", 0), ("?", False), ("c8", 0), ("S3", b""), ("U3", ""),
+    ("M8[s]", np.datetime64(0, "s")), ("m8[s]", np.timedelta64(0, "s")),
+    ([("a", "f4"), ("b", "U2")], (0, "")),
+])
+def test_padding_is_zeros_unless_given(paths, dtype, filled):
+    with npymap.RaggedAppender(*paths, dtype=dtype) as to:
+        to.append(np.ones(1, dtype))
+    padded, _ = npymap.Ragged(*paths).take_padded([0], 3)
+    assert padded[0, :1].tobytes() == np.ones(1, dtype).tobytes()
+    assert padded[0, 1:].tobytes() == np.zeros(2, dtype).tobytes()
+    assert padded[0, 2] == np.array(filled, dtype)
+
+
+@pytest.mark.parametrize("dtype, fill, expected", [
+    ("u1", 255, 255), ("u1", np.int64(7), 7), ("i8", True, 1), ("f4", 1.5, 1.5), ("f4", -2, -2),
+    ("f4", np.float64(0.5), 0.5), ("f8", np.nan, np.nan), ("c8", 1j, 1j), ("?", True, True),
+    ("?", 0, False), ("i4", np.array(5), 5), ("S3", "xy", b"xy"), ("S3", b"xy", b"xy"),
+    ("U3", "x", "x"), ("U3", 0, "0"), ("M8[s]", "NaT", np.datetime64("NaT", "s")),
+    ("M8[s]", 5, np.datetime64(5, "s")),
+    ([("a", "f4"), ("b", "U2")], (1.5, "x"), (1.5, "x")),
+    ([("a", [("x", "i2", (2,)), ("y", "i1")]), ("b", "u1")], (((1, 2), -3), 4), (((1, 2), -3), 4)),
+])
+def test_padding_is_of_any_dtype(paths, dtype, fill, expected):
+    with npymap.RaggedAppender(*paths, dtype=dtype) as to:
+        to.append([])
+    padded, lengths = npymap.Ragged(*paths).take_padded([0, 0], 2, fill)
+    assert padded.tobytes() == np.full((2, 2), np.array(expected, dtype)).tobytes()
+    assert lengths.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("dtype, fill, error", [
+    ("i8", 1.7, TypeError), ("u2", np.float32(2), TypeError), ("?", 0.5, TypeError),
+    ("f8", 1j, TypeError), ("i8", "5", TypeError), ("f4", np.array(1j), TypeError),
+    ("u1", 256, OverflowError), ("u1", -1, OverflowError), ("u1", np.int64(-1), OverflowError),
+    ("M8[s]", "soon", ValueError), ("f4", [1, 2], ValueError),
+    ("S3", b"long", ValueError), ("U1", 10, ValueError), ("U2", "\u20ac\u20ac\u20ac", ValueError),
+    ([("a", "i4"), ("b", "S1")], (1, "xy"), ValueError),
+    ([("a", "i4"), ("b", "u1")], (1.7, 0), TypeError),
+    ([("a", "i4"), ("b", "u1")], (1, 256), OverflowError),
+    ([("a", "i4"), ("b", "u1")], (1,), ValueError),
+])
+def test_padding_that_does_not_fit_is_an_error(paths, dtype, fill, error):
+    with npymap.RaggedAppender(*paths, dtype=dtype) as to:
+        to.append([])
+    with pytest.raises(error):
+        npymap.Ragged(*paths).take_padded([0], 1, fill)
+    with pytest.raises(TypeError, match="float64"):
+        npymap.Ragged(*paths).take_padded([0], 1, 1.5, dtype="i4", casting="unsafe")
+
+
+def test_rows_are_iterated(paths):
+    with npymap.RaggedAppender(*paths, dtype="u2") as to:
+        for n in range(9):
+            to.append(row(n))
+    ragged = npymap.Ragged(*paths)
+    assert [found.tolist() for found in ragged] == [row(n).tolist() for n in range(9)]
+
+
+def test_arrays_without_axes_have_no_rows(paths, tmp_path):
+    with npymap.RaggedAppender(*paths, dtype="u2") as to:
+        to.append([1, 2])
+    np.save(tmp_path / "0.npy", 5)
+    for zero in (tmp_path / "0.npy", npymap.open(tmp_path / "0.npy")):
+        with pytest.raises(ValueError, match="data without axes, expected an array of rows"):
+            npymap.Ragged(zero, paths[1])
+        with pytest.raises(ValueError, match="offsets without axes"):
+            npymap.Ragged(paths[0], zero)
+    with pytest.raises(ValueError, match="an array without axes, expected arrays of rows"):
+        npymap.Stacked([tmp_path / "0.npy"])
+
+
 def test_arrays_without_rows_are_type_errors(paths):
     with npymap.RaggedAppender(*paths, dtype="u2") as to:
         to.append([1, 2])
     with pytest.raises(TypeError, match="copy-on-write, got memmap"):
         npymap.Ragged(npymap.open(paths[0], "c"), paths[1])
+
+
+def test_rows_of_a_killed_writer_are_removed_on_request(tmp_path):
+    paths = tmp_path / "data.npy", tmp_path / "offsets.npy"
+    with npymap.RaggedAppender(*paths, dtype="u2") as to:
+        to.append([1, 2, 3])
+    with npymap.Appender(paths[0]) as data:
+        data.append([4])
+    with pytest.raises(npymap.FormatError, match="files that belong together") as caught:
+        npymap.RaggedAppender(*paths)
+    assert caught.value.kind == "Damaged"
+    assert len(np.load(paths[0])) == 4
+    with pytest.raises(ValueError, match="expected one of them"):
+        npymap.RaggedAppender(*paths, dtype="u2", recover=True)
+    with npymap.RaggedAppender(*paths, recover=True) as to:
+        assert len(to) == 1
+    assert np.load(paths[0]).tolist() == [1, 2, 3]

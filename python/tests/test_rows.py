@@ -428,3 +428,149 @@ def test_rows_have_one_axis_of_indices(npy):
     for paths in (str(npy), bytes(npy), npy):
         with pytest.raises(TypeError, match="an iterable of paths"):
             npymap.Stacked(paths)
+
+
+def test_rows_are_selected_by_slices_and_masks(tmp_path, npy):
+    array = np.load(npy)
+    mask = np.array([True, False, True])
+    for rows in (npymap.open(npy).rows, npymap.Stacked([npy]).rows, npymap.ArrayFile(npy).rows):
+        for index in (slice(1, None), slice(None, None, -2), slice(5, 9), mask, mask.tolist(), 1, [2, 0]):
+            assert_equal(rows[index], array[index])
+        for index in (mask[:2], np.ones((3, 4), bool), True):
+            with pytest.raises(IndexError, match="mask"):
+                rows[index]
+        for index in (2**63, -2**63 - 1, [0, 2**70]):
+            for call in (rows.take, rows.__getitem__, rows.prefetch):
+                with pytest.raises(IndexError, match="out of bounds"):
+                    call(index)
+        for index in (np.array([1], object), [None], ["a"]):
+            with pytest.raises(TypeError, match="row numbers"):
+                rows.take(index)
+
+
+def test_windows_of_a_negative_length_are_an_error(npy):
+    with pytest.raises(ValueError, match="length is -1, expected at least 0"):
+        npymap.open(npy).rows.windows(-1)
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+def test_outputs_in_another_map_of_the_file_are_written_after_all_rows_are_read(tmp_path, mode):
+    path, other = tmp_path / "a.npy", tmp_path / "b.npy"
+    np.save(other, np.zeros((2, 2)))
+
+    def sources():
+        for get in (npymap.open, npymap.ArrayFile, lambda path: npymap.ArrayFile(path, "r"),
+                    lambda path: npymap.Stacked([other, path])):
+            np.save(path, np.arange(8.0).reshape(4, 2))
+            source = get(path)
+            yield source, npymap.open(path, "r+"), 2 * isinstance(source, npymap.Stacked)
+
+    for take in (lambda source, *given, **named: source.take(*given, **named),
+                 lambda source, *given, **named: source.rows.take(*given, **named)):
+        for source, writable, first in sources():
+            for indices in ([1, 0], np.array([1, 0])):
+                np.copyto(writable, np.arange(8.0).reshape(4, 2))
+                arguments = {"axis": 0} if type(source) is npymap.memmap else {}
+                arguments = {} if "rows" in take.__code__.co_names else arguments
+                out = writable[:2]
+                numbers = np.asarray(indices) + first
+                assert take(source, numbers, out=out, mode=mode, **arguments) is out
+                assert np.load(path).tolist() == [[2, 3], [0, 1], [4, 5], [6, 7]]
+                # Of another dtype.
+                np.copyto(writable, np.arange(8.0).reshape(4, 2))
+                if not arguments:
+                    take(source, numbers, out=writable.view("i8")[:2], mode=mode, casting="unsafe")
+                    assert np.load(path).view("i8")[:2].tolist() == [[2, 3], [0, 1]]
+
+
+def test_dtypes_without_a_size_are_errors(tmp_path, array):
+    rows = npymap.open(tmp_path / "a.npy").rows
+    for dtype in (str, bytes, "S", "U", "V"):
+        with pytest.raises(TypeError, match="no size, expected one with a size, such as '[SUV]8'"):
+            rows.take([0], dtype=dtype, casting="unsafe")
+
+
+@pytest.mark.parametrize("dtype", ["S0", "U0", ">U0"])
+def test_rows_of_elements_without_bytes(tmp_path, dtype):
+    np.save(tmp_path / "a.npy", np.ndarray((5, 2), dtype))
+    mapped, file = npymap.open(tmp_path / "a.npy"), npymap.ArrayFile(tmp_path / "a.npy")
+    for found in (mapped[[0, 1]], mapped.take([0, 1], 0), mapped.rows.take([0, 1]), file[[0, 1]],
+                  mapped.rows.take([0, 1], dtype=dtype), file.take([0, 1]), file[1:3], file[:2][::-1],
+                  npymap.Stacked([tmp_path / "a.npy"])[1:3]):
+        assert found.dtype.itemsize == 0 and found.dtype.kind == dtype[-2] and found.shape == (2, 2)
+    out = np.ndarray((2, 2), dtype)
+    assert mapped.rows.take([0, 1], out) is out
+
+
+@pytest.mark.parametrize("mode", ["r+", "w+"])
+def test_why_a_file_has_no_rows(tmp_path, mode):
+    path = tmp_path / "a.npy"
+
+    def fresh():
+        np.save(path, np.arange(4.0))
+        if mode == "r+":
+            return npymap.open(path, "r+")
+        array = npymap.create(path, "f8", 4, overwrite=True)
+        array[:] = range(4)
+        return array
+
+    array = fresh()
+    npymap.save(path, np.zeros(4))
+    for view in (array, array[1:]):
+        with pytest.raises(npymap.FormatError, match="a.npy: .*another file") as error:
+            view.rows
+        assert error.value.kind == "Changed"
+        assert view[[0, 1]].tolist() == view[:2].tolist()
+        assert view.take([1], mode="clip").tolist() == [view[1]]
+        with pytest.raises(npymap.FormatError):
+            view.rows
+    array = fresh()
+    path.unlink()
+    assert array[[3, 0]].tolist() == [3, 0]
+    with pytest.raises(FileNotFoundError) as error:
+        array.rows
+    assert error.value.filename == str(path)
+    # It is tried again.
+    array = fresh()
+    path.rename(tmp_path / "b.npy")
+    assert array[[3, 0]].tolist() == [3, 0]
+    (tmp_path / "b.npy").rename(path)
+    assert array.rows.take([3, 0]).tolist() == [3, 0]
+
+
+def test_an_open_file_has_no_rows_if_it_is_writable(tmp_path):
+    with open(tmp_path / "a", "w+b") as file:
+        file.write(bytes(64))
+        array = npymap.memmap(file, "f8", "r+", shape=8)
+        with pytest.raises(ValueError, match="not opened by path"):
+            array.rows
+        assert array[[1]].tolist() == [0]
+        assert npymap.memmap(file, "f8", "r", shape=8).rows.take([1]).tolist() == [0]
+
+
+def test_castings_are_checked_also_if_nothing_is_cast(npy):
+    for source in (npymap.open(npy).rows, npymap.ArrayFile(npy), npymap.Stacked([npy])):
+        for arguments in ({}, {"dtype": "f8"}, {"dtype": "f4"}, {"out": np.zeros((1, 4))}):
+            with pytest.raises(ValueError, match="casting 'foo': expected no, equiv"):
+                source.take([0], casting="foo", **arguments)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (0, 0), (3, 0)])
+def test_clipping_nothing_equals_numpys(tmp_path, shape):
+    array = np.zeros(shape)
+    np.save(tmp_path / "a.npy", array)
+    mapped = npymap.open(tmp_path / "a.npy")
+    for indices in ([], [5], [[0, -1]]):
+        indices = np.array(indices, int)
+        try:
+            expected = array.take(indices, 0, mode="clip")
+        except IndexError:
+            expected = None
+        for take in (lambda: mapped.take(indices, 0, mode="clip"),
+                     lambda: mapped.rows.take(indices, mode="clip"),
+                     lambda: npymap.ArrayFile(tmp_path / "a.npy").take(indices, mode="clip")):
+            if expected is None:
+                with pytest.raises(IndexError):
+                    take()
+            else:
+                assert_equal(take(), expected)

@@ -11,7 +11,8 @@ import npymap
 @pytest.mark.parametrize("order", ["shuffled", "sequential", "blocks"])
 @pytest.mark.parametrize("length", [0, 1, 10, 5000])
 def test_each_epoch_has_each_row_once(order, length):
-    sampler = npymap.Sampler(length, seed=3, order=order, block=64, buffer=4)
+    blocks = {"block": 64, "buffer": 4} if order == "blocks" else {}
+    sampler = npymap.Sampler(length, seed=3, order=order, **blocks)
     assert len(sampler) == length
     first, second = list(sampler), list(sampler)
     assert sorted(first) == sorted(second) == list(range(length))
@@ -91,6 +92,108 @@ def test_replacement_and_weights():
         with pytest.raises(ValueError):
             npymap.Sampler(3, **arguments)
     with pytest.raises(ValueError, match="order 'x', expected 'shuffled'"):
-        npymap.Sampler(3, order="x")
+        npymap.Sampler(3, order="x", block=2)
     with pytest.raises(OverflowError, match="negative"):
         npymap.Sampler(3, seed=-1)
+
+
+ORDERS = {
+    "shuffled": {},
+    "sequential": {},
+    "blocks": {"block": 3, "buffer": 2},
+    "replacement": {"draws": 15},
+    "weights": {"order": "replacement", "weights": np.arange(20.0)},
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_each_index_that_is_yielded_moves_the_sampler_by_one(order):
+    sampler = npymap.Sampler(20, seed=2, **{"order": order, **ORDERS[order]})
+    expected = sampler.copy().next(20).tolist()
+    for number, index in enumerate(sampler, 1):
+        assert index == expected[number - 1]
+        assert sampler.state_dict()["position"] == number
+        if number == 7:
+            break
+    resumed = npymap.Sampler(20, **{"order": order, **ORDERS[order]})
+    resumed.load_state_dict(sampler.state_dict())
+    assert list(resumed) == list(sampler.copy()) == sampler.next(20).tolist() == expected[7:]
+    assert (resumed.epoch, sampler.epoch) == (1, 0)
+
+
+def test_iterators_share_the_position_and_end_with_the_epoch():
+    sampler = npymap.Sampler(11, seed=2)
+    expected = sampler.copy().next(11).tolist()
+    first, second = iter(sampler), iter(sampler)
+    found = [next(first), next(second), next(first)]
+    found += sampler.next(2).tolist()
+    found += [next(second), *first]
+    assert found == expected and sampler.epoch == 1
+    assert list(second) == [] and (sampler.epoch, sampler.remaining) == (1, 11)
+    batches, others = sampler.batches(4), sampler.batches(4)
+    assert [len(batch) for batch in [next(batches), next(others), *batches, *others]] == [4, 4, 3]
+    assert sampler.epoch == 2
+    for index in sampler:
+        sampler.set_epoch(5)
+    assert (sampler.epoch, sampler.remaining) == (5, 11)
+
+
+def test_the_seed_of_a_state_is_kept():
+    original = npymap.Sampler(100, seed=6)
+    original.set_epoch(2)
+    sampler = npymap.Sampler(100, seed=1)
+    sampler.load_state_dict(original.state_dict())
+    assert repr(sampler) == repr(original) == (
+        "<npymap.Sampler: shuffled, 100 rows, seed 6, epoch 2, rank 0 of 1>")
+    for again in [sampler, sampler.copy(), pickle.loads(pickle.dumps(sampler))]:
+        assert repr(again) == repr(original)
+        assert again.state_dict() == original.state_dict()
+        for worker in range(2):
+            part = again.part(worker, 2)
+            assert part.next(50).tolist() == original.part(worker, 2).next(50).tolist()
+            assert list(pickle.loads(pickle.dumps(part))) == list(part.copy())
+        assert again.next(100).tolist() == original.copy().next(100).tolist()
+
+
+def test_parts_are_not_divided_again():
+    sampler = npymap.Sampler(10, rank=1, world=2)
+    part = sampler.part(0, 1).part(np.int64(1), 2)
+    assert repr(part).endswith("rank 1 of 2, worker 1 of 2>")
+    for divided in [part, part.copy(), npymap.Sampler(10, worker=1, workers=2)]:
+        with pytest.raises(ValueError, match="worker 1 of 2 cannot be divided again"):
+            divided.part(0, 2)
+
+
+@pytest.mark.parametrize("order", ["shuffled", "sequential", "blocks", "replacement"])
+def test_arguments_of_other_orders_are_errors(order):
+    wrong = [{"block": 0}, {"buffer": 0}, {"block": -1}, {"weights": np.ones((2, 5))}]
+    if order != "replacement":
+        wrong.append({"draws": 10})
+    if order != "blocks":
+        wrong += [{"block": 2}, {"buffer": 2}]
+    if order in ("sequential", "blocks"):
+        wrong.append({"weights": np.ones(10)})
+    for arguments in wrong:
+        with pytest.raises(ValueError, match=next(iter(arguments))):
+            npymap.Sampler(10, order=order, **arguments)
+    defaults = {"block": 1, "buffer": np.int64(1), "draws": None, "weights": None}
+    assert len(npymap.Sampler(10, order=order, **defaults)) == 10
+
+
+def test_positions_outside_of_the_epoch_are_errors():
+    sampler = npymap.Sampler(10, seed=1)
+    sampler.seek(10)
+    assert sampler.remaining == 0
+    for position in (11, -1, 1 << 70):
+        with pytest.raises(ValueError, match=f"position {position} of an epoch of 10 rows"):
+            sampler.seek(position)
+    assert sampler.remaining == 0
+
+
+def test_weights_are_copied_and_mean_replacement():
+    weights = np.array([0.0, 1.0, 0.0])
+    sampler = npymap.Sampler(3, weights=weights, draws=20)
+    assert repr(sampler) == "<npymap.Sampler: replacement, 3 rows, seed 0, epoch 0, rank 0 of 1>"
+    weights[:] = [1, 0, 0]
+    for again in [sampler, sampler.copy(), pickle.loads(pickle.dumps(sampler)), sampler.part(0, 1)]:
+        assert again.next(20).tolist() == [1] * 20

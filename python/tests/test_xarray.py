@@ -86,3 +86,13 @@ def test_chunks_are_arrays_of_dask(path):
     assert data["a"].chunks[0] == (7, 7, 7, 7, 7, 5)
     assert data["a"].equals(xarray.DataArray(ARRAY).chunk(dim_0=7))
     assert float(data["a"].mean()) == ARRAY.mean()
+
+
+def test_a_replaced_file_is_an_error(path):
+    data = xarray.open_dataset(path, engine="npymap", mode="r", cache=False)
+    assert float(data["a"][0, 0, 1]) == 1
+    npymap.save(path, ARRAY + 1)
+    for index in (np.s_[0, 0, 1], np.s_[3:9], ...):
+        with pytest.raises(npymap.FormatError, match="another file") as error:
+            data["a"][index].values
+        assert error.value.kind == "Changed"

@@ -1,6 +1,7 @@
 """Files of several arrays."""
 
 import io
+import tarfile
 import weakref
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -12,11 +13,12 @@ from . import _core
 from ._errors import FormatError
 from ._memmap import to_mode, wrap
 from ._open import MAX_HEADER_SIZE
-from ._paths import to_path, to_source
+from ._paths import is_url, shown, to_absolute, to_path, to_source
 
 # Smaller arrays are copied into memory of their own, without the rest of the page.
 _SMALL = 64 << 10
 _MODES = ("r", "c")
+_MAGIC = np.lib.format.MAGIC_PREFIX
 
 
 def _to_array(mapping):
@@ -25,6 +27,19 @@ def _to_array(mapping):
         return wrap(mapping)
     array = wrap(mapping, np.ndarray)
     return array.copy(order="K") if array.nbytes < _SMALL and array.flags.writeable else array
+
+
+def _opened(core):
+    """Return the native archive, unless it was closed."""
+    if core is None:
+        raise ValueError("the archive is closed")
+    return core
+
+
+def _shown(names):
+    """Return the first few names, as NumPy shows those of an archive."""
+    count = NpzFile._MAX_REPR_ARRAY_COUNT
+    return ", ".join(names[:count]) + ("..." if len(names) > count else "")
 
 
 class _Bag:
@@ -59,6 +74,8 @@ class Npz(NpzFile):
                  max_header_size=MAX_HEADER_SIZE, max_inflated=None):
         self._core = self._zip = self._fid = None
         self._path = to_source(path) if mode is None else to_path(path)
+        # The working directory may change before the file is opened again.
+        self._absolute = to_absolute(self._path)
         if mode is not None:
             mode = to_mode(mode)
             if mode not in _MODES:
@@ -80,7 +97,7 @@ class Npz(NpzFile):
         except (KeyError, TypeError):
             raise KeyError(f"{key} is not a file in the archive") from None
         # Another thread may close the archive meanwhile.
-        core = self._opened()
+        core = _opened(self._core)
         try:
             mapping = core.get(name)
         except FormatError as error:
@@ -104,26 +121,20 @@ class Npz(NpzFile):
 
     def verify(self):
         """Read all members, and raise unless their CRC-32 is right."""
-        self._opened().verify()
-
-    def _opened(self):
-        core = self._core
-        if core is None:
-            raise ValueError("the archive is closed")
-        return core
+        _opened(self._core).verify()
 
     @property
     def fid(self):
         """The open file, for programs that use NumPy's attribute."""
         if self._fid is None and self._core is not None:
-            self._fid = io.open(to_path(self._path), "rb")
+            self._fid = io.open(to_path(self._absolute), "rb")
         return self._fid
 
     @property
     def zip(self):
         """A `zipfile.ZipFile` of the archive, for programs that use NumPy's attribute."""
         if self._zip is None and self._core is not None:
-            self._zip = zipfile.ZipFile(to_path(self._path))
+            self._zip = zipfile.ZipFile(to_path(self._absolute))
         return self._zip
 
     def close(self):
@@ -134,25 +145,75 @@ class Npz(NpzFile):
                 opened.close()
 
     def __repr__(self):
-        shown = self.files[: self._MAX_REPR_ARRAY_COUNT]
-        more = "..." if len(self.files) > len(shown) else ""
-        return f"NpzFile {self._path!r} with keys: {', '.join(shown)}{more}"
+        return f"NpzFile {shown(self._path)!r} with keys: {_shown(self.files)}"
 
 
-class Tar(Mapping):
+class _Archive:
+    """An archive that is closed, or left at the end of a block."""
+
+    def __init__(self, kind, path, mode):
+        self._path = to_source(path) if mode is None else to_path(path)
+        self._core = kind(self._path, None if mode is None else to_mode(mode))
+
+    def close(self):
+        """Close the file. Arrays that were opened stay valid."""
+        self._core = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+class Tar(_Archive, Mapping):
     """A tar file of `.npy` members: a mapping of names to arrays.
 
-    The modes are those of `Npz`, and "r+", in which changes are written to the file.
+    Members that are not arrays are returned as `bytes`; those of a URL raise
+    `FormatError`. The modes are those of `Npz`, and "r+", in which changes are written to
+    the file.
     """
 
     def __init__(self, path, mode=None):
-        self._core = _core.Tar(to_source(path) if mode is None else to_path(path), mode and to_mode(mode))
+        super().__init__(_core.Tar, path, mode)
+        self._absolute = to_absolute(self._path)
+        self._places = None
         self.files = self._core.names()
 
     def __getitem__(self, name):
         if not isinstance(name, str):
             raise KeyError(name)
-        return _to_array(self._core.get(name))
+        core = _opened(self._core)
+        try:
+            mapping = core.get(name)
+        except FormatError as error:
+            # Other members may begin with anything, or be empty.
+            data = self._read(name) if error.kind in ("Damaged", "Truncated") else None
+            if data is None or data.startswith(_MAGIC):
+                raise
+            return data
+        return _to_array(mapping)
+
+    def _read(self, name):
+        """Return the bytes of a member; None if they are not found."""
+        if is_url(self._path):
+            return None
+        places = self._places
+        if places is None:
+            try:
+                with tarfile.open(self._absolute, "r:") as tar:
+                    places = {entry.name: (entry.offset_data, entry.size) for entry in tar
+                              if entry.isreg()}
+            except tarfile.TarError:
+                return None
+            self._places = places
+        if name not in places:
+            return None
+        offset, size = places[name]
+        with io.open(self._absolute, "rb") as file:
+            file.seek(offset)
+            data = file.read(size)
+        return data if len(data) == size else None
 
     def __contains__(self, name):
         # Without reading the array, if there is one of this name.
@@ -164,8 +225,11 @@ class Tar(Mapping):
     def __len__(self):
         return len(self.files)
 
+    def __repr__(self):
+        return f"<npymap.Tar {shown(self._path)!r} with keys: {_shown(self.files)}>"
 
-class Ten(Sequence):
+
+class Ten(_Archive, Sequence):
     """A `.ten` file, as webdataset writes it: a sequence of arrays.
 
     `infos` are the names that were stored with them. The modes are those of `Npz`,
@@ -173,7 +237,7 @@ class Ten(Sequence):
     """
 
     def __init__(self, path, mode=None):
-        self._core = _core.Ten(to_source(path) if mode is None else to_path(path), mode and to_mode(mode))
+        super().__init__(_core.Ten, path, mode)
         self.infos = self._core.infos()
 
     def __getitem__(self, index):
@@ -184,7 +248,10 @@ class Ten(Sequence):
         if isinstance(index, slice):
             return [self[position] for position in range(*index.indices(len(self)))]
         position = range(len(self))[index]
-        return _to_array(self._core.get(position))
+        return _to_array(_opened(self._core).get(position))
 
     def __len__(self):
         return len(self.infos)
+
+    def __repr__(self):
+        return f"<npymap.Ten {shown(self._path)!r} with infos: {_shown(self.infos)}>"

@@ -8,7 +8,7 @@ import numpy as np
 from . import _core
 from ._dtypes import from_descr
 from ._errors import FormatError
-from ._memmap import memmap
+from ._memmap import memmap, owner
 from ._open import MAX_HEADER_SIZE, open
 from ._paths import is_url, shown, to_absolute
 from ._rows import Rows, as_bytes
@@ -149,14 +149,24 @@ class ArrayFile:
     @property
     def rows(self):
         """The rows, read on request: see `Rows`."""
+        self._check_axes()
         if self._mode is not None:
             return self._mapped().rows
         return Rows(self._opened().rows, self)
+
+    def _check_axes(self):
+        if not self._shape:
+            raise TypeError("an array without axes has no rows")
 
     def __len__(self):
         if not self._shape:
             raise TypeError("len() of an array without axes")
         return self._shape[0]
+
+    def __iter__(self):
+        if not self._shape:
+            raise TypeError("iteration over an array without axes")
+        return map(self.__getitem__, range(len(self)))
 
     def __repr__(self):
         name = self._path if self._member is None else f"{self._path}[{self._member}]"
@@ -171,6 +181,7 @@ class ArrayFile:
         return rows.take(indices, out, dtype=dtype, casting=casting, mode=mode)
 
     def _rows_to_take(self):
+        self._check_axes()
         if self._mode is not None:
             return self._mapped().rows
         file = self._opened()
@@ -200,7 +211,6 @@ class ArrayFile:
         index = expand(index, self.ndim)
         if not is_basic(index):
             raise IndexError("elements are mapped by integers and slices; lists of them are read")
-        self._opened()
         spans, inner = split(index, self._shape)
         itemsize, (_, _, is_fortran, offset) = self._dtype.itemsize, self._elements
         strides = strides_of(self._shape, itemsize, is_fortran)
@@ -209,7 +219,7 @@ class ArrayFile:
         if 0 not in shape:
             offset += sum(start * stride for (start, _), stride in zip(spans, strides))
             length = itemsize + sum((n - 1) * stride for n, stride in zip(shape, strides))
-        mapping = _core.map_elements(self._path, "r", offset, length)
+        mapping = self._opened().map(offset, length)
         array = np.ndarray.__new__(memmap, shape, self._dtype, mapping, 0, strides)
         # With the ellipsis, a single element is an array, too.
         return array[(*inner, ...)]
@@ -244,7 +254,8 @@ class ArrayFile:
     def _read(self, spans):
         """Read the elements in a range of each axis."""
         shape = tuple(stop - start for start, stop in spans)
-        out = np.empty(shape, self._dtype, order="F" if self._elements[2] else "C")
+        # Not `empty`, which gives the dtype "S0" a size.
+        out = np.ndarray(shape, self._dtype, order="F" if self._elements[2] else "C")
         # Transposed, elements in Fortran order are in C order.
         self._opened().read_into(spans, as_bytes(out.T if self._elements[2] else out))
         return out
@@ -252,9 +263,15 @@ class ArrayFile:
     def _mapped(self):
         array = self._array
         if array is None:
-            self._opened()
+            file = self._opened()
             array = open(self._path, self._mode, member=self._member, at=self._at,
                          max_header_size=self._max_header_size)
+            mapping = owner(array)
+            shape, descr, is_fortran = mapping.facts
+            found = descr, shape, is_fortran, mapping.offset
+            if found != self._elements or not file.is_file_of(mapping):
+                text = f"{shown(self._path)}: was changed since the array was opened: use reload()"
+                raise FormatError(text, self._path, self._member, "Changed")
             self._array = array
         return array
 

@@ -32,7 +32,9 @@ class Batches:
 
     `threads` read `ahead` batches, by default two for each thread, without the interpreter's
     lock. A batch's memory is used again when nothing refers to it. `dtype` and `casting` are
-    those of `Rows.take`; for several arrays, a list.
+    those of `Rows.take`; for a list of arrays, `dtype` may be a list.
+
+    A batch that cannot be read raises, and the next call returns the one after it.
 
     Threads end with the batches, or with `close()`, or when the object is deleted. In a
     forked process it raises; create it there. Threads of the program can share one object:
@@ -41,21 +43,25 @@ class Batches:
 
     def __init__(self, arrays, sampler, size=None, *, epochs=1, drop_last=False, threads=1,
                  ahead=None, dtype=None, casting="same_kind"):
-        arrays = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+        is_list = isinstance(arrays, (list, tuple))
+        arrays = list(arrays) if is_list else [arrays]
         rows = [rows_of(array) for array in arrays]
         if not rows:
             raise ValueError("batches need at least one array")
         lengths = {len(rows_) for rows_ in rows}
         if len(lengths) != 1:
             raise ValueError(f"arrays of different lengths: {sorted(lengths)}")
-        dtypes = dtype if isinstance(dtype, (list, tuple)) else [dtype] * len(rows)
+        # A list of fields is the dtype of a single array.
+        is_each = is_list and isinstance(dtype, (list, tuple))
+        dtypes = dtype if is_each else [dtype] * len(rows)
         if len(dtypes) != len(rows):
             raise ValueError(f"{len(dtypes)} dtypes for {len(rows)} arrays")
+        _core.check_casting(casting)
         self._outputs = []
         plan = []
         for rows_, dtype_ in zip(rows, dtypes):
             dtype_ = rows_.dtype if dtype_ is None else np.dtype(dtype_)
-            cast = None if dtype_ == rows_.dtype else to_cast(dtype_, casting)
+            cast = None if dtype_ == rows_.dtype else to_cast(dtype_, casting, rows_.dtype)
             plan.append((rows_._core, cast))
             self._outputs.append((rows_.shape[1:], dtype_))
         self._first = rows[0]
@@ -65,14 +71,13 @@ class Batches:
             if size is None or size < 1:
                 raise ValueError("a sampler's batches need a size of at least 1")
             self._state = sampler.state_dict()
-            order = sampler._core, sampler.epoch + epochs, size, drop_last
+            order = sampler._core, epochs, size, drop_last
         else:
             if size is not None:
                 raise ValueError("lists of rows have their own sizes")
             self._lists = iter(sampler)
-        self._pending = []
         ahead = 2 * max(threads, 1) if ahead is None else ahead
-        self._depth = ahead + threads
+        self._depth = max(ahead, 1) + max(threads, 1)
         # Batches are yielded one at a time, each with its own indices and state.
         self._lock = threading.RLock()
         self._process = os.getpid()
@@ -98,10 +103,8 @@ class Batches:
             self.close()
             raise StopIteration
         buffers, indices, state = found
-        if state is None:
-            indices = self._pending.pop(0)
-        else:
-            indices = np.frombuffer(bytearray(indices), np.int64)
+        indices = np.frombuffer(bytearray(indices), np.int64)
+        if state is not None:
             keys = "fingerprint", "seed", "epoch", "position"
             self._state = dict(zip(keys, state))
         arrays = [
@@ -112,16 +115,13 @@ class Batches:
 
     def _push(self):
         """Pass lists of rows to the threads, a few batches ahead."""
-        while len(self._pending) < self._depth:
+        while self._core.under_way < self._depth:
             rows = next(self._lists, None)
             if rows is None:
                 self._lists = None
                 self._core.finish()
                 return
-            # A copy, because the program may change its array before the batch is yielded.
-            indices = as_indices(rows).flatten()
-            self._core.push(self._first._core, indices)
-            self._pending.append(indices)
+            self._core.push(self._first._core, as_indices(rows).reshape(-1))
 
     @property
     def epoch(self):

@@ -28,11 +28,20 @@ def to_descr(dtype):
     return repr(np.lib.format.dtype_to_descr(dtype))
 
 
-def to_cast(dtype, casting):
-    """Return what the library needs to know of a cast."""
+def to_cast(dtype, casting, source=None):
+    """Return what the library needs to know of a cast, from the dtype `source` if it is known."""
     if dtype.hasobject or dtype.subdtype is not None:
         raise TypeError(f"elements cannot be cast to {dtype}: expected no objects and no subarray")
+    if source is not None and source.itemsize:
+        check_size(dtype)
     return to_descr(dtype), casting
+
+
+def check_size(dtype):
+    """Raise if elements of a dtype have no bytes, as those of `str`, in which nothing is kept."""
+    if dtype.itemsize == 0:
+        example = f", such as {dtype.char + '8'!r}" if dtype.char in "SUV" else ""
+        raise TypeError(f"the dtype {dtype.str!r} has no size, expected one with a size{example}")
 
 
 def is_pickled(dtype):

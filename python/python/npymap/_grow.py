@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _core
-from ._dtypes import from_descr, to_descr
+from ._dtypes import check_size, from_descr, to_descr
 from ._paths import is_fortran, to_path, to_shape
 from ._rows import as_bytes
 
@@ -16,6 +16,8 @@ def row_descr(dtype, row):
     if dtype.subdtype is not None:
         dtype, axes = dtype.subdtype
         row += axes
+    if dtype.names is None:
+        check_size(dtype)
     return to_descr(dtype), row
 
 
@@ -23,8 +25,12 @@ def as_elements(values, dtype, casting):
     """Return values as an array of a dtype, cast as `casting` allows.
 
     Lists of integers have no dtype of their own: those out of range raise
-    `OverflowError`. Tuples are elements of structs.
+    `OverflowError`. Tuples are elements of structs. Text that is too long, dates more
+    precise than their unit, and elements that are masked raise `ValueError`.
     """
+    _core.check_casting(casting)
+    if np.ma.is_masked(values):
+        raise ValueError("masked elements cannot be appended: append their data and mask")
     if dtype.names is not None and not hasattr(values, "dtype"):
         return _as_structs(values, dtype, casting)
     found = np.asarray(values)
@@ -36,7 +42,30 @@ def as_elements(values, dtype, casting):
         if not np.array_equal(integers, found):
             raise OverflowError(f"integers out of bounds for {dtype}")
         return integers
-    return found.astype(dtype, casting=casting, copy=False)
+    return _cast(found, dtype, casting)
+
+
+def _cast(found, dtype, casting):
+    cast = found.astype(dtype, casting=casting, copy=False)
+    if cast is not found:
+        _check_cast(found, cast)
+    return cast
+
+
+def _check_cast(found, cast):
+    """Raise if NumPy cut text, or rounded dates."""
+    if cast.dtype.names is not None and found.dtype.names is not None:
+        # Fields are cast by position.
+        for name, own in zip(found.dtype.names, cast.dtype.names):
+            _check_cast(found[name], cast[own])
+    elif cast.dtype.kind in "SU":
+        # Numbers and the like are cut, too: the kind alone has room for them.
+        text = found if found.dtype.kind in "SUT" else found.astype(cast.dtype.kind)
+        if not np.array_equal(cast.astype(text.dtype), text):
+            raise ValueError(f"text that is too long for {cast.dtype}")
+    elif cast.dtype.kind in "mM" and cast.dtype.kind == found.dtype.kind:
+        if not np.array_equal(cast.astype(found.dtype), found, equal_nan=True):
+            raise ValueError(f"elements of {found.dtype} that do not fit {cast.dtype}")
 
 
 def _as_structs(values, dtype, casting):
@@ -59,7 +88,7 @@ def _as_structs(values, dtype, casting):
         found = np.asarray(values)
         if found.dtype.names is None:
             raise TypeError(f"elements that are not all tuples, expected tuples for {dtype}")
-        return found.astype(dtype, casting=casting, copy=False)
+        return _cast(found, dtype, casting)
     for leaf in leaves:
         if len(leaf) != len(dtype.names):
             raise ValueError(f"a tuple of {len(leaf)} elements, expected {len(dtype.names)}")
@@ -128,7 +157,9 @@ class Appender:
     def append(self, rows, *, casting="same_kind"):
         """Append rows, or a single one without the growing axis: all of them, or none.
 
-        Elements are cast to the dtype of the file as `casting` allows.
+        Elements are cast to the dtype of the file as `casting` allows. Text that is too
+        long for it, and dates more precise than its unit, raise `ValueError`, and so do
+        masked elements.
         """
         rows = as_elements(rows, self._dtype, casting)
         if rows.ndim == len(self._row):
@@ -137,10 +168,11 @@ class Appender:
         if rows.ndim != len(self._row) + 1 or own != self._row:
             expected = (*self._row, "*") if self._is_fortran else ("*", *self._row)
             raise ValueError(f"rows of shape {rows.shape}, expected {expected}")
-        self._core.append(as_bytes(np.ascontiguousarray(rows.T if self._is_fortran else rows)))
+        rows = rows.T if self._is_fortran else rows
+        self._core.append(len(rows), as_bytes(np.ascontiguousarray(rows)))
 
     def resize(self, rows):
-        """Change the number of rows. New rows are zeros.
+        """Change the number of rows, which are along the axis that grows. New rows are zeros.
 
         To remove rows, the file is replaced by a shorter copy.
         """

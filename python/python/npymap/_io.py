@@ -32,7 +32,8 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
 
     With `mmap_mode`, arrays are mapped, also those of archives, which NumPy reads:
     in the modes "r" and "c", if they are stored uncompressed. Pickles and file
-    objects are loaded by NumPy.
+    objects are loaded by NumPy, whatever the mode. `.ten` and tar files raise
+    `FormatError`: `Ten` and `Tar` open them.
 
     `file` may be a URL: an archive if it ends in ".npz".
     """
@@ -54,11 +55,19 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
             return open_memmap(file, mmap_mode, max_header_size=limit)
         return _read(path, limit)
     except FormatError as error:
-        if _is_zip(path):
+        start = _start(path)
+        if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
             return Npz(file, mmap_mode or None, **archive)
-        if mmap_mode is None and (error.kind == "Unsupported" or not _is_npy(path)):
+        if start.startswith(b"\x93NUMPY"):
+            if not mmap_mode and error.kind == "Unsupported":
+                return _load(file, max_header_size=max_header_size, **options)
+            raise
+        other = _other_archive(start)
+        if other is None:
             return _load(file, max_header_size=max_header_size, **options)
-        raise
+        text = (f"{path}: a {other} file of several arrays, expected a .npy or .npz file, or a "
+                f"pickle: use npymap.{other.capitalize()}, or npymap.open with a member")
+        raise FormatError(text, path, None, "Unsupported") from None
 
 
 def _read(path, limit):
@@ -80,15 +89,14 @@ def _as_bytes(array):
 
 def _start(path):
     with io.open(path, "rb") as file:
-        return file.read(6)
+        return file.read(512)
 
 
-def _is_npy(path):
-    return _start(path) == b"\x93NUMPY"
-
-
-def _is_zip(path):
-    return _start(path).startswith((b"PK\x03\x04", b"PK\x05\x06"))
+def _other_archive(start):
+    """Return the name of a format that NumPy does not know, by the start of a file."""
+    if start.startswith(b"~TenBin~"):
+        return "ten"
+    return "tar" if start[257:262] == b"ustar" else None
 
 
 def save(file, arr, allow_pickle=True, *, sync=False):

@@ -1,5 +1,6 @@
 """Arrays backed by files."""
 
+import math
 import os
 import platform
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from . import _core
-from ._dtypes import to_descr
+from ._dtypes import from_descr, to_descr
 from ._errors import FormatError
 from ._paths import is_fortran, to_shape
 from ._rows import Rows, mapped_rows, take_mapped
@@ -79,12 +80,15 @@ class memmap(np.memmap):
                 mapping = _core.create(filename, elements, (None, True, True, False, True))
             else:
                 mapping = _map_path(filename, mode, elements)
-        self = wrap(mapping, cls)
+        if inner and shape is None:
+            self = _of_subarrays(cls, mapping, inner, is_fortran_order)
+        else:
+            self = wrap(mapping, cls)
         if hasattr(filename, "read"):
             name = getattr(filename, "name", None)
             self.__dict__["_filename"] = os.path.abspath(name) if isinstance(name, str) else None
             self.__dict__["_mode"] = mode
-        return self.reshape(-1, *inner) if inner and shape is None else self
+        return self
 
     def _find(self, name, default):
         """Return an attribute that was set on the array, or one that it is a view of."""
@@ -144,7 +148,8 @@ class memmap(np.memmap):
         """The rows of the array, for random access: see `Rows`.
 
         None for copy-on-write arrays, arrays in memory, and views that are not a range
-        of rows of the array in the file.
+        of rows of the array in the file. Raises if the file of a writable array cannot be
+        opened again: it was replaced, deleted, or passed as an open file.
         """
         core = mapped_rows(self)
         return None if core is None else Rows(core, self)
@@ -178,7 +183,8 @@ class memmap(np.memmap):
     def advise(self, advice, rows=None):
         """Advise the system how the elements will be used.
 
-        "normal" reads a few pages ahead, "random" none, "sequential" many.
+        "normal" reads a few pages ahead, "random" none, "sequential" many, and "willneed"
+        all of the elements, now.
         """
         mapping = self._mapping()
         mapping.advise(advice, self._span(mapping, rows))
@@ -310,6 +316,18 @@ def _reopen(place, host, view):
     if not is_writable:
         array.flags.writeable = False
     return array
+
+
+def _of_subarrays(kind, mapping, inner, is_fortran_order):
+    """Return an array of as many subarrays as a file has."""
+    (count,), descr, _ = mapping.facts
+    each = math.prod(inner)
+    if each == 0 or count % each:
+        raise ValueError(f"the file has {count} elements, expected a multiple of the {each} of a "
+                         f"subarray of shape {inner}")
+    shape = count // each, *inner
+    order = "F" if is_fortran_order else "C"
+    return np.ndarray.__new__(kind, shape, from_descr(descr), mapping, 0, None, order)
 
 
 def _map_path(path, mode, elements):

@@ -132,9 +132,9 @@ def header(path, *, at=0, max_header_size=MAX_HEADER_SIZE):
 def recover(path, *, dry_run=False, zero_fill=False):
     """Set the number of rows in the header to that of complete rows in the file.
 
-    For files whose writer died. An incomplete row at the end is dropped, or with
-    `zero_fill=True` completed with zeros. With `dry_run=True` the file is not
-    changed.
+    For files whose writer died. Rows are along the axis that grows: the last one in
+    Fortran order. An incomplete row at the end is dropped, or with `zero_fill=True`
+    completed with zeros. With `dry_run=True` the file is not changed.
     """
     return _core.recover(to_path(path), dry_run, zero_fill)
 
@@ -142,7 +142,8 @@ def recover(path, *, dry_run=False, zero_fill=False):
 def resize(path, rows):
     """Change the number of rows of a file.
 
-    New rows are zeros. To remove rows, the file is replaced by a shorter copy, so
-    arrays that map it stay valid.
+    Rows are along the axis that grows: the last one in Fortran order. New ones are zeros.
+    To remove rows, the file is replaced by a shorter copy, so arrays that map it stay
+    valid.
     """
     _core.resize(to_path(path), rows)

@@ -29,7 +29,7 @@ class Ragged:
     """
 
     def __init__(self, data, offsets):
-        data, offsets = (_array(array) for array in (data, offsets))
+        data, offsets = _array(data, "data"), _array(offsets, "offsets")
         self._arrays = data, offsets
         rows = rows_of(data)
         self._shape, self._dtype = rows.shape[1:], rows.dtype
@@ -50,6 +50,10 @@ class Ragged:
         """Return a copy of one row."""
         return self.take_packed([operator.index(index)])[0]
 
+    def __iter__(self):
+        """Yield copies of the rows, one after another."""
+        return (self[index] for index in range(len(self)))
+
     def take_packed(self, indices):
         """Copy rows one after another, and return them with their offsets."""
         starts, ends = self._core.spans(as_indices(indices).reshape(-1))
@@ -59,21 +63,27 @@ class Ragged:
         self._core.read_into(starts, ends, as_bytes(out))
         return out, offsets
 
-    def take_padded(self, indices, length, fill=0, out=None, *, dtype=None,
+    def take_padded(self, indices, length, fill=None, out=None, *, dtype=None,
                     casting="same_kind"):
         """Copy rows, each padded with `fill` or truncated to `length`.
 
         Returns them with their original lengths. With `dtype`, elements are cast to it,
-        and `fill` is of that dtype.
+        and `fill` is of that dtype. Without `fill`, padding is zeros, or empty text; for
+        structs, `fill` is a tuple. A number is cast as "same_kind" allows, so 1.7 is a
+        `TypeError` for integers, and an integer out of range an `OverflowError`; text that
+        is too long is a `ValueError`.
         """
         indices = as_indices(indices)
         dtype = self._dtype if dtype is None else np.dtype(dtype)
         length = operator.index(length)
-        cast = to_cast(dtype, casting)
+        cast = to_cast(dtype, casting, self._dtype)
         out = output((*indices.shape, length, *self._shape), dtype, out)
         if out.dtype != dtype:
             raise TypeError(f"out has dtype {out.dtype}, expected {dtype}")
-        pad = as_bytes(np.full(1, fill, dtype))
+        pad = np.zeros(1, dtype)
+        if fill is not None:
+            _set(pad, fill)
+        pad = as_bytes(pad)
         lengths = self._core.take_padded_into(indices.reshape(-1), as_bytes(out), (length, pad),
                                               cast)
         return out, np.array(lengths, np.int64).reshape(indices.shape)
@@ -86,27 +96,55 @@ class Ragged:
         return self
 
 
-def _array(array):
+def _array(array, name):
     """Open the array if it is a path."""
     from ._open import open
 
-    return array if hasattr(array, "rows") else open(to_path(array))
+    array = array if hasattr(array, "rows") else open(to_path(array))
+    if getattr(array, "ndim", None) == 0:
+        raise ValueError(f"{name} without axes, expected an array of rows")
+    return array
+
+
+def _set(place, value):
+    """Set the only element of an array, which may be a struct."""
+    names, kind = place.dtype.names, place.dtype.kind
+    if names is not None and isinstance(value, tuple):
+        if len(value) != len(names):
+            raise ValueError(f"{len(value)} values for the {len(names)} fields {names}")
+        for name, part in zip(names, value):
+            _set(place[name], part)
+    elif kind in "SU":
+        place[0] = value
+        if np.any(place.astype(kind) != np.asarray(value).astype(kind)):
+            raise ValueError(f"{value!r} is too long for {place.dtype}")
+    elif isinstance(value, (int, np.integer)):
+        # As an integer of Python, whose value NumPy checks.
+        place[0] = int(value)
+    elif kind in "biufc":
+        np.copyto(place, value, casting="same_kind")
+    else:
+        place[0] = value
 
 
 class RaggedAppender:
     """Appends rows of different lengths to two `.npy` files: data and offsets.
 
-    Without `dtype`, opens existing files, and removes what a killed writer left of a
-    row. With it, creates new ones; `row` is the shape of each item of a row. See
-    `Ragged` for an example.
+    Without `dtype`, opens existing files. If a writer was killed, or the power failed,
+    one of them may have more rows than the other: that raises `FormatError`, because files
+    that don't belong together look alike, and `recover=True` removes these rows. With
+    `dtype`, creates new files; `row` is the shape of each item of a row. See `Ragged` for
+    an example.
     """
 
-    def __init__(self, data, offsets, *, dtype=None, row=(), overwrite=False):
+    def __init__(self, data, offsets, *, dtype=None, row=(), overwrite=False, recover=False):
         paths = to_path(data), to_path(offsets)
         new = None
+        if recover and dtype is not None:
+            raise ValueError("both dtype and recover, expected one of them")
         if dtype is not None:
             new = (*row_descr(dtype, row), False, overwrite)
-        self._core = _core.RaggedAppender(*paths, new)
+        self._core = _core.RaggedAppender(*paths, recover, new)
         descr, self._row = self._core.item
         self._dtype = from_descr(descr)
 

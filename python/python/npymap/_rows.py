@@ -31,6 +31,8 @@ def as_indices(indices):
             return indices
     indices = np.asarray(indices)
     if indices.dtype.kind not in "iu":
+        if indices.dtype == object:
+            _check_integers(indices)
         if indices.size:
             raise TypeError(f"row numbers of dtype {indices.dtype}, expected integers")
         indices = indices.astype(np.int64)
@@ -40,10 +42,18 @@ def as_indices(indices):
     return indices if indices.flags.aligned else indices.copy()
 
 
+def _check_integers(objects):
+    """Raise `IndexError` for integers of more than 64 bits, which NumPy has as objects."""
+    for number in objects.flat:
+        if isinstance(number, int) and not -_INT64_MAX - 1 <= number <= _INT64_MAX:
+            raise IndexError(f"index {number} is out of bounds")
+
+
 def output(shape, dtype, out):
     """Return a new array, or `out` if it can be written as such an array."""
     if out is None:
-        return np.empty(shape, dtype)
+        # Not `empty`, which gives the dtype "S0" a size.
+        return np.ndarray(shape, dtype)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out is a {type(out).__name__}, expected an array")
     if out.shape != shape:
@@ -108,7 +118,9 @@ class Rows:
         With the mode "raise", negative indices count from the end, and others out of
         bounds raise `IndexError`; "wrap" and "clip" are those of `numpy.take`.
         """
-        if out is not None and _overlaps(self._source, out):
+        if casting != "same_kind":
+            _core.check_casting(casting)
+        if out is not None and _overlaps(self._source, self._core, out):
             taken = self.take(indices, dtype=out.dtype if dtype is None else dtype,
                               casting=casting, mode=mode)
             output(taken.shape, taken.dtype, out)[...] = taken
@@ -133,16 +145,27 @@ class Rows:
             dtype = self._dtype
         cast = None
         if dtype is not self._dtype and dtype != self._dtype:
-            cast = to_cast(dtype, casting)
+            cast = to_cast(dtype, casting, self._dtype)
         out = output(shape, dtype, out)
         self._core.take_into(indices, mode, as_bytes(out), cast)
         return out
 
     def __getitem__(self, index):
         if isinstance(index, tuple):
-            raise IndexError("rows are selected along the first axis: expected a number or a list, "
-                             "not a tuple")
+            raise IndexError("rows are selected along the first axis: expected a number, a slice, a "
+                             "list or a mask, not a tuple")
+        if isinstance(index, slice):
+            return self.take(np.arange(*index.indices(len(self))))
+        index = np.asarray(index)
+        if index.dtype == bool:
+            if index.shape != (len(self),):
+                raise IndexError(f"a mask of shape {index.shape} for {len(self)} rows")
+            index = np.flatnonzero(index)
         return self.take(index)
+
+    def __iter__(self):
+        """Yield copies of the rows, one after another."""
+        return map(self.take, range(len(self)))
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:
@@ -181,13 +204,17 @@ def _rebuild(source, path):
     return rows
 
 
-def _overlaps(source, out):
-    """Return whether an output may have memory of the mapped array that rows are read from.
+def _overlaps(source, core, out):
+    """Return whether an output may have memory of the array that rows are read from.
 
-    It may be mapped twice, so the library cannot notice it.
+    Their file may be mapped twice, so the library cannot notice it.
     """
-    return (isinstance(source, np.ndarray) and isinstance(out, np.ndarray)
-            and np.may_share_memory(source, out))
+    if not isinstance(out, np.ndarray):
+        return False
+    if isinstance(source, np.ndarray) and np.may_share_memory(source, out):
+        return True
+    mapping = _root(out)[1]
+    return mapping is not None and core.shares_file(mapping)
 
 
 def rows_of(source):
@@ -203,12 +230,13 @@ def mapped_rows(array):
     """Return the rows of a mapped array or of a view of one.
 
     Returns None if the view is not a range of whole rows of the array in the file, or
-    the file does not have the array's elements: those of copy-on-write arrays.
+    the file does not have the array's elements: those of copy-on-write arrays. Raises if
+    the file cannot be opened again.
     """
     root, mapping = _root(array)
     if root is None or array.ndim == 0:
         return None
-    core = _core_rows(root, mapping)
+    core = _core_rows(root, mapping, is_needed=True)
     if core is None or array is root:
         return core
     start = _first_row(array, root)
@@ -225,22 +253,28 @@ def take_mapped(array, indices, out=None, mode="raise"):
     root, mapping = _root(array)
     if root is None:
         return None
-    if out is not None and (not isinstance(out, np.ndarray) or _overlaps(root, out)):
+    if out is not None and not isinstance(out, np.ndarray):
         return None
     start = 0
     if array is not root:
         start = _first_row(array, root)
         if start is None:
             return None
-    core = _core_rows(root, mapping)
+    core = _core_rows(root, mapping, is_needed=False)
     if core is None:
         return None
+    shape = indices.shape + array.shape[1:]
+    if out is not None and _overlaps(root, core, out):
+        taken = take_mapped(array, indices, None, mode)
+        if taken is None or out.shape != shape or out.dtype != array.dtype:
+            return None
+        out[...] = taken
+        return out
     if start or len(array) != len(root):
         core = core.range(start, start + len(array))
     taken = core.take(indices, mode, out, array.dtype)
     if taken is not None:
         return taken
-    shape = indices.shape + array.shape[1:]
     if out is not None and (out.shape != shape or out.dtype != array.dtype
                             or not out.flags.c_contiguous or not out.flags.writeable):
         return None
@@ -257,20 +291,26 @@ def _root(array):
     return (array, base) if isinstance(base, _core.Mapping) else (None, None)
 
 
-def _core_rows(root, mapping):
+def _core_rows(root, mapping, *, is_needed):
+    """Return the rows of a whole array, or None if it has none.
+
+    The file of a writable array is opened again by its path: it may have been deleted, or
+    have been passed as an open file. Then this raises if `is_needed`.
+    """
     if root.ndim == 0:
         return None
     own = getattr(root, "__dict__", {})
     # The shape and the dtype of an array can be set.
-    layout, core = own.get("_rows", (None, None))
-    if layout != (root.shape, root.strides, root.dtype):
+    layout = root.shape, root.strides, root.dtype
+    known, core = own.get("_rows", (None, None))
+    if known != layout or core is None and is_needed:
         try:
             core = _open_rows(root, mapping)
         except (OSError, ValueError):
-            # The file of a writable array is opened again by its path: it may have been
-            # deleted, or have been passed as an open file.
+            if is_needed:
+                raise
             core = None
-        own["_rows"] = (root.shape, root.strides, root.dtype), core
+        own["_rows"] = layout, core
     return core
 
 

@@ -24,7 +24,12 @@ class Stacked:
         if isinstance(paths, (str, bytes, os.PathLike)):
             raise TypeError("expected an iterable of paths, got a single one")
         self._paths = [to_absolute(to_path(path)) for path in paths]
-        self._rows = Rows(_core.stack_rows(self._paths), self)
+        try:
+            core = _core.stack_rows(self._paths)
+        except IndexError:
+            raise ValueError("an array without axes, expected arrays of rows") from None
+        # Without this object as source, which would refer to itself.
+        self._rows = Rows(core, None)
 
     @classmethod
     def npy_stack(cls, directory):
@@ -39,7 +44,7 @@ class Stacked:
     @property
     def rows(self):
         """The rows of all files: see `Rows`."""
-        return self._rows
+        return Rows(self._rows._core, self)
 
     @property
     def shape(self):
@@ -70,6 +75,10 @@ class Stacked:
         if isinstance(index, slice):
             index = range(*index.indices(len(self)))
         return self._rows[index]
+
+    def __iter__(self):
+        """Yield copies of the rows, one after another."""
+        return (self._rows[index] for index in range(len(self)))
 
     def __array__(self, dtype=None, copy=None):
         return self._rows.__array__(dtype, copy)

@@ -81,7 +81,7 @@ def from_npy(paths, chunks="auto", *, member=None, mode="r"):
         arguments = _Files(chunks, files, ends), axes, _SlicesOfFiles(chunks, ends), axes
     layer = blockwise(getter, name, axes, *arguments, numblocks={}, _data_producer=True)
     graph = HighLevelGraph.from_collections(name, layer)
-    return da.Array(graph, name, chunks, meta=np.empty((0,) * len(axes), files[0].dtype))
+    return da.Array(graph, name, chunks, meta=np.ndarray((0,) * len(axes), files[0].dtype))
 
 
 def _to_list(paths):

@@ -130,7 +130,8 @@ class _AllRows:
         sampler.seek(start)
         indices = sampler.next(stop - start)
         numbers = np.searchsorted(self.ends, indices, side="right")
-        out = np.empty((len(indices), *self.parts[0].shape[1:]), self.parts[0].dtype)
+        # Not `empty`, which gives the dtype "S0" a size.
+        out = np.ndarray((len(indices), *self.parts[0].shape[1:]), self.parts[0].dtype)
         for number in np.unique(numbers):
             some = numbers == number
             first = self.ends[number - 1] if number else 0

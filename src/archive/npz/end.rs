@@ -67,28 +67,7 @@ pub(super) fn locate(source: &Storage) -> Result<Location> {
         let found = format!("an empty archive whose directory starts at byte {at}");
         return Err(damaged(found));
     }
-    check_unshifted(source, &location)?;
     Ok(location)
-}
-
-/// Checks that the offsets of an archive with a prefix lead to none of its records
-/// when they are counted from the start of the file, as some programs do first.
-fn check_unshifted(source: &Storage, location: &Location) -> Result<()> {
-    let Location { start, size, prefix, is_zip64, .. } = *location;
-    if prefix == 0 {
-        return Ok(());
-    }
-    let is_at = |offset, signature| -> Result<bool> {
-        Ok(read::<[u8; 4]>(source, offset).map_err(read_error())? == Some(signature))
-    };
-    let directory = start - prefix;
-    if is_at(directory, CentralHeader::SIGNATURE)?
-        || (is_zip64 && is_at(directory.saturating_add(size), Zip64EndRecord::SIGNATURE)?)
-    {
-        let found = format!("two directories, at byte {directory} and {prefix} bytes later");
-        return Err(damaged(found));
-    }
-    Ok(())
 }
 
 /// Reads the end record, from where Python's `zipfile` finds it: the end of the
@@ -209,6 +188,26 @@ pub(super) fn check_start(source: &Storage, location: &Location, first: Option<u
             None => "none is listed".to_owned(),
         };
         return Err(damaged(format!("byte 0 starts a member, but {listed}")));
+    }
+    check_unshifted(source, location)
+}
+
+/// Checks that the offsets of an archive with a prefix lead to none of its records
+/// when they are counted from the start of the file, as some programs do first.
+fn check_unshifted(source: &Storage, location: &Location) -> Result<()> {
+    let Location { start, size, prefix, is_zip64, .. } = *location;
+    if prefix == 0 {
+        return Ok(());
+    }
+    let is_at = |offset, signature| -> Result<bool> {
+        Ok(read::<[u8; 4]>(source, offset).map_err(read_error())? == Some(signature))
+    };
+    let directory = start - prefix;
+    if is_at(directory, CentralHeader::SIGNATURE)?
+        || (is_zip64 && is_at(directory.saturating_add(size), Zip64EndRecord::SIGNATURE)?)
+    {
+        let found = format!("two directories, at byte {directory} and {prefix} bytes later");
+        return Err(damaged(found));
     }
     Ok(())
 }
