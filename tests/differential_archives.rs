@@ -187,7 +187,7 @@ fn local_part(name: &str) -> Vec<u8> {
 }
 
 /// An archive of a member whose elements have these bytes from `at` on.
-fn holding(at: usize, bytes: &[u8], zip: Zip) -> Vec<u8> {
+fn holding(at: usize, bytes: &[u8], zip: &Zip) -> Vec<u8> {
     let mut elements = [7; 64];
     elements[at..at + bytes.len()].copy_from_slice(bytes);
     zip.bytes(&[stored("a.npy", &npy("'<i4'", &[16], Order::C, &elements))])
@@ -393,7 +393,7 @@ fn inconsistent() -> Vec<Case> {
         ),
         case(
             "another directory where the offset leads without the prefix",
-            holding(54, b"PK\x01\x02", Zip { prefix: vec![b'#'; 10], ..Zip::default() }),
+            holding(54, b"PK\x01\x02", &Zip { prefix: vec![b'#'; 10], ..Zip::default() }),
             &format!("two directories, at byte 227 and 10 bytes later{damaged}"),
             Some(false),
         ),
@@ -402,7 +402,7 @@ fn inconsistent() -> Vec<Case> {
             {
                 let prefix = vec![b'#'; 60];
                 let zip = Zip { prefix, zip64: Some(Zip64::default()), ..Zip::default() };
-                holding(55, b"PK\x06\x06", zip)
+                holding(55, b"PK\x06\x06", &zip)
             },
             &format!("two directories, at byte 227 and 60 bytes later{damaged}"),
             // Python 3.14 reads the other one, here a damaged one.
