@@ -60,7 +60,7 @@ A whole array is written to a .npy OUT by several threads, and is sparse if IN i
 other outputs are written by one thread. With --dtype, structs are cast field by field, by
 position. If a value would change, the command fails and writes nothing, unless
 --force is given; decimal numbers in text are rounded to floats of the dtype, as by
-numpy.loadtxt.
+numpy.loadtxt. Without --dtype, integers in text that would be rounded are an error.
 
 The first line of a CSV or TSV is a header if it looks like names, or if it has the
 names of all fields of --dtype. With a --dtype without fields, a line of elements is
@@ -261,6 +261,7 @@ impl ConvertArgs {
         elements::check_count(self.input.name(), all.itemsize(), all.len())?;
         self.selection.with_rows(&all, &to_error, |rows| {
             if let Some(text) = self.text.output(format) {
+                rows.check_empty(self.input.name())?;
                 return text.write(rows, sink, &to_error);
             }
             let stored = rows.unfiltered().map_err(&to_error)?.dtype().clone();

@@ -13,20 +13,26 @@ use crate::escape::{self, escaped};
 use crate::error::CliError;
 use crate::float_text;
 
-/// The limit on zero-size elements that are printed: a header can claim any
-/// number.
+/// The limit on zero-size elements, and on rows without elements, that are printed:
+/// a header can claim any number.
 const MAX_ZERO_SIZED: usize = 1 << 20;
 
 /// Rejects more zero-size elements than that.
 pub(crate) fn check_count(path: &Path, itemsize: usize, count: usize) -> Result<(), CliError> {
-    if itemsize == 0 && count > MAX_ZERO_SIZED {
-        return Err(CliError::TooManyElements {
-            path: path.to_owned(),
-            count,
-            most: MAX_ZERO_SIZED,
-        });
+    check_limit(path, "zero-size elements", if itemsize == 0 { count } else { 0 })
+}
+
+/// Rejects more rows without elements than that.
+pub(crate) fn check_empty_rows(path: &Path, count: usize) -> Result<(), CliError> {
+    check_limit(path, "rows without elements", count)
+}
+
+fn check_limit(path: &Path, what: &'static str, count: usize) -> Result<(), CliError> {
+    if count <= MAX_ZERO_SIZED {
+        return Ok(());
     }
-    Ok(())
+    let (path, most) = (path.to_owned(), MAX_ZERO_SIZED);
+    Err(CliError::TooManyElements { path, count, what, most })
 }
 
 /// Prints elements as NumPy does: a single element by itself, others in
@@ -45,7 +51,7 @@ pub(crate) fn print(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> 
 pub(crate) fn check_json(path: &Path, view: &DynView<'_>) -> Result<(), CliError> {
     check_count(path, view.itemsize(), view.len())?;
     let rows = if view.is_empty() { empty_rows(view.shape()) } else { 0 };
-    check_count(path, 0, rows)
+    check_empty_rows(path, rows)
 }
 
 /// The number of empty rows of an array without elements, with the rows that

@@ -48,12 +48,12 @@ pub(crate) enum CliError {
         shown(path)
     )]
     TooManyColumns { path: PathBuf, axis: usize, count: usize, most: usize },
-    /// More zero-size elements than are printed.
+    /// More zero-size elements, or rows without any, than are printed.
     #[error(
-        "{}: {count} zero-size elements were requested, and at most {most} are printed: select fewer",
+        "{}: {count} {what} were requested, and at most {most} are printed: select fewer",
         shown(path)
     )]
-    TooManyElements { path: PathBuf, count: usize, most: usize },
+    TooManyElements { path: PathBuf, count: usize, what: &'static str, most: usize },
     /// Another process holds the lock on the file.
     #[error("{}: is being written by another process: omit --no-wait to wait for it", shown(path))]
     Locked { path: PathBuf },

@@ -258,6 +258,7 @@ impl GetArgs {
             let dtype = rows.unfiltered().map_err(to_error)?.dtype().clone();
             return rows.bytes(&dtype, Casting::Equiv, to_error, |block| sink.write(block));
         };
+        rows.check_empty(self.file.name())?;
         let format = format.with_delimiter(self.delimiter);
         let options = TextOptions { format, header: !self.no_header, nan: self.nan.as_deref() };
         options.write(rows, sink, to_error)

@@ -1,6 +1,6 @@
 //! The arrays of a file that are converted, with their names.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use npymap::npz::{Member, Npz};
@@ -132,9 +132,9 @@ impl<'a> Inputs<'a> {
                 Ok(inputs)
             }
             AnyFile::Ten(ten) if member.is_none() => {
-                let infos: Vec<_> = ten.infos().collect();
-                let inputs = infos.iter().enumerate().map(|(index, info)| Input {
-                    name: unique_name(&infos, index, info),
+                let names = unique_names(ten.infos());
+                let inputs = names.into_iter().enumerate().map(|(index, name)| Input {
+                    name,
                     member: Some(MemberName::Position(index)),
                     path: self.path_of(&index.to_string()),
                     open: Box::new(move || ten.get(index)),
@@ -257,9 +257,17 @@ pub(crate) fn last_of_each_name<'a, T>(
     members
 }
 
-/// The info of an array if it is unique, otherwise the name that NumPy gives to
+/// For each array its info if that is unique, otherwise the name that NumPy gives to
 /// unnamed arrays.
-fn unique_name(infos: &[&str], index: usize, info: &str) -> String {
-    let is_unique = !info.is_empty() && infos.iter().filter(|&other| *other == info).count() == 1;
-    if is_unique { info.to_owned() } else { format!("arr_{index}") }
+fn unique_names<'a>(infos: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let infos: Vec<&str> = infos.collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for info in &infos {
+        *counts.entry(info).or_default() += 1;
+    }
+    let is_unique = |info: &str| !info.is_empty() && counts.get(info) == Some(&1);
+    let names = infos.iter().enumerate().map(|(index, info)| {
+        if is_unique(info) { (*info).to_owned() } else { format!("arr_{index}") }
+    });
+    names.collect()
 }

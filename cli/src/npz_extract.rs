@@ -1,7 +1,9 @@
 //! `npymap npz extract`: writes members to files.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
+use std::ops::Bound::{Excluded, Unbounded};
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
@@ -61,15 +63,44 @@ pub(crate) struct ExtractArgs {
     wait: WaitArgs,
 }
 
+const LINK: &str = "is a symbolic link, which may point outside the directory: remove it first";
+
+/// The files that members are extracted to, with the names of these members.
+/// None of them is in another.
+#[derive(Default)]
+struct Targets {
+    names: BTreeMap<PathBuf, String>,
+}
+
+impl Targets {
+    /// If one of two members is a file where the other one needs a directory, the
+    /// name of the other one: this new one, or one that is there.
+    fn needs_directory<'a>(&'a self, target: &Path, name: &'a str) -> Option<&'a str> {
+        // Sorted by their parts, a directory is next to what is in it.
+        let (before, after) = ((Unbounded, Excluded(target)), (Excluded(target), Unbounded));
+        let mut before = self.names.range::<Path, _>(before);
+        let mut after = self.names.range::<Path, _>(after);
+        if before.next_back().is_some_and(|(path, _)| target.starts_with(path)) {
+            return Some(name);
+        }
+        let (path, other) = after.next()?;
+        path.starts_with(target).then_some(other)
+    }
+}
+
 impl ExtractArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let npz = open::quiet_npz(&self.file).map_err(CliError::Library)?;
         let mut failures = 0;
         let mut targets: Vec<(Member<'_>, PathBuf)> = Vec::new();
+        let mut others = Targets::default();
         // All names are checked before anything is written.
         for member in self.members(&npz, &mut failures)? {
-            match self.checked_target(&member, &targets) {
-                Ok(target) => targets.push((member, target)),
+            match self.checked_target(&member, &others) {
+                Ok(target) => {
+                    others.names.insert(target.clone(), member.name().to_owned());
+                    targets.push((member, target));
+                }
                 Err(error) => self.skip(error, &mut failures)?,
             }
         }
@@ -131,67 +162,79 @@ impl ExtractArgs {
         writeln!(out, "{}: {count} extracted", safe(self.file.display()))
     }
 
-    /// The file to extract a member to. Checks that it can be created: that no
-    /// other member has the same path, or is a file where this one needs a
-    /// directory, and that existing files and directories do not conflict.
-    fn checked_target(
-        &self,
-        member: &Member<'_>,
-        others: &[(Member<'_>, PathBuf)],
-    ) -> Result<PathBuf, CliError> {
-        let target = self.target(member)?;
-        if others.iter().any(|(_, other)| *other == target) {
+    /// The file to extract a member to. Checks that it can be created: that its name
+    /// does not point outside the directory, that no other member has the same path,
+    /// or is a file where this one needs a directory, and that existing files and
+    /// directories do not conflict.
+    fn checked_target(&self, member: &Member<'_>, others: &Targets) -> Result<PathBuf, CliError> {
+        let name = self.relative_path(member)?;
+        let target = self.directory.join(name);
+        if others.names.contains_key(&target) {
             let reason = "another member has the same path: extract one of them by name";
-            return Err(CliError::Rejected { path: self.path_of(member), reason });
+            return Err(CliError::Rejected { path: self.path_of(member.name()), reason });
         }
-        for (other, path) in others {
-            let needs_directory = if target.starts_with(path) {
-                member
-            } else if path.starts_with(&target) {
-                other
-            } else {
-                continue;
-            };
+        if let Some(name) = others.needs_directory(&target, member.name()) {
             let reason = "another member is a file where this one needs a directory: extract one of them by name";
-            return Err(CliError::Rejected { path: self.path_of(needs_directory), reason });
+            return Err(CliError::Rejected { path: self.path_of(name), reason });
         }
-        let ancestors = target.ancestors().skip(1);
-        let mut ancestors = ancestors.take_while(|path| path.starts_with(&self.directory));
-        if let Some(file) = ancestors.find(|path| path.exists() && !path.is_dir()) {
-            let reason = "is not a directory: extract to another one with --directory";
-            return Err(CliError::Rejected { path: file.to_path_buf(), reason });
-        }
-        if target.is_dir() {
-            let reason = "is a directory: extract to another one with --directory";
-            return Err(CliError::Rejected { path: target, reason });
-        }
+        self.check_directories(name)?;
+        self.check_existing(&target)?;
         Ok(target)
     }
 
-    fn path_of(&self, member: &Member<'_>) -> PathBuf {
-        format!("{}[{}]", self.file.display(), member.name()).into()
+    fn path_of(&self, member: &str) -> PathBuf {
+        format!("{}[{member}]", self.file.display()).into()
     }
 
-    /// The file to extract a member to. Names that point outside the directory
-    /// are rejected.
-    fn target(&self, member: &Member<'_>) -> Result<PathBuf, CliError> {
+    /// The path of a member in the directory. Names that point outside are rejected.
+    fn relative_path<'a>(&self, member: &Member<'a>) -> Result<&'a Path, CliError> {
         let name = Path::new(member.full_name());
         let is_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_inside || name.as_os_str().is_empty() || member.full_name().contains('\\') {
-            let path = self.path_of(member);
+            let path = self.path_of(member.name());
             let reason = "its name points outside the directory: extract it with `npymap convert`";
             return Err(CliError::Rejected { path, reason });
         }
-        let target = self.directory.join(name);
-        match fs::symlink_metadata(&target) {
-            Ok(_) if !self.overwrite => Err(CliError::Exists { path: target }),
-            Ok(metadata) if metadata.is_symlink() => {
-                let reason =
-                    "is a symbolic link, which may point outside the directory: remove it first";
-                Err(CliError::Rejected { path: target, reason })
-            }
-            _ => Ok(target),
+        Ok(name)
+    }
+
+    /// Checks what exists of the directories that a path leads through. Only
+    /// --directory itself may be a link.
+    fn check_directories(&self, name: &Path) -> Result<(), CliError> {
+        let not_a_directory = "is not a directory: extract to another one with --directory";
+        let mut path = self.directory.clone();
+        if path.exists() && !path.is_dir() {
+            return Err(CliError::Rejected { path, reason: not_a_directory });
         }
+        for part in name.parent().into_iter().flat_map(Path::components) {
+            path.push(part);
+            // Nothing is in a directory that does not exist.
+            let Ok(metadata) = fs::symlink_metadata(&path) else { break };
+            if metadata.is_symlink() {
+                return Err(CliError::Rejected { path, reason: LINK });
+            }
+            if !metadata.is_dir() {
+                return Err(CliError::Rejected { path, reason: not_a_directory });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a file does not exist, or may be replaced.
+    fn check_existing(&self, target: &Path) -> Result<(), CliError> {
+        let Ok(metadata) = fs::symlink_metadata(target) else { return Ok(()) };
+        let path = target.to_owned();
+        if metadata.is_dir() {
+            let reason = "is a directory: extract to another one with --directory";
+            return Err(CliError::Rejected { path, reason });
+        }
+        if !self.overwrite {
+            return Err(CliError::Exists { path });
+        }
+        if metadata.is_symlink() {
+            return Err(CliError::Rejected { path, reason: LINK });
+        }
+        Ok(())
     }
 
     /// How to treat an existing file.
@@ -224,7 +267,7 @@ impl ExtractArgs {
     }
 
     fn read_error(&self, member: &Member<'_>, error: io::Error) -> CliError {
-        let path = self.path_of(member);
+        let path = self.path_of(member.name());
         match error.downcast::<npymap::Error>() {
             Ok(error) => CliError::WithPath { path, error },
             Err(error) => CliError::io(&path, "read")(error),

@@ -22,7 +22,8 @@ use crate::{messages, open, text};
 ///
 /// If the end of the archive, with its directory, is missing because its writer
 /// died or a download was interrupted, these are the members before the damage.
-/// Otherwise they are those whose checksums match.
+/// Otherwise they are those whose checksums match. Members with names that can't be
+/// written are skipped.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -52,11 +53,15 @@ pub(crate) struct RecoverArgs {
 
 const NOTHING: &str = "has no intact member";
 
+const NO_NAME: &str = "has no intact member with a name that can be written";
+
 /// The members that were found in an archive.
 #[derive(Default)]
 struct Found {
     recovered: Vec<String>,
     damaged: Vec<String>,
+    /// Those that are intact, but whose names can't be written.
+    skipped: Vec<String>,
 }
 
 impl RecoverArgs {
@@ -78,7 +83,8 @@ impl RecoverArgs {
         let found = self.copy(&npz, &draft)?;
         drop(npz);
         if found.recovered.is_empty() {
-            return Err(CliError::Rejected { path: self.file.clone(), reason: NOTHING });
+            let reason = if found.skipped.is_empty() { NOTHING } else { NO_NAME };
+            return Err(CliError::Rejected { path: self.file.clone(), reason });
         }
         draft.commit()?;
         self.print(&found, has_directory)?;
@@ -93,18 +99,24 @@ impl RecoverArgs {
         let mut writer = NpzWriter::new(draft.file());
         let mut found = Found::default();
         for member in &members {
+            let name = member.name().to_owned();
             match member.verify() {
-                Ok(()) => {
-                    writer.copy(member).map_err(CliError::Library)?;
-                    found.recovered.push(member.name().to_owned());
-                }
+                Ok(()) => match writer.copy(member) {
+                    Ok(()) => found.recovered.push(name),
+                    // No archive is written with this name; others can be.
+                    Err(error) if error.kind() == ErrorKind::Unsupported => {
+                        messages::print_error(&error);
+                        found.skipped.push(name);
+                    }
+                    Err(error) => return Err(CliError::Library(error)),
+                },
                 // Its bytes may be intact.
                 Err(error) if error.kind() == ErrorKind::Io => {
                     return Err(CliError::Library(error));
                 }
                 Err(error) => {
                     messages::print_error(&error);
-                    found.damaged.push(member.name().to_owned());
+                    found.damaged.push(name);
                 }
             }
             progress.add(usize::try_from(member.size()).unwrap_or(usize::MAX));
@@ -120,17 +132,22 @@ impl RecoverArgs {
                 "path": self.file.to_string_lossy(),
                 "recovered": found.recovered,
                 "damaged": found.damaged,
+                "skipped": found.skipped,
                 "directory": has_directory,
             });
             return escape::json_line(out, &line);
         }
         let path = safe(self.file.display());
-        let (recovered, damaged) =
-            (text::plural(found.recovered.len(), "member"), found.damaged.len());
-        match (damaged, has_directory) {
-            (0, true) => writeln!(out, "{path}: {recovered} recovered, none is damaged"),
-            (0, false) => writeln!(out, "{path}: {recovered} recovered, before the damage"),
-            _ => writeln!(out, "{path}: {recovered} recovered, {damaged} damaged"),
-        }
+        let recovered = text::plural(found.recovered.len(), "member");
+        let rest = match (found.damaged.len(), has_directory) {
+            (0, true) => "none is damaged".to_owned(),
+            (0, false) => "before the damage".to_owned(),
+            (damaged, _) => format!("{damaged} damaged"),
+        };
+        let skipped = match found.skipped.len() {
+            0 => String::new(),
+            skipped => format!(", {skipped} skipped"),
+        };
+        writeln!(out, "{path}: {recovered} recovered, {rest}{skipped}")
     }
 }

@@ -64,7 +64,11 @@ pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
 
 /// Opens a file of any format.
 pub(crate) fn any(path: &Path, max_header_len: usize) -> Result<AnyFile> {
-    let source = map(path)?;
+    any_of(map(path)?, max_header_len)
+}
+
+/// Opens a source of any format.
+pub(crate) fn any_of(source: Source, max_header_len: usize) -> Result<AnyFile> {
     Ok(match Format::recognize(&source)? {
         Format::Npz => AnyFile::Npz(npz_options(max_header_len).open(source)?),
         Format::Ten => AnyFile::Ten(TenOptions::new().any_extension(true).open(source)?),

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use npymap::source::FileId;
+
 /// Calls `clean` when the program is interrupted, before it ends.
 #[cfg(unix)]
 pub(crate) fn on_interrupt<T>(clean: impl Fn() -> T + Send + 'static) -> io::Result<()> {
@@ -78,6 +80,19 @@ pub(crate) fn standard_input() -> Option<File> {
 pub(crate) fn is_stream(path: &Path) -> bool {
     let kind = std::fs::metadata(path).map(|metadata| metadata.file_type());
     kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
+}
+
+/// The identity of a file, whatever its names, if the system reports it.
+#[cfg(unix)]
+pub(crate) fn file_id(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = std::fs::metadata(path).ok()?;
+    Some(FileId { device: metadata.dev(), inode: metadata.ino() })
+}
+
+#[cfg(not(unix))]
+pub(crate) fn file_id(_: &Path) -> Option<FileId> {
+    None
 }
 
 /// The free space on the disk of a directory, in bytes, if the system reports

@@ -39,7 +39,7 @@ impl RowBlocks {
 
     /// The number of blocks.
     pub(crate) fn len(&self) -> usize {
-        self.outer() * self.per_outer()
+        if self.leading.contains(&0) { 0 } else { self.outer() * self.per_outer() }
     }
 
     /// The number of indices of the axes before the one that is divided.
@@ -114,6 +114,7 @@ mod tests {
             (&[4, 5, 6], BLOCK / 7),
             (&[0, 5], 8),
             (&[5, 0], 8),
+            (&[isize::MAX.unsigned_abs(), 0], 8),
             (&[3, 2, 1 << 20], 1),
         ] {
             let blocks = RowBlocks::new(leading, row_bytes);

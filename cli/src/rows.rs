@@ -6,7 +6,11 @@ use std::path::Path;
 
 use npymap::{
     CreateOptions, DType, Error, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order,
-    Result, dtype::Kind, element::Casting, layout::Layout, view::DynView,
+    Result, Value,
+    dtype::{Field, Kind},
+    element::Casting,
+    layout::Layout,
+    view::DynView,
 };
 
 use crate::elements;
@@ -52,13 +56,25 @@ impl Fields {
     /// The dtype that these fields have in a new file: several are packed.
     fn packed_dtype(&self, selected: &DynView<'_>) -> Result<DType> {
         match self {
-            Fields::Several(_) => {
-                let fields = selected.dtype().fields().iter();
-                DType::packed(fields.map(|field| (field.name(), field.dtype.clone())))
-            }
+            Fields::Several(_) => packed(selected.dtype().fields()),
             _ => Ok(selected.dtype().clone()),
         }
     }
+}
+
+/// A struct of fields one after another, as of NumPy's `repack_fields`.
+fn packed(fields: &[Field]) -> Result<DType> {
+    if fields.iter().all(|field| field.title.is_none()) {
+        return DType::packed(fields.iter().map(|field| (field.name(), field.dtype.clone())));
+    }
+    // Only the text of a dtype has titles.
+    let quoted = |text: &str| format!("{:#}", Value::Text(text.to_owned()));
+    let title = |field: &Field| field.title.as_deref().map_or("None".to_owned(), quoted);
+    let names: Vec<_> = fields.iter().map(|field| quoted(field.name())).collect();
+    let formats: Vec<_> = fields.iter().map(|field| field.dtype.to_string()).collect();
+    let titles: Vec<_> = fields.iter().map(title).collect();
+    let [names, formats, titles] = [names, formats, titles].map(|list| list.join(", "));
+    format!("{{'names': [{names}], 'formats': [{formats}], 'titles': [{titles}]}}").parse()
 }
 
 /// The rows of a view that satisfy a condition, and some of their fields.
@@ -166,6 +182,13 @@ impl<'a> RowSelection<'a> {
 
     pub(crate) fn is_filtered(&self) -> bool {
         self.filter.is_some()
+    }
+
+    /// Rejects more rows without elements than are printed: a header can claim any
+    /// number.
+    pub(crate) fn check_empty(&self, path: &Path) -> Result<(), CliError> {
+        let rows: usize = self.rows.shape().iter().take(self.leading).product();
+        elements::check_empty_rows(path, if self.rows.is_empty() { rows } else { 0 })
     }
 
     /// The number of blocks.
@@ -284,6 +307,10 @@ impl<'a> RowSelection<'a> {
         mut visit: impl FnMut(&[u8]) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let convert = |view: &DynView<'_>| converted(view, dtype, casting);
+        // There may be any number of rows without elements, which have no bytes.
+        if self.rows.is_empty() {
+            return self.unfiltered().and_then(|all| convert(&all)).map(drop).map_err(to_error);
+        }
         self.each_block(to_error, convert, |bytes| visit(&bytes))
     }
 

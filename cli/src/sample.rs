@@ -99,6 +99,7 @@ impl SampleArgs {
         } else {
             let count = self.rows.saturating_mul(rows.row_len());
             elements::check_count(path, rows.dtype().itemsize(), count)?;
+            elements::check_empty_rows(path, if rows.row_len() == 0 { self.rows } else { 0 })?;
             self.print(&rows, &indices.collect::<Vec<_>>())?;
         }
         Ok(ExitCode::SUCCESS)

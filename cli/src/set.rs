@@ -15,7 +15,7 @@ use crate::escape::{self, safe};
 use crate::locking::WaitArgs;
 use crate::new_value::{NewValue, Target};
 use crate::selection::IndexArg;
-use crate::{open, text};
+use crate::{open, platform, text};
 
 /// Sets elements to a value, in place.
 ///
@@ -100,15 +100,22 @@ impl SetArgs {
         self.value.strip_prefix('@').map(OsString::from)
     }
 
-    /// Opens the array whose elements are the new values.
+    /// Opens the array whose elements are the new values. The file to change would
+    /// change them while they are written.
     fn open_value(&self, path: &ArrayPath) -> Result<MappedArray, CliError> {
-        let is_same = path.path.canonicalize().ok().zip(self.file.path.canonicalize().ok());
-        if is_same.is_some_and(|(value, file)| value == file) {
+        let to_error = CliError::with_path(path.name());
+        let names = path.path.canonicalize().ok().zip(self.file.path.canonicalize().ok());
+        let source = open::map(&path.path).map_err(&to_error)?;
+        // Standard input and hard links have other names.
+        let ids = source.file_id().zip(platform::file_id(&self.file.path));
+        if names.is_some_and(|(value, file)| value == file)
+            || ids.is_some_and(|(value, file)| value == file)
+        {
             return Err(CliError::Rejected { path: path.name().to_owned(), reason: SAME_FILE });
         }
-        open::any(&path.path, self.max_header_len)
+        open::any_of(source, self.max_header_len)
             .and_then(|file| file.get(path.member.as_deref()))
-            .map_err(CliError::with_path(path.name()))
+            .map_err(to_error)
     }
 
     fn casting(&self) -> Casting {

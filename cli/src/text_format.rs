@@ -5,6 +5,9 @@ use std::str::FromStr;
 /// The most columns that elements of structs are written as, or read from.
 pub(crate) const MAX_COLUMNS: usize = 1 << 20;
 
+/// The byte order mark that a text may start with, U+FEFF in UTF-8.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A format of text with a line for each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextFormat {

@@ -13,7 +13,7 @@ use crate::escape;
 use crate::row_blocks;
 use crate::rows::{self, RowSelection};
 use crate::sink::Sink;
-use crate::text_format::{MAX_COLUMNS, TextFormat};
+use crate::text_format::{MARK, MAX_COLUMNS, TextFormat};
 
 /// How to write rows as text.
 #[derive(Clone, Debug)]
@@ -36,8 +36,14 @@ impl TextOptions<'_> {
         // On a terminal, text of the file could send commands to it.
         let is_escaped = matches!(sink, Sink::Standard(_)) && io::stdout().is_terminal();
         let all = rows.unfiltered().map_err(to_error)?;
+        let mut is_at_start = true;
+        let mut write = |text: Vec<u8>| {
+            let text = if is_at_start { self.quote_mark(text) } else { text };
+            is_at_start &= text.is_empty();
+            sink.write(&text)
+        };
         if let (TextFormat::Separated(separator), true) = (self.format, self.header) {
-            sink.write(&header(&all, separator, is_escaped).map_err(to_error)?)?;
+            write(header(&all, separator, is_escaped).map_err(to_error)?)?;
         }
         rows.each_block(
             to_error,
@@ -45,8 +51,21 @@ impl TextOptions<'_> {
                 TextFormat::Separated(separator) => self.lines(view, separator, is_escaped),
                 TextFormat::JsonLines => json_lines(view),
             },
-            |text| sink.write(&text),
+            write,
         )
+    }
+
+    /// Quotes the first field of a file if it starts like a byte order mark, which
+    /// readers would skip. Otherwise, it needs no quotes.
+    fn quote_mark(&self, text: Vec<u8>) -> Vec<u8> {
+        match self.format {
+            TextFormat::Separated(separator) if text.starts_with(MARK) => {
+                let ends = |&b: &u8| char::from(b) == separator || b == b'\n';
+                let (field, rest) = text.split_at(text.iter().position(ends).unwrap_or(text.len()));
+                [b"\"", field, b"\"", rest].concat()
+            }
+            _ => text,
+        }
     }
 
     /// The rows of a view as lines of separated fields.

@@ -6,7 +6,7 @@ use std::io::{self, Cursor, Read};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use memchr::{memchr, memrchr};
 
-use crate::text_format::TextFormat;
+use crate::text_format::{MARK, TextFormat};
 
 /// The size of a block, in bytes.
 pub(super) const BLOCK: usize = 2 << 20;
@@ -104,10 +104,8 @@ fn whole_records(bytes: &[u8], separator: char) -> usize {
     len
 }
 
-/// A byte order mark, which a reader of the crate `csv` skips at its start.
-const MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Reads records, each with any number of fields.
+/// Reads records, each with any number of fields. A reader of the crate `csv` skips a
+/// byte order mark at its start.
 pub(super) fn csv_reader(bytes: &[u8], separator: char) -> Reader<Cursor<Cow<'_, [u8]>>> {
     let separator = u8::try_from(separator).unwrap_or(b',');
     let mut builder = ReaderBuilder::new();

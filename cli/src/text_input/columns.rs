@@ -1,5 +1,8 @@
 //! The columns of a text, as its first row has them.
 
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::iter;
+
 use npymap::{DType, dtype::Kind};
 
 use super::facts::{Cell, Facts, is_any_date, is_missing, may_be_value};
@@ -57,18 +60,41 @@ impl Columns {
         let columns = Columns { names, objects, pairs, lists, count };
         Ok(Some((columns, if has_header { len } else { 0 })))
     }
+}
 
-    /// The column of this name, with or without white space around it, of those
-    /// that are free.
-    pub(super) fn position(&self, name: &str, is_free: impl Fn(usize) -> bool) -> Option<usize> {
-        let names = self.names.as_deref().unwrap_or_default();
-        let mut found = names.iter().enumerate();
-        let exact = found.find(|(at, known)| *known == name && is_free(*at));
-        let mut found = names.iter().enumerate();
-        let found =
-            exact.or_else(|| found.find(|(at, known)| known.trim() == name && is_free(*at)));
-        found.map(|(at, _)| at)
+/// The columns of a text by their names. Each is taken once.
+pub(super) struct FreeColumns<'a> {
+    exact: HashMap<&'a str, VecDeque<usize>>,
+    /// Those with white space around their names, by the names without it.
+    trimmed: HashMap<&'a str, VecDeque<usize>>,
+    taken: HashSet<usize>,
+}
+
+impl<'a> FreeColumns<'a> {
+    pub(super) fn new(names: &'a [String]) -> FreeColumns<'a> {
+        let (mut exact, mut trimmed) = (HashMap::new(), HashMap::new());
+        for (column, name) in names.iter().enumerate() {
+            add(&mut exact, name, column);
+            if name.trim() != name {
+                add(&mut trimmed, name.trim(), column);
+            }
+        }
+        FreeColumns { exact, trimmed, taken: HashSet::new() }
     }
+
+    /// Takes the first free column of this name, or else the first of this name with
+    /// white space around it.
+    pub(super) fn take(&mut self, name: &str) -> Option<usize> {
+        let FreeColumns { exact, trimmed, taken } = self;
+        let mut lists = [exact.get_mut(name), trimmed.get_mut(name)].into_iter().flatten();
+        lists.find_map(|columns| {
+            iter::from_fn(|| columns.pop_front()).find(|&column| taken.insert(column))
+        })
+    }
+}
+
+fn add<'a>(columns: &mut HashMap<&'a str, VecDeque<usize>>, name: &'a str, column: usize) {
+    columns.entry(name).or_default().push_back(column);
 }
 
 /// Returns whether the first row has the names of the columns. Arrays without
@@ -107,4 +133,27 @@ fn facts(cell: Cell<'_>) -> Facts {
     let mut facts = Facts::default();
     facts.add(cell);
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_taken_by_name_and_once() {
+        let names = ["a", " b", "a", "b", " a "].map(str::to_owned);
+        let mut free = FreeColumns::new(&names);
+        for (name, expected) in [
+            ("b", Some(3)),
+            ("a", Some(0)),
+            (" b", Some(1)),
+            ("b", None),
+            ("a", Some(2)),
+            ("a", Some(4)),
+            (" a ", None),
+            ("c", None),
+        ] {
+            assert_eq!(free.take(name), expected, "{name:?}");
+        }
+    }
 }

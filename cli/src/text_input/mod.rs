@@ -21,7 +21,7 @@ use crate::error::CliError;
 use crate::parallel;
 use crate::progress::Progress;
 use crate::stream;
-use crate::text_format::TextFormat;
+use crate::text_format::{MARK, TextFormat};
 use blocks::{BLOCK, Blocks};
 use columns::Columns;
 use facts::Facts;
@@ -173,7 +173,7 @@ fn first_byte(mut file: &File, skip: usize) -> io::Result<u64> {
     let mut reader = BufReader::new(file);
     let mut mark = [0; 3];
     let n = reader.by_ref().take(3).read(&mut mark)?;
-    let mut at = if n == 3 && mark == *b"\xef\xbb\xbf" { 3 } else { 0 };
+    let mut at = if n == 3 && mark == *MARK { 3 } else { 0 };
     reader.seek(io::SeekFrom::Start(at))?;
     for _ in 0..skip {
         at += u64::try_from(reader.skip_until(b'\n')?).unwrap_or(0);

@@ -9,7 +9,7 @@ use npymap::{
     num_complex::Complex,
 };
 
-use super::columns::Columns;
+use super::columns::{Columns, FreeColumns};
 use super::facts::{Cell, Facts, is_missing, trimmed};
 use crate::row_blocks;
 use crate::text_format::MAX_COLUMNS;
@@ -35,6 +35,13 @@ pub(super) struct Place {
 impl Place {
     fn new(offset: usize, dtype: DType) -> Result<Place> {
         Ok(Place { offset, parser: parser(&dtype)?, dtype })
+    }
+
+    fn without_rounding(self) -> Place {
+        match self.dtype.kind() {
+            Kind::Float => Place { parser: Box::new(WithoutRounding(self.parser)), ..self },
+            _ => self,
+        }
     }
 
     /// Stores a cell in the bytes of a row.
@@ -105,7 +112,7 @@ impl Target {
         }
         let is_uniform = facts.iter().all(Facts::is_number) || facts.len() == 1;
         if columns.names.is_none() && is_uniform {
-            return Target::uniform(all.dtype()?, columns);
+            return Target::uniform(all.dtype()?, columns).map(Target::without_rounding);
         }
         let names = unique_names(columns);
         let found: Vec<_> = names
@@ -125,7 +132,13 @@ impl Target {
         let places =
             leaves.into_iter().map(|(_, dtype, offset)| Place::new(offset, dtype).map(Some));
         let places = places.collect::<Result<_>>()?;
-        Ok(Target { dtype, per_row: None, places })
+        Ok(Target { dtype, per_row: None, places }.without_rounding())
+    }
+
+    /// Rejects integers that a float would round: nobody has chosen that dtype.
+    fn without_rounding(self) -> Target {
+        let places = self.places.into_iter().map(|place| place.map(Place::without_rounding));
+        Target { places: places.collect(), ..self }
     }
 }
 
@@ -136,14 +149,12 @@ fn places_by_name(
     names: &[String],
 ) -> Result<Vec<Option<Place>>> {
     let mut places: Vec<Option<Place>> = (0..columns.count).map(|_| None).collect();
+    let mut free = FreeColumns::new(names);
     for (name, dtype, offset) in leaves {
-        let position = |name: &str| {
-            columns.position(name, |column| places.get(column).is_some_and(Option::is_none))
-        };
-        let found: Option<Vec<_>> = match (position(&name), part_of_complex(&dtype)) {
+        let found: Option<Vec<_>> = match (free.take(&name), part_of_complex(&dtype)) {
             (Some(column), _) => Some(vec![(column, dtype, offset)]),
             (None, Some(part)) => {
-                let columns = [0, 1].map(|at| position(&format!("{name}.{at}")));
+                let columns = [0, 1].map(|at| free.take(&format!("{name}.{at}")));
                 let places = columns.into_iter().zip([offset, offset + part.itemsize()]);
                 places.map(|(column, offset)| Some((column?, part.clone(), offset))).collect()
             }
@@ -321,8 +332,8 @@ fn struct_of(columns: &[FoundColumn<'_>]) -> Result<DType> {
             inner.len()
         } else {
             let own = rest.iter().take_while(|column| column.objects.is_empty());
-            let names: Vec<&str> = own.map(|column| column.name).collect();
-            let (field, shape) = subarray(&names).unwrap_or((first.name, Vec::new()));
+            let names = own.map(|column| column.name);
+            let (field, shape) = subarray(names).unwrap_or((first.name, Vec::new()));
             let len = shape.iter().product::<usize>().max(1);
             let mut facts = Facts::default();
             rest.iter().take(len).for_each(|column| facts.merge(column.facts));
@@ -338,13 +349,23 @@ fn struct_of(columns: &[FoundColumn<'_>]) -> Result<DType> {
 
 /// The name and shape of a subarray whose elements are the first columns: `pos.0`,
 /// `pos.1`, ….
-fn subarray<'a>(names: &[&'a str]) -> Option<(&'a str, Vec<usize>)> {
-    let (name, first) = split_index(names.first()?)?;
-    let indices = names.iter().map_while(|other| {
-        split_index(other).filter(|(other, index)| *other == name && index.len() == first.len())
-    });
-    let indices: Vec<_> = indices.map(|(_, index)| index).collect();
-    let shape: Vec<usize> = indices.last()?.iter().map(|at| at + 1).collect();
+fn subarray<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<(&'a str, Vec<usize>)> {
+    let (name, first) = split_index(names.next()?)?;
+    // The rest is looked at only from a column that may be the first of many.
+    if first.iter().any(|&at| at > 0) {
+        return None;
+    }
+    let axes = first.len();
+    let mut indices = vec![first];
+    let others = names.map_while(split_index);
+    for (_, index) in others.take_while(|(other, at)| *other == name && at.len() == axes) {
+        if indices.last().is_some_and(|before| *before >= index) {
+            return None;
+        }
+        indices.push(index);
+    }
+    let shape = indices.last()?.iter().map(|at| at.checked_add(1));
+    let shape = shape.collect::<Option<Vec<usize>>>()?;
     let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim))?;
     let is_whole = count == indices.len()
         && indices
@@ -397,6 +418,43 @@ impl CellParser for ValueParser {
     fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()> {
         store_value(cell, dtype, to)
     }
+}
+
+/// The digits of an integer that an error shows.
+const MAX_SHOWN: usize = 40;
+
+/// Parses floats of 64 bits as another parser does, but rejects integers that they round.
+struct WithoutRounding(Box<dyn CellParser>);
+
+impl CellParser for WithoutRounding {
+    fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()> {
+        let text = trimmed(cell.text);
+        match rounded(text) {
+            Some(other) => {
+                let start = text.get(..MAX_SHOWN).unwrap_or(text);
+                let dots = if start.len() < text.len() { "…" } else { "" };
+                let text = format!(
+                    "{start}{dots} would become {other} in the inferred dtype {dtype}: choose one with --dtype"
+                );
+                Err(Error::new(ErrorKind::InvalidValue, text))
+            }
+            None => self.0.parse(cell, dtype, to),
+        }
+    }
+}
+
+/// The integer that a text becomes as a float of 64 bits, if it is another one.
+fn rounded(text: &str) -> Option<String> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text).trim_start_matches('0');
+    // All integers of so few digits are floats.
+    if digits.len() <= 15 || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let float: f64 = text.parse().ok()?;
+    // Some programs print floats with the digits that identify them, and then zeros.
+    let is_same = [float.abs().to_string(), format!("{:.0}", float.abs())].contains(&digits.into());
+    let is_long = digits.len() > MAX_SHOWN;
+    (!is_same).then(|| if is_long { format!("{float:e}") } else { format!("{float:.0}") })
 }
 
 fn parser(dtype: &DType) -> Result<Box<dyn CellParser>> {
@@ -484,13 +542,39 @@ mod tests {
             ("pos.0,pos.2", None),
             ("pos.1,pos.2", None),
             ("m.0.0,m.0.1,m.1.0", None),
+            ("x.0,x.1,x.00", None),
+            ("x.0,x.1,y.2,x.3", Some(("x", vec![2]))),
             ("m.99999999999.99999999999", None),
             ("sepal.length,sepal.width", None),
             ("5,6", None),
             ("", None),
         ] {
-            assert_eq!(subarray(&text.split(',').collect::<Vec<_>>()), expected, "{text}");
+            assert_eq!(subarray(text.split(',')), expected, "{text}");
         }
+        assert_eq!(subarray(["x.0", &format!("x.{}", usize::MAX)].into_iter()), None);
+    }
+
+    #[test]
+    fn integers_that_floats_have_are_not_rounded() {
+        for (text, expected) in [
+            ("9007199254740992", None),
+            ("9007199254740993", Some("9007199254740992")),
+            ("-9007199254740993", Some("-9007199254740992")),
+            ("+0009007199254740993", Some("9007199254740992")),
+            ("9007199254740993.0", None),
+            ("12345678901234567000", None),
+            ("12345678901234567168", None),
+            ("12345678901234567001", Some("12345678901234567168")),
+            ("18446744073709551616", None),
+            ("18446744073709551615", Some("18446744073709551616")),
+            ("000000000000000000", None),
+            ("", None),
+            ("x", None),
+        ] {
+            assert_eq!(rounded(text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(rounded(&"9".repeat(300)).as_deref(), Some("1e300"));
+        assert_eq!(rounded(&"9".repeat(400)).as_deref(), Some("inf"));
     }
 
     #[test]

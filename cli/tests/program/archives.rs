@@ -10,7 +10,7 @@ use npymap::npz::{self, Npz};
 use npymap::ten::TenWriteOptions;
 use serde_json::{Value, json};
 
-use crate::run::{data, npymap, path_in, run_err, run_ok};
+use crate::run::{data, is_quick, npymap, path_in, run_err, run_ok};
 
 fn archive(name: &str) -> String {
     data().join("archives").join(name).to_str().unwrap().to_owned()
@@ -274,6 +274,13 @@ fn extract_checks_for_conflicting_paths_before_writing() {
         let error = extract_err(&to, names);
         assert!(error.contains("[a.npy/b]: another member is a file"), "{error}");
     }
+    // Other names are near in any order.
+    for names in
+        [&["a", "a.npy-", "a.npy!", "a/c", "a.npy/b"], &["a.npy/b", "a.npy/c", "b", "0", "a"]]
+    {
+        let error = extract_err(&to, names);
+        assert!(error.contains("[a.npy/b]: another member is a file"), "{error}");
+    }
     let error = extract_err(&to, &["first", "a/b", "a//b"]);
     assert!(error.contains("[a//b]: another member has the same path"), "{error}");
     assert!(!to.exists());
@@ -282,6 +289,56 @@ fn extract_checks_for_conflicting_paths_before_writing() {
     fs::create_dir(to.join("a.npy")).unwrap();
     assert!(extract_err(&to, &["first", "deep/b"]).contains("deep: is not a directory"));
     assert!(!to.join("first.npy").exists());
+}
+
+#[test]
+fn names_of_many_members_are_compared_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let to = directory.path().join("to");
+    let mut names: Vec<_> =
+        (0..if is_quick() { 1000 } else { 20_000 }).map(|number| format!("m/{number:x}")).collect();
+    names.push("m/3.npy/x".to_owned());
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let error = extract_err(&to, &names);
+    assert!(error.contains("[m/3.npy/x]: another member is a file"), "{error}");
+    assert!(!to.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn extract_does_not_follow_links_in_the_directory() {
+    use std::os::unix::fs::symlink;
+    let directory = tempfile::tempdir().unwrap();
+    let [to, other, link, npz] =
+        ["to", "other", "link", "a.npz"].map(|name| directory.path().join(name));
+    fs::create_dir_all(to.join("deep")).unwrap();
+    fs::create_dir_all(other.join("x")).unwrap();
+    fs::write(other.join("there.npy"), b"mine").unwrap();
+    symlink("../../other", to.join("deep/sub")).unwrap();
+    symlink(other.join("new"), to.join("dangling")).unwrap();
+    symlink(&to, &link).unwrap();
+    for name in ["deep/sub/a", "deep/sub/x/a", "deep/sub/new/a", "deep/sub/there", "dangling/a"] {
+        let array = arr1(&[1_u8]);
+        npz::savez(&npz, &[("first", &array), (name, &array)]).unwrap();
+        let npz = npz.to_str().unwrap();
+        for options in [&[][..], &["--overwrite"]] {
+            let arguments = ["npz", "extract", npz, "-d", to.to_str().unwrap()];
+            let error = run_err(1, arguments.iter().chain(options));
+            assert!(error.contains(": is a symbolic link, which may point outside"), "{error}");
+            assert!(!to.join("first.npy").exists());
+        }
+        let arguments = ["npz", "extract", npz, "-d", to.to_str().unwrap(), "--keep-going"];
+        let output = npymap(arguments);
+        assert_eq!((output.code, output.out), (Some(1), format!("{npz}: 1 member extracted\n")));
+        fs::remove_file(to.join("first.npy")).unwrap();
+    }
+    assert_eq!(fs::read(other.join("there.npy")).unwrap(), b"mine");
+    assert_eq!((fs::read_dir(&other).unwrap().count(), other.join("new").exists()), (2, false));
+    assert_eq!(fs::read_dir(other.join("x")).unwrap().count(), 0);
+    // The directory itself may be a link.
+    npz::savez(&npz, &[("deep/a", &arr1(&[1_u8]))]).unwrap();
+    run_ok(["npz".as_ref(), "extract".as_ref(), npz.as_os_str(), "-d".as_ref(), link.as_os_str()]);
+    assert!(to.join("deep/a.npy").exists());
 }
 
 #[test]

@@ -208,6 +208,31 @@ fn a_value_that_would_change_is_reported_with_its_member() {
 }
 
 #[test]
+fn selected_fields_keep_their_titles() {
+    let directory = tempfile::tempdir().unwrap();
+    let [from, to] = ["a.npy", "b.npy"].map(|name| path_in(&directory, name));
+    let dtype = r#"[(("it's \n€", 'n'), '>i2'), ('m', '>M8[s]'), (('t', 'k'), [('', '|V2'), ('x', '<f4')], (2,))]"#;
+    run_ok(["create", &from, "--shape", "2", "--dtype", dtype]);
+    run_ok(["set", &from, "1.n", "7"]);
+    for (fields, options, expected) in [
+        ("m,n", &[][..], r#"[('m', '>M8[s]'), (("it's \n€", 'n'), '>i2')]"#),
+        ("n,m", &["--byte-order", "little"], r#"[(("it's \n€", 'n'), '<i2'), ('m', '<M8[s]')]"#),
+        (
+            "k,m",
+            &["--where", "n > 0"],
+            "[(('t', 'k'), [('', '|V2'), ('x', '<f4')], (2,)), ('m', '>M8[s]')]",
+        ),
+    ] {
+        run_ok(["convert", &from, &to, "--overwrite", "--field", fields].iter().chain(options));
+        let info: serde_json::Value =
+            serde_json::from_str(&run_ok(["info", "--json", &to])).unwrap();
+        assert_eq!(info["descr"], expected);
+    }
+    run_ok(["convert", &from, &to, "--overwrite", "--field", "n,m", "--byte-order", "little"]);
+    assert_eq!(run_ok(["get", &to, ".n"]), "[0, 7]\n");
+}
+
+#[test]
 fn extensions_of_other_formats_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let path = copy_penguins(directory.path());

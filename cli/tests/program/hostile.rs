@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::run::{npymap, run_err, run_ok};
+use crate::run::{npymap, path_in, run_err, run_ok};
 
 fn file(folder: &Path, descr: &str, shape: &str, fortran: &str) -> PathBuf {
     let text = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
@@ -42,6 +42,46 @@ fn printing_zero_size_elements_is_limited() {
     let output = run_err(1, ["get".as_ref(), path.as_os_str(), "::-1".as_ref()]);
     assert!(output.contains("1000000000 zero-size elements were requested"), "{output}");
     assert_eq!(run_ok(["get".as_ref(), path.as_os_str(), "5".as_ref()]), "b''\n");
+}
+
+#[test]
+fn rows_without_elements_are_not_written_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let [csv, jsonl, bin] = ["a.csv", "a.jsonl", "a.bin"].map(|name| path_in(folder.path(), name));
+    for (shape, order) in [
+        (format!("({}, 0)", usize::MAX / 100), "False"),
+        (format!("(1000, {}, 0)", usize::MAX / 100_000), "True"),
+    ] {
+        let path = file(folder.path(), "'<f8'", &shape, order);
+        let path = path.to_str().unwrap();
+        for arguments in [
+            &["convert", path, &csv][..],
+            &["convert", path, &jsonl],
+            &["convert", path, &jsonl, "--select", "::2"],
+            &["get", path, "--format", "csv"],
+            &["get", path, "--format", "jsonl"],
+            &["get", path, "-o", &csv, "--format", "tsv"],
+            &["sample", path, "--replace", "-n", "2000000"],
+        ] {
+            let error = run_err(1, arguments);
+            let expected = "rows without elements were requested, and at most 1048576 are printed";
+            assert!(error.contains(expected), "{arguments:?}: {error}");
+        }
+        assert!(!Path::new(&csv).exists());
+        // They have no bytes.
+        run_ok(["convert", path, &bin, "--overwrite"]);
+        run_ok(["convert", path, &bin, "--overwrite", "--dtype", ">f4"]);
+        assert_eq!(std::fs::read(&bin).unwrap(), b"");
+        assert_eq!(run_ok(["get", path, "--format", "raw"]), "");
+        assert!(run_ok(["get", path, ":1, :2", "--format", "jsonl"]).starts_with("[]\n"));
+    }
+    // There are no records either.
+    let shape = format!("({}, 0)", usize::MAX / 100);
+    let path = file(folder.path(), "[('a', '<f8')]", &shape, "False");
+    let path = path.to_str().unwrap();
+    assert_eq!(run_ok(["get", path, "--format", "csv"]), "a\n");
+    assert_eq!(run_ok(["get", path, "--format", "jsonl"]), "");
+    assert_eq!(run_ok(["get", path, "--where", "a > 0"]), "");
 }
 
 #[test]

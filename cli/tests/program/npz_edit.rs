@@ -134,6 +134,60 @@ fn a_truncated_archive_gives_the_members_before_its_end() {
     assert!(!directory.path().join("no.npz").exists());
 }
 
+/// Writes an archive of three members. No writer accepts the name of the second.
+fn with_odd_name(directory: &Path) -> String {
+    let (x, npz) = (create(directory, "x.npy", "1"), path_in(directory, "odd.npz"));
+    let names = ["--name", "a", "--name", "é/b", "--name", "c"];
+    run_ok(["npz", "pack", &x, &x, &x, "-o", &npz].iter().chain(&names));
+    let (mut bytes, name) = (fs::read(&npz).unwrap(), "é/b.npy".as_bytes());
+    for start in 0..bytes.len() - name.len() {
+        if bytes[start..].starts_with(name) {
+            bytes[start + "é".len()] = b'\\';
+        }
+    }
+    fs::write(&npz, bytes).unwrap();
+    npz
+}
+
+#[test]
+fn a_name_that_cannot_be_written_does_not_hide_other_members() {
+    let directory = tempfile::tempdir().unwrap();
+    let npz = with_odd_name(directory.path());
+    let out = path_in(directory.path(), "out.npz");
+    let output = npymap(["npz", "recover", &npz, "-o", &out]);
+    let expected = format!("{npz}: 2 members recovered, none is damaged, 1 skipped\n");
+    assert_eq!((output.code, output.out), (Some(0), expected));
+    assert!(output.err.starts_with("error: ") && output.err.contains(r"b]: the name has"));
+    assert_eq!(output.err.lines().count(), 1, "{}", output.err);
+    assert_eq!(members(&out), ["a", "c"]);
+    let output = npymap(["npz", "recover", &npz, "-o", &out, "--overwrite", "--json"]);
+    let line: serde_json::Value = serde_json::from_str(&output.out).unwrap();
+    assert_eq!(
+        (&line["recovered"], &line["damaged"], &line["skipped"]),
+        (&serde_json::json!(["a", "c"]), &serde_json::json!([]), &serde_json::json!(["é\\b"]))
+    );
+}
+
+/// Errors of the new file are not those of a member.
+#[cfg(target_os = "linux")]
+#[test]
+fn recovery_ends_if_the_new_archive_cannot_be_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let [large, npz] = ["a.npy", "a.npz"].map(|name| path_in(directory.path(), name));
+    run_ok(["create", &large, "--shape", "1000000", "--dtype", "u1"]);
+    run_ok(["npz", "pack", &large, &large, "-o", &npz, "--name", "a", "--name", "b"]);
+    let mut shell = std::process::Command::new("sh");
+    let script = "ulimit -f 1; exec \"$0\" \"$@\"";
+    let program = env!("CARGO_BIN_EXE_npymap");
+    let out = path_in(directory.path(), "out.npz");
+    shell.args(["-c", script, program, "npz", "recover", &npz, "-o", &out]);
+    let run = shell.output().unwrap();
+    let error = String::from_utf8_lossy(&run.stderr);
+    assert_eq!((run.status.code(), error.lines().count()), (Some(1), 1), "{error}");
+    assert!(error.contains("File too large"), "{error}");
+    assert!(!Path::new(&out).exists());
+}
+
 #[test]
 fn extraction_keeps_going_past_obstacles_if_asked() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,6 +1,8 @@
 //! `set` broadcasts lists and arrays of files as NumPy does.
 
 use crate::arguments::python;
+#[cfg(unix)]
+use crate::run::command;
 use crate::run::{path_in, run_err, run_ok};
 
 const BROADCASTS: &str = r"
@@ -90,6 +92,31 @@ fn values_of_a_file_that_would_change_need_force() {
         assert!(error.contains(expected), "{value}: {error}");
     }
     assert_eq!(run_ok(["get", &bytes, "1"]), "[7, 8, 9]\n");
+}
+
+/// The values would change while they are read.
+#[cfg(unix)]
+#[test]
+fn values_are_not_from_the_file_to_change_under_another_name() {
+    use std::fs::{self, File};
+    let directory = tempfile::tempdir().unwrap();
+    let names = ["a.npy", "hard.npy", "soft.npy", "copy.npy"];
+    let [path, hard, soft, copy] = names.map(|name| path_in(directory.path(), name));
+    run_ok(["create", &path, "--arange", "--shape", "3000000", "--dtype", "i8"]);
+    fs::hard_link(&path, &hard).unwrap();
+    std::os::unix::fs::symlink(&path, &soft).unwrap();
+    fs::copy(&path, &copy).unwrap();
+    for other in [&hard, &soft, &path] {
+        let error = run_err(1, ["set", &path, "::-1", &format!("@{other}")]);
+        assert!(error.starts_with(&format!("error: {other}: is the file to change")), "{error}");
+    }
+    let mut redirected = command();
+    redirected.args(["set", &path, "::-1", "@-"]).stdin(File::open(&path).unwrap());
+    let output = redirected.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(fs::read(&path).unwrap() == fs::read(&copy).unwrap());
+    run_ok(["set", &path, "::-1", &format!("@{copy}")]);
+    assert_eq!(run_ok(["get", &path, "0", "-1"]), "2999999\n0\n");
 }
 
 #[test]

@@ -203,6 +203,17 @@ fn dtypes_are_inferred() {
         ),
         ("a.jsonl", "[1, [2, 3]]\n[4, [5, 6]]\n", &[], "'<i8'", "[[1, 2, 3], [4, 5, 6]]"),
         ("a.ndjson", "1\n\"nan\"\n", &[], "'<f8'", "[1.0, nan]"),
+        ("a.csv", "9007199254740993\n1\n", &[], "'<i8'", "[9007199254740993, 1]"),
+        ("a.csv", "9007199254740994\nNA\n", &[], "'<f8'", "[9007199254740994.0, nan]"),
+        (
+            "a.csv",
+            "9007199254740993\nNA\n",
+            &["--dtype", "f8"],
+            "'<f8'",
+            "[9007199254740992.0, nan]",
+        ),
+        // JavaScript prints numbers of 64 bits in this way.
+        ("a.jsonl", "12345678901234567000\n0.5\n", &[], "'<f8'", "[1.2345678901234567e+19, 0.5]"),
     ] {
         let (found, printed) = read(&directory, name, text, options);
         assert_eq!((found.as_str(), printed.as_str()), (dtype, values), "{text:?}");
@@ -257,6 +268,17 @@ fn errors_name_the_row_and_the_column() {
         ),
         ("a.jsonl", "{\"a\":1}\n{\"a\":\n", &[], "row 1: is not JSON"),
         ("a.csv", "1\n2\n", &["--deflate"], "a .npy can't be deflated"),
+        // Nobody has chosen a dtype that rounds them.
+        (
+            "a.csv",
+            "n,x\n1,2\n9007199254740993,3\n,4\n",
+            &[],
+            "row 1: column `n`: 9007199254740993 would become 9007199254740992 in the inferred dtype '<f8': choose one with --dtype",
+        ),
+        ("a.csv", "0.5\n-9007199254740993\n", &[], "row 1: column 0: -9007199254740993 would"),
+        ("a.tsv", "a\n18446744073709551615\n-1\n", &[], "row 0: column `a`: 18446744073709551615"),
+        ("a.jsonl", "{\"a\":9007199254740993}\n{\"a\":null}\n", &[], "row 0: column `a`: 90071"),
+        ("a.jsonl", "[1, 0.5]\n[9007199254740993, 2]\n", &[], "row 1: column 0: 90071"),
     ] {
         let path = path_in(&directory, name);
         fs::write(&path, text).unwrap();
@@ -320,6 +342,46 @@ fn with_point(line: &str) -> String {
     let last = line.rsplit(',').next().unwrap();
     let point = if is_last && !last.contains('.') { ".0" } else { "" };
     format!("{line}{point}\n")
+}
+
+/// Readers skip U+FEFF at the start of a file, unless it is in quotes.
+#[test]
+fn text_that_looks_like_a_byte_order_mark_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    run_ok(["create", &path, "--shape", "3", "--dtype", "U2"]);
+    run_ok(["set", &path, "0", "\u{feff}"]);
+    run_ok(["set", &path, "1", "\u{feff}x"]);
+    let csv = "\"\u{feff}\"\n\u{feff}x\n\"\"\n";
+    for format in ["csv", "tsv"] {
+        let (text, back) =
+            (path_in(&directory, &format!("a.{format}")), path_in(&directory, "b.npy"));
+        run_ok(["convert", &path, &text]);
+        assert_eq!(fs::read_to_string(&text).unwrap(), csv);
+        run_ok(["convert", &text, &back, "--overwrite", "--dtype", "U2"]);
+        assert!(run_ok(["diff", &path, &back]).contains("equal"), "{format}");
+        let piped = run_piped(["convert", &path, "-", "--format", format], b"");
+        assert_eq!(piped, csv.as_bytes());
+        let npy = run_piped(["convert", "-", "-", "--from", format, "--dtype", "U2"], &piped);
+        assert_eq!(npy, fs::read(&path).unwrap());
+    }
+    // A mark of the file, before the quotes.
+    let text = path_in(&directory, "a.csv");
+    fs::write(&text, format!("\u{feff}{csv}")).unwrap();
+    run_ok(["convert", &text, &path, "--overwrite", "--dtype", "U2"]);
+    assert_eq!(run_ok(["get", &path, ":", "--format", "csv"]), csv);
+    // The name of a field, several columns, and other texts.
+    let dtype = "[('\u{feff}a', '<f8'), ('b', '<U2')]";
+    run_ok(["create", &path, "--overwrite", "--shape", "1", "--dtype", dtype]);
+    run_ok(["set", &path, "0", "(nan, 'x')"]);
+    let csv = run_ok(["get", &path, "--format", "csv", "--delimiter", ";"]);
+    assert_eq!(csv, "\"\u{feff}a\";b\nnan;x\n");
+    fs::write(&text, &csv).unwrap();
+    let out = path_in(&directory, "c.npy");
+    run_ok(["convert", &text, &out, "--delimiter", ";", "--dtype", dtype]);
+    assert!(run_ok(["diff", &path, &out]).contains("equal"));
+    let csv = run_ok(["get", &path, "--format", "csv", "--no-header", "--nan", "\u{feff}"]);
+    assert_eq!(csv, "\"\u{feff}\",x\n");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use npymap::dtype::Kind;
 use npymap::{ByteOrder, DType};
 
-use crate::run::{path_in, run_err, run_ok, shortened};
+use crate::run::{is_quick, path_in, run_err, run_ok, shortened};
 
 /// Dtypes without fields, and whether rows have several elements.
 const PLAIN: &[(&str, bool)] = &[
@@ -439,4 +439,25 @@ fn keys_of_json_may_be_in_any_order() {
         .unwrap();
     run_ok(["convert", "--overwrite", &text, &out]);
     assert_eq!(run_ok(["get", &out, "1"]).trim(), "(4, (5,), 6)");
+}
+
+#[test]
+fn many_columns_are_found_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let (text, out) = (path_in(&directory, "a.csv"), path_in(&directory, "a.npy"));
+    let count = if is_quick() { 5000 } else { 100_000 };
+    let row = |cell: &dyn Fn(usize) -> String| {
+        (0..count).rev().map(cell).collect::<Vec<_>>().join(",") + "\n"
+    };
+    let lines = [row(&|column| format!("p.{column}")), row(&|column| column.to_string())];
+    fs::write(&text, lines.concat()).unwrap();
+    let dtype = format!("[('p','<i4',({count},))]");
+    run_ok(["convert", &text, &out, "--dtype", &dtype]);
+    let printed = run_ok(["get", &out, "0.p", "--json"]);
+    let values: Vec<usize> = serde_json::from_str(&printed).unwrap();
+    assert!(values.into_iter().eq(0..count));
+    // The dtype is inferred. In this order, they are no subarray.
+    run_ok(["convert", &text, &out, "--overwrite"]);
+    let descr = run_ok(["info", &out, "--max-header-len", "10000000", "--json"]);
+    assert!(descr.contains("('p.2', '<i8'), ('p.1', '<i8'), ('p', '<i8', (1,))]"));
 }
