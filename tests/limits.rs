@@ -10,21 +10,22 @@ use npymap::{DType, MappedArray, Order, Source, npy};
 
 use crate::support::{npy as file, raw, text};
 use crate::tar_extensions::extended;
-use crate::zips::{Zip, deflated};
+use crate::zips::{Zip, Zipped, deflated, stored};
 
 /// Returns whether something of this size is accepted.
 type Accepts = fn(u64) -> bool;
 
 /// The rows of the table, by their first words.
-const ROWS: [(&str, Accepts); 8] = [
+const ROWS: [(&str, Accepts); 9] = [
     ("characters in a header", has_header),
     ("nested brackets in a header", has_brackets),
     ("axes of an array", has_axes),
     ("bytes of an element", has_itemsize),
-    ("elements without bytes, in memory", has_unbacked),
+    ("elements without bytes, or rows without elements, in memory or as text", has_unbacked),
     ("bytes of a deflated member, in memory", is_inflated),
     ("uncompressed bytes for each deflated byte", has_ratio),
     ("bytes of a long name or pax header in a tar file", has_extension),
+    ("bytes between two members of a zip archive", has_gap),
 ];
 
 #[test]
@@ -41,6 +42,13 @@ fn limits_are_as_documented() {
         assert!(accepts(limit), "{what}: {limit} is refused");
         assert!(!accepts(limit + 1), "{what}: more than {limit} is accepted");
     }
+}
+
+fn has_gap(len: u64) -> bool {
+    let descriptor = vec![0; len as usize];
+    let member = Zipped { descriptor, ..stored("a.npy", &file("'|u1'", &[1], Order::C, &[7])) };
+    let npz = Npz::open(Source::bytes(Zip::of(&[member]))).unwrap();
+    npz.get("a").is_ok()
 }
 
 fn has_header(len: u64) -> bool {

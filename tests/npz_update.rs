@@ -58,6 +58,13 @@ fn archives_after_other_bytes_are_not_changed() {
     let text = "10 bytes before the archive: copy its members to a new archive";
     assert!(is_error(&error, ErrorKind::Unsupported, text), "{error}");
     assert_eq!(fs::read(&path).unwrap(), bytes);
+    let empty = Zip { prefix: b"#!/bin/sh\n".to_vec(), ..Zip::default() }.bytes(&[]);
+    fs::write(&path, &empty).unwrap();
+    let error = Npz::update(&path, Locking::Try).unwrap_err();
+    let text = "other bytes before the archive: copy its members to a new archive";
+    assert!(is_error(&error, ErrorKind::Unsupported, text), "{error}");
+    fs::write(&path, Zip::of(&[])).unwrap();
+    Npz::update(&path, Locking::Try).unwrap().commit().unwrap();
 }
 
 #[test]

@@ -371,6 +371,18 @@ fn rows_that_were_not_written_do_not_appear_later() {
     to.close().unwrap();
     let ragged = read(&paths);
     assert_eq!((ragged.len(), ragged.get::<u16>(3).unwrap()), (4, row(6)));
+    drop(ragged);
+    // All are written if the appender is used again.
+    let mut to = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+    let len = offsets.metadata().unwrap().len();
+    to.append_slice(&row(4)).unwrap();
+    offsets.set_len(len + 1).unwrap();
+    assert!(to.flush().is_err());
+    offsets.set_len(len).unwrap();
+    to.append_slice(&row(5)).unwrap();
+    drop(to);
+    let ragged = read(&paths);
+    assert_eq!((ragged.len(), ragged.get::<u16>(5).unwrap()), (6, row(5)));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use npymap::npz::NpzOptions;
 use npymap::source::{AnySource, Map, MapMut};
 use npymap::tar::Shard;
 use npymap::ten::TenOptions;
-use npymap::{Error, ErrorKind, Mode, Order, Result, npz, ten};
+use npymap::{ArrayFile, Error, ErrorKind, Mode, Order, Result, npz, ten};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -16,7 +16,8 @@ use crate::errors::OrRaise;
 use crate::mapping::Mapping;
 use crate::memory;
 use crate::open::{absolute, parse_mode};
-use crate::place;
+use crate::place::{self, Place};
+use crate::read_file::bytes_at;
 
 /// An archive of either kind of source.
 #[derive(Debug)]
@@ -186,6 +187,7 @@ impl Ten {
 #[derive(Debug)]
 pub(crate) struct Tar {
     shard: Either<Shard<Map>, Shard<MapMut>>,
+    place: Place,
     shown: PathBuf,
 }
 
@@ -195,13 +197,16 @@ impl Tar {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, mode: Option<&str>) -> PyResult<Tar> {
         let mode = parse_mode(py, mode)?;
-        let shard = py.detach(|| {
-            Ok(match source(&path, mode)? {
+        let opened = py.detach(|| {
+            let (place, _) = Place::open(&path)?;
+            let shard = match source(&path, mode)? {
                 AnySource::ReadOnly(source) => Either::ReadOnly(Shard::open(source)?),
                 AnySource::Writable(source) => Either::Writable(Shard::open(source)?),
-            })
+            };
+            Ok((shard, place))
         });
-        Ok(Tar { shard: shard.or_raise_for(py, &path)?, shown: path })
+        let (shard, place) = opened.or_raise_for(py, &path)?;
+        Ok(Tar { shard, place, shown: path })
     }
 
     /// The names of all members.
@@ -215,5 +220,24 @@ impl Tar {
     fn get(&self, py: Python<'_>, name: &str) -> PyResult<Py<Mapping>> {
         let array = py.detach(|| open_array!(&self.shard, tar => tar.get(name)));
         Mapping::from_result(py, array, None, Some(self.shown.as_path().into()))
+    }
+
+    /// Reads the bytes of a member, whether or not it is an array.
+    fn read<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| {
+            let (offset, len) = for_either!(&self.shard, tar => {
+                let member = tar.member(name)?;
+                (member.offset(), member.size())
+            });
+            if len == 0 {
+                return Ok(Vec::new());
+            }
+            let len = usize::try_from(len).map_err(|_| Error::other("exceeds the memory"))?;
+            let file = ArrayFile::new(self.place.source()?, bytes_at(offset, len))?;
+            // The file has these bytes.
+            let mut bytes = vec![0; len];
+            file.read_bytes(&mut bytes).map(|()| bytes)
+        });
+        Ok(PyBytes::new(py, &bytes.or_raise_for(py, &self.shown)?))
     }
 }

@@ -88,7 +88,7 @@ impl ReadFile {
 }
 
 /// Options that open bytes of a file.
-fn bytes_at(offset: u64, len: usize) -> OpenOptions {
+pub(crate) fn bytes_at(offset: u64, len: usize) -> OpenOptions {
     OpenOptions::new().raw(RawSpec::new(DType::of::<u8>()).offset(offset).shape(&[len]))
 }
 

@@ -161,6 +161,20 @@ impl Sampler {
         resumed.or_raise(py)
     }
 
+    /// The next index of an epoch; None after its last one, and in another epoch.
+    fn next_index(&self, epoch: u64) -> Option<usize> {
+        let mut order = self.lock();
+        if order.epoch() == epoch { order.next() } else { None }
+    }
+
+    /// Starts the epoch after this one, unless another one has been started.
+    fn finish(&self, epoch: u64) {
+        let mut order = self.lock();
+        if order.epoch() == epoch {
+            order.set_epoch(epoch.saturating_add(1));
+        }
+    }
+
     /// Writes the next indices into the memory of an array of `int64`: one for
     /// each element, or fewer at the end of the epoch. Returns their number.
     fn next_into(&self, py: Python<'_>, memory: &Bound<'_, PyAny>) -> PyResult<usize> {

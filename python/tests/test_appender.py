@@ -301,3 +301,14 @@ def test_negative_numbers_are_named(tmp_path):
         npymap.Appender(tmp_path / "a.npy", buffer=-1)
     with pytest.raises(TypeError):
         npymap.resize(tmp_path / "a.npy", 1.5)
+
+
+def test_fields_of_masked_arrays(tmp_path):
+    dtype = [("x", "f4"), ("y", "i4", (2,))]
+    array = np.ma.array(np.zeros(3, dtype))
+    with npymap.Appender(tmp_path / "a.npy", dtype=dtype) as to:
+        to.append(array)
+        assert len(to) == 3
+        array["y"][1, 1] = np.ma.masked
+        with pytest.raises(ValueError, match="masked elements"):
+            to.append(array)

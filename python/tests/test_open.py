@@ -445,6 +445,7 @@ def test_stacked_files_are_closed_with_the_last_reference(npy):
         assert dead() is not None and rows.take([3])[0, 1] == 1
         del rows
         assert dead() is None
-        assert str(npy) not in Path("/proc/self/maps").read_text()
+        if os.path.exists("/proc/self/maps"):
+            assert str(npy) not in Path("/proc/self/maps").read_text()
     finally:
         gc.enable()

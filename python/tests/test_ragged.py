@@ -197,3 +197,21 @@ def test_rows_of_a_killed_writer_are_removed_on_request(tmp_path):
     with npymap.RaggedAppender(*paths, recover=True) as to:
         assert len(to) == 1
     assert np.load(paths[0]).tolist() == [1, 2, 3]
+
+
+def test_time_differences_and_arrays_without_axes_are_padding(paths):
+    with npymap.RaggedAppender(*paths, dtype="m8[s]") as to:
+        to.append(np.array([1], "m8[s]"))
+    ragged = npymap.Ragged(*paths)
+    for fill in [np.timedelta64(5_000_000_000, "ns"), np.timedelta64(5, "s"),
+                 np.timedelta64("NaT"), np.array(5, "m8[s]")]:
+        padded, _ = ragged.take_padded([0], 2, fill)
+        expected = np.full(1, fill, "m8[s]")
+        assert np.array_equal(padded[0, 1:], expected, equal_nan=True)
+
+
+def test_arrays_without_axes_out_of_range_are_errors(paths):
+    with npymap.RaggedAppender(*paths, dtype="i1") as to:
+        to.append([1])
+    with pytest.raises(OverflowError):
+        npymap.Ragged(*paths).take_padded([0], 2, np.array(300))

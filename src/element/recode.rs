@@ -137,28 +137,36 @@ impl FixList {
     fn add_fields(&mut self, dtype: &DType, offset: usize) {
         let mut fields: Vec<&Field> = dtype.fields().iter().collect();
         fields.sort_by_key(|field| field.offset);
-        if overlap(&fields) && fields.iter().any(|field| !self.plan(&field.dtype).is_empty()) {
-            return self.add_overlapping(dtype, offset);
+        let overlaps = overlap(&fields);
+        if overlaps && self.add_overlapping(dtype, offset) {
+            return;
         }
         let mut covered = 0;
         for field in fields {
             self.add_padding(offset, covered..field.offset);
-            self.add(&field.dtype, offset + field.offset);
+            if !overlaps {
+                self.add(&field.dtype, offset + field.offset);
+            }
             covered = covered.max(field.offset + field.dtype.itemsize());
         }
         self.add_padding(offset, covered..dtype.itemsize());
     }
 
-    /// Adds a struct whose fields overlap.
-    fn add_overlapping(&mut self, dtype: &DType, offset: usize) {
+    /// Adds a struct whose fields overlap, if one of them has fixes. Each field is planned
+    /// once, however deep it is.
+    fn add_overlapping(&mut self, dtype: &DType, offset: usize) -> bool {
         let plan = FixList { order: self.order, zero_padding: true, fixes: Vec::new() };
         let fields = dtype.fields().iter().map(|field| {
             let (offset, len) = (field.offset, field.dtype.itemsize());
             FieldFixes { offset, len, fixes: plan.plan(&field.dtype) }
         });
-        let (len, fields) = (dtype.itemsize(), fields.collect());
+        let (len, fields) = (dtype.itemsize(), fields.collect::<Vec<_>>());
         let zero_padding = self.zero_padding;
-        self.fixes.push(Fix::Overlapping { offset, len, fields, zero_padding });
+        let has_fixes = fields.iter().any(|field| has_fixes(&field.fixes, zero_padding));
+        if has_fixes {
+            self.fixes.push(Fix::Overlapping { offset, len, fields, zero_padding });
+        }
+        has_fixes
     }
 
     /// The fixes of an element of a dtype by itself.
@@ -174,6 +182,18 @@ impl FixList {
             self.fixes.push(Fix::Zero { offset: offset + gap.start, len: gap.len() });
         }
     }
+}
+
+/// Returns whether some fixes change bytes of fields, or padding if that is zeroed.
+fn has_fixes(fixes: &[Fix], zero_padding: bool) -> bool {
+    fixes.iter().any(|fix| match fix {
+        Fix::Zero { .. } => zero_padding,
+        Fix::Swap { .. } => true,
+        Fix::Each { fixes, .. } => has_fixes(fixes, zero_padding),
+        Fix::Overlapping { fields, .. } => {
+            fields.iter().any(|field| has_fixes(&field.fixes, zero_padding))
+        }
+    })
 }
 
 /// Returns whether fields, which are sorted by offset, have bytes in common.
@@ -335,6 +355,13 @@ mod tests {
         };
         assert!(is_identity(&in_padding, false) && is_identity(&union, true));
         assert!(!is_identity(&in_padding, true));
+        // Deep ones are planned once.
+        let mut deep = "[('x', '|u1'), ('', '|V1'), ('z', '>u2')]".to_owned();
+        for _ in 0..90 {
+            deep = overlapping(&format!("{deep}, '|u1'"), "0, 0", 4);
+        }
+        assert!(is_identity(&deep, false) && !is_identity(&deep, true));
+        assert_eq!(to_little_endian(&deep, &[1, 2, 3, 4]), [1, 0, 4, 3]);
     }
 
     #[test]

@@ -373,9 +373,9 @@ impl Ahead {
                 self.sequences = self.sources.iter().map(sequence).collect();
                 self.queue_sequences(sampler, size);
             } else {
-                let all = self.sources.iter().map(RowsAhead::nbytes).sum::<u64>();
+                let all = self.sources.iter().map(RowsAhead::nbytes).fold(0, u64::saturating_add);
                 for source in &mut self.sources {
-                    let others = all - source.nbytes();
+                    let others = all.saturating_sub(source.nbytes());
                     let available = available.map(|memory| memory.saturating_sub(others));
                     source.expect(count, is_sequential, share, available);
                 }

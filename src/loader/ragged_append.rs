@@ -198,6 +198,7 @@ impl RaggedAppender {
             self.flush()?;
         }
         append(&mut self.data)?;
+        self.has_failed = false;
         let end = i64::try_from(self.data.rows()).invariant("an axis is at most `isize::MAX` long");
         self.pending.push(end);
         Ok(())

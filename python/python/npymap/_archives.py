@@ -1,7 +1,6 @@
 """Files of several arrays."""
 
 import io
-import tarfile
 import weakref
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from . import _core
 from ._errors import FormatError
 from ._memmap import to_mode, wrap
 from ._open import MAX_HEADER_SIZE
-from ._paths import is_url, shown, to_absolute, to_path, to_source
+from ._paths import shown, to_absolute, to_path, to_source
 
 # Smaller arrays are copied into memory of their own, without the rest of the page.
 _SMALL = 64 << 10
@@ -169,15 +168,12 @@ class _Archive:
 class Tar(_Archive, Mapping):
     """A tar file of `.npy` members: a mapping of names to arrays.
 
-    Members that are not arrays are returned as `bytes`; those of a URL raise
-    `FormatError`. The modes are those of `Npz`, and "r+", in which changes are written to
-    the file.
+    Members that are not arrays are returned as `bytes`. The modes are those of `Npz`, and
+    "r+", in which changes are written to the file.
     """
 
     def __init__(self, path, mode=None):
         super().__init__(_core.Tar, path, mode)
-        self._absolute = to_absolute(self._path)
-        self._places = None
         self.files = self._core.names()
 
     def __getitem__(self, name):
@@ -188,32 +184,11 @@ class Tar(_Archive, Mapping):
             mapping = core.get(name)
         except FormatError as error:
             # Other members may begin with anything, or be empty.
-            data = self._read(name) if error.kind in ("Damaged", "Truncated") else None
+            data = core.read(name) if error.kind in ("Damaged", "Truncated") else None
             if data is None or data.startswith(_MAGIC):
                 raise
             return data
         return _to_array(mapping)
-
-    def _read(self, name):
-        """Return the bytes of a member; None if they are not found."""
-        if is_url(self._path):
-            return None
-        places = self._places
-        if places is None:
-            try:
-                with tarfile.open(self._absolute, "r:") as tar:
-                    places = {entry.name: (entry.offset_data, entry.size) for entry in tar
-                              if entry.isreg()}
-            except tarfile.TarError:
-                return None
-            self._places = places
-        if name not in places:
-            return None
-        offset, size = places[name]
-        with io.open(self._absolute, "rb") as file:
-            file.seek(offset)
-            data = file.read(size)
-        return data if len(data) == size else None
 
     def __contains__(self, name):
         # Without reading the array, if there is one of this name.

@@ -34,7 +34,7 @@ class Batches:
     lock. A batch's memory is used again when nothing refers to it. `dtype` and `casting` are
     those of `Rows.take`; for a list of arrays, `dtype` may be a list.
 
-    A batch that cannot be read raises, and the next call returns the one after it.
+    A batch whose rows cannot be read raises, and the next call returns the one after it.
 
     Threads end with the batches, or with `close()`, or when the object is deleted. In a
     forked process it raises; create it there. Threads of the program can share one object:

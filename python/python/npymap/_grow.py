@@ -29,7 +29,7 @@ def as_elements(values, dtype, casting):
     precise than their unit, and elements that are masked raise `ValueError`.
     """
     _core.check_casting(casting)
-    if np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and _has_mask(values):
         raise ValueError("masked elements cannot be appended: append their data and mask")
     if dtype.names is not None and not hasattr(values, "dtype"):
         return _as_structs(values, dtype, casting)
@@ -43,6 +43,11 @@ def as_elements(values, dtype, casting):
             raise OverflowError(f"integers out of bounds for {dtype}")
         return integers
     return _cast(found, dtype, casting)
+
+
+def _has_mask(array):
+    """Return whether an element of a masked array, or a field of one, is masked."""
+    return bool(np.any(np.ma.flatten_mask(np.ma.getmaskarray(array))))
 
 
 def _cast(found, dtype, casting):

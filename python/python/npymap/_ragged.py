@@ -109,6 +109,8 @@ def _array(array, name):
 def _set(place, value):
     """Set the only element of an array, which may be a struct."""
     names, kind = place.dtype.names, place.dtype.kind
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     if names is not None and isinstance(value, tuple):
         if len(value) != len(names):
             raise ValueError(f"{len(value)} values for the {len(names)} fields {names}")
@@ -118,7 +120,7 @@ def _set(place, value):
         place[0] = value
         if np.any(place.astype(kind) != np.asarray(value).astype(kind)):
             raise ValueError(f"{value!r} is too long for {place.dtype}")
-    elif isinstance(value, (int, np.integer)):
+    elif isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
         # As an integer of Python, whose value NumPy checks.
         place[0] = int(value)
     elif kind in "biufc":

@@ -114,12 +114,10 @@ class Sampler:
         sampler share its position, so each index goes to one of them, and end together.
         """
         core, epoch = self._core, self._core.epoch
-        place = bytearray(8)
-        index = memoryview(place).cast("q")
         # One at a time: the program may move the sampler between any two of them.
-        while core.epoch == epoch and core.next_into(place):
-            yield index[0]
-        self._finish(epoch)
+        while (index := core.next_index(epoch)) is not None:
+            yield index
+        core.finish(epoch)
 
     def batches(self, size, *, drop_last=False):
         """Yield arrays of `size` indices until the epoch ends, then start the next one.
@@ -135,13 +133,7 @@ class Sampler:
             # Another thread may have drawn the last ones.
             if len(batch) >= least:
                 yield batch
-        self._finish(epoch)
-
-    def _finish(self, epoch):
-        """Start the next epoch, unless another iterator did."""
-        core = self._core
-        if core.epoch == epoch:
-            core.set_epoch(epoch + 1)
+        self._core.finish(epoch)
 
     def state_dict(self):
         """Return the state: a dictionary of integers."""

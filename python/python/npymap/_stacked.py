@@ -72,8 +72,6 @@ class Stacked:
         return self._rows.take(indices, out, dtype=dtype, casting=casting, mode=mode)
 
     def __getitem__(self, index):
-        if isinstance(index, slice):
-            index = range(*index.indices(len(self)))
         return self._rows[index]
 
     def __iter__(self):

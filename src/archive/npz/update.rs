@@ -10,7 +10,7 @@ use super::writer::{NpzWriter, check_file_name, existing_name, file_name};
 use super::{EntryList, Npz, name};
 use crate::archive::entries::no_member;
 use crate::error::invariant::to_usize_saturating;
-use crate::error::{ArchiveError, Result, plural};
+use crate::error::{ArchiveError, Result, SystemError, plural};
 use crate::source::Source;
 use crate::source::atomic::AtomicFile;
 use crate::source::lock::Locking;
@@ -344,14 +344,23 @@ impl<'a> NpzUpdate<'a> {
 
 /// Rejects archives with bytes before them, which would not be kept.
 fn check_prefix(old: &Npz<MapMut>) -> Result<()> {
-    match old.entries.iter().map(|entry| entry.start).min() {
-        None | Some(0) => Ok(()),
-        Some(first) => {
-            let found = plural(to_usize_saturating(first), "byte", "bytes");
-            let expected = "copy its members to a new archive";
-            Err(ArchiveError::unsupported(format!("{found} before the archive"), expected))
+    let first = old.entries.iter().map(|entry| entry.start).min();
+    let found = match first {
+        Some(0) => return Ok(()),
+        Some(first) => plural(to_usize_saturating(first), "byte", "bytes"),
+        // An archive without members starts with an end record.
+        None => {
+            let mut start = [0; 4];
+            let found = old.source.storage().read_at(&mut start, 0);
+            found.map_err(SystemError::io("read the archive"))?;
+            if [*b"PK\x05\x06", *b"PK\x06\x06"].contains(&start) {
+                return Ok(());
+            }
+            "other bytes".to_owned()
         }
-    }
+    };
+    let expected = "copy its members to a new archive";
+    Err(ArchiveError::unsupported(format!("{found} before the archive"), expected))
 }
 
 impl fmt::Debug for NpzUpdate<'_> {

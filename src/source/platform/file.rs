@@ -140,7 +140,10 @@ pub(crate) fn append(file: &File, bytes: &[u8], end: u64) -> io::Result<usize> {
     use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 
     match pwritev2(file, &[io::IoSlice::new(bytes)], end, ReadWriteFlags::APPEND) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_at(file, bytes, end),
+        // Older systems, and sandboxes, report one of these.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::PERM) => {
+            write_at(file, bytes, end)
+        }
         written => Ok(written?),
     }
 }
