@@ -33,9 +33,10 @@
  * something else return 0 or null. A null object, a number of the wrong type, a buffer
  * of the wrong size, an index out of range are errors. After an error, results are not
  * stored, except that a pointer to a new object is set to null, and that a copy may
- * have been made in part. No function aborts, throws or calls longjmp; one that is out of
- * memory returns NPYMAP_ERROR_IO, unless the system lets it run into a signal. Errors
- * of the library itself are NPYMAP_ERROR_INTERNAL: please report them.
+ * have been made in part. No function throws or calls longjmp; one without memory for
+ * elements returns NPYMAP_ERROR_IO, unless the system lets it run into a signal, and
+ * without memory for positions, texts or names the process is aborted. Errors of the
+ * library itself are NPYMAP_ERROR_INTERNAL: please report them.
  *
  * PATHS
  *
@@ -228,8 +229,8 @@ uint32_t npymap_abi_version(void);
 const char *npymap_version(void);
 
 // The text of the last error of this thread: the file, what was found, what was
-// asked for. It is never null, and valid until the next error of the thread. A
-// call that succeeds does not change it.
+// asked for. It is never null, and valid until the next error of the thread, or
+// npymap_error_clear. A call that succeeds does not change it.
 const char *npymap_error(void);
 
 // The status of the last error of this thread, NPYMAP_OK if there was none.
@@ -362,7 +363,8 @@ void *npymap_data_mut(npymap_array *array);
 
 // The elements in place, as numbers of this machine: an error unless they have
 // exactly this type and this machine's byte order, and are aligned, which members of
-// a `.npz` need not be: npymap_copy reads those. Along each axis, they are
+// a `.npz` need not be: npymap_copy reads those. Booleans are read, because other bytes
+// than 0 and 1, which files can have, are an error. Along each axis, elements are
 // npymap_byte_strides apart.
 npymap_status npymap_borrow(const npymap_array *array,
                             npymap_type number,

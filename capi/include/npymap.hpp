@@ -73,6 +73,7 @@ namespace detail {
 template <class T> constexpr std::int32_t number_of() {
   // long, long long and char have the size of one of the types with a fixed size.
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    static_assert(sizeof(T) <= 8, "no integers of more than 64 bits");
     constexpr bool sign = std::is_signed_v<T>;
     switch (sizeof(T)) {
     case 1: return sign ? NPYMAP_INT8 : NPYMAP_UINT8;

@@ -225,7 +225,12 @@ impl Array {
         let view = self.view(field)?;
         let layout = buffer_layout(to, view.shape(), out.len())?;
         let casting = number::bulk_casting(view.dtype(), layout.dtype())?;
-        Ok(DynViewMut::from_bytes(out, &layout)?.assign_as(&view, casting)?)
+        DynViewMut::from_bytes(out, &layout)?.assign_as(&view, casting)?;
+        if to == status::NPYMAP_BOOL {
+            // In C, a `bool` has no other values.
+            out.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+        }
+        Ok(())
     }
 
     /// Copies the bytes of all elements, in C order.

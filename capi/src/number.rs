@@ -181,7 +181,7 @@ pub(crate) fn take(rows: &Rows, indices: &[usize], to: i32, out: &mut [u8]) -> R
 /// Whether a buffer can be a slice of numbers.
 pub(crate) fn is_aligned(number: i32, bytes: &[u8]) -> Result<bool> {
     if number == status::NPYMAP_BOOL {
-        return Ok(true);
+        return Ok(bytes.iter().all(|&byte| byte <= 1));
     }
     with_pod!(number, U => Ok(bytemuck::try_cast_slice::<u8, U>(bytes).is_ok()))
 }

@@ -173,3 +173,8 @@ def test_errors_do_not_show_what_is_secret():
             function(url)
         assert "https://example.invalid/x.npy: " in str(error.value)
         assert "SECRET" not in str(error.value)
+    for url in ["https://h/x//y.npy?sig=SECRET", "https://h:x/y.npy?sig=SECRET",
+                "https://me:SECRET@h/x//y.npy", "https://h/%FF.npy?sig=SECRET"]:
+        with pytest.raises(ValueError) as error:
+            npymap.load(url)
+        assert "SECRET" not in str(error.value)

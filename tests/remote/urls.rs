@@ -26,6 +26,18 @@ fn urls_that_are_not_supported_are_errors() {
             "the URL 'https://…': expected none with a password, which environment variables are for",
         ),
         (
+            "https://user:secret@example.com//a.npy?sig=secret",
+            "the URL 'https://example.com//a.npy': expected s3://bucket/key, gs://, az://, abfs://, http:// or https://",
+        ),
+        (
+            "https://user:secret@example.com:port/a.npy?sig=secret",
+            "the URL 'https://example.com:port/a.npy': expected s3://bucket/key, gs://, az://, abfs://, http:// or https://",
+        ),
+        (
+            "https://example.com/a%2fb.npy",
+            "the URL 'https://example.com/a%2fb.npy': expected a path without `%2F`, which the request would have as `/`",
+        ),
+        (
             "s3://bucket/a.npy?version=1",
             "the URL 's3://bucket/a.npy': expected none with `#`, and `?` only after http:// or https://",
         ),

@@ -26,8 +26,8 @@ pub extern "C" fn npymap_version() -> *const c_char {
 }
 
 /// The text of the last error of this thread: the file, what was found, what was
-/// asked for. It is never null, and valid until the next error of the thread. A
-/// call that succeeds does not change it.
+/// asked for. It is never null, and valid until the next error of the thread, or
+/// npymap_error_clear. A call that succeeds does not change it.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_error() -> *const c_char {
     error::last_text()

@@ -151,7 +151,8 @@ pub extern "C" fn npymap_data_mut(mut array: Out<Array>) -> *mut c_void {
 
 /// The elements in place, as numbers of this machine: an error unless they have
 /// exactly this type and this machine's byte order, and are aligned, which members of
-/// a `.npz` need not be: npymap_copy reads those. Along each axis, they are
+/// a `.npz` need not be: npymap_copy reads those. Booleans are read, because other bytes
+/// than 0 and 1, which files can have, are an error. Along each axis, elements are
 /// npymap_byte_strides apart.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_borrow(
@@ -200,6 +201,10 @@ fn check_in_place(array: &Array, number: npymap_type) -> Result<()> {
     if bytes.is_empty() || number::is_aligned(number, bytes)? {
         return Ok(());
     }
-    let text = format!("the elements are not aligned for {asked} in place: {advice}");
+    let problem = match number {
+        status::NPYMAP_BOOL => "some elements are neither 0 nor 1".to_owned(),
+        _ => format!("the elements are not aligned for {asked} in place"),
+    };
+    let text = format!("{problem}: {advice}");
     Err(Failure::new(status::NPYMAP_ERROR_WRONG_DTYPE, text))
 }

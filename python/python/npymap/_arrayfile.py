@@ -169,7 +169,8 @@ class ArrayFile:
         return map(self.__getitem__, range(len(self)))
 
     def __repr__(self):
-        name = self._path if self._member is None else f"{self._path}[{self._member}]"
+        path = shown(self._path)
+        name = path if self._member is None else f"{path}[{self._member}]"
         return f"<npymap.ArrayFile {name!r}: shape {self._shape}, dtype {self._dtype}>"
 
     def take(self, indices, out=None, *, dtype=None, casting="same_kind", mode="raise"):

@@ -20,6 +20,10 @@ use crate::source::storage::Storage;
 /// methods, and are rejected by those.
 const NEWEST_VERSION: u8 = 63;
 
+/// The most entries that memory is allocated for before they have been read: a sparse
+/// file, or a server, can claim any number.
+const MOST_EXPECTED: usize = 4096;
+
 /// The largest buffer for reading the directory.
 const BUFFER: u64 = 64 * 1024;
 
@@ -55,7 +59,7 @@ pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
     let mut records = DirectoryReader::new(source, &location);
     let most = location.size / len_of::<CentralHeader>();
     let expected = usize::try_from(location.entries.min(most)).unwrap_or(0);
-    let mut entries = Vec::with_capacity(expected);
+    let mut entries = Vec::with_capacity(expected.min(MOST_EXPECTED));
     while records.remaining > 0 {
         entries.push(records.entry(location.prefix)?);
     }

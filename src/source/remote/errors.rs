@@ -52,7 +52,7 @@ fn convert(error: &StoreError, action: &'static str) -> Error {
 pub(super) fn text(error: &StoreError) -> String {
     let text = match find::<Unreachable>(error) {
         Some(unreachable) => unreachable.to_string(),
-        None => without_queries(&with_cause(error)),
+        None => without_queries(&without_page(&with_cause(error))),
     };
     let mut short: String = text.chars().take(LONGEST).collect();
     if short.len() < text.len() {
@@ -102,6 +102,22 @@ fn has_cause(error: &StoreError, texts: &[&str]) -> bool {
     })
 }
 
+/// Shortens a page that a server sent to the code and the message of an error, because
+/// pages can repeat what was sent: signatures and tokens, in any form.
+fn without_page(text: &str) -> String {
+    const STATUS: &str = "Server returned non-2xx status code: ";
+    let Some((before, answer)) = text.split_once(STATUS) else { return text.to_owned() };
+    let (status, page) = answer.split_once(": ").unwrap_or((answer, ""));
+    let parts = [("<Code>", "</Code>"), ("<Message>", "</Message>")]
+        .map(|(start, end)| page.split_once(start)?.1.split_once(end).map(|(part, _)| part));
+    let mut short = format!("{before}{STATUS}{status}");
+    for part in parts.into_iter().flatten() {
+        short.push_str(": ");
+        short.push_str(part);
+    }
+    short
+}
+
 /// Removes the queries of URLs from a text, because those of presigned URLs are secret.
 /// Pages of servers can have the path with its query, without the server.
 fn without_queries(text: &str) -> String {
@@ -139,7 +155,27 @@ fn causes(error: &StoreError) -> impl Iterator<Item = &(dyn StdError + 'static)>
 
 #[cfg(test)]
 mod tests {
-    use super::without_queries;
+    use super::{without_page, without_queries};
+
+    #[test]
+    fn only_codes_and_messages_of_pages_are_shown() {
+        let start =
+            "GET https://a.b/c failed: Server returned non-2xx status code: 400 Bad Request";
+        for (page, expected) in [
+            ("", ""),
+            (": ", ""),
+            (": {\"query\": \"sig=SECRET\"}", ""),
+            (
+                ": <Error><Code>InvalidToken</Code><Message>It is malformed.</Message>\
+                 <Token-0>SECRET</Token-0></Error>",
+                ": InvalidToken: It is malformed.",
+            ),
+            (": <Code>SECRET", ""),
+        ] {
+            assert_eq!(without_page(&format!("{start}{page}")), format!("{start}{expected}"));
+        }
+        assert_eq!(without_page("no status: here"), "no status: here");
+    }
 
     #[test]
     fn queries_are_removed_also_from_paths_and_links() {

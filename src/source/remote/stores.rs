@@ -58,7 +58,7 @@ pub(super) fn open(
 pub(super) fn parse(text: &str) -> Result<Url, Error> {
     let Some(url) = Url::parse(text).ok().filter(|url| scheme(url).is_some()) else {
         let expected = "s3://bucket/key, gs://, az://, abfs://, http:// or https://";
-        return Err(invalid(text, expected));
+        return Err(invalid(&without_secrets(text), expected));
     };
     if url.password().is_some() {
         let expected = "none with a password, which environment variables are for";
@@ -69,7 +69,20 @@ pub(super) fn parse(text: &str) -> Result<Url, Error> {
         let expected = "none with `#`, and `?` only after http:// or https://";
         return Err(invalid(name(text), expected));
     }
+    if url.path().to_ascii_lowercase().contains("%2f") {
+        let expected = "a path without `%2F`, which the request would have as `/`";
+        return Err(invalid(name(text), expected));
+    }
     Ok(url)
+}
+
+/// The text of a URL that may not be one, without what can be a secret.
+fn without_secrets(text: &str) -> String {
+    let text = name(text);
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let (server, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let server = server.rsplit_once('@').map_or(server, |(_, server)| server);
+    format!("{scheme}://{server}{path}")
 }
 
 /// A URL without its query, which can be a secret.
