@@ -153,7 +153,7 @@ fn leftovers_of_a_killed_writer_are_removed() {
         written(&paths, 10);
         append(&paths[0], elements);
         append(&paths[1], offsets);
-        refused(&paths, ErrorKind::Damaged, "belong together, or RaggedAppender::recover");
+        refused(&paths, ErrorKind::Damaged, "belong together, or to `recover` them");
         let mut more = RaggedAppender::recover(&paths[0], &paths[1]).unwrap();
         let before = more.rows();
         assert_eq!(before, 10, "{offsets:?}");
@@ -219,7 +219,7 @@ fn files_that_do_not_belong_together_are_not_changed() {
     let short = ["short.npy", "short_offsets.npy"].map(|name| directory.path().join(name));
     written(&short, 3);
     for (data, offsets) in [(&long[0], &short[1]), (&short[0], &long[1])] {
-        let text = "expected files that belong together, or RaggedAppender::recover";
+        let text = "expected files that belong together, or to `recover` them";
         refused(&[data.clone(), offsets.clone()], ErrorKind::Damaged, text);
     }
     // What the headers do not count is no loss.

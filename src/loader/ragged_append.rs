@@ -341,6 +341,6 @@ fn unlike(offsets: &Examined, data: &Examined, end: usize) -> Error {
     let rows = plural(offsets.counted_rows(), "offset", "offsets");
     let elements = plural(data.counted_rows(), "element", "elements");
     let value = format!("{rows}, of which the last one that fits is {end}, of {elements}");
-    let expected = "files that belong together, or RaggedAppender::recover".to_owned();
+    let expected = "files that belong together, or to `recover` them".to_owned();
     DTypeError::Stored { value, expected }.into()
 }
