@@ -228,7 +228,9 @@ impl Array {
         DynViewMut::from_bytes(out, &layout)?.assign_as(&view, casting)?;
         if to == status::NPYMAP_BOOL {
             // In C, a `bool` has no other values.
-            out.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+            for byte in out {
+                *byte = u8::from(*byte != 0);
+            }
         }
         Ok(())
     }

@@ -170,9 +170,8 @@ fn directory_start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
 /// where only programs that read a stream would find it.
 pub(super) fn check_start(source: &Storage, location: &Location, first: Option<u64>) -> Result<()> {
     let Location { start, prefix, .. } = *location;
-    if let Some(first) = first
-        && !is_member_at(source, first)?
-    {
+    let is_listed = first.map_or(Ok(true), |first| is_member_at(source, first))?;
+    if !is_listed {
         // Without a prefix, only that member is damaged.
         if prefix == 0 {
             return Ok(());

@@ -114,13 +114,12 @@ impl<'a> MemberReader<'a> {
         if self.read_input(&mut [0])? > 0 {
             return Err(damaged(&format!("it decompresses to more than its {} bytes", self.size)));
         }
-        if let MemberInput::Deflated(decoder) = &self.input
-            && decoder.total_in() != self.stored
-        {
+        if let MemberInput::Deflated(decoder) = &self.input {
             let (found, stored) = (decoder.total_in(), self.stored);
-            return Err(damaged(&format!(
-                "its deflate stream ends after {found} of {stored} bytes"
-            )));
+            if found != stored {
+                let problem = format!("its deflate stream ends after {found} of {stored} bytes");
+                return Err(damaged(&problem));
+            }
         }
         let (found, expected) = (self.crc.sum(), self.crc32);
         if found == expected {
