@@ -222,7 +222,7 @@ fn files_that_do_not_belong_together_are_not_changed() {
         let text = "expected files that belong together, or to `recover` them";
         refused(&[data.clone(), offsets.clone()], ErrorKind::Damaged, text);
     }
-    // What the headers do not count is no loss.
+    // Bytes that the headers do not count may be removed.
     for path in &short {
         let mut bytes = std::fs::read(path).unwrap();
         bytes.extend([1; 9]);

@@ -74,7 +74,7 @@ struct Targets {
 
 impl Targets {
     /// If one of two members is a file where the other one needs a directory, the
-    /// name of the other one: this new one, or one that is there.
+    /// name of the other one: the new member, or one of these.
     fn needs_directory<'a>(&'a self, target: &Path, name: &'a str) -> Option<&'a str> {
         // Sorted by their parts, a directory is next to what is in it.
         let (before, after) = ((Unbounded, Excluded(target)), (Excluded(target), Unbounded));

@@ -1,6 +1,6 @@
 //! Files of several arrays: `.npz`, `.ten` and tar.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use npymap::array::AnyArray;
@@ -234,8 +234,11 @@ impl Tar {
             }
             let len = usize::try_from(len).map_err(|_| Error::other("exceeds the memory"))?;
             let file = ArrayFile::new(self.place.source()?, bytes_at(offset, len))?;
-            // The file has these bytes.
-            let mut bytes = vec![0; len];
+            // A sparse file can be larger than the memory.
+            let mut bytes = Vec::new();
+            let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
+            bytes.try_reserve_exact(len).map_err(no_memory)?;
+            bytes.resize(len, 0);
             file.read_bytes(&mut bytes).map(|()| bytes)
         });
         Ok(PyBytes::new(py, &bytes.or_raise_for(py, &self.shown)?))

@@ -70,7 +70,7 @@ impl Mapping {
         self.is_fortran
     }
 
-    /// What identifies the file; `None` if there is none, or it was not opened by path.
+    /// The identity of the file; `None` if there is none, or it was not opened by path.
     pub(crate) fn file_id(slf: &Bound<'_, Mapping>) -> Option<FileId> {
         let array = slf.as_super().get().array();
         for_any!(array, array => array.description()).ok()?.file_id

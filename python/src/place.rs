@@ -62,7 +62,7 @@ impl Place {
         }
     }
 
-    /// What identifies the file; `None` for objects.
+    /// The identity of the file; `None` for objects.
     pub(crate) fn file_id(&self) -> Option<FileId> {
         match self {
             Place::File(_, id) => *id,

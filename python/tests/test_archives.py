@@ -1,6 +1,7 @@
 """Archives of arrays."""
 
 import io
+import sys
 import tarfile
 import zipfile
 
@@ -292,3 +293,14 @@ def test_ten_files_are_shown_and_closed(tmp_path, mode):
     assert array.tolist() == [1, 2, 3]
     with pytest.raises(ValueError, match="the archive is closed"):
         ten[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a sparse file")
+def test_members_of_tar_files_larger_than_memory_are_errors(tmp_path):
+    entry = tarfile.TarInfo("a.bin")
+    entry.size = 1 << 43
+    with open(tmp_path / "a.tar", "wb") as file:
+        file.write(entry.tobuf(tarfile.GNU_FORMAT))
+        file.truncate(entry.size + 2048)
+    with pytest.raises(MemoryError):
+        npymap.Tar(tmp_path / "a.tar")["a.bin"]

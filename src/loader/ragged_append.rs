@@ -336,11 +336,11 @@ fn check_known(rows: usize, end: usize, elements: usize) -> Result<(usize, usize
     Err(DTypeError::Stored { value, expected }.into())
 }
 
-/// The error for files of which one counts what is not in the other.
+/// The error for two files if one counts rows that the other one does not have.
 fn unlike(offsets: &Examined, data: &Examined, end: usize) -> Error {
     let rows = plural(offsets.counted_rows(), "offset", "offsets");
     let elements = plural(data.counted_rows(), "element", "elements");
-    let value = format!("{rows}, of which the last one that fits is {end}, of {elements}");
+    let value = format!("{rows}, up to {end}, for {elements}");
     let expected = "files that belong together, or to `recover` them".to_owned();
     DTypeError::Stored { value, expected }.into()
 }

@@ -456,7 +456,7 @@ fn many_columns_are_found_by_name() {
     let printed = run_ok(["get", &out, "0.p", "--json"]);
     let values: Vec<usize> = serde_json::from_str(&printed).unwrap();
     assert!(values.into_iter().eq(0..count));
-    // The dtype is inferred. In this order, they are no subarray.
+    // The dtype is inferred. In this order, they are not a subarray.
     run_ok(["convert", &text, &out, "--overwrite"]);
     let descr = run_ok(["info", &out, "--max-header-len", "10000000", "--json"]);
     assert!(descr.contains("('p.2', '<i8'), ('p.1', '<i8'), ('p', '<i8', (1,))]"));

@@ -47,7 +47,11 @@ def as_elements(values, dtype, casting):
 
 def _has_mask(array):
     """Return whether an element of a masked array, or a field of one, is masked."""
-    return bool(np.any(np.ma.flatten_mask(np.ma.getmaskarray(array))))
+    mask = np.ma.getmask(array)
+    if mask is np.ma.nomask or mask.size == 0 or mask.dtype.itemsize == 0:
+        return False
+    # A mask of structs has only booleans.
+    return bool(np.ascontiguousarray(mask).reshape(-1).view(bool).any())
 
 
 def _cast(found, dtype, casting):
