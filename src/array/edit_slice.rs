@@ -117,8 +117,10 @@ fn write_tiles(
     (conversion, casting): (&Conversion, Casting),
 ) -> Result<()> {
     let (size, has_gaps) = (dtype.itemsize(), has_gaps(dtype));
-    let axes = to.axes_by_stride();
-    let (to, from_geometry) = (to.permuted(&axes)?, from.geometry().permuted(&axes)?);
+    // In the order of the file, so that runs are as long as possible.
+    let (axes, descending) = (to.axes_by_stride(), to.descending_axes());
+    let in_order = |of: &Geometry| of.flipped(&descending).permuted(&axes);
+    let (to, from_geometry) = (in_order(to)?, in_order(from.geometry())?);
     let tiles = Tiles::new(&from_geometry, size.max(from.itemsize()), None, 1);
     let tile = tiles.tile().to_vec();
     let mut buffer = Vec::new();

@@ -187,16 +187,30 @@ impl Geometry {
     /// The same elements in the order of memory: all strides are positive, and
     /// decrease from axis to axis.
     pub(crate) fn memory_order(&self) -> Geometry {
-        let mut offset = self.offset;
-        let mut axes: Axes<Axis> = self.axes().collect();
-        for axis in axes.iter_mut() {
-            if axis.stride < 0 && axis.dim > 0 {
-                offset = advance(offset, axis.dim - 1, axis.stride);
-            }
-            axis.stride = axis.stride.saturating_abs();
-        }
+        let ascending = self.flipped(&self.descending_axes());
+        let mut axes: Axes<Axis> = ascending.axes().collect();
         sort_by_stride(&mut axes, |axis| axis.stride.unsigned_abs());
-        Geometry::from_axes(offset, axes.iter().copied())
+        Geometry::from_axes(ascending.offset, axes.iter().copied())
+    }
+
+    /// The axes of negative stride.
+    pub(crate) fn descending_axes(&self) -> Axes<usize> {
+        (0..self.ndim()).filter(|&axis| self.strides.get(axis).is_some_and(|&s| s < 0)).collect()
+    }
+
+    /// Reverses the order of the elements along some axes.
+    pub(crate) fn flipped(&self, axes: &[usize]) -> Geometry {
+        let mut offset = self.offset;
+        let flipped: Axes<Axis> = (self.axes().enumerate())
+            .map(|(at, axis)| {
+                if !axes.contains(&at) {
+                    return axis;
+                }
+                offset = advance(offset, axis.dim.saturating_sub(1), axis.stride);
+                Axis { stride: axis.stride.saturating_neg(), ..axis }
+            })
+            .collect();
+        Geometry::from_axes(offset, flipped.iter().copied())
     }
 
     /// The axes by decreasing stride.
