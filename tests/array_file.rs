@@ -200,6 +200,72 @@ fn rows_and_windows_are_taken_as_through_a_map() {
     }
 }
 
+/// The bytes of a row of an array, whose elements are in C order then.
+fn row_bytes(all: &[u8], shape: &[usize], order: Order, size: usize, row: usize) -> Vec<u8> {
+    let (count, [_, one, two]) = (shape.iter().product::<usize>(), [shape[0], shape[1], shape[2]]);
+    let place = |i, j| match order {
+        Order::C => (row * one + i) * two + j,
+        Order::F => row + shape[0] * (i + one * j),
+    };
+    let places = (0..one).flat_map(|i| (0..two).map(move |j| place(i, j)));
+    assert_eq!(all.len(), count * size);
+    places.flat_map(|at| all[at * size..(at + 1) * size].to_vec()).collect()
+}
+
+#[test]
+fn many_rows_in_any_order_have_the_bytes_of_the_file() {
+    let directory = directory();
+    let record = "[('a', '|u1'), ('b', '>u4')]";
+    for (descr, size) in
+        [("|u1", 1), (">u2", 2), ("|S3", 3), ("<u4", 4), (record, 5), ("<U2", 8), ("<c16", 16)]
+    {
+        for (shape, order) in [
+            ([3000, 1, 5], Order::C),
+            ([3000, 1, 5], Order::F),
+            ([300, 3, 40], Order::C),
+            ([300, 3, 40], Order::F),
+            ([40, 300, 2], Order::F),
+        ] {
+            let len = shape.iter().product::<usize>() * size;
+            let bytes: Vec<u8> = (0..len).map(|at| (at * 31 % 251) as u8).collect();
+            let path = file(&directory, "a.npy", &npy(descr, &shape, order, &bytes));
+            let (read, array) = (ArrayFile::open(&path).unwrap(), open(&path).unwrap());
+            let rows: Vec<usize> = (0..700).map(|i| i * i * 7 % (shape[0] - 2)).collect();
+            let each: Vec<Vec<u8>> =
+                (0..shape[0]).map(|row| row_bytes(&bytes, &shape, order, size, row)).collect();
+            let expected: Vec<u8> = rows.iter().flat_map(|&row| each[row].clone()).collect();
+            let context = format!("{descr} {shape:?} {order:?}");
+
+            let mut taken = vec![0; expected.len()];
+            read.take_bytes(&rows, &mut taken).unwrap();
+            assert!(taken == expected, "{context}");
+            taken.fill(0);
+            array.rows().unwrap().take_bytes(&rows, &mut taken).unwrap();
+            assert!(taken == expected, "mapped {context}");
+            let selected = read.select_rows(&rows).unwrap();
+            let selected = selected.dyn_view().unwrap();
+            assert!(selected.element_bytes().flatten().eq(&expected), "selected {context}");
+
+            if descr == ">u2" {
+                let numbers = |bytes: &[u8]| u16::from_be_bytes([bytes[0], bytes[1]]);
+                let expected: Vec<u16> = expected.chunks_exact(2).map(numbers).collect();
+                let (mut same, mut cast) = (vec![0_u16; expected.len()], vec![0.0; expected.len()]);
+                array.rows().unwrap().take(&rows, &mut same).unwrap();
+                assert!(same == expected, "decoded {context}");
+                array.rows().unwrap().take_as(&rows, &mut cast).unwrap();
+                let cast = cast.iter().map(|&number: &f64| number as u16);
+                assert!(cast.eq(expected), "cast {context}");
+            }
+
+            let windows: Vec<u8> =
+                rows.iter().flat_map(|&row| each[row..row + 3].concat()).collect();
+            let mut taken = vec![0; windows.len()];
+            read.windows(3).unwrap().take_bytes(&rows, &mut taken).unwrap();
+            assert!(taken == windows, "windows {context}");
+        }
+    }
+}
+
 fn error_message(result: npymap::Result<()>) -> String {
     result.unwrap_err().message().to_string()
 }

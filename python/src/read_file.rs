@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use npymap::array::{AnyArray, RawSpec};
 use npymap::loader::RowSource;
 use npymap::{ArrayFile, DType, OpenOptions, Order, Result};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -71,21 +71,61 @@ impl ReadFile {
         Ok(self.bytes.get_or_init(|| bytes))
     }
 
-    /// Reads the elements in a range of each axis, in the order of the file.
-    fn read_ranges(&self, axes: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+    /// Reads the elements in some ranges of each axis, in the order of the file.
+    fn read_ranges(&self, axes: &[Ranges], out: &mut [u8]) -> Result<()> {
         let shape = self.file.shape();
         let rows = axes.first().filter(|_| !self.is_fortran && is_whole_rows(shape, axes));
         match rows {
             _ if out.is_empty() => Ok(()),
-            Some(rows) => self.file.read_ranges(std::slice::from_ref(rows), out),
+            Some(rows) => self.file.read_ranges(rows, out),
             None => {
-                let itemsize = self.file.dtype().itemsize();
-                let ranges = byte_ranges(shape, axes, self.is_fortran, itemsize);
-                self.bytes()?.read_ranges(&ranges, out)
+                let mut batch = Batch { file: self.bytes()?, ranges: Vec::new(), out };
+                let mut axes: Vec<_> = shape.iter().copied().zip(axes).collect();
+                if self.is_fortran {
+                    axes.reverse();
+                }
+                // The last axes may be whole.
+                let inner = axes.iter().rposition(|(len, ranges)| !is_whole(ranges, *len));
+                let whole = axes.split_off(inner.map_or(0, |axis| axis + 1));
+                let len = whole.iter().map(|(len, _)| len).product::<usize>();
+                let size = len * self.file.dtype().itemsize();
+                for_each_range(&axes, 0, &mut |lines| {
+                    batch.add(lines.start * size..lines.end * size)
+                })?;
+                batch.read()
             }
         }
     }
 }
+
+/// Ranges of bytes to read together, and the output for these and all later ones.
+struct Batch<'a> {
+    file: &'a ArrayFile,
+    ranges: Ranges,
+    out: &'a mut [u8],
+}
+
+impl Batch<'_> {
+    /// The most ranges of a batch.
+    const MOST: usize = 1 << 16;
+
+    fn add(&mut self, range: Range<usize>) -> Result<()> {
+        self.ranges.push(range);
+        if self.ranges.len() < Batch::MOST { Ok(()) } else { self.read() }
+    }
+
+    fn read(&mut self) -> Result<()> {
+        let nbytes = self.ranges.iter().map(Range::len).sum();
+        let (own, rest) = std::mem::take(&mut self.out).split_at_mut(nbytes);
+        self.out = rest;
+        self.file.read_ranges(&self.ranges, own)?;
+        self.ranges.clear();
+        Ok(())
+    }
+}
+
+/// Ranges of indices of an axis, in increasing order.
+type Ranges = Vec<Range<usize>>;
 
 /// Options that open bytes of a file.
 pub(crate) fn bytes_at(offset: u64, len: usize) -> OpenOptions {
@@ -93,36 +133,32 @@ pub(crate) fn bytes_at(offset: u64, len: usize) -> OpenOptions {
 }
 
 /// Returns whether ranges of the axes are those of whole rows.
-fn is_whole_rows(shape: &[usize], axes: &[Range<usize>]) -> bool {
-    axes.iter().zip(shape).skip(1).all(|(range, &len)| *range == (0..len))
+fn is_whole_rows(shape: &[usize], axes: &[Ranges]) -> bool {
+    axes.iter().zip(shape).skip(1).all(|(ranges, &len)| is_whole(ranges, len))
 }
 
-/// The ranges of bytes of the elements in a range of each axis, in the order of the
-/// file.
-fn byte_ranges(
-    shape: &[usize],
-    axes: &[Range<usize>],
-    is_fortran: bool,
-    itemsize: usize,
-) -> Vec<Range<usize>> {
-    let mut axes: Vec<_> = shape.iter().copied().zip(axes.iter().cloned()).collect();
-    if is_fortran {
-        axes.reverse();
-    }
-    // Ranges of numbers of lines, at first one line that is the whole array.
-    let mut lines: Vec<Range<usize>> = std::iter::once(0..1).collect();
-    for (len, range) in axes {
-        if range == (0..len) {
-            for line in &mut lines {
-                *line = line.start * len..line.end * len;
-            }
+/// Returns whether ranges are all of an axis.
+fn is_whole(ranges: &[Range<usize>], len: usize) -> bool {
+    matches!(ranges, [range] if *range == (0..len))
+}
+
+/// Calls `f` with the ranges of the lines in some ranges of each axis, in C order. The
+/// axes are inside the line `line` of those before them.
+fn for_each_range(
+    axes: &[(usize, &Ranges)],
+    line: usize,
+    f: &mut dyn FnMut(Range<usize>) -> Result<()>,
+) -> Result<()> {
+    let Some((&(len, ranges), rest)) = axes.split_first() else { return f(line..line + 1) };
+    for range in ranges {
+        let mut lines = line * len + range.start..line * len + range.end;
+        if rest.is_empty() {
+            f(lines)?;
         } else {
-            lines = (lines.into_iter().flatten())
-                .map(|line| line * len + range.start..line * len + range.end)
-                .collect();
+            lines.try_for_each(|line| for_each_range(rest, line, f))?;
         }
     }
-    lines.iter().map(|line| line.start * itemsize..line.end * itemsize).collect()
+    Ok(())
 }
 
 #[pymethods]
@@ -176,24 +212,38 @@ impl ReadFile {
         Rows::of_file(&self.file, self.place.file_id())
     }
 
-    /// Reads the elements in a range of each axis into the memory of an array, in the
-    /// order of the file.
+    /// Reads the elements in some ranges of each axis, which are in increasing order, into
+    /// the memory of an array, in the order of the file.
     fn read_into(
         &self,
         py: Python<'_>,
-        axes: Vec<(usize, usize)>,
+        axes: Vec<Vec<(usize, usize)>>,
         memory: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let shape = self.file.shape();
-        let mut inside = axes.iter().zip(shape).map(|(&(start, stop), &len)| (start, stop, len));
-        if axes.len() != shape.len()
-            || !inside.all(|(start, stop, len)| start <= stop && stop <= len)
-        {
+        let is_inside = |ranges: &[(usize, usize)], len| {
+            let mut end = 0;
+            ranges.iter().all(|&(start, stop)| {
+                let is_next = end <= start && start <= stop && stop <= len;
+                end = stop;
+                is_next
+            })
+        };
+        let mut all = axes.iter().zip(shape);
+        if axes.len() != shape.len() || !all.all(|(ranges, &len)| is_inside(ranges, len)) {
             return Err(PyIndexError::new_err(format!("ranges {axes:?} of the shape {shape:?}")));
         }
-        let axes: Vec<_> = axes.into_iter().map(|(start, stop)| start..stop).collect();
+        let axes: Vec<Ranges> = (axes.into_iter())
+            .map(|ranges| ranges.into_iter().map(|(start, stop)| start..stop).collect())
+            .collect();
         let mut memory = BytesMut::new(memory)?;
         let out = memory.as_mut_slice();
+        let lens = axes.iter().map(|ranges| ranges.iter().map(Range::len).sum::<usize>());
+        let expected = lens.fold(self.file.dtype().itemsize(), usize::saturating_mul);
+        if out.len() != expected {
+            let text = format!("{} bytes for elements of {expected}", out.len());
+            return Err(PyValueError::new_err(text));
+        }
         py.detach(|| self.read_ranges(&axes, out)).or_raise_for(py, &self.shown)
     }
 

@@ -13,7 +13,11 @@ import npymap
 INDICES = [0, -1, slice(None), slice(3, 7), slice(None, None, -1), slice(8, 2, -3), slice(5, 5),
            (1, 2), (slice(2, 9, 2), 1), (slice(None), slice(None), 1), ..., (..., 1), (2, ..., 0),
            ([3, 1, -1],), ([3, 1], slice(1)), ([3, 1], [0, 2]), ([3, 1], slice(None), 1),
-           np.arange(20) % 3 == 0, (np.arange(20) % 3 == 0, 1), np.int64(4), ()]
+           np.arange(20) % 3 == 0, (np.arange(20) % 3 == 0, 1), np.int64(4), (),
+           ([3, 3, 19, 4, -20], slice(None), slice(1, 3)), ([7, 8, 9, 1], 2, slice(None, None, -2)),
+           ([], 1), ([], [], 2), ([5, 5], slice(2, 2)), ([3, 1], [0, -1], 2), ([3, 1], 1, [3, 1]),
+           (slice(None, None, -3), slice(None), 2), (slice(1, None, 2), 0, slice(1, 3)),
+           (slice(8, 2, 3), 1), (slice(15, 3, -4), [0, 2, 1])]
 
 
 @pytest.mark.parametrize("order", "CF")
@@ -31,7 +35,7 @@ def test_indexing_equals_numpys(tmp_path, order, mode):
     assert np.asarray(file, "f4").dtype == np.float32
     assert np.array_equal(file.read(4, 6), array[4:6])
     assert np.array_equal(file.take([5, 5]), array[[5, 5]])
-    for index in [20, (0, 3), (0, 0, 0, 0), [20], np.ones(19, bool)]:
+    for index in [20, (0, 3), (0, 0, 0, 0), [20], np.ones(19, bool), ([20], 1), ([-21, 0], 1), ([0], 3)]:
         with pytest.raises(IndexError):
             file[index]
 
@@ -141,7 +145,9 @@ def test_parts_are_mapped(tmp_path, order):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="counts what is read")
-@pytest.mark.parametrize("order, index", [("C", np.s_[:, 7]), ("F", np.s_[..., 5]), ("C", np.s_[8, 2:, 3])])
+@pytest.mark.parametrize("order, index", [
+    ("C", np.s_[:, 7]), ("F", np.s_[..., 5]), ("C", np.s_[8, 2:, 3]), ("F", ([4, 1, 1], slice(None), 5)),
+    ("C", ([4, 1, 1], 9)), ("F", np.s_[::-2, 3, 4:6])])
 def test_only_selected_elements_are_read(tmp_path, order, index):
     array = np.arange(50 * 100 * 1000.0).reshape(50, 100, 1000)
     np.save(tmp_path / "a.npy", np.asarray(array, order=order))

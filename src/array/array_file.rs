@@ -5,6 +5,7 @@ use std::ops::{Range, RangeBounds};
 use std::path::Path;
 
 use super::advise::resolve_rows;
+use super::pieces::{Columns, Distinct, Piece};
 use super::{MappedArray, MappedArrayMut, OpenOptions, Place};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
@@ -19,9 +20,6 @@ use crate::source::storage::Storage;
 use crate::source::strategy::Strategy;
 use crate::source::{file, platform, ranges};
 use crate::view::{AxisSlices, Index};
-
-/// More pieces than this are worth requesting before they are read.
-const MANY: usize = 16;
 
 /// The most pieces that are read by one call, which bounds the list of them.
 pub(super) const BATCH: usize = 1 << 14;
@@ -50,7 +48,7 @@ pub(super) const BATCH: usize = 1 << 14;
 #[derive(Debug)]
 pub struct ArrayFile {
     pub(super) storage: Storage,
-    place: Place,
+    pub(super) place: Place,
     options: OpenOptions,
     /// Whether rows had to be read from the disk.
     strategy: Strategy,
@@ -251,7 +249,7 @@ impl ArrayFile {
         let rows = resolve_rows(self.shape(), &rows);
         self.named(rows.and_then(|rows| {
             let layout = self.rows_layout(rows.len())?;
-            self.copy_pieces(layout, self.columns().range(rows))
+            self.copy_pieces(layout, self.columns().ranges(&[rows]))
         }))
     }
 
@@ -278,9 +276,34 @@ impl ArrayFile {
     }
 
     /// As [`select_rows`](ArrayFile::select_rows), without the path in errors.
-    pub(crate) fn copy_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
+    fn copy_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
         self.check_rows(rows)?;
-        self.copy_pieces(self.rows_layout(rows.len())?, self.columns().rows(rows))
+        if self.place.order == Order::C {
+            return self.copy_pieces(self.rows_layout(rows.len())?, self.columns().rows(rows));
+        }
+        let distinct = Distinct::new(rows);
+        self.repeat(self.copy_distinct(&distinct)?, &distinct)
+    }
+
+    /// Reads each of some rows in Fortran order once, in the order of the file.
+    fn copy_distinct(&self, distinct: &Distinct) -> Result<MappedArrayMut> {
+        let pieces = self.columns().ranges(&distinct.ranges);
+        self.copy_pieces(self.rows_layout(distinct.count)?, pieces)
+    }
+
+    /// Brings distinct rows into the order in which they were requested.
+    pub(super) fn repeat(
+        &self,
+        read: MappedArrayMut,
+        distinct: &Distinct,
+    ) -> Result<MappedArrayMut> {
+        if distinct.is_ordered {
+            return Ok(read);
+        }
+        let layout = self.rows_layout(distinct.positions.len())?;
+        let mut data = MapMut::anonymous(layout.nbytes())?.with_large_pages();
+        distinct.copy_columns(read.into_data().as_ref(), self.dtype().itemsize(), data.as_mut())?;
+        Ok(self.copied(layout, data))
     }
 
     /// Checks that rows exist.
@@ -295,14 +318,13 @@ impl ArrayFile {
             return Ok(());
         }
         if self.place.order == Order::C {
-            let columns = self.columns();
-            return self.gather(ranges.iter().map(|rows| columns.piece(0, rows.clone())), out);
+            return self.gather(self.columns().ranges(ranges), out);
         }
         let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
-        let read = self.copy_rows(&rows)?;
+        let distinct = Distinct::new(&rows);
+        let read = self.copy_distinct(&distinct)?;
         let slices = AxisSlices::rows(read.layout().geometry(), 0, self.dtype().itemsize())?;
-        let all: Vec<usize> = (0..rows.len()).collect();
-        slices.copy(read.into_data().as_ref(), &all, out);
+        slices.copy(read.into_data().as_ref(), &distinct.positions, out);
         Ok(())
     }
 
@@ -311,22 +333,16 @@ impl ArrayFile {
         &self.strategy
     }
 
-    /// Returns whether reading these ranges of rows takes many calls that could
-    /// wait for the disk at the same time.
-    pub(crate) fn is_scattered(&self, ranges: &[Range<usize>]) -> bool {
-        let is_in_file = platform::HAS_READ_AHEAD && self.storage.file().is_some();
-        if !is_in_file || self.place.order != Order::C {
-            return false;
+    /// The number of ranges of rows in a file that are not read together with the range
+    /// before them: 0 in Fortran order, in which rows are read together anyway.
+    pub(crate) fn breaks(&self, ranges: &[Range<usize>]) -> usize {
+        if self.storage.file().is_none() || self.place.order != Order::C {
+            return 0;
         }
         let columns = self.columns();
-        let apart = ranges.windows(2).filter(|pair| {
-            let [one, next] = [0, 1].map(|i| {
-                let rows = pair.get(i).cloned().unwrap_or(0..0);
-                self.file_range(columns.piece(0, rows))
-            });
-            !ranges::is_near(&[one], &next)
-        });
-        apart.count() > MANY
+        let bytes = ranges.iter().map(|rows| self.file_range(columns.piece(0, rows.clone())));
+        let pairs = bytes.clone().zip(bytes.skip(1));
+        pairs.filter(|(one, next)| !ranges::is_near(one, next)).count()
     }
 
     /// Asks the system to read ranges of rows, without waiting for them. Errors
@@ -369,7 +385,7 @@ impl ArrayFile {
                 (row / size.max(1), size)
             }
         };
-        Columns { count, step: dim * size, size }
+        Columns::new(count, dim * size, size)
     }
 
     /// Reads pieces into consecutive memory.
@@ -421,37 +437,4 @@ impl ArrayFile {
     pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
         self.storage.add_path_on_err(result)
     }
-}
-
-/// Rows as contiguous columns: a column has `step` bytes, `size` for each
-/// row.
-#[derive(Clone, Copy)]
-pub(super) struct Columns {
-    count: usize,
-    step: usize,
-    size: usize,
-}
-
-impl Columns {
-    fn piece(self, column: usize, rows: Range<usize>) -> Piece {
-        Piece { start: column * self.step + rows.start * self.size, len: rows.len() * self.size }
-    }
-
-    /// The pieces of a range of rows.
-    pub(super) fn range(self, rows: Range<usize>) -> impl Iterator<Item = Piece> {
-        (0..self.count).map(move |column| self.piece(column, rows.clone()))
-    }
-
-    /// The pieces of rows in any order.
-    pub(super) fn rows(self, rows: &[usize]) -> impl Iterator<Item = Piece> {
-        let columns = 0..self.count;
-        columns.flat_map(move |n| rows.iter().map(move |&row| self.piece(n, row..row + 1)))
-    }
-}
-
-/// A contiguous range of the bytes of the elements.
-#[derive(Clone, Copy)]
-pub(super) struct Piece {
-    pub(super) start: usize,
-    pub(super) len: usize,
 }

@@ -4,10 +4,11 @@ use std::ops::{Range, RangeBounds};
 
 use super::MappedArrayMut;
 use super::advise::resolve_rows;
-use super::array_file::{ArrayFile, BATCH, Piece};
+use super::array_file::{ArrayFile, BATCH};
+use super::pieces::{Distinct, Piece};
 use crate::error::Result;
 use crate::error::invariant::to_usize;
-use crate::layout::Layout;
+use crate::layout::{Layout, Order};
 use crate::source::map::MapMut;
 use crate::source::ranges;
 
@@ -33,7 +34,8 @@ impl ArrayFile {
     pub async fn rows_async(&self, rows: impl RangeBounds<usize>) -> Result<MappedArrayMut> {
         let rows = self.named(resolve_rows(self.shape(), &rows))?;
         let layout = self.named(self.rows_layout(rows.len()))?;
-        let pieces = self.columns().range(rows);
+        let rows = [rows];
+        let pieces = self.columns().ranges(&rows);
         self.named(self.copy_pieces_async(layout, pieces).await)
     }
 
@@ -68,9 +70,16 @@ impl ArrayFile {
     /// }
     /// ```
     pub async fn select_rows_async(&self, rows: &[usize]) -> Result<MappedArrayMut> {
-        let layout = self.check_rows(rows).and_then(|()| self.rows_layout(rows.len()));
-        let pieces = self.columns().rows(rows);
-        self.named(self.copy_pieces_async(self.named(layout)?, pieces).await)
+        self.named(self.check_rows(rows))?;
+        if self.place.order == Order::C {
+            let layout = self.named(self.rows_layout(rows.len()))?;
+            return self.named(self.copy_pieces_async(layout, self.columns().rows(rows)).await);
+        }
+        let distinct = Distinct::new(rows);
+        let layout = self.named(self.rows_layout(distinct.count))?;
+        let pieces = self.columns().ranges(&distinct.ranges);
+        let read = self.named(self.copy_pieces_async(layout, pieces).await)?;
+        self.named(self.repeat(read, &distinct))
     }
 
     /// Reads pieces into consecutive memory.

@@ -17,6 +17,7 @@ mod mapped;
 #[cfg(any(feature = "npz", feature = "tar"))]
 mod member;
 mod open;
+mod pieces;
 mod place;
 mod random_access;
 mod raw;

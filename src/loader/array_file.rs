@@ -13,10 +13,18 @@ use crate::array::ArrayFile;
 use crate::dtype::DType;
 use crate::element::Element;
 use crate::element::cast::{Casting, Number};
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Error, Result};
 use crate::layout::row_index::RowIndex;
-use crate::source::platform::Clock;
+use crate::source::platform::{Clock, HAS_READ_AHEAD};
 use crate::source::strategy::RowReader;
+
+/// More calls than this, which could wait for the disk at the same time, are worth
+/// avoiding, or announcing to the system.
+const MANY: usize = 16;
+
+/// The usual number of bytes that are read before they are copied to their places.
+const BLOCK: usize = 8 << 20;
 
 impl ArrayFile {
     /// Sliding windows of `len` rows, as [`Rows::windows`](crate::Rows::windows).
@@ -48,6 +56,46 @@ impl ArrayFile {
     pub fn field(&self, path: &str) -> Result<FieldRows<&ArrayFile>> {
         FieldRows::new(self, path)
     }
+
+    /// Reads ranges of rows in the order of the file, in which those near each other are
+    /// read together. `order` has their numbers in that order.
+    fn read_in_file_order(
+        &self,
+        ranges: &[Range<usize>],
+        order: &[usize],
+        out: &mut [u8],
+    ) -> Result<()> {
+        let row = self.row_len() * self.dtype().itemsize();
+        let mut end = 0;
+        let place = |range: &Range<usize>| {
+            let start = end;
+            end += range.len() * row;
+            start..end
+        };
+        let places: Vec<Range<usize>> = ranges.iter().map(place).collect();
+        let usual = (out.len() / ranges.len().max(1)).max(1);
+        let mut block = Vec::new();
+        for numbers in order.chunks((BLOCK / usual).max(1)) {
+            let ranges: Vec<Range<usize>> = select(ranges, numbers).cloned().collect();
+            block.resize(ranges.iter().map(Range::len).sum::<usize>() * row, 0);
+            self.read_row_ranges(&ranges, &mut block)?;
+            let mut rest = block.as_slice();
+            for place in select(&places, numbers) {
+                let (own, after) = rest.split_at(place.len());
+                out.get_mut(place.clone()).invariant(IN_BUFFER).copy_from_slice(own);
+                rest = after;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ranges of these numbers.
+fn select<'r>(
+    ranges: &'r [Range<usize>],
+    numbers: &'r [usize],
+) -> impl Iterator<Item = &'r Range<usize>> {
+    numbers.iter().map(|&number| ranges.get(number).invariant("the numbers are those of ranges"))
 }
 
 impl RowSource for ArrayFile {
@@ -61,7 +109,16 @@ impl RowSource for ArrayFile {
 
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         self.named(gather::check_ranges(self, ranges, out.len()))?;
-        if out.is_empty() || !self.is_scattered(ranges) {
+        if out.is_empty() || self.breaks(ranges) <= MANY {
+            return self.named(self.read_row_ranges(ranges, out));
+        }
+        let mut order: Vec<usize> = (0..ranges.len()).collect();
+        order.sort_by_key(|&number| ranges.get(number).map(|rows| rows.start));
+        let ordered: Vec<Range<usize>> = select(ranges, &order).cloned().collect();
+        if self.breaks(&ordered) <= MANY.max(ranges.len() / 64) {
+            return self.named(self.read_in_file_order(ranges, &order, out));
+        }
+        if !HAS_READ_AHEAD {
             return self.named(self.read_row_ranges(ranges, out));
         }
         let (nbytes, start) = (out.len() / ranges.len().max(1), Clock::now());

@@ -385,6 +385,10 @@ where
         end.saturating_sub(start)
     }
 
+    fn pieces(&self) -> usize {
+        (self.part)(0).map_or(1, |(parts, _)| parts.pieces())
+    }
+
     fn now(&self) -> Duration {
         self.start.elapsed()
     }

@@ -19,12 +19,12 @@ pub(crate) fn len(range: &Range<u64>) -> u64 {
     range.end.saturating_sub(range.start)
 }
 
-/// Returns whether a range follows others closely enough to be read together with
-/// them.
-pub(crate) fn is_near(near: &[Range<u64>], range: &Range<u64>) -> bool {
-    let (Some(first), Some(last)) = (near.first(), near.last()) else { return true };
-    let gap = range.start.checked_sub(last.end);
-    gap.is_some_and(|gap| gap <= GAP) && range.end.saturating_sub(first.start) <= WINDOW
+/// Returns whether a range starts inside or shortly after `near`, so that they can be
+/// read together.
+pub(crate) fn is_near(near: &Range<u64>, range: &Range<u64>) -> bool {
+    near.start <= range.start
+        && range.start <= near.end.saturating_add(GAP)
+        && range.end.max(near.end) - near.start <= WINDOW
 }
 
 /// Reads ranges in order, one after another, those near each other together.
@@ -35,9 +35,10 @@ pub(crate) fn read_in_order(
 ) -> io::Result<()> {
     check_len(ranges, buffer.len())?;
     let (mut ranges, mut buffer) = (ranges, buffer);
-    while !ranges.is_empty() {
-        let (near, rest) = ranges.split_at(count_near(ranges));
-        buffer = read_together(from, near, buffer)?;
+    while let Some(first) = ranges.first() {
+        let (count, span) = count_near(ranges, first.clone());
+        let (near, rest) = ranges.split_at(count);
+        buffer = read_together(from, near, span, buffer)?;
         ranges = rest;
     }
     Ok(())
@@ -59,31 +60,36 @@ pub(crate) fn check_len(ranges: &[Range<u64>], found: usize) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, text))
 }
 
-/// How many of the first ranges are read together: at least one.
-fn count_near(ranges: &[Range<u64>]) -> usize {
-    let mut numbered = ranges.iter().enumerate();
-    let apart = numbered
-        .find(|&(count, range)| ranges.get(..count).is_some_and(|before| !is_near(before, range)));
-    apart.map_or(ranges.len(), |(count, _)| count)
+/// How many of the first ranges are read together, and the range that contains them.
+fn count_near(ranges: &[Range<u64>], first: Range<u64>) -> (usize, Range<u64>) {
+    let mut span = first;
+    for (count, range) in ranges.iter().enumerate().skip(1) {
+        if !is_near(&span, range) {
+            return (count, span);
+        }
+        span.end = span.end.max(range.end);
+    }
+    (ranges.len(), span)
 }
 
-/// Reads nearby ranges into the start of `buffer`, and returns the rest of it.
+/// Reads nearby ranges, which are inside `span`, into the start of `buffer`, and returns
+/// the rest of it.
 fn read_together<'b>(
     from: &(impl ReadAt + ?Sized),
     near: &[Range<u64>],
+    span: Range<u64>,
     buffer: &'b mut [u8],
 ) -> io::Result<&'b mut [u8]> {
-    let (Some(first), Some(last)) = (near.first(), near.last()) else { return Ok(buffer) };
     if near.len() == 1 {
-        let (own, rest) = buffer.split_at_mut(to_usize(len(first)));
-        read_exact_at(from, own, first.start)?;
+        let (own, rest) = buffer.split_at_mut(to_usize(len(&span)));
+        read_exact_at(from, own, span.start)?;
         return Ok(rest);
     }
-    let mut window = vec![0; to_usize(last.end - first.start)];
-    read_exact_at(from, &mut window, first.start)?;
+    let mut window = vec![0; to_usize(len(&span))];
+    read_exact_at(from, &mut window, span.start)?;
     let mut buffer = buffer;
     for range in near {
-        let start = to_usize(range.start - first.start);
+        let start = to_usize(range.start - span.start);
         let (own, rest) = buffer.split_at_mut(to_usize(len(range)));
         own.copy_from_slice(window.get(start..start + own.len()).invariant(IN_BUFFER));
         buffer = rest;
@@ -143,11 +149,12 @@ mod tests {
         assert_reads(&[5..9, 9..10, 10 + GAP..11 + GAP], &[(5, to_usize(6 + GAP))]);
         assert_reads(&[5..9, 10 + GAP..11 + GAP], &[(5, 4), (10 + GAP, 1)]);
         assert_reads(&[0..1, 1..WINDOW, WINDOW..WINDOW + 1], &[(0, 1 << 20), (WINDOW, 1)]);
+        assert_reads(&[5..99, 6..8, 90..100, 95..96], &[(5, 95)]);
     }
 
     #[test]
     fn ranges_are_read_in_their_order() {
-        assert_reads(&[9..10, 5..9, 5..9], &[(9, 1), (5, 4), (5, 4)]);
+        assert_reads(&[9..10, 5..9, 5..9], &[(9, 1), (5, 4)]);
         assert_reads(&[7..7, 0..SIZE], &[(0, to_usize(SIZE))]);
     }
 

@@ -82,9 +82,9 @@ pub trait ReadAt: Send + Sync {
     /// of the ranges together. They may overlap, and are in any order.
     ///
     /// [`ArrayFile`](crate::ArrayFile) requests the rows of a batch by one call. By
-    /// default, ranges are read in their order, those at most 16 KiB apart with one
-    /// [`read_at`](ReadAt::read_at) of at most 1 MiB. Storage that takes long to
-    /// answer should read them at the same time.
+    /// default, ranges are read in their order, those that overlap or are at most 16 KiB
+    /// apart with one [`read_at`](ReadAt::read_at) of at most 1 MiB. Storage that takes
+    /// long to answer should read them at the same time.
     ///
     /// # Errors
     ///

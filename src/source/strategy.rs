@@ -11,6 +11,8 @@
 //!   of at least 16 pages that took longer than pages in memory can take turn advice
 //!   on, for the rest of the batch and for later batches. One page alone can take as
 //!   long because the processor was interrupted.
+//! - The pieces of rows in Fortran order count as rows, and after groups that were fast
+//!   come larger ones, up to 1,024 rows, because their pieces are on the same pages.
 //! - Rows of at least 64 KiB are touched before a group of them is copied, and one that
 //!   is slow turns advice on.
 //! - While advice is on, a batch starts by touching four of its rows. If all of
@@ -29,6 +31,9 @@ use std::time::Duration;
 
 /// The number of rows that are copied between two readings of the clock.
 const GROUP: usize = 16;
+
+/// The most rows that are copied between two readings if each row has many pieces.
+const LARGE_GROUP: usize = 1024;
 
 /// The number of rows that are touched to find out whether advice is still
 /// needed.
@@ -70,6 +75,11 @@ pub(crate) trait RowReader {
     /// included.
     fn span(&self, rows: Range<usize>) -> usize;
 
+    /// The number of places that a row has bytes in: more than one in Fortran order.
+    fn pieces(&self) -> usize {
+        1
+    }
+
     /// The current time, since any fixed point.
     fn now(&self) -> Duration;
 }
@@ -97,8 +107,11 @@ impl Strategy {
         let mut next_row = 0;
         // The first row that was copied after this time.
         let (mut first, mut before) = (0, batch.now());
-        for start in (0..count).step_by(GROUP) {
-            let end = count.min(start + GROUP);
+        let pieces = batch.pieces();
+        let (mut end, mut group) = (0, GROUP);
+        while end < count {
+            let start = end;
+            end = count.min(start + group);
             // The pages of one large row would take long enough.
             advises = advises || (nbytes >= LARGE && !is_fast(start, batch));
             if advises {
@@ -111,13 +124,16 @@ impl Strategy {
                 let (now, bytes) = (batch.now(), (end - first).saturating_mul(nbytes));
                 let elapsed = now.saturating_sub(before);
                 if elapsed > time_limit(1, bytes) {
-                    let places = (batch.span(first..end) / PAGE + 1).min(end - first);
+                    let most = (end - first).saturating_mul(pieces);
+                    let places = (batch.span(first..end) / PAGE + 1).min(most);
                     if places < GROUP && end < count {
                         continue;
                     }
                     advises = elapsed > time_limit(places, bytes);
                 }
                 (first, before) = (end, now);
+                // Pages with pieces of one row have pieces of others, too.
+                group = if pieces == 1 || advises { GROUP } else { LARGE_GROUP.min(2 * group) };
             }
         }
         advises
@@ -125,7 +141,7 @@ impl Strategy {
 }
 
 /// The most time that copying rows in memory takes: half a nanosecond per byte,
-/// and [`PLACE`] for each row, or for each page if there are fewer.
+/// and [`PLACE`] for each piece of a row, or for each page if there are fewer.
 fn time_limit(places: usize, bytes: usize) -> Duration {
     let bytes = Duration::from_nanos(to_u64(bytes / 2));
     PLACE.saturating_mul(u32::try_from(places).unwrap_or(u32::MAX)).saturating_add(bytes)
@@ -141,7 +157,7 @@ fn is_in_memory(count: usize, batch: &impl RowReader) -> bool {
 fn is_fast(row: usize, batch: &impl RowReader) -> bool {
     let before = batch.now();
     batch.touch(row);
-    batch.now().saturating_sub(before) <= PLACE
+    batch.now().saturating_sub(before) <= time_limit(batch.pieces(), 0)
 }
 
 #[cfg(test)]
@@ -160,12 +176,14 @@ mod tests {
         now: Cell<Duration>,
         advised: RefCell<Vec<usize>>,
         copied: Vec<usize>,
+        pieces: u32,
+        groups: Vec<usize>,
     }
 
     impl Fake {
         fn new(cold: impl IntoIterator<Item = bool>) -> Fake {
             let cold = cold.into_iter().map(Cell::new).collect();
-            Fake { cold, stride: 100 * PAGE, ..Fake::default() }
+            Fake { cold, stride: 100 * PAGE, pieces: 1, ..Fake::default() }
         }
 
         fn run(mut self, strategy: &Strategy) -> usize {
@@ -182,7 +200,8 @@ mod tests {
     impl RowReader for Fake {
         fn touch(&self, row: usize) {
             let wait = if self.cold[row].replace(false) { 80 } else { 1 };
-            self.now.set(self.now.get() + Duration::from_micros(wait));
+            let wait = Duration::from_micros(wait).saturating_mul(self.pieces);
+            self.now.set(self.now.get() + wait);
         }
 
         fn advise(&self, rows: Range<usize>) {
@@ -191,8 +210,13 @@ mod tests {
         }
 
         fn copy(&mut self, rows: Range<usize>) {
+            self.groups.push(rows.len());
             rows.clone().for_each(|row| self.touch(row));
             self.copied.extend(rows);
+        }
+
+        fn pieces(&self) -> usize {
+            self.pieces.try_into().unwrap()
         }
 
         fn span(&self, rows: Range<usize>) -> usize {
@@ -243,6 +267,19 @@ mod tests {
         assert_eq!(rows(&|_| true, 8).run(&strategy), 8);
         // One slow page of many does not count.
         assert_eq!(rows(&|row| row == 9, 256).run(&Strategy::default()), 0);
+    }
+
+    #[test]
+    fn rows_of_many_pieces_are_judged_by_their_pieces_and_copied_in_larger_groups() {
+        let scattered = |cold: bool| {
+            let mut fake = Fake { pieces: 100, ..Fake::new((0..256).map(|_| cold)) };
+            let advises = Strategy::default().run(256, 400, &mut fake);
+            (advises, fake.groups)
+        };
+        assert_eq!(scattered(false), (false, [16, 32, 64, 128, 16].to_vec()));
+        let (advises, groups) = scattered(true);
+        assert!(advises);
+        assert_eq!(groups, [16; 16]);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use super::runs::Run;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::fast_path::FastPath as _;
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Result, ShapeError};
-use crate::kernel;
+use crate::kernel::{self, ElementFormat};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, advance};
 
@@ -16,6 +17,14 @@ const BLOCK: usize = 16 * 1024;
 
 /// Elements this far apart are on different pages.
 const PAGE: usize = 4096;
+
+/// Elements this far apart are on different lines of the processor's cache.
+const LINE: usize = 64;
+
+/// The number of elements of a slice that are copied at a time if slices are
+/// [crosswise](AxisSlices::is_crosswise): the lines that these elements of several slices
+/// are on fit the L1 cache, and they fill lines of the output.
+const PART: usize = 16;
 
 /// How many slices ahead of the copy the CPU prefetches.
 const PREFETCHED: usize = 4;
@@ -113,6 +122,15 @@ impl AxisSlices {
         self.inner.runs().map(move |run| Run { start: start.wrapping_add(run.start), ..run })
     }
 
+    /// The number of byte ranges of a slice, and at least 1.
+    pub(crate) fn pieces(&self) -> usize {
+        let per_run = match self.inner.strides.last() {
+            Some(stride) if stride.unsigned_abs() < PAGE => self.inner.shape.last().copied(),
+            _ => None,
+        };
+        (self.len / per_run.unwrap_or(1).max(1)).max(1)
+    }
+
     /// Calls `f` with the byte ranges of a slice: one for each run, or one for
     /// each element if the elements are on different pages.
     pub(crate) fn for_each_range(&self, index: usize, mut f: impl FnMut(Range<usize>)) {
@@ -171,14 +189,11 @@ impl AxisSlices {
                 return;
             }
         }
-        for (own, &index) in out.chunks_exact_mut(self.len).zip(indices) {
-            let mut rest = own;
-            for run in self.runs(index) {
-                let (own, after) = rest.split_at_mut(run.count);
-                run.decode_over(bytes, codec, own);
-                rest = after;
-            }
-        }
+        let count = out.len() / self.len;
+        self.for_each_block(bytes, indices, count, usize::MAX, &mut |block, at| {
+            let own = out.get_mut(at..at + block.count).invariant(IN_BUFFER);
+            block.decode_over(bytes, codec, own);
+        });
     }
 
     /// Decodes slices and appends them to `out`.
@@ -207,16 +222,15 @@ impl AxisSlices {
         let room = (BLOCK / size_of::<T>().max(1)).clamp(1, self.len.max(1));
         let mut buffer = T::fast_path().zeros(room).unwrap_or_default();
         let count = out.len() / self.len.max(1);
-        let mut rest = out;
-        self.for_each_block(bytes, indices, count, room, &mut |block| {
-            let (own, after) = std::mem::take(&mut rest).split_at_mut(block.count);
+        self.for_each_block(bytes, indices, count, room, &mut |block, at| {
+            let own = out.get_mut(at..at + block.count).invariant(IN_BUFFER);
             kernel::convert(block.decode_into(bytes, codec, &mut buffer), own, convert);
-            rest = after;
         });
     }
 
     /// Calls `f` with the runs of the first `count` slices, in blocks of at most `room`
-    /// elements; the surplus indices are only prefetched.
+    /// elements, and with the place of the first element in an output in C order; the
+    /// surplus indices are only prefetched.
     //
     // Not generic: casts compile what calls it for each pair of types.
     fn for_each_block(
@@ -225,15 +239,28 @@ impl AxisSlices {
         indices: &[usize],
         count: usize,
         room: usize,
-        f: &mut dyn FnMut(Run),
+        f: &mut dyn FnMut(Run, usize),
     ) {
-        for mut run in self.prefetching(bytes, indices).take(count).flat_map(|i| self.runs(i)) {
-            while run.count > 0 {
-                let block = Run { count: run.count.min(room), ..run };
-                f(block);
-                run = run.without_first(block.count);
-            }
+        if self.is_crosswise() {
+            let starts = indices.iter().take(count).map(|&index| self.start_of(index));
+            for_each_part(self.inner.runs(), room.min(PART), |part, at| {
+                for (number, start) in starts.clone().enumerate() {
+                    let block = Run { start: start.wrapping_add(part.start), ..part };
+                    f(block, number * self.len + at);
+                }
+            });
+        } else {
+            let indices = self.prefetching(bytes, indices).take(count);
+            for_each_part(indices.flat_map(|index| self.runs(index)), room, f);
         }
+    }
+
+    /// Returns whether the elements of a slice are farther apart than slices are, as
+    /// those of rows in Fortran order. Then an element of one slice is on the same line
+    /// of the cache, or at least on the same page, as that of another one.
+    fn is_crosswise(&self) -> bool {
+        let last = self.inner.strides.last().map_or(0, |stride| stride.unsigned_abs());
+        !self.is_run && last >= LINE && self.stride.unsigned_abs() < last
     }
 
     /// Calls `f` with the elements of each of the first `count` slices; the surplus
@@ -277,16 +304,35 @@ impl AxisSlices {
             }
             return;
         }
-        if self.size == 0 {
+        if self.nbytes() == 0 {
             return;
         }
-        let mut rest = out;
-        for run in indices.iter().flat_map(|&index| self.runs(index)) {
-            for element in run.elements(bytes, self.size) {
-                let (own, after) = rest.split_at_mut(self.size);
-                own.copy_from_slice(element);
-                rest = after;
+        let (format, count) = (ElementFormat::opaque(self.size), out.len() / self.nbytes());
+        self.for_each_block(bytes, indices, count, usize::MAX, &mut |block, at| {
+            let (start, end) = (at * self.size, (at + block.count) * self.size);
+            let own = out.get_mut(start..end).invariant(IN_BUFFER);
+            if let Some((run, stride)) = block.forward(bytes, self.size) {
+                kernel::copy(format, run, stride, own);
+                return;
             }
+            let places = own.chunks_exact_mut(self.size);
+            for (to, element) in places.zip(block.elements(bytes, self.size)) {
+                to.copy_from_slice(element);
+            }
+        });
+    }
+}
+
+/// Calls `f` with runs, in parts of at most `room` elements, and with the number of
+/// elements before each part.
+fn for_each_part(runs: impl Iterator<Item = Run>, room: usize, mut f: impl FnMut(Run, usize)) {
+    let mut at = 0;
+    for mut run in runs {
+        while run.count > 0 {
+            let part = Run { count: run.count.min(room), ..run };
+            f(part, at);
+            run = run.without_first(part.count);
+            at += part.count;
         }
     }
 }

@@ -12,7 +12,7 @@ from ._memmap import memmap, owner
 from ._open import MAX_HEADER_SIZE, open
 from ._paths import is_url, shown, to_absolute
 from ._rows import Rows, as_bytes
-from ._select import expand, is_basic, is_integer, split, strides_of, to_numbers
+from ._select import expand, in_bounds, is_basic, is_integer, split, strides_of, to_numbers, to_ranges
 
 
 class ArrayFile:
@@ -236,29 +236,41 @@ class ArrayFile:
         if isinstance(first, slice):
             rows = range(*first.indices(len(self)))
             if rows.step not in (1, -1):
-                read = self.take(np.arange(rows.start, rows.stop, rows.step))
-                return read[(slice(None), *rest)]
+                # In the order of the file.
+                order = slice(None) if rows.step > 0 else slice(None, None, -1)
+                rows = rows[order]
+                read, _, inner = self._read_rows(np.arange(rows.start, rows.stop, rows.step), rest)
+                return read[(order, *inner)]
         elif not is_integer(first):
             return self._read_list(first, rest)
         spans, inner = split(index, self._shape)
         # With the ellipsis, a single element is an array, too.
-        return self._read(spans)[(*inner, ...) if has_dots else inner]
+        return self._read([[span] for span in spans])[(*inner, ...) if has_dots else inner]
 
     def _read_list(self, first, rest):
         """Read the rows of a list or mask."""
-        first = to_numbers(first, 0, len(self))
-        read = self.take(first)
-        if any(not isinstance(part, slice) and np.ndim(part) for part in rest):
-            return read[(np.arange(len(first)), *rest)]
-        return read[(slice(None), *rest)]
+        numbers = in_bounds(to_numbers(first, 0, len(self)), 0, len(self))
+        read, rows, inner = self._read_rows(numbers, rest)
+        if all(isinstance(part, slice) or np.ndim(part) == 0 for part in inner):
+            return read[(slice(None), *inner)][rows]
+        # Lists select single elements together.
+        return read[(np.arange(len(read))[rows], *inner)]
 
-    def _read(self, spans):
-        """Read the elements in a range of each axis."""
-        shape = tuple(stop - start for start, stop in spans)
+    def _read_rows(self, numbers, rest):
+        """Read what is needed of rows, and return where these and the other axes are in it."""
+        spans, inner = split(rest, self._shape[1:], 1)
+        if all(span == (0, length) for span, length in zip(spans, self._shape[1:])):
+            return self.take(numbers), slice(None), inner
+        distinct, rows = np.unique(numbers, return_inverse=True)
+        return self._read([to_ranges(distinct), *([span] for span in spans)]), rows, inner
+
+    def _read(self, axes):
+        """Read the elements in some ranges of each axis."""
+        shape = tuple(sum(stop - start for start, stop in ranges) for ranges in axes)
         # Not `empty`, which gives the dtype "S0" a size.
         out = np.ndarray(shape, self._dtype, order="F" if self._elements[2] else "C")
         # Transposed, elements in Fortran order are in C order.
-        self._opened().read_into(spans, as_bytes(out.T if self._elements[2] else out))
+        self._opened().read_into(axes, as_bytes(out.T if self._elements[2] else out))
         return out
 
     def _mapped(self):

@@ -51,9 +51,13 @@ def _is_bool(part):
     return isinstance(part, (bool, np.bool_))
 
 
-def split(index, shape):
-    """Return a range of each axis, and the index of the selected elements in these ranges."""
-    parts = [_split_axis(part, axis, shape[axis]) for axis, part in enumerate(index)]
+def split(index, shape, first=0):
+    """Return a range of each axis, and the index of the selected elements in these ranges.
+
+    `first` is the number of the first axis.
+    """
+    parts = [_split_axis(part, axis, length)
+             for axis, (part, length) in enumerate(zip(index, shape), first)]
     return [span for span, _ in parts], tuple(inner for _, inner in parts)
 
 
@@ -71,14 +75,27 @@ def _split_axis(part, axis, length):
             raise IndexError(text)
         number %= length
         return (number, number + 1), 0
-    numbers = to_numbers(part, axis, length)
+    numbers = in_bounds(to_numbers(part, axis, length), axis, length)
     if not len(numbers):
         return (0, 0), numbers
-    if numbers.min() < -length or numbers.max() >= length:
-        raise IndexError(f"an index is out of bounds for axis {axis} with size {length}")
-    numbers = np.where(numbers < 0, numbers + length, numbers)
     low, high = int(numbers.min()), int(numbers.max())
     return (low, high + 1), numbers - low
+
+
+def in_bounds(numbers, axis, length):
+    """Return numbers from 0, of which negative ones counted from the end, or raise `IndexError`."""
+    outside = numbers[(numbers < -length) | (numbers >= length)]
+    if len(outside):
+        raise IndexError(f"index {outside[0]} is out of bounds for axis {axis} with size {length}")
+    return np.where(numbers < 0, numbers + length, numbers)
+
+
+def to_ranges(numbers):
+    """Return increasing numbers as ranges."""
+    is_break = np.diff(numbers) != 1
+    starts = numbers[np.append(True, is_break)[:len(numbers)]]
+    stops = numbers[np.append(is_break, True)[:len(numbers)]] + 1
+    return list(zip(starts.tolist(), stops.tolist()))
 
 
 def to_numbers(part, axis, length):
