@@ -13,8 +13,8 @@
 //!   long because the processor was interrupted.
 //! - The pieces of rows in Fortran order count as rows, and after groups that were fast
 //!   come larger ones, up to 1,024 rows, because their pieces are on the same pages.
-//! - Rows of at least 64 KiB are touched before a group of them is copied, and one that
-//!   is slow turns advice on.
+//! - Rows of at least 64 KiB, or of at least 16 pieces, are touched before a group of them
+//!   is copied, and one that is slow turns advice on.
 //! - While advice is on, a batch starts by touching four of its rows. If all of
 //!   them are fast, advice is turned off. The clock is more reliable than asking
 //!   the system whether pages are in memory (`mincore`), which gives the wrong
@@ -112,8 +112,9 @@ impl Strategy {
         while end < count {
             let start = end;
             end = count.min(start + group);
-            // The pages of one large row would take long enough.
-            advises = advises || (nbytes >= LARGE && !is_fast(start, batch));
+            // The pages of one such row would take long enough.
+            let has_many_pages = nbytes >= LARGE || pieces >= GROUP;
+            advises = advises || (has_many_pages && !is_fast(start, batch));
             if advises {
                 let until = count.min(end.saturating_add(ahead));
                 batch.advise(next_row.max(start)..until);
@@ -277,9 +278,7 @@ mod tests {
             (advises, fake.groups)
         };
         assert_eq!(scattered(false), (false, [16, 32, 64, 128, 16].to_vec()));
-        let (advises, groups) = scattered(true);
-        assert!(advises);
-        assert_eq!(groups, [16; 16]);
+        assert_eq!(scattered(true), (true, [16; 16].to_vec()));
     }
 
     #[test]
