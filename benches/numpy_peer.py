@@ -276,6 +276,7 @@ benchmarks = {
     "axis-0": lambda: bulk("a.sum(0)", "f8-little"),
     "axis-1": lambda: bulk("a.sum(1)", "f8-fortran"),
     "transpose": lambda: copying("f8-fortran"),
+    "rows-fortran": lambda: bulk("a[numpy.arange(256) * 1031 % 4096]", "f8-fortran"),
     "npz-first": lambda: Timer(lambda: numpy.load(f"{directory}/stored.npz")["a"][0]),
     "npz-whole": lambda: Timer(lambda: numpy.load(f"{directory}/deflated.npz")["a"]),
     "cold-sum": Cold,

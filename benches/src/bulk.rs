@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::Path;
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix1, Ix2};
-use npymap::{DType, Header, MappedArray, Order, View, element::Real};
+use npymap::{ArrayFile, DType, Header, MappedArray, Order, View, element::Real};
 use tempfile::TempDir;
 
 use crate::Result;
@@ -125,6 +125,7 @@ pub(crate) fn benchmarks<'a>(
     benchmarks.push(sum_axis(arrays, numpy, "f8-little", 0, Some(0.75))?);
     benchmarks.push(sum_axis(arrays, numpy, "f8-fortran", 1, Some(0.80))?);
     benchmarks.push(transpose(arrays, numpy)?);
+    benchmarks.extend(fortran_rows(arrays, numpy)?);
     benchmarks.push(field(arrays, numpy)?);
     Ok(benchmarks)
 }
@@ -262,6 +263,22 @@ fn transpose<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<Benchma
     peers.push(Peer::new("ndarray `assign`", Some(0.20), theirs));
     peers.push(plain_copy(arrays, None)?);
     Ok(benchmark("copy f8-fortran to C order".into(), move || copy_out(&view, &arrays.out), peers))
+}
+
+/// Rows that are spread over the whole file, from a map, and read.
+fn fortran_rows<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<[Benchmark<'a>; 2]> {
+    let [count, len] = SHAPE;
+    let indices: [usize; 256] = std::array::from_fn(|i| i * 1031 % count);
+    let rows = arrays.get("f8-fortran")?.rows()?;
+    let file = ArrayFile::open(arrays.path("f8-fortran"))?;
+    let mut out = vec![0.0_f64; indices.len() * len];
+    let mut read_out = out.clone();
+    let peers = || by_numpy(numpy, "rows-fortran", "`mm[idx]`", None);
+    let name = |how: &str| format!("256 random rows of f8-fortran, {how}");
+    Ok([
+        benchmark(name("mapped"), move || Ok(rows.take(&indices, &mut out)?), peers()),
+        benchmark(name("read"), move || Ok(file.take(&indices, &mut read_out)?), peers()),
+    ])
 }
 
 fn field<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<Benchmark<'a>> {

@@ -11,8 +11,8 @@
 //!   of at least 16 pages that took longer than pages in memory can take turn advice
 //!   on, for the rest of the batch and for later batches. One page alone can take as
 //!   long because the processor was interrupted.
-//! - The pieces of rows in Fortran order count as rows, and after groups that were fast
-//!   come larger ones, up to 1,024 rows, because their pieces are on the same pages.
+//! - The pieces of rows in Fortran order count as rows. If there are many, groups after one
+//!   that was fast have 1,024 rows, because their pieces are on the same pages.
 //! - Rows of at least 64 KiB, or of at least 16 pieces, are touched before a group of them
 //!   is copied, and one that is slow turns advice on.
 //! - While advice is on, a batch starts by touching four of its rows. If all of
@@ -32,7 +32,7 @@ use std::time::Duration;
 /// The number of rows that are copied between two readings of the clock.
 const GROUP: usize = 16;
 
-/// The most rows that are copied between two readings if each row has many pieces.
+/// The number of rows that are copied between two readings if each has many pieces.
 const LARGE_GROUP: usize = 1024;
 
 /// The number of rows that are touched to find out whether advice is still
@@ -134,7 +134,11 @@ impl Strategy {
                 }
                 (first, before) = (end, now);
                 // Pages with pieces of one row have pieces of others, too.
-                group = if pieces == 1 || advises { GROUP } else { LARGE_GROUP.min(2 * group) };
+                group = match pieces {
+                    _ if advises => GROUP,
+                    ..GROUP => GROUP,
+                    _ => LARGE_GROUP,
+                };
             }
         }
         advises
@@ -277,7 +281,7 @@ mod tests {
             let advises = Strategy::default().run(256, 400, &mut fake);
             (advises, fake.groups)
         };
-        assert_eq!(scattered(false), (false, [16, 32, 64, 128, 16].to_vec()));
+        assert_eq!(scattered(false), (false, [16, 240].to_vec()));
         assert_eq!(scattered(true), (true, [16; 16].to_vec()));
     }
 

@@ -22,9 +22,9 @@ const PAGE: usize = 4096;
 const LINE: usize = 64;
 
 /// The number of elements of a slice that are copied at a time if slices are
-/// [crosswise](AxisSlices::is_crosswise): the lines that these elements of several slices
-/// are on fit the L1 cache, and they fill lines of the output.
-const PART: usize = 16;
+/// [crosswise](AxisSlices::is_crosswise). With 16, the output is written in pieces that
+/// are too short, and copying rows in Fortran order takes twice as long.
+const PART: usize = 256;
 
 /// How many slices ahead of the copy the CPU prefetches.
 const PREFETCHED: usize = 4;
@@ -243,8 +243,11 @@ impl AxisSlices {
     ) {
         if self.is_crosswise() {
             let starts = indices.iter().take(count).map(|&index| self.start_of(index));
+            // In the order of memory, in which the processor prefetches.
+            let mut starts: Vec<(usize, usize)> = starts.zip(0..).collect();
+            starts.sort_unstable();
             for_each_part(self.inner.runs(), room.min(PART), |part, at| {
-                for (number, start) in starts.clone().enumerate() {
+                for &(start, number) in &starts {
                     let block = Run { start: start.wrapping_add(part.start), ..part };
                     f(block, number * self.len + at);
                 }
