@@ -18,6 +18,7 @@ use crate::memory;
 use crate::open::{absolute, parse_mode};
 use crate::place::{self, Place};
 use crate::read_file::bytes_at;
+use crate::waiting::detached;
 
 /// An archive of either kind of source.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ impl Npz {
             Some(bytes) => options.max_inflated(bytes),
             None => options,
         };
-        let archive = py.detach(|| {
+        let archive = detached(py, || {
             Ok(match source(&path, mode)? {
                 AnySource::ReadOnly(source) => Either::ReadOnly(options.open(source)?),
                 AnySource::Writable(source) => Either::Writable(options.open(source)?),
@@ -102,7 +103,7 @@ impl Npz {
         py: Python<'py>,
         name: &str,
     ) -> PyResult<(Bound<'py, PyTuple>, String, bool)> {
-        let header = py.detach(|| {
+        let header = detached(py, || {
             let header = for_either!(&self.archive, npz => npz.member(name)?.header())?;
             header.ok_or_else(|| Error::new(ErrorKind::Damaged, "the member is not an array"))
         });
@@ -113,7 +114,7 @@ impl Npz {
 
     /// Opens a member; None if it is not an array.
     fn get(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<Mapping>>> {
-        let opened = py.detach(|| {
+        let opened = detached(py, || {
             let header = for_either!(&self.archive, npz => npz.member(name)?.header())?;
             let Some(header) = header else { return Ok(None) };
             let array = open_array!(&self.archive, npz => npz.get(name))?;
@@ -129,7 +130,7 @@ impl Npz {
 
     /// Reads the bytes of a member, whether or not it is an array.
     fn read<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| {
+        let bytes = detached(py, || {
             let mut bytes = Vec::new();
             for_either!(&self.archive, npz => {
                 npz.member(name)?.reader()?.read_to_end(&mut bytes)?;
@@ -141,7 +142,7 @@ impl Npz {
 
     /// Checks the length and the CRC-32 of all members.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
-        let verified = py.detach(|| for_either!(&self.archive, npz => npz.verify()));
+        let verified = detached(py, || for_either!(&self.archive, npz => npz.verify()));
         verified.or_raise_for(py, &self.shown)
     }
 }
@@ -161,7 +162,7 @@ impl Ten {
     fn new(py: Python<'_>, path: PathBuf, mode: Option<&str>) -> PyResult<Ten> {
         let mode = parse_mode(py, mode)?;
         let options = TenOptions::new().any_extension(true);
-        let list = py.detach(|| {
+        let list = detached(py, || {
             Ok(match source(&path, mode)? {
                 AnySource::ReadOnly(source) => Either::ReadOnly(options.open(source)?),
                 AnySource::Writable(source) => Either::Writable(options.open(source)?),
@@ -177,7 +178,7 @@ impl Ten {
 
     /// Opens an array.
     fn get(&self, py: Python<'_>, index: usize) -> PyResult<Py<Mapping>> {
-        let array = py.detach(|| open_array!(&self.list, ten => ten.get(index)));
+        let array = detached(py, || open_array!(&self.list, ten => ten.get(index)));
         Mapping::from_result(py, array, Some(Order::C), Some(self.shown.as_path().into()))
     }
 }
@@ -197,7 +198,7 @@ impl Tar {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, mode: Option<&str>) -> PyResult<Tar> {
         let mode = parse_mode(py, mode)?;
-        let opened = py.detach(|| {
+        let opened = detached(py, || {
             let (place, _) = Place::open(&path)?;
             let shard = match source(&path, mode)? {
                 AnySource::ReadOnly(source) => Either::ReadOnly(Shard::open(source)?),
@@ -218,13 +219,13 @@ impl Tar {
 
     /// Opens a `.npy` member.
     fn get(&self, py: Python<'_>, name: &str) -> PyResult<Py<Mapping>> {
-        let array = py.detach(|| open_array!(&self.shard, tar => tar.get(name)));
+        let array = detached(py, || open_array!(&self.shard, tar => tar.get(name)));
         Mapping::from_result(py, array, None, Some(self.shown.as_path().into()))
     }
 
     /// Reads the bytes of a member, whether or not it is an array.
     fn read<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| {
+        let bytes = detached(py, || {
             let (offset, len) = for_either!(&self.shard, tar => {
                 let member = tar.member(name)?;
                 (member.offset(), member.size())

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use npymap::bytemuck::cast_slice;
@@ -20,6 +21,7 @@ use crate::memory::{Block, Buffer};
 use crate::number::unsigned;
 use crate::rows::{Cast, Rows};
 use crate::sampler::Sampler;
+use crate::waiting::stoppable;
 
 /// How often a wait is interrupted to handle signals.
 const TICK: Duration = Duration::from_millis(50);
@@ -93,6 +95,8 @@ pub(crate) struct Batches {
     indices: Mutex<Option<Sender<Result<Vec<usize>>>>>,
     /// The indices of the batches that are under way, as they were passed in.
     passed: Mutex<VecDeque<Vec<i64>>>,
+    /// Ends waits for servers.
+    is_closed: Arc<AtomicBool>,
 }
 
 impl Batches {
@@ -135,7 +139,12 @@ impl Batches {
         let sources: Vec<Rows> = plan.0.iter().map(|(rows, _)| rows.clone()).collect();
         let (threads, ahead) = (unsigned("threads", &options.0)?, unsigned("ahead", &options.1)?);
         let options = BatchOptions::new().threads(threads).ahead(ahead);
-        let read = move |indices: &[usize], blocks: &mut Vec<Block>| plan.read(indices, blocks);
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let is_stopped = Arc::clone(&is_closed);
+        let read = move |indices: &[usize], blocks: &mut Vec<Block>| {
+            let is_stopped = Arc::clone(&is_stopped);
+            stoppable(move || is_stopped.load(Ordering::Relaxed), || plan.read(indices, blocks))
+        };
         let (source, sender) = if let Some((sampler, epochs, size, drops_last)) = order {
             let (order, epochs): (_, u64) = (sampler.order(), unsigned("epochs", &epochs)?);
             let end = order.epoch().saturating_add(epochs);
@@ -150,7 +159,7 @@ impl Batches {
             (options.start(receiver, read).map(Source::Passed), Some(sender))
         };
         let (source, indices) = (Mutex::new(Some(source.or_raise(py)?)), Mutex::new(sender));
-        Ok(Batches { source, indices, passed: Mutex::default() })
+        Ok(Batches { source, indices, passed: Mutex::default(), is_closed })
     }
 
     /// Adds a batch with these indices. If they don't exist, it is an error instead.
@@ -196,6 +205,7 @@ impl Batches {
     /// Stops the threads and waits for them.
     fn close(&self, py: Python<'_>) {
         self.finish();
+        self.is_closed.store(true, Ordering::Relaxed);
         py.detach(|| drop(self.lock().take()));
     }
 }

@@ -13,6 +13,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::place::{is_url, shown};
+use crate::waiting::interrupted;
 
 static FORMAT_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -28,10 +29,12 @@ pub(crate) trait OrRaise<T> {
 
 impl<T> OrRaise<T> for npymap::Result<T> {
     fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        interrupted()?;
         self.map_err(|error| exception(py, &error, error.path()).unwrap_or_else(|error| error))
     }
 
     fn or_raise_for(self, py: Python<'_>, path: &Path) -> PyResult<T> {
+        interrupted()?;
         self.map_err(|error| {
             exception(py, &error, Some(&shown(path))).unwrap_or_else(|error| error)
         })

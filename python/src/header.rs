@@ -11,6 +11,7 @@ use crate::errors::OrRaise;
 use crate::number::unsigned;
 use crate::open::parse_version;
 use crate::place;
+use crate::waiting::detached;
 
 /// Shape, `descr`, whether the order is Fortran's, version, offset of the elements.
 type Facts<'py> = (Bound<'py, PyTuple>, String, bool, (u8, u8), usize);
@@ -51,7 +52,7 @@ pub(crate) fn read_header<'py>(
     max_header_len: usize,
 ) -> PyResult<Facts<'py>> {
     let at = unsigned("at", at)?;
-    let header = py.detach(|| {
+    let header = detached(py, || {
         let source = place::read(&path)?;
         OpenOptions::new().offset(at).max_header_len(max_header_len).header(&source)
     });

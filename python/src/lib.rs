@@ -27,6 +27,7 @@ mod recover;
 mod rows;
 mod sampler;
 mod to_numpy;
+mod waiting;
 mod writer;
 
 /// The native part of npymap: see the package `npymap`.

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use crate::errors::OrRaise;
 use crate::memory;
 use crate::open::absolute;
+use crate::waiting::detached;
 
 #[cfg(feature = "remote")]
 use npymap::source::remote::Remote;
@@ -105,7 +106,7 @@ pub(crate) fn read_version(py: Python<'_>, path: PathBuf) -> PyResult<Option<Str
     if !is_url(&path) {
         return Ok(None);
     }
-    let opened = py.detach(|| Ok(Place::open(&path)?.0.version()));
+    let opened = detached(py, || Ok(Place::open(&path)?.0.version()));
     opened.or_raise_for(py, &path)
 }
 

@@ -20,6 +20,7 @@ use crate::number::unsigned;
 use crate::open::Elements;
 use crate::place::Place;
 use crate::rows::Rows;
+use crate::waiting::detached;
 
 /// The shape, the dtype's `descr` as text, whether the order is Fortran's, and the
 /// offset of the elements in the file.
@@ -173,14 +174,14 @@ impl ReadFile {
     ) -> PyResult<ReadFile> {
         let options = OpenOptions::new().offset(unsigned("at", at)?).max_header_len(max_header_len);
         let shown = path.clone();
-        py.detach(|| ReadFile::open(path, options, None)).or_raise_for(py, &shown)
+        detached(py, || ReadFile::open(path, options, None)).or_raise_for(py, &shown)
     }
 
     /// Finds a member of an archive; None if it is compressed.
     #[staticmethod]
     fn member(py: Python<'_>, path: PathBuf, member: &str) -> PyResult<Option<ReadFile>> {
         let shown = path.clone();
-        let opened = py.detach(|| ReadFile::open_member(path, member));
+        let opened = detached(py, || ReadFile::open_member(path, member));
         opened.or_raise_for(py, &shown)
     }
 
@@ -189,7 +190,7 @@ impl ReadFile {
     fn elements(py: Python<'_>, path: PathBuf, elements: Elements) -> PyResult<ReadFile> {
         let shown = path.clone();
         let order = Some(elements.order());
-        let opened = py.detach(|| ReadFile::open(path, elements.options()?, order));
+        let opened = detached(py, || ReadFile::open(path, elements.options()?, order));
         opened.or_raise_for(py, &shown)
     }
 
@@ -244,12 +245,12 @@ impl ReadFile {
             let text = format!("{} bytes for elements of {expected}", out.len());
             return Err(PyValueError::new_err(text));
         }
-        py.detach(|| self.read_ranges(&axes, out)).or_raise_for(py, &self.shown)
+        detached(py, || self.read_ranges(&axes, out)).or_raise_for(py, &self.shown)
     }
 
     /// Maps a range of bytes of the same file.
     fn map(&self, py: Python<'_>, offset: u64, len: usize) -> PyResult<Py<Mapping>> {
-        let array = py.detach(|| bytes_at(offset, len).open(self.place.map()?));
+        let array = detached(py, || bytes_at(offset, len).open(self.place.map()?));
         let array = array.map(AnyArray::ReadOnly);
         Mapping::from_result(py, array, Some(Order::C), Some(self.shown.as_path().into()))
     }
@@ -261,6 +262,6 @@ impl ReadFile {
 
     /// Raises unless the path leads to the same file, which contains the array.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.file.check()).or_raise_for(py, &self.shown)
+        detached(py, || self.file.check()).or_raise_for(py, &self.shown)
     }
 }

@@ -10,6 +10,7 @@ use crate::errors::OrRaise;
 use crate::header::has_longs;
 use crate::memory::BytesMut;
 use crate::place;
+use crate::waiting::detached;
 
 /// A `.npy` file that is read, not mapped.
 #[pyclass(frozen, module = "npymap._core")]
@@ -29,7 +30,7 @@ impl Reader {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, at: u64, max_header_len: usize) -> PyResult<Reader> {
         let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
-        let opened = py.detach(|| {
+        let opened = detached(py, || {
             let source = place::read(&path)?;
             let text = options.header_text(&source)?;
             Ok((ArrayFile::new(source, options)?, has_longs(text.as_str().as_bytes())))
@@ -50,6 +51,6 @@ impl Reader {
     fn read_into(&self, py: Python<'_>, memory: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut memory = BytesMut::new(memory)?;
         let bytes = memory.as_mut_slice();
-        py.detach(|| self.file.read_bytes(bytes)).or_raise_for(py, &self.shown)
+        detached(py, || self.file.read_bytes(bytes)).or_raise_for(py, &self.shown)
     }
 }

@@ -23,6 +23,7 @@ use crate::number::unsigned;
 use crate::open::absolute;
 use crate::place::map_same;
 use crate::to_numpy;
+use crate::waiting::detached;
 
 /// A source of rows of any kind.
 #[derive(Clone)]
@@ -168,7 +169,7 @@ impl Rows {
         }
         let indices = indices.to_vec(py)?;
         let out = memory.as_mut_slice();
-        let taken = py.detach(|| self.copy(&self.resolve(mode, &indices)?, out, cast.as_ref()));
+        let taken = detached(py, || self.copy(&self.resolve(mode, &indices)?, out, cast.as_ref()));
         taken.or_raise(py)
     }
 
@@ -247,7 +248,7 @@ impl Rows {
     fn prefetch(&self, py: Python<'_>, indices: &Bound<'_, PyAny>, mode: &str) -> PyResult<()> {
         let mode = parse_mode(mode)?;
         let indices = PyBuffer::<i64>::get(indices)?.to_vec(py)?;
-        let requested = py.detach(|| {
+        let requested = detached(py, || {
             let mut rows = self.resolve(mode, &indices)?;
             for row in &mut rows {
                 *row += self.first;
@@ -345,7 +346,7 @@ fn open_description(description: &Description) -> Result<npymap::Rows> {
 /// The rows of several `.npy` files, one after another.
 #[pyfunction]
 pub(crate) fn stack_rows(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Rows> {
-    let stacked = py.detach(|| {
+    let stacked = detached(py, || {
         let mut files = Vec::new();
         let arrays = paths.iter().map(|path| match memory::map(&absolute(path), Mode::ReadOnly)? {
             AnySource::ReadOnly(source) => {
@@ -364,7 +365,7 @@ pub(crate) fn stack_rows(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Rows> 
 /// The paths of the files of a directory that Dask's `to_npy_stack` wrote.
 #[pyfunction]
 pub(crate) fn npy_stack_paths(py: Python<'_>, directory: PathBuf) -> PyResult<Vec<PathBuf>> {
-    py.detach(|| Stacked::npy_stack_paths(&directory)).or_raise_for(py, &directory)
+    detached(py, || Stacked::npy_stack_paths(&directory)).or_raise_for(py, &directory)
 }
 
 /// Raises unless this is the name of a casting rule.

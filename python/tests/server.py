@@ -16,6 +16,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.requests.append(self.headers.get("Range"))
+        if self.server.answers is not None:
+            self.server.answers.wait()
         path = self.server.directory / self.path.partition("?")[0].lstrip("/")
         if self.path == "/denied.npy" or not path.is_file():
             return self.answer(403 if self.path == "/denied.npy" else 404, b"")
@@ -52,10 +54,14 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve(directory):
-    """Serve a directory, and yield its URL and the list of ranges that are requested."""
+def serve(directory, answers=None):
+    """Serve a directory, and yield its URL and the list of ranges that are requested.
+
+    Requests are answered while the event `answers` is set.
+    """
     server = Server(("127.0.0.1", 0), Handler)
     server.directory, server.requests, server.daemon_threads = directory, [], True
+    server.answers = answers
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

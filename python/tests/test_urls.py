@@ -2,7 +2,10 @@
 
 import os
 import pickle
+import signal
 import tarfile
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -104,6 +107,39 @@ def test_forked_processes_connect_again(web):
         finally:
             os._exit(0 if is_same else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends signals")
+def test_signals_interrupt_waits(tmp_path):
+    def interrupt():
+        # As soon as the main thread waits for the server.
+        while len(requests) == before:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def first_batch(file):
+        # It is closed then, and its threads do not wait for the server.
+        with npymap.Batches(file, npymap.Sampler(400, seed=1), 10) as batches:
+            return next(batches)
+
+    np.save(tmp_path / "a.npy", ARRAY)
+    answers = threading.Event()
+    answers.set()
+    with serve(tmp_path, answers) as (url, requests):
+        file = npymap.ArrayFile(f"{url}/a.npy")
+        answers.clear()
+        try:
+            for call in [lambda: file[300:], lambda: file.take([3, 399]), lambda: npymap.load(f"{url}/a.npy"),
+                         lambda: first_batch(file)]:
+                before = len(requests)
+                thread = threading.Thread(target=interrupt)
+                thread.start()
+                with pytest.raises(KeyboardInterrupt):
+                    call()
+                thread.join()
+        finally:
+            answers.set()
+        assert np.array_equal(file.take([3, 399]), ARRAY[[3, 399]])
 
 
 def test_other_archives(web):

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use npymap::source::remote::object_store::http::HttpBuilder;
 use npymap::source::remote::object_store::{BackoffConfig, ClientOptions, RetryConfig, path::Path};
-use npymap::source::remote::{Remote, RemoteOptions};
+use npymap::source::remote::{Remote, RemoteOptions, interruptible};
 use npymap::{ErrorKind, Result};
 
 use crate::server::{Action, Server, Tags};
@@ -118,6 +118,29 @@ fn slow_answers_are_waited_for_and_none_time_out() {
     // A request that is repeated: the others have some seconds on a busy machine.
     let server = failing(Action::Nothing, Tags::Strong, &[1]);
     take_two(&open_within(&server, Duration::from_secs(5)).unwrap()).unwrap();
+}
+
+#[test]
+fn waits_can_be_interrupted() {
+    // Only the first request is answered.
+    let server = Server::failing(file(), Tags::Strong, |number, _| {
+        if number == 0 { Action::Answer } else { Action::Nothing }
+    });
+    let object = open(&server).unwrap();
+    let numbers = array(&object).unwrap();
+    let error = interruptible(|| true, || take(&numbers, &[100, 900])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    let text = "cannot get an answer: the wait for the server was interrupted";
+    assert!(error.to_string().ends_with(text), "{error}");
+    let error = interruptible(|| true, || open(&server)).unwrap_err();
+    assert!(error.to_string().ends_with(text), "{error}");
+    // The check belongs to the calls and the thread it was made for.
+    let others = failing(Action::Late(200), Tags::Strong, &[0, 1]);
+    interruptible(|| false, || read(&others)).unwrap();
+    interruptible(|| true, || std::thread::scope(|s| s.spawn(|| read(&others)).join().unwrap()))
+        .unwrap();
+    interruptible(|| true, || interruptible(|| false, || read(&others))).unwrap();
+    read(&others).unwrap();
 }
 
 #[test]

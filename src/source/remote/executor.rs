@@ -14,6 +14,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::object::Object;
+use super::waiting::wait;
 use crate::error::{Result, SystemError};
 
 /// A runtime, of this crate or of the caller.
@@ -60,8 +61,9 @@ impl Executor {
     ) -> Result<T> {
         self.check_process()?;
         let (sender, receiver) = mpsc::channel();
-        self.handle.spawn(async move { sender.send(future.await).ok() });
-        receiver.recv().unwrap_or_else(|_| Err(shut_down()))
+        let task = self.handle.spawn(async move { sender.send(future.await).ok() });
+        let _cancelled = Requesting(task.abort_handle());
+        wait(&receiver)
     }
 
     /// As [`run`](Executor::run), but stops waiting after some time.
@@ -170,7 +172,7 @@ pub(super) struct Part {
 impl Parts {
     /// Waits for the next part. Each arrives once.
     pub(super) fn next(&self) -> Result<Part> {
-        self.receiver.recv().unwrap_or_else(|_| Err(shut_down()))
+        wait(&self.receiver)
     }
 }
 

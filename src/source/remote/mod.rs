@@ -10,6 +10,7 @@ mod options;
 mod requests;
 mod stores;
 mod upload;
+mod waiting;
 mod writable;
 mod writer;
 
@@ -17,6 +18,7 @@ pub use cache::Cache;
 pub use object_store;
 pub use options::RemoteOptions;
 pub use tokio;
+pub use waiting::interruptible;
 pub use writer::RemoteWriter;
 
 use std::fmt;

@@ -14,7 +14,8 @@ use object_store::{
 use tokio::task::AbortHandle;
 
 use super::errors;
-use super::executor::{Executor, shut_down};
+use super::executor::Executor;
+use super::waiting;
 use crate::error::{Result, SystemError};
 
 /// The most parts of an object, by the stores.
@@ -109,7 +110,7 @@ impl Upload {
     /// Waits for the part that was started first.
     fn wait(&mut self) -> Result<()> {
         let Some(Running { number, answer, .. }) = self.running.pop_front() else { return Ok(()) };
-        let part = answer.recv().unwrap_or_else(|_| Err(shut_down()))?;
+        let part = waiting::wait(&answer)?;
         if self.parts.len() <= number {
             self.parts.resize(number + 1, None);
         }
