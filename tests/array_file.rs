@@ -90,7 +90,15 @@ fn empty_and_unusual_arrays_are_read() {
             assert_eq!(read.rows(..).unwrap().shape(), shape);
             assert_eq!(read.rows(1.min(shape[0])..).unwrap().shape()[1..], shape[1..]);
             assert_eq!((read.len(), read.is_empty()), (shape.iter().product(), shape.contains(&0)));
+            let rows: Vec<usize> = (0..shape[0]).rev().chain(0..shape[0]).collect();
+            let selected = read.select_rows(&rows).unwrap();
+            assert_eq!((selected.shape()[0], &selected.shape()[1..]), (rows.len(), &shape[1..]));
         }
+    }
+    let path = file(&directory, "a.npy", &npy("<f8", &[], Order::C, &[0; 8]));
+    for rows in [&[][..], &[0]] {
+        let error = ArrayFile::open(&path).unwrap().select_rows(rows).unwrap_err();
+        assert!(is_error(&error, ErrorKind::OutOfBounds, "axis 0 is out of bounds for shape ()"), "{error}");
     }
 }
 

@@ -118,6 +118,14 @@ impl Batches {
     }
 }
 
+impl Drop for Batches {
+    /// The threads are waited for when the source is dropped, after this.
+    fn drop(&mut self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        self.finish();
+    }
+}
+
 #[pymethods]
 impl Batches {
     /// Starts `threads` that read `ahead` batches: those of a number of epochs of a sampler,
@@ -191,6 +199,10 @@ impl Batches {
             py.check_signals()?;
         }
         let Some(next) = py.detach(|| self.take()) else { return Ok(None) };
+        // Another thread has closed this one's batches.
+        if next.is_err() && self.is_closed.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let ((memory, sampled), passed) = next.or_raise(py)?;
         let (indices, state) = match sampled {
             None => (passed.unwrap_or_default(), None),

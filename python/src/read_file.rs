@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use npymap::array::{AnyArray, RawSpec};
 use npymap::loader::RowSource;
 use npymap::{ArrayFile, DType, OpenOptions, Order, Result};
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -213,30 +214,37 @@ impl ReadFile {
         Rows::of_file(&self.file, self.place.file_id())
     }
 
-    /// Reads the elements in some ranges of each axis, which are in increasing order, into
-    /// the memory of an array, in the order of the file.
+    /// Reads the elements in a range of each axis into the memory of an array, in the order
+    /// of the file. With `rows`, those of the first axis are the ranges from the first
+    /// numbers to the second ones, in increasing order.
+    #[pyo3(signature = (axes, memory, rows=None))]
     fn read_into(
         &self,
         py: Python<'_>,
-        axes: Vec<Vec<(usize, usize)>>,
+        axes: Vec<(usize, usize)>,
         memory: &Bound<'_, PyAny>,
+        rows: Option<(PyBuffer<i64>, PyBuffer<i64>)>,
     ) -> PyResult<()> {
         let shape = self.file.shape();
-        let is_inside = |ranges: &[(usize, usize)], len| {
+        let mut axes: Vec<Ranges> =
+            axes.into_iter().map(|(start, stop)| std::iter::once(start..stop).collect()).collect();
+        if let (Some((starts, stops)), Some(axis)) = (rows, axes.first_mut()) {
+            let (starts, stops) = (starts.to_vec(py)?, stops.to_vec(py)?);
+            let row = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
+            *axis = starts.iter().zip(&stops).map(|(&one, &two)| row(one)..row(two)).collect();
+        }
+        let is_inside = |ranges: &[Range<usize>], len| {
             let mut end = 0;
-            ranges.iter().all(|&(start, stop)| {
-                let is_next = end <= start && start <= stop && stop <= len;
-                end = stop;
+            ranges.iter().all(|range| {
+                let is_next = end <= range.start && range.start <= range.end && range.end <= len;
+                end = range.end;
                 is_next
             })
         };
         let mut all = axes.iter().zip(shape);
         if axes.len() != shape.len() || !all.all(|(ranges, &len)| is_inside(ranges, len)) {
-            return Err(PyIndexError::new_err(format!("ranges {axes:?} of the shape {shape:?}")));
+            return Err(PyIndexError::new_err(format!("ranges outside the shape {shape:?}")));
         }
-        let axes: Vec<Ranges> = (axes.into_iter())
-            .map(|ranges| ranges.into_iter().map(|(start, stop)| start..stop).collect())
-            .collect();
         let mut memory = BytesMut::new(memory)?;
         let out = memory.as_mut_slice();
         let lens = axes.iter().map(|ranges| ranges.iter().map(Range::len).sum::<usize>());

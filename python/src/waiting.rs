@@ -1,12 +1,14 @@
 //! Waits for servers, which signals such as Ctrl-C end.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use pyo3::prelude::*;
 
 thread_local! {
     /// The exception of a signal that ended a wait.
     static INTERRUPTED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+    /// Whether this is the main thread, which handles signals, once that is known.
+    static IS_MAIN: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
 /// Calls a function without the interpreter's lock. If a signal handler raises an exception
@@ -14,13 +16,32 @@ thread_local! {
 /// [`or_raise`](crate::errors::OrRaise::or_raise) makes that exception.
 #[cfg(feature = "remote")]
 pub(crate) fn detached<T: Send>(py: Python<'_>, run: impl FnOnce() -> T + Send) -> T {
+    if !is_main(py) {
+        return py.detach(run);
+    }
     let is_interrupted = || {
-        Python::attach(|py| {
+        let interrupted = Python::try_attach(|py| {
             let handled = py.check_signals();
             handled.map_err(|error| INTERRUPTED.set(Some(error))).is_err()
-        })
+        });
+        interrupted.unwrap_or(false)
     };
     py.detach(|| npymap::source::remote::interruptible(is_interrupted, run))
+}
+
+/// Returns whether this is the main thread. If the interpreter can't tell, it is not.
+#[cfg(feature = "remote")]
+fn is_main(py: Python<'_>) -> bool {
+    IS_MAIN.get().unwrap_or_else(|| {
+        let threading = py.import("threading");
+        let is_main = threading.and_then(|threading| {
+            let current = threading.call_method0("current_thread")?;
+            Ok(current.is(&threading.call_method0("main_thread")?))
+        });
+        let is_main = is_main.unwrap_or(false);
+        IS_MAIN.set(Some(is_main));
+        is_main
+    })
 }
 
 #[cfg(not(feature = "remote"))]

@@ -118,9 +118,9 @@ def test_signals_interrupt_waits(tmp_path):
         os.kill(os.getpid(), signal.SIGINT)
 
     def first_batch(file):
-        # It is closed then, and its threads do not wait for the server.
-        with npymap.Batches(file, npymap.Sampler(400, seed=1), 10) as batches:
-            return next(batches)
+        # It is not closed, but freed, and its threads do not wait for the server.
+        for batch in npymap.Batches(file, npymap.Sampler(400, seed=1), 10):
+            return batch
 
     np.save(tmp_path / "a.npy", ARRAY)
     answers = threading.Event()

@@ -308,6 +308,7 @@ impl ArrayFile {
 
     /// Checks that rows exist.
     pub(super) fn check_rows(&self, rows: &[usize]) -> Result<()> {
+        resolve_rows(self.shape(), &..)?; // Without axes there are none.
         rows.iter().try_for_each(|&row| resolve_rows(self.shape(), &(row..=row)).map(drop))
     }
 

@@ -23,8 +23,12 @@ use crate::source::strategy::RowReader;
 /// avoiding, or announcing to the system.
 const MANY: usize = 16;
 
-/// The usual number of bytes that are read before they are copied to their places.
+/// The number of bytes that are read before they are copied to their places.
 const BLOCK: usize = 8 << 20;
+
+/// Rows of this many bytes are read where they belong: copying them would take longer than
+/// another call.
+const LARGE: usize = 32 << 10;
 
 impl ArrayFile {
     /// Sliding windows of `len` rows, as [`Rows::windows`](crate::Rows::windows).
@@ -73,11 +77,18 @@ impl ArrayFile {
             start..end
         };
         let places: Vec<Range<usize>> = ranges.iter().map(place).collect();
-        let usual = (out.len() / ranges.len().max(1)).max(1);
-        let mut block = Vec::new();
-        for numbers in order.chunks((BLOCK / usual).max(1)) {
+        let (mut order, mut block) = (order, Vec::new());
+        while !order.is_empty() {
+            let mut nbytes = 0;
+            let count = select(&places, order).take_while(|place| {
+                let has_room = nbytes < BLOCK;
+                nbytes += if has_room { place.len() } else { 0 };
+                has_room
+            });
+            let (numbers, after) = order.split_at(count.count());
+            order = after;
+            block.resize(nbytes, 0);
             let ranges: Vec<Range<usize>> = select(ranges, numbers).cloned().collect();
-            block.resize(ranges.iter().map(Range::len).sum::<usize>() * row, 0);
             self.read_row_ranges(&ranges, &mut block)?;
             let mut rest = block.as_slice();
             for place in select(&places, numbers) {
@@ -112,11 +123,13 @@ impl RowSource for ArrayFile {
         if out.is_empty() || self.breaks(ranges) <= MANY {
             return self.named(self.read_row_ranges(ranges, out));
         }
-        let mut order: Vec<usize> = (0..ranges.len()).collect();
-        order.sort_by_key(|&number| ranges.get(number).map(|rows| rows.start));
-        let ordered: Vec<Range<usize>> = select(ranges, &order).cloned().collect();
-        if self.breaks(&ordered) <= MANY.max(ranges.len() / 64) {
-            return self.named(self.read_in_file_order(ranges, &order, out));
+        if out.len() / ranges.len().max(1) < LARGE && !ranges.is_sorted_by_key(|rows| rows.start) {
+            let mut order: Vec<usize> = (0..ranges.len()).collect();
+            order.sort_by_key(|&number| ranges.get(number).map(|rows| rows.start));
+            let ordered: Vec<Range<usize>> = select(ranges, &order).cloned().collect();
+            if self.breaks(&ordered) <= MANY.max(ranges.len() / 64) {
+                return self.named(self.read_in_file_order(ranges, &order, out));
+            }
         }
         if !HAS_READ_AHEAD {
             return self.named(self.read_row_ranges(ranges, out));

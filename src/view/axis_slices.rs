@@ -26,6 +26,9 @@ const LINE: usize = 64;
 /// are too short, and copying rows in Fortran order takes twice as long.
 const PART: usize = 256;
 
+/// Fewer slices than this are copied one after another.
+const FEW: usize = 4;
+
 /// How many slices ahead of the copy the CPU prefetches.
 const PREFETCHED: usize = 4;
 
@@ -122,13 +125,11 @@ impl AxisSlices {
         self.inner.runs().map(move |run| Run { start: start.wrapping_add(run.start), ..run })
     }
 
-    /// The number of byte ranges of a slice, and at least 1.
+    /// The number of pages that a slice is on if each of them has elements of other slices,
+    /// too; otherwise 1.
     pub(crate) fn pieces(&self) -> usize {
-        let per_run = match self.inner.strides.last() {
-            Some(stride) if stride.unsigned_abs() < PAGE => self.inner.shape.last().copied(),
-            _ => None,
-        };
-        (self.len / per_run.unwrap_or(1).max(1)).max(1)
+        let last = self.inner.strides.last().map_or(0, |stride| stride.unsigned_abs());
+        if self.is_crosswise() && last >= PAGE { self.len.max(1) } else { 1 }
     }
 
     /// Calls `f` with the byte ranges of a slice: one for each run, or one for
@@ -241,7 +242,7 @@ impl AxisSlices {
         room: usize,
         f: &mut dyn FnMut(Run, usize),
     ) {
-        if self.is_crosswise() {
+        if count >= FEW && self.is_crosswise() {
             let starts = indices.iter().take(count).map(|&index| self.start_of(index));
             // In the order of memory, in which the processor prefetches.
             let mut starts: Vec<(usize, usize)> = starts.zip(0..).collect();

@@ -141,6 +141,9 @@ fn waits_can_be_interrupted() {
         .unwrap();
     interruptible(|| true, || interruptible(|| false, || read(&others))).unwrap();
     read(&others).unwrap();
+    // Also when all answers come soon.
+    let quick = failing(Action::Answer, Tags::Strong, &[]);
+    assert!(interruptible(|| true, || read(&quick)).is_err());
 }
 
 #[test]

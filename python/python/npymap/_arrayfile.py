@@ -14,6 +14,9 @@ from ._paths import is_url, shown, to_absolute
 from ._rows import Rows, as_bytes
 from ._select import expand, in_bounds, is_basic, is_integer, split, strides_of, to_numbers, to_ranges
 
+# Rows that are shorter are read whole.
+_PAGE = 4096
+
 
 class ArrayFile:
     """An array in a file by its path: elements are read on request, nothing is mapped.
@@ -245,7 +248,7 @@ class ArrayFile:
             return self._read_list(first, rest)
         spans, inner = split(index, self._shape)
         # With the ellipsis, a single element is an array, too.
-        return self._read([[span] for span in spans])[(*inner, ...) if has_dots else inner]
+        return self._read(spans)[(*inner, ...) if has_dots else inner]
 
     def _read_list(self, first, rest):
         """Read the rows of a list or mask."""
@@ -259,18 +262,26 @@ class ArrayFile:
     def _read_rows(self, numbers, rest):
         """Read what is needed of rows, and return where these and the other axes are in it."""
         spans, inner = split(rest, self._shape[1:], 1)
-        if all(span == (0, length) for span, length in zip(spans, self._shape[1:])):
-            return self.take(numbers), slice(None), inner
+        is_whole = all(span == (0, length) for span, length in zip(spans, self._shape[1:]))
+        if is_whole or not self._elements[2] and not self._is_remote and self._row_nbytes() < _PAGE:
+            # Single bytes of short rows would take longer.
+            return self.take(numbers), slice(None), rest
         distinct, rows = np.unique(numbers, return_inverse=True)
-        return self._read([to_ranges(distinct), *([span] for span in spans)]), rows, inner
+        return self._read([(0, len(self)), *spans], distinct), rows, inner
 
-    def _read(self, axes):
-        """Read the elements in some ranges of each axis."""
-        shape = tuple(sum(stop - start for start, stop in ranges) for ranges in axes)
+    def _row_nbytes(self):
+        return self.nbytes // max(len(self), 1)
+
+    def _read(self, spans, rows=None):
+        """Read the elements in a range of each axis, or of these rows."""
+        shape = tuple(stop - start for start, stop in spans)
+        ranges = None
+        if rows is not None:
+            shape, ranges = (len(rows), *shape[1:]), to_ranges(rows)
         # Not `empty`, which gives the dtype "S0" a size.
         out = np.ndarray(shape, self._dtype, order="F" if self._elements[2] else "C")
         # Transposed, elements in Fortran order are in C order.
-        self._opened().read_into(axes, as_bytes(out.T if self._elements[2] else out))
+        self._opened().read_into(spans, as_bytes(out.T if self._elements[2] else out), ranges)
         return out
 
     def _mapped(self):

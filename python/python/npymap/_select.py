@@ -91,11 +91,11 @@ def in_bounds(numbers, axis, length):
 
 
 def to_ranges(numbers):
-    """Return increasing numbers as ranges."""
+    """Return where the ranges of adjacent numbers start and stop; the numbers are increasing."""
     is_break = np.diff(numbers) != 1
     starts = numbers[np.append(True, is_break)[:len(numbers)]]
     stops = numbers[np.append(is_break, True)[:len(numbers)]] + 1
-    return list(zip(starts.tolist(), stops.tolist()))
+    return starts, stops
 
 
 def to_numbers(part, axis, length):

@@ -1,10 +1,10 @@
 //! Waits for answers, which the caller can interrupt.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::executor::shut_down;
 use crate::error::{Result, SystemError};
@@ -17,11 +17,13 @@ type Check = Rc<dyn Fn() -> bool>;
 thread_local! {
     /// Whether what this thread waits for is still wanted; `None` if it always is.
     static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
+    /// When that was checked last.
+    static CHECKED: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Calls `run`, in which waits of this thread for servers can be interrupted: every 50
-/// milliseconds they call `is_interrupted`, and if it returns true, they end with an
-/// [`Io`](crate::ErrorKind::Io) error, and their requests are cancelled.
+/// Calls `run`, in which waits of this thread for servers can be interrupted: at first and
+/// every 50 milliseconds they call `is_interrupted`, and if it returns true, they end with
+/// an [`Io`](crate::ErrorKind::Io) error, and their requests are cancelled.
 ///
 /// Without it, a wait ends when the store's timeouts do, which can take minutes. Waits that
 /// are awaited need no such function: drop the future.
@@ -51,6 +53,7 @@ pub fn interruptible<T>(is_interrupted: impl Fn() -> bool + 'static, run: impl F
         }
     }
     let _restore = Restore(CHECK.replace(Some(Rc::new(is_interrupted))));
+    CHECKED.set(None);
     run()
 }
 
@@ -61,14 +64,18 @@ pub(super) fn wait<T>(answer: &Receiver<Result<T>>) -> Result<T> {
         return answer.recv().unwrap_or_else(|_| Err(shut_down()));
     };
     loop {
-        match answer.recv_timeout(TICK) {
-            Ok(answer) => return answer,
-            Err(RecvTimeoutError::Timeout) if !is_interrupted() => {}
-            // Not `Interrupted`, after which reads are tried again.
-            Err(RecvTimeoutError::Timeout) => {
+        // Also if there are always answers.
+        if CHECKED.get().is_none_or(|checked| checked.elapsed() >= TICK) {
+            CHECKED.set(Some(Instant::now()));
+            if is_interrupted() {
+                // Not `Interrupted`, after which reads are tried again.
                 let error = io::Error::other("the wait for the server was interrupted");
                 return Err(SystemError::io("get an answer")(error));
             }
+        }
+        match answer.recv_timeout(TICK) {
+            Ok(answer) => return answer,
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(shut_down()),
         }
     }
