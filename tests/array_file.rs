@@ -98,7 +98,10 @@ fn empty_and_unusual_arrays_are_read() {
     let path = file(&directory, "a.npy", &npy("<f8", &[], Order::C, &[0; 8]));
     for rows in [&[][..], &[0]] {
         let error = ArrayFile::open(&path).unwrap().select_rows(rows).unwrap_err();
-        assert!(is_error(&error, ErrorKind::OutOfBounds, "axis 0 is out of bounds for shape ()"), "{error}");
+        assert!(
+            is_error(&error, ErrorKind::OutOfBounds, "axis 0 is out of bounds for shape ()"),
+            "{error}"
+        );
     }
 }
 
