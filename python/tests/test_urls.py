@@ -125,6 +125,8 @@ def test_signals_interrupt_waits(tmp_path):
     np.save(tmp_path / "a.npy", ARRAY)
     answers = threading.Event()
     answers.set()
+    # Programs that are started in the background ignore it.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     with serve(tmp_path, answers) as (url, requests):
         file = npymap.ArrayFile(f"{url}/a.npy")
         answers.clear()
@@ -138,6 +140,7 @@ def test_signals_interrupt_waits(tmp_path):
                     call()
                 thread.join()
         finally:
+            signal.signal(signal.SIGINT, handler)
             answers.set()
         assert np.array_equal(file.take([3, 399]), ARRAY[[3, 399]])
 
