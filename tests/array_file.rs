@@ -4,7 +4,7 @@ use std::fs::{self, File};
 
 use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Order, Source, array::RawSpec};
 
-use crate::support::{directory, file, is_error, npy, open};
+use crate::support::{directory, file, is_error, npy, open, quick};
 
 /// A file of shape `(40, 3, 1000)`, and its numbers.
 fn numbers(directory: &tempfile::TempDir, order: Order) -> std::path::PathBuf {
@@ -227,9 +227,10 @@ fn row_bytes(all: &[u8], shape: &[usize], order: Order, size: usize, row: usize)
 fn many_rows_in_any_order_have_the_bytes_of_the_file() {
     let directory = directory();
     let record = "[('a', '|u1'), ('b', '>u4')]";
-    for (descr, size) in
-        [("|u1", 1), (">u2", 2), ("|S3", 3), ("<u4", 4), (record, 5), ("<U2", 8), ("<c16", 16)]
-    {
+    let dtypes =
+        [(">u2", 2), ("|S3", 3), (record, 5), ("|u1", 1), ("<u4", 4), ("<U2", 8), ("<c16", 16)];
+    let count = if quick() { 2 } else { dtypes.len() };
+    for (descr, size) in dtypes.into_iter().take(count) {
         for (shape, order) in [
             ([3000, 1, 5], Order::C),
             ([3000, 1, 5], Order::F),
