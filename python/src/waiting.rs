@@ -12,8 +12,8 @@ thread_local! {
 }
 
 /// Calls a function without the interpreter's lock. If a signal handler raises an exception
-/// while it waits for a server, it returns an error, of which
-/// [`or_raise`](crate::errors::OrRaise::or_raise) makes that exception.
+/// while the function waits for a server, the wait ends with an error, and
+/// [`or_raise`](crate::errors::OrRaise::or_raise) raises that exception instead.
 #[cfg(feature = "remote")]
 pub(crate) fn detached<T: Send>(py: Python<'_>, run: impl FnOnce() -> T + Send) -> T {
     if !is_main(py) {
@@ -29,7 +29,7 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, run: impl FnOnce() -> T + Send) 
     py.detach(|| npymap::source::remote::interruptible(is_interrupted, run))
 }
 
-/// Returns whether this is the main thread. If the interpreter can't tell, it is not.
+/// Returns whether this is the main thread; `false` if that can't be determined.
 #[cfg(feature = "remote")]
 fn is_main(py: Python<'_>) -> bool {
     IS_MAIN.get().unwrap_or_else(|| {

@@ -264,7 +264,7 @@ class ArrayFile:
         spans, inner = split(rest, self._shape[1:], 1)
         is_whole = all(span == (0, length) for span, length in zip(spans, self._shape[1:]))
         if is_whole or not self._elements[2] and not self._is_remote and self._row_nbytes() < _PAGE:
-            # Single bytes of short rows would take longer.
+            # Reading parts of short rows takes longer.
             return self.take(numbers), slice(None), rest
         distinct, rows = np.unique(numbers, return_inverse=True)
         return self._read([(0, len(self)), *spans], distinct), rows, inner

@@ -1,4 +1,4 @@
-//! What is read ahead of batches, and what is requested for them.
+//! The ranges that are read ahead of batches, and those that are requested for them.
 
 use super::*;
 use crate::array::MappedArray;
