@@ -147,7 +147,9 @@ where
 {
     let expected = Array2::from_shape_fn(SHAPE, |(i, j)| T::from((SHAPE[1] * i + j) as u8));
     for (encode, sign) in [(little, '<'), (big, '>')] {
-        for order in [Order::C, Order::F] {
+        // Miri takes a quarter of a minute for each.
+        let orders = if sign == '<' { [Order::C, Order::F] } else { [Order::F, Order::C] };
+        for order in orders.into_iter().take(if cfg!(miri) { 1 } else { 2 }) {
             let text = T::dtype().to_string();
             let descr = text.trim_matches('\'').replace(['<', '>', '|'], &sign.to_string());
             let in_order = if order == Order::C { expected.view() } else { expected.t() };

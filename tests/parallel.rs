@@ -304,7 +304,8 @@ fn totals_along_an_axis_are_the_same_for_any_number_of_threads() {
 fn few_long_lines_are_folded_in_parts() {
     use npymap::ndarray::{Axis, Ix2};
 
-    for (shape, axis) in [([360_001, 3], 0), ([3, 360_001], 1)] {
+    let shapes = [([360_001, 3], 0), ([3, 360_001], 1)];
+    for (shape, axis) in shapes.into_iter().take(if quick() { 1 } else { 2 }) {
         let array = numbers(&">f8".parse().unwrap(), &shape, 0);
         let view = array.view::<f64>().unwrap();
         let expected = axis_totals(&view, axis, false);

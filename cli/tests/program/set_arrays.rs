@@ -17,29 +17,28 @@ selections = [':', '0', '..., 1', '1, :, 2', '::-1', ':, [2, 0]', '[1, 0]', '0, 
               '0, :, [3, 1]', '1:, ::2', '0, 0, 0', '1:1', ':, :, [0, -1]', '[]', 'None, 0']
 values = ['[1, 2, 3, 4]', '[[1], [2], [3]]', '[[[7]]]', '[5]', '[[1, 2], [3, 4]]', '[1, 2, 3]', '[1, 2]', '[]', '[[[1,2,3,4],[5,6,7,8],[9,10,11,12]]]']
 good = bad = 0
-for order in 'CF':
-    for dtype in ('<i4', '>f8'):
-        a = np.asarray(np.arange(24).reshape(2, 3, 4), dtype, order=order)
-        for text in selections:
-            for value in values:
+for order, dtype in (('C', '<i4'), ('F', '>f8')):
+    a = np.asarray(np.arange(24).reshape(2, 3, 4), dtype, order=order)
+    for text in selections:
+        for value in values:
+            np.save(path, a)
+            expected = a.copy()
+            try:
+                exec(f'expected[{text}] = np.array({value})')
+            except (ValueError, TypeError):
+                expected = None
+            for kind, own in enumerate((value, '@' + folder + '/value.npy')):
                 np.save(path, a)
-                expected = a.copy()
-                try:
-                    exec(f'expected[{text}] = np.array({value})')
-                except (ValueError, TypeError):
-                    expected = None
-                for kind, own in enumerate((value, '@' + folder + '/value.npy')):
-                    np.save(path, a)
-                    np.save(folder + '/value.npy', np.array(eval(value), 'i2'))
-                    code, error = run('set', path, text, own)
-                    if expected is None:
-                        assert code == 1, (text, value)
-                        assert (np.load(path) == a).all(), (text, value)
-                        bad += 1
-                    else:
-                        assert code == 0, (text, value, error)
-                        assert (np.load(path) == expected).all(), (text, value, np.load(path), expected)
-                        good += 1
+                np.save(folder + '/value.npy', np.array(eval(value), 'i2'))
+                code, error = run('set', path, text, own)
+                if expected is None:
+                    assert code == 1, (text, value)
+                    assert (np.load(path) == a).all(), (text, value)
+                    bad += 1
+                else:
+                    assert code == 0, (text, value, error)
+                    assert (np.load(path) == expected).all(), (text, value, np.load(path), expected)
+                    good += 1
 assert good > 200 and bad > 100, (good, bad)
 # Fields, and members of an archive.
 r = np.zeros(3, [('x', '<i4'), ('v', '<f8', (2,))])

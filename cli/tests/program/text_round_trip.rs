@@ -394,14 +394,15 @@ fn text_of_very_long_rows_is_refused() {
         file.extend(format!("{header:<117}\n").as_bytes());
         fs::write(&path, file).unwrap();
     };
-    for descr in ["[('p', [('x', 'u1')], (1000000000,))]", "[('p', 'u1', (1000000000,))]"] {
+    for (descr, output) in [
+        ("[('p', [('x', 'u1')], (1000000000,))]", "a.csv"),
+        ("[('p', 'u1', (1000000000,))]", "a.tsv"),
+    ] {
         write(descr, "(0,)");
-        for format in ["csv", "tsv"] {
-            let output = path_in(&directory, &format!("a.{format}"));
-            let message = run_err(1, ["convert", &path, &output]);
-            assert!(message.contains("has more than 1048576 elements in a row"), "{message}");
-            assert!(!fs::exists(&output).unwrap());
-        }
+        let output = path_in(&directory, output);
+        let message = run_err(1, ["convert", &path, &output]);
+        assert!(message.contains("has more than 1048576 elements in a row"), "{message}");
+        assert!(!fs::exists(&output).unwrap());
     }
     // NumPy's `tolist` would make that many lists too.
     write("'<f8'", "(1, 10000000, 0)");
