@@ -171,17 +171,14 @@ fn errors_that_stay_are_reported() {
 
 #[test]
 fn bodies_that_are_cut_are_requested_again_or_errors() {
-    for numbers in [&[0][..], &[1], &[1, 2], &[2, 3]] {
-        read(&failing(Action::Half, Tags::Strong, numbers)).unwrap();
-        // Without a tag, the rest could be of another version.
-        let error = read(&failing(Action::Half, Tags::None, numbers)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    for tags in ALL {
+        for numbers in [&[0][..], &[1], &[1, 2], &[2, 3]] {
+            read(&failing(Action::Half, tags, numbers)).unwrap();
+        }
+        // Each attempt gets half, with a tag half of the rest.
+        let server = failing(Action::Half, tags, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+        assert_eq!(read(&server).unwrap_err().kind(), ErrorKind::Io);
     }
-    let server = Server::failing(file(), Tags::Strong, |number, _| {
-        if number == 0 { Action::Answer } else { Action::Half }
-    });
-    // Each attempt gets half of the rest.
-    assert_eq!(read(&server).unwrap_err().kind(), ErrorKind::Io);
 }
 
 #[test]

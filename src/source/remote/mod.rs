@@ -63,7 +63,8 @@ const HEADERS: u64 = 4 << 20;
 ///
 /// **Failed requests are repeated** as the crate `object_store` does: after errors of
 /// the server (5xx, 429), lost connections and timeouts, up to 10 times in 3 minutes;
-/// three times if the server has never answered, because its name may be wrong. Bytes
+/// three times if the server has never answered, because its name may be wrong; and if
+/// a connection is lost within the bytes of an object without an entity tag. Bytes
 /// are never mixed from different versions: every request names the entity tag of the
 /// first response, or compares the time of the last change, in seconds, and the size if
 /// there is none, and an object that was replaced is an error

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use object_store::path::Path;
 use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
@@ -69,26 +70,33 @@ impl ObjectPlace {
             if_none_match: known.and_then(|version| version.e_tag.clone()),
             ..GetOptions::default()
         };
-        match (self.store.get_opts(&self.path, options).await, known) {
-            (Ok(found), _) => {
-                let (range, meta) = (found.range.clone(), found.meta.clone());
-                Ok((Version::new(meta), Some(collect(found, &range).await?)))
-            }
-            // Some stores answer with the latter.
-            (
-                Err(StoreError::NotModified { .. } | StoreError::Precondition { .. }),
-                Some(known),
-            ) => Ok((known.clone(), None)),
-            // An empty object has no range.
-            (Err(error), _) if errors::is_range(&error) => {
-                match self.store.get_opts(&self.path, GetOptions::default()).await {
-                    Ok(found) if found.meta.size == 0 => {
-                        Ok((Version::new(found.meta), Some(Vec::new())))
+        let mut attempts = Attempts::default();
+        loop {
+            match (self.store.get_opts(&self.path, options.clone()).await, known) {
+                (Ok(found), _) => {
+                    let (range, meta) = (found.range.clone(), found.meta.clone());
+                    let body = receive(found, &range).await;
+                    if body.is_err() && attempts.another(&meta).await {
+                        continue;
                     }
-                    _ => Err(errors::from_store(&error)),
+                    return Ok((Version::new(meta), Some(whole(body, &range)?)));
                 }
+                // Some stores answer with the latter.
+                (
+                    Err(StoreError::NotModified { .. } | StoreError::Precondition { .. }),
+                    Some(known),
+                ) => return Ok((known.clone(), None)),
+                // An empty object has no range.
+                (Err(error), _) if errors::is_range(&error) => {
+                    return match self.store.get_opts(&self.path, GetOptions::default()).await {
+                        Ok(found) if found.meta.size == 0 => {
+                            Ok((Version::new(found.meta), Some(Vec::new())))
+                        }
+                        _ => Err(errors::from_store(&error)),
+                    };
+                }
+                (Err(error), _) => return Err(errors::from_store(&error)),
             }
-            (Err(error), _) => Err(errors::from_store(&error)),
         }
     }
 
@@ -142,10 +150,18 @@ impl Object {
             if_match: self.condition(),
             ..GetOptions::default()
         };
-        let found = self.place.store.get_opts(&self.place.path, options).await;
-        let found = found.map_err(|error| inside_error(&error))?;
-        self.check_version(found.meta.clone())?;
-        collect(found, &range).await
+        let mut attempts = Attempts::default();
+        loop {
+            let found = self.place.store.get_opts(&self.place.path, options.clone()).await;
+            let found = found.map_err(|error| inside_error(&error))?;
+            let meta = found.meta.clone();
+            self.check_version(meta.clone())?;
+            let body = receive(found, &range).await;
+            if body.is_err() && attempts.another(&meta).await {
+                continue;
+            }
+            return whole(body, &range);
+        }
     }
 
     /// Checks that the object is still this version, and returns its size.
@@ -180,17 +196,47 @@ fn inside_error(error: &StoreError) -> Error {
     errors::from_store(error)
 }
 
-/// Reads a response, which must have exactly the bytes of its range.
-async fn collect(found: GetResult, range: &Range<u64>) -> Result<Vec<u8>> {
+/// The attempts to receive a body of an object without an entity tag. `object_store` does
+/// not continue such a body if it breaks off, because the rest could be of another
+/// version, so all of it is requested again, with the facts about its version.
+#[derive(Default)]
+struct Attempts {
+    failed: u32,
+}
+
+impl Attempts {
+    /// The most attempts.
+    const MOST: u32 = 4;
+
+    /// Returns whether there is another attempt, after a pause.
+    async fn another(&mut self, meta: &ObjectMeta) -> bool {
+        self.failed += 1;
+        if meta.e_tag.is_some() || self.failed == Attempts::MOST {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(100 << (2 * (self.failed - 1)))).await;
+        true
+    }
+}
+
+/// Receives a body, at most one part of it beyond the range.
+async fn receive(found: GetResult, range: &Range<u64>) -> object_store::Result<Vec<u8>> {
     let expected = to_usize(ranges::len(range));
     let mut bytes = Vec::with_capacity(expected);
     let mut body = found.into_stream();
     while let Some(part) = poll_fn(|context| body.as_mut().poll_next(context)).await {
-        bytes.extend_from_slice(&part.map_err(|error| errors::from_store(&error))?);
+        bytes.extend_from_slice(&part?);
         if bytes.len() > expected {
             break;
         }
     }
+    Ok(bytes)
+}
+
+/// Checks that a body has exactly the bytes of its range.
+fn whole(body: object_store::Result<Vec<u8>>, range: &Range<u64>) -> Result<Vec<u8>> {
+    let (bytes, expected) =
+        (body.map_err(|error| errors::from_store(&error))?, to_usize(ranges::len(range)));
     if bytes.len() == expected {
         return Ok(bytes);
     }
