@@ -28,6 +28,7 @@ mod differential_raw;
 mod differential_sets;
 mod differential_tars;
 mod differential_tens;
+mod handmade_archives;
 mod oracle;
 mod random_zips;
 mod seeded;

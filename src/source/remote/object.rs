@@ -72,32 +72,39 @@ impl ObjectPlace {
         };
         let mut attempts = Attempts::default();
         loop {
-            match (self.store.get_opts(&self.path, options.clone()).await, known) {
-                (Ok(found), _) => {
-                    let (range, meta) = (found.range.clone(), found.meta.clone());
-                    let body = receive(found, &range).await;
-                    if body.is_err() && attempts.another(&meta).await {
-                        continue;
-                    }
-                    return Ok((Version::new(meta), Some(whole(body, &range)?)));
-                }
-                // Some stores answer with the latter.
-                (
-                    Err(StoreError::NotModified { .. } | StoreError::Precondition { .. }),
-                    Some(known),
-                ) => return Ok((known.clone(), None)),
-                // An empty object has no range.
-                (Err(error), _) if errors::is_range(&error) => {
-                    return match self.store.get_opts(&self.path, GetOptions::default()).await {
-                        Ok(found) if found.meta.size == 0 => {
-                            Ok((Version::new(found.meta), Some(Vec::new())))
-                        }
-                        _ => Err(errors::from_store(&error)),
-                    };
-                }
-                (Err(error), _) => return Err(errors::from_store(&error)),
+            let found = match self.store.get_opts(&self.path, options.clone()).await {
+                Ok(found) => found,
+                Err(error) => return self.open_without_body(&error, known).await,
+            };
+            let (range, meta) = (found.range.clone(), found.meta.clone());
+            let body = receive(found, &range).await;
+            if body.is_ok() || !attempts.another(&meta).await {
+                return Ok((Version::new(meta), Some(whole(body, &range)?)));
             }
         }
+    }
+
+    /// Opens an object whose start is not sent: it is the known version, or empty.
+    async fn open_without_body(
+        &self,
+        error: &StoreError,
+        known: Option<&Version>,
+    ) -> Result<(Version, Option<Vec<u8>>)> {
+        match (error, known) {
+            // Some stores answer with the latter.
+            (StoreError::NotModified { .. } | StoreError::Precondition { .. }, Some(known)) => {
+                return Ok((known.clone(), None));
+            }
+            // An empty object has no range.
+            _ if errors::is_range(error) => {
+                let found = self.store.get_opts(&self.path, GetOptions::default()).await;
+                if let Some(found) = found.ok().filter(|found| found.meta.size == 0) {
+                    return Ok((Version::new(found.meta), Some(Vec::new())));
+                }
+            }
+            _ => {}
+        }
+        Err(errors::from_store(error))
     }
 
     /// Requests the facts about the object, by a method that is allowed.
@@ -157,10 +164,9 @@ impl Object {
             let meta = found.meta.clone();
             self.check_version(meta.clone())?;
             let body = receive(found, &range).await;
-            if body.is_err() && attempts.another(&meta).await {
-                continue;
+            if body.is_ok() || !attempts.another(&meta).await {
+                return whole(body, &range);
             }
-            return whole(body, &range);
         }
     }
 
