@@ -246,6 +246,24 @@ fn another_writer_is_detected() {
     assert_eq!(fs::read(&path).unwrap(), npy("|u1", &[2], Order::C, b"ab"));
 }
 
+#[test]
+fn undoing_an_append_does_not_cut_off_what_another_program_wrote() {
+    let directory = directory();
+    for len in [0, 100, 150_000, 250_000] {
+        let path = file(&directory, "a.npy", &npy("|u1", &[1], Order::C, b"a"));
+        let other = vec![7; len];
+        let mut log = Appender::open(&path).unwrap();
+        let error = log.append_parts(200_000, |put| {
+            put(&[0; 100_000])?;
+            fs::write(&path, &other).unwrap();
+            put(&[0; 100_000])
+        });
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Changed);
+        drop(log);
+        assert!(fs::read(&path).unwrap() == other, "{len} bytes");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_locked_file_is_not_replaced() {

@@ -237,6 +237,23 @@ fn holes_are_detected_and_kept() {
 }
 
 #[test]
+fn changes_of_a_copy_on_write_array_are_not_taken_for_holes() {
+    let place = directory();
+    let path = place.path().join("sparse.npy");
+    let options = CreateOptions::new().sparse(true).overwrite(true);
+    drop(create(&path, "<u4", &[1 << 20], &options).unwrap());
+    let mut array = open_copy_on_write(&path).unwrap();
+    array.view_mut::<u32>().unwrap().set([1 << 19], 7).unwrap();
+    let array = array.into_read_only().unwrap();
+    assert_eq!(array.mode(), Some(npymap::Mode::CopyOnWrite));
+    assert_eq!(array.stored_ranges().unwrap(), [0..4 << 20]);
+    let copy = place.path().join("copy.npy");
+    let mut to = create(&copy, "<u4", &[1 << 20], &options).unwrap();
+    to.write_array(&array, &CopyOptions::new().over_zeros(true), |_| ()).unwrap();
+    assert_eq!(to.view::<u32>().unwrap().at([1 << 19]), 7);
+}
+
+#[test]
 fn casts_while_writing_equal_assign_as() {
     let (from_here, to_there) = (directory(), directory());
     let path = from_here.path().join("from.npy");

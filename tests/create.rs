@@ -220,9 +220,36 @@ fn permissions_are_those_of_the_replaced_file_or_the_default() {
         drop(create(&path, "<f8", &[1], &overwrite()).unwrap());
         assert_eq!(permissions(&path), bits);
     }
+    // A program that runs as its owner or group would run as the new ones.
+    for bits in [0o4755, 0o2755, 0o6777] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(bits)).unwrap();
+        drop(create(&path, "<f8", &[1], &overwrite()).unwrap());
+        assert_eq!(permissions(&path), bits & 0o777);
+    }
     let new = directory.path().join("new.npy");
     drop(create(&new, "<f8", &[1], &CreateOptions::new()).unwrap());
     assert_eq!(permissions(&new), plain);
+}
+
+/// The mode of a file with a list shows which permissions the list can give at most, in
+/// the place of those of the group.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_group_of_a_file_with_an_access_control_list_gets_no_permissions_by_it() {
+    let (_directory, path, _) = with_file();
+    let entries = [(0x01, 6, !0), (0x02, 6, 1234), (0x04, 0, !0), (0x10, 6, !0), (0x20, 4, !0)];
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    for (tag, bits, id) in entries {
+        list.extend([u16::to_le_bytes(tag), u16::to_le_bytes(bits)].concat());
+        list.extend(u32::to_le_bytes(id));
+    }
+    let flags = rustix::fs::XattrFlags::empty();
+    if rustix::fs::setxattr(&path, "system.posix_acl_access", &list, flags).is_err() {
+        return eprintln!("nothing was tested, the file system has no access control lists");
+    }
+    assert_eq!(permissions(&path), 0o664);
+    drop(create(&path, "<f8", &[1], &overwrite()).unwrap());
+    assert_eq!(permissions(&path), 0o644);
 }
 
 #[cfg(unix)]

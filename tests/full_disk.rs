@@ -108,6 +108,15 @@ fn fill(path: &Path) {
     drop(array);
     fs::remove_file(path).unwrap();
 
+    // Space that is reserved after the end does not fill holes.
+    let mut array = create(path, "<u8", &[9000, 10], &sparse).unwrap();
+    let reserved = fs::File::options().write(true).open(path).unwrap();
+    let flags = rustix::fs::FallocateFlags::KEEP_SIZE;
+    rustix::fs::fallocate(&reserved, flags, 128 + 720_000, 800_000).unwrap();
+    is_full(&array.write_fill_slice(s![..;2, ..], None, &7_u64).unwrap_err());
+    drop((array, reserved));
+    fs::remove_file(path).unwrap();
+
     let mut log = Appender::create(path, &dtype, &[10], &CreateOptions::new()).unwrap();
     log.append(&large.slice(npymap::ndarray::s![..1000, ..]).to_owned()).unwrap();
     log.flush().unwrap();

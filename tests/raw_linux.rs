@@ -8,6 +8,7 @@ use std::path::Path;
 use npymap::{
     ArrayFile, ErrorKind, MappedArray, OpenOptions, Order,
     array::{AnyArray, RawSpec},
+    write::{RecoverOptions, resize},
 };
 
 use crate::support::{
@@ -33,6 +34,29 @@ fn new_bytes_are_zero_whatever_was_stored_after_the_end() {
     let metadata = fs::metadata(&path).unwrap();
     assert_eq!(metadata.len(), 100_000);
     assert!(metadata.blocks() * 512 >= 100_000, "the space is reserved");
+}
+
+#[test]
+fn new_rows_are_zero_whatever_was_stored_after_the_end() {
+    let directory = directory();
+    let grown: [fn(&Path); 2] = [
+        |path| drop(RecoverOptions::new().zero_fill(true).recover(path).unwrap()),
+        |path| resize(path, 2).unwrap(),
+    ];
+    for (grow, rest) in grown.into_iter().zip([&[1][..], &[]]) {
+        let row = [&[1; 100][..], rest].concat();
+        let path = file(&directory, "a.npy", &npy("|u1", &[1, 100], Order::C, &row));
+        let disk = File::options().read(true).write(true).open(&path).unwrap();
+        // SAFETY: the page is mapped, even if the file has only some of its bytes.
+        let mut page = unsafe { memmap2::MmapOptions::new().len(4096).map_mut(&disk) }.unwrap();
+        page[128 + row.len()..].fill(0xff);
+        grow(&path);
+        let array = open(&path).unwrap();
+        assert_eq!(array.shape(), [2, 100]);
+        let elements = array.as_slice::<u8>().unwrap();
+        assert_eq!(elements[..row.len()], row);
+        assert!(elements[row.len()..].iter().all(|&byte| byte == 0));
+    }
 }
 
 /// Writes a header and four rows of 4096 bytes.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::MappedArray;
 use crate::error::invariant::to_u64;
 use crate::error::{Result, SystemError};
+use crate::source::mode::Mode;
 use crate::source::pages::Mapping;
 use crate::source::platform;
 
@@ -19,8 +20,8 @@ impl<D: Mapping> MappedArray<D> {
     /// zeros and take no space.
     ///
     /// Holes shorter than 64 KiB are not reported. Where the system does not
-    /// report holes, and for arrays that are not in a file, there is one range
-    /// of all bytes. Later writes may fill holes.
+    /// report holes, for copy-on-write arrays, and for arrays that are not in a file,
+    /// there is one range of all bytes. Later writes may fill holes.
     ///
     /// # Errors
     ///
@@ -48,8 +49,11 @@ impl<D: Mapping> MappedArray<D> {
     /// ```
     pub fn stored_ranges(&self) -> Result<Vec<Range<usize>>> {
         let len = self.nbytes();
-        if len == 0 || self.mode().is_none() {
-            return Ok(if len == 0 { Vec::new() } else { std::iter::once(0..len).collect() });
+        if len == 0 {
+            return Ok(Vec::new());
+        }
+        if matches!(self.mode(), None | Some(Mode::CopyOnWrite)) {
+            return Ok(std::iter::once(0..len).collect());
         }
         let (file, _) = self.reopen()?;
         let start = self.file_offset(self.place.layout.offset());

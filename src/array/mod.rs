@@ -247,7 +247,8 @@ impl MappedArray<MapMut> {
     }
 
     /// Makes the array read-only, so that it can be cloned and shared between
-    /// threads.
+    /// threads. The mode of a copy-on-write array is kept, because its elements may
+    /// differ from those of the file.
     ///
     /// # Errors
     ///
@@ -255,7 +256,9 @@ impl MappedArray<MapMut> {
     pub fn into_read_only(self) -> Result<MappedArray> {
         let MappedArray { place, data, mut origin } = self;
         let data = origin.add_path_on_err(data.into_read_only())?;
-        origin.mode = origin.mode.and(Some(Mode::ReadOnly));
+        if origin.mode != Some(Mode::CopyOnWrite) {
+            origin.mode = origin.mode.and(Some(Mode::ReadOnly));
+        }
         Ok(MappedArray { place, data, origin })
     }
 }

@@ -21,9 +21,8 @@ impl MappedArray<Map> {
     /// [`Changed`](crate::ErrorKind::Changed) when the file was replaced;
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless the array was mapped
     /// from a `.npy` opened by path, on a system that identifies files (not
-    /// Windows), and has elements: raw binary, ranges of rows, members of archives
-    /// and empty arrays have to be opened anew; and those of
-    /// [`from_source`](MappedArray::from_source).
+    /// Windows): raw binary, ranges of rows and members of archives have to be opened
+    /// anew; and those of [`from_source`](MappedArray::from_source).
     ///
     /// # Examples
     ///
@@ -72,7 +71,6 @@ impl MappedArray<Map> {
 
 fn cannot_reload() -> Error {
     let found = "the array cannot be mapped again";
-    let expected =
-        "a `.npy` with elements, mapped by path on a system that identifies files: open it again";
+    let expected = "a `.npy` mapped by path on a system that identifies files: open it again";
     RequestError::Call { found, expected }.into()
 }

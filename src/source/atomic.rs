@@ -296,7 +296,7 @@ impl AtomicFile {
             check_unchanged(&target, old.as_ref())?;
         }
         if let Some(old) = &old {
-            platform::keep_access(new.file(), old)
+            platform::keep_access(new.file(), old, &target)
                 .map_err(SystemError::io("copy the permissions"))?;
         }
         let occupant = match (existing, &old) {

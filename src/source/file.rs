@@ -130,13 +130,16 @@ pub(crate) fn extend(file: &File, to: u64) -> io::Result<()> {
         return Ok(());
     }
     let mut end = from;
-    let extended = if platform::allocate(file, from, to - from, FileSize::Keep)? {
-        append_zeros(file, &mut end, from.next_multiple_of(PAGE).min(to))
-            .and_then(|()| reserve(file, to))
-    } else {
-        append_zeros(file, &mut end, to)
-    };
+    let allocated = platform::allocate(file, from, to - from, FileSize::Keep);
+    let extended = allocated.and_then(|is_reserved| {
+        if !is_reserved {
+            return append_zeros(file, &mut end, to);
+        }
+        append_zeros(file, &mut end, from.next_multiple_of(PAGE).min(to))?;
+        reserve(file, to)
+    });
     extended.or_else(|error| {
+        // Space that was reserved in part is released, too.
         if file.metadata()?.len() == end {
             file.set_len(from)?;
         }

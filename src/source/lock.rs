@@ -175,8 +175,8 @@ impl FileLock {
 
     /// Takes the exclusive lock on a file that nobody else has opened yet;
     /// `None` on systems without locks.
-    pub(crate) fn lock_new(file: &File) -> Option<FileLock> {
-        FileLock::try_acquire_file(file, LockKind::Exclusive).ok().flatten()
+    pub(crate) fn lock_new(file: &File) -> Result<Option<FileLock>> {
+        check_acquired(FileLock::try_acquire_file(file, LockKind::Exclusive))
     }
 
     /// The identity of the locked file.

@@ -175,7 +175,7 @@ impl Drop for RangeGuard {
 /// Read-only bytes of one array's elements, and no others.
 ///
 /// Clones share the mapping; dropping the last one unmaps it. No file descriptor
-/// is kept. An empty array has no mapping, since systems reject those.
+/// is kept.
 ///
 /// # Examples
 ///
@@ -195,6 +195,10 @@ pub struct Map {
     shared: bool,
     /// The file and the offset of the bytes in it, if it can be mapped again.
     region: Option<(FileId, u64)>,
+    /// If there are no bytes, the one before them, so that no other file gets the
+    /// identity of this one.
+    #[expect(dead_code, reason = "it is mapped until the map is dropped")]
+    held: Option<Arc<Mmap>>,
     /// Keeps the range of a map that was writable from being mapped again.
     #[expect(dead_code, reason = "it is held until the map is dropped")]
     guard: Option<Arc<RangeGuard>>,
@@ -253,15 +257,23 @@ impl MapWriter<'_> {
 impl Map {
     /// Maps `len` bytes of a file from `offset` on, read-only.
     fn new(file: &Mappable<'_>, offset: u64, len: usize, id: Option<FileId>) -> Result<Map> {
-        let memory = map_nonempty(offset, len, |options| {
+        let map = |options: &mut MmapOptions| {
             // SAFETY: a `Mappable` file is not truncated while it is mapped, and
             // its bytes do not change while they are borrowed. Only this `Map`
             // and its clones own the `Mmap`, and borrows of its bytes borrow
-            // from them.
+            // from them; `held` is never borrowed.
             unsafe { options.map(file.0) }
-        })?;
-        let memory = memory.map(Arc::new);
-        Ok(Map { memory, shared: true, region: id.map(|id| (id, offset)), guard: None })
+        };
+        let memory = map_nonempty(offset, len, map)?.map(Arc::new);
+        let before = offset.checked_sub(1).filter(|_| memory.is_none() && id.is_some());
+        let held = before.and_then(|before| map_nonempty(before, 1, map).ok()?.map(Arc::new));
+        let region = id.filter(|_| memory.is_some() || held.is_some()).map(|id| (id, offset));
+        Ok(Map { memory, shared: true, region, held, guard: None })
+    }
+
+    /// Bytes that cannot be mapped again.
+    fn once(memory: Option<Mmap>, shared: bool, guard: Option<Arc<RangeGuard>>) -> Map {
+        Map { memory: memory.map(Arc::new), shared, region: None, held: None, guard }
     }
 
     /// Maps the same bytes again, without read-ahead. `None` if they do not come
@@ -287,8 +299,7 @@ impl Map {
         offset: u64,
         len: usize,
     ) -> Result<Option<Map>> {
-        let (Some(_), Some((own, _))) = (&self.memory, self.region) else { return Ok(None) };
-        if id != Some(own) {
+        if self.region.is_none() || id != self.region.map(|(own, _)| own) {
             return Ok(None);
         }
         // SAFETY: this is the file that is already mapped, since no other file
@@ -309,7 +320,7 @@ impl Map {
     /// Maps `len` bytes of a file that the system guarantees never to change.
     pub(crate) fn immutable(file: &File, offset: u64, len: usize) -> Result<Map> {
         if len == 0 {
-            return Ok(Map { memory: None, shared: true, region: None, guard: None });
+            return Ok(Map::once(None, true, None));
         }
         let memory = MmapOptions::new().offset(offset).len(len).map_if_safe(file);
         let memory = memory.map_err(|error: MapIfSafeError| {
@@ -319,7 +330,7 @@ impl Map {
                 SystemError::NotImmutable.into()
             }
         })?;
-        Ok(Map { memory: Some(Arc::new(memory)), shared: true, region: None, guard: None })
+        Ok(Map::once(Some(memory), true, None))
     }
 
     /// Unmaps, unless a clone is left, and returns the system's error.
@@ -385,12 +396,10 @@ impl MapMut {
     /// Makes the memory read-only, so that it can be shared.
     pub(crate) fn into_read_only(self) -> Result<Map> {
         let (shared, guard) = (self.shared.is_some(), self.guard.map(Arc::new));
-        let Some(memory) = self.memory else {
-            return Ok(Map { memory: None, shared, region: None, guard });
-        };
+        let Some(memory) = self.memory else { return Ok(Map::once(None, shared, guard)) };
         let len = memory.len();
         let memory = memory.make_read_only().map_err(SystemError::map("protect", len))?;
-        Ok(Map { memory: Some(Arc::new(memory)), shared, region: None, guard })
+        Ok(Map::once(Some(memory), shared, guard))
     }
 
     /// Returns an error unless the map has a file that can be written to at an

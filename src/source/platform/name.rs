@@ -114,9 +114,10 @@ pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Re
 
 /// Gives a new file the permissions of an old one, and its owner and group if
 /// the system allows it. If it does not allow the group, another group gets the
-/// permissions of all others. On Windows it copies the read-only flag.
+/// permissions of all others. So does the group of a file with an access control list,
+/// which is not kept. On Windows it copies the read-only flag.
 #[cfg(unix)]
-pub(crate) fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
+pub(crate) fn keep_access(new: &File, old: &Metadata, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let own = new.metadata()?;
     let mut keeps_group = own.gid() == old.gid();
@@ -125,24 +126,41 @@ pub(crate) fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
         keeps_group |=
             set_owner(new, Some(old.uid()), old.gid())? || set_owner(new, None, old.gid())?;
     }
-    let mode = old.permissions().mode();
-    let mode = if keeps_group { mode } else { without_group(mode) };
+    // Without the set-user-ID bit, which would give away the rights of the new owner.
+    let mode = old.permissions().mode() & 0o777;
+    let mode = if keeps_group && !has_acl(path) { mode } else { without_group(mode) };
     new.set_permissions(Permissions::from_mode(mode))
 }
 
 /// Replaces the permissions of the group by those of all others.
 #[cfg(unix)]
 fn without_group(mode: u32) -> u32 {
-    mode & !0o2070 | (mode & 0o7) << 3
+    mode & !0o070 | (mode & 0o7) << 3
+}
+
+/// Whether a file has an access control list, of which its mode shows the mask instead
+/// of the permissions of the group.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn has_acl(path: &Path) -> bool {
+    use rustix::io::Errno;
+
+    let mut value: [u8; 0] = [];
+    let found = rustix::fs::getxattr(path, "system.posix_acl_access", &mut value);
+    !matches!(found, Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS))
+}
+
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+fn has_acl(_: &Path) -> bool {
+    false
 }
 
 #[cfg(windows)]
-pub(crate) fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
+pub(crate) fn keep_access(new: &File, old: &Metadata, _: &Path) -> io::Result<()> {
     new.set_permissions(old.permissions())
 }
 
 #[cfg(not(any(unix, windows)))]
-pub(crate) fn keep_access(_: &File, _: &Metadata) -> io::Result<()> {
+pub(crate) fn keep_access(_: &File, _: &Metadata, _: &Path) -> io::Result<()> {
     Ok(())
 }
 

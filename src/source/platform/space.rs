@@ -3,15 +3,23 @@
 use std::fs::File;
 use std::io;
 
-/// Returns whether a file occupies less space than its length, so that it may
-/// have holes. On systems other than Unix every file is assumed to.
+/// Returns whether a file may have holes: it occupies less space than its length, or
+/// the system reports one. On systems other than Unix every file is assumed to.
 #[cfg(unix)]
-pub(crate) fn is_sparse(file: &File) -> io::Result<bool> {
+pub(crate) fn is_sparse(mut file: &File) -> io::Result<bool> {
+    use std::io::Seek as _;
     use std::os::unix::fs::MetadataExt as _;
 
     let metadata = file.metadata()?;
-    // `st_blocks` counts units of 512 bytes, whatever the block size.
-    Ok(metadata.blocks().saturating_mul(512) < metadata.len())
+    // `st_blocks` counts units of 512 bytes, whatever the block size, and space that
+    // was reserved after the end, too.
+    if metadata.blocks().saturating_mul(512) < metadata.len() {
+        return Ok(true);
+    }
+    let position = file.stream_position()?;
+    let hole = next_hole(file, 0)?;
+    file.seek(io::SeekFrom::Start(position))?;
+    Ok(hole < metadata.len())
 }
 
 #[cfg(not(unix))]

@@ -423,7 +423,7 @@ impl NewAppender {
         let NewAppender { path, file, head } = self;
         with_path_in_errors(&path, |path| {
             // Locked before other processes can open it.
-            let lock = FileLock::lock_new(file.file());
+            let lock = FileLock::lock_new(file.file())?;
             Appender::new(file.finish()?, lock, path, head, true)
         })
     }

@@ -258,7 +258,7 @@ impl Examined {
     fn repair(&mut self, rows: usize) -> Result<()> {
         let Examined { file, head, .. } = self;
         let end = head.end(rows)?;
-        file::reserve(file, end).map_err(SystemError::io("reserve space"))?;
+        file::extend(file, end).map_err(SystemError::io("reserve space"))?;
         let is_longer = file::len(file)? > end;
         if is_longer && rows >= head.rows() {
             file.set_len(end).map_err(SystemError::io("cut off the incomplete row"))?;
@@ -267,7 +267,7 @@ impl Examined {
             let path = platform::canonical(&self.path).map_err(SystemError::io("open"))?;
             let (new, new_head) = head.rewrite(file, &path, rows)?;
             // Locked before it is renamed, so that no waiting process locks it first.
-            let lock = self.lock.as_ref().and_then(|_| FileLock::lock_new(new.file()));
+            let lock = if self.lock.is_some() { FileLock::lock_new(new.file())? } else { None };
             atomic::commit_over(new, file)?;
             (*head, self.lock) = (new_head, lock);
             return atomic::sync_directory(&path).map_err(SystemError::io("sync"));

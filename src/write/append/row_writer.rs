@@ -110,8 +110,8 @@ impl RowWriter {
         }
         self.buffer.clear();
         let (expected, found) = (self.end, file::len(&self.file)?);
-        if found > expected {
-            // Without locks, another writer may have appended rows.
+        if found != expected {
+            // Without locks, another writer may have appended rows or written another file.
             return Err(SystemError::Changed { expected, found }.into());
         }
         self.end = end;
@@ -155,10 +155,9 @@ impl RowWriter {
             return self.rewrite(rows);
         }
         self.check_len()?;
-        let reserved = file::reserve(&self.file, end).map_err(SystemError::io("reserve space"));
-        // The file may be extended partially.
+        file::extend(&self.file, end).map_err(SystemError::io("reserve space"))?;
         self.end = end;
-        let resized = reserved.and_then(|()| self.write_out(rows));
+        let resized = self.write_out(rows);
         if resized.is_err() {
             // Best effort: the first error is returned.
             let _ = self.truncate(old);
@@ -171,7 +170,7 @@ impl RowWriter {
     fn rewrite(&mut self, rows: usize) -> Result<()> {
         let (new, head) = self.head.rewrite(&self.file, &self.path, rows)?;
         // Locked before it is renamed, so that no waiting process locks it first.
-        let lock = self.lock.as_ref().and_then(|_| FileLock::lock_new(new.file()));
+        let lock = if self.lock.is_some() { FileLock::lock_new(new.file())? } else { None };
         atomic::commit_over(new, &mut self.file)?;
         self.lock = lock;
         self.head = head;
@@ -197,9 +196,12 @@ impl RowWriter {
         }
         self.check_len()?;
         if let Err(error) = file::write_at(&self.file, bytes, self.end) {
-            // Removes a partial write. If that fails, the next write reports the
-            // wrong length.
-            let _ = self.file.set_len(self.end);
+            // Removes a partial write, and nothing else. If that fails, the next write
+            // reports the wrong length.
+            let partial = self.end..=self.end + to_u64(bytes.len());
+            if file::len(&self.file).is_ok_and(|len| partial.contains(&len)) {
+                let _ = self.file.set_len(self.end);
+            }
             return Err(SystemError::io("write the elements")(error));
         }
         self.end += to_u64(bytes.len());
