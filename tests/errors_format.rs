@@ -208,6 +208,21 @@ fn dtype_names_the_fields() {
     );
 }
 
+/// A header of a few kilobytes can have dozens of levels, each printed once.
+#[test]
+fn nested_dtypes_without_a_descr_are_printed() {
+    let mut text = "'|i1'".to_owned();
+    for _ in 0..60 {
+        text = format!(
+            "{{'names': ['x', 'y', 'z'], 'formats': ['|i1', '|i1', {text}], 'offsets': [8, 0, 16]}}"
+        );
+    }
+    let dtype: DType = text.parse().unwrap();
+    assert_eq!(dtype.to_string().parse::<DType>().unwrap(), dtype);
+    let error = Header::new(dtype, &[1], Order::C).unwrap_err();
+    assert!(error.to_string().contains("field `y` at byte 0 overlaps"));
+}
+
 #[test]
 fn dtypes_without_a_descr_are_not_encoded() {
     let overlapping =

@@ -267,6 +267,15 @@ fn read_sequence<'a, T>(
 /// out of order, which a descr cannot express; NumPy cannot save such arrays
 /// either.
 pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
+    list_form(dtype).map_err(|(inner, field)| overlap_error(inner, field))
+}
+
+/// A struct in a dtype, and its field that overlaps or precedes the one before it.
+type Overlap<'a> = (&'a DType, &'a Field);
+
+/// Prints the descr. The error has no text yet: that of every level of a nested struct
+/// would contain those of all levels in it.
+fn list_form(dtype: &DType) -> std::result::Result<String, Overlap<'_>> {
     match &dtype.0 {
         DTypeRepr::Scalar(scalar) => Ok(format!("'{scalar}'")),
         DTypeRepr::Subarray(array) => Ok(format!("({})", with_axes(&array.base, &array.shape)?)),
@@ -274,8 +283,7 @@ pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
             let mut items = Vec::with_capacity(fields.fields.len());
             let mut end = 0;
             for field in &fields.fields {
-                let gap =
-                    field.offset.checked_sub(end).ok_or_else(|| overlap_error(dtype, field))?;
+                let gap = field.offset.checked_sub(end).ok_or((dtype, field))?;
                 items.extend(padding(gap));
                 items.push(field_text(field)?);
                 end = field.offset + field.dtype.itemsize();
@@ -289,7 +297,7 @@ pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
 /// Prints the descr, or NumPy's dictionary form if a descr cannot express the
 /// dtype.
 pub(super) fn to_text(dtype: &DType) -> String {
-    to_descr(dtype).unwrap_or_else(|_| dictionary_text(dtype, to_text))
+    list_form(dtype).unwrap_or_else(|_| dictionary_text(dtype, to_text))
 }
 
 /// The unnamed field that covers bytes between the other fields.
@@ -298,15 +306,15 @@ fn padding(bytes: usize) -> Option<String> {
 }
 
 /// Prints `descr, shape`.
-fn with_axes(base: &DType, shape: &[usize]) -> Result<String> {
-    Ok(format!("{}, {}", to_descr(base)?, literal::tuple(shape)))
+fn with_axes<'a>(base: &'a DType, shape: &[usize]) -> std::result::Result<String, Overlap<'a>> {
+    Ok(format!("{}, {}", list_form(base)?, literal::tuple(shape)))
 }
 
 /// Prints `('name', descr)` or `('name', descr, shape)`.
-fn field_text(field: &Field) -> Result<String> {
+fn field_text(field: &Field) -> std::result::Result<String, Overlap<'_>> {
     let descr = match field.dtype.subarray() {
         Some((base, shape)) => with_axes(base, shape)?,
-        None => to_descr(&field.dtype)?,
+        None => list_form(&field.dtype)?,
     };
     Ok(format!("({}, {descr})", name_text(field)))
 }

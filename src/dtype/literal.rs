@@ -207,11 +207,11 @@ impl<'a> Reader<'a> {
             Some('N') => {
                 return Err(self.error("`\\x`, `\\u` or `\\U` with a number instead of a name"));
             }
+            Some('\0') | None => return Err(self.error("the string's closing quote")),
             Some(c) => {
                 string.push('\\');
                 c
             }
-            None => return Err(self.error("the string's closing quote")),
         };
         string.push(value);
         Ok(())
@@ -433,6 +433,7 @@ x'"
     fn invalid_strings_are_rejected() {
         for text in [
             "'open",
+            "'a\\\0'",
             "'a\nb'",
             "'a\rb'",
             r"'\x4'",

@@ -136,7 +136,9 @@ fn parse_plain(text: &[u8]) -> Option<HeaderValues> {
     if PADDING.get(..padding.len())? != padding || typestr.contains(&b'\\') {
         return None;
     }
-    Some((DType::from_typestr(std::str::from_utf8(typestr).ok()?)?, order, shape))
+    // Other characters depend on the version.
+    let typestr = std::str::from_utf8(typestr).ok().filter(|typestr| typestr.is_ascii())?;
+    Some((DType::from_typestr(typestr)?, order, shape))
 }
 
 /// Parses `3, 4`, `3,` or nothing.
@@ -210,6 +212,7 @@ mod tests {
             "{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,), }\n",
             "{'descr': '|O', 'fortran_order': False, 'shape': (3, 4), }\n",
             "{'descr': '<f\\x38', 'fortran_order': False, 'shape': (3, 4), }\n",
+            "{'descr': '<M8[μs]', 'fortran_order': False, 'shape': (3, 4), }\n",
         ] {
             assert_eq!(parse_plain(text.as_bytes()), None, "{text}");
         }

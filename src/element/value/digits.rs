@@ -23,7 +23,11 @@ pub(super) struct Digits {
 impl Digits {
     pub(super) fn half(value: f16) -> Digits {
         let wide = value.to_f32();
-        let mut candidates = (0..5).map(|digits| format!("{wide:.digits$e}"));
+        // Where the nearest text is another number, NumPy takes the one above: below a
+        // power of two, numbers are closer.
+        let above = f32::from_bits(wide.to_bits().wrapping_add(1));
+        let mut candidates =
+            (0..5).flat_map(|digits| [format!("{wide:.digits$e}"), format!("{above:.digits$e}")]);
         let text = candidates
             .find(|text| text.parse::<f32>().is_ok_and(|parsed| f16::from_f32(parsed) == value));
         let text = text.unwrap_or_else(|| format!("{wide:e}"));

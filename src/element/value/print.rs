@@ -130,8 +130,8 @@ mod tests {
     #[test]
     fn floats_print_as_in_numpy() {
         assert_eq!(
-            [999.5, 1000.0, 1001.0, 1e-4].map(half_text),
-            ["999.5", "1e+03", "1.001e+03", "0.0001"]
+            [999.5, 1000.0, 1001.0, 1e-4, 0.015_625].map(half_text),
+            ["999.5", "1e+03", "1.001e+03", "0.0001", "0.01563"]
         );
         assert_eq!([999_999.0, 1e6, 1e-4].map(single_text), ["999999.0", "1e+06", "1e-04"]);
         assert_eq!([1e15, 1e16, 1e-4].map(double_text), ["1000000000000000.0", "1e+16", "0.0001"]);
@@ -144,6 +144,12 @@ mod tests {
     fn print(descr: &str, text: &str) -> String {
         let dtype: DType = descr.parse().unwrap();
         Value::parse(text, &dtype).unwrap().to_string()
+    }
+
+    #[test]
+    fn differences_in_a_unit_of_no_length_have_no_duration() {
+        assert!(Value::parse("5 seconds", &"<m8[0s]".parse().unwrap()).is_err());
+        assert_eq!(print("<m8[0s]", "5"), "0 seconds");
     }
 
     #[test]
