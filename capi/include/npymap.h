@@ -8,13 +8,14 @@
  *
  * What a caller guarantees. Everything else is checked, and is an error.
  *
- * 1. Files. From npymap_open, npymap_open_raw, npymap_create or npymap_archive_open
- *    with any mode but NPYMAP_IN_MEMORY, until every array of the file is closed:
- *    nobody truncates the file below the end of an array (a load from a page that no
- *    longer exists is a signal); nobody changes elements while a function of this
- *    header reads them, except through the array itself. Appending, renaming, and
- *    replacing the file by another are always allowed. Arrays of one file that is open
- *    more than once with NPYMAP_READ_WRITE are not used at the same time.
+ * 1. Files. From npymap_open, npymap_open_max_header_len, npymap_open_raw,
+ *    npymap_create or npymap_archive_open with any mode but NPYMAP_IN_MEMORY, until
+ *    every array of the file is closed: nobody truncates the file below the end of
+ *    an array (a load from a page that no longer exists is a signal); nobody changes
+ *    elements while a function of this header reads them, except through the array
+ *    itself. Appending, renaming, and replacing the file by another are always
+ *    allowed. Arrays of one file that is open more than once with NPYMAP_READ_WRITE
+ *    are not used at the same time.
  * 2. Objects. A pointer to an array, archive or appender is null, or comes from a
  *    function of this header and has not been closed. Closing sets it to null; other
  *    copies of it, and pointers that were obtained from it, are not used afterwards.
@@ -308,11 +309,11 @@ void npymap_free(npymap_array **array);
 size_t npymap_ndim(const npymap_array *array);
 
 // The length of each axis; null for a null pointer. It is valid until the array is
-// closed.
+// closed or reloaded.
 const size_t *npymap_shape(const npymap_array *array);
 
 // Bytes from one element to the next along each axis; null for a null pointer. It is
-// valid until the array is closed.
+// valid until the array is closed or reloaded.
 const ptrdiff_t *npymap_byte_strides(const npymap_array *array);
 
 // The number of elements.
@@ -338,7 +339,7 @@ char npymap_byte_order(const npymap_array *array);
 
 // The dtype as in the header of a file: "'<f8'", with quotes, or
 // "[('t', '<i8'), ('pos', '<f4', (3,))]"; null for a null pointer. It is valid until
-// the array is closed.
+// the array is closed or reloaded.
 const char *npymap_descr(const npymap_array *array);
 
 // The memory order: 'C', or 'F' if the first axis varies fastest; 0 for a null
@@ -354,8 +355,8 @@ npymap_mode npymap_mode_of(const npymap_array *array);
 uint64_t npymap_data_offset(const npymap_array *array);
 
 // The first element, as it is stored: see npymap_borrow for numbers. The address is
-// that of the map, and is valid until the array is closed. Null for a null pointer;
-// not null for an array without elements.
+// that of the map, and is valid until the array is closed or reloaded. Null for a null
+// pointer; not null for an array without elements.
 const void *npymap_data(const npymap_array *array);
 
 // As npymap_data, for writing; null for a read-only array, which is an error.

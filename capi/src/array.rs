@@ -226,12 +226,7 @@ impl Array {
         let layout = buffer_layout(to, view.shape(), out.len())?;
         let casting = number::bulk_casting(view.dtype(), layout.dtype())?;
         DynViewMut::from_bytes(out, &layout)?.assign_as(&view, casting)?;
-        if to == status::NPYMAP_BOOL {
-            // In C, a `bool` has no other values.
-            for byte in out {
-                *byte = u8::from(*byte != 0);
-            }
-        }
+        number::normalize(to, out);
         Ok(())
     }
 
@@ -270,11 +265,12 @@ impl Array {
             Some(rows) if number::is_aligned(to, out)? => number::take(rows, indices, to, out),
             _ => {
                 let view = self.view(None)?;
-                let mut out = DynViewMut::from_bytes(out, &layout)?;
+                let mut taken = DynViewMut::from_bytes(out, &layout)?;
                 for (place, &row) in indices.iter().enumerate() {
                     let row = view.index_axis(0, row)?;
-                    out.reborrow().index_axis(0, place)?.assign_as(&row, casting)?;
+                    taken.reborrow().index_axis(0, place)?.assign_as(&row, casting)?;
                 }
+                number::normalize(to, out);
                 Ok(())
             }
         }
@@ -301,9 +297,10 @@ impl Array {
         let AnyArray::ReadOnly(array) = &mut self.any else {
             return Err(Failure::misuse("only read-only arrays are reloaded"));
         };
-        // Its rows are those of the old map.
-        self.rows = OnceLock::new();
-        Ok(array.reload()?)
+        array.reload()?;
+        // They are those of the old header and map.
+        (self.descr, self.rows) = (OnceLock::new(), OnceLock::new());
+        Ok(())
     }
 
     /// Where rows are read from, if the array is read-only.

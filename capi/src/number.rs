@@ -178,12 +178,29 @@ pub(crate) fn take(rows: &Rows, indices: &[usize], to: i32, out: &mut [u8]) -> R
     with_pod!(to, U => Ok(rows.take_as::<U>(indices, aligned(out)?)?))
 }
 
-/// Whether a buffer can be a slice of numbers.
+/// Whether a buffer is aligned for numbers. It is not read: C need not have stored any.
 pub(crate) fn is_aligned(number: i32, bytes: &[u8]) -> Result<bool> {
     if number == status::NPYMAP_BOOL {
-        return Ok(bytes.iter().all(|&byte| byte <= 1));
+        return Ok(true);
     }
     with_pod!(number, U => Ok(bytemuck::try_cast_slice::<u8, U>(bytes).is_ok()))
+}
+
+/// Whether stored elements of this type are numbers of C where they are.
+pub(crate) fn is_in_place(number: i32, stored: &[u8]) -> Result<bool> {
+    if number == status::NPYMAP_BOOL {
+        return Ok(stored.iter().all(|&byte| byte <= 1));
+    }
+    is_aligned(number, stored)
+}
+
+/// Makes copied elements numbers of C, where a `bool` is 0 or 1; files can have other bytes.
+pub(crate) fn normalize(number: i32, out: &mut [u8]) {
+    if number == status::NPYMAP_BOOL {
+        for byte in out {
+            *byte = u8::from(*byte != 0);
+        }
+    }
 }
 
 fn aligned<U: Pod>(bytes: &mut [u8]) -> Result<&mut [U]> {

@@ -37,19 +37,18 @@ impl<'py> FromPyObject<'_, 'py> for FilePath {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         // The usual case, without a call of Python's.
-        if let Ok(text) = object.cast_exact::<PyString>()
-            && let Ok(text) = text.to_str()
-            && !text.contains("://")
-        {
-            return Ok(FilePath { path: text.into(), is_object: false });
+        if let Ok(text) = object.cast_exact::<PyString>() {
+            if let Some(text) = text.to_str().ok().filter(|text| !text.contains("://")) {
+                return Ok(FilePath { path: text.into(), is_object: false });
+            }
         }
         let py = object.py();
         let is_object = object.hasattr(intern!(py, "__fspath__"))?;
-        if is_object
-            && let Ok(path) = object.extract::<PathBuf>()
-            && !may_be_url(&path)
-        {
-            return Ok(FilePath { path, is_object });
+        if is_object {
+            let path = object.extract::<PathBuf>().ok();
+            if let Some(path) = path.filter(|path| !may_be_url(path)) {
+                return Ok(FilePath { path, is_object });
+            }
         }
         let text = py.import("npymap._paths")?.call_method1("to_path", (object,))?;
         Ok(FilePath { path: text.extract()?, is_object })

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "remote")]
+use std::time::UNIX_EPOCH;
 
 use npymap::source::{AnySource, FileId, Map, MapMut};
 use npymap::{Error, ErrorKind, Mode, Result, Source};
@@ -77,11 +79,21 @@ impl Place {
         match self {
             Place::File(..) => None,
             #[cfg(feature = "remote")]
-            Place::Object(object) => {
-                Some(object.e_tag().map_or_else(|| object.nbytes().to_string(), str::to_owned))
-            }
+            Place::Object(object) => Some(version_of(object)),
         }
     }
+}
+
+/// The entity tag, or what the library compares without one: the size, and the time of
+/// the last change if the server sends it.
+#[cfg(feature = "remote")]
+fn version_of(object: &Remote) -> String {
+    if let Some(tag) = object.e_tag() {
+        return tag.to_owned();
+    }
+    let changed = object.last_modified().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let changed = changed.unwrap_or_default().as_micros();
+    format!("{} {changed}", object.nbytes())
 }
 
 /// Opens a file for mapping, if its path still leads to the same one.

@@ -1,8 +1,9 @@
-"""A web server with ranges, for tests: files of a directory, with entity tags."""
+"""A web server with ranges, for tests: files of a directory, with entity tags or times."""
 
 import re
 import threading
 from contextlib import contextmanager
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -22,27 +23,30 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/denied.npy" or not path.is_file():
             return self.answer(403 if self.path == "/denied.npy" else 404, b"")
         data = path.read_bytes()
-        tag = f'"{path.stat().st_mtime_ns:x}-{len(data):x}"'
+        stat = path.stat()
+        tag = f'"{stat.st_mtime_ns:x}-{len(data):x}"'
         if self.headers.get("If-Match", tag) != tag:
             return self.answer(412, b"")
+        version = {"ETag": tag, "Last-Modified": formatdate(stat.st_mtime, usegmt=True)}
+        version = {name: version[name] for name in self.server.version_headers}
         found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
         if found is None:
-            return self.answer(200, data, tag)
+            return self.answer(200, data, version)
         first, last = found.groups()
         start = int(first) if first else max(len(data) - int(last), 0)
         stop = min(int(last) + 1, len(data)) if first and last else len(data)
         if start >= len(data):
-            return self.answer(416, b"", tag, f"bytes */{len(data)}")
-        self.answer(206, data[start:stop], tag, f"bytes {start}-{stop - 1}/{len(data)}")
+            return self.answer(416, b"", version, f"bytes */{len(data)}")
+        self.answer(206, data[start:stop], version, f"bytes {start}-{stop - 1}/{len(data)}")
 
     do_HEAD = do_GET
 
-    def answer(self, status, data, tag=None, content_range=None):
+    def answer(self, status, data, version=None, content_range=None):
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
         self.send_header("Accept-Ranges", "bytes")
-        if tag is not None:
-            self.send_header("ETag", tag)
+        for name, value in (version or {}).items():
+            self.send_header(name, value)
         if content_range is not None:
             self.send_header("Content-Range", content_range)
         self.end_headers()
@@ -54,14 +58,15 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve(directory, answers=None):
+def serve(directory, answers=None, version_headers=("ETag",)):
     """Serve a directory, and yield its URL and the list of ranges that are requested.
 
-    Requests are answered while the event `answers` is set.
+    Requests are answered while the event `answers` is set. Responses have the headers
+    `version_headers`: "ETag", "Last-Modified", both or none.
     """
     server = Server(("127.0.0.1", 0), Handler)
     server.directory, server.requests, server.daemon_threads = directory, [], True
-    server.answers = answers
+    server.answers, server.version_headers = answers, version_headers
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -1,5 +1,6 @@
 """Arrays of Dask: tasks that open files by themselves, and writing in parallel."""
 
+import errno
 import os
 import pickle
 
@@ -205,6 +206,48 @@ def test_files_are_complete_or_absent(tmp_path):
     with pytest.raises(ValueError, match="a block of shape"):
         npymap.dask.to_npy(wrong, tmp_path / "a.npy")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_failed_block_of_a_task_for_later_leaves_the_incomplete_file(tmp_path):
+    x = da.from_array(ARRAY, chunks=100).map_blocks(fail, dtype=ARRAY.dtype)
+    task = npymap.dask.to_npy(x, tmp_path / "a.npy", compute=False)
+    with pytest.raises(ArithmeticError):
+        task.compute()
+    name, = os.listdir(tmp_path)
+    assert name.startswith("a.npy.") and name.endswith(".partial")
+
+
+def test_files_get_their_names_where_there_are_no_links(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    def appear(_, path):
+        np.save(path, [1])
+        refuse()
+
+    x = da.from_array(ARRAY, chunks=100)
+    monkeypatch.setattr(os, "link", refuse)
+    npymap.dask.to_npy(x, tmp_path / "a.npy")
+    assert np.array_equal(np.load(tmp_path / "a.npy"), ARRAY)
+    monkeypatch.setattr(os, "link", appear)
+    with pytest.raises(FileExistsError) as error:
+        npymap.dask.to_npy(x, tmp_path / "b.npy")
+    assert error.value.filename == str(tmp_path / "b.npy")
+    assert np.load(tmp_path / "b.npy").tolist() == [1]
+    assert sorted(os.listdir(tmp_path)) == ["a.npy", "b.npy"]
+
+
+def test_a_file_may_get_its_name_twice(tmp_path):
+    partial, path = tmp_path / "partial", tmp_path / "a.npy"
+    np.save(path, ARRAY)
+    # As a worker leaves them that is lost between two calls.
+    os.link(path, partial)
+    npymap.dask._finish(None, partial, path, False)
+    assert os.listdir(tmp_path) == ["a.npy"]
+    partial.touch()
+    with pytest.raises(FileExistsError):
+        npymap.dask._finish(None, partial, path, False)
+    assert np.array_equal(np.load(path), ARRAY)
 
 
 def test_stacks_are_those_of_dask(tmp_path):

@@ -207,6 +207,29 @@ def test_large_headers_need_permission(tmp_path):
     assert npymap.load(path, allow_pickle=True).dtype == dtype
 
 
+def test_large_headers_of_objects_need_permission_for_both(tmp_path):
+    dtype = np.dtype([("x" * 100 + str(number), object) for number in range(200)])
+    array = np.zeros(2, dtype)
+    npymap.save(tmp_path / "a.npy", array)
+    npymap.savez(tmp_path / "a.npz", x=array)
+
+    def read(**options):
+        with open(tmp_path / "a.npy", "rb") as file:
+            return npymap.format.read_array(file, **options)
+
+    def member(**options):
+        with npymap.load(tmp_path / "a.npz", **options) as archive:
+            return archive["x"]
+
+    for load in (read, member, lambda **options: npymap.load(tmp_path / "a.npy", **options)):
+        with pytest.raises(npymap.FormatError) as error:
+            load()
+        assert error.value.kind == "LimitExceeded"
+        with pytest.raises(ValueError, match="allow_pickle=False"):
+            load(max_header_size=100_000)
+        assert load(allow_pickle=True).dtype == dtype
+
+
 def test_other_threads_run_while_files_are_read(tmp_path):
     path = tmp_path / "a.npy"
     npymap.save(path, np.zeros(1 << 24, np.uint8))

@@ -4,6 +4,7 @@ import copy
 import multiprocessing
 import os
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -44,6 +45,60 @@ def test_views_pickle_as_descriptions(big, view):
     assert not again.flags.writeable
     assert_same(again, array)
     assert pickle.loads(pickle.dumps(again)).tolist() == array.tolist()
+
+
+def test_views_in_another_order_have_no_rows_of_the_file(tmp_path):
+    path, expected = tmp_path / "a.npy", np.arange(10, dtype="u1")
+    np.save(path, expected)
+    again = pickle.loads(pickle.dumps(npymap.open(path)[::-1]))
+    assert again.rows is None
+    assert again[[0, 1]].tolist() == again.take([0, 1]).tolist() == [9, 8]
+    # The bytes of others are their elements, in the order of the file.
+    for index in (np.s_[:], np.s_[3:]):
+        again = pickle.loads(pickle.dumps(npymap.open(path)[index]))
+        assert again.rows.take([1]).tolist() == again[[1]].tolist() == expected[index][[1]].tolist()
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("mode", ["r", "r+"])
+def test_arrays_whose_strides_were_set_have_the_rows_they_show(tmp_path, order, mode):
+    np.save(tmp_path / "a.npy", np.arange(9.0).reshape(3, 3, order=order))
+    array = npymap.open(tmp_path / "a.npy", mode)
+    assert array[[1]].tolist() == array[1:2].tolist()
+    other = npymap.open(tmp_path / "a.npy", mode)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        array.strides = array.strides[::-1]
+    assert np.array_equal(array, other.T)
+    for found in (array[[2, 0]], array.take([2, 0], 0)):
+        assert found.tolist() == [array[2].tolist(), array[0].tolist()]
+    if order == "F":
+        assert array.rows.take([1]).tolist() == array[1:2].tolist()
+    else:
+        assert array.rows is None
+
+
+def test_rows_whose_array_would_be_copied_do_not_pickle(big):
+    def rows():
+        npymap.save(big, np.arange(6).reshape(3, 2))
+        return npymap.open(big).rows
+
+    taken = rows()
+    npymap.save(big, np.zeros(3))
+    with pytest.raises(npymap.FormatError) as error:
+        pickle.dumps(taken.windows(2))
+    assert error.value.kind == "Changed"
+    # They are the same in this process.
+    assert copy.copy(taken).take([1]).tolist() == [[2, 3]]
+    taken = rows()
+    os.remove(big)
+    with pytest.raises(FileNotFoundError):
+        pickle.dumps(taken)
+    rows()
+    with open(big, "rb") as file:
+        taken = npymap.memmap(file, "u1", "r").rows
+    with pytest.raises(ValueError, match="not opened by path"):
+        pickle.dumps(taken)
 
 
 def test_every_dtype_pickles(tmp_path):

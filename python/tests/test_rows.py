@@ -143,6 +143,19 @@ def test_take_has_numpys_arguments(tmp_path, mode, axis):
     assert mapped.take(3).shape == array.take(3).shape
 
 
+def test_subclasses_take_as_numpys(npy):
+    class Named(npymap.memmap):
+        def __array_finalize__(self, array):
+            self.name = getattr(array, "name", None)
+
+    array = npymap.open(npy).view(Named)
+    array.name = "a"
+    for taken in (array.take([2, 0], axis=0), array[[2, 0]], array.take([2, 0])):
+        assert type(taken) is Named and taken.name == "a"
+    assert array.take([2, 0], axis=0).tolist() == [[8, 9, 10, 11], [0, 1, 2, 3]]
+    assert type(npymap.open(npy).take([2, 0], axis=0)) is np.ndarray
+
+
 def test_copy_on_write_arrays_and_arrays_in_memory_are_numpys(tmp_path, array):
     mapped = npymap.open(tmp_path / "a.npy", "c")
     mapped[4] = mapped[5]

@@ -106,6 +106,15 @@ def test_the_last_batch_is_dropped(files):
         assert [len(x) for x, _ in lists(loader)] == [32] * 15 and len(loader) == 15
 
 
+@pytest.mark.parametrize("order", "<>=")
+def test_tensors_have_the_byte_order_of_the_machine(files, order):
+    array = npymap.open(files[2] / "x.npy")
+    for dtype in (f"{order}f4", f"{order}f8", [np.dtype(f"{order}f4")], array.dtype):
+        data = npymap.torch.Dataset(array, dtype=dtype)
+        assert data[7].tolist() == files[0][7].tolist()
+        assert data[[3, -1]].tolist() == files[0][[3, -1]].tolist()
+
+
 def test_datasets_pickle_as_paths(files):
     data = dataset(files)
     assert len(pickle.dumps(data)) < 2000

@@ -95,6 +95,31 @@ def test_descriptions_read_the_version_they_describe(web):
         assert token != npymap.ArrayFile(file.path, member=file.member).__dask_tokenize__()
 
 
+def test_versions_without_entity_tags_are_told_apart_by_their_times(web):
+    directory, _, _ = web
+    with serve(directory, version_headers=("Last-Modified",)) as (url, _):
+        for name, member in [("a.npy", None), ("a.npz", "x")]:
+            os.utime(directory / name, (1_700_000_000, 1_700_000_000))
+            file = npymap.ArrayFile(f"{url}/{name}", member=member)
+            data, token = pickle.dumps(file), file.__dask_tokenize__()
+            assert np.array_equal(pickle.loads(data)[390], ARRAY[390])
+            # Other elements of the same size, in a process that has not read it.
+            if member is None:
+                np.save(directory / name, ARRAY + 1)
+            else:
+                npymap.savez(directory / name, x=ARRAY + 1, y=[1.0, 2.0])
+            os.utime(directory / name, (1_700_000_007, 1_700_000_007))
+            npymap._arrayfile._open_object.cache_clear()
+            with pytest.raises(npymap.FormatError, match="replaced") as error:
+                pickle.loads(data)[390]
+            assert error.value.kind == "Changed"
+            assert token != npymap.ArrayFile(f"{url}/{name}", member=member).__dask_tokenize__()
+    # Without a time, only another size is noticed.
+    with serve(directory, version_headers=()) as (url, _):
+        file = npymap.ArrayFile(f"{url}/a.npy")
+        assert np.array_equal(pickle.loads(pickle.dumps(file))[390], ARRAY[390] + 1)
+
+
 def test_forked_processes_connect_again(web):
     _, url, _ = web
     file = npymap.ArrayFile(f"{url}/a.npy")

@@ -1,5 +1,7 @@
 //! How many requests reads take, and how many of them at a time.
 
+use std::time::{Duration, SystemTime};
+
 use npymap::array::RawSpec;
 use npymap::ndarray::Array2;
 use npymap::npz::{Compression, Npz, NpzWriter};
@@ -44,6 +46,17 @@ fn a_header_is_one_request() {
     let whole = MappedArray::from_source(Source::remote(&object)).unwrap();
     assert_rows(whole.as_slice().unwrap(), 0..3);
     assert_eq!(server.log(), [first()]);
+}
+
+#[test]
+fn without_an_entity_tag_there_is_the_time_of_the_last_change() {
+    // The server says that this is when the first version was stored.
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_370_401);
+    for (tags, expected) in [(Tags::Strong, None), (Tags::Weak, None), (Tags::None, Some(time))] {
+        let server = Server::failing(rows(3), tags, |_, _| Action::Answer);
+        let object = Remote::open(&server.url("a.npy")).unwrap();
+        assert_eq!(object.last_modified(), expected, "{tags:?}");
+    }
 }
 
 #[test]

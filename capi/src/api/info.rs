@@ -30,14 +30,14 @@ pub extern "C" fn npymap_ndim(array: In<Array>) -> usize {
 }
 
 /// The length of each axis; null for a null pointer. It is valid until the array is
-/// closed.
+/// closed or reloaded.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_shape(array: In<Array>) -> *const usize {
     fact(&array, ptr::null(), |array| Ok(array.layout().shape().as_ptr()))
 }
 
 /// Bytes from one element to the next along each axis; null for a null pointer. It is
-/// valid until the array is closed.
+/// valid until the array is closed or reloaded.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_byte_strides(array: In<Array>) -> *const isize {
     fact(&array, ptr::null(), |array| Ok(array.layout().byte_strides().as_ptr()))
@@ -103,7 +103,7 @@ pub extern "C" fn npymap_byte_order(array: In<Array>) -> c_char {
 
 /// The dtype as in the header of a file: "'<f8'", with quotes, or
 /// "[('t', '<i8'), ('pos', '<f4', (3,))]"; null for a null pointer. It is valid until
-/// the array is closed.
+/// the array is closed or reloaded.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_descr(array: In<Array>) -> *const c_char {
     fact(&array, ptr::null(), |array| Ok(array.descr().as_ptr()))
@@ -136,8 +136,8 @@ pub extern "C" fn npymap_data_offset(array: In<Array>) -> u64 {
 }
 
 /// The first element, as it is stored: see npymap_borrow for numbers. The address is
-/// that of the map, and is valid until the array is closed. Null for a null pointer;
-/// not null for an array without elements.
+/// that of the map, and is valid until the array is closed or reloaded. Null for a null
+/// pointer; not null for an array without elements.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_data(array: In<Array>) -> *const c_void {
     fact(&array, ptr::null(), |array| Ok(array.bytes()?.as_ptr().cast()))
@@ -198,7 +198,7 @@ fn check_in_place(array: &Array, number: npymap_type) -> Result<()> {
         return Err(Failure::new(status::NPYMAP_ERROR_WRONG_DTYPE, text));
     }
     let bytes = array.bytes()?;
-    if bytes.is_empty() || number::is_aligned(number, bytes)? {
+    if bytes.is_empty() || number::is_in_place(number, bytes)? {
         return Ok(());
     }
     let problem = match number {

@@ -1,6 +1,7 @@
 // npymap.hpp: every class and function.
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -120,6 +121,26 @@ static void elements(const std::string &folder) {
   CHECK(flags.get<bool>({1}) && flags.to_vector<unsigned char>().size() == 2);
 }
 
+// Files can have other booleans than 0 and 1, which C and C++ cannot.
+static void booleans(const std::string &folder) {
+  const unsigned char stored[] = {0, 2, 1}, values[] = {0, 255};
+  const std::size_t shape[] = {3}, rows[] = {1, 0, 2, 1};
+  const std::string path = folder + "/flags.npy";
+  npymap::check(npymap_save(path.c_str(), "|b1", shape, 1, stored, 3, 0));
+  for (const auto mode : {npymap::mode::read_only, npymap::mode::read_write}) {
+    const auto array = npymap::array::open(path, mode);
+    // What the program had there is not looked at.
+    for (const unsigned char before : values) {
+      std::vector<unsigned char> taken(4, before), all(3, before);
+      CHECK(npymap_take(array.c_array(), rows, 4, NPYMAP_BOOL, taken.data(), 4) == NPYMAP_OK);
+      CHECK((taken == std::vector<unsigned char>{1, 0, 1, 1}));
+      CHECK(npymap_copy(array.c_array(), nullptr, NPYMAP_BOOL, all.data(), 3) == NPYMAP_OK);
+      CHECK((all == std::vector<unsigned char>{0, 1, 1}));
+    }
+    CHECK(npymap_borrow(array.c_array(), NPYMAP_BOOL, nullptr) == NPYMAP_ERROR_WRONG_DTYPE);
+  }
+}
+
 static void files(const std::string &folder) {
   const double numbers[] = {1, 2, 3, 4, 5, 6};
   npymap::save(folder + "/a.npy", numbers, {2, 3});
@@ -162,6 +183,17 @@ static void files(const std::string &folder) {
   CHECK(npymap_reload(seen.c_array()) == NPYMAP_OK);
 #endif
   CHECK(seen.take<int>({2}) == std::vector<int>({5, 6}));
+#if !defined(_WIN32)
+  // The text of the dtype is that of the new header.
+  CHECK(std::string(seen.descr()) == "'<i4'");
+  std::fstream header(folder + "/rows.npy", std::ios::in | std::ios::out | std::ios::binary);
+  std::string start(128, ' ');
+  header.read(&start[0], 128);
+  header.seekp(static_cast<std::streamoff>(start.find("<i4")));
+  header << "<f4" << std::flush;
+  CHECK(npymap_reload(seen.c_array()) == NPYMAP_OK);
+  CHECK(std::string(seen.descr()) == "'<f4'");
+#endif
 
   // An array in a file that another program truncates: an error, not a signal.
   CHECK(status_of([&] { npymap::check(npymap_check(seen.c_array())); }) == NPYMAP_OK);
@@ -189,6 +221,7 @@ static void threads(const std::string &folder) {
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   elements(argv[1]);
+  booleans(argv[1]);
   files(argv[1]);
   threads(argv[1]);
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

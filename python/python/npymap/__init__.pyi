@@ -113,15 +113,26 @@ class memmap(np.memmap[Any, Any]):
         self, kind: Literal["shared", "exclusive"] = "shared", *, wait: bool = True
     ) -> AbstractContextManager[Any, None]: ...
 
+@overload
 def open(
     path: _Path,
     mode: _Mode = "r",
     *,
-    member: str | SupportsIndex | None = None,
+    member: None = None,
     at: SupportsIndex = 0,
     max_header_size: int = 10_000,
     advice: _Advice = "normal",
 ) -> memmap: ...
+@overload
+def open(
+    path: _Path,
+    mode: _Mode = "r",
+    *,
+    member: str | SupportsIndex | None,
+    at: SupportsIndex = 0,
+    max_header_size: int = 10_000,
+    advice: _Advice = "normal",
+) -> memmap | NDArray[Any]: ...
 def create(
     path: _Path,
     dtype: DTypeLike,
@@ -219,6 +230,7 @@ class Rows:
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None
     ) -> NDArray[Any]: ...
+    def __copy__(self) -> Self: ...
     def __deepcopy__(self, memo: Any) -> Self: ...
     def take(
         self,

@@ -112,7 +112,8 @@ class Npz(NpzFile):
         except FormatError:
             raise error from None
         return np.lib.format.read_array(stream, allow_pickle=self.allow_pickle,
-                                        pickle_kwargs=self.pickle_kwargs)
+                                        pickle_kwargs=self.pickle_kwargs,
+                                        max_header_size=self.max_header_size)
 
     def get_many(self, names):
         """Return a dictionary of several arrays."""

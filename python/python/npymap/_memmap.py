@@ -156,6 +156,8 @@ class memmap(np.memmap):
 
     def take(self, indices, axis=None, out=None, mode="raise"):
         """Copy elements: `numpy.take`. Rows are read as by `Rows.take`."""
+        if type(self) is not memmap:
+            return np.ndarray.take(self, indices, axis, out, mode)
         if axis == 0 or axis is None and self.ndim == 1:
             rows = take_mapped(self, indices, out, mode)
             if rows is not None:

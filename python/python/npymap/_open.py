@@ -36,8 +36,8 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
     With `member`, opens an array of a `.npz`, `.ten` or tar file, recognised by its
     contents. In `.ten` files it is a position or an info; in tar files the name of a
     `.npy` member, or that of a `.ten` member with a position or an info in brackets,
-    such as `"000000.ten[0]"`. Deflated members are read into memory. For headers that are
-    larger than usual, use `Npz`.
+    such as `"000000.ten[0]"`. Deflated members are read into memory: the array is then a
+    plain `numpy.ndarray`, not a `memmap`. For headers that are larger than usual, use `Npz`.
 
     Raises `FileNotFoundError` and other `OSError`, `KeyError` for members that do not
     exist, and `FormatError`.

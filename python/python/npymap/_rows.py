@@ -190,7 +190,13 @@ class Rows:
         return Rows(self._core.field(name), self._source, (*self._path, ("field", name)))
 
     def __reduce__(self):
+        if isinstance(self._source, np.ndarray):
+            # If its path led elsewhere, it would pickle as a copy, which has no rows.
+            self._source.check()
         return _rebuild, (self._source, self._path)
+
+    def __copy__(self):
+        return self
 
     def __deepcopy__(self, memo):
         # A deep copy of a mapped array is in memory, and has no rows.
@@ -315,11 +321,14 @@ def _core_rows(root, mapping, *, is_needed):
 
 
 def _open_rows(root, mapping):
-    shape, descr, _ = mapping.facts
-    if shape == root.shape and from_descr(descr) == root.dtype:
+    shape, descr, is_fortran = mapping.facts
+    flags = root.flags
+    # Strides can be set, and those of a reversed array are pickled.
+    in_order = flags.f_contiguous if is_fortran else flags.c_contiguous
+    if in_order and shape == root.shape and from_descr(descr) == root.dtype:
         return _core.rows_of(mapping)
     # An array that was pickled has its bytes mapped, whatever their dtype.
-    if not root.flags.c_contiguous:
+    if not flags.c_contiguous:
         return None
     return _core.rows_at(mapping, to_descr(root.dtype), root.shape)
 

@@ -182,7 +182,9 @@ def to_npy(array, path, *, overwrite=False, compute=True):
     or with `overwrite=True` is replaced: arrays that map it stay valid.
 
     Arrays of unknown chunk sizes raise `ValueError`: `to_npy_stack` writes them. With
-    `compute=False` nothing is done yet, and a `dask.delayed.Delayed` is returned.
+    `compute=False` nothing is done yet, and a `dask.delayed.Delayed` is returned. If a
+    block of that fails, the incomplete file stays beside `path`, with a name that ends in
+    `.partial`.
     """
     array, path = da.asarray(array), to_absolute(to_path(path))
     if any(np.isnan(length) for axis in array.chunks for length in axis):
@@ -263,11 +265,21 @@ def write_all(file, data):
 def _finish(_written, partial, path, overwrite):
     """Give a complete file its name."""
     if overwrite:
-        os.replace(partial, path)
-    else:
+        return os.replace(partial, path)
+    try:
         # Unlike renaming, this never replaces a file.
         os.link(partial, path)
-        os.unlink(partial)
+    except FileExistsError:
+        # The task may run again because a worker was lost after this call.
+        if not os.path.samestat(os.lstat(partial), os.lstat(path)):
+            raise
+    except OSError:
+        # exFAT, and many network file systems, have no links. A file that appears between
+        # these calls is replaced.
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
+        return os.rename(partial, path)
+    os.unlink(partial)
 
 
 def to_npy_stack(array, directory, *, compute=True):
@@ -275,8 +287,9 @@ def to_npy_stack(array, directory, *, compute=True):
 
     `0.npy`, `1.npy`, … have the blocks, in the order of the rows; other axes are joined.
     `from_npy`, `npymap.Stacked.npy_stack` and `dask.array.from_npy_stack` read it. The
-    directory gets its name when it is complete. The number of rows of a block may be
-    unknown, as after a selection by a mask.
+    directory gets its name when it is complete; if a block fails, nothing is left, except
+    with `compute=False`, as for `to_npy`. The number of rows of a block may be unknown, as
+    after a selection by a mask.
 
         >>> x = npymap.dask.from_npy("a.npy", chunks=(1, 4))
         >>> npymap.dask.to_npy_stack(x[x[:, 0] > 3], "stack")

@@ -88,7 +88,8 @@ def read_array(fp, allow_pickle=False, pickle_kwargs=None, *, max_header_size=MA
     except FormatError as error:
         if error.kind != "Unsupported":
             raise
-        return _read_array(_Chain(start.getvalue(), fp), allow_pickle, pickle_kwargs)
+        return _read_array(_Chain(start.getvalue(), fp), allow_pickle, pickle_kwargs,
+                           max_header_size=max_header_size)
     array = np.ndarray(shape, dtype, order="F" if is_fortran else "C")
     if array.nbytes > 0:
         done = _fill(fp, array.reshape(-1, order="A").view(np.uint8))

@@ -32,8 +32,9 @@ class Dataset(torch.utils.data.Dataset):
 
     Each array is anything that has `rows`: an array of `npymap.open`, an `ArrayFile`, a
     `Stacked`, or `Rows`. `dtype` is that of the tensors, or a list of one for each array;
-    PyTorch has no tensors in other byte orders, and few unsigned ones. `transform` gets
-    the tensors of a row, or of a whole batch, and returns what is yielded.
+    its byte order is ignored, because PyTorch has only tensors in that of the machine. It
+    has few unsigned ones. `transform` gets the tensors of a row, or of a whole batch, and
+    returns what is yielded.
 
     Use it with `DataLoader` of this module, which passes lists of rows, or with that of
     PyTorch, which also calls `__getitems__` with lists.
@@ -51,7 +52,7 @@ class Dataset(torch.utils.data.Dataset):
             raise ValueError(f"{len(dtypes)} dtypes for {len(rows)} arrays")
         self._rows = rows
         self._dtypes = [
-            rows_.dtype.newbyteorder("=") if dtype_ is None else np.dtype(dtype_)
+            (rows_.dtype if dtype_ is None else np.dtype(dtype_)).newbyteorder("=")
             for rows_, dtype_ in zip(rows, dtypes)
         ]
         self._casting = casting

@@ -27,6 +27,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
 use crate::error::{Result, SystemError};
@@ -141,6 +142,20 @@ impl Remote {
     #[must_use]
     pub fn e_tag(&self) -> Option<&str> {
         self.0.object.e_tag()
+    }
+
+    /// The time of the last change, for stores without entity tags: with the size, it
+    /// identifies the version that is read. `None` if there is an entity tag, or no time.
+    #[must_use]
+    pub fn last_modified(&self) -> Option<SystemTime> {
+        // Where a server sends no time, `object_store` has the start of 1970.
+        let changed = self.0.object.changed().filter(|&changed| changed != 0)?;
+        let distance = Duration::from_micros(changed.unsigned_abs());
+        if changed > 0 {
+            SystemTime::UNIX_EPOCH.checked_add(distance)
+        } else {
+            SystemTime::UNIX_EPOCH.checked_sub(distance)
+        }
     }
 
     /// Requests everything that the [cache](RemoteOptions::cache) doesn't have, waits

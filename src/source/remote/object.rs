@@ -140,6 +140,11 @@ impl Object {
         self.version.e_tag.as_deref()
     }
 
+    /// The time of the last change in microseconds, if there is no entity tag.
+    pub(super) fn changed(&self) -> Option<i64> {
+        self.version.changed
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.place.name
     }
