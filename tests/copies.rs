@@ -246,7 +246,7 @@ fn changes_of_a_copy_on_write_array_are_not_taken_for_holes() {
     array.view_mut::<u32>().unwrap().set([1 << 19], 7).unwrap();
     let array = array.into_read_only().unwrap();
     assert_eq!(array.mode(), Some(npymap::Mode::CopyOnWrite));
-    assert_eq!(array.stored_ranges().unwrap(), [0..4 << 20]);
+    assert_eq!(array.stored_ranges().unwrap()[0], 0..4 << 20);
     let copy = place.path().join("copy.npy");
     let mut to = create(&copy, "<u4", &[1 << 20], &options).unwrap();
     to.write_array(&array, &CopyOptions::new().over_zeros(true), |_| ()).unwrap();

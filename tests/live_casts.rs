@@ -1,6 +1,7 @@
 //! The same casts are allowed as in NumPy, with the same results.
 
-use npymap::{DType, MappedArray, dtype::Kind, element::Casting};
+use npymap::view::DynView;
+use npymap::{DType, MappedArray, Order, Value, dtype::Kind, element::Casting, layout::Layout};
 use serde_json::json;
 
 use crate::oracle::{Oracle, hex};
@@ -65,6 +66,71 @@ fn casts_equal_numpys() {
     println!("casts: {done} done, {refused} refused");
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     assert!(done > 700 && refused > 200, "{done} {refused}");
+}
+
+/// Casts an element of dtype `U` and prints the result, or the error.
+fn cast_text(points: &[u32], to: &str) -> String {
+    let bytes: Vec<u8> = points.iter().flat_map(|point| point.to_le_bytes()).collect();
+    let dtype = format!("<U{}", points.len()).parse().unwrap();
+    let layout = Layout::new(dtype, &[], Order::C, 0).unwrap();
+    let mut cast = MappedArray::anonymous(&to.parse().unwrap(), &[]).unwrap();
+    let from = DynView::from_bytes(&bytes, &layout).unwrap();
+    match cast.dyn_view_mut().unwrap().assign_as(&from, Casting::Unsafe) {
+        Ok(()) => cast.dyn_view().unwrap().at([]).to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn text_is_cast_as_in_numpy() {
+    let not_a_date = "`2020-2-9`: expected a date that the unit can represent, such as 2020-02-29T12:00, or NaT, for '<M8[s]'";
+    for (text, to, expected) in [
+        // Rounded to a double first.
+        ("1.0000000596046448", "<f4", "1.0"),
+        ("1.0000001", "<f4", "1.0000001"),
+        ("2020-02-09T01:02:03", "<M8[s]", "2020-02-09T01:02:03"),
+        ("-0", "|u1", "0"),
+        ("2020-2-9", "<M8[s]", not_a_date),
+        (
+            "'2020-02-09'",
+            "<M8[s]",
+            "''2020-02-09'': expected valid Unicode without quotes, for '<M8[s]'",
+        ),
+    ] {
+        let points: Vec<u32> = text.chars().map(u32::from).collect();
+        assert_eq!(cast_text(&points, to), expected, "{text}");
+    }
+    // Not 12.
+    let points = [0x31, 0xd800, 0x32];
+    for (to, name) in [("<i8", "'<i8'"), ("<f4", "'<f4'")] {
+        let expected = format!("'1\u{fffd}2': expected valid Unicode without quotes, for {name}");
+        assert_eq!(cast_text(&points, to), expected);
+    }
+}
+
+#[test]
+fn dates_are_not_cut() {
+    for (date, to, expected) in [
+        (
+            "2020-02-29",
+            "<U9",
+            Err("2020-02-29: expected text of at least 10 characters, not '<U9'"),
+        ),
+        ("2020-02-29", "|S10", Ok("b'2020-02-29'")),
+        ("NaT", "<U3", Ok("NaT")),
+        ("NaT", "|S2", Err("NaT: expected text of at least 3 characters, not '|S2'")),
+    ] {
+        let days: DType = "<M8[D]".parse().unwrap();
+        let mut from = MappedArray::anonymous(&days, &[]).unwrap();
+        from.dyn_view_mut().unwrap().fill(&Value::parse(date, &days).unwrap()).unwrap();
+        for casting in [Casting::Unsafe, Casting::SameValue] {
+            let mut cast = MappedArray::anonymous(&to.parse().unwrap(), &[]).unwrap();
+            let done = cast.dyn_view_mut().unwrap().assign_as(&from.dyn_view().unwrap(), casting);
+            let found = done.map(|()| cast.dyn_view().unwrap().at([]).to_string());
+            let found = found.map_err(|error| error.to_string());
+            assert_eq!(found.as_deref().map_err(String::as_str), expected, "{date} {to}");
+        }
+    }
 }
 
 fn is_date(dtype: &DType) -> bool {

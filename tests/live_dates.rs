@@ -109,6 +109,23 @@ fn dates_are_added_and_converted_as_in_numpy() {
     assert!(done > 8000 && refused > 500, "{done} {refused}");
 }
 
+#[test]
+fn dates_are_read_as_in_numpy() {
+    let Some(mut numpy) = Oracle::start("records.py") else { return };
+    let (mut read, mut refused) = (0, 0);
+    for seed in seeds(20_240_229, 3000) {
+        let cases = numpy.ask(&json!(["date_texts", seed, 3000]));
+        for case in cases.as_array().unwrap() {
+            let text = case[0].as_str().unwrap();
+            let ours = DateTime64::parse(text, "ms".parse().unwrap()).ok();
+            let ours = json!(ours.map(|date| date.ticks.0.to_string()));
+            assert_eq!(ours, case[1], "{text:?}");
+            *if ours.is_null() { &mut refused } else { &mut read } += 1;
+        }
+    }
+    assert!(read > 700 && refused > 700, "{read} {refused}");
+}
+
 /// A date in another unit, or as it is where that is not possible.
 fn rounded(date: DateTime64, unit: Option<Unit>) -> DateTime64 {
     unit.and_then(|unit| date.to_unit(unit).ok()).unwrap_or(date)

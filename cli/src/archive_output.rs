@@ -57,7 +57,7 @@ fn write_member(
 ) -> Result<(), CliError> {
     let array = (input.open)().map_err(CliError::Library)?;
     let order = output_order(options.order, array.layout());
-    let array = cast(array, options).map_err(|error| cast_error(input, options, error))?;
+    let array = cast(array, options).map_err(CliError::with_path(&input.path))?;
     let dtype = array.dtype();
     let dtype = options.bytes.map_or(dtype.clone(), |bytes| dtype.with_byte_order(bytes));
     let member = writer.begin(&input.name, &dtype, array.shape(), order);
@@ -102,7 +102,7 @@ pub(crate) fn write_ten(
     // One map at a time: Linux allows about 65,000 per process.
     for input in inputs {
         let array = cast((input.open)().map_err(CliError::Library)?, options);
-        let array = array.map_err(|error| cast_error(input, options, error))?;
+        let array = array.map_err(CliError::with_path(&input.path))?;
         let ten_options = ten_options.clone().infos(&[&input.name]);
         ten_options.write(&mut to, &[&array]).map_err(CliError::with_path(path))?;
     }
@@ -119,9 +119,4 @@ fn cast(array: MappedArray, options: &MemberOptions) -> npymap::Result<MappedArr
     let (from, mut to) = (array.dyn_view()?, copy.dyn_view_mut()?);
     cast::copy(&from, &mut to, options.casting, &mut |bytes| progress.add(bytes))?;
     copy.into_read_only()
-}
-
-/// Adds the file and member to an error of [`cast`].
-fn cast_error(input: &Input<'_>, options: &MemberOptions, error: npymap::Error) -> CliError {
-    CliError::cast(&input.path, options.casting, error)
 }

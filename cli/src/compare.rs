@@ -7,7 +7,7 @@ use npymap::{Result, Value, element::Real, with_type};
 
 use crate::progress::Progress;
 use crate::tiles::{self, Tile};
-use crate::tolerance::{NumericValue, Tolerance, difference, distance, is_number};
+use crate::tolerance::{NumericValue, Stored, Tolerance, difference, distance, has_distances};
 
 /// Bytes compared at a time.
 const BLOCK: usize = 1 << 18;
@@ -86,7 +86,7 @@ impl Comparison {
 
     fn new(tolerance: Tolerance, limit: usize, view: &DynView<'_>) -> Comparison {
         let distances =
-            Distances { are_numbers: is_number(view.dtype().kind()), ..Distances::default() };
+            Distances { are_numbers: has_distances(view.dtype()), ..Distances::default() };
         Comparison { tolerance, limit, count: 0, first: Vec::new(), largest: None, distances }
     }
 
@@ -141,7 +141,7 @@ impl Comparison {
         let same_type = a.dtype() == b.dtype();
         let bytes = a.as_bytes().zip(b.as_bytes());
         if same_type && bytes.is_some_and(|(a, b)| a == b) {
-            self.distances.count += a.len();
+            self.distances.count += a.len() - count_nan(a)?;
             return Ok(());
         }
         if same_type {
@@ -171,9 +171,18 @@ impl Comparison {
                 return Ok(());
             }, _ => {});
         }
-        for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
-            let is_equal = self.tolerance.equal_values(&x, &y);
-            self.record(block, number, is_equal, distance(&x, &y));
+        if self.distances.are_numbers {
+            for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
+                let is_equal = self.tolerance.equal_values(&x, &y);
+                self.record(block, number, is_equal, distance(&x, &y));
+            }
+            return Ok(());
+        }
+        for (number, (x, y)) in a.element_bytes().zip(b.element_bytes()).enumerate() {
+            let x = Stored { dtype: a.dtype(), bytes: x };
+            let y = Stored { dtype: b.dtype(), bytes: y };
+            let is_equal = self.tolerance.equal_elements(x, y);
+            self.record(block, number, is_equal, None);
         }
         Ok(())
     }
@@ -218,7 +227,7 @@ impl Comparison {
     /// time. Returns `false`, and does nothing, if a number is not finite or if
     /// pairs that differ are to be kept.
     fn compare_finite<T: Real>(&mut self, a: &[T], b: &[T]) -> bool {
-        let Tolerance { relative, absolute } = self.tolerance;
+        let tolerance = self.tolerance;
         let (mut sums, mut squares, mut largest) =
             ([0.0_f64; LANES], [0.0_f64; LANES], [0.0_f64; LANES]);
         let (mut counts, mut magnitudes) = ([0_u32; LANES], [0.0_f64; LANES]);
@@ -228,7 +237,7 @@ impl Comparison {
             for (((((sum, squares), largest), count), magnitude), (x, y)) in lanes {
                 let (x, y) = (x.to_f64(), y.to_f64());
                 let distance = (x - y).abs();
-                let differs = distance > absolute + relative * y.abs();
+                let differs = distance > tolerance.bound(y.abs());
                 *sum += distance;
                 *squares += distance * distance;
                 *count += u32::from(differs);
@@ -293,6 +302,19 @@ impl Comparison {
             (a, b) => a.or(b),
         };
     }
+}
+
+/// The number of elements of a contiguous view that are NaN.
+#[expect(clippy::eq_op, clippy::float_cmp, reason = "only NaN differs from itself")]
+fn count_nan(view: &DynView<'_>) -> Result<usize> {
+    let mut count = 0;
+    with_type!(view.dtype(), number T => {
+        let mut blocks = view.view::<T>()?.blocks();
+        while let Some(block) = blocks.next() {
+            count += block.iter().filter(|x| x != x).count();
+        }
+    }, _ => {});
+    Ok(count)
 }
 
 /// The distances of pairs of numbers.

@@ -412,7 +412,7 @@ impl ConvertArgs {
     fn write_error(&self, error: npymap::Error) -> CliError {
         match error.kind() {
             ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::WrongDType => {
-                CliError::cast(self.input.name(), self.casting(), error)
+                CliError::with_path(self.input.name())(error)
             }
             _ => CliError::with_path(&self.output)(error),
         }

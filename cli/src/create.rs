@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use npymap::{DType, Value, dtype::Kind};
+use npymap::{DType, Value, dtype::Kind, half::f16};
 
 use crate::draft::Draft;
 use crate::error::CliError;
@@ -23,7 +23,8 @@ use crate::report::ReportArgs;
 /// with the seed: element i in C order is, for int,
 /// LOW + (xi × (HIGH - LOW) >> 64); for uniform, LOW + (HIGH - LOW) × u(xi),
 /// where u(x) = (x >> 11) / 2^53; and for normal,
-/// sqrt(-2 ln(1 - u(x2i))) × cos(2π u(x2i+1)), rounded to the dtype.
+/// sqrt(-2 ln(1 - u(x2i))) × cos(2π u(x2i+1)), rounded to the dtype. As in NumPy,
+/// rounding may make a uniform number HIGH.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -81,8 +82,8 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "X", requires = "random")]
     low: Option<String>,
 
-    /// Upper bound of random numbers, exclusive [default: 1; for int, the full
-    /// range of the dtype]
+    /// Upper bound of random numbers, exclusive before rounding [default: 1; for
+    /// int, the full range of the dtype]
     #[arg(long, value_name = "X", requires = "random")]
     high: Option<String>,
 
@@ -154,12 +155,17 @@ impl CreateArgs {
             }
             RandomArg::Normal => Ok(Some(Numbers::Normal { seed })),
             RandomArg::Uniform => {
-                let low = self.low.as_deref().map_or(Ok(0.0), |text| self.float(text))?;
-                let high = self.high.as_deref().map_or(Ok(1.0), |text| self.float(text))?;
-                if low < high {
-                    return Ok(Some(Numbers::Uniform { seed, low, high }));
+                let low = self.low.as_deref().map_or(Ok(0.0), |text| self.bound(text))?;
+                let high = self.high.as_deref().map_or(Ok(1.0), |text| self.bound(text))?;
+                if low >= high {
+                    let what = format!("and no numbers from {low} to below {high}");
+                    return Err(self.mismatch(&what));
                 }
-                Err(self.mismatch(&format!("and no numbers from {low} to below {high}")))
+                if (high - low).is_infinite() {
+                    let what = format!("and {high:e} - {low:e} is infinite");
+                    return Err(self.mismatch(&what));
+                }
+                Ok(Some(Numbers::Uniform { seed, low, high }))
             }
         }
     }
@@ -236,6 +242,20 @@ impl CreateArgs {
     fn float(&self, text: &str) -> Result<f64, CliError> {
         let parsed = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
         parsed.ok_or_else(|| self.mismatch(&format!("and `{text}` is not a finite number")))
+    }
+
+    /// A bound of random floats, which is finite in the dtype too.
+    fn bound(&self, text: &str) -> Result<f64, CliError> {
+        let bound = self.float(text)?;
+        let largest = match (self.dtype.kind(), self.dtype.itemsize()) {
+            (Kind::Float, 2) => f64::from(f16::MAX),
+            (Kind::Float, 4) | (Kind::Complex, 8) => f64::from(f32::MAX),
+            _ => f64::MAX,
+        };
+        if bound.abs() <= largest {
+            return Ok(bound);
+        }
+        Err(self.mismatch(&format!("whose largest number is {largest:e}, and not `{text}`")))
     }
 
     /// The error for numbers that do not suit the dtype.

@@ -24,6 +24,8 @@ use crate::tolerance::{Tolerance, comparable};
 /// by value, whatever their byte order and memory order; NaN equals NaN, and
 /// padding is ignored. Numbers may differ by up to ATOL + RTOL * |b|, as in
 /// numpy.isclose: complex ones by their distance, and they are NaN if a part is.
+/// Long doubles must have the same significant bits, and integers are compared
+/// with floats exactly.
 /// The largest difference is that of elements that differ by more; the mean
 /// absolute difference and the root of the mean square (rms) are those of all
 /// pairs without NaN.
@@ -37,7 +39,7 @@ Examples:
   npymap diff old.npz new.npz --match 'layers.*' --only-changed
   npymap diff old-run new-run
 
-JSON has an object for each pair of arrays.
+JSON has an object for each pair of arrays. In it, inf is a string.
 
 Exit status: 0 if the arrays are equal, 1 if they differ, 2 if one cannot be
 opened, though the others are compared, or for a usage error.")]

@@ -18,6 +18,9 @@ use crate::table::{self, Column};
 use crate::terminal;
 use crate::walk::{self, Depth};
 
+const NO_MATCH: &str =
+    "no array of the two matches --match: list the names of one with `npymap ls`";
+
 /// Compares two directories file by file.
 pub(crate) fn directories(args: &DiffArgs, out: &mut impl Write) -> Result<DiffResult, CliError> {
     let mut table = DiffTable::new(args);
@@ -200,6 +203,10 @@ impl<'a> DiffTable<'a> {
     }
 
     fn finish(self, out: &mut impl Write) -> Result<DiffResult, CliError> {
+        if self.args.pattern.is_some() && self.count == 0 && self.result == DiffResult::Equal {
+            let path = self.args.a.name().to_owned();
+            return Err(CliError::Rejected { path, reason: NO_MATCH });
+        }
         if !self.args.json {
             ignore_broken_pipe(self.print(out))?;
         }

@@ -6,6 +6,7 @@ use npymap::{DType, Value};
 use serde_json::{Value as Json, json};
 
 use crate::compare::{Comparison, Pair};
+use crate::elements::JsonScalar;
 use crate::escape::{self, safe};
 use crate::style::{HEADING, LABEL};
 use crate::table::{self, Column};
@@ -117,9 +118,9 @@ pub(crate) fn print_json(
         "descr": report.dtypes.each_ref().map(ToString::to_string),
         "shape": report.shapes,
         "differ": elements.map(|comparison| comparison.count),
-        "largest": elements.and_then(|comparison| comparison.largest),
-        "mean": elements.and_then(Comparison::mean),
-        "rms": elements.and_then(Comparison::rms),
+        "largest": json_number(elements.and_then(|comparison| comparison.largest)),
+        "mean": json_number(elements.and_then(Comparison::mean)),
+        "rms": json_number(elements.and_then(Comparison::rms)),
     });
     let pairs = elements.into_iter().flat_map(|comparison| &comparison.first);
     let first: Vec<Json> = pairs.map(|pair| json_pair(pair, report)).collect();
@@ -130,6 +131,10 @@ pub(crate) fn print_json(
         line.insert("first".to_owned(), first.into());
     }
     escape::json_line(out, &line)
+}
+
+fn json_number(number: Option<f64>) -> Option<JsonScalar> {
+    number.map(|number| JsonScalar(Value::F64(number)))
 }
 
 fn json_pair(pair: &Pair, report: &DiffReport) -> Json {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use npymap::{ErrorKind, element::Casting};
+use npymap::ErrorKind;
 
 use crate::array_path::ArrayPath;
 use crate::remote::shown;
@@ -30,9 +30,6 @@ pub(crate) enum CliError {
     /// Text that a command cannot read.
     #[error("{}: {text}", shown(path))]
     Text { path: PathBuf, text: String },
-    /// A cast would change a value.
-    #[error("{}: {}: allow it to change with --force", shown(path), error.message())]
-    ValueChanged { path: PathBuf, error: npymap::Error },
     /// The length of the file does not match its header.
     #[error(
         "{}: its last writer did not finish: `npymap recover` repairs it, and shows how with --dry-run",
@@ -82,17 +79,6 @@ impl CliError {
         }
     }
 
-    /// Attaches the path of an array that cannot be cast, and the advice to use
-    /// `--force` if that would make the cast possible.
-    pub(crate) fn cast(path: &Path, casting: Casting, error: npymap::Error) -> CliError {
-        let path = path.to_owned();
-        if error.kind() == ErrorKind::InvalidValue && casting == Casting::SameValue {
-            CliError::ValueChanged { path, error }
-        } else {
-            CliError::WithPath { path, error }
-        }
-    }
-
     /// Attaches a path and what was attempted: `cannot {action}`.
     pub(crate) fn io(path: &Path, action: &'static str) -> impl Fn(io::Error) -> CliError {
         move |error| match error.kind() {
@@ -108,7 +94,9 @@ impl CliError {
 }
 
 /// Advice at the end of errors of the library, and the equivalent for this program.
-const ADVICE: [(&str, &str); 10] = [
+const ADVICE: [(&str, &str); 11] = [
+    // Only casts that keep all values fail so, and not because a text has another form.
+    ("can hold exactly", "can hold exactly: allow it to change with --force"),
     (
         "raise it with `max_header_len` if you trust the file",
         "raise it with --max-header-len if you trust the file",

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use npymap::element::Casting;
-use npymap::{Error, ErrorKind, MappedArray, MappedArrayMut, Result, npy::MAX_HEADER_LEN};
+use npymap::{MappedArray, MappedArrayMut, Result, npy::MAX_HEADER_LEN};
 
 use crate::array_path::ArrayPath;
 use crate::edit::EditOptions;
@@ -134,7 +134,7 @@ impl SetArgs {
             None => NewValue::parse(&self.value, &dtype)?,
         };
         // Everything is checked before the first element is written.
-        value.check(&dtype, self.casting()).map_err(advise)?;
+        value.check(&dtype, self.casting())?;
         let parts = self.selection.parts(array.shape())?;
         let values = value.broadcast(&self.selection.shape(&array.dyn_view()?)?)?;
         let mut count = 0;
@@ -147,16 +147,5 @@ impl SetArgs {
             count += value.write(array, &target, own.as_ref(), self.casting())?;
         }
         Ok(count)
-    }
-}
-
-/// Adds the advice to use `--force` to the error for a value that would change.
-fn advise(error: Error) -> Error {
-    match error.kind() {
-        ErrorKind::InvalidValue => {
-            let text = format!("{}: allow it to change with --force", error.message());
-            Error::new(ErrorKind::InvalidValue, text)
-        }
-        _ => error,
     }
 }

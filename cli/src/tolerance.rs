@@ -1,6 +1,8 @@
 //! When two elements count as equal, and how far apart numbers are.
 
-use npymap::{DType, Value, dtype::Kind};
+use npymap::{ByteOrder, DType, Element as _, Value, dtype::Kind};
+
+use crate::text::code_points;
 
 /// How far apart two numbers, real or complex, may be to count as equal:
 /// `|a - b| <= absolute + relative * |b|`, as in `numpy.isclose`.
@@ -11,17 +13,38 @@ pub(crate) struct Tolerance {
 }
 
 impl Tolerance {
+    /// Returns whether two elements, whose dtypes are [`comparable`], are equal. Text is
+    /// compared by code points, because values show those that are not valid Unicode as
+    /// U+FFFD, and long doubles without their padding.
+    pub(crate) fn equal_elements(self, a: Stored<'_>, b: Stored<'_>) -> bool {
+        match a.dtype.kind() {
+            Kind::Struct => {
+                let mut fields = a.dtype.fields().iter().zip(b.dtype.fields());
+                fields.all(|(x, y)| {
+                    let (x, y) = (a.part(&x.dtype, x.offset), b.part(&y.dtype, y.offset));
+                    self.equal_elements(x, y)
+                })
+            }
+            Kind::Subarray => a.items().zip(b.items()).all(|(a, b)| self.equal_elements(a, b)),
+            Kind::Unicode => code_points(a.dtype, a.bytes) == code_points(b.dtype, b.bytes),
+            _ if is_extended(a.dtype) => {
+                let [nan, other_nan] = [a, b].map(|x| x.long_doubles().any(LongDouble::is_nan));
+                if nan || other_nan {
+                    nan && other_nan
+                } else {
+                    a.long_doubles().eq(b.long_doubles())
+                }
+            }
+            _ => self.equal_values(&a.value(), &b.value()),
+        }
+    }
+
     /// Returns whether two values are equal. NaN equals NaN, and a complex number
     /// is NaN if one of its parts is.
     pub(crate) fn equal_values(self, a: &Value, b: &Value) -> bool {
-        match (a, b) {
-            (Value::Record(a), Value::Record(b)) | (Value::Array(a), Value::Array(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.equal_values(a, b))
-            }
-            _ => match (parts(a), parts(b)) {
-                (Some(a), Some(b)) => self.equal_complex(a, b),
-                _ => a == b,
-            },
+        match (parts(a), parts(b)) {
+            (Some(a), Some(b)) => self.equal_complex(a, b),
+            _ => a == b,
         }
     }
 
@@ -49,7 +72,73 @@ impl Tolerance {
     }
 
     fn contains(self, distance: f64, magnitude: f64) -> bool {
-        distance <= self.absolute + self.relative * magnitude
+        distance <= self.bound(magnitude)
+    }
+
+    /// The largest distance. Infinity times zero is NaN: then only equal numbers are
+    /// close, as in NumPy.
+    pub(crate) fn bound(self, magnitude: f64) -> f64 {
+        (self.absolute + self.relative * magnitude).max(0.0)
+    }
+}
+
+/// An element as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stored<'a> {
+    pub(crate) dtype: &'a DType,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Stored<'a> {
+    fn value(self) -> Value {
+        Value::decode(self.dtype, self.bytes)
+    }
+
+    /// A field, or an item of a subarray.
+    fn part(self, dtype: &'a DType, offset: usize) -> Stored<'a> {
+        let bytes = self.bytes.get(offset..offset + dtype.itemsize()).unwrap_or_default();
+        Stored { dtype, bytes }
+    }
+
+    /// The items of a subarray.
+    fn items(self) -> impl Iterator<Item = Stored<'a>> {
+        let dtype = self.dtype.subarray().map_or(self.dtype, |(base, _)| base);
+        self.bytes.chunks_exact(dtype.itemsize().max(1)).map(|bytes| Stored { dtype, bytes })
+    }
+
+    /// The parts of a long double, or of a complex one.
+    fn long_doubles(self) -> impl Iterator<Item = LongDouble> {
+        let order = self.dtype.byte_order();
+        self.bytes.chunks_exact(16).map(move |bytes| LongDouble::new(order, bytes))
+    }
+}
+
+/// The bits of a long double, without the sign of a zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LongDouble(u128);
+
+impl LongDouble {
+    /// How many there are: on x86, NumPy leaves the bytes after them as they were.
+    const BITS: u32 = if cfg!(any(target_arch = "x86", target_arch = "x86_64")) { 80 } else { 128 };
+
+    /// Those of infinity. The first bit of a mantissa is stored only on x86.
+    const INFINITY: u128 = if Self::BITS == 80 { 0xffff << 63 } else { 0x7fff << 112 };
+
+    /// All bits but the sign.
+    const MAGNITUDE: u128 = u128::MAX >> (129 - Self::BITS);
+
+    fn new(order: ByteOrder, bytes: &[u8]) -> LongDouble {
+        let bytes = bytes.try_into().unwrap_or_default();
+        let bits = match order {
+            ByteOrder::Big => u128::from_be_bytes(bytes),
+            _ => u128::from_le_bytes(bytes),
+        };
+        let bits = bits & (u128::MAX >> (128 - Self::BITS));
+        LongDouble(if bits & Self::MAGNITUDE == 0 { 0 } else { bits })
+    }
+
+    fn is_nan(self) -> bool {
+        self.0 & Self::MAGNITUDE > Self::INFINITY
     }
 }
 
@@ -168,8 +257,13 @@ pub(crate) fn is_number(kind: Kind) -> bool {
     matches!(kind, Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
 }
 
+/// Returns whether the elements of a dtype are numbers that have distances.
+pub(crate) fn has_distances(dtype: &DType) -> bool {
+    is_number(dtype.kind()) && !is_extended(dtype)
+}
+
 /// Returns whether a dtype has more precision than `f64`, so that its values
-/// can be compared by their bytes only.
+/// can be compared by their bits only.
 fn is_extended(dtype: &DType) -> bool {
     match dtype.kind() {
         Kind::Float => dtype.itemsize() > 8,

@@ -281,7 +281,7 @@ fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
             let value = Value::Void(element.to_vec()).to_string();
             return Err(DTypeError::Value {
                 value,
-                expected: format!("a value that fits {dtype}"),
+                expected: format!("a value that {dtype} can hold exactly"),
             }
             .into());
         }
@@ -426,7 +426,9 @@ fn store_ticks(
             cast.filter(|&cast| !exact || convert(cast, unit, other_unit) == Some(ticks));
         exact_cast.ok_or_else(|| {
             let value = Value::decode(&other, &encode_ticks(&other, ticks)).to_string();
-            DTypeError::Value { value, expected: format!("a value that {own} can hold") }.into()
+            let exactly = if cast.is_some() { " exactly" } else { "" };
+            let expected = format!("a value that {own} can hold{exactly}");
+            DTypeError::Value { value, expected }.into()
         })
     });
     to.into_view::<Ticks>()?.store_all(ticks)
@@ -453,7 +455,7 @@ fn store_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
             return Err(unfit_text(&points, format!("ASCII that fits {own}")));
         }
         if exact && points.len() > bytes.len() / width {
-            return Err(unfit_text(&points, format!("a value that fits {own}")));
+            return Err(unfit_text(&points, format!("a value that {own} can hold exactly")));
         }
         bytes.fill(0);
         for (to, &point) in bytes.chunks_exact_mut(width).zip(&points) {
@@ -467,7 +469,8 @@ fn store_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
 }
 
 fn unfit_text(points: &[u32], expected: String) -> Error {
-    let text: String = points.iter().filter_map(|&point| char::from_u32(point)).collect();
+    let chars = points.iter().map(|&point| char::from_u32(point));
+    let text: String = chars.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
     DTypeError::Value { value: format!("'{text}'"), expected }.into()
 }
 
@@ -486,24 +489,32 @@ fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>) -> Result<()> {
     let mut elements = elements.into_iter();
     to.try_for_each_in_c_order(|dtype, bytes| {
         let points = elements.next().invariant(PAIRED);
-        let text: String = points.iter().filter_map(|&point| char::from_u32(point)).collect();
+        let text: Option<String> = points.iter().map(|&point| char::from_u32(point)).collect();
+        // A date in quotes is one of a record.
+        let text = text.filter(|text| !text.contains('\''));
+        let text = text.ok_or_else(|| {
+            unfit_text(&points, format!("valid Unicode without quotes, for {dtype}"))
+        })?;
         Value::parse(&text, dtype)?.encode(dtype, bytes)
     })
 }
 
-/// Stores numbers and dates as text, formatted as by NumPy.
+/// Stores numbers and dates as text, formatted as by NumPy. Dates are never cut.
 fn format_as_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let exact = casting == Casting::SameValue;
+    let is_date = from.dtype().kind() == Kind::DateTime;
     let mut values = from.to_vec().into_iter();
     to.try_for_each_in_c_order(|dtype, bytes| {
         let text = values.next().invariant(PAIRED).to_string();
         let width = if dtype.kind() == Kind::Unicode { 4 } else { 1 };
-        if exact && text.len() > bytes.len() / width {
-            return Err(DTypeError::Value {
-                value: text,
-                expected: format!("a value that fits {dtype}"),
-            }
-            .into());
+        let length = text.len();
+        if (exact || is_date) && length > bytes.len() / width {
+            let expected = if is_date {
+                format!("text of at least {length} characters, not {dtype}")
+            } else {
+                format!("a value that {dtype} can hold exactly")
+            };
+            return Err(DTypeError::Value { value: text, expected }.into());
         }
         bytes.fill(0);
         for (to, c) in bytes.chunks_exact_mut(width).zip(text.bytes()) {

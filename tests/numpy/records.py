@@ -288,6 +288,26 @@ def dates(seed, count):
     return cases
 
 
+def date_texts(seed, count):
+    """Texts that are nearly dates, and their milliseconds if NumPy reads them."""
+    rng = random.Random(seed)
+    cases = []
+    for _ in range(count):
+        text = rng.choice(["2020", "1969", "02020", "5", "-0044", "12020", "-"])
+        for separator in "--T::.":
+            if rng.random() < 0.15:
+                break
+            text += separator if rng.random() < 0.95 else rng.choice("T :.")
+            text += rng.choice(["01", "12", "09"] * 4 + ["1", "012", "30", "60", ""])
+        text += rng.choice(["", "", "", "Z", "'"])
+        try:
+            date = str(int(np.datetime64(text).astype("M8[ms]").astype("i8")))
+        except ValueError:
+            date = None
+        cases.append([text, date])
+    return cases
+
+
 SECONDS = dict(zip(UNITS, [31556952, 2629746, 604800, 86400, 3600, 60, 1, 1e-3, 1e-6, 1e-9, 1e-12]))
 
 

@@ -8,6 +8,7 @@ use npymap::{
 };
 
 use super::syntax::{Comparison, Number, Operand};
+use crate::text::code_points;
 
 /// The values of a field, one for each row.
 pub(super) struct Column {
@@ -22,7 +23,8 @@ enum Values {
     Int(Vec<i64>),
     UInt(Vec<u64>),
     Float(Vec<f64>),
-    Text(Vec<String>),
+    /// Code points, which need not be valid Unicode.
+    Text(Vec<Vec<u32>>),
     Bytes(Vec<Vec<u8>>),
     /// Dates and time differences.
     Ticks(Vec<i64>),
@@ -71,7 +73,9 @@ impl Column {
             (Kind::Float, 2) => Values::Float(widened::<f16, _>(view)?),
             (Kind::Float, 4) => Values::Float(widened::<f32, _>(view)?),
             (Kind::Float, 8) => Values::Float(widened::<f64, _>(view)?),
-            (Kind::Unicode, _) => Values::Text(view.view::<String>()?.to_vec()),
+            (Kind::Unicode, _) => {
+                Values::Text(view.element_bytes().map(|text| code_points(&dtype, text)).collect())
+            }
             (Kind::Bytes, _) => Values::Bytes(view.iter().map(bytes).collect()),
             (Kind::DateTime | Kind::TimeDelta, _) => {
                 Values::Ticks(view.view::<Ticks>()?.iter().map(|ticks| ticks.0).collect())
@@ -120,7 +124,8 @@ impl Column {
                 Ok(values.iter().map(|value| by.holds(value.partial_cmp(&constant))).collect())
             }
             (Values::Text(values), Operand::Text(text)) => {
-                Ok(values.iter().map(|value| by.holds(Some(value.cmp(text)))).collect())
+                let text: Vec<u32> = text.chars().map(u32::from).collect();
+                Ok(values.iter().map(|value| by.holds(Some(value.cmp(&text)))).collect())
             }
             (Values::Bytes(values), Operand::Text(text)) => {
                 let text = text.as_bytes();

@@ -25,6 +25,9 @@ impl FromStr for Filter {
 /// The name of the elements of arrays without fields.
 const VALUE: &str = "value";
 
+/// The most axes of an array.
+const MAX_AXES: usize = 64;
+
 impl Filter {
     /// Returns for each row whether it satisfies the condition. The first
     /// `leading` axes of `rows` enumerate the rows.
@@ -87,7 +90,16 @@ impl Rows<'_, '_> {
 
     /// The values of a field, one for each row.
     fn column(&self, field: &FieldRef) -> Result<Column> {
-        let (mut view, index) = self.field(field)?;
+        let (name, mut view, index) = self.field(field)?;
+        let axes = view.ndim().saturating_sub(self.leading);
+        if index.len() > axes {
+            let text = if axes == 0 {
+                format!("`{name}` has a single value in each row: omit the index")
+            } else {
+                format!("`{name}` takes at most {axes} of the {} indices", index.len())
+            };
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
         for &at in &index {
             let dim = view.shape().get(self.leading).copied().unwrap_or(0);
             let from_start = if at < 0 { dim.wrapping_add_signed(at) } else { at.unsigned_abs() };
@@ -110,26 +122,25 @@ impl Rows<'_, '_> {
         Column::new(field.to_string(), &view)
     }
 
-    /// The view of a field, and the indices of the axes that it adds. The parts
-    /// of a path such as `pos.0` that are numbers, as in the columns of CSV, are
+    /// The path of a field, its view, and the indices of the axes that it adds. The
+    /// parts of a path such as `pos.0` that are numbers, as in the columns of CSV, are
     /// indices unless a field has that name.
-    fn field(&self, field: &FieldRef) -> Result<(DynView<'_>, Vec<isize>)> {
-        let FieldRef { path, index } = field;
-        let found = self.whole_field(path);
-        let (Err(_), Some((parent, number))) = (&found, path.rsplit_once('.')) else {
-            return Ok((found?, index.clone()));
-        };
-        let Ok(number) = number.parse::<isize>() else { return Ok((found?, index.clone())) };
-        let shorter = FieldRef { path: parent.to_owned(), index: Vec::new() };
-        match self.field(&shorter) {
-            Ok((view, mut parts)) => {
-                parts.push(number);
-                parts.extend(index);
-                Ok((view, parts))
-            }
-            // Names the field as it was given.
-            Err(_) => Ok((found?, index.clone())),
+    fn field<'f>(&self, field: &'f FieldRef) -> Result<(&'f str, DynView<'_>, Vec<isize>)> {
+        let (mut path, mut numbers) = (field.path.as_str(), Vec::new());
+        let whole = self.whole_field(path);
+        let mut found = whole.as_ref().ok().cloned();
+        // Others can't be indices.
+        while found.is_none() && numbers.len() < MAX_AXES {
+            let Some((parent, number)) = path.rsplit_once('.') else { break };
+            let Ok(number) = number.parse() else { break };
+            numbers.push(number);
+            path = parent;
+            found = self.whole_field(path).ok();
         }
+        // The error names the field as it was given.
+        let view = found.map_or(whole, Ok)?;
+        let index = numbers.into_iter().rev().chain(field.index.iter().copied());
+        Ok((path, view, index.collect()))
     }
 
     /// The view of a field, or of elements without fields.

@@ -253,6 +253,7 @@ fn date_unit(text: &str) -> Option<DateUnit> {
         return None;
     }
     let time = text.get(10..)?;
+    let time = time.strip_suffix('Z').unwrap_or(time);
     let unit = match time.split_once('.').map(|(_, fraction)| fraction.len()) {
         _ if time.is_empty() => DateUnit::Day,
         None => DateUnit::Second,
@@ -296,6 +297,10 @@ mod tests {
             (&["2020-02-29", "2020-02-29T12:00", ""], "'<M8[s]'"),
             (&["2020-02-29T12:00:00.5"], "'<M8[ms]'"),
             (&["2020-02-29T12:00:00.123456789"], "'<M8[ns]'"),
+            (&["2020-02-29T12:00:00.123456789Z"], "'<M8[ns]'"),
+            (&["2020-02-29T12:00:00.123Z"], "'<M8[ms]'"),
+            (&["2020-02-29T12:00:00Z"], "'<M8[s]'"),
+            (&["2020-02-29Z"], "'<U11'"),
             (&["2020-02-30"], "'<U10'"),
             (&["2020-02-29", "5"], "'<U10'"),
             (&["größe", "a"], "'<U5'"),

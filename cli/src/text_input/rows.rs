@@ -45,6 +45,9 @@ impl Columns {
             if row.len() == self.count && lists != self.lists {
                 return Err("has lists of other lengths than the first row".to_owned());
             }
+            if row.iter().any(|(name, _)| !name.is_empty()) {
+                return Err("has an object, and the first row has none".to_owned());
+            }
             for (column, (_, cell)) in row.iter().enumerate() {
                 visitor.cell(column, cell.as_cell())?;
             }

@@ -411,6 +411,18 @@ where
     }
 }
 
+/// Parses floats of 32 bits through those of 64, as NumPy does.
+struct SingleParser;
+
+impl CellParser for SingleParser {
+    fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()> {
+        match trimmed(cell.text).parse() {
+            Ok(value) => Value::F64(value).encode(dtype, to),
+            Err(_) => store_value(cell, dtype, to),
+        }
+    }
+}
+
 /// Parses all other values.
 struct ValueParser;
 
@@ -459,7 +471,7 @@ fn rounded(text: &str) -> Option<String> {
 
 fn parser(dtype: &DType) -> Result<Box<dyn CellParser>> {
     Ok(match (dtype.kind(), dtype.itemsize()) {
-        (Kind::Float, 4) => Box::new(NumberParser::<f32>(f32::codec(dtype)?)),
+        (Kind::Float, 4) => Box::new(SingleParser),
         (Kind::Float, 8) => Box::new(NumberParser::<f64>(f64::codec(dtype)?)),
         (Kind::Int, 4) => Box::new(NumberParser::<i32>(i32::codec(dtype)?)),
         (Kind::Int, 8) => Box::new(NumberParser::<i64>(i64::codec(dtype)?)),
@@ -482,7 +494,8 @@ fn value(cell: Cell<'_>, dtype: &DType) -> Result<Value> {
         (Kind::Unicode, _) => Ok(Value::Text(text.to_owned())),
         // JSON has no bytes, so they are characters of the same code points.
         (Kind::Bytes, _) if is_string => latin1(text).map(Value::Bytes),
-        (Kind::Void, size) if is_string => {
+        // Long doubles are written as their bytes.
+        (Kind::Void, size) | (Kind::Float, size @ 16) | (Kind::Complex, size @ 32) if is_string => {
             let bytes = latin1(text)?;
             if bytes.len() != size {
                 let text = format!("has {} bytes, and dtype {dtype} {size}", bytes.len());

@@ -36,7 +36,13 @@ pairs = {
     "nan-left": (nans, base),
     "nan-right": (base, nans),
     "nan-both": (nans, nans + 1),
+    "zeros": (np.array([0, 1, 0, 0.0]), np.array([1, 0, 0, -0.0])),
 }
+# Blocks that are equal, and have only NaN.
+for dtype in ("f2", ">f4", "f8", "c8"):
+    a = np.zeros(1 << 18, dtype); a[:1 << 17] = np.nan
+    b = a.copy(); b[1 << 17:] = 1
+    pairs[f"nan-blocks-{dtype}"] = (a, b)
 out = {}
 for name, (a, b) in pairs.items():
     np.save(f"{directory}/{name}-a.npy", a); np.save(f"{directory}/{name}-b.npy", b)
@@ -44,11 +50,12 @@ for name, (a, b) in pairs.items():
     a, b = wide(a), wide(b)
     with np.errstate(invalid="ignore"):
         d = np.abs(a - b)
+        equal = {t: np.isclose(a, b, rtol=t, atol=0, equal_nan=True) for t in (0, 0.5, np.inf)}
     d[a == b] = 0
-    equal = {t: np.isclose(a, b, rtol=t, atol=0, equal_nan=True) for t in (0, 0.5)}
     numbers = d[~np.isnan(d)]
     out[name] = {
         "differ": int((~equal[0]).sum()), "tolerant": int((~equal[0.5]).sum()),
+        "infinite": int((~equal[np.inf]).sum()),
         "largest": str(np.nanmax(d[~equal[0]])),
         "mean": str(numbers.mean()), "rms": str(np.sqrt((numbers ** 2).mean())),
         "first": [int(i) for i in np.argwhere(~equal[0])[0]],
@@ -68,8 +75,9 @@ fn differences_are_numpys_in_every_layout() {
             assert_eq!(found["differ"], expected["differ"], "{name}");
             for key in ["largest", "mean", "rms"] {
                 let expected: f64 = expected[key].as_str().unwrap().parse().unwrap();
-                // JSON has no infinities.
-                let found = found[key].as_f64().unwrap_or(f64::INFINITY);
+                // JSON has no infinities: they are text.
+                let text = found[key].as_str().and_then(|text| text.parse().ok());
+                let found = found[key].as_f64().or(text).unwrap();
                 let error = (found - expected).abs();
                 assert!(
                     found.to_bits() == expected.to_bits() || error <= 1e-12 * expected,
@@ -83,8 +91,69 @@ fn differences_are_numpys_in_every_layout() {
         }
         let tolerant = &diff(i32::from(expected["tolerant"] != 0), &[&a, &b, "--rtol", "0.5"])[0];
         assert_eq!(tolerant["differ"], expected["tolerant"], "{name}");
+        for first in ["0", "10"] {
+            let options = [&a, &b, "--rtol", "inf", "--first", first];
+            let infinite = &diff(i32::from(expected["infinite"] != 0), &options)[0];
+            assert_eq!(infinite["differ"], expected["infinite"], "{name}");
+        }
         let one = diff(1, &["--threads", "1", &a, &b]);
         assert_eq!(diff(1, &["--threads", "3", &a, &b]), one, "{name}");
+    }
+}
+
+/// Writes pairs of arrays whose values look the same, and prints which are equal.
+const LOOKALIKES: &str = r#"
+import json, sys
+import numpy as np
+directory = sys.argv[1]
+def text(points, order="<"):
+    return np.array(points, order + "u4").view(f"{order}U{len(points)}")
+def record(points):
+    a = np.zeros(3, [("x", "i4"), ("t", ">U3", (2,))])
+    a["t"][2, 1] = text(points)[0]
+    return a
+pairs = [
+    (text([97, 0xd800]), text([97, 0xd800, 0])),
+    (text([97, 0xd800]), text([97, 0xd801])),
+    (text([97, 0xd800]), text([97, 0xfffd])),
+    (text([97, 0xd800]), text([97, 0xd800], ">")),
+    (text([97, 0x110000]), text([97, 0x110001])),
+    (record([97, 0xd800]), record([97, 0xd800])),
+    (record([97, 0xd800]), record([97, 0xdfff])),
+]
+if np.dtype("g").itemsize == 16:
+    values = [0.0, -0.0, 1.5, np.nextafter(np.longdouble(1.5), 2), np.inf, -np.inf, np.nan, -np.nan]
+    for order in "<>":
+        for x in values:
+            for y in values:
+                for dtype in ("f16", "c32"):
+                    a, b = (np.full(2, v, order + dtype) for v in (x, y))
+                    if np.finfo("g").nmant == 63:
+                        padding = b.view("u1").reshape(-1, 16)
+                        padding[:, slice(10, 16) if order == "<" else slice(0, 6)] = 7
+                    pairs.append((a, b))
+    pairs += [(np.full(2, complex(np.nan, 1), "c32"), np.full(2, z, "c32")) for z in (complex(2, np.nan), 1j)]
+out = []
+for i, (a, b) in enumerate(pairs):
+    np.save(f"{directory}/{i}-a.npy", a); np.save(f"{directory}/{i}-b.npy", b)
+    same = a == b
+    if a.dtype.kind in "fc":
+        same |= np.isnan(a) & np.isnan(b)
+    out.append(bool(same.all()))
+print(json.dumps(out))
+"#;
+
+#[test]
+fn elements_that_look_the_same_are_equal_if_they_are_to_numpy() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(expected) = python(LOOKALIKES, &[directory.path().to_str().unwrap()]) else { return };
+    let expected: Vec<bool> = serde_json::from_str(&expected).unwrap();
+    for (at, expected) in expected.into_iter().enumerate() {
+        let [a, b] = ["a", "b"].map(|end| path_in(&directory, &format!("{at}-{end}.npy")));
+        let found = &diff(i32::from(!expected), &["--values", &a, &b])[0];
+        assert_eq!(found["equal"], expected, "{found}");
+        // Long doubles have no distances.
+        assert!(found["mean"].is_null(), "{found}");
     }
 }
 
@@ -126,6 +195,8 @@ fn archives_are_compared_by_the_names_of_members() {
     assert_eq!(run_ok(["diff", &a, &a, "--only-changed"]), "5 arrays: 5 equal\n");
     let pattern = diff(1, &[&format!("{a}[layers.*]"), &format!("{b}[layers.*]")]);
     assert_eq!(pattern.len(), 2);
+    let none = run_err(2, ["diff", &a, &b, "--match", "z*"]);
+    assert!(none.contains("no array of the two matches --match"), "{none}");
     run_err(2, ["diff", &a, &b, "--match", "["]);
     run_err(2, ["diff", &a, &path_in(&directory, "absent.npz")]);
 }

@@ -173,6 +173,51 @@ fn a_cast_keeps_every_value_unless_forced() {
 }
 
 #[test]
+fn force_is_advised_only_where_it_helps() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, out] = ["a.npy", "out.npy"].map(|name| path_in(&directory, name));
+    for (dtype, value, to, reason, helps) in [
+        ("U1", "é", "S4", "'é': expected ASCII that fits '|S4'", false),
+        ("U3", "abc", "S2", "'abc': expected a value that '|S2' can hold exactly", true),
+        ("U3", "abc", "i4", "`abc`: expected an integer, for '<i4'", false),
+        ("U3", "300", "u1", "300: expected a value that fits '|u1'", false),
+        ("i4", "12345", "U3", "12345: expected a value that '<U3' can hold exactly", true),
+        ("V2", "b'ab'", "V1", "b'\\x61\\x62': expected a value that '|V1' can hold exactly", true),
+        (
+            "M8[s]",
+            "2020-02-29T12",
+            "M8[D]",
+            "2020-02-29T12:00:00: expected a value that '<M8[D]' can hold exactly",
+            true,
+        ),
+        (
+            "M8[D]",
+            "2500-01-01",
+            "M8[ns]",
+            "2500-01-01: expected a value that '<M8[ns]' can hold",
+            false,
+        ),
+        (
+            "M8[D]",
+            "2020-02-29",
+            "U9",
+            "2020-02-29: expected text of at least 10 characters, not '<U9'",
+            false,
+        ),
+    ] {
+        run_ok(["create", "--overwrite", &path, "--shape", "1", "--dtype", dtype, "--fill", value]);
+        let advice = if helps { ": allow it to change with --force" } else { "" };
+        let convert = ["convert", "--overwrite", &path, &out, "--dtype", to];
+        assert_eq!(run_err(1, convert), format!("error: {path}: {reason}{advice}\n"));
+        let forced = npymap(convert.iter().chain(&["--force"]));
+        assert_eq!(forced.code, Some(i32::from(!helps)), "{}", forced.err);
+        if !helps {
+            assert_eq!(forced.err, format!("error: {path}: {reason}\n"));
+        }
+    }
+}
+
+#[test]
 fn a_value_that_would_change_is_reported_with_its_member() {
     let directory = tempfile::tempdir().unwrap();
     let penguins = copy_penguins(directory.path()).to_str().unwrap().to_owned();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::run::{copy_penguins, npymap, path_in, run_err, run_ok};
+use crate::run::{copy_penguins, npymap, path_in, python, run_err, run_ok};
 
 /// Six records.
 fn sensors(directory: impl AsRef<std::path::Path>) -> String {
@@ -58,6 +58,27 @@ fn conditions_select_rows() {
 }
 
 #[test]
+fn text_that_is_not_valid_unicode_equals_no_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    let script = "import numpy as np, sys
+rows = [(0, 'a', 'a'), (1, '\\ud800', '\\ud801'), (2, '\\ufffd', '\\ufffd')]
+np.save(sys.argv[1], np.array(rows, [('n', 'u1'), ('a', '<U1'), ('b', '>U2')]))";
+    if python(script, &[&path]).is_none() {
+        return;
+    }
+    for (condition, rows) in [
+        ("a == '\u{fffd}'", "2\n"),
+        ("a != '\u{fffd}'", "0\n1\n"),
+        ("a == b", "0\n2\n"),
+        ("a < b", "1\n"),
+        ("a > 'b'", "1\n2\n"),
+    ] {
+        assert_eq!(run_ok(["get", &path, ".n", "--where", condition]), rows, "{condition}");
+    }
+}
+
+#[test]
 fn rows_of_plain_arrays_are_selected_by_value() {
     let directory = tempfile::tempdir().unwrap();
     let path = copy_penguins(directory.path());
@@ -72,6 +93,10 @@ fn rows_of_plain_arrays_are_selected_by_value() {
     assert_eq!(printed, "6300.0\n6050.0\n6000.0\n6000.0\n");
     let json = run_ok(["get", path, "--json", "--where", "value.3 > 6200"]);
     assert_eq!(json.lines().count(), 1);
+    // A double that is between two floats of 32 bits.
+    let one = path_in(&directory, "one.npy");
+    run_ok(["create", &one, "--shape", "1", "--dtype", "f4", "--fill", "1"]);
+    assert_eq!(run_ok(["get", &one, "--where", "value == 1.0000000596046448"]), "1.0\n");
 }
 
 #[test]
@@ -152,6 +177,11 @@ fn conditions_that_do_not_suit_are_rejected() {
             "`pos` has several values in each row: select one by an index for each axis, such as `pos[0]`, up to 1",
         ),
         ("pos[2] > 3", "index 2 of `pos` is out of range for an axis of length 2"),
+        ("pos[0, 1] > 3", "`pos` takes at most 1 of the 2 indices"),
+        ("temp[0] > 3", "`temp` has a single value in each row: omit the index"),
+        ("temp.0 > 3", "`temp` has a single value in each row: omit the index"),
+        (&format!("temp{} > 3", ".0".repeat(64)), "`temp` has a single value in each row"),
+        (&format!("temp{} > 3", ".0".repeat(300)), "has no fields, asked for `0`"),
         ("temp", "only a boolean is a condition by itself"),
         ("isnan(n)", "isnan() is for floats, dates and time differences"),
         ("sensor == temp", "it is not compared with `temp` of dtype '<f4'"),
@@ -170,8 +200,12 @@ fn conditions_that_do_not_suit_are_rejected() {
     );
     let plain = path_in(&directory, "plain.npy");
     run_ok(["create", &plain, "--shape", "3"]);
-    let refusal = run_err(1, ["get", &plain, "--where", "x > 3"]);
-    assert!(refusal.contains("has no field `x`: elements are called `value`"), "{refusal}");
+    let long = format!("value{}", ".0".repeat(15_000));
+    for name in ["x", "x.0", &long] {
+        let refusal = run_err(1, ["get", &plain, "--where", &format!("{name} > 3")]);
+        let expected = format!("has no field `{name}`: elements are called `value`");
+        assert!(refusal.contains(&expected), "{refusal}");
+    }
     run_ok(["create", &plain, "--overwrite", "--shape", "()"]);
     assert!(run_err(1, ["get", &plain, "--where", "value > 3"]).contains("its shape is ()"));
 }

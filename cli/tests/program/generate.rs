@@ -89,6 +89,15 @@ fn numbers_that_do_not_suit_the_dtype_are_rejected() {
         ),
         (&["--random", "normal", "--low", "1"], "--low and --high are for uniform and int"),
         (&["--random", "uniform", "--low", "1"], "and no numbers from 1 to below 1"),
+        (
+            &["--random", "uniform", "--low=-1e308", "--high", "1e308"],
+            "and 1e308 - -1e308 is infinite",
+        ),
+        (
+            &["--random", "uniform", "--high", "65520", "--dtype", "f2"],
+            "whose largest number is 6.5504e4, and not `65520`",
+        ),
+        (&["--random", "uniform", "--low=-1e39", "--dtype", "c8"], "and not `-1e39`"),
         (&["--random", "int"], "for which --random int needs --high"),
         (
             &["--random", "int", "--dtype", "u1", "--high", "300"],

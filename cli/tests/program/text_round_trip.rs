@@ -295,6 +295,23 @@ fn floats_of_json_are_read_to_the_last_bit() {
     }
 }
 
+#[test]
+fn long_doubles_are_read_as_they_were_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, back] = ["a.npy", "back.npy"].map(|name| path_in(&directory, name));
+    for (dtype, size) in [("<f16", 16), (">c32", 32)] {
+        run_ok(["create", "--overwrite", &path, "--shape", "2", "--dtype", dtype]);
+        let bytes = (0..size).map(|at| format!("\\x{:02x}", at * 8)).collect::<Vec<_>>().concat();
+        run_ok(["set", &path, "1", &format!("b'{bytes}'")]);
+        for extension in ["csv", "jsonl"] {
+            let text = path_in(&directory, &format!("a.{extension}"));
+            run_ok(["convert", "--overwrite", &path, &text]);
+            run_ok(["convert", "--overwrite", &text, &back, "--dtype", dtype]);
+            assert!(fs::read(&back).unwrap() == fs::read(&path).unwrap(), "{dtype} {extension}");
+        }
+    }
+}
+
 /// Reads a text with a dtype and returns the elements.
 fn read(directory: &tempfile::TempDir, name: &str, text: &str, dtype: &str) -> String {
     let (from, back) = (path_in(directory, name), path_in(directory, "read.npy"));

@@ -81,9 +81,9 @@ pub(crate) fn parse_date(text: &str, unit: Unit) -> Option<i64> {
     let (negative, date) = date.strip_prefix('-').map_or((false, date), |date| (true, date));
     let mut parts = date.split('-');
     let year = parse_number(parts.next()?)? * if negative { -1 } else { 1 };
-    let month = parts.next().map(parse_number);
-    let day = parts.next().map(parse_number);
-    if parts.next().is_some() {
+    let (month, day) = (parts.next().map(two_digits), parts.next().map(two_digits));
+    // A time is that of a day.
+    if parts.next().is_some() || (time.is_some() && day.is_none()) {
         return None;
     }
     let (month, day) = (month.unwrap_or(Some(1))?, day.unwrap_or(Some(1))?);
@@ -118,16 +118,22 @@ pub(super) const ATTOSECONDS: i128 = 1_000_000_000_000_000_000;
 
 /// Parses `HH[:MM[:SS[.fraction]]]` as attoseconds since midnight.
 fn parse_time(time: &str) -> Option<i128> {
-    let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));
-    let mut parts = clock.split(':').map(parse_number);
-    let hour = parts.next()??;
-    let minute = parts.next().unwrap_or(Some(0))?;
-    let second = parts.next().unwrap_or(Some(0))?;
+    let mut parts = time.split(':');
+    let hour = two_digits(parts.next()?)?;
+    let minute = parts.next().map_or(Some(0), two_digits)?;
+    // Only seconds have a fraction.
+    let second = parts.next().unwrap_or("00");
+    let (second, fraction) = second.split_once('.').unwrap_or((second, ""));
+    let second = two_digits(second)?;
     if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 || fraction.len() > 18 {
         return None;
     }
     let fraction = if fraction.is_empty() { 0 } else { parse_number(&format!("{fraction:0<18}"))? };
     Some(((hour * 60 + minute) * 60 + second) * ATTOSECONDS + fraction)
+}
+
+fn two_digits(digits: &str) -> Option<i128> {
+    if digits.len() == 2 { parse_number(digits) } else { None }
 }
 
 fn parse_number(digits: &str) -> Option<i128> {

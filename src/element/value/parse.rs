@@ -3,7 +3,7 @@
 use num_complex::Complex;
 
 use super::print::difference_text;
-use super::{Value, date};
+use super::{Value, date, to_f32};
 use crate::dtype::literal::Reader;
 use crate::dtype::{DType, Kind};
 use crate::element::cast::nearest_half;
@@ -59,11 +59,18 @@ fn parse_scalar(untrimmed: &str, dtype: &DType) -> Result<Value, &'static str> {
             _ => Err("True or False"),
         },
         (Kind::Int, _) => text.parse().map(Value::Int).map_err(|_| "an integer"),
-        (Kind::UInt, _) => text.parse().map(Value::UInt).map_err(|_| "a non-negative integer"),
+        // `-0` is an integer too.
+        (Kind::UInt, _) => {
+            let value = text.parse::<i128>().ok().and_then(|value| u64::try_from(value).ok());
+            value.map(Value::UInt).ok_or("a non-negative integer")
+        }
         (Kind::Float, 2) => {
             parse_float(text).map(|value| Value::F16(nearest_half(value))).ok_or("a number")
         }
-        (Kind::Float, 4) => text.to_lowercase().parse().map(Value::F32).map_err(|_| "a number"),
+        // Through a double, as in NumPy.
+        (Kind::Float, 4) => {
+            parse_float(text).map(|value| Value::F32(to_f32(value))).ok_or("a number")
+        }
         (Kind::Float, 8) => parse_float(text).map(Value::F64).ok_or("a number"),
         (Kind::Complex, 8 | 16) => {
             parse_complex(text).map(Value::C128).ok_or("a number such as 1+2j")
@@ -188,12 +195,14 @@ fn parse_difference(text: &str, dtype: &DType) -> Option<Ticks> {
     }
     let Some((count, _)) = text.split_once(' ') else { return text.parse().ok().map(Ticks) };
     let multiple = i128::from(dtype.unit().map_or(1, |unit| unit.multiple));
-    let ticks = Ticks(i64::try_from(count.parse::<i128>().ok()? / multiple).ok()?);
+    let ticks = Ticks(i64::try_from(count.parse::<i128>().ok()?.checked_div(multiple)?).ok()?);
     (difference_text(ticks, dtype.unit()) == text).then_some(ticks)
 }
 
 fn parse_date(text: &str, dtype: &DType) -> Option<Ticks> {
-    let inner = text.trim_matches('\'');
+    // In quotes, as in records and subarrays.
+    let quoted = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    let inner = quoted.unwrap_or(text);
     if inner == "NaT" {
         return Some(Ticks::NAT);
     }
