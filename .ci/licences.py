@@ -4,7 +4,7 @@
     python3 .ci/licences.py
 
 All packages in Cargo.lock have one of the licences below and come from
-crates.io. DESIGN.md gives the purpose of each one that a manifest names. Known
+crates.io. CONTRIBUTING.md gives the purpose of each one that a manifest names. Known
 vulnerabilities are not checked, because crates.io does not list them.
 """
 
@@ -55,7 +55,7 @@ def main():
             wrong.append(f"{name} comes from {package['source']}")
         if not is_allowed(package["license"] or "none"):
             wrong.append(f"{name} has the licence {package['license']}")
-    design = (ROOT / "DESIGN.md").read_text().partition("## Dependencies")[2]
+    design = (ROOT / "CONTRIBUTING.md").read_text().partition("## Dependencies")[2]
     named = set(re.findall(r"[\w-]+", "\n".join(line.split("|")[1] for line in design.splitlines() if line.startswith("|"))))
     used = {
         dependency["name"]
@@ -63,7 +63,7 @@ def main():
         if package["id"] in own
         for dependency in package["dependencies"]
     }
-    wrong += [f"DESIGN.md does not give the purpose of {name}" for name in sorted(used - named - {"npymap"})]
+    wrong += [f"CONTRIBUTING.md does not give the purpose of {name}" for name in sorted(used - named - {"npymap"})]
     print(f"{len(metadata['packages'])} packages, {len(used)} named by manifests")
     sys.exit("\n".join(wrong) or None)
 

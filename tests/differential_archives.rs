@@ -41,6 +41,8 @@ const STRICTER: &[&str] = &[
     "is followed by a member that the directory does not list",
     " bytes of no member",
     "byte 0 starts a member, but ",
+    " starts a member or an end record that is not used",
+    "other bytes before and after the archive, ",
     "two directories, at byte ",
     "its deflate stream ends after ",
     "is encrypted",

@@ -56,7 +56,7 @@ fn archive(random: &mut Random) -> Vec<u8> {
 fn entry(random: &mut Random, builder: &mut Builder<Vec<u8>>) {
     let data = vec![b'd'; random.pick(&[0, 1, 511, 512, 513, 1500])];
     let size = data.len().to_string();
-    let name = random.pick(&["a.npy", "deep/b.npy", "größe.npy", "c/"]);
+    let name = random.pick(&["a.npy", "deep/b.npy", "größe.npy", "d", "e.ten", "c/"]);
     let mut header = random.pick(&[Header::new_gnu as fn() -> Header, Header::new_ustar])();
     let long = format!("{}{name}", "folder/".repeat(30));
     let records: &[(&str, &str)] = match random.below(8) {

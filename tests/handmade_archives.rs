@@ -44,6 +44,13 @@ fn unicode_path(name: &str, other: &str) -> Vec<u8> {
     [b"up", &len[..], &[1], &crc.sum().to_le_bytes(), other.as_bytes()].concat()
 }
 
+/// A program that unpacks archives: signatures are numbers in it.
+fn program() -> Vec<u8> {
+    let code = [0x0f, 0x85, 0x10, 0, 0, 0, 0x48, 0x8b, 0x45, 0xf8];
+    let parts = [&b"PK\x03\x04"[..], &code, b"\x81\x3fPK\x05\x06", &code];
+    [b"\x7fELF", parts.concat().repeat(4).as_slice(), &[0x90; 64]].concat()
+}
+
 /// A member without an entry in the directory.
 fn local_part(name: &str) -> Vec<u8> {
     let bytes = one(member(name));
@@ -281,6 +288,51 @@ pub(crate) fn inconsistent() -> Vec<Case> {
             Some(false),
         ),
         case(
+            "a member that is not listed, before one that is not where it is listed",
+            one(Zipped { offset: Some(5), ..plain.clone() }),
+            &format!("byte 0 starts a member, but the first one listed is at byte 5{damaged}"),
+            Some(true),
+        ),
+        case(
+            "a member that is not listed, after other bytes",
+            {
+                let prefix = [b"#!/bin/sh\n".to_vec(), local_part("b.npy"), vec![b'#'; 9]].concat();
+                Zip { prefix, ..Zip::default() }.bytes(std::slice::from_ref(&plain))
+            },
+            &format!("byte 10 starts a member or an end record that is not used{damaged}"),
+            Some(false),
+        ),
+        case(
+            "a member that is not listed, at the end of many other bytes",
+            {
+                let prefix = [vec![0; 3 << 20], local_part("b.npy")].concat();
+                Zip { prefix, ..Zip::default() }.bytes(std::slice::from_ref(&plain))
+            },
+            &format!("byte 3145728 starts a member or an end record that is not used{damaged}"),
+            Some(false),
+        ),
+        case(
+            "an archive before another",
+            Zip { prefix: Zip::of(&[]), ..Zip::default() }.bytes(std::slice::from_ref(&plain)),
+            &format!("byte 0 starts a member or an end record that is not used{damaged}"),
+            Some(false),
+        ),
+        case(
+            "other bytes before and after an archive",
+            {
+                let zip = Zip { prefix: vec![b'#'; 10], ..Zip::default() };
+                [zip.bytes(std::slice::from_ref(&plain)), vec![0]].concat()
+            },
+            &format!("other bytes before and after the archive, which starts at byte 10{damaged}"),
+            Some(false),
+        ),
+        case(
+            "a member that is not listed, after an encrypted one",
+            one(Zipped { flags: 1, descriptor: local_part("b.npy"), ..plain.clone() }),
+            &format!("[a]: is followed by a member that the directory does not list{crafted}"),
+            Some(true),
+        ),
+        case(
             "a header with other flags",
             one(Zipped { local_flags: Some(1), ..plain.clone() }),
             &format!("[a]: its header and the directory differ in the flags{crafted}"),
@@ -385,6 +437,16 @@ pub(crate) fn valid() -> Vec<Vec<u8>> {
         Zip { prefix: prefix.clone(), ..Zip::default() }.bytes(std::slice::from_ref(&plain)),
         Zip { prefix, zip64: Some(Zip64::default()), ..Zip::default() }
             .bytes(std::slice::from_ref(&plain)),
+        Zip { prefix: program(), ..Zip::default() }.bytes(std::slice::from_ref(&plain)),
+        // As after `zip -A`, the offsets include the prefix.
+        {
+            let start = program().len() as u32;
+            let zip =
+                Zip { prefix: program(), directory: Some((start + 227, 51)), ..Zip::default() };
+            zip.bytes(&[Zipped { offset: Some(start), ..plain.clone() }])
+        },
+        // Written to a pipe by bsdtar.
+        [one(plain.clone()), vec![0; 10_240 - 300]].concat(),
         Zip { comment: b"of the archive".to_vec(), ..Zip::default() }
             .bytes(std::slice::from_ref(&plain)),
         one(Zipped { extra: sizes.clone(), local_extra: sizes.clone(), ..big.clone() }),

@@ -56,6 +56,10 @@ fn open_read_only(source: Source<MapMut>) -> npymap::Result<Npz> {
     Npz::open(source.into_read_only())
 }
 
+fn after_another(member: Zipped) -> Vec<u8> {
+    Zip::of(&[stored("b.npy", &member.data), member])
+}
+
 fn one(member: Zipped) -> Vec<u8> {
     Zip::of(&[member])
 }
@@ -146,12 +150,12 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ),
         (
             "a member behind the file",
-            one(Zipped { offset: Some(0x00ff_ffff), ..plain.clone() }),
+            after_another(Zipped { offset: Some(0x00ff_ffff), ..plain.clone() }),
             "[a]: its header is outside the archive: the archive was truncated, or is damaged",
         ),
         (
             "a member inside the directory",
-            one(Zipped { offset: Some(222), ..plain.clone() }),
+            after_another(Zipped { offset: Some(449), ..plain.clone() }),
             "[a]: its header starts with b\"\\x07\\x07\\x07\\x07\" instead of b\"PK\\x03\\x04\": the archive was truncated, or is damaged",
         ),
         (
@@ -253,7 +257,11 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ),
         (
             "a member at byte 2^64 - 1",
-            one(Zipped { offset: Some(u32::MAX), extra: zip64(&[u64::MAX]), ..plain.clone() }),
+            after_another(Zipped {
+                offset: Some(u32::MAX),
+                extra: zip64(&[u64::MAX]),
+                ..plain.clone()
+            }),
             "[a]: its header is outside the archive: the archive was truncated, or is damaged",
         ),
         (

@@ -33,6 +33,7 @@ fn limits_are_as_documented() {
     assert_eq!(npy::MAX_HEADER_LEN, 10_000);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("SECURITY.md");
     let page = fs::read_to_string(page).unwrap();
+    let (page, _) = page.split_once("## Not promised").unwrap();
     let table: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
     assert_eq!(table.len(), ROWS.len());
     for (line, (what, accepts)) in table.iter().zip(ROWS) {

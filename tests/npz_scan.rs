@@ -84,6 +84,53 @@ fn damage_inside_a_member_is_left_to_verification() {
     npz.member("b").unwrap().verify().unwrap();
 }
 
+/// A stored member that is followed by its sizes, in 32 or 64 bits.
+fn streamed(name: &str, data: &[u8], is_long: bool) -> Zipped {
+    let member = stored(name, data);
+    let mut descriptor = [b"PK\x07\x08", &member.crc.to_le_bytes()[..]].concat();
+    for size in [member.stored, member.size] {
+        descriptor.extend(size.to_le_bytes());
+        descriptor.extend(if is_long { &[0; 4][..] } else { &[] });
+    }
+    Zipped { flags: 8, descriptor, ..member }
+}
+
+#[test]
+fn stored_members_of_streams_that_are_no_arrays_are_searched_for_their_ends() {
+    let text = b"notes PK\x07\x08 and PK\x07\x08";
+    let inner = Zip::of(&[streamed("inner.npy", &member(9), false)]);
+    let mut members = vec![
+        streamed("empty", b"", false),
+        streamed("long/empty", b"", true),
+        streamed("notes.txt", text, false),
+        streamed("inner.npz", &inner, true),
+    ];
+    // Descriptors at the ends of blocks.
+    members.extend((65_500..65_540).map(|len| streamed(&len.to_string(), &vec![1; len], false)));
+    members.push(stored("last.npy", &member(5)));
+    let bytes = Zip::of(&members);
+    let end = u32::from_le_bytes(*bytes[..bytes.len() - 2].last_chunk().unwrap());
+    let npz = scan(&bytes[..usize::try_from(end).unwrap()]).unwrap();
+    assert!(
+        npz.members()
+            .map(|member| member.full_name().as_bytes().to_vec())
+            .eq(members.iter().map(|member| member.name.clone()))
+    );
+    npz.verify().unwrap();
+    // A truncated descriptor is none.
+    let one = Zip::of(&members[2..3]);
+    let end = one.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
+    assert_eq!(scan(&one[..end]).unwrap().len(), 1);
+    assert!(scan(&one[..end - 1]).unwrap().is_empty());
+    // The same length, and another CRC-32.
+    let mut wrong = one[..end].to_vec();
+    wrong[40] ^= 1;
+    assert!(scan(&wrong).unwrap().is_empty());
+    // Many signatures take no longer.
+    let many = Zip::of(&[Zipped { flags: 8, ..stored("x", &b"PK\x07\x08".repeat(1 << 18)) }]);
+    assert!(scan(&many).unwrap().is_empty());
+}
+
 #[test]
 fn other_files_are_rejected() {
     for bytes in [&b""[..], b"PK", b"\x93NUMPY", b"PK\x01\x02 and more"] {

@@ -266,6 +266,38 @@ fn other_members_are_copied_as_they_are_stored() {
     assert_eq!(text, "not an array");
 }
 
+/// The system that made each member, and its external attributes.
+fn attributes(path: &Path) -> Vec<(u8, u32)> {
+    let bytes = fs::read(path).unwrap();
+    let headers = bytes.windows(46).filter(|header| header.starts_with(b"PK\x01\x02"));
+    headers.map(|h| (h[5], u32::from_le_bytes(h[38..42].try_into().unwrap()))).collect()
+}
+
+/// `unzip` decodes other names in archives of other systems.
+#[test]
+fn systems_and_modes_of_other_members_are_kept() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let made = |system, mode: u32, member| Zipped { system, attributes: mode << 16, ..member };
+    let members = [
+        Zipped { name: b"\x82.npy".to_vec(), ..stored("a.npy", &npy(&[1])) },
+        made(0, 0, stored("dos.npy", &npy(&[2]))),
+        made(3, 0o120_777, stored("link", b"a.npy")),
+        made(3, 0o40_700, utf8("répertoire/", b"")),
+        made(3, 0o100_600, stored("old.npy", &npy(&[3]))),
+    ];
+    fs::write(&path, Zip::of(&members)).unwrap();
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    let new = arr1(&[9_u8]);
+    update.set("new", &new).unwrap().rename("dos", "größe").unwrap();
+    update.commit().unwrap();
+    let modes = [0, 0o100_644, 0o120_777, 0o40_700, 0o100_600, 0o100_644];
+    let expected = [0, 3, 3, 3, 3, 3].into_iter().zip(modes.map(|mode: u32| mode << 16));
+    let found = attributes(&path).into_iter().map(|(system, mode)| (system, mode & !0x10));
+    assert!(found.eq(expected), "{:x?}", attributes(&path));
+    assert_eq!(keys(&path), ["é", "größe", "link", "répertoire/", "old", "new"]);
+}
+
 #[test]
 fn replaced_members_stay_compressed_and_aligned() {
     let directory = directory();

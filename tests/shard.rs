@@ -131,7 +131,7 @@ fn links_and_devices_have_no_size() {
     };
     for kind in [b"2", b"3", b"4", b"6"] {
         let error = of_kind(kind, b"00000001000\0").unwrap_err().to_string();
-        assert!(error.contains("(a link or device has a size)"), "{error}");
+        assert!(error.contains("(a link, device or directory has a size)"), "{error}");
     }
     // Programs agree that these have none. The block after the header is not one.
     for kind in [b"1", b"5"] {
@@ -145,7 +145,86 @@ fn links_and_devices_have_no_size() {
         bytes.extend(with_field(&without[header..], 156, &[kind]));
         let opened = Shard::open(Source::bytes(bytes));
         let has_size = opened.as_ref().is_err_and(|error| error.to_string().contains("has a size"));
-        assert_eq!(has_size, kind != b'5', "{opened:?}");
+        assert!(has_size, "{opened:?}");
+    }
+}
+
+/// To GNU tar, these sizes are other numbers than to Python, or none.
+#[test]
+fn sizes_start_with_digits() {
+    let mut builder = tar::Builder::new(Vec::new());
+    builder.append_data(&mut tar::Header::new_gnu(), "a.txt", &[][..]).unwrap();
+    let empty = builder.into_inner().unwrap();
+    let of_size = |size| Shard::open(Source::bytes(with_field(&empty, 124, size)));
+    for size in [&[0; 12][..], b"     \0      ", b"\0\x002000\0     "] {
+        assert_eq!(of_size(size).unwrap().members().next().unwrap().size(), 0);
+    }
+    for size in [
+        &b"            "[..],
+        b"\x000000002000\0",
+        b"\0 2000\0     ",
+        b"\0-1\0        ",
+        b"\0\x80\0\0\0\0\0\0\0\0\x04\0",
+    ] {
+        let error = of_size(size).unwrap_err().to_string();
+        assert!(error.contains("(the size of a member is not a number)"), "{error}");
+    }
+}
+
+/// GNU tar takes a file with such a name for a directory, and its contents for members.
+#[test]
+fn names_of_files_with_contents_do_not_end_in_a_slash() {
+    let whole = shard();
+    let named = |kind: &[u8], size: &[u8]| {
+        let bytes = with_field(&with_field(&whole, 0, b"folder/\0\0\0"), 156, kind);
+        with_field(&bytes, 124, size)
+    };
+    let long_name =
+        |name: &[u8; 8], member: &[u8]| [&extended(b'L', 8)[..], name, &[0; 504], member].concat();
+    let pax_name = |name: &str, member: &[u8]| {
+        let bytes = pax(&[("path", name)]);
+        [&bytes[..1024], member].concat()
+    };
+    let (size, empty) = (b"00000000220\0", b"00000000000\0");
+    for (bytes, problem) in [
+        (named(b"0", size), "a file with contents has the name of a directory"),
+        (named(b"7", size), "a file with contents has the name of a directory"),
+        (long_name(b"folder/\0", &whole), "a file with contents has the name of a directory"),
+        (pax_name("folder//", &whole), "a file with contents has the name of a directory"),
+        (named(b"\0", size), "a link, device or directory has a size"),
+        (long_name(b"a.npy\0\0\0", &named(b"\0", empty)), "a directory has the name of a file"),
+        (pax_name("a.npy", &named(b"\0", empty)), "a directory has the name of a file"),
+    ] {
+        let error = Shard::open(Source::bytes(bytes)).unwrap_err().to_string();
+        assert!(error.contains(&format!("({problem})")), "{error}");
+    }
+    // Directories, as before ustar, and empty files.
+    let rest = &whole[1024..];
+    for (kind, len) in [(b"\0", 6), (b"0", 7)] {
+        let member = [&named(kind, empty)[..512], rest].concat();
+        for bytes in [member.clone(), long_name(b"folder/\0", &member), pax_name("b/", &member)] {
+            assert_eq!(Shard::open(Source::bytes(bytes)).unwrap().len(), len);
+        }
+    }
+}
+
+#[test]
+fn names_that_are_not_utf_8_are_not_taken_for_each_other() {
+    let first = &shard()[..1024];
+    let [ff, fe, text] =
+        [&b"a\xff.npy\0\0\0"[..], b"a\xfe.npy\0\0\0", "a\u{fffd}.npy\0".as_bytes()]
+            .map(|name| with_field(first, 0, name));
+    let open = |parts: &[&[u8]]| Shard::open(Source::bytes(parts.concat())).unwrap();
+    for parts in [&[&ff[..]][..], &[&ff, &ff], &[&text]] {
+        assert_eq!(open(parts).get("a\u{fffd}.npy").unwrap().shape(), [2, 2]);
+    }
+    for parts in [[&ff, &fe], [&text, &fe], [&ff, &text]] {
+        let shard = open(&parts.map(|part| &part[..]));
+        let error = shard.get("a\u{fffd}.npy").unwrap_err();
+        assert_eq!(error.kind(), npymap::ErrorKind::Unsupported);
+        let expected = "several members are `a\u{fffd}.npy`: rename them: their names differ in bytes that are not UTF-8";
+        assert_eq!(error.to_string(), expected);
+        assert!(shard.members().all(|member| member.open().is_ok()));
     }
 }
 

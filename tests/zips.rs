@@ -15,6 +15,9 @@ pub(crate) struct Zipped {
     pub(crate) extra: Vec<u8>,
     pub(crate) local_extra: Vec<u8>,
     pub(crate) comment: Vec<u8>,
+    /// The system that made it, and its external attributes.
+    pub(crate) system: u8,
+    pub(crate) attributes: u32,
     pub(crate) descriptor: Vec<u8>,
     /// The offset according to the directory.
     pub(crate) offset: Option<u32>,
@@ -44,6 +47,8 @@ pub(crate) fn stored(name: &str, data: &[u8]) -> Zipped {
         extra: Vec::new(),
         local_extra: Vec::new(),
         comment: Vec::new(),
+        system: 0,
+        attributes: 0,
         descriptor: Vec::new(),
         offset: None,
         local_magic: *b"PK\x03\x04",
@@ -115,12 +120,14 @@ impl Zip {
             bytes.extend_from_slice(&member.descriptor);
 
             directory.extend(b"PK\x01\x02");
-            push(&mut directory, &[20, member.version, member.flags, member.method, 0, 33]);
+            directory.extend([20, member.system]);
+            push(&mut directory, &[member.version, member.flags, member.method, 0, 33]);
             let sizes = [member.crc, member.stored, member.size];
             directory.extend(sizes.iter().flat_map(|n| n.to_le_bytes()));
             let lengths = [&member.name, &member.extra, &member.comment].map(|part| short(part));
             push(&mut directory, &lengths);
-            push(&mut directory, &[0, 0, 0, 0]);
+            push(&mut directory, &[0, 0]);
+            directory.extend(member.attributes.to_le_bytes());
             directory.extend(member.offset.unwrap_or(start).to_le_bytes());
             directory.extend_from_slice(&member.name);
             directory.extend_from_slice(&member.extra);

@@ -146,6 +146,8 @@ impl<'a> Inputs<'a> {
                 shard.prefetch_headers().map_err(CliError::Library)?;
                 for member in last_of_each_name(shard.members(), ShardMember::name) {
                     let name = member.name();
+                    // The names of others may differ in bytes that are not UTF-8.
+                    shard.member(name).map_err(CliError::Library)?;
                     if member.is_ten().is_ok_and(|is_ten| is_ten) {
                         match member.ten() {
                             Ok(ten) => inputs.extend(self.arrays_of_ten(name, &ten)),

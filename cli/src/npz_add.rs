@@ -1,5 +1,7 @@
 //! `npymap npz add`: adds arrays to an archive.
 
+use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -61,11 +63,27 @@ impl AddArgs {
         if self.members.is_deflated() {
             update.compression(self.members.compression());
         }
-        for (input, array) in inputs.iter().zip(&arrays) {
-            if !self.overwrite && update.npz().member(&input.name).is_ok() {
+        let mut full_names = HashSet::new();
+        for input in &inputs {
+            let old = update.npz().member(&input.name).ok();
+            if !self.overwrite && old.is_some() {
                 let path = format!("{}[{}]", self.file.display(), input.name);
                 return Err(CliError::Exists { path: path.into() });
             }
+            let new = || format!("{}.npy", input.name);
+            let full_name = old.map_or_else(new, |member| member.full_name().to_owned());
+            if !full_names.insert(full_name.clone()) {
+                let what = format!(
+                    "the full name `{full_name}`, as an array before it: choose others with --name"
+                );
+                return Err(CliError::Mismatch { path: input.path.clone(), what });
+            }
+        }
+        let mut changes: Vec<_> = inputs.iter().zip(&arrays).collect();
+        // Names are looked up among members that were set before, too: after `x`, `x.npy`
+        // would be taken for it.
+        changes.sort_by_key(|(input, _)| Reverse(input.name.strip_suffix(".npy").map(str::len)));
+        for (input, array) in changes {
             update.set(&input.name, array).map_err(CliError::Library)?;
         }
         let new = update.write().map_err(CliError::Library)?;

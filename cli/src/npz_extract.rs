@@ -189,6 +189,7 @@ impl ExtractArgs {
     /// The path of a member in the directory. Names that point outside are rejected.
     fn relative_path<'a>(&self, member: &Member<'a>) -> Result<&'a Path, CliError> {
         let name = Path::new(member.full_name());
+        let name = name.strip_prefix(".").unwrap_or(name);
         let is_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_inside || name.as_os_str().is_empty() || member.full_name().contains('\\') {
             let path = self.path_of(member.name());

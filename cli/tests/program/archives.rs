@@ -394,6 +394,29 @@ fn archives_with_more_members_than_maps_per_process_convert_to_lists() {
     assert_eq!(last.view::<i32>().unwrap().to_vec(), [count - 1]);
 }
 
+/// Names that are not UTF-8 are printed alike.
+#[test]
+fn no_member_of_a_tar_file_is_lost_because_of_its_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let [tar, npz] = ["x.tar", "x.npz"].map(|name| text(directory.path().join(name)));
+    let mut data = Vec::new();
+    npymap::write::write_npy_to(&mut data, &arr1(&[0.5])).unwrap();
+    let mut builder = tar::Builder::new(Vec::new());
+    for name in [b"a\xff.npy", b"a\xfe.npy"] {
+        let mut header = tar::Header::new_ustar();
+        header.as_old_mut().name[..6].copy_from_slice(name);
+        header.set_size(data.len().try_into().unwrap());
+        header.set_cksum();
+        builder.append(&header, &*data).unwrap();
+    }
+    fs::write(&tar, builder.into_inner().unwrap()).unwrap();
+    for arguments in [&["npz", "pack", &tar, "-o", &npz][..], &["convert", &tar, &npz]] {
+        let error = run_err(1, arguments);
+        assert!(error.contains("several members are `a\u{fffd}.npy`: rename them"), "{error}");
+        assert!(!Path::new(&npz).exists());
+    }
+}
+
 #[test]
 fn info_lists_arrays_in_tar_files() {
     let directory = tempfile::tempdir().unwrap();

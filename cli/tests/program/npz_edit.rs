@@ -85,6 +85,46 @@ fn nothing_is_changed_if_anything_is_wrong() {
     assert_eq!(run_ok(["get", &format!("{npz}[x]"), "0"]), "2.0\n");
 }
 
+/// Names are those of members before the command, not of arrays that it adds.
+#[test]
+fn added_arrays_do_not_replace_each_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let [one, two] = [("one.npy", "1"), ("two.npy", "2")]
+        .map(|(name, value)| create(directory.path(), name, value));
+    let [npz, other] = ["a.npz", "other.npz"].map(|name| path_in(directory.path(), name));
+    let first = |name: &str| run_ok(["get", &format!("{npz}[{name}]"), "0"]);
+    let names = ["--name", "x", "--name", "x.npy"];
+    run_ok([&["npz", "pack", &one, &two, "-o", &other][..], &names].concat());
+    for inputs in [&[&*one, &two][..], &[&other]] {
+        run_ok(["npz", "pack", &one, "-o", &npz, "--overwrite"]);
+        let names = if inputs.len() == 2 { &names[..] } else { &[] };
+        run_ok([&["npz", "add", &npz], inputs, names].concat());
+        assert_eq!(members(&npz).len(), 3);
+        assert_eq!([first("x.npy.npy"), first("one")], ["2.0\n", "1.0\n"]);
+        // The same arrays replace these.
+        run_ok(["npz", "add", &npz, &two, "--name", "x", "--overwrite"]);
+        assert_eq!(members(&npz).len(), 3);
+    }
+    // Both are the member that exists.
+    run_ok(["npz", "pack", &one, "-o", &npz, "--name", "x", "--overwrite"]);
+    let error = run_err(1, [&["npz", "add", &npz, &one, &two, "--overwrite"][..], &names].concat());
+    assert!(error.contains("has the full name `x.npy`, as an array before it"), "{error}");
+    assert_eq!(members(&npz), ["x"]);
+}
+
+#[test]
+fn paths_of_members_may_start_with_a_dot() {
+    let directory = tempfile::tempdir().unwrap();
+    let x = create(directory.path(), "x.npy", "1");
+    let [npz, to] = ["a.npz", "out"].map(|name| path_in(directory.path(), name));
+    run_ok(["npz", "pack", &x, &x, "-o", &npz, "--name", "./a", "--name", "./b/./c"]);
+    run_ok(["npz", "extract", &npz, "-d", &to]);
+    assert!(["a.npy", "b/c.npy"].iter().all(|name| Path::new(&to).join(name).is_file()));
+    run_ok(["npz", "pack", &x, &x, "-o", &npz, "--name", "./a", "--name", "a", "--overwrite"]);
+    let error = run_err(1, ["npz", "extract", &npz, "-d", &to, "--overwrite"]);
+    assert!(error.contains("another member has the same path"), "{error}");
+}
+
 #[test]
 fn a_directory_is_packed_and_extracted_again() {
     let directory = tempfile::tempdir().unwrap();

@@ -36,6 +36,8 @@ pub(super) struct DirectoryEntry {
     pub(super) raw_name: Option<Box<[u8]>>,
     pub(super) method: CompressionMethod,
     pub(super) flags: Flags,
+    /// The type and the permissions of its file, if it was made on Unix.
+    pub(super) mode: Option<u32>,
     pub(super) crc32: u32,
     /// The member's length in the archive.
     pub(super) stored: u64,
@@ -114,6 +116,7 @@ impl<'a> DirectoryReader<'a> {
                 raw_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
                 method: CompressionMethod::from(central.method.get()),
                 flags,
+                mode: central.mode(),
                 crc32: central.crc32.get(),
                 stored,
                 size,

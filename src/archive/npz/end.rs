@@ -21,6 +21,10 @@ use crate::source::storage::Storage;
 /// record, of 22 bytes: its comment has at most 65,535.
 const SEARCHED: u64 = 22 + 65_535;
 
+/// The number of bytes that are searched for records at the start, and at the end, of
+/// what precedes the first member.
+const SEARCHED_BEFORE: u64 = 1 << 20;
+
 /// The position of the central directory, and the number of its entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Location {
@@ -31,6 +35,8 @@ pub(super) struct Location {
     pub(super) is_zip64: bool,
     /// The number of bytes before the archive, which its offsets do not include.
     pub(super) prefix: u64,
+    /// Whether other bytes follow the end record and its comment.
+    pub(super) is_followed: bool,
 }
 
 impl Location {
@@ -52,14 +58,16 @@ pub(super) fn locate(source: &Storage) -> Result<Location> {
         let found = format!("{} of {} members are on this disk", end.entries_on_disk, end.entries);
         return Err(damaged(found));
     }
-    let location = if let Some((at64, locator, end64)) = zip64_record(source, at)? {
+    let mut location = if let Some((at64, locator, end64)) = zip64_record(source, at)? {
         zip64_location(&end, at64, &locator, &end64)?
     } else {
         let size = u64::from(end.directory_size.get());
         let (start, prefix) = directory_start(at, size, u64::from(end.directory_offset.get()))?;
         let entries = u64::from(end.entries.get());
-        Location { start, size, entries, is_zip64: false, prefix }
+        Location { start, size, entries, is_zip64: false, prefix, is_followed: false }
     };
+    let end_len = len_of::<EndRecord>() + u64::from(end.comment_len.get());
+    location.is_followed = source.len() - at > end_len;
     if location.size == 0
         && location.entries == 0
         && ![0, location.start].contains(&location.prefix)
@@ -149,7 +157,7 @@ fn zip64_location(
         let found = format!("the zip64 record is at byte {at}, not at {}", locator.offset);
         return Err(damaged(found));
     }
-    Ok(Location { start, size, entries, is_zip64: true, prefix })
+    Ok(Location { start, size, entries, is_zip64: true, prefix, is_followed: false })
 }
 
 /// The start of a directory of `size` bytes that ends at byte `end`, and the
@@ -167,15 +175,13 @@ fn directory_start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
 /// Checks the bytes before the first member, which starts at byte `first`, not
 /// at 0. If there is a prefix, a member must start there, since a directory
 /// offset that is too small also looks like a prefix. None may start at byte 0,
-/// where only programs that read a stream would find it.
+/// where only programs that read a stream would find it, or later, where only those
+/// that search for it would.
 pub(super) fn check_start(source: &Storage, location: &Location, first: Option<u64>) -> Result<()> {
-    let Location { start, prefix, .. } = *location;
+    let Location { start, prefix, is_followed, .. } = *location;
     let is_listed = first.map_or(Ok(true), |first| is_member_at(source, first))?;
-    if !is_listed {
-        // Without a prefix, only that member is damaged.
-        if prefix == 0 {
-            return Ok(());
-        }
+    // Without a prefix, only that member is damaged.
+    if !is_listed && prefix > 0 {
         let offset = start - prefix;
         return Err(damaged(format!(
             "the directory is at byte {start}, not at {offset}, and no member precedes it"
@@ -188,7 +194,60 @@ pub(super) fn check_start(source: &Storage, location: &Location, first: Option<u
         };
         return Err(damaged(format!("byte 0 starts a member, but {listed}")));
     }
+    let before = first.map_or(start, |first| first.min(start));
+    if let Some(at) = find_record(source, before)? {
+        return Err(damaged(format!(
+            "byte {at} starts a member or an end record that is not used"
+        )));
+    }
+    // Java searches for another archive, which may be before this one.
+    if is_followed && before > 0 {
+        let found =
+            format!("other bytes before and after the archive, which starts at byte {before}");
+        return Err(damaged(found));
+    }
     check_unshifted(source, location)
+}
+
+/// Finds a local header or an end record before byte `end`.
+fn find_record(source: &Storage, end: u64) -> Result<Option<u64>> {
+    let parts = if end > 2 * SEARCHED_BEFORE {
+        [0..SEARCHED_BEFORE, end - SEARCHED_BEFORE..end]
+    } else {
+        [0..end, end..end]
+    };
+    for part in parts {
+        let mut bytes = vec![0; to_usize(part.end - part.start)];
+        let found = source.read_at(&mut bytes, part.start).map_err(read_error())?;
+        let bytes = bytes.get(..found).invariant(READ);
+        let starts = bytes.windows(4).enumerate().filter(|(_, window)| window.starts_with(b"PK"));
+        let mut starts = starts.map(|(at, _)| (bytes.get(at..).invariant(IN_BUFFER), at));
+        let found = starts.find(|(rest, at)| is_record(rest, part.start + to_u64(*at), end));
+        if let Some((_, at)) = found {
+            return Ok(Some(part.start + to_u64(at)));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns whether bytes at `start` are a record that ends before `end`. The signatures
+/// alone may be numbers in a program that unpacks archives.
+fn is_record(bytes: &[u8], start: u64, end: u64) -> bool {
+    let is_member = LocalHeader::read_from_prefix(bytes).is_ok_and(|(local, _)| {
+        let [name, extra] = [local.name_len, local.extra_len].map(|len| u64::from(len.get()));
+        local.signature == LocalHeader::SIGNATURE
+            && local.version_needed.get() < 256
+            && local.method.get() < 100
+            && name > 0
+            && start + len_of::<LocalHeader>() + name + extra <= end
+    });
+    let is_end = EndRecord::read_from_prefix(bytes).is_ok_and(|(record, _)| {
+        record.signature == EndRecord::SIGNATURE
+            && record.disk == record.directory_disk
+            && record.entries_on_disk == record.entries
+            && u64::from(record.directory_size.get()) <= start
+    });
+    is_member || is_end
 }
 
 /// Checks that the offsets of an archive with a prefix lead to none of its records

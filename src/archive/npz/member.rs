@@ -229,6 +229,8 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// member.
     fn range(&self) -> Result<(u64, u64)> {
         let DirectoryEntry { method, stored, size, .. } = *self.entry;
+        // Also of members that can't be read: others may be hidden after them.
+        let range = data_range(self.npz.source.storage(), self.entry)?;
         if self.entry.flags.is_encrypted() {
             let expected = "decrypt it with another program";
             return Err(ArchiveError::unsupported("is encrypted", expected));
@@ -248,7 +250,7 @@ impl<'a, D: Mapping> Member<'a, D> {
         if size / MAX_RATIO > stored {
             return Err(contradictory(format!("{stored} bytes can't be deflated to {size}")));
         }
-        data_range(self.npz.source.storage(), self.entry)
+        Ok(range)
     }
 
     fn open_array(&self) -> Result<MappedArray<D>> {

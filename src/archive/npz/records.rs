@@ -94,6 +94,12 @@ pub(super) struct CentralHeader {
 
 impl CentralHeader {
     pub(super) const SIGNATURE: [u8; 4] = *b"PK\x01\x02";
+
+    /// The type and the permissions of a file that was archived on Unix or macOS.
+    pub(super) fn mode(&self) -> Option<u32> {
+        let is_unix = matches!(self.version_made_by.get() >> 8, 3 | 19);
+        is_unix.then(|| self.external_attributes.get() >> 16)
+    }
 }
 
 /// A local file header.

@@ -3,6 +3,7 @@
 
 use std::io::{self, Read};
 
+use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use rawzip::CompressionMethod;
 
@@ -12,6 +13,7 @@ use super::extra::SizeFields;
 use super::name;
 use super::open::NpzOptions;
 use super::records::{self, CentralHeader, EndRecord, Flags, LocalHeader, Zip64EndRecord, len_of};
+use super::writer::MODE;
 use crate::archive::entries::EntryList;
 use crate::error::invariant::to_u64;
 use crate::error::{ErrorKind, Result};
@@ -132,6 +134,7 @@ impl Scanner<'_> {
             name,
             method,
             flags,
+            mode: Some(MODE),
             crc32,
             stored,
             size,
@@ -158,7 +161,7 @@ impl Scanner<'_> {
     }
 
     /// Finds the end of a member whose sizes follow its bytes: of a deflated one
-    /// by inflating it, of a stored array by its header.
+    /// by inflating it, of a stored array by its header, of others by a search.
     fn find_end(&self, method: CompressionMethod, data: u64) -> io::Result<Option<MemberEnd>> {
         let rest = self.source.range_reader(data, self.source.len());
         let (size, stored) = if method == CompressionMethod::DEFLATE {
@@ -178,7 +181,7 @@ impl Scanner<'_> {
             let layout = match header.and_then(|text| text.header()?.layout()) {
                 Ok(layout) => layout,
                 Err(error) if error.kind() == ErrorKind::Io => return Err(error.into()),
-                Err(_) => return Ok(None),
+                Err(_) => return self.search(data),
             };
             (to_u64(layout.end()), to_u64(layout.end()))
         } else {
@@ -190,32 +193,45 @@ impl Scanner<'_> {
         }
     }
 
-    /// Reads the data descriptor at `at`, which must have these sizes, in 32 or
-    /// 64 bits.
+    /// Finds the end of stored bytes, which start at `data`: the first data descriptor
+    /// of their length and CRC-32 that is followed by a record, or by nothing.
+    fn search(&self, data: u64) -> io::Result<Option<MemberEnd>> {
+        let (mut at, mut crc, mut block) = (data, Crc::new(), vec![0; BUFFER]);
+        loop {
+            let found = self.source.read_at(&mut block, at)?;
+            let bytes = block.get(..found).unwrap_or_default();
+            // A descriptor at the end of a block is found at the start of the next one.
+            let searched = if found < BUFFER { found } else { BUFFER - DESCRIPTOR_LEN };
+            let mut summed = 0;
+            for (start, _) in bytes.windows(4).enumerate().filter(|(_, word)| *word == DESCRIPTOR) {
+                if start >= searched {
+                    break;
+                }
+                crc.update(bytes.get(summed..start).unwrap_or_default());
+                summed = start;
+                let (start, rest) = (at + to_u64(start), bytes.get(start..).unwrap_or_default());
+                let size = start - data;
+                let end = parse_descriptor(rest, start, size, size);
+                if let Some(end) = end.filter(|end| end.crc32 == crc.sum()) {
+                    if end.next == self.source.len() || self.has_record_at(end.next)? {
+                        return Ok(Some(end));
+                    }
+                }
+            }
+            if found < BUFFER {
+                return Ok(None);
+            }
+            crc.update(bytes.get(summed..searched).unwrap_or_default());
+            at += to_u64(searched);
+        }
+    }
+
+    /// Reads the data descriptor at `at`, which must have these sizes.
     fn descriptor(&self, at: u64, size: u64, stored: u64) -> io::Result<Option<MemberEnd>> {
         let mut buffer = [0; DESCRIPTOR_LEN];
         let found = self.source.read_at(&mut buffer, at)?;
         let bytes = buffer.get(..found).unwrap_or_default();
-        let (signature, fields) = match bytes.strip_prefix(&DESCRIPTOR) {
-            Some(fields) => (DESCRIPTOR.len(), fields),
-            None => (0, bytes),
-        };
-        let Some((crc32, sizes)) = fields.split_first_chunk::<4>() else { return Ok(None) };
-        let long = [stored.to_le_bytes(), size.to_le_bytes()].concat();
-        let short = [stored, size].map(u32::try_from);
-        let len = if sizes.starts_with(&long) {
-            long.len()
-        } else if let [Ok(stored), Ok(size)] = short {
-            let short = [stored.to_le_bytes(), size.to_le_bytes()].concat();
-            if !sizes.starts_with(&short) {
-                return Ok(None);
-            }
-            short.len()
-        } else {
-            return Ok(None);
-        };
-        let next = at + to_u64(signature + crc32.len() + len);
-        Ok(Some(MemberEnd { crc32: u32::from_le_bytes(*crc32), size, stored, next }))
+        Ok(parse_descriptor(bytes, at, size, stored))
     }
 
     /// Reads exactly `len` bytes; `None` if the archive ends before.
@@ -235,6 +251,21 @@ impl Scanner<'_> {
         ];
         Ok(self.bytes(at, 4)?.is_some_and(|found| records.iter().any(|record| *record == *found)))
     }
+}
+
+/// Parses the data descriptor at `at`, which must have these sizes, in 32 or 64 bits.
+fn parse_descriptor(bytes: &[u8], at: u64, size: u64, stored: u64) -> Option<MemberEnd> {
+    let fields = bytes.strip_prefix(&DESCRIPTOR).unwrap_or(bytes);
+    let (crc32, sizes) = fields.split_first_chunk::<4>()?;
+    let long = [stored.to_le_bytes(), size.to_le_bytes()].concat();
+    let rest = if let Some(rest) = sizes.strip_prefix(&*long) {
+        rest
+    } else {
+        let [stored, size] = [u32::try_from(stored).ok()?, u32::try_from(size).ok()?];
+        sizes.strip_prefix(&*[stored.to_le_bytes(), size.to_le_bytes()].concat())?
+    };
+    let next = at + to_u64(bytes.len() - rest.len());
+    Some(MemberEnd { crc32: u32::from_le_bytes(*crc32), size, stored, next })
 }
 
 /// Returns whether an error says that the bytes are not a complete deflate

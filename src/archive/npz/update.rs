@@ -24,8 +24,8 @@ use crate::source::map::MapMut;
 /// dropped, the archive is unchanged.
 ///
 /// The other members are copied as they are stored, without inflating them, so
-/// damage in them is neither hidden nor an error. Their names, compression and
-/// checksums are kept; dates and comments are not. Elements that are stored
+/// damage in them is neither hidden nor an error. Their names, compression, checksums
+/// and Unix modes are kept; dates, comments and DOS attributes are not. Elements that are stored
 /// uncompressed are aligned as [`NpzWriter`] does it, and to pages if they were
 /// before.
 #[must_use = "nothing changes until it is committed"]

@@ -30,6 +30,10 @@ const LOCAL_HEADER: u64 = 30;
 /// format. It is constant so that equal arrays give equal archives.
 pub(super) const DATE: i64 = 315_532_800;
 
+/// The type and the permissions of new members. They mark the archive as made on Unix:
+/// `unzip` does not decode names as UTF-8 in archives of other systems.
+pub(super) const MODE: u32 = 0o100_644;
+
 /// The alignment of the elements of stored members.
 const ALIGN: u64 = 64;
 /// The alignment that [`NpzWriter::page_aligned`] requests.
@@ -217,7 +221,8 @@ impl<W: Write> NpzWriter<W> {
             Compression::Deflated(_) => (CompressionMethod::DEFLATE, None),
             Compression::Stored => (CompressionMethod::STORE, Some((header_len, self.align))),
         };
-        let entry = start_entry(&mut self.zip, path, file_name.len(), method, aligned)?;
+        let file = (path, file_name.len(), Some(MODE));
+        let entry = start_entry(&mut self.zip, file, method, aligned)?;
         Ok(MemberWriter::new(entry, compression, len, &mut self.state))
     }
 
@@ -247,20 +252,21 @@ impl<W: Write> NpzWriter<W> {
     }
 }
 
-/// Writes the local header of a member. `aligned` is the number of bytes before
-/// the elements, and their alignment, if they are stored uncompressed.
+/// Writes the local header of a member with a path, of a length, and a mode. `aligned`
+/// is the number of bytes before the elements, and their alignment, if they are stored
+/// uncompressed.
 pub(super) fn start_entry<'z, W: Write>(
     zip: &'z mut ZipArchiveWriter<BufWriter<W>>,
-    path: EntryPath<'_>,
-    name_len: usize,
+    (path, name_len, mode): (EntryPath<'_>, usize, Option<u32>),
     method: CompressionMethod,
     aligned: Option<(usize, u64)>,
 ) -> Result<ZipEntryWriter<'z, BufWriter<W>>> {
     let start = zip.stream_offset() + LOCAL_HEADER + to_u64(name_len);
     let builder = zip.new_file(path).last_modified(UtcDateTime::from_unix(DATE));
-    // Permissions mark the archive as made on Unix. `unzip` does not decode
-    // names as UTF-8 in archives of other systems.
-    let mut builder = builder.unix_permissions(0o100_644).compression_method(method);
+    let mut builder = builder.compression_method(method);
+    if let Some(mode) = mode {
+        builder = builder.unix_permissions(mode);
+    }
     let padding =
         aligned.and_then(|(header_len, align)| padding(start + to_u64(header_len), align));
     if let Some(padding) = padding {

@@ -13,7 +13,7 @@ use crate::archive::entries::{EntryList, no_member};
 use crate::archive::ten::{self, Ten};
 use crate::array::{MappedArray, MemberContent};
 use crate::error::invariant::to_u64;
-use crate::error::{ArchiveError, Error, Result, SystemError};
+use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
 use crate::npy::{Header, MAX_HEADER_LEN};
 use crate::source::Source;
 use crate::source::map::Map;
@@ -120,10 +120,18 @@ impl<D: Mapping> Shard<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound).
+    /// [`NotFound`](crate::ErrorKind::NotFound);
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when names of several members
+    /// differ only in bytes that are not UTF-8.
     pub fn member(&self, name: &str) -> Result<ShardMember<'_, D>> {
-        let position = self.entries.positions(name).last();
-        match position.and_then(|&position| self.entries.get(position)) {
+        let positions = self.entries.positions(name).iter();
+        let mut found = positions.filter_map(|&position| self.entries.get(position));
+        match found.next_back() {
+            Some(entry) if found.any(|other| other.raw_name != entry.raw_name) => {
+                let found = format!("several members are `{}`", excerpt(name));
+                let expected = "rename them: their names differ in bytes that are not UTF-8";
+                Err(self.name_file(ArchiveError::unsupported(found, expected)))
+            }
             Some(entry) => Ok(ShardMember { shard: self, entry }),
             None => {
                 Err(self.name_file(no_member(name, self.members().map(|member| member.name()))))

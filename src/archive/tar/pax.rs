@@ -4,6 +4,8 @@
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Pax {
     path: Option<Vec<u8>>,
+    /// Whether `path` ended in a slash, as those of directories do.
+    pub(super) has_slash: bool,
     /// The name of a sparse member, for which `path` is a placeholder.
     sparse_name: Option<Vec<u8>>,
     pub(super) size: Option<u64>,
@@ -37,12 +39,16 @@ impl Pax {
 
     fn set(&mut self, keyword: &[u8], value: &[u8]) -> Result<(), &'static str> {
         match keyword {
-            b"path" => self.path = Some(parse_name(without_slashes(value))?),
+            b"path" => {
+                self.path = Some(parse_name(without_slashes(value))?);
+                self.has_slash = value.ends_with(b"/");
+            }
             b"GNU.sparse.name" => self.sparse_name = Some(parse_name(value)?),
             b"size" => self.size = Some(parse_size(value)?),
             b"GNU.sparse.realsize" | b"GNU.sparse.size" => {
                 self.real_size = Some(parse_size(value)?);
             }
+            b"GNU.sparse.offset" | b"GNU.sparse.numbytes" => parse_size(value).map(drop)?,
             _ => {}
         }
         self.is_sparse |= keyword.starts_with(b"GNU.sparse.");
@@ -120,6 +126,7 @@ mod tests {
             b"8 path=\n",
             b"11 path=//\n",
             b"8 size=\n",
+            b"23 GNU.sparse.offset=x\n",
         ] {
             assert!(Pax::parse(text).is_err(), "{}", text.escape_ascii());
         }

@@ -22,6 +22,8 @@ const MAX_EXTENSION: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct TarEntry {
     pub(super) name: String,
+    /// The bytes of the name, if they are not UTF-8.
+    pub(super) raw_name: Option<Box<[u8]>>,
     /// The offset of its first byte.
     pub(super) start: u64,
     /// Its length, including the holes of a sparse file.
@@ -50,6 +52,12 @@ struct Extensions {
 impl Extensions {
     fn is_empty(&self) -> bool {
         self.long_name.is_none() && self.pax.is_none() && !self.has_other
+    }
+
+    /// Returns whether a name in these records is not that of a directory.
+    fn name_a_file(&self) -> bool {
+        let long = self.long_name.as_ref().is_some_and(|name| !name.ends_with(b"/"));
+        long || self.pax.as_ref().is_some_and(|pax| pax.name().is_some() && !pax.has_slash)
     }
 
     /// Reads GNU's record of a long name, of `size` bytes at `start`.
@@ -123,9 +131,13 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
             }
             // Links, devices and directories have no data.
             kind @ (b'1'..=b'6' | 0 | b'0') => {
+                // Python decides by the header's own name, GNU tar by the last one.
+                if kind == 0 && extensions.name_a_file() {
+                    return Err(damaged("a directory has the name of a file"));
+                }
                 extensions = Extensions::default();
                 if has_ambiguous_size(kind, size, pax_size) {
-                    return Err(damaged("a link or device has a size"));
+                    return Err(damaged("a link, device or directory has a size"));
                 }
                 0
             }
@@ -148,9 +160,8 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
 /// have, while Python ignores its size: the members after it would differ.
 fn has_ambiguous_size(kind: u8, size: u64, pax_size: Option<u64>) -> bool {
     match kind {
-        // GNU tar ignores these sizes, which some writers set.
-        b'5' => false,
-        b'1' => pax_size.is_some_and(|size| size > 0),
+        // GNU tar ignores these sizes in headers, where some writers set them.
+        b'1' | b'5' => pax_size.is_some_and(|size| size > 0),
         _ => pax_size.unwrap_or(size) > 0,
     }
 }
@@ -256,6 +267,10 @@ impl TarHeader {
             (None, Some(name)) => name,
             (None, None) => self.name()?,
         };
+        // GNU tar takes it for a directory, and its contents for members.
+        if stored > 0 && (pax.has_slash || name.ends_with(b"/")) {
+            return Err(damaged("a file with contents has the name of a directory"));
+        }
         if self.kind() == b'S' && (pax.is_sparse || !self.is_gnu()) {
             return Err(damaged("a sparse member mixes two formats"));
         }
@@ -263,8 +278,10 @@ impl TarHeader {
             b'S' => Some(number(self.field(483, 12)).ok_or_else(size_is_no_number)?),
             _ => pax.real_size,
         };
+        let text = String::from_utf8_lossy(&name).into_owned();
         Ok(TarEntry {
-            name: String::from_utf8_lossy(&name).into_owned(),
+            raw_name: (text.as_bytes() != name).then(|| name.into()),
+            name: text,
             start,
             size: real_size.unwrap_or(stored),
             is_sparse: self.kind() == b'S' || pax.is_sparse,
@@ -328,8 +345,12 @@ fn text(field: &[u8]) -> &[u8] {
     field.split(|&byte| byte == 0).next().invariant("`split` yields at least one slice")
 }
 
-/// Parses a number: octal digits, or big-endian bytes after a byte 0x80.
+/// Parses a number: octal digits, or big-endian bytes after a byte 0x80. GNU tar skips a
+/// NUL before them, where other readers end the number, and refuses a field of spaces.
 fn number(field: &[u8]) -> Option<u64> {
+    if matches!(field, [0, 1..=255, ..]) {
+        return None;
+    }
     if let Some((&first, rest)) = field.split_first() {
         if first >= 0x80 {
             let (zeros, last) = rest.split_last_chunk::<8>().unwrap_or((&[], &[0xff; 8]));
@@ -338,6 +359,9 @@ fn number(field: &[u8]) -> Option<u64> {
         }
     }
     let digits = text(field).trim_ascii();
+    if digits.is_empty() && !field.contains(&0) {
+        return None;
+    }
     digits.iter().try_fold(0_u64, |number, &digit| match digit {
         b'0'..=b'7' => number.checked_mul(8)?.checked_add(u64::from(digit - b'0')),
         _ => None,
