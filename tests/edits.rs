@@ -17,6 +17,18 @@ fn numbers() -> Vec<u8> {
     (0..12_u16).flat_map(|n| (n * 257).to_be_bytes()).collect()
 }
 
+/// Whatever the dtype, also where elements are not made of parts.
+#[test]
+fn bytes_that_a_value_does_not_have_are_kept() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|V8", &[2], Order::C, &[7; 16]));
+    let mut array = open_mut(&path).unwrap();
+    array.write_elements(&[0], &[npymap::element::Pad::<8>::default(); 2]).unwrap();
+    assert_eq!(array.as_slice::<[u8; 8]>().unwrap(), [[7; 8]; 2]);
+    let error = array.view::<npymap::element::Pad<4>>().unwrap_err();
+    assert_eq!(error.kind(), npymap::ErrorKind::WrongDType, "{error}");
+}
+
 #[test]
 fn writes_go_to_the_file_and_every_map_of_it() {
     let directory = directory();

@@ -38,6 +38,18 @@ struct Event {
     r#type: u8,
 }
 
+#[derive(Debug, Record)]
+struct Times {
+    #[record(dtype = "('<M8[ns]', (2,))")]
+    when: [Ticks; 2],
+}
+
+#[derive(Debug, Record)]
+struct Both {
+    a: f32,
+    b: f32,
+}
+
 fn event(number: u8) -> Event {
     Event {
         name: "añ".to_owned(),
@@ -115,6 +127,26 @@ fn errors_name_the_difference() {
     assert_eq!(
         array(&here(&units), &[1]).view::<Event>().unwrap_err().to_string(),
         format!("record `Event`, field `when`: stored as '{NATIVE}M8[ms]', expected '<M8[s]'")
+    );
+    for (declared, stored) in
+        [("('<M8[ns]', (2,))", "('<M8[s]', (2,))"), ("('<M8[ns]', (2,))", "('<m8[ns]', (2,))")]
+    {
+        let dtype: DType = format!("[('when', {stored})]").parse().unwrap();
+        let array = MappedArray::anonymous(&dtype, &[1]).unwrap();
+        let error = array.view::<Times>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("record `Times`, field `when`: stored as {stored}, expected {declared}")
+        );
+    }
+    assert!(array("[('when', '>M8[ns]', (2,))]", &[1]).view::<Times>().is_ok());
+    let titled = array("[(('Speed [m.s]', 'v'), '<f4')]", &[1]);
+    assert!(titled.field("Speed [m.s]").is_ok());
+    // One stored field is not two.
+    let both = array("[(('b', 'a'), '<f4')]", &[1]);
+    assert_eq!(
+        both.view::<Both>().unwrap_err().to_string(),
+        "record `Both`, field `b`: another field of the record is stored as `a`"
     );
     let nested = LAYOUTS[0].replace("('x', '<f8')", "('x', '<f4')");
     assert_eq!(

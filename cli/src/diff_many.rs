@@ -24,7 +24,7 @@ const NO_MATCH: &str =
 /// Compares two directories file by file.
 pub(crate) fn directories(args: &DiffArgs, out: &mut impl Write) -> Result<DiffResult, CliError> {
     let mut table = DiffTable::new(args);
-    let (a, b) = (files(&args.a)?, files(&args.b)?);
+    let (a, b) = (files(&mut table, &args.a)?, files(&mut table, &args.b)?);
     let names: BTreeSet<_> = a.union(&b).collect();
     for name in names {
         let [first, second] = [&args.a, &args.b].map(|root| root.path.join(name));
@@ -39,9 +39,12 @@ pub(crate) fn directories(args: &DiffArgs, out: &mut impl Write) -> Result<DiffR
 }
 
 /// The files with arrays in a directory.
-fn files(directory: &ArrayPath) -> Result<BTreeSet<PathBuf>, CliError> {
+fn files(table: &mut DiffTable<'_>, directory: &ArrayPath) -> Result<BTreeSet<PathBuf>, CliError> {
     let listing = walk::list(&directory.path, Depth::All);
     let listing = listing.map_err(CliError::io(directory.name(), "list"))?;
+    for (inner, error) in listing.unreadable {
+        table.continue_after(Err(CliError::io(&directory.path.join(inner), "list")(error)))?;
+    }
     Ok(listing.files.into_iter().collect())
 }
 

@@ -94,7 +94,7 @@ impl CliError {
 }
 
 /// Advice at the end of errors of the library, and the equivalent for this program.
-const ADVICE: [(&str, &str); 11] = [
+const ADVICE: [(&str, &str); 12] = [
     // Only casts that keep all values fail so, and not because a text has another form.
     ("can hold exactly", "can hold exactly: allow it to change with --force"),
     (
@@ -109,6 +109,7 @@ const ADVICE: [(&str, &str); 11] = [
         "it was truncated, or is still being written",
         "it was truncated, or is still being written: `npymap recover` keeps the complete rows of a .npy file",
     ),
+    ("allow it with `TenWriteOptions::allow_u4`", "allow it with --allow-u4"),
     ("allow replacing it with `CreateOptions::overwrite`", "allow replacing it with --overwrite"),
     (
         "it is a .npy file, open it with `MappedArray::open`",

@@ -137,12 +137,11 @@ impl LsArgs {
         let depth = if self.recursive { Depth::All } else { Depth::One };
         let listing = match walk::list(directory, depth) {
             Ok(listing) => listing,
-            Err(error) => {
-                messages::print_error(&CliError::io(directory, "list")(error));
-                found.failures += 1;
-                return Ok(());
-            }
+            Err(error) => return self.print_unlisted(out, found, directory, error),
         };
+        for (inner, error) in listing.unreadable {
+            self.print_unlisted(out, found, &join(directory, &inner), error)?;
+        }
         for inner in listing.directories {
             self.add_directory(out, found, &join(directory, &inner))?;
         }
@@ -157,6 +156,24 @@ impl LsArgs {
         Ok(())
     }
 
+    /// Reports a directory that cannot be listed.
+    fn print_unlisted(
+        &self,
+        out: &mut impl Write,
+        found: &mut LsResult,
+        directory: &Path,
+        error: io::Error,
+    ) -> io::Result<()> {
+        let error = CliError::io(directory, "list")(error);
+        messages::print_error(&error);
+        found.failures += 1;
+        if !self.json {
+            return Ok(());
+        }
+        let path = directory.to_string_lossy();
+        escape::json_line(out, &json!({ "path": path, "member": null, "error": error.to_string() }))
+    }
+
     fn add_directory(
         &self,
         out: &mut impl Write,
@@ -167,7 +184,10 @@ impl LsArgs {
             return Ok(());
         }
         if self.json {
-            return escape::json_line(out, &json!({ "path": path, "directory": true }));
+            return escape::json_line(
+                out,
+                &json!({ "path": path.to_string_lossy(), "directory": true }),
+            );
         }
         let name = format!("{}{}", path.display(), std::path::MAIN_SEPARATOR);
         found.rows.push(LsRow { name, content: RowContent::Directory, nbytes: 0 });
@@ -220,7 +240,8 @@ impl LsArgs {
         }
         let nbytes = rows.iter().map(|row| row.nbytes).fold(0, usize::saturating_add);
         if self.json {
-            let line = json!({ "path": file.path, "arrays": rows.len(), "nbytes": nbytes });
+            let path = file.path.to_string_lossy();
+            let line = json!({ "path": path, "arrays": rows.len(), "nbytes": nbytes });
             return escape::json_line(out, &line);
         }
         let (name, content) = (file.path.display().to_string(), RowContent::Archive(rows.len()));

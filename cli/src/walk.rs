@@ -22,6 +22,8 @@ pub(crate) struct Listing {
     pub(crate) files: Vec<PathBuf>,
     /// The directories that were not searched.
     pub(crate) directories: Vec<PathBuf>,
+    /// Those that could not be.
+    pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
 }
 
 /// Lists a directory. Links to files are followed, those to directories are
@@ -31,6 +33,7 @@ pub(crate) fn list(directory: &Path, depth: Depth) -> io::Result<Listing> {
     add(&mut listing, directory, Path::new(""), depth)?;
     listing.files.sort();
     listing.directories.sort();
+    listing.unreadable.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(listing)
 }
 
@@ -41,7 +44,11 @@ fn add(listing: &mut Listing, root: &Path, inner: &Path, depth: Depth) -> io::Re
         if kind.is_dir() {
             match depth {
                 Depth::One => listing.directories.push(path),
-                Depth::All => add(listing, root, &path, depth)?,
+                Depth::All => {
+                    if let Err(error) = add(listing, root, &path, depth) {
+                        listing.unreadable.push((path, error));
+                    }
+                }
             }
         } else if has_arrays(&path) && (kind.is_file() || root.join(&path).is_file()) {
             listing.files.push(path);

@@ -44,8 +44,7 @@ impl ArrayFile {
     /// The task's thread is not blocked if the array is that of a
     /// [`Remote`](crate::source::remote::Remote) object; with any other source it can be.
     /// Any runtime will do, including one with a single thread. If the future is dropped, its
-    /// requests are cancelled. Poll it until it is ready: responses that wait for it count
-    /// against the limit of 64 MiB of the object.
+    /// requests are cancelled. Responses that wait for it to be polled are in memory.
     ///
     /// The rows are in memory then, so that they can be decoded by the methods of
     /// [`MappedArray`](crate::MappedArray), or by those of

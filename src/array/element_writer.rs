@@ -76,14 +76,16 @@ impl ElementWriter<'_> {
     fn write_values<T: Element>(&self, at: &[usize], values: &[T]) -> Result<()> {
         let (start, dtype) = (start_of(self.layout, at, values.len())?, self.layout.dtype());
         let codec = T::codec(dtype)?;
-        // Elements that are not made of parts are always written whole.
-        let are_whole = match (dtype.kind(), values.first()) {
-            (Kind::Struct | Kind::Subarray, Some(first)) => {
+        let bytes = T::fast_path().bytes_of(&codec, values);
+        let has_parts = matches!(dtype.kind(), Kind::Struct | Kind::Subarray);
+        let are_whole = match values.first() {
+            Some(first) if has_parts || bytes.is_none() => {
                 writes_all_bytes(first, &codec, dtype.itemsize())?
             }
+            // Bytes that are not made of parts are written whole.
             _ => true,
         };
-        match T::fast_path().bytes_of(&codec, values).filter(|_| are_whole) {
+        match bytes.filter(|_| are_whole) {
             Some(bytes) => self.map.write(start, bytes),
             None => self.encode(start, values, &codec, are_whole),
         }

@@ -208,7 +208,7 @@ impl Field {
         &self.name
     }
 
-    fn has_name_or_title(&self, name: &str) -> bool {
+    pub(crate) fn has_name_or_title(&self, name: &str) -> bool {
         self.name == name || self.title.as_deref() == Some(name)
     }
 }

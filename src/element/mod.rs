@@ -160,7 +160,7 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
 
 /// An element that can be borrowed in place, because its stored bytes are a
 /// value of the type: every [`Element`] of this crate but `bool`, `String`,
-/// tuples and [`Value`].
+/// dates (use [`Ticks`]), tuples and [`Value`].
 ///
 /// Plain numbers need this machine's byte order and an aligned address;
 /// [`Le`] and [`Be`] numbers work at any address. `derive(Element)` and

@@ -72,8 +72,8 @@ impl<const N: usize> Typed for Pad<N> {
 impl<const N: usize> Element for Pad<N> {
     type Codec = ();
 
-    fn codec(_: &DType) -> Result<()> {
-        Ok(())
+    fn codec(dtype: &DType) -> Result<()> {
+        if dtype.itemsize() == N { Ok(()) } else { Err(super::type_mismatch(dtype, "Pad<N>")) }
     }
 
     fn itemsize((): &()) -> usize {
@@ -161,13 +161,18 @@ impl<'d> FieldMatcher<'d> {
         declared: Option<&str>,
     ) -> Result<FieldCodec<T::Codec>> {
         if T::fast_path().padding().is_some() {
-            return FieldCodec::new::<T>(self.dtype, None);
+            let bytes = DType::new_scalar(Kind::Void, ByteOrder::NotApplicable, size_of::<T>());
+            return FieldCodec::new::<T>(&bytes, None);
         }
         let field = self.find(name)?;
+        if self.matched.contains(&field.name()) {
+            let reason = format!("another field of the record is stored as `{}`", field.name());
+            return Err(self.error(name, reason));
+        }
         self.matched.push(field.name());
         if let Some(declared) = declared {
             let declared: DType = declared.parse()?;
-            if (declared.kind(), declared.unit()) != (field.dtype.kind(), field.dtype.unit()) {
+            if !has_kinds_of(&field.dtype, &declared) {
                 let reason = format!("stored as {}, expected {declared}", field.dtype);
                 return Err(self.error(name, reason));
             }
@@ -223,6 +228,21 @@ impl<'d> FieldMatcher<'d> {
     fn error(&self, field: &str, reason: String) -> Error {
         DTypeError::Record { record: self.record, field: field.to_owned(), reason }.into()
     }
+}
+
+/// Whether a stored dtype has the kind and the unit of a declared one, as have the items of
+/// subarrays, and fields, which are found by name in records and by position in tuples.
+fn has_kinds_of(stored: &DType, declared: &DType) -> bool {
+    if let (Some((stored, _)), Some((declared, _))) = (stored.subarray(), declared.subarray()) {
+        return has_kinds_of(stored, declared);
+    }
+    let mut fields = declared.fields().iter().enumerate();
+    (stored.kind(), stored.unit()) == (declared.kind(), declared.unit())
+        && fields.all(|(position, field)| {
+            let named = stored.field(field.name()).ok();
+            let found = named.or_else(|| stored.fields().get(position));
+            found.is_none_or(|found| has_kinds_of(&found.dtype, &field.dtype))
+        })
 }
 
 /// Why a stored field can't be borrowed as a `T` at `offset` in the record.

@@ -421,7 +421,7 @@ impl Ahead {
             return;
         }
         let mut next = sampler.clone();
-        next.seek(sampler.position() + to_u64(size));
+        next.seek(sampler.position().saturating_add(to_u64(size)));
         let (indices, start) = (next.next_batch(size), Clock::now());
         let requests = self.sources.iter().map(|source| source.request(indices.clone()));
         let longest: Duration = requests.sum();

@@ -114,7 +114,7 @@ fn visit_blocks<E>(
     f: &mut impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     let size = recode.format.size;
-    let nbytes = view.len() * size;
+    let nbytes = view.len().saturating_mul(size);
     if nbytes == 0 {
         return Ok(());
     }

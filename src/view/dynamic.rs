@@ -140,7 +140,7 @@ fn split_path<'p>(dtype: &DType, path: &'p str) -> (&'p str, Option<&'p str>) {
     let dots = path.rmatch_indices('.').map(|(at, _)| (path.get(..at), path.get(at + 1..)));
     let whole = std::iter::once((Some(path), None));
     let mut splits = whole.chain(dots);
-    let is_field = |name| dtype.fields().iter().any(|field| field.name() == name);
+    let is_field = |name| dtype.fields().iter().any(|field| field.has_name_or_title(name));
     match splits.find(|(name, _)| name.is_some_and(is_field)) {
         Some((Some(name), rest)) => (name, rest),
         _ => path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest))),

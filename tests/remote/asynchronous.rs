@@ -111,6 +111,29 @@ fn requests_are_cancelled_with_their_future() {
 }
 
 #[test]
+fn responses_that_are_not_awaited_do_not_hold_up_others() {
+    let server = Server::new(rows(9000));
+    let single = single();
+    single.block_on(async {
+        let options = RemoteOptions::new();
+        let file = array(&options.open_async(&server.url("a.npy")).await.unwrap()).unwrap();
+        server.log();
+        // As many requests as there are at a time.
+        let many: Vec<_> = (0..256).map(|number| 35 * number + 30).collect();
+        let mut taken = Box::pin(file.select_rows_async(&many));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(taken.as_mut().poll(&mut context).is_pending());
+        let mut sent = 0;
+        while sent < many.len() {
+            thread::sleep(Duration::from_millis(1));
+            sent += server.log().len();
+        }
+        assert_array(&file.select_rows_async(&[300, 8000]).await.unwrap(), [300, 8000]);
+        assert_array(&taken.await.unwrap(), many);
+    });
+}
+
+#[test]
 fn errors_are_those_of_blocking_functions() {
     let server = Server::new(rows(1000));
     block_on(async {

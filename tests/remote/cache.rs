@@ -141,6 +141,53 @@ fn objects_open_offline_if_they_are_complete() {
 }
 
 #[test]
+fn the_server_is_part_of_the_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = cache(directory.path());
+    let servers = [Server::new(rows(100)), Server::new(rows(50))];
+    let objects = servers.each_ref().map(|server| {
+        let url = server.url("");
+        let options = RemoteOptions::new().cache(&cache).offline(true);
+        let options = options.option("google_base_url", url.trim_end_matches('/'));
+        let options = options.option("google_skip_signature", "true").option("allow_http", "true");
+        let object = options.open("gs://bucket/a.npy").unwrap();
+        object.download().unwrap();
+        object.nbytes()
+    });
+    assert_eq!(objects, [100 * 4096 + 128, 50 * 4096 + 128]);
+}
+
+/// Stores that keep old versions number them, but equal tags are equal bytes.
+#[test]
+fn the_number_of_a_version_does_not_matter() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = cache(directory.path());
+    let server = Server::new(rows(100));
+    let url = server.url("");
+    let options = RemoteOptions::new().cache(&cache).option("aws_skip_signature", "true");
+    let options = options.option("aws_endpoint", url.trim_end_matches('/'));
+    let options = options.option("allow_http", "true");
+    for row in [10, 90] {
+        let object = options.open("s3://bucket/a.npy").unwrap();
+        take(&array(&object).unwrap(), &[row]).unwrap();
+    }
+}
+
+#[test]
+fn an_object_is_downloaded_when_there_is_space_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = Cache::open(directory.path(), 4 << 20).unwrap();
+    let server = Server::new(rows(700));
+    let open = |name: &str| RemoteOptions::new().cache(&cache).open(&server.url(name)).unwrap();
+    let (first, second) = (open("1.npy"), open("2.npy"));
+    first.download().unwrap();
+    let error = second.download().unwrap_err();
+    assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::StorageFull);
+    drop(first);
+    second.download().unwrap();
+}
+
+#[test]
 fn a_new_version_replaces_the_old_one() {
     let directory = tempfile::tempdir().unwrap();
     let cache = cache(directory.path());
@@ -235,7 +282,7 @@ fn damaged_and_foreign_files_are_not_trusted() {
         [Some(vec![7; data.len()]), Some(replaced(&blocks, "a.npy", "b.npy"))],
         [Some(vec![7; data.len()]), Some(replaced(&blocks, "409728", "999999"))],
         [Some(vec![7; data.len()]), Some(replaced(&blocks, "version 1", "version 7"))],
-        [Some(vec![7; data.len()]), Some(replaced(&blocks, "cache 1", "cache 2"))],
+        [Some(vec![7; data.len()]), Some(replaced(&blocks, "cache 2", "cache 3"))],
         // Marks that mean nothing.
         [Some(vec![7; data.len()]), Some([&blocks[..HEADER], &[3, 0, 255, 4, 0, 7, 9]].concat())],
     ];

@@ -291,6 +291,11 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
     if status == 302 {
         head.push(format!("Location: {}", request.path));
     }
+    if tags == Tags::Strong {
+        // Equal bytes that are uploaded again get another number.
+        let number = shared.state.lock().unwrap().count;
+        head.push(format!("x-amz-version-id: {number}"));
+    }
     head.extend(tag.map(|tag| format!("ETag: {tag}")));
     if status == 206 {
         let shift = u64::from(action == Action::Shifted);

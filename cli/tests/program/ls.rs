@@ -78,6 +78,26 @@ fn json_has_a_line_for_each_array() {
     assert_eq!((&lines[0]["directory"], &lines[3]["arrays"]), (&true.into(), &2.into()));
 }
 
+/// On Linux, names are any bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn json_has_names_that_are_not_utf_8() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let Some(directory) = directory() else { return };
+    let name = |bytes| directory.path().join(std::ffi::OsStr::from_bytes(bytes));
+    std::fs::create_dir(name(b"\xffsub")).unwrap();
+    std::fs::copy(directory.path().join("w.npz"), name(b"\xff.npz")).unwrap();
+    let output = command().current_dir(directory.path()).args(["ls", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(
+        lines.iter().any(|line| line["path"] == "./\u{fffd}sub" || line["path"] == "\u{fffd}sub")
+    );
+    assert_eq!(lines.len(), 6);
+}
+
 #[test]
 fn what_cannot_be_listed_is_an_error_and_the_rest_is_listed() {
     let Some(directory) = directory() else { return };

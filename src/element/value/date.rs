@@ -78,7 +78,10 @@ pub(crate) fn parse_date(text: &str, unit: Unit) -> Option<i64> {
         Some((date, time)) => (date, Some(time.strip_suffix('Z').unwrap_or(time))),
         None => (text, None),
     };
-    let (negative, date) = date.strip_prefix('-').map_or((false, date), |date| (true, date));
+    let (negative, date) = match date.strip_prefix('-') {
+        Some(date) => (true, date),
+        None => (false, date.strip_prefix('+').unwrap_or(date)),
+    };
     let mut parts = date.split('-');
     let year = parse_number(parts.next()?)? * if negative { -1 } else { 1 };
     let (month, day) = (parts.next().map(two_digits), parts.next().map(two_digits));

@@ -171,7 +171,7 @@ pub(crate) fn unit_of_text(text: &str) -> Option<Unit> {
         (3, Some((3, None))) => UnitBase::Second,
         (3, Some((3, Some((_, fraction))))) => {
             match fraction.bytes().filter(u8::is_ascii_digit).count() {
-                1..=3 => UnitBase::Millisecond,
+                0..=3 => UnitBase::Millisecond,
                 4..=6 => UnitBase::Microsecond,
                 7..=9 => UnitBase::Nanosecond,
                 10..=12 => UnitBase::Picosecond,

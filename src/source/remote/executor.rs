@@ -109,14 +109,17 @@ impl Executor {
         Ok(Parts { receiver, _requests: requests })
     }
 
-    /// As `start`, for parts that are awaited.
+    /// As `start`, for parts that are awaited. They do not hold permits, because a future
+    /// that is not polled would keep others from making requests.
     pub(super) fn start_async(
         &self,
         object: &Arc<Object>,
         parts: Vec<Range<u64>>,
     ) -> Result<AsyncParts> {
         let (sender, receiver) = unbounded_channel();
-        let requests = self.request(object, parts, move |part| drop(sender.send(part)))?;
+        let requests = self.request(object, parts, move |part| {
+            drop(sender.send(part.map(|part| Part { permit: None, ..part })));
+        })?;
         Ok(AsyncParts { receiver, _requests: requests })
     }
 
@@ -166,7 +169,8 @@ pub(super) struct Part {
     pub(super) number: usize,
     pub(super) bytes: Vec<u8>,
     /// Held until the bytes are copied, so that not too many wait for it.
-    _permit: OwnedSemaphorePermit,
+    #[expect(dead_code, reason = "it is held until the part is dropped")]
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Parts {
@@ -196,7 +200,7 @@ async fn request_all(
         let (object, deliver) = (Arc::clone(&object), deliver.clone());
         requests.spawn(async move {
             let bytes = object.read(range).await;
-            deliver(bytes.map(|bytes| Part { number, bytes, _permit: permit }));
+            deliver(bytes.map(|bytes| Part { number, bytes, permit: Some(permit) }));
         });
         // Forgets those that have ended.
         while requests.try_join_next().is_some() {}

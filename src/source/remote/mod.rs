@@ -178,6 +178,7 @@ impl Remote {
             let missing = entry.parts(&(0..self.nbytes())).into_iter().filter(|(_, known)| !known);
             let missing = missing.map(|(range, _)| Request { range, place: 0 }).collect();
             let requests = Requests::new(missing, self.limits());
+            entry.look_for_space();
             self.request_parts(&requests, |part, start| entry.write(&part.bytes, start))?;
             entry.sync().map_err(SystemError::io("sync"))?;
             entry.reopen()

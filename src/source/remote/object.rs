@@ -48,7 +48,8 @@ pub(super) struct ObjectPlace {
 pub(super) struct Version {
     pub(super) size: u64,
     pub(super) e_tag: Option<String>,
-    /// The number of a store that keeps old versions.
+    /// The number of a store that keeps old versions, without a strong entity tag: equal
+    /// bytes that are uploaded again get another number.
     pub(super) number: Option<String>,
     /// The time of the last change, for a store without entity tags.
     pub(super) changed: Option<i64>,
@@ -57,7 +58,9 @@ pub(super) struct Version {
 impl Version {
     fn new(meta: ObjectMeta) -> Version {
         let changed = meta.e_tag.is_none().then(|| meta.last_modified.timestamp_micros());
-        Version { size: meta.size, e_tag: meta.e_tag, number: meta.version, changed }
+        let is_strong = meta.e_tag.as_ref().is_some_and(|tag| !tag.starts_with("W/"));
+        let number = meta.version.filter(|_| !is_strong);
+        Version { size: meta.size, e_tag: meta.e_tag, number, changed }
     }
 }
 

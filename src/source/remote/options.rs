@@ -463,7 +463,10 @@ fn store_settings(settings: &[(String, String)]) -> impl Iterator<Item = String>
     let mut stores: BTreeMap<String, &str> = BTreeMap::new();
     for (key, value) in settings {
         let key = key.to_ascii_lowercase();
-        if ["endpoint", "account_name", "emulator"].iter().any(|part| key.contains(part)) {
+        if ["endpoint", "base_url", "account_name", "emulator"]
+            .iter()
+            .any(|part| key.contains(part))
+        {
             stores.insert(key, value);
         }
     }

@@ -109,8 +109,10 @@ impl Upload {
 
     /// Waits for the part that was started first.
     fn wait(&mut self) -> Result<()> {
-        let Some(Running { number, answer, .. }) = self.running.pop_front() else { return Ok(()) };
-        let part = waiting::wait(&answer)?;
+        // It stays in the queue on an error, so that dropping the upload ends it.
+        let Some(Running { number, answer, .. }) = self.running.front() else { return Ok(()) };
+        let (number, part) = (*number, waiting::wait(answer)?);
+        self.running.pop_front();
         if self.parts.len() <= number {
             self.parts.resize(number + 1, None);
         }

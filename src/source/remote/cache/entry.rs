@@ -183,7 +183,6 @@ impl Entry {
     fn write_blocks(&self, bytes: &[u8], numbers: &Range<u64>) -> io::Result<()> {
         file::write_at(&self.data, bytes, numbers.start * BLOCK)?;
         let mark = if self.trusts_written {
-            self.is_unsynced.store(true, Ordering::Relaxed);
             WRITTEN
         } else {
             // The system doesn't say when it was started.
@@ -191,19 +190,30 @@ impl Entry {
             SYNCED
         };
         let marks = vec![mark; to_usize_saturating(ranges::len(numbers))];
-        file::write_at(&self.marks, &marks, HEADER + numbers.start)
+        file::write_at(&self.marks, &marks, HEADER + numbers.start)?;
+        // Last, so that a `sync` meanwhile does not miss the marks.
+        self.is_unsynced.store(mark == WRITTEN, Ordering::Relaxed);
+        Ok(())
     }
 
-    /// Waits until the blocks are on the disk, and marks them. If that fails, they may
-    /// be lost, and are forgotten.
+    /// Looks for space again at the next write, if there was none before.
+    pub(in crate::source::remote) fn look_for_space(&self) {
+        self.cache.look_for_space();
+    }
+
+    /// Waits until the blocks are on the disk, also those that others wrote, and marks
+    /// them. If that fails, they may be lost, and are forgotten.
     pub(in crate::source::remote) fn sync(&self) -> io::Result<()> {
-        if !self.is_unsynced.swap(false, Ordering::Relaxed) {
-            return Ok(());
-        }
+        self.is_unsynced.store(false, Ordering::Relaxed);
         // Before the data is synced: others may write blocks meanwhile.
         let marks = self.all_marks();
+        if !marks.contains(&WRITTEN) {
+            return Ok(());
+        }
         let synced = self.data.sync_data();
-        self.replace_written(&marks, if synced.is_ok() { SYNCED } else { 0 })?;
+        if !self.is_closed.load(Ordering::Relaxed) {
+            self.replace_written(&marks, if synced.is_ok() { SYNCED } else { 0 })?;
+        }
         synced
     }
 
@@ -258,7 +268,9 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         // Otherwise the blocks are requested again after a restart of the system.
-        let _ = self.sync();
+        if self.is_unsynced.load(Ordering::Relaxed) {
+            let _ = self.sync();
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::source::remote::object::Version;
 pub(super) const HEADER: u64 = 4096;
 
 /// The first line of the header.
-const MAGIC: &str = "npymap cache 1";
+const MAGIC: &str = "npymap cache 2";
 
 /// The identity of a cached object.
 #[derive(Debug, PartialEq)]
@@ -36,11 +36,10 @@ impl Key {
     /// The header of the file of marks; `None` if the object cannot be identified
     /// by it.
     pub(super) fn encode(&self, boot: &str) -> Option<Vec<u8>> {
-        let Version { size, e_tag, number, .. } = &self.version;
+        let Version { size, e_tag, .. } = &self.version;
         let e_tag = e_tag.as_deref().filter(|tag| !tag.starts_with("W/"))?;
         let size = size.to_string();
-        let number = number.as_ref().map_or(String::new(), |number| format!("={number}"));
-        let lines = [MAGIC, boot, &size, e_tag, &number, &self.place, ""];
+        let lines = [MAGIC, boot, &size, e_tag, &self.place, ""];
         // Each in one line, and no padding inside.
         if lines.iter().any(|line| line.contains(['\n', '\0'])) {
             return None;
@@ -55,11 +54,11 @@ impl Key {
     pub(super) fn parse(header: &[u8]) -> Option<(Key, &str)> {
         let text = header.split(|&byte| byte == 0).next()?;
         let lines: Vec<&str> = std::str::from_utf8(text).ok()?.split('\n').collect();
-        let [MAGIC, boot, size, e_tag, number, place, ""] = *lines.as_slice() else { return None };
+        let [MAGIC, boot, size, e_tag, place, ""] = *lines.as_slice() else { return None };
         let version = Version {
             size: size.parse().ok()?,
             e_tag: Some(e_tag.to_owned()),
-            number: number.strip_prefix('=').map(str::to_owned),
+            number: None,
             changed: None,
         };
         Some((Key { place: place.to_owned(), version }, boot))
@@ -70,40 +69,34 @@ impl Key {
 mod tests {
     use super::*;
 
-    fn key(e_tag: &str, number: Option<&str>, place: &str) -> Key {
-        let version = Version {
-            size: 7,
-            e_tag: Some(e_tag.to_owned()),
-            number: number.map(str::to_owned),
-            changed: None,
-        };
+    fn key(e_tag: &str, place: &str) -> Key {
+        let version =
+            Version { size: 7, e_tag: Some(e_tag.to_owned()), number: None, changed: None };
         Key { place: place.to_owned(), version }
     }
 
     #[test]
     fn headers_are_parsed_as_encoded() {
-        for number in [None, Some(""), Some("x=1")] {
-            let key = key("\"a\"", number, "s3://b/ü npy");
-            let header = key.encode("boot").unwrap();
-            assert_eq!(header.len(), 4096);
-            assert_eq!(Key::parse(&header), Some((key, "boot")));
-            for end in 0..header.iter().position(|&byte| byte == 0).unwrap() {
-                assert_eq!(Key::parse(&header[..end]), None);
-            }
+        let key = key("\"a\"", "s3://b/ü npy");
+        let header = key.encode("boot").unwrap();
+        assert_eq!(header.len(), 4096);
+        assert_eq!(Key::parse(&header), Some((key, "boot")));
+        for end in 0..header.iter().position(|&byte| byte == 0).unwrap() {
+            assert_eq!(Key::parse(&header[..end]), None);
         }
     }
 
     #[test]
     fn objects_that_a_header_cannot_identify_are_not_cached() {
         for key in [
-            key("W/\"a\"", None, "a"),
-            key("\"a\n\"", None, "a"),
-            key("\"a\"", Some("\0"), "a"),
-            key("\"a\"", None, &"a".repeat(4096)),
+            key("W/\"a\"", "a"),
+            key("\"a\n\"", "a"),
+            key("\"a\"", "\0"),
+            key("\"a\"", &"a".repeat(4096)),
         ] {
             assert_eq!(key.encode("boot"), None);
         }
-        let mut weak = key("", None, "a");
+        let mut weak = key("", "a");
         weak.version.e_tag = None;
         assert_eq!(weak.encode("boot"), None);
     }

@@ -127,6 +127,11 @@ impl Cache {
         Entry::create(self, &name, key)
     }
 
+    /// Lets the next write look for space, if there was none before.
+    fn look_for_space(&self) {
+        self.0.budget.lock().unwrap_or_else(PoisonError::into_inner).skipped = 0;
+    }
+
     /// Makes room for bytes that are written next. `false` if there is none.
     fn reserve(&self, bytes: u64) -> bool {
         let mut budget = self.0.budget.lock().unwrap_or_else(PoisonError::into_inner);
