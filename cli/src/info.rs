@@ -52,7 +52,7 @@ pub(crate) struct InfoArgs {
 
     /// Print the SHA-256 of the elements in C order, with little-endian numbers
     /// and zeroed padding: equal arrays have equal digests however they are
-    /// stored
+    /// stored, if equal numbers have equal bytes; long doubles have unused ones
     #[arg(long, conflicts_with = "header")]
     digest: bool,
 
