@@ -195,7 +195,7 @@ pub struct Map {
     shared: bool,
     /// The file and the offset of the bytes in it, if it can be mapped again.
     region: Option<(FileId, u64)>,
-    /// If there are no bytes, the one before them, so that no other file gets the
+    /// For an array without bytes, the one before them, so that no other file gets the
     /// identity of this one.
     #[expect(dead_code, reason = "it is mapped until the map is dropped")]
     held: Option<Arc<Mmap>>,
@@ -299,7 +299,7 @@ impl Map {
         offset: u64,
         len: usize,
     ) -> Result<Option<Map>> {
-        if self.region.is_none() || id != self.region.map(|(own, _)| own) {
+        if !self.region.is_some_and(|(own, _)| id == Some(own)) {
             return Ok(None);
         }
         // SAFETY: this is the file that is already mapped, since no other file

@@ -74,7 +74,7 @@ fn values_of_a_file_that_would_change_need_force() {
     assert_eq!(run_ok(["get", &bytes, ":"]), "[[0, 0, 0],\n [0, 0, 0]]\n");
     run_ok(["set", "--force", &bytes, "0", &format!("@{row}")]);
     assert_eq!(run_ok(["get", &bytes, ":"]), "[[1, 1, 1],\n [0, 0, 0]]\n");
-    // What is not a number does not become one.
+    // Text that is not a number gets no such advice.
     run_ok(["create", "--overwrite", &row, "--shape", "3", "--dtype", "U1", "--fill", "x"]);
     let error = run_err(1, ["set", &bytes, "0", &format!("@{row}")]);
     assert!(error.ends_with(": expected a non-negative integer, for '|u1'\n"), "{error}");

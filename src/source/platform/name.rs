@@ -138,8 +138,8 @@ fn without_group(mode: u32) -> u32 {
     mode & !0o070 | (mode & 0o7) << 3
 }
 
-/// Whether a file has an access control list, of which its mode shows the mask instead
-/// of the permissions of the group.
+/// Whether a file has an access control list: then its mode has the mask of the list in
+/// the place of the permissions of the group.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn has_acl(path: &Path) -> bool {
     use rustix::io::Errno;

@@ -143,7 +143,7 @@ impl Object {
         self.version.e_tag.as_deref()
     }
 
-    /// The time of the last change in microseconds, if there is no entity tag.
+    /// The time of the last change in microseconds, without an entity tag.
     pub(super) fn changed(&self) -> Option<i64> {
         self.version.changed
     }

@@ -211,10 +211,9 @@ impl Entry {
             return Ok(());
         }
         let synced = self.data.sync_data();
-        if !self.is_closed.load(Ordering::Relaxed) {
-            self.replace_written(&marks, if synced.is_ok() { SYNCED } else { 0 })?;
-        }
-        synced
+        let marked = self.replace_written(&marks, if synced.is_ok() { SYNCED } else { 0 });
+        // Files that are only read keep their marks.
+        synced.and(if self.is_closed.load(Ordering::Relaxed) { Ok(()) } else { marked })
     }
 
     /// Forgets blocks that were written before the system was started.
