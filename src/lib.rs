@@ -169,10 +169,6 @@ pub mod guide {
     pub mod compatibility {
         #![doc = include_str!("../COMPATIBILITY.md")]
     }
-
-    pub mod design {
-        #![doc = include_str!("../DESIGN.md")]
-    }
 }
 
 /// Used by the code that the derives generate.

@@ -231,12 +231,11 @@ fn permissions_are_those_of_the_replaced_file_or_the_default() {
     assert_eq!(permissions(&new), plain);
 }
 
-/// The mode of a file with a list shows which permissions the list can give at most, in
-/// the place of those of the group.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_group_of_a_file_with_an_access_control_list_gets_no_permissions_by_it() {
-    let (_directory, path, _) = with_file();
+fn access_control_lists_are_those_of_the_old_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (directory, path, _) = with_file();
     let entries = [(0x01, 6, !0), (0x02, 6, 1234), (0x04, 0, !0), (0x10, 6, !0), (0x20, 4, !0)];
     let mut list = 2_u32.to_le_bytes().to_vec();
     for (tag, bits, id) in entries {
@@ -247,9 +246,21 @@ fn the_group_of_a_file_with_an_access_control_list_gets_no_permissions_by_it() {
     if rustix::fs::setxattr(&path, "system.posix_acl_access", &list, flags).is_err() {
         return eprintln!("nothing was tested, the file system has no access control lists");
     }
-    assert_eq!(permissions(&path), 0o664);
+    let found = || {
+        let mut value = [0; 1024];
+        let len = rustix::fs::getxattr(&path, "system.posix_acl_access", &mut value[..]);
+        len.map(|len| value[..len].to_vec())
+    };
     drop(create(&path, "<f8", &[1], &overwrite()).unwrap());
-    assert_eq!(permissions(&path), 0o644);
+    assert_eq!(permissions(&path), 0o664);
+    assert_eq!(found(), Ok(list.clone()));
+    // New files get the list of the directory; a file that had lost it gets none.
+    rustix::fs::setxattr(directory.path(), "system.posix_acl_default", &list, flags).unwrap();
+    rustix::fs::removexattr(&path, "system.posix_acl_access").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    drop(create(&path, "<f8", &[1], &overwrite()).unwrap());
+    assert_eq!(permissions(&path), 0o640);
+    assert_eq!(found(), Err(rustix::io::Errno::NODATA));
 }
 
 #[cfg(unix)]

@@ -259,6 +259,8 @@ fn a_reader_sees_rows_while_another_process_appends_them() {
     allow.write_all(&[0]).unwrap();
     let (mut last, mut reads, mut kept) = (0, 0, Vec::new());
     while last < 20_000 {
+        let has_failed = child.try_wait().unwrap().is_some_and(|status| !status.success());
+        assert!(!has_failed, "the writer failed after {last} rows");
         let array = open(&path).unwrap();
         let rows = array.shape()[0];
         assert!(rows >= last, "{rows} rows, and there were {last}");

@@ -348,6 +348,15 @@ fn ragged_rows_flushed_before_a_kill_are_kept() {
     }
 }
 
+/// Ends readers when it is dropped, also if a writer fails.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Reads the rows of a file until `is_done`: all are complete, and none vanishes.
 fn read_rows(path: &Path, is_done: &AtomicBool) {
     let mut last = 0;
@@ -371,6 +380,7 @@ fn appenders_that_wait_for_each_other_lose_no_row() {
         fs::write(&path, &empty).unwrap();
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            let _done = Done(&is_done);
             scope.spawn(|| read_rows(&path, &is_done));
             for (other, command) in
                 others.iter_mut().zip(["extend 1", "recover it", "extend 2", "extend 3"])
@@ -380,7 +390,6 @@ fn appenders_that_wait_for_each_other_lose_no_row() {
             for other in &mut others {
                 assert!(["recovered", "extended"].contains(&&*other.receive()));
             }
-            is_done.store(true, Ordering::Relaxed);
         });
         let array = MappedArray::read(&path).unwrap();
         let mut marks: Vec<_> =

@@ -423,7 +423,6 @@ impl ConvertArgs {
     }
 
     fn reject_if(&self, is_given: bool, reason: &'static str) -> Result<(), CliError> {
-        let path = self.output.clone();
-        if is_given { Err(CliError::Rejected { path, reason }) } else { Ok(()) }
+        if is_given { Err(CliError::usage(&self.output, reason)) } else { Ok(()) }
     }
 }

@@ -151,7 +151,7 @@ impl CreateArgs {
                 Err(self.mismatch("whose random numbers are integers: use --random int"))
             }
             RandomArg::Normal if self.low.is_some() || self.high.is_some() => {
-                Err(CliError::Rejected { path: self.file.clone(), reason: NORMAL_BOUNDS })
+                Err(CliError::usage(&self.file, NORMAL_BOUNDS))
             }
             RandomArg::Normal => Ok(Some(Numbers::Normal { seed })),
             RandomArg::Uniform => {
@@ -189,14 +189,14 @@ impl CreateArgs {
                 }
                 Ok(Numbers::IntRange { start, step })
             }
-            _ => Err(CliError::Rejected { path: self.file.clone(), reason: NO_NUMBERS }),
+            _ => Err(CliError::usage(&self.file, NO_NUMBERS)),
         }
     }
 
     fn random_integers(&self) -> Result<Numbers, CliError> {
         let is_float = self.dtype.kind() == Kind::Float;
         if !is_float && !matches!(self.dtype.kind(), Kind::Int | Kind::UInt) {
-            return Err(CliError::Rejected { path: self.file.clone(), reason: NO_NUMBERS });
+            return Err(CliError::usage(&self.file, NO_NUMBERS));
         }
         let (lowest, highest) = self.bounds();
         let low = self.low.as_deref().map(|text| self.integer(text)).transpose()?;
@@ -260,7 +260,6 @@ impl CreateArgs {
 
     /// The error for numbers that do not suit the dtype.
     fn mismatch(&self, what: &str) -> CliError {
-        let what = format!("dtype {}, {what}", self.dtype);
-        CliError::Mismatch { path: self.file.clone(), what }
+        CliError::usage(&self.file, format!("has dtype {}, {what}", self.dtype))
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of commands.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,9 @@ pub(crate) enum CliError {
     /// An argument that does not suit the file.
     #[error("{}: {reason}", shown(path))]
     Rejected { path: PathBuf, reason: &'static str },
+    /// Arguments that do not go together, whatever the file holds.
+    #[error("{}: {reason}", shown(path))]
+    Usage { path: PathBuf, reason: Cow<'static, str> },
     /// Text that a command cannot read.
     #[error("{}: {text}", shown(path))]
     Text { path: PathBuf, text: String },
@@ -60,6 +64,11 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
+    /// Rejects arguments, with the file that they are for.
+    pub(crate) fn usage(path: &Path, reason: impl Into<Cow<'static, str>>) -> CliError {
+        CliError::Usage { path: path.to_owned(), reason: reason.into() }
+    }
+
     /// Attaches the path that the user gave: the library may know the file by a
     /// temporary name.
     pub(crate) fn with_path(path: &Path) -> impl Fn(npymap::Error) -> CliError {

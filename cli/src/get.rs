@@ -123,19 +123,16 @@ impl GetArgs {
         let output = self.output.as_deref();
         let is_separated = matches!(format, Some(OutputFormat::Csv | OutputFormat::Tsv));
         if !is_separated && (self.no_header || self.nan.is_some()) {
-            let path = self.file.name().to_owned();
-            return Err(CliError::Rejected { path, reason: SEPARATED });
+            return Err(CliError::usage(self.file.name(), SEPARATED));
         }
         if format != Some(OutputFormat::Csv) && self.delimiter.is_some() {
-            let path = self.file.name().to_owned();
-            return Err(CliError::Rejected { path, reason: DELIMITER });
+            return Err(CliError::usage(self.file.name(), DELIMITER));
         }
         match format {
             None if self.filter.is_none() => self.print_all()?,
             None => self.with_rows(|rows, to_error| self.print_rows(rows, to_error))?,
             Some(OutputFormat::Npz | OutputFormat::Ten) => {
-                let path = output.unwrap_or(self.file.name()).to_owned();
-                return Err(CliError::Rejected { path, reason: ARCHIVE });
+                return Err(CliError::usage(output.unwrap_or(self.file.name()), ARCHIVE));
             }
             // If the output replaces the input, that one is locked before it is read,
             // and on Windows no longer mapped when it is replaced.
@@ -206,7 +203,7 @@ impl GetArgs {
         let index = match self.selections.as_slice() {
             [] => IndexArg::default(),
             [only] => only.clone(),
-            _ => return Err(CliError::Rejected { path: path.to_owned(), reason: ONE_INDEX }),
+            _ => return Err(CliError::usage(path, ONE_INDEX)),
         };
         let array = self.array().map_err(&to_error)?;
         let all = array.dyn_view().map_err(&to_error)?;

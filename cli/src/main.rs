@@ -167,9 +167,9 @@ enum CliCommand {
 impl CliCommand {
     /// The exit status of a command that failed. `diff` exits with 1 if the
     /// arrays differ, so its failures are 2, as in `cmp`.
-    fn failure_code(&self) -> ExitCode {
-        match self {
-            CliCommand::Diff(_) => ExitCode::from(2),
+    fn failure_code(&self, error: &CliError) -> ExitCode {
+        match (self, error) {
+            (CliCommand::Diff(_), _) | (_, CliError::Usage { .. }) => ExitCode::from(2),
             _ => ExitCode::FAILURE,
         }
     }
@@ -216,7 +216,7 @@ fn main() -> ExitCode {
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             messages::print_error(&error);
-            command.failure_code()
+            command.failure_code(&error)
         }
     }
 }

@@ -38,7 +38,7 @@ impl FromStr for IndexArg {
 /// Selected elements: a view of the file, or a copy if a list selects rows.
 pub(crate) enum Selected<'a> {
     View(DynView<'a>),
-    Copy(MappedArrayMut),
+    Copy(Box<MappedArrayMut>),
 }
 
 impl Selected<'_> {
@@ -74,7 +74,7 @@ impl IndexArg {
         let whole = all.try_slice(Indices::parse(&list.with_list_replaced(":"), all.shape())?)?;
         let (from, to) = list.result_axes(all.ndim());
         let whole = self.select_field(move_axis(&whole, from, to)?)?;
-        copy_rows(&whole, to, &list.rows).map(Selected::Copy)
+        copy_rows(&whole, to, &list.rows).map(|copy| Selected::Copy(Box::new(copy)))
     }
 
     /// The selected parts of an array to write to.

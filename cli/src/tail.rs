@@ -114,13 +114,17 @@ impl TailArgs {
         mut seen: Option<(u64, SystemTime)>,
     ) -> Result<(), CliError> {
         let mut failing_since = None;
+        // After a change, it is read once more: another one in the same tick of the
+        // system's clock does not change the stamp.
+        let mut was_changed = true;
         loop {
             thread::sleep(PAUSE);
             let stamp = self.stamp();
-            if stamp == seen && failing_since.is_none() {
+            let is_changed = stamp != seen;
+            if !is_changed && !was_changed && failing_since.is_none() {
                 continue;
             }
-            seen = stamp;
+            (seen, was_changed) = (stamp, is_changed);
             match self.read.array(&self.file) {
                 Ok(array) => {
                     failing_since = None;

@@ -234,7 +234,9 @@ fn real_number(value: &Value) -> Option<NumericValue> {
 /// Returns whether elements of two dtypes can be equal at all.
 pub(crate) fn comparable(a: &DType, b: &DType) -> bool {
     match (a.kind(), b.kind()) {
-        _ if is_extended(a) || is_extended(b) => a == b,
+        _ if is_extended(a) || is_extended(b) => {
+            (a.kind(), a.itemsize()) == (b.kind(), b.itemsize())
+        }
         (Kind::Struct, Kind::Struct) => {
             a.fields().len() == b.fields().len()
                 && a.fields()

@@ -236,9 +236,9 @@ def test_processes_are_forked_while_others_wait_for_batches(path):
         end.wait()
 
     batches = npymap.Batches(npymap.open(path), lists(), ahead=1)
-    waiting = threading.Thread(target=lambda: list(batches))
+    waiting = threading.Thread(target=lambda: list(batches), daemon=True)
     waiting.start()
-    ready.wait()
+    assert ready.wait(100)
     child = os.fork()
     if child == 0:
         try:

@@ -159,7 +159,7 @@ def test_signals_interrupt_waits(tmp_path):
             for call in [lambda: file[300:], lambda: file.take([3, 399]), lambda: npymap.load(f"{url}/a.npy"),
                          lambda: first_batch(file)]:
                 before = len(requests)
-                thread = threading.Thread(target=interrupt)
+                thread = threading.Thread(target=interrupt, daemon=True)
                 thread.start()
                 with pytest.raises(KeyboardInterrupt):
                     call()

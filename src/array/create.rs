@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{MappedArray, MappedArrayMut, Place, RawSpec, with_path_in_errors};
 use crate::dtype::DType;
@@ -148,12 +149,14 @@ impl CreateOptions {
             let plan = self.plan_file(dtype, shape)?;
             let new = self.begin(path)?;
             plan.write(new.file())?;
+            let name = Arc::from(new.target());
             let (file, new) = if platform::CAN_RENAME_MAPPED_FILES {
                 (new.file().try_clone().map_err(SystemError::io("create"))?, Some(new))
             } else {
                 (new.finish()?, None)
             };
-            let array = plan.open(map(file)?, path)?;
+            let mut array = plan.open(map(file)?, path)?;
+            array.origin.new_name = Some(name);
             new.map(AtomicFile::finish).transpose()?;
             Ok(array)
         })

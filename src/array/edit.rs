@@ -14,7 +14,6 @@ use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::source::atomic;
 use crate::source::map::MapMut;
-use crate::source::mode::Mode;
 use crate::source::pages::sealed::Pages as _;
 use crate::view::DynView;
 
@@ -151,17 +150,18 @@ impl MappedArray<MapMut> {
     /// written.
     pub fn flush(&self) -> Result<()> {
         self.origin.add_path_on_err(self.data.flush())?;
-        match self.path() {
-            Some(path) if self.mode() == Some(Mode::Create) => {
+        match &self.origin.new_name {
+            Some(path) => {
                 let synced = atomic::sync_directory(path).map_err(SystemError::io("sync"));
                 self.origin.add_path_on_err(synced)
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
-    /// Waits until the pages of some rows of the first axis are on the disk. In
-    /// Fortran order, where rows are scattered, these are all pages of the array.
+    /// Waits until the pages of some rows of the first axis are on the disk, but not
+    /// the name of a new file, as [`flush`](MappedArray::flush) does. In Fortran order,
+    /// where rows are scattered, these are all pages of the array.
     ///
     /// # Errors
     ///

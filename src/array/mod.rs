@@ -120,6 +120,8 @@ pub type MappedArrayMut = MappedArray<MapMut>;
 pub(crate) struct Origin {
     /// The file, if it was opened by path.
     pub(crate) path: Option<Arc<Path>>,
+    /// The absolute path of a new file, in case the working directory changes.
+    new_name: Option<Arc<Path>>,
     /// The name of the member, if the file is an archive.
     member: Option<Arc<str>>,
     /// How the file is mapped; `None` if it is not.
@@ -144,6 +146,7 @@ impl Origin {
         let storage = source.storage();
         Origin {
             path: storage.shared_path(),
+            new_name: None,
             member: member.map(Arc::from),
             mode: source.mode(),
             id: storage.id(),

@@ -4,7 +4,7 @@ use std::array;
 
 use bytemuck::Pod;
 
-use super::fast_path::{FastPath, sealed::SealedFastPath};
+use super::fast_path::{FastPath, items, sealed::SealedFastPath};
 use super::{Element, InPlace, Typed, item, item_mut};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -51,6 +51,11 @@ impl<T: Element, const N: usize> FastPath<[T; N]> for ArrayFastPath {
 
     fn mismatch(&self, codec: &T::Codec) -> Option<Error> {
         T::fast_path().mismatch(codec)
+    }
+
+    fn has_kinds_of(&self, stored: &DType, declared: &DType) -> bool {
+        let items = items(stored, declared);
+        items.is_some_and(|(stored, declared)| T::fast_path().has_kinds_of(stored, declared))
     }
 
     fn bytes_of<'a>(&self, codec: &T::Codec, values: &'a [[T; N]]) -> Option<&'a [u8]> {

@@ -74,6 +74,12 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         subarray_codec::<T>(dtype, len)
     }
 
+    /// Whether a stored dtype has the kind and the unit of a declared one, as have the
+    /// items of subarrays, and fields, which are found by name.
+    fn has_kinds_of(&self, stored: &DType, declared: &DType) -> bool {
+        has_kinds_of(stored, declared)
+    }
+
     /// The name of the type that can borrow the bytes as they are.
     fn exact_name(&self, _: &T::Codec) -> String {
         short_name::<T>()
@@ -84,6 +90,25 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
     fn unaligned_name(&self) -> String {
         format!("[u8; {}]", size_of::<T>())
     }
+}
+
+/// As [`FastPath::has_kinds_of`], of a record.
+fn has_kinds_of(stored: &DType, declared: &DType) -> bool {
+    let Some((stored, declared)) = items(stored, declared) else { return false };
+    (stored.kind(), stored.unit()) == (declared.kind(), declared.unit())
+        && declared.fields().iter().all(|field| {
+            let found = stored.field(field.name());
+            found.ok().is_none_or(|found| has_kinds_of(&found.dtype, &field.dtype))
+        })
+}
+
+/// The items of two subarrays of any shape, or two other dtypes unchanged.
+pub(super) fn items<'d>(stored: &'d DType, declared: &'d DType) -> Option<(&'d DType, &'d DType)> {
+    fn items(dtype: &DType) -> &DType {
+        dtype.subarray().map_or(dtype, |(base, _)| items(base))
+    }
+    let are_subarrays = [stored, declared].map(|dtype| dtype.subarray().is_some());
+    (are_subarrays[0] == are_subarrays[1]).then(|| (items(stored), items(declared)))
 }
 
 /// A vector of zeros.
@@ -222,6 +247,10 @@ where
 
     fn array_codec(&self, dtype: &DType, len: usize) -> Result<U::Codec> {
         U::fast_path().array_codec(dtype, len)
+    }
+
+    fn has_kinds_of(&self, stored: &DType, declared: &DType) -> bool {
+        U::fast_path().has_kinds_of(stored, declared)
     }
 
     fn exact_name(&self, codec: &U::Codec) -> String {

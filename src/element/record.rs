@@ -172,7 +172,7 @@ impl<'d> FieldMatcher<'d> {
         self.matched.push(field.name());
         if let Some(declared) = declared {
             let declared: DType = declared.parse()?;
-            if !has_kinds_of(&field.dtype, &declared) {
+            if !T::fast_path().has_kinds_of(&field.dtype, &declared) {
                 let reason = format!("stored as {}, expected {declared}", field.dtype);
                 return Err(self.error(name, reason));
             }
@@ -228,21 +228,6 @@ impl<'d> FieldMatcher<'d> {
     fn error(&self, field: &str, reason: String) -> Error {
         DTypeError::Record { record: self.record, field: field.to_owned(), reason }.into()
     }
-}
-
-/// Whether a stored dtype has the kind and the unit of a declared one, as have the items of
-/// subarrays, and fields, which are found by name in records and by position in tuples.
-fn has_kinds_of(stored: &DType, declared: &DType) -> bool {
-    if let (Some((stored, _)), Some((declared, _))) = (stored.subarray(), declared.subarray()) {
-        return has_kinds_of(stored, declared);
-    }
-    let mut fields = declared.fields().iter().enumerate();
-    (stored.kind(), stored.unit()) == (declared.kind(), declared.unit())
-        && fields.all(|(position, field)| {
-            let named = stored.field(field.name()).ok();
-            let found = named.or_else(|| stored.fields().get(position));
-            found.is_none_or(|found| has_kinds_of(&found.dtype, &field.dtype))
-        })
 }
 
 /// Why a stored field can't be borrowed as a `T` at `offset` in the record.

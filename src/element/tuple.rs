@@ -1,5 +1,6 @@
 //! Structs as tuples: fields by position.
 
+use super::fast_path::{FastPath, sealed::SealedFastPath};
 use super::field_codec::FieldCodec;
 use super::{Element, short_name, type_mismatch};
 use crate::dtype::DType;
@@ -11,6 +12,20 @@ fn field_codec<T: Element>(dtype: &DType, position: usize) -> Result<FieldCodec<
         dtype.fields().get(position).ok_or_else(|| type_mismatch(dtype, short_name::<T>()))?;
     FieldCodec::new::<T>(&field.dtype, Some(field.offset))
 }
+
+/// Whether the field at `position` has the kind of a declared one.
+fn has_kind<T: Element>(stored: &DType, declared: &DType, position: usize) -> bool {
+    let fields = stored.fields().get(position).zip(declared.fields().get(position));
+    fields.is_some_and(|(stored, declared)| {
+        T::fast_path().has_kinds_of(&stored.dtype, &declared.dtype)
+    })
+}
+
+/// No fast path, but fields are found by position.
+#[derive(Debug)]
+struct TupleFastPath;
+
+impl SealedFastPath for TupleFastPath {}
 
 macro_rules! tuple {
     ($count:literal: $($type:ident $position:tt),*) => {
@@ -35,6 +50,16 @@ macro_rules! tuple {
             fn encode(&self, (_, fields): &Self::Codec, bytes: &mut [u8]) -> Result<()> {
                 $(fields.$position.encode::<$type>(&self.$position, bytes)?;)*
                 Ok(())
+            }
+
+            fn fast_path() -> impl FastPath<Self> {
+                TupleFastPath
+            }
+        }
+
+        impl<$($type: Element),*> FastPath<($($type,)*)> for TupleFastPath {
+            fn has_kinds_of(&self, stored: &DType, declared: &DType) -> bool {
+                $(has_kind::<$type>(stored, declared, $position))&&*
             }
         }
     };

@@ -180,6 +180,11 @@ impl AtomicFile {
         if is_own { Ok(new) } else { Err(SystemError::Replaced.into()) }
     }
 
+    /// The absolute path of the new file, without links.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
     fn begin(path: &Path, existing: Existing, lock: Option<FileLock>) -> Result<AtomicFile> {
         let old = match fs::metadata(path) {
             Ok(_) if existing == Existing::Refused => return Err(SystemError::Exists.into()),

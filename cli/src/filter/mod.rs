@@ -3,6 +3,7 @@
 mod column;
 mod syntax;
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use npymap::{Error, ErrorKind, Result, dtype::Kind, view::DynView};
@@ -123,9 +124,9 @@ impl Rows<'_, '_> {
     }
 
     /// The path of a field, its view, and the indices of the axes that it adds. The
-    /// parts of a path such as `pos.0` that are numbers, as in the columns of CSV, are
-    /// indices unless a field has that name.
-    fn field<'f>(&self, field: &'f FieldRef) -> Result<(&'f str, DynView<'_>, Vec<isize>)> {
+    /// parts of a path such as `pos.0` or `points.1.x` that are numbers, as in the columns
+    /// of CSV, are indices unless a field has that name.
+    fn field<'f>(&self, field: &'f FieldRef) -> Result<(Cow<'f, str>, DynView<'_>, Vec<isize>)> {
         let (mut path, mut numbers) = (field.path.as_str(), Vec::new());
         let whole = self.whole_field(path);
         let mut found = whole.as_ref().ok().cloned();
@@ -136,6 +137,11 @@ impl Rows<'_, '_> {
             numbers.push(number);
             path = parent;
             found = self.whole_field(path).ok();
+        }
+        let mut path = Cow::Borrowed(path);
+        if found.is_none() {
+            (path, numbers) = without_numbers(&field.path);
+            found = self.whole_field(&path).ok();
         }
         // The error names the field as it was given.
         let view = found.map_or(whole, Ok)?;
@@ -156,6 +162,14 @@ impl Rows<'_, '_> {
         );
         Err(Error::new(ErrorKind::NotFound, text))
     }
+}
+
+/// A path without the parts that are numbers, and these, last first.
+fn without_numbers(path: &str) -> (Cow<'_, str>, Vec<isize>) {
+    let (numbers, names): (Vec<_>, Vec<_>) =
+        path.split('.').partition(|part| part.parse::<isize>().is_ok());
+    let numbers = numbers.iter().rev().filter_map(|number| number.parse().ok());
+    (names.join(".").into(), numbers.collect())
 }
 
 fn joined(mut mask: Vec<bool>, next: &[bool], join: fn(bool, bool) -> bool) -> Vec<bool> {

@@ -41,12 +41,12 @@ impl Columns {
     fn visit_json(&self, line: &[u8], visitor: &mut impl Visitor) -> Result<(), String> {
         let Row { cells: row, lists } = json_row(line)?;
         let Some(names) = &self.names else {
+            if row.iter().any(|(name, _)| !name.is_empty()) {
+                return Err("has an object, and the first row has none".to_owned());
+            }
             // A row with another number of cells is refused by the visitor.
             if row.len() == self.count && lists != self.lists {
                 return Err("has lists of other lengths than the first row".to_owned());
-            }
-            if row.iter().any(|(name, _)| !name.is_empty()) {
-                return Err("has an object, and the first row has none".to_owned());
             }
             for (column, (_, cell)) in row.iter().enumerate() {
                 visitor.cell(column, cell.as_cell())?;
@@ -103,7 +103,10 @@ fn visit_by_name(
     }
     let is_left = |name| cells.get(name).is_some_and(|cells| !cells.is_empty());
     if let Some((name, _)) = row.iter().find(|(name, _)| is_left(name)) {
-        return Err(format!("has `{name}`, which the first row does not have"));
+        return Err(match name.as_str() {
+            "" => "is not an object, and the first row is".to_owned(),
+            _ => format!("has `{name}`, which the first row does not have"),
+        });
     }
     visitor.end_row(names.len())
 }

@@ -40,16 +40,16 @@ fn rows_of_a_selection_have_the_numbers_of_the_array() {
     assert_eq!(lines, "[39.5,17.4]\n[40.3,18.0]\n");
 }
 
-/// The lines of a program's output, as they arrive.
+/// Returns lines of a program's output as they arrive.
 #[cfg(unix)]
-fn lines_of(child: &mut std::process::Child) -> std::sync::mpsc::Receiver<String> {
+fn lines_of(child: &mut std::process::Child) -> impl Fn() -> String + use<> {
     use std::io::BufRead as _;
     let out = std::io::BufReader::new(child.stdout.take().unwrap());
     let (to, from) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         out.lines().map_while(Result::ok).try_for_each(|line| to.send(line).ok())
     });
-    from
+    move || from.recv_timeout(std::time::Duration::from_secs(100)).unwrap()
 }
 
 #[cfg(unix)]
@@ -64,15 +64,15 @@ fn appended_rows_are_printed_as_they_come() {
     follow.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
     let mut child = follow.spawn().unwrap();
     let lines = lines_of(&mut child);
-    assert_eq!(lines.recv().unwrap(), "[4,5]");
+    assert_eq!(lines(), "[4,5]");
     for _ in 0..3 {
         run_ok(["append", &path, &more]);
-        assert_eq!(lines.recv().unwrap(), "[7,7]");
-        assert_eq!(lines.recv().unwrap(), "[7,7]");
+        assert_eq!(lines(), "[7,7]");
+        assert_eq!(lines(), "[7,7]");
     }
     // A new file is followed from its first row.
     run_ok(["create", &path, "--overwrite", "--shape", "(1, 2)", "--dtype", "i4", "--fill", "9"]);
-    assert_eq!(lines.recv().unwrap(), "[9,9]");
+    assert_eq!(lines(), "[9,9]");
     std::fs::remove_file(&path).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }

@@ -117,6 +117,15 @@ fn concurrent_edits_of_members_are_all_kept() {
     }
 }
 
+/// Ends readers when it is dropped, also if a writer fails.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Reads the rows of a file until `is_done`: all are complete, and none vanishes.
 fn read_rows(log: &str, is_done: &AtomicBool) {
     let mut last = 0;
@@ -144,6 +153,7 @@ fn readers_beside_all_writers_see_complete_rows() {
         fs::write(&log, &before).unwrap();
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            let _done = Done(&is_done);
             scope.spawn(|| read_rows(&log, &is_done));
             at_once(&[
                 &["append", &log, &one],
@@ -151,7 +161,6 @@ fn readers_beside_all_writers_see_complete_rows() {
                 &["set", &log, "0, 0", "65"],
                 &["append", "--flush", &log, &two],
             ]);
-            is_done.store(true, Ordering::Relaxed);
         });
         let found = fs::read(&log).unwrap().split_off(128);
         let mut rows: Vec<_> = found.chunks(WIDTH).map(|row| (row[0], row[1])).collect();
@@ -181,6 +190,7 @@ fn rows_appended_beside_fill_are_filled_or_not() {
         fs::write(&log, &before).unwrap();
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            let _done = Done(&is_done);
             scope.spawn(|| read_bytes(&log, &is_done));
             at_once(&[
                 &["fill", &log, "7"],
@@ -189,7 +199,6 @@ fn rows_appended_beside_fill_are_filled_or_not() {
                 &["set", &log, "0, 0", "65"],
                 &["append", &log, &two],
             ]);
-            is_done.store(true, Ordering::Relaxed);
         });
         let found = fs::read(&log).unwrap().split_off(128);
         let rows: Vec<_> = found.chunks(WIDTH).collect();
@@ -243,6 +252,7 @@ fn archives_rewritten_together_lose_no_member_and_are_always_complete() {
         fs::write(&archive, &before).unwrap();
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            let _done = Done(&is_done);
             scope.spawn(|| read_archive(&archive, &is_done));
             at_once(&[
                 &["npz", "add", &archive, &one, "--name", "first"],
@@ -251,7 +261,6 @@ fn archives_rewritten_together_lose_no_member_and_are_always_complete() {
                 &["set", &format!("{archive}[changed]"), "0", "65"],
                 &["npz", "add", "--deflate", &archive, &two, "--name", "second"],
             ]);
-            is_done.store(true, Ordering::Relaxed);
         });
         let found = member_values(&archive).into_iter().collect::<Vec<_>>();
         let expected =

@@ -112,10 +112,10 @@ pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Re
     Ok(file)
 }
 
-/// Gives a new file the permissions of an old one, and its owner and group if
-/// the system allows it. If it does not allow the group, another group gets the
-/// permissions of all others. So does the group of a file with an access control list,
-/// which is not kept. On Windows it copies the read-only flag.
+/// Gives a new file the permissions of an old one, and its owner, group and access
+/// control list if the system allows it. If it does not allow the group, another group
+/// gets the permissions of all others; without the list, the group gets none. On Windows
+/// it copies the read-only flag.
 #[cfg(unix)]
 pub(crate) fn keep_access(new: &File, old: &Metadata, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -128,7 +128,14 @@ pub(crate) fn keep_access(new: &File, old: &Metadata, path: &Path) -> io::Result
     }
     // Without the set-user-ID bit, which would give away the rights of the new owner.
     let mode = old.permissions().mode() & 0o777;
-    let mode = if keeps_group && !has_acl(path) { mode } else { without_group(mode) };
+    let mode = if !keep_acl(new, path, keeps_group) {
+        // With a list, these bits are not the permissions of the group.
+        mode & !0o070
+    } else if keeps_group {
+        mode
+    } else {
+        without_group(mode)
+    };
     new.set_permissions(Permissions::from_mode(mode))
 }
 
@@ -138,20 +145,31 @@ fn without_group(mode: u32) -> u32 {
     mode & !0o070 | (mode & 0o7) << 3
 }
 
-/// Whether a file has an access control list: then its mode has the mask of the list in
-/// the place of the permissions of the group.
+/// Gives a new file the access control list of an old one, or none if that has none.
+/// Returns `false` if the old one may have a list that the new one does not get.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn has_acl(path: &Path) -> bool {
+fn keep_acl(new: &File, old: &Path, keeps_group: bool) -> bool {
     use rustix::io::Errno;
 
-    let mut value: [u8; 0] = [];
-    let found = rustix::fs::getxattr(path, "system.posix_acl_access", &mut value);
-    !matches!(found, Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS))
+    const NAME: &str = "system.posix_acl_access";
+    // The longest value that Linux allows.
+    let mut list = vec![0; 1 << 16];
+    let found = rustix::fs::getxattr(old, NAME, &mut list[..]);
+    if let (Ok(len), true) = (found, keeps_group) {
+        list.truncate(len);
+        if rustix::fs::fsetxattr(new, NAME, &list, rustix::fs::XattrFlags::empty()).is_ok() {
+            return true;
+        }
+    }
+    // It may have the list that new files get in its directory.
+    let removed = rustix::fs::fremovexattr(new, NAME);
+    let has_none = |errno| matches!(errno, Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS);
+    removed.map_or_else(has_none, |()| true) && found.is_err_and(has_none)
 }
 
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
-fn has_acl(_: &Path) -> bool {
-    false
+fn keep_acl(_: &File, _: &Path, _: bool) -> bool {
+    true
 }
 
 #[cfg(windows)]

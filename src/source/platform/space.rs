@@ -12,14 +12,16 @@ pub(crate) fn is_sparse(mut file: &File) -> io::Result<bool> {
 
     let metadata = file.metadata()?;
     // `st_blocks` counts units of 512 bytes, whatever the block size, and space that
-    // was reserved after the end, too.
-    if metadata.blocks().saturating_mul(512) < metadata.len() {
-        return Ok(true);
+    // was reserved after the end, too. Space that was reserved before the end is
+    // reported as a hole, but is none: nothing can fail there.
+    let (len, occupied) = (metadata.len(), metadata.blocks().saturating_mul(512));
+    if occupied < len || occupied <= len.next_multiple_of(metadata.blksize().max(1)) {
+        return Ok(occupied < len);
     }
     let position = file.stream_position()?;
-    let hole = next_hole(file, 0)?;
+    let hole = next_hole(file, 0);
     file.seek(io::SeekFrom::Start(position))?;
-    Ok(hole < metadata.len())
+    Ok(hole? < len)
 }
 
 #[cfg(not(unix))]

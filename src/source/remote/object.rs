@@ -2,7 +2,9 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::ops::Range;
+use std::mem;
+use std::ops::{Deref, Range};
+use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,12 +37,43 @@ pub(super) struct Object {
 /// Where an object is.
 #[derive(Debug)]
 pub(super) struct ObjectPlace {
-    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) store: Connections,
     pub(super) path: Path,
     /// Its name in errors.
     pub(super) name: String,
     /// Whether it allows only requests with the method GET.
     pub(super) is_presigned: bool,
+}
+
+/// A store and its connections.
+#[derive(Debug)]
+pub(super) struct Connections {
+    store: Arc<dyn ObjectStore>,
+    process: u32,
+}
+
+impl Connections {
+    pub(super) fn new(store: Arc<dyn ObjectStore>) -> Connections {
+        Connections { store, process: process::id() }
+    }
+}
+
+impl Deref for Connections {
+    type Target = dyn ObjectStore;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.store
+    }
+}
+
+impl Drop for Connections {
+    /// A forked process closes none: it could wait forever for a lock that a thread of
+    /// the other process held when it was forked.
+    fn drop(&mut self) {
+        if self.process != process::id() {
+            mem::forget(Arc::clone(&self.store));
+        }
+    }
 }
 
 /// The facts that identify the contents of an object.

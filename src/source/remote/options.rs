@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 
 use super::cache::{Cache, Entry, Key};
 use super::executor::Executor;
-use super::object::{Object, ObjectPlace, PERMITS, Version};
+use super::object::{Connections, Object, ObjectPlace, PERMITS, Version};
 use super::stores::Timeouts;
 use super::writable::{self, Writable};
 use super::writer::{self, RemoteWriter, WriterOptions};
@@ -336,7 +336,7 @@ impl RemoteOptions {
             Error::new(ErrorKind::InvalidInput, text).with_path(path::Path::new(stores::name(url)))
         })?;
         let is_presigned = parsed.query().is_some();
-        Ok((ObjectPlace { store, path, name, is_presigned }, cached_as))
+        Ok((ObjectPlace { store: Connections::new(store), path, name, is_presigned }, cached_as))
     }
 
     /// The object of a store of the caller, and its key in the cache.
@@ -351,6 +351,7 @@ impl RemoteOptions {
             return Err(RequestError::Call { found, expected }.into());
         }
         let name = self.name.clone().unwrap_or_else(|| format!("{store}/{path}"));
+        let store = Connections::new(store);
         let place = ObjectPlace { store, path, name: name.clone(), is_presigned: false };
         Ok((place, Some(name)))
     }

@@ -336,7 +336,7 @@ impl Appender {
     /// # Errors
     ///
     /// As [`flush`](Appender::flush). If only the last wait fails, readers see the
-    /// new rows.
+    /// new rows. After a wait has failed, rows may be lost, so all later calls fail.
     pub fn sync(&mut self) -> Result<()> {
         let rows = self.rows();
         let synced = self.with_path_in_errors(|appender| appender.writer.sync(rows));
@@ -526,5 +526,23 @@ mod tests {
             let added = if flushes { 2 } else { 3 };
             assert_eq!(stored(&path), (rows + added, len + u64::try_from(added).unwrap()));
         }
+    }
+
+    #[test]
+    fn rows_that_did_not_reach_the_disk_are_not_reported_as_synced_later() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.npy");
+        let created = Appender::create(&path, &DType::of::<u8>(), &[], &CreateOptions::new());
+        let mut log = created.unwrap();
+        log.append_slice(&[1_u8, 2]).unwrap();
+        log.flush().unwrap();
+        // It cannot be synced.
+        let file = log.writer.swap_file(File::open("/dev/null").unwrap());
+        log.sync().unwrap_err();
+        log.writer.swap_file(file);
+        log.append_slice(&[3_u8]).unwrap();
+        log.flush().unwrap();
+        assert!(log.sync().unwrap_err().to_string().contains("failed before"));
+        assert_eq!(stored(&path).0, 3);
     }
 }

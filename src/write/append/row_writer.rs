@@ -1,6 +1,7 @@
 //! Buffers rows, and decides when they and the header of a file are written.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::stored_header::StoredHeader;
@@ -31,6 +32,8 @@ pub(super) struct RowWriter {
     pub(super) capacity: usize,
     /// Whether the file was created or replaced since the last `sync`.
     is_renamed: bool,
+    /// Whether the system failed to write something to the disk. It reports that once.
+    has_lost: bool,
 }
 
 impl RowWriter {
@@ -46,7 +49,7 @@ impl RowWriter {
         let path = platform::canonical(path).map_err(SystemError::io("open"))?;
         let end = head.end(head.rows())?;
         let (buffer, capacity) = (Vec::new(), BUFFER);
-        Ok(RowWriter { file, path, lock, head, end, buffer, capacity, is_renamed })
+        Ok(RowWriter { file, path, lock, head, end, buffer, capacity, is_renamed, has_lost: false })
     }
 
     pub(super) fn head(&self) -> &StoredHeader {
@@ -218,7 +221,13 @@ impl RowWriter {
         }
     }
 
-    fn sync_file(&self) -> Result<()> {
-        self.file.sync_data().map_err(SystemError::io("sync"))
+    fn sync_file(&mut self) -> Result<()> {
+        let synced = if self.has_lost {
+            Err(io::Error::other("it failed before, so rows may be lost: check the file"))
+        } else {
+            self.file.sync_data()
+        };
+        self.has_lost = synced.is_err();
+        synced.map_err(SystemError::io("sync"))
     }
 }
