@@ -45,6 +45,14 @@ struct Times {
 }
 
 #[derive(Debug, Record)]
+struct Spans {
+    #[record(dtype = "[('start', '<M8[s]'), ('end', '<M8[ns]')]")]
+    span: (Ticks, Ticks),
+    #[record(dtype = "('<M8[s]', (2, 2))")]
+    grid: [[Ticks; 2]; 2],
+}
+
+#[derive(Debug, Record)]
 struct Both {
     a: f32,
     b: f32,
@@ -155,6 +163,20 @@ fn errors_name_the_difference() {
             "record `Event`, field `inner`: record `Inner`, field `x`: stored as '<f4', asked for `f64`: use `f32`"
         )
     );
+}
+
+#[test]
+fn declared_units_are_compared_as_elements_are_read() {
+    for (span, grid, is_read) in [
+        ("[('start', '<M8[s]'), ('end', '<M8[ns]')]", "('<M8[s]', (2, 2))", true),
+        // Tuples are read by position.
+        ("[('end', '>M8[s]'), ('start', '>M8[ns]')]", "(('>M8[s]', (2,)), (2,))", true),
+        ("[('end', '<M8[ns]'), ('start', '<M8[s]')]", "('<M8[s]', (2, 2))", false),
+        ("[('start', '<M8[s]'), ('end', '<M8[ns]')]", "(('<M8[ms]', (2,)), (2,))", false),
+    ] {
+        let spans = array(&format!("[('span', {span}), ('grid', {grid})]"), &[1]);
+        assert_eq!(spans.view::<Spans>().is_ok(), is_read, "{span} {grid}");
+    }
 }
 
 fn inner_error(descr: &str) -> String {

@@ -108,7 +108,7 @@ impl In<c_char> {
         self.text("the path").map(Path::new)
     }
 
-    fn c_str(&self, what: &str) -> Result<&CStr> {
+    pub(crate) fn c_str(&self, what: &str) -> Result<&CStr> {
         if self.is_null() {
             return Err(null(what));
         }

@@ -116,11 +116,12 @@ pub(crate) fn clear() {
 
 /// Prints the last error of this thread on standard error, after a prefix.
 pub(crate) fn print(prefix: &In<c_char>) -> Result<()> {
-    let prefix = prefix.optional_text("the prefix")?.filter(|prefix| !prefix.is_empty());
     let text = last(String::from("no error"), |facts, _| facts.text.clone());
-    let line = prefix.map_or_else(|| format!("{text}\n"), |prefix| format!("{prefix}: {text}\n"));
+    let prefix = if prefix.is_null() { c"" } else { prefix.c_str("the prefix")? }.to_bytes();
+    let colon: &[u8] = if prefix.is_empty() { b"" } else { b": " };
+    let line = [prefix, colon, text.as_bytes(), b"\n"].concat();
     // There is nobody to report a failure to.
-    let _ = std::io::stderr().write_all(line.as_bytes());
+    let _ = std::io::stderr().write_all(&line);
     Ok(())
 }
 

@@ -49,7 +49,7 @@ impl ArrayPath {
     pub(crate) fn require_file(&self, reason: &'static str) -> Result<&Path, CliError> {
         match self.member {
             None => Ok(&self.path),
-            Some(_) => Err(CliError::usage(&self.given, reason)),
+            Some(_) => Err(CliError::Rejected { path: self.given.clone(), reason }),
         }
     }
 

@@ -63,7 +63,7 @@ impl EditOptions {
 pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
     remote::reject_change(target.name())?;
     if stream::is_standard(&target.path) || platform::is_stream(&target.path) {
-        return Err(CliError::usage(target.name(), STREAM));
+        return Err(CliError::Rejected { path: target.name().to_owned(), reason: STREAM });
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ pub(crate) fn reject_change(path: &Path) -> Result<(), CliError> {
         return Ok(());
     }
     let reason = "objects can't be changed, only replaced: write a new one";
-    Err(CliError::usage(path, reason))
+    Err(CliError::Rejected { path: path.to_owned(), reason })
 }
 
 /// The text of a path or a URL for messages: without the query of a URL, because those of

@@ -31,10 +31,10 @@ impl ReportArgs {
     /// output gets itself.
     pub(crate) fn check(self, output: &Path) -> Result<(), CliError> {
         if self.json && remote::is_url(output) {
-            return Err(CliError::usage(output, URL));
+            return Err(CliError::Rejected { path: output.to_owned(), reason: URL });
         }
         if self.json && (stream::is_standard(output) || platform::is_stream(output)) {
-            return Err(CliError::usage(output, STREAM));
+            return Err(CliError::Rejected { path: output.to_owned(), reason: STREAM });
         }
         Ok(())
     }

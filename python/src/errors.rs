@@ -30,7 +30,10 @@ pub(crate) trait OrRaise<T> {
 impl<T> OrRaise<T> for npymap::Result<T> {
     fn or_raise(self, py: Python<'_>) -> PyResult<T> {
         interrupted()?;
-        self.map_err(|error| exception(py, &error, error.path()).unwrap_or_else(|error| error))
+        self.map_err(|error| {
+            let path = error.path().map(shown);
+            exception(py, &error, path.as_deref()).unwrap_or_else(|error| error)
+        })
     }
 
     fn or_raise_for(self, py: Python<'_>, path: &Path) -> PyResult<T> {
@@ -44,7 +47,7 @@ impl<T> OrRaise<T> for npymap::Result<T> {
 /// Makes the exception of an error about a file.
 fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyErr> {
     let filename = path.map(|path| path.as_os_str().to_owned());
-    if let Some(code) = error.io_error().and_then(system_code) {
+    if let Some(code) = error.io_error().and_then(io::Error::raw_os_error) {
         let text: String = py.import("os")?.call_method1("strerror", (code,))?.extract()?;
         return Ok(os_error(code, text, filename));
     }
@@ -86,14 +89,6 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
 /// Returns whether an error of a server corresponds to one of the system.
 fn is_io(error: &Error, kind: io::ErrorKind) -> bool {
     error.io_error().is_some_and(|error| error.kind() == kind)
-}
-
-/// The system's number of an error, which a library may have wrapped.
-fn system_code(error: &io::Error) -> Option<i32> {
-    error.raw_os_error().or_else(|| {
-        let inner = error.get_ref()?.source()?.downcast_ref::<io::Error>()?;
-        inner.raw_os_error()
-    })
 }
 
 /// What Python can do about it.

@@ -54,7 +54,7 @@ mod _core {
     #[pymodule_export]
     use crate::open::{create, map_elements, open_member, open_npy, open_raw, open_raw_descriptor};
     #[pymodule_export]
-    use crate::place::{is_url_in_python, read_version, shown_in_python};
+    use crate::place::{created, is_url_in_python, read_version, shown_in_python};
     #[pymodule_export]
     use crate::ragged::Ragged;
     #[pymodule_export]

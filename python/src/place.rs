@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-#[cfg(feature = "remote")]
 use std::time::UNIX_EPOCH;
 
 use npymap::source::{AnySource, FileId, Map, MapMut};
@@ -134,6 +133,14 @@ pub(crate) fn is_url_in_python(path: PathBuf) -> bool {
 pub(crate) fn is_url(path: &Path) -> bool {
     let parts = path.to_str().and_then(|text| text.split_once("://"));
     parts.is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+}
+
+/// When a file was created, in nanoseconds; None where the file system does not store it.
+#[pyfunction]
+pub(crate) fn created(path: PathBuf) -> PyResult<Option<u128>> {
+    let created = std::fs::metadata(path)?.created();
+    let since = created.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    Ok(since.map(|time| time.as_nanos()))
 }
 
 /// Return a path or a URL as errors show it.

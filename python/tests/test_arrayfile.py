@@ -237,6 +237,18 @@ def test_an_ellipsis_makes_single_elements_arrays(tmp_path):
         assert np.array_equal(found, expected)
 
 
+def test_an_ellipsis_of_no_axes_separates_lists(tmp_path):
+    array = np.arange(48).reshape(2, 3, 4, 2)
+    np.save(tmp_path / "a.npy", array)
+    file = npymap.ArrayFile(tmp_path / "a.npy")
+    every = slice(None)
+    for parts in ((every, 0, [0, 1], every), (every, [0, 1], [1, 0], every), (every, 1, every, [1, 0]),
+                  (slice(None, None, -1), every, 0, [1]), (slice(0, 2, 2), 0, [3, 1], 1), ([1], every, 0, [1])):
+        for at in range(5):
+            index = (*parts[:at], ..., *parts[at:])
+            assert np.array_equal(file[index], array[index]) and file[index].shape == array[index].shape, index
+
+
 def test_booleans_and_arrays_of_floats_are_no_positions(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((2, 3, 4)))
     file = npymap.ArrayFile(tmp_path / "a.npy")

@@ -244,6 +244,8 @@ def test_a_file_may_get_its_name_twice(tmp_path):
     os.link(path, partial)
     npymap.dask._finish(None, partial, path, False)
     assert os.listdir(tmp_path) == ["a.npy"]
+    for overwrite in (False, True):
+        npymap.dask._finish(None, partial, path, overwrite)
     partial.touch()
     with pytest.raises(FileExistsError):
         npymap.dask._finish(None, partial, path, False)

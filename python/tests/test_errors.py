@@ -1,5 +1,6 @@
 """Errors as Python's exceptions."""
 
+import errno
 import os
 import pickle
 
@@ -107,6 +108,26 @@ def test_missing_directories_are_named_without_temporary_files(tmp_path):
             call()
         assert caught.value.strerror == "No such file or directory"
         assert caught.value.filename.startswith(path)
+
+
+def test_errors_of_creating_files_have_codes(tmp_path):
+    resource = pytest.importorskip("resource")
+    path, before = str(tmp_path / "a.npy"), resource.getrlimit(resource.RLIMIT_NOFILE)
+    npymap.save(path, [1])
+    free = os.open(os.devnull, os.O_RDONLY)
+    os.close(free)
+    for call in (
+        lambda: npymap.create(path, "u1", 1, overwrite=True),
+        lambda: npymap.save(path, [1]),
+        lambda: npymap.savez(tmp_path / "a.npz", [1]),
+    ):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
+        try:
+            with pytest.raises(OSError) as caught:
+                call()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        assert caught.value.errno == errno.EMFILE and "npymap-" not in str(caught.value)
 
 
 def test_large_headers_of_members_are_read_by_npz(tmp_path):

@@ -34,6 +34,16 @@ VIEWS = {
 }
 
 
+def test_a_file_that_gets_the_number_of_the_old_one_is_another(tmp_path):
+    path = tmp_path / "a.npy"
+    npymap.save(path, np.arange(100))
+    data = pickle.dumps(npymap.open(path)[5:])
+    for _ in range(4):
+        npymap.save(path, np.arange(100) + 1)
+        with pytest.raises(npymap.FormatError, match="was replaced"):
+            pickle.loads(data)
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_views_pickle_as_descriptions(big, view):
     array = VIEWS[view](npymap.open(big))

@@ -60,6 +60,15 @@ def test_items_have_axes_and_any_dtype(paths):
     assert padded[0, :3].tobytes() == rows[2].tobytes()
 
 
+def test_replaced_files_do_not_pickle(paths):
+    with npymap.RaggedAppender(*paths, dtype="f8") as to:
+        to.append([1, 2])
+    ragged = npymap.Ragged(*paths)
+    npymap.save(paths[0], [1.0, 2.0])
+    with pytest.raises(npymap.FormatError, match="another file"):
+        pickle.dumps(ragged)
+
+
 def test_files_grow(paths):
     with npymap.RaggedAppender(*paths, dtype="f8") as to:
         to.append([1, 2])

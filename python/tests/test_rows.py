@@ -265,8 +265,12 @@ def test_fields_are_rows(tmp_path):
 
 def test_rows_pickle_with_their_source(tmp_path, array):
     path = tmp_path / "a.npy"
-    for source in [npymap.open(path), npymap.open(path)[20:40], npymap.ArrayFile(path),
-                   npymap.Stacked([path, path])]:
+
+    class Sub(npymap.memmap):
+        pass
+
+    for source in [npymap.open(path), npymap.open(path)[20:40], npymap.open(path).view(Sub),
+                   npymap.ArrayFile(path), npymap.Stacked([path, path])]:
         rows = source.rows
         for rows in [rows, rows.windows(3)]:
             data = pickle.dumps(rows)

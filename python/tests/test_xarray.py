@@ -78,6 +78,9 @@ def test_errors_are_those_of_the_package(tmp_path):
     (tmp_path / "a.npy").write_bytes(b"no array")
     with pytest.raises(npymap.FormatError):
         xarray.open_dataset(tmp_path / "a.npy", engine="npymap")
+    npymap.savez(tmp_path / "a.npz", x=ARRAY)
+    with pytest.raises(ValueError, match="each variable"):
+        xarray.open_dataset(tmp_path / "a.npz", engine="npymap", dims=["t", "u", "v"])
 
 
 def test_chunks_are_arrays_of_dask(path):

@@ -126,18 +126,13 @@ fn read_subarray(reader: &mut Reader<'_>) -> Result<DType> {
     if reader.next_item(&mut items)? { Err(start.error(PAIR)) } else { Ok(dtype) }
 }
 
-/// Reads a subarray's shape: `(2, 3)`, `[2, 3]` or `3`; `None` is no subarray.
+/// Reads a subarray's shape: `(2, 3)`, `[2, 3]` or `3`.
 ///
 /// If the base is unsized, NumPy uses the number as its size in characters
 /// instead: `('|S0', 3)` is `'|S3'`.
 fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
     let start = *reader;
     let is_unsized = base.is_unsized();
-    let mut after = start;
-    if !is_unsized && after.name() == "None" {
-        *reader = after;
-        return Ok(base);
-    }
     let Some(mut items) = open_sequence(reader)? else {
         let size = read_dim(reader)?;
         let is_scalar = is_unsized && base.scalar().is_some();

@@ -121,10 +121,8 @@ impl TemporaryFile {
 
     /// As `create`, for file systems without unnamed files.
     fn create_named(directory: &Path, mode: u32) -> io::Result<TemporaryFile> {
-        let mut builder = builder();
-        platform::set_permissions(&mut builder, mode);
         let mut names = names_to_change()?;
-        let file = platform::named_file(&builder, directory)?;
+        let file = platform::named_file(&builder(), directory, mode)?;
         let name = file.path().to_owned();
         names.push(name.clone());
         Ok(TemporaryFile::Named(RegisteredFile { file, name: RegisteredName(name) }))

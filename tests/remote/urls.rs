@@ -23,7 +23,11 @@ fn urls_that_are_not_supported_are_errors() {
         ),
         (
             "https://user:secret@example.com/a.npy",
-            "the URL 'https://…': expected none with a password, which environment variables are for",
+            "the URL 'https://…': expected none with a user or a password, which environment variables are for",
+        ),
+        (
+            "https://token@example.com/a.npy",
+            "the URL 'https://…': expected none with a user or a password, which environment variables are for",
         ),
         (
             "https://user:secret@example.com//a.npy?sig=secret",

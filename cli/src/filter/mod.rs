@@ -140,8 +140,11 @@ impl Rows<'_, '_> {
         }
         let mut path = Cow::Borrowed(path);
         if found.is_none() {
-            (path, numbers) = without_numbers(&field.path);
-            found = self.whole_field(&path).ok();
+            let (names, between) = without_numbers(&field.path);
+            if between.len() <= MAX_AXES {
+                (path, numbers) = (names.into(), between);
+                found = self.whole_field(&path).ok();
+            }
         }
         // The error names the field as it was given.
         let view = found.map_or(whole, Ok)?;
@@ -165,11 +168,11 @@ impl Rows<'_, '_> {
 }
 
 /// A path without the parts that are numbers, and these, last first.
-fn without_numbers(path: &str) -> (Cow<'_, str>, Vec<isize>) {
+fn without_numbers(path: &str) -> (String, Vec<isize>) {
     let (numbers, names): (Vec<_>, Vec<_>) =
         path.split('.').partition(|part| part.parse::<isize>().is_ok());
     let numbers = numbers.iter().rev().filter_map(|number| number.parse().ok());
-    (names.join(".").into(), numbers.collect())
+    (names.join("."), numbers.collect())
 }
 
 fn joined(mut mask: Vec<bool>, next: &[bool], join: fn(bool, bool) -> bool) -> Vec<bool> {

@@ -160,7 +160,7 @@ fn arrays_convert_between_all_formats() {
     assert!(run_ok(["info", &stored]).contains("from byte"));
     let error = run_err(1, ["convert", &stored, &path_in(&directory, "x.npy")]);
     assert_eq!(error, format!("error: {stored}: holds 2 members: name one of them\n"));
-    let error = run_err(1, ["convert", &stored, &path_in(&directory, "x.ten"), "--deflate"]);
+    let error = run_err(2, ["convert", &stored, &path_in(&directory, "x.ten"), "--deflate"]);
     assert!(error.ends_with("a .ten can't be deflated: use .npz\n"));
     let output = npymap([
         "convert",

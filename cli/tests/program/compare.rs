@@ -131,7 +131,7 @@ if np.dtype("g").itemsize == 16:
                     if np.finfo("g").nmant == 63:
                         padding = b.view("u1").reshape(-1, 16)
                         padding[:, slice(10, 16) if order == "<" else slice(0, 6)] = 7
-                    pairs.append((a, b))
+                    pairs += [(a, b), (a, b.astype(b.dtype.newbyteorder()))]
     pairs += [(np.full(2, complex(np.nan, 1), "c32"), np.full(2, z, "c32")) for z in (complex(2, np.nan), 1j)]
 out = []
 for i, (a, b) in enumerate(pairs):

@@ -21,6 +21,20 @@ fn sensors(directory: impl AsRef<std::path::Path>) -> String {
 }
 
 #[test]
+fn conditions_name_columns_of_subarrays_of_records() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    let dtype = "[('n', 'i4'), ('p', [('x', 'i4'), ('y', 'f8', (2,))], (2,))]";
+    run_ok(["create", &path, "--shape", "2", "--dtype", dtype]);
+    run_ok(["set", &path, "1", "(7, [(1, [2, 3]), (4, [5, 6])])"]);
+    for condition in ["p.1.x == 4", "p.x.1 == 4", "p.x[1] == 4", "p.1.y.0 == 5", "p.y.1.0 == 5"] {
+        assert_eq!(run_ok(["get", &path, ".n", "--where", condition]), "7\n", "{condition}");
+    }
+    let error = run_err(1, ["get", &path, "--where", "p.1.z > 0"]);
+    assert!(error.contains("no field"), "{error}");
+}
+
+#[test]
 fn conditions_select_rows() {
     let directory = tempfile::tempdir().unwrap();
     let path = sensors(&directory);

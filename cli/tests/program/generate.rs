@@ -110,7 +110,7 @@ fn numbers_that_do_not_suit_the_dtype_are_rejected() {
         if !options.contains(&"--shape") {
             arguments.extend(["--shape", "3"]);
         }
-        let error = run_err(1, &arguments);
+        let error = run_err(2, &arguments);
         assert!(error.contains(expected), "{options:?}: {error}");
     }
     assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none());

@@ -41,8 +41,8 @@ fn csv_may_have_other_delimiters() {
     for wrong in ["", ";;", "\"", "\n", "é"] {
         assert_eq!(npymap(["get", &path, "--format", "csv", "--delimiter", wrong]).code, Some(2));
     }
-    let refusal = run_err(1, ["get", &path, "--format", "tsv", "--delimiter", ";"]);
+    let refusal = run_err(2, ["get", &path, "--format", "tsv", "--delimiter", ";"]);
     assert!(refusal.contains("--delimiter is for --format csv"), "{refusal}");
-    let refusal = run_err(1, ["convert", &path, &path_in(&directory, "c.npy"), "--delimiter", ";"]);
+    let refusal = run_err(2, ["convert", &path, &path_in(&directory, "c.npy"), "--delimiter", ";"]);
     assert!(refusal.contains("--delimiter, --from, --skip, --no-header and --nan"), "{refusal}");
 }

@@ -143,6 +143,7 @@ class Npz(NpzFile):
         for opened in (self._zip, self._fid):
             if opened is not None:
                 opened.close()
+        self._zip = self._fid = None
 
     def __repr__(self):
         return f"NpzFile {shown(self._path)!r} with keys: {_shown(self.files)}"

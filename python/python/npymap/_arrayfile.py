@@ -233,8 +233,7 @@ class ArrayFile:
             return self._mapped()[index]
         if not self._shape:
             return self._read([])[index]
-        has_dots = index is ... or isinstance(index, tuple) and any(part is ... for part in index)
-        index = expand(index, self.ndim)
+        given, index = index, expand(index, self.ndim)
         first, rest = index[0], index[1:]
         if isinstance(first, slice):
             rows = range(*first.indices(len(self)))
@@ -243,12 +242,11 @@ class ArrayFile:
                 order = slice(None) if rows.step > 0 else slice(None, None, -1)
                 rows = rows[order]
                 read, _, inner = self._read_rows(np.arange(rows.start, rows.stop, rows.step), rest)
-                return read[(order, *inner)]
+                return read[with_dots((order, *inner), given)]
         elif not is_integer(first):
             return self._read_list(first, rest)
         spans, inner = split(index, self._shape)
-        # With the ellipsis, a single element is an array, too.
-        return self._read(spans)[(*inner, ...) if has_dots else inner]
+        return self._read(spans)[with_dots(inner, given)]
 
     def _read_list(self, first, rest):
         """Read the rows of a list or mask."""

@@ -1,5 +1,6 @@
 """Arrays backed by files."""
 
+import errno
 import math
 import os
 import platform
@@ -231,7 +232,7 @@ class memmap(np.memmap):
         """
         lock = self._mapping().lock(kind, wait)
         if lock is None:
-            raise BlockingIOError(f"{self.filename} is locked")
+            raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the lock", self.filename)
         return lock
 
     def _mapping(self):
@@ -278,7 +279,7 @@ class memmap(np.memmap):
             return None
         try:
             mapping.check()
-            inode = os.stat(path).st_ino
+            identity = _identity(path)
         except (OSError, ValueError):
             return None
         low, high = byte_bounds(self)
@@ -288,9 +289,15 @@ class memmap(np.memmap):
             low = high = mapping.address
         mode = "r" if mapping.mode == "r" else "r+"
         place = path, mapping.offset + low - mapping.address, high - low, mode
-        host = platform.node(), inode
+        host = platform.node(), identity
         is_writable = self.flags.writeable
         return place, host, (self.shape, self.dtype, first, self.strides, is_writable)
+
+
+def _identity(path):
+    """Return what distinguishes a file from those that had its path before."""
+    # The number of a file that was removed is used again.
+    return os.stat(path).st_ino, _core.created(path)
 
 
 def byte_bounds(array):
@@ -309,7 +316,7 @@ def byte_bounds(array):
 def _reopen(place, host, view):
     """Open the elements that another process described."""
     path, offset, length, mode = place
-    if host[0] == platform.node() and os.stat(path).st_ino != host[1]:
+    if host[0] == platform.node() and _identity(path) != host[1]:
         text = f"{path}: was replaced since the array was pickled"
         raise FormatError(text, path, None, "Changed")
     mapping = _core.map_elements(path, mode, offset, length)

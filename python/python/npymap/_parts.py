@@ -28,7 +28,9 @@ def open_part(path, member, mode):
     except FormatError as error:
         if member is None or error.kind != "Unsupported":
             raise
-    return Inflated(path, member)
+        # Raises the same error again, unless the member is compressed.
+        _core.ReadFile.member(to_absolute(path), str(member))
+    return Inflated(path, str(member))
 
 
 def open_all(paths, member, mode):
@@ -57,8 +59,7 @@ class Part:
         return self.file.path
 
     def __getitem__(self, index):
-        index = expand(index, self.ndim)
-        if self.mode is None or not is_basic(index):
+        if self.mode is None or not is_basic(expand(index, self.ndim)):
             return self.file[index]
         part = self.file.map(index)
         mapping = owner(part)

@@ -8,7 +8,7 @@ from . import _core
 from ._dtypes import from_descr, to_cast
 from ._grow import as_elements, row_descr
 from ._paths import to_path
-from ._rows import as_bytes, as_indices, output, rows_of
+from ._rows import as_bytes, as_indices, output, rows_of, to_pickle
 
 
 class Ragged:
@@ -89,7 +89,7 @@ class Ragged:
         return out, np.array(lengths, np.int64).reshape(indices.shape)
 
     def __reduce__(self):
-        return Ragged, self._arrays
+        return Ragged, tuple(to_pickle(array) for array in self._arrays)
 
     def __deepcopy__(self, memo):
         # Deep copies of mapped arrays are in memory.

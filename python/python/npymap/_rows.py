@@ -190,10 +190,7 @@ class Rows:
         return Rows(self._core.field(name), self._source, (*self._path, ("field", name)))
 
     def __reduce__(self):
-        if isinstance(self._source, np.ndarray):
-            # If its path led elsewhere, it would pickle as a copy, which has no rows.
-            self._source.check()
-        return _rebuild, (self._source, self._path)
+        return _rebuild, (to_pickle(self._source), self._path)
 
     def __copy__(self):
         return self
@@ -201,6 +198,18 @@ class Rows:
     def __deepcopy__(self, memo):
         # A deep copy of a mapped array is in memory, and has no rows.
         return self
+
+
+def to_pickle(source):
+    """Return the source of rows, so that it pickles as its place in a file."""
+    from ._memmap import memmap
+
+    if not isinstance(source, memmap):
+        return source
+    # If its path led elsewhere, or if it was of a subclass, it would pickle as a copy, which
+    # has no rows.
+    source.check()
+    return source.view(memmap)
 
 
 def _rebuild(source, path):

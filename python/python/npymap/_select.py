@@ -25,6 +25,20 @@ def expand(index, ndim):
     return before + (slice(None),) * (ndim - len(before) - len(after)) + after
 
 
+def with_dots(selected, index):
+    """Return a selection with a part for each axis with the ellipsis of the index it is for.
+
+    NumPy puts the axis of lists that something separates first, also if that is an ellipsis
+    that stands for no axis. With one, a single element is an array.
+    """
+    index = index if isinstance(index, tuple) else (index,)
+    dots = next((i for i, part in enumerate(index) if part is ...), None)
+    if dots is None:
+        return selected
+    dots = len(selected) if len(index) <= len(selected) else dots
+    return (*selected[:dots], ..., *selected[dots:])
+
+
 def is_basic(index):
     """Return whether an index has only integers and slices, so that NumPy makes a view."""
     return all(isinstance(part, slice) or is_integer(part) for part in index)

@@ -264,13 +264,16 @@ def write_all(file, data):
 
 def _finish(_written, partial, path, overwrite):
     """Give a complete file its name."""
+    # The task may run again because a worker was lost after it.
+    if os.path.lexists(path) and not os.path.lexists(partial):
+        return
     if overwrite:
         return os.replace(partial, path)
     try:
         # Unlike renaming, this never replaces a file.
         os.link(partial, path)
     except FileExistsError:
-        # The task may run again because a worker was lost after this call.
+        # Or after this call.
         if not os.path.samestat(os.lstat(partial), os.lstat(path)):
             raise
     except OSError:

@@ -72,6 +72,9 @@ class NpymapBackendEntrypoint(BackendEntrypoint):
 
 def _dims_of(parts, chosen):
     """Return the names of the axes of each variable."""
+    if not hasattr(chosen, "get"):
+        raise ValueError(f"dims {chosen!r}, expected the names of the axes of each variable, "
+                         "such as {'data': ['x', 'y']}")
     lengths = {}
     for part in parts.values():
         for axis, length in enumerate(part.shape):

@@ -29,7 +29,7 @@ pub(crate) use memory::{
 };
 pub(crate) use name::{
     CAN_RENAME_MAPPED_FILES, CAN_REPLACE_OPEN_FILES, canonical, keep_access, link, named_file,
-    rename, set_permissions, standard_stream, sync_directory, unnamed_file,
+    rename, standard_stream, sync_directory, unnamed_file,
 };
 #[cfg(all(feature = "remote", not(target_family = "wasm")))]
 pub(crate) use process::boot_id;

@@ -54,16 +54,6 @@ fn descriptor_path(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Sets the permissions of the file to be created: `mode`, minus the umask.
-/// On other systems files inherit those of their directory.
-#[cfg(unix)]
-pub(crate) fn set_permissions(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-}
-
-#[cfg(not(unix))]
-pub(crate) fn set_permissions(_: &mut tempfile::Builder<'_, '_>, _: u32) {}
-
 /// Resolves links and dots. WASI cannot, so there the path is returned
 /// unchanged.
 pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
@@ -71,23 +61,29 @@ pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Creates an empty file with a random name. It is removed when it is dropped.
-#[cfg(any(unix, windows))]
+#[cfg(windows)]
 pub(crate) fn named_file(
     builder: &tempfile::Builder<'_, '_>,
     directory: &Path,
+    _: u32,
 ) -> io::Result<NamedTempFile> {
     builder.tempfile_in(directory)
 }
 
-/// tempfile supports Unix and Windows only: it picks a name, and we open the
-/// file.
-#[cfg(not(any(unix, windows)))]
+/// tempfile picks a name, and we open the file: its own function returns errors without
+/// their codes, and supports Unix and Windows only.
+#[cfg(not(windows))]
 pub(crate) fn named_file(
     builder: &tempfile::Builder<'_, '_>,
     directory: &Path,
+    mode: u32,
 ) -> io::Result<NamedTempFile> {
     let mut options = File::options();
     options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
     builder.make_in(directory, |path| options.open(path))
 }
 

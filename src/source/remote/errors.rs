@@ -88,7 +88,7 @@ pub(super) fn is_range(error: &StoreError) -> bool {
 }
 
 /// Returns whether the whole object was sent instead of a range.
-fn is_whole(error: &StoreError) -> bool {
+pub(super) fn is_whole(error: &StoreError) -> bool {
     has_cause(error, &["Range request not supported", "Received non-partial response"])
 }
 

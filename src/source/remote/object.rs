@@ -131,8 +131,8 @@ impl ObjectPlace {
             (StoreError::NotModified { .. } | StoreError::Precondition { .. }, Some(known)) => {
                 return Ok((known.clone(), None));
             }
-            // An empty object has no range.
-            _ if errors::is_range(error) => {
+            // An empty object has no range, and some servers send it whole.
+            _ if errors::is_range(error) || errors::is_whole(error) => {
                 let found = self.store.get_opts(&self.path, GetOptions::default()).await;
                 if let Some(found) = found.ok().filter(|found| found.meta.size == 0) {
                     return Ok((Version::new(found.meta), Some(Vec::new())));

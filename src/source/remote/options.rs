@@ -238,7 +238,7 @@ impl RemoteOptions {
     /// # Errors
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for other URLs, those with a
-    /// password, and invalid settings;
+    /// password or a user, and invalid settings;
     /// [`NotFound`](crate::ErrorKind::NotFound);
     /// [`Unsupported`](crate::ErrorKind::Unsupported) when the server ignores
     /// ranges; [`Io`](crate::ErrorKind::Io), with the kind

@@ -60,8 +60,10 @@ pub(super) fn parse(text: &str) -> Result<Url, Error> {
         let expected = "s3://bucket/key, gs://, az://, abfs://, http:// or https://";
         return Err(invalid(&without_secrets(text), expected));
     };
-    if url.password().is_some() {
-        let expected = "none with a password, which environment variables are for";
+    // The user of `abfs://container@account…` is a container.
+    let has_user = !url.username().is_empty() && !url.scheme().starts_with("abfs");
+    if url.password().is_some() || has_user {
+        let expected = "none with a user or a password, which environment variables are for";
         return Err(invalid(&format!("{}://…", url.scheme()), expected));
     }
     let may_have_query = ["http", "https"].contains(&url.scheme());
