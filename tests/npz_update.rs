@@ -282,6 +282,8 @@ fn systems_and_modes_of_other_members_are_kept() {
     let members = [
         Zipped { name: b"\x82.npy".to_vec(), ..stored("a.npy", &npy(&[1])) },
         made(0, 0, stored("dos.npy", &npy(&[2]))),
+        made(0, 0, utf8("ä.npy", &npy(&[2]))),
+        made(0, 0, utf8("ä/", b"")),
         made(3, 0o120_777, stored("link", b"a.npy")),
         made(3, 0o40_700, utf8("répertoire/", b"")),
         made(3, 0o100_600, stored("old.npy", &npy(&[3]))),
@@ -291,11 +293,11 @@ fn systems_and_modes_of_other_members_are_kept() {
     let new = arr1(&[9_u8]);
     update.set("new", &new).unwrap().rename("dos", "größe").unwrap();
     update.commit().unwrap();
-    let modes = [0, 0o100_644, 0o120_777, 0o40_700, 0o100_600, 0o100_644];
-    let expected = [0, 3, 3, 3, 3, 3].into_iter().zip(modes.map(|mode: u32| mode << 16));
+    let modes = [0, 0o100_644, 0o100_644, 0o40_755, 0o120_777, 0o40_700, 0o100_600, 0o100_644];
+    let expected = [0, 3, 3, 3, 3, 3, 3, 3].into_iter().zip(modes.map(|mode: u32| mode << 16));
     let found = attributes(&path).into_iter().map(|(system, mode)| (system, mode & !0x10));
     assert!(found.eq(expected), "{:x?}", attributes(&path));
-    assert_eq!(keys(&path), ["é", "größe", "link", "répertoire/", "old", "new"]);
+    assert_eq!(keys(&path), ["é", "größe", "ä", "ä/", "link", "répertoire/", "old", "new"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use npymap::any::{AnyFile, Npy};
-use npymap::{DType, MappedArray, OpenOptions, Order, Result, array::RawSpec, npy::MAX_HEADER_LEN};
+use npymap::{DType, MappedArray, Order, Result, npy::MAX_HEADER_LEN};
 
 use crate::array_path::ArrayPath;
 use crate::new_file::OrderArg;
@@ -98,16 +98,8 @@ impl InputOptions<'_> {
     /// Opens a file of any format, or a raw file as if it were a `.npy`.
     pub(crate) fn file(self, path: &Path) -> Result<AnyFile> {
         let Some(dtype) = &self.args.raw else { return open::any(path, self.args.max_header_len) };
-        let source = open::map(path)?;
-        let offset = self.args.offset.unwrap_or(0);
-        let raw = RawSpec::new(dtype.clone()).offset(offset).order(self.order);
-        let raw = match &self.args.shape {
-            Some(shape) => {
-                let nbytes = source.nbytes().saturating_sub(offset);
-                raw.shape(&shape.of_bytes(nbytes, dtype.itemsize())?)
-            }
-            None => raw,
-        };
-        Npy::new(source, OpenOptions::new().raw(raw)).map(AnyFile::Npy)
+        let place = (self.args.offset.unwrap_or(0), self.order);
+        let (source, options) = open::raw(path, dtype, place, self.args.shape.as_ref())?;
+        Npy::new(source, options).map(AnyFile::Npy)
     }
 }

@@ -111,13 +111,13 @@ impl<'a> Inputs<'a> {
                 let mut inputs = Vec::new();
                 let members = reachable(npz);
                 npz.prefetch_headers().map_err(CliError::Library)?;
-                let would_be_lost = npz.len() > members.len() && self.is_replaced;
-                if let Some(name) = would_be_lost.then(|| unreachable(npz, &members)).flatten() {
-                    return Err(self.loss_error(name));
+                let hidden = npz.len() > members.len();
+                for name in hidden.then(|| unreachable(npz, &members)).into_iter().flatten() {
+                    self.skip(name, "has the same name as another member")?;
                 }
                 for member in members {
                     if member.header().is_ok_and(|header| header.is_none()) {
-                        self.skip(member.full_name())?;
+                        self.skip(member.full_name(), NO_ARRAY)?;
                         continue;
                     }
                     let name = member.name().to_owned();
@@ -159,7 +159,7 @@ impl<'a> Inputs<'a> {
                             }),
                         }
                     } else if member.header().is_ok_and(|header| header.is_none()) {
-                        self.skip(name)?;
+                        self.skip(name, NO_ARRAY)?;
                     } else {
                         let path = self.path_of(name);
                         let full_name = Some(MemberName::Text(name.to_owned()));
@@ -206,12 +206,13 @@ impl<'a> Inputs<'a> {
         inputs.collect()
     }
 
-    fn skip(&self, member: &str) -> Result<(), CliError> {
+    /// Prints that a member is skipped, unless it would be lost.
+    fn skip(&self, member: &str, why: &str) -> Result<(), CliError> {
         if self.is_replaced {
             return Err(self.loss_error(member));
         }
         let member = shown(&self.path_of(member));
-        messages::print_note(&format_args!("{member}: is not an array and is skipped"));
+        messages::print_note(&format_args!("{member}: {why} and is skipped"));
         Ok(())
     }
 
@@ -224,6 +225,8 @@ impl<'a> Inputs<'a> {
         format!("{}[{member}]", self.input.path.display()).into()
     }
 }
+
+const NO_ARRAY: &str = "is not an array";
 
 /// The members that names select: `w` takes precedence over `w.npy`, and of
 /// members with the same name the last one counts.
@@ -240,10 +243,10 @@ fn has_bare_name(member: &Member<'_>) -> bool {
     member.full_name() == member.name()
 }
 
-/// The full name of a member that is not among `members`, if there is one.
-fn unreachable<'a>(npz: &'a Npz, members: &[Member<'_>]) -> Option<&'a str> {
+/// The full names of members that are not among `members`.
+fn unreachable<'a>(npz: &'a Npz, members: &[Member<'_>]) -> Vec<&'a str> {
     let names: HashSet<_> = members.iter().map(Member::full_name).collect();
-    npz.members().map(|member| member.full_name()).find(|name| !names.contains(name))
+    npz.members().map(|member| member.full_name()).filter(|name| !names.contains(name)).collect()
 }
 
 /// The last member of each name, in order.

@@ -1,6 +1,6 @@
 //! `npymap npz extract`: writes members to files.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -65,26 +65,28 @@ pub(crate) struct ExtractArgs {
 
 const LINK: &str = "is a symbolic link, which may point outside the directory: remove it first";
 
-/// The files that members are extracted to, with the names of these members.
-/// None of them is in another.
+/// The files that members are extracted to. None of them is in another.
 #[derive(Default)]
-struct Targets {
-    names: BTreeMap<PathBuf, String>,
-}
+struct Targets(BTreeSet<PathBuf>);
+
+const NEEDS_DIRECTORY: &str =
+    "another member is a file where this one needs a directory: extract one of them by name";
+
+const IN_THE_WAY: &str =
+    "is a file where another member needs a directory: extract one of them by name";
 
 impl Targets {
-    /// If one of two members is a file where the other one needs a directory, the
-    /// name of the other one: the new member, or one of these.
-    fn needs_directory<'a>(&'a self, target: &Path, name: &'a str) -> Option<&'a str> {
+    /// Why a new member cannot be extracted beside these: one of the two is a file where
+    /// the other one needs a directory.
+    fn conflict(&self, target: &Path) -> Option<&'static str> {
         // Sorted by their parts, a directory is next to what is in it.
         let (before, after) = ((Unbounded, Excluded(target)), (Excluded(target), Unbounded));
-        let mut before = self.names.range::<Path, _>(before);
-        let mut after = self.names.range::<Path, _>(after);
-        if before.next_back().is_some_and(|(path, _)| target.starts_with(path)) {
-            return Some(name);
+        let mut before = self.0.range::<Path, _>(before);
+        let mut after = self.0.range::<Path, _>(after);
+        if before.next_back().is_some_and(|path| target.starts_with(path)) {
+            return Some(NEEDS_DIRECTORY);
         }
-        let (path, other) = after.next()?;
-        path.starts_with(target).then_some(other)
+        after.next()?.starts_with(target).then_some(IN_THE_WAY)
     }
 }
 
@@ -98,7 +100,7 @@ impl ExtractArgs {
         for member in self.members(&npz, &mut failures)? {
             match self.checked_target(&member, &others) {
                 Ok(target) => {
-                    others.names.insert(target.clone(), member.name().to_owned());
+                    others.0.insert(target.clone());
                     targets.push((member, target));
                 }
                 Err(error) => self.skip(error, &mut failures)?,
@@ -169,13 +171,12 @@ impl ExtractArgs {
     fn checked_target(&self, member: &Member<'_>, others: &Targets) -> Result<PathBuf, CliError> {
         let name = self.relative_path(member)?;
         let target = self.directory.join(name);
-        if others.names.contains_key(&target) {
+        if others.0.contains(&target) {
             let reason = "another member has the same path: extract one of them by name";
             return Err(CliError::Rejected { path: self.path_of(member.name()), reason });
         }
-        if let Some(name) = others.needs_directory(&target, member.name()) {
-            let reason = "another member is a file where this one needs a directory: extract one of them by name";
-            return Err(CliError::Rejected { path: self.path_of(name), reason });
+        if let Some(reason) = others.conflict(&target) {
+            return Err(CliError::Rejected { path: self.path_of(member.name()), reason });
         }
         self.check_directories(name)?;
         self.check_existing(&target)?;

@@ -23,7 +23,7 @@ use crate::{messages, open, text};
 /// If the end of the archive, with its directory, is missing because its writer
 /// died or a download was interrupted, these are the members before the damage.
 /// Otherwise they are those whose checksums match. Members with names that can't be
-/// written are skipped.
+/// written are skipped. An archive after other bytes is read only if its end is intact.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -11,13 +11,15 @@ use std::path::Path;
 use npymap::npz::{Npz, NpzOptions};
 use npymap::ten::{Ten, TenOptions};
 use npymap::{
-    CreateOptions, DType, MappedArray, MappedArrayMut, OpenOptions, Result, Source,
+    CreateOptions, DType, MappedArray, MappedArrayMut, OpenOptions, Order, Result, Source,
     any::{AnyFile, Format, Npy},
+    array::RawSpec,
     source::MapMut,
     tar::Shard,
 };
 
 use crate::array_path::ArrayPath;
+use crate::shape_arg::PartialShape;
 use crate::{progress, remote, stream};
 
 /// A source that maps a file read-only, or the copy of a stream. Arrays of a URL are
@@ -60,6 +62,25 @@ pub(crate) fn format(path: &Path) -> Result<Format> {
 /// Maps a file read-only.
 pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
     options.open(map(path)?)
+}
+
+/// Opens a raw file, and returns how to interpret it. The elements start at an offset.
+pub(crate) fn raw(
+    path: &Path,
+    dtype: &DType,
+    (offset, order): (u64, Order),
+    shape: Option<&PartialShape>,
+) -> Result<(Source, OpenOptions)> {
+    let source = map(path)?;
+    let raw = RawSpec::new(dtype.clone()).offset(offset).order(order);
+    let raw = match shape {
+        Some(shape) => {
+            let nbytes = source.nbytes().saturating_sub(offset);
+            raw.shape(&shape.of_bytes(nbytes, dtype.itemsize())?)
+        }
+        None => raw,
+    };
+    Ok((source, OpenOptions::new().raw(raw)))
 }
 
 /// Opens a file of any format.

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{DType, OpenOptions, Result, array::RawSpec};
+use npymap::{DType, Result};
 
 use crate::array_info::RawArrayInfo;
 use crate::error::CliError;
 use crate::escape;
-use crate::new_file::{self, OrderArg, ShapeArg};
+use crate::new_file::OrderArg;
+use crate::shape_arg::{self, PartialShape};
 use crate::{describe, json, open};
 
 /// Describes a file without a header, interpreted as an array like NumPy's
@@ -35,9 +36,9 @@ pub(crate) struct RawArgs {
     #[arg(long, default_value = "u1")]
     dtype: DType,
 
-    /// Length of each axis, as a tuple
-    #[arg(long, value_parser = new_file::parse_shape)]
-    shape: Option<ShapeArg>,
+    /// Length of each axis, as a tuple; -1 is computed from the length of the file
+    #[arg(long, value_parser = shape_arg::parse)]
+    shape: Option<PartialShape>,
 
     /// Offset of the first element, in bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -72,12 +73,9 @@ impl RawArgs {
 
     fn inspect(&self) -> Result<RawArrayInfo> {
         let order = self.order.into();
-        let raw = RawSpec::new(self.dtype.clone()).offset(self.offset).order(order);
-        let raw = match &self.shape {
-            Some(ShapeArg(shape)) => raw.shape(shape),
-            None => raw,
-        };
-        let array = open::read(&self.file, &OpenOptions::new().raw(raw))?;
+        let place = (self.offset, order);
+        let (source, options) = open::raw(&self.file, &self.dtype, place, self.shape.as_ref())?;
+        let array = options.open(source)?;
         RawArrayInfo::new(&array, order, self.digest)
     }
 }

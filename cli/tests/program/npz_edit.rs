@@ -253,6 +253,46 @@ fn extraction_keeps_going_past_obstacles_if_asked() {
     assert!(!directory.path().join("up.npy").exists());
 }
 
+/// A file and a directory cannot have one name.
+#[test]
+fn the_member_that_is_not_extracted_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let x = create(directory.path(), "x.npy", "1");
+    let [npz, to] = ["a.npz", "out"].map(|name| path_in(directory.path(), name));
+    for (names, failed, why) in [
+        (["d.npy/x", "d"], "d", "is a file where another member needs a directory"),
+        (["d", "d.npy/x"], "d.npy/x", "another member is a file where this one needs a directory"),
+    ] {
+        let names = ["--overwrite", "--name", names[0], "--name", names[1]];
+        run_ok(["npz", "pack", &x, &x, "-o", &npz].iter().chain(&names));
+        let output = npymap(["npz", "extract", &npz, "-d", &to, "--keep-going", "--overwrite"]);
+        assert!(
+            output.err.starts_with(&format!("error: {npz}[{failed}]: {why}")),
+            "{}",
+            output.err
+        );
+        fs::remove_dir_all(&to).unwrap();
+    }
+}
+
+/// `q` finds the member `q`, and no name without `.npy` finds `q.npy`.
+#[test]
+fn members_that_are_left_out_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let [npz, out] = ["a.npz", "out.npz"].map(|name| path_in(directory.path(), name));
+    let script = "import sys, zipfile, numpy as np
+np.save(sys.argv[1] + '.npy', np.arange(3))
+with zipfile.ZipFile(sys.argv[1], 'w') as file:
+    [file.write(sys.argv[1] + '.npy', name) for name in ('q', 'q.npy')]";
+    if crate::run::python(script, &[&npz]).is_none() {
+        return;
+    }
+    let output = npymap(["convert", &npz, &out]);
+    assert_eq!(output.code, Some(0));
+    let note = format!("note: {npz}[q.npy]: has the same name as another member and is skipped\n");
+    assert_eq!(output.err, note);
+}
+
 const NUMPY: &str = r"
 import os, subprocess, sys
 import numpy as np

@@ -79,5 +79,9 @@ fn errors_are_printed_in_json_and_on_standard_error() {
     for wrong in [["--dtype", "f3"], ["--shape", "(3"], ["--offset", "x"], ["--order", "A"]] {
         assert_eq!(npymap(["raw", text].into_iter().chain(wrong)).code, Some(2), "{wrong:?}");
     }
+    for shape in ["-1,5", "(3, -1)"] {
+        assert!(run_ok(["raw", "--json", "--shape", shape, text]).contains("\"shape\":[3,5]"));
+    }
+    assert!(run_err(1, ["raw", text, "--shape", "-1,4"]).contains("not a multiple of the 4"));
     assert_eq!(fs::read(&path).unwrap(), [0; 15]);
 }

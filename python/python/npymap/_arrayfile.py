@@ -12,7 +12,8 @@ from ._memmap import memmap, owner
 from ._open import MAX_HEADER_SIZE, open
 from ._paths import is_url, shown, to_absolute
 from ._rows import Rows, as_bytes
-from ._select import expand, in_bounds, is_basic, is_integer, split, strides_of, to_numbers, to_ranges
+from ._select import (expand, in_bounds, is_basic, is_integer, split, strides_of, to_numbers, to_ranges,
+                      with_dots)
 
 # Rows that are shorter are read whole.
 _PAGE = 4096

@@ -9,7 +9,7 @@ use rawzip::time::UtcDateTime;
 use super::directory::{DirectoryEntry, read_error};
 use super::member::Member;
 use super::member_writer::{WriterState, write_error, zip_error};
-use super::writer::{DATE, MODE, NpzWriter, entry_path, is_normal, start_entry};
+use super::writer::{DATE, DIRECTORY_MODE, MODE, NpzWriter, entry_path, is_normal, start_entry};
 use crate::error::invariant::{Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{ArchiveError, HeaderError, Result};
 use crate::source::pages::Mapping;
@@ -89,8 +89,10 @@ impl<W: Write> NpzWriter<W> {
         self.state = WriterState::InMember;
         let header_len = header_len.and_then(|len| usize::try_from(len).ok());
         let aligned = header_len.map(|len| (len, self.align));
-        // `unzip` decodes names of other systems than Unix in another way.
-        let mode = if is_renamed { member.mode.or(Some(MODE)) } else { member.mode };
+        // `unzip` decodes names of other systems than Unix in another way, those in UTF-8
+        // only in the directory.
+        let is_unix = is_renamed || (member.flags.is_utf8() && !name.is_ascii());
+        let mode = if is_unix { member.mode.or(Some(MODE)) } else { member.mode };
         let file = (path, name.len(), mode);
         let mut entry = start_entry(&mut self.zip, file, member.method, aligned)?;
         let (mut block, mut copied) = (vec![0; BLOCK], 0);
@@ -119,10 +121,8 @@ impl<W: Write> NpzWriter<W> {
             return Err(ArchiveError::unsupported(found, REMOVE));
         }
         let builder = self.zip.new_dir(member.name.as_str());
-        let mut builder = builder.last_modified(UtcDateTime::from_unix(DATE));
-        if let Some(mode) = member.mode {
-            builder = builder.unix_permissions(mode);
-        }
+        let builder = builder.last_modified(UtcDateTime::from_unix(DATE));
+        let builder = builder.unix_permissions(member.mode.unwrap_or(DIRECTORY_MODE));
         builder.create().map(drop).map_err(zip_error)
     }
 }

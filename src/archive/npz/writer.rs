@@ -34,6 +34,9 @@ pub(super) const DATE: i64 = 315_532_800;
 /// `unzip` does not decode names as UTF-8 in archives of other systems.
 pub(super) const MODE: u32 = 0o100_644;
 
+/// That of directories.
+pub(super) const DIRECTORY_MODE: u32 = 0o040_755;
+
 /// The alignment of the elements of stored members.
 const ALIGN: u64 = 64;
 /// The alignment that [`NpzWriter::page_aligned`] requests.
