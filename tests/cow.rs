@@ -236,19 +236,25 @@ fn members_are_read_from_every_source_stored_and_deflated() {
     assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
 }
 
-/// The last axis as arrays has the numbers of the view.
-fn arrays_of<T: Element + Copy + PartialEq + Debug>(view: &View<'_, T>) {
-    let arrays = view.as_arrays::<3>().unwrap();
+/// The last axis as arrays of `N` has the numbers of the view.
+fn arrays_of<T: Element + Copy + PartialEq + Debug, const N: usize>(view: &View<'_, T>) {
+    if view.shape().last() != Some(&N) {
+        return;
+    }
+    let arrays = view.as_arrays::<N>().unwrap();
     assert_eq!(arrays.shape(), &view.shape()[..view.ndim() - 1]);
-    assert_eq!(arrays.len() * 3, view.len());
+    assert_eq!(arrays.len() * N, view.len());
     assert_eq!(arrays.to_vec().concat(), view.to_vec());
     assert_eq!(arrays.iter().collect::<Vec<_>>().concat(), view.to_vec());
 }
 
 #[test]
 fn the_last_axis_is_viewed_as_arrays() {
-    for dtype in ["<f4", ">f4", "<i8", ">i8"] {
-        for shape in [&[3][..], &[5, 3], &[0, 3], &[2, 5, 3], &[2, 0, 3]] {
+    for (dtype, len) in ["<f4", ">f4", "<i8", ">i8", "|u1", "<i2", ">i2", ">f2"]
+        .into_iter()
+        .flat_map(|dtype| [2, 3, 4, 8].map(|len| (dtype, len)))
+    {
+        for shape in [&[len][..], &[5, len], &[0, len], &[2, 5, len], &[2, 0, len]] {
             let mut array = MappedArray::anonymous(&dtype.parse().unwrap(), shape).unwrap();
             npymap::with_type!(array.dtype().clone(), number T => {
                 let mut numbers = 0_u8;
@@ -258,8 +264,17 @@ fn the_last_axis_is_viewed_as_arrays() {
                 });
                 mapped.unwrap();
                 let view = array.view::<T>().unwrap();
-                arrays_of(&view);
-                arrays_of(&view.slice(&s![..;-1, ..].as_ref()[..view.ndim() - 1]));
+                let last = view.ndim() - 1;
+                for view in [
+                    view.clone(),
+                    view.slice(&s![..;-1, ..].as_ref()[..last]),
+                    view.slice(&s![..;2, ..;3].as_ref()[..last]),
+                ] {
+                    arrays_of::<T, 2>(&view);
+                    arrays_of::<T, 3>(&view);
+                    arrays_of::<T, 4>(&view);
+                    arrays_of::<T, 8>(&view);
+                }
             }, _ => unreachable!());
         }
     }

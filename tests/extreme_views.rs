@@ -176,6 +176,12 @@ fn edits_of_zero_sized_elements_do_not_iterate_over_them() {
         let first = values.at(vec![0; shape.len()].as_slice());
         view.fill(&first).unwrap();
         view.assign_as(&values, npymap::element::Casting::No).unwrap();
+        #[cfg(feature = "rayon")]
+        {
+            let from = MappedArray::anonymous(&"|V1".parse().unwrap(), &[]).unwrap();
+            let from = from.dyn_view().unwrap();
+            view.par_assign_as(&from, npymap::element::Casting::Unsafe).unwrap_or_default();
+        }
         assert!(view.axis_chunks(shape.len() - 1, 1).is_err());
         let mut view = npymap::ViewMut::<[u8; 0]>::from_bytes(&mut [], &layout).unwrap();
         view.map_inplace(|value| value).unwrap();

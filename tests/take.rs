@@ -143,6 +143,21 @@ fn rows_of_no_bytes_are_rows() {
 }
 
 #[test]
+fn rows_that_are_no_array_are_an_error() {
+    let largest = usize::try_from(isize::MAX).unwrap() / 2 + 1;
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|u1", &[1, 0, largest], Order::C, &[]));
+    let rows = open(&path).unwrap().rows().unwrap();
+    assert_eq!(rows.take_array::<u8>(&[0]).unwrap().shape(), [1, 0, largest]);
+    for error in [
+        rows.take_array::<u8>(&[0, 0]).unwrap_err(),
+        rows.take_vec(&[0, 0], &mut vec![1_u8]).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    }
+}
+
+#[test]
 fn rows_outlive_the_array_and_the_name_of_its_file() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("<u4", &[10], Order::C, &numbers(10)));

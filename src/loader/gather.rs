@@ -21,7 +21,7 @@ use crate::element::fast_path::FastPath as _;
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{DTypeError, Error, Result, ShapeError, SystemError};
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
-use crate::layout::{Layout, Order, check_unbacked};
+use crate::layout::{Layout, Order, check_unbacked, geometry};
 use crate::view::{AxisSlices, SliceCast, check_assign, check_len, field_geometry, number_cast};
 
 /// The most bytes that are read before they are decoded, unless one row has more.
@@ -287,13 +287,17 @@ pub(super) fn take_array<T: Element>(
 /// returns their number.
 pub(super) fn check_vec<T>(from: &dyn RowSource, count: usize) -> Result<usize> {
     let itemsize = size_of::<T>().max(1);
-    let len = count.checked_mul(from.row_len());
-    let nbytes = len.and_then(|len| len.checked_mul(itemsize));
-    if let Some(len) = len.filter(|_| nbytes.is_some_and(|n| isize::try_from(n).is_ok())) {
-        return Ok(len);
-    }
     let row = from.shape().iter().skip(1).copied();
     let shape: Vec<usize> = std::iter::once(count).chain(row).collect();
+    let len = count.checked_mul(from.row_len());
+    let nbytes = len.and_then(|len| len.checked_mul(itemsize));
+    // ndarray also limits the other axes of an array with an empty axis.
+    let is_array = geometry::count(&shape).is_some();
+    if let Some(len) =
+        len.filter(|_| is_array && nbytes.is_some_and(|n| isize::try_from(n).is_ok()))
+    {
+        return Ok(len);
+    }
     Err(ShapeError::Size { shape: tuple(&shape), itemsize }.into())
 }
 

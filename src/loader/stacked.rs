@@ -159,7 +159,7 @@ impl Stacked {
             self.arrays.iter().map(|rows| rows.field(path)).collect::<Result<_>>()?;
         let first = arrays.first().invariant("there is at least one array");
         let dtype = first.dtype().clone();
-        let shape = stacked_shape(self.len(), first);
+        let shape = check_shape(stacked_shape(self.len(), first), &dtype)?;
         Ok(Stacked { dtype, shape, arrays, starts: self.starts.clone() })
     }
 

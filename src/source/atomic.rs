@@ -30,10 +30,11 @@ const MAX_LINKS: usize = 40;
 /// | [`create`](AtomicFile::create) | is replaced, even if it was created later |
 /// | [`update`](AtomicFile::update) | is locked until it is replaced, and must still be the same file |
 ///
-/// The new file gets the permissions of the file it replaces, and its owner
-/// and group if the system allows it; without the group, its own group may do
-/// only what all others may. Symbolic links are followed. Processes that have
-/// the old file open or mapped keep using it.
+/// The new file gets the permissions of the file it replaces, and its owner, group and,
+/// on Linux, access control list if the system allows it; without the group, its own
+/// group may do only what all others may, and without the list nobody but the owner.
+/// Symbolic links are followed. Processes that have the old file open or mapped keep
+/// using it.
 ///
 /// # Examples
 ///
@@ -180,7 +181,7 @@ impl AtomicFile {
         if is_own { Ok(new) } else { Err(SystemError::Replaced.into()) }
     }
 
-    /// The absolute path of the new file, without links.
+    /// The absolute path of the new file, which is no link.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }

@@ -54,7 +54,8 @@ impl<'a> View<'a, Value> {
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) when the field does not exist,
-    /// listing those that do.
+    /// listing those that do; [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
+    /// than 64 axes, or more elements of zero size than can be counted.
     pub fn field(&self, path: &str) -> Result<DynView<'a>> {
         let (geometry, codec) = field_geometry(&self.geometry, self.dtype(), path)?;
         Ok(View { bytes: self.bytes, geometry, codec })

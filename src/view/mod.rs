@@ -219,7 +219,8 @@ impl<'a, T: Element> View<'a, T> {
     /// # Errors
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when an index is out of
-    /// range, or there are too many axes.
+    /// range, or `info` has too many axes; [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// for a view of more than 64 axes.
     pub fn try_slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.sliced(info.as_ref())?))
     }
@@ -254,7 +255,8 @@ impl<'a, T: Element> View<'a, T> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when that requires a copy,
-    /// or another number of elements.
+    /// or another number of elements; [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// for more than 64 axes.
     pub fn reshape(&self, shape: &[usize]) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.reshaped(shape)?))
     }
@@ -265,7 +267,7 @@ impl<'a, T: Element> View<'a, T> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when any other length
-    /// differs.
+    /// differs; [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes.
     pub fn broadcast(&self, shape: &[usize]) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.broadcast(shape)?))
     }

@@ -21,7 +21,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the sizes do not fit.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the sizes do not fit;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes.
     ///
     /// # Examples
     ///

@@ -233,7 +233,10 @@ fn several_arrays_convert_between_all_formats() {
     // Of members with the same name, the last one.
     let twice = data().join("archives/zipfile-twice.npz").to_str().unwrap().to_owned();
     let (before, out) = (digests(&twice), path_in(&directory, "out.npz"));
-    run_ok(["convert", "--overwrite", &twice, &out]);
+    // The name `b` finds the member `b` and not `b.npy`.
+    let output = npymap(["convert", "--overwrite", &twice, &out]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(output.err.contains("[b.npy]: has the same name as another member"), "{}", output.err);
     let last: Vec<_> = ["a", "b"].map(|name| before.iter().rfind(|(own, _)| own == name)).into();
     let found = digests(&out);
     assert!(found.len() == 2 && last.into_iter().flatten().all(|one| found.contains(one)));

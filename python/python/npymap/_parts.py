@@ -26,11 +26,16 @@ def open_part(path, member, mode):
     try:
         return Part(ArrayFile(path, member=member), mode)
     except FormatError as error:
-        if member is None or error.kind != "Unsupported":
+        if member is None or error.kind != "Unsupported" or not _is_compressed(path, member):
             raise
-        # Raises the same error again, unless the member is compressed.
-        _core.ReadFile.member(to_absolute(path), str(member))
     return Inflated(path, str(member))
+
+
+def _is_compressed(path, member):
+    try:
+        return _core.ReadFile.member(to_absolute(path), str(member)) is None
+    except FormatError:
+        return False
 
 
 def open_all(paths, member, mode):

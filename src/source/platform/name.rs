@@ -61,18 +61,9 @@ pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Creates an empty file with a random name. It is removed when it is dropped.
-#[cfg(windows)]
-pub(crate) fn named_file(
-    builder: &tempfile::Builder<'_, '_>,
-    directory: &Path,
-    _: u32,
-) -> io::Result<NamedTempFile> {
-    builder.tempfile_in(directory)
-}
-
-/// tempfile picks a name, and we open the file: its own function returns errors without
+///
+/// tempfile picks the name, and we open the file: its own function returns errors without
 /// their codes, and supports Unix and Windows only.
-#[cfg(not(windows))]
 pub(crate) fn named_file(
     builder: &tempfile::Builder<'_, '_>,
     directory: &Path,
@@ -108,10 +99,10 @@ pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Re
     Ok(file)
 }
 
-/// Gives a new file the permissions of an old one, and its owner, group and access
-/// control list if the system allows it. If it does not allow the group, another group
-/// gets the permissions of all others; without the list, the group gets none. On Windows
-/// it copies the read-only flag.
+/// Gives a new file the permissions of an old one, and its owner, group and, on Linux,
+/// access control list if the system allows it. If it does not allow the group, another
+/// group gets the permissions of all others; without the list, only the owner gets any.
+/// On Windows it copies the read-only flag.
 #[cfg(unix)]
 pub(crate) fn keep_access(new: &File, old: &Metadata, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -125,8 +116,8 @@ pub(crate) fn keep_access(new: &File, old: &Metadata, path: &Path) -> io::Result
     // Without the set-user-ID bit, which would give away the rights of the new owner.
     let mode = old.permissions().mode() & 0o777;
     let mode = if !keep_acl(new, path, keeps_group) {
-        // With a list, these bits are not the permissions of the group.
-        mode & !0o070
+        // The list may have forbidden somebody what all others may do.
+        mode & 0o700
     } else if keeps_group {
         mode
     } else {

@@ -11,11 +11,12 @@ pub(crate) fn is_sparse(mut file: &File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
 
     let metadata = file.metadata()?;
-    // `st_blocks` counts units of 512 bytes, whatever the block size, and space that
-    // was reserved after the end, too. Space that was reserved before the end is
-    // reported as a hole, but is none: nothing can fail there.
+    // `st_blocks` counts units of 512 bytes, whatever the block size, and also space that
+    // was reserved after the end, and that of extended attributes. If that is not more than
+    // the length, the file is taken to have none: space that was reserved before the end
+    // is reported as a hole, but nothing can fail there.
     let (len, occupied) = (metadata.len(), metadata.blocks().saturating_mul(512));
-    if occupied < len || occupied <= len.next_multiple_of(metadata.blksize().max(1)) {
+    if occupied < len || occupied <= len.next_multiple_of(metadata.blksize().clamp(1, 4096)) {
         return Ok(occupied < len);
     }
     let position = file.stream_position()?;

@@ -336,7 +336,8 @@ impl Appender {
     /// # Errors
     ///
     /// As [`flush`](Appender::flush). If only the last wait fails, readers see the
-    /// new rows. After a wait has failed, rows may be lost, so all later calls fail.
+    /// new rows. After a wait has failed, rows may be lost, so later calls of `sync` and
+    /// `close` fail.
     pub fn sync(&mut self) -> Result<()> {
         let rows = self.rows();
         let synced = self.with_path_in_errors(|appender| appender.writer.sync(rows));

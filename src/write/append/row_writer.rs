@@ -143,7 +143,9 @@ impl RowWriter {
         }
         self.sync_file()?;
         if self.is_renamed {
-            atomic::sync_directory(&self.path).map_err(SystemError::io("sync"))?;
+            let synced = atomic::sync_directory(&self.path);
+            self.has_lost = synced.is_err();
+            synced.map_err(SystemError::io("sync"))?;
             self.is_renamed = false;
         }
         Ok(())
