@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn copies_equal_those_made_one_by_one() {
-        let from: Vec<u8> = (0..=250).cycle().take(12_000).collect();
+        let from: Vec<u8> = (0..=250).cycle().take(13_000).collect();
         let formats = [1, 2, 4, 8]
             .into_iter()
             .flat_map(|number| [1, 2, 3, 4, 5, 8, 16].map(|count| (number * count, number)));
