@@ -139,6 +139,19 @@ fn numbers_are_written_in_the_byte_order_of_the_file() {
                     })
                     .unwrap();
                 assert!(c_order(&to) == expected, "{descr} {bytes:?}");
+                // As by `DType::with_byte_order`, nothing changes.
+                let [unchanged, plain] =
+                    [a.byte_blocks().byte_order(ByteOrder::NotApplicable), a.byte_blocks()].map(
+                        |blocks| {
+                            let mut all = Vec::new();
+                            let kept = blocks.try_for_each(|block| {
+                                all.extend_from_slice(block);
+                                Ok::<(), ()>(())
+                            });
+                            kept.map(|()| all)
+                        },
+                    );
+                assert!(unchanged == plain, "{descr}");
                 if !matches!(descr, ">f16" | ">U3" | ">c16") && !descr.contains("f4") {
                     assert!(a.iter().eq(b.iter()), "{descr} {bytes:?}");
                 }

@@ -39,6 +39,7 @@ const STRICTER: &[&str] = &[
     " give it another name",
     "a Unicode path field of the wrong length",
     "is followed by a member that the directory does not list",
+    "is followed by an end record, which ",
     " bytes of no member",
     "byte 0 starts a member, but ",
     " starts a member or an end record that is not used",

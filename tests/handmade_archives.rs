@@ -219,6 +219,14 @@ pub(crate) fn inconsistent() -> Vec<Case> {
             Some(false),
         ),
         case(
+            "another directory, between the members and theirs",
+            one(Zipped { descriptor: Zip::of(&[])[..].to_vec(), ..plain.clone() }),
+            &format!(
+                "[a]: is followed by an end record, which may be that of another directory{crafted}"
+            ),
+            Some(false),
+        ),
+        case(
             "a member that is not listed, after a descriptor",
             {
                 let sizes = [plain.crc, plain.stored, plain.size];

@@ -69,6 +69,13 @@ fn a_member_whose_writer_died_is_not_found() {
     let bytes = Zip::of(&[stored("a.npy", &member(5)), died]);
     let end = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
     assert_eq!(scan(&bytes[..end]).unwrap().names().collect::<Vec<_>>(), ["a"]);
+    // A store would not update the checksum.
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.npz");
+    std::fs::write(&path, &bytes).unwrap();
+    // SAFETY: nobody else has the file.
+    let error = NpzOptions::new().scan(unsafe { Source::map_mut(&path).unwrap() }).unwrap_err();
+    assert_eq!(error.kind(), npymap::ErrorKind::InvalidInput);
     assert_eq!(scan(&bytes).unwrap().names().collect::<Vec<_>>(), ["a"]);
 }
 

@@ -119,6 +119,13 @@ fn members_are_renamed_in_their_places() {
         (keys(&path), numbers(&path, "x")),
         (["y", "c", "newer", "x"].map(str::to_owned).to_vec(), vec![3.0])
     );
+    // A removed member does not keep the name that it would have had.
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    update.rename("y", "z").unwrap().remove("z").unwrap().rename("c", "z").unwrap();
+    assert_eq!(update.rename("x", "z").unwrap_err().kind(), ErrorKind::InvalidInput);
+    update.rename("z", "c").unwrap().rename("x", "z").unwrap();
+    update.commit().unwrap();
+    assert_eq!(keys(&path), ["c", "newer", "z"]);
 }
 
 #[test]

@@ -451,6 +451,11 @@ fn arrays_of_another_type_are_made_in_parallel() {
         assert!(is_error(&error, ErrorKind::WrongShape, "3 axes"), "{error}");
         let error = view.par_to_ndarray_as::<u8, IxDyn>(Casting::Safe).unwrap_err();
         assert!(is_error(&error, ErrorKind::WrongDType, "u1"), "{error}");
+        let expected = view.to_ndarray_as::<bool, IxDyn>(Casting::Unsafe).unwrap();
+        with_threads(|| {
+            let found = view.par_to_ndarray_as::<bool, IxDyn>(Casting::Unsafe).unwrap();
+            assert_eq!(found, expected);
+        });
     }
 }
 

@@ -3,7 +3,7 @@
 
 use npymap::bytemuck::{Pod, Zeroable};
 use npymap::{
-    Be, DType, Le, MappedArray, MappedArrayMut, Record,
+    Be, CreateOptions, DType, Le, MappedArray, MappedArrayMut, Record,
     element::{Bool, DateTime64, Pad, Ticks},
 };
 
@@ -232,6 +232,32 @@ struct Tight {
     a: u8,
     b: f64,
     inner: Point,
+}
+
+/// The bytes of padding are those of no field, so they are not written.
+#[test]
+fn padding_is_zero_in_files() {
+    #[derive(Clone, Copy, Debug, Pod, Zeroable, Record)]
+    #[record(in_place, subset)]
+    #[repr(C)]
+    struct Padded {
+        a: u32,
+        rest: Pad<4>,
+    }
+
+    let directory = tempfile::tempdir().unwrap();
+    let [path, log] = ["a.npy", "log.npy"].map(|name| directory.path().join(name));
+    let dtype: DType = here("[('a', '<u4'), ('b', '<f4')]").parse().unwrap();
+    let rows = npymap::ndarray::arr1(&[Padded { a: 1, rest: Pad([1, 2, 3, 4]) }; 3]);
+    npymap::write::WriteOptions::new(dtype.clone()).write(&path, &rows).unwrap();
+    let mut to = npymap::Appender::create(&log, &dtype, &[], &CreateOptions::new()).unwrap();
+    to.append_slice(rows.as_slice().unwrap()).unwrap();
+    to.close().unwrap();
+    for path in [path, log] {
+        let found = MappedArray::read(&path).unwrap();
+        assert_eq!(found.field("a").unwrap().view::<u32>().unwrap().to_vec(), [1; 3]);
+        assert_eq!(found.field("b").unwrap().view::<f32>().unwrap().to_vec(), [0.0; 3]);
+    }
 }
 
 #[test]

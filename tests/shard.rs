@@ -1,9 +1,10 @@
 //! Tar files of arrays.
 
 use npymap::{
-    Mode, Source,
+    ErrorKind, Mode, Source,
     any::{AnyFile, Format},
     tar::Shard,
+    ten,
 };
 
 use crate::support::{directory, file, map};
@@ -48,6 +49,35 @@ fn members_are_used_in_place() {
     assert!(matches!(file, AnyFile::Tar(_)));
     assert_eq!(file.get(Some("000000.ten[x]")).unwrap().view::<u8>().unwrap().to_vec(), [1, 2]);
     assert_eq!(file.get(Some("000000.ten[1]")).unwrap().view::<f64>().unwrap().to_vec(), [0.5]);
+}
+
+/// A tar file with these members.
+fn tar_of(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, bytes) in members {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len().try_into().unwrap());
+        builder.append_data(&mut header, name, *bytes).unwrap();
+    }
+    builder.into_inner().unwrap()
+}
+
+#[test]
+fn arrays_of_lists_in_tar_files_have_the_names_that_open_them() {
+    let one = npymap::ndarray::arr1(&[1_u8]);
+    let empty = npymap::ndarray::arr1(&[0_u8; 0]);
+    let [short, long] = [1, 3].map(|len| ten::encode_buffer(&vec![&one as _; len]).unwrap());
+    let open =
+        |members: &[(&str, &[u8])]| npymap::open_any(Source::bytes(tar_of(members))).unwrap();
+    let file = open(&[("a.ten", &long), ("a.ten", &short)]);
+    assert_eq!(file.names(), ["a.ten[0]"]);
+    assert_eq!(file.get(Some("a.ten[0]")).unwrap().shape(), [1]);
+    assert_eq!(open(&[("a.ten", &short)]).get(None).unwrap().shape(), [1]);
+    assert_eq!(open(&[("a.ten", &long)]).get(None).unwrap_err().kind(), ErrorKind::InvalidInput);
+    // The names of many small arrays would take much more memory than the file.
+    let many = ten::encode_buffer(&vec![&empty as _; 100]).unwrap();
+    let name = "n".repeat(2000);
+    assert_eq!(open(&[(&name, &many)]).names(), [name]);
 }
 
 #[test]

@@ -539,7 +539,8 @@ npymap_status npymap_check(const npymap_array *array);
 npymap_status npymap_reload(npymap_array *array);
 
 // Opens a `.npz`, `.ten`, tar or `.npy` file, recognised by its contents. Modes are
-// those of npymap_open. Arrays outlive the archive.
+// those of npymap_open, for a `.npz` without NPYMAP_READ_WRITE. Arrays outlive the
+// archive.
 npymap_status npymap_archive_open(const char *path,
                                   npymap_mode mode,
                                   npymap_archive **archive);

@@ -150,7 +150,10 @@ impl<'a> Inputs<'a> {
                     shard.member(name).map_err(CliError::Library)?;
                     if member.is_ten().is_ok_and(|is_ten| is_ten) {
                         match member.ten() {
-                            Ok(ten) => inputs.extend(self.arrays_of_ten(name, &ten)),
+                            Ok(ten) => {
+                                self.check_names(&member, &ten)?;
+                                inputs.extend(self.arrays_of_ten(name, &ten));
+                            }
                             Err(_) => inputs.push(Input {
                                 name: name.to_owned(),
                                 member: Some(MemberName::Text(name.to_owned())),
@@ -192,6 +195,16 @@ impl<'a> Inputs<'a> {
         }
     }
 
+    /// Rejects a `.ten` whose arrays would have names that are much longer than they are.
+    fn check_names(&self, member: &ShardMember<'_>, ten: &Ten) -> Result<(), CliError> {
+        let len = member.name().len().saturating_mul(ten.len());
+        if u64::try_from(len).is_ok_and(|len| len <= MOST_NAMES.saturating_mul(member.size())) {
+            return Ok(());
+        }
+        let reason = "has too many arrays for a name of this length: unpack the tar file first";
+        Err(CliError::Rejected { path: self.path_of(member.name()), reason })
+    }
+
     /// The arrays of a `.ten` in a tar file.
     fn arrays_of_ten<'s>(&self, name: &str, ten: &Ten) -> Vec<Input<'s>> {
         let inputs = (0..ten.len()).map(|index| {
@@ -225,6 +238,9 @@ impl<'a> Inputs<'a> {
         format!("{}[{member}]", self.input.path.display()).into()
     }
 }
+
+/// How much longer than a `.ten` the names of its arrays in a tar file are at most.
+const MOST_NAMES: u64 = 16;
 
 const NO_ARRAY: &str = "is not an array";
 

@@ -199,8 +199,12 @@ impl Tar {
     fn new(py: Python<'_>, path: PathBuf, mode: Option<&str>) -> PyResult<Tar> {
         let mode = parse_mode(py, mode)?;
         let opened = detached(py, || {
-            let (place, _) = Place::open(&path)?;
-            let shard = match source(&path, mode)? {
+            let (place, own) = Place::open(&path)?;
+            let opened = match mode {
+                Some(mode) => memory::map(&absolute(&path), mode)?,
+                None => AnySource::Writable(own),
+            };
+            let shard = match opened {
                 AnySource::ReadOnly(source) => Either::ReadOnly(Shard::open(source)?),
                 AnySource::Writable(source) => Either::Writable(Shard::open(source)?),
             };

@@ -119,10 +119,12 @@ impl Batches {
 }
 
 impl Drop for Batches {
-    /// The threads are waited for when the source is dropped, after this.
+    /// Waits for the threads without the interpreter.
     fn drop(&mut self) {
         self.is_closed.store(true, Ordering::Relaxed);
         self.finish();
+        let source = self.lock().take();
+        Python::try_attach(|py| py.detach(|| drop(source)));
     }
 }
 

@@ -134,6 +134,22 @@ def test_forked_processes_connect_again(web):
     assert os.waitpid(child, 0)[1] == 0
 
 
+def test_rows_of_urls_are_read_in_forked_processes(web):
+    _, url, _ = web
+    file = npymap.ArrayFile(f"{url}/a.npy")
+    sources = [file.rows, file.rows.windows(2)]
+    expected = [rows.take([390, 7]) for rows in sources]
+    child = os.fork()
+    if child == 0:
+        is_same = False
+        try:
+            is_same = all(np.array_equal(rows.take([390, 7]), taken)
+                          for rows, taken in zip(sources, expected))
+        finally:
+            os._exit(0 if is_same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 @pytest.mark.skipif(os.name == "nt", reason="sends signals")
 def test_signals_interrupt_waits(tmp_path):
     def interrupt():

@@ -1,6 +1,6 @@
 //! Opens files of any supported format, recognised by their contents.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 #[cfg(feature = "npz")]
@@ -9,7 +9,7 @@ use crate::archive::npz::{Member, Npz};
 use crate::archive::tar::{Shard, ShardMember};
 use crate::archive::ten::{self, Ten, TenOptions};
 use crate::array::{MappedArray, OpenOptions, Place};
-use crate::error::invariant::{Invariant, READ};
+use crate::error::invariant::{Invariant, READ, to_u64};
 use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
 use crate::npy::MAGIC;
 use crate::source::Source;
@@ -241,7 +241,15 @@ impl<D: Mapping> AnyFile<D> {
             AnyFile::Npz(npz) => npz.members().map(|member| npz_name(npz, &member)).collect(),
             AnyFile::Ten(ten) => (0..ten.len()).map(|index| index.to_string()).collect(),
             #[cfg(feature = "tar")]
-            AnyFile::Tar(shard) => shard.members().flat_map(|member| tar_names(&member)).collect(),
+            AnyFile::Tar(shard) => {
+                // Of members with one name, `get` opens the last one.
+                let members = shard.members().map(|member| (member.name(), member.offset()));
+                let last: HashMap<_, _> = members.collect();
+                let members = shard.members();
+                let found =
+                    members.filter(|member| last.get(member.name()) == Some(&member.offset()));
+                found.flat_map(|member| tar_names(&member)).collect()
+            }
         };
         names.retain(|name| listed.insert(name.clone()));
         names
@@ -289,6 +297,10 @@ impl<D: Mapping> AnyFile<D> {
             },
             #[cfg(feature = "tar")]
             (AnyFile::Tar(shard), None) => match shard.members().collect::<Vec<_>>().as_slice() {
+                [only] if only.is_ten()? => {
+                    let ten = only.ten()?;
+                    if ten.len() == 1 { ten.get(0) } else { Err(no_only_member(ten.len())) }
+                }
                 [only] => only.open(),
                 members => Err(no_only_member(members.len())),
             },
@@ -305,12 +317,20 @@ fn npz_name<D: Mapping>(npz: &Npz<D>, member: &Member<'_, D>) -> String {
     if is_own { member.name().to_owned() } else { member.full_name().to_owned() }
 }
 
-/// The names of the arrays of a member: its own, or one for each array of a `.ten`.
+/// How much longer than a `.ten` the names of its arrays in a tar file are at most.
+#[cfg(feature = "tar")]
+const MOST_NAMES: u64 = 16;
+
+/// The names of the arrays of a member: its own, or one for each array of a `.ten`, unless
+/// these names would be much longer than the arrays.
 #[cfg(feature = "tar")]
 fn tar_names<D: Mapping>(member: &ShardMember<'_, D>) -> Vec<String> {
     let name = member.name();
+    let most = MOST_NAMES.saturating_mul(member.size());
     match member.is_ten().and_then(|is_ten| is_ten.then(|| member.ten()).transpose()) {
-        Ok(Some(ten)) => (0..ten.len()).map(|index| format!("{name}[{index}]")).collect(),
+        Ok(Some(ten)) if to_u64(name.len()).saturating_mul(to_u64(ten.len())) <= most => {
+            (0..ten.len()).map(|index| format!("{name}[{index}]")).collect()
+        }
         // If it cannot be read, opening it by this name says why.
         _ => vec![name.to_owned()],
     }

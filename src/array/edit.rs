@@ -5,10 +5,10 @@ use std::ops::Range;
 use ndarray::SliceInfoElem;
 
 use super::advise::row_bytes;
-use super::element_writer::writes_all_bytes;
 use super::{MappedArray, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
+use crate::element::fast_path::writes_all_bytes;
 use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant};
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::Layout;

@@ -4,7 +4,7 @@ use super::{MappedArray, Origin, Place};
 use crate::dtype::Kind;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::element::fast_path::FastPath as _;
+use crate::element::fast_path::{FastPath as _, writes_all_bytes};
 use crate::error::{Result, ShapeError};
 use crate::layout::Layout;
 use crate::source::map::{MapMut, MapWriter};
@@ -120,19 +120,6 @@ impl ElementWriter<'_> {
         }
         Ok(())
     }
-}
-
-/// Returns whether encoding the value writes every byte of an element, with no
-/// gaps or other fields left unchanged.
-pub(super) fn writes_all_bytes<T: Element>(
-    value: &T,
-    codec: &T::Codec,
-    size: usize,
-) -> Result<bool> {
-    let (mut zeros, mut ones) = (vec![0; size], vec![0xff; size]);
-    value.encode(codec, &mut zeros)?;
-    value.encode(codec, &mut ones)?;
-    Ok(zeros == ones)
 }
 
 /// The offset in the map of the element `at`, which at least `count` elements

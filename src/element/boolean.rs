@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast_path::{FastPath, PlainFastPath, sealed::SealedFastPath};
+use super::fast_path::{FastPath, PlainFastPath, sealed::SealedFastPath, zeroed_vec};
 use super::{Element, InPlace, Typed, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
@@ -151,5 +151,9 @@ impl FastPath<bool> for BoolFastPath {
 
     fn bytes_of<'a>(&self, (): &(), values: &'a [bool]) -> Option<&'a [u8]> {
         Some(bytemuck::cast_slice(values))
+    }
+
+    fn zeros(&self, len: usize) -> Option<Vec<bool>> {
+        Some(zeroed_vec(len))
     }
 }

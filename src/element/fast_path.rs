@@ -4,7 +4,7 @@ use bytemuck::allocation::try_zeroed_vec;
 use bytemuck::{Pod, Zeroable};
 
 use super::{Element, InPlace, short_name, subarray_codec};
-use crate::dtype::DType;
+use crate::dtype::{DType, Kind};
 use crate::error::{Error, Result, plural};
 use crate::kernel::ElementFormat;
 
@@ -54,7 +54,7 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         false
     }
 
-    /// Zeros, if any bytes are valid values, without touching the memory.
+    /// Zeros, if bytes that are 0 are valid values, without touching the memory.
     fn zeros(&self, _: usize) -> Option<Vec<T>> {
         None
     }
@@ -109,6 +109,37 @@ pub(super) fn items<'d>(stored: &'d DType, declared: &'d DType) -> Option<(&'d D
     }
     let are_subarrays = [stored, declared].map(|dtype| dtype.subarray().is_some());
     (are_subarrays[0] == are_subarrays[1]).then(|| (items(stored), items(declared)))
+}
+
+/// The stored form of values, if their bytes in memory are that. Bytes of a value that
+/// are in no field, such as those of [`Pad`](super::Pad), are not its stored form.
+pub(crate) fn stored_bytes<'a, T: Element>(
+    codec: &T::Codec,
+    dtype: &DType,
+    values: &'a [T],
+) -> Result<Option<&'a [u8]>> {
+    let bytes = T::fast_path().bytes_of(codec, values);
+    let has_parts = matches!(dtype.kind(), Kind::Struct | Kind::Subarray);
+    match values.first() {
+        Some(first) if has_parts && bytes.is_some() => {
+            let is_whole = writes_all_bytes(first, codec, dtype.itemsize())?;
+            Ok(bytes.filter(|_| is_whole))
+        }
+        _ => Ok(bytes),
+    }
+}
+
+/// Returns whether encoding the value writes every byte of an element, with no
+/// gaps or other fields left unchanged.
+pub(crate) fn writes_all_bytes<T: Element>(
+    value: &T,
+    codec: &T::Codec,
+    size: usize,
+) -> Result<bool> {
+    let (mut zeros, mut ones) = (vec![0; size], vec![0xff; size]);
+    value.encode(codec, &mut zeros)?;
+    value.encode(codec, &mut ones)?;
+    Ok(zeros == ones)
 }
 
 /// A vector of zeros.

@@ -284,8 +284,8 @@ fn bytes_mut(element: &mut [u8], offset: usize, len: usize) -> &mut [u8] {
 /// Returns whether the bytes of a scalar must be reversed for `order`.
 fn is_swapped(dtype: &DType, order: Option<ByteOrder>) -> bool {
     let stored = dtype.byte_order();
-    order.is_some_and(|order| order != stored)
-        && stored != ByteOrder::NotApplicable
+    ![order, Some(stored)].contains(&Some(ByteOrder::NotApplicable))
+        && order.is_some_and(|order| order != stored)
         && swap_width(dtype) > 1
 }
 

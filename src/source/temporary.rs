@@ -5,14 +5,35 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tempfile::NamedTempFile;
 
 use super::platform;
 
-/// The temporary names of this process.
-static NAMES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// The temporary names of a process.
+struct Names {
+    process: u32,
+    list: Mutex<Vec<PathBuf>>,
+    /// Those of a process that was forked from it.
+    next: OnceLock<Box<Names>>,
+}
+
+static FIRST: OnceLock<Box<Names>> = OnceLock::new();
+
+/// The temporary names of this process. It has none of the process that it was forked from,
+/// where another thread may have held the lock.
+fn own_names() -> &'static Mutex<Vec<PathBuf>> {
+    let (process, mut place) = (platform::process_id(), &FIRST);
+    loop {
+        let (list, next) = (Mutex::new(Vec::new()), OnceLock::new());
+        let names = place.get_or_init(|| Box::new(Names { process, list, next }));
+        if names.process == process {
+            return &names.list;
+        }
+        place = &names.next;
+    }
+}
 
 thread_local! {
     /// Whether this thread holds the lock as a `Removal`.
@@ -22,7 +43,7 @@ thread_local! {
 /// Locks the names; `None` if this thread holds them as a `Removal`, whose lock it
 /// would wait for forever.
 fn names() -> Option<MutexGuard<'static, Vec<PathBuf>>> {
-    (!REMOVES.get()).then(|| NAMES.lock().unwrap_or_else(PoisonError::into_inner))
+    (!REMOVES.get()).then(|| own_names().lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// As `names`, for creating a file or giving it a name.
@@ -85,7 +106,7 @@ pub(crate) enum TemporaryFile {
     Named(RegisteredFile),
 }
 
-/// A file whose temporary name is in `NAMES`.
+/// A file whose temporary name is in the list.
 #[derive(Debug)]
 pub(crate) struct RegisteredFile {
     // Declared, and so dropped, first: the file is removed before its entry.
@@ -93,7 +114,7 @@ pub(crate) struct RegisteredFile {
     name: RegisteredName,
 }
 
-/// An entry of `NAMES`.
+/// An entry of the list.
 #[derive(Debug)]
 struct RegisteredName(PathBuf);
 

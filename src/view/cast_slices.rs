@@ -7,6 +7,7 @@ use super::axis_slices::AxisSlices;
 use super::{View, ViewMut};
 use crate::dtype::DType;
 use crate::element::cast::{Casting, Number};
+use crate::element::recode::has_gaps;
 use crate::error::Result;
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::layout::geometry::Geometry;
@@ -64,6 +65,9 @@ impl SliceCast<'_> {
     fn cast(&self, geometry: &Geometry, bytes: &[u8], out: &mut [u8]) -> Result<()> {
         let layout = Layout::new(self.to.clone(), &geometry.shape, Order::C, 0)?;
         let from = View { bytes, geometry: geometry.clone(), codec: self.from.clone() };
+        if has_gaps(self.to) {
+            out.fill(0);
+        }
         let geometry = layout.geometry().clone();
         store_tiles(ViewMut { bytes: out, geometry, codec: self.to.clone() }, &from, self.casting)
     }

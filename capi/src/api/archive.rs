@@ -11,7 +11,8 @@ use crate::error::value;
 use crate::status::{npymap_mode, npymap_status};
 
 /// Opens a `.npz`, `.ten`, tar or `.npy` file, recognised by its contents. Modes are
-/// those of npymap_open. Arrays outlive the archive.
+/// those of npymap_open, for a `.npz` without NPYMAP_READ_WRITE. Arrays outlive the
+/// archive.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_archive_open(
     path: In<c_char>,

@@ -1,6 +1,6 @@
 //! The pages of an array, and its file.
 
-use std::ops::Range;
+use std::ops::Bound;
 
 use npymap::array::AnyArray;
 use npymap::source::Advice;
@@ -86,10 +86,13 @@ fn check(array: &Array) -> Result<()> {
     Ok(each!(array.any(), array => array.check())?)
 }
 
-/// A range of rows of C.
-fn rows(array: &Array, start: usize, stop: usize) -> Range<usize> {
-    let count = array.layout().shape().first().copied().unwrap_or(1);
-    start..if stop == usize::MAX { count } else { stop }
+/// A range of rows of C. Arrays without axes have no rows, only all elements.
+fn rows(array: &Array, start: usize, stop: usize) -> (Bound<usize>, Bound<usize>) {
+    if array.layout().shape().is_empty() && start == 0 && stop == usize::MAX {
+        return (Bound::Unbounded, Bound::Unbounded);
+    }
+    let stop = if stop == usize::MAX { Bound::Unbounded } else { Bound::Excluded(stop) };
+    (Bound::Included(start), stop)
 }
 
 /// Maps the rows that another program appended to the file since a read-only array was

@@ -76,6 +76,9 @@ static void elements(const std::string &folder) {
   CHECK(again.get<float>({2, 3}) == 11.0F && again.bytes().size() == 48);
   again.advise(NPYMAP_ADVICE_RANDOM);
   again.populate(0, 2);
+  const auto single = npymap::array::zeros("<f8", {});
+  single.populate();
+  single.advise(NPYMAP_ADVICE_RANDOM);
   auto moved = npymap::array::open(path, npymap::mode::copy_on_write);
   const auto target = std::move(moved);
   CHECK(target.size() == 12);

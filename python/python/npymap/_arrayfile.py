@@ -73,7 +73,7 @@ class ArrayFile:
             if file is None:
                 text = (f"{shown(self._path)}[{self._member}]: a compressed member, of which no parts "
                         "can be read: use npymap.Npz")
-                raise FormatError(text, self._path, self._member, "Unsupported")
+                raise FormatError(text, shown(self._path), self._member, "Unsupported")
             self._version = file.version if self._is_remote else version
         self._set_layout(file.facts)
         self._opened_file = file, os.getpid()
@@ -350,7 +350,7 @@ def _open_object(place, member, elements, version, process):
         is_same = True
     if not is_same or file.version != version:
         text = f"{shown(path)}: was replaced since the array was pickled"
-        raise FormatError(text, path, member, "Changed")
+        raise FormatError(text, shown(path), member, "Changed")
     return file
 
 

@@ -1,6 +1,7 @@
 """Rows of different lengths."""
 
 import operator
+import os
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from . import _core
 from ._dtypes import from_descr, to_cast
 from ._grow import as_elements, row_descr
 from ._paths import to_path
-from ._rows import as_bytes, as_indices, output, rows_of, to_pickle
+from ._rows import as_bytes, as_indices, output, process_of, rows_of, to_pickle
 
 
 class Ragged:
@@ -33,7 +34,18 @@ class Ragged:
         self._arrays = data, offsets
         rows = rows_of(data)
         self._shape, self._dtype = rows.shape[1:], rows.dtype
-        self._core = _core.Ragged(rows._core, rows_of(offsets)._core)
+        self._connect()
+
+    def _connect(self):
+        data, offsets = self._arrays
+        self._native = _core.Ragged(rows_of(data)._core, rows_of(offsets)._core)
+        self._process = process_of(data) or process_of(offsets)
+
+    @property
+    def _core(self):
+        if self._process is not None and self._process != os.getpid():
+            self._connect()
+        return self._native
 
     @property
     def dtype(self):

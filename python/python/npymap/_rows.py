@@ -1,5 +1,7 @@
 """Rows of arrays in any order."""
 
+import os
+
 import numpy as np
 
 from . import _core
@@ -81,16 +83,23 @@ class Rows:
     Rows pickle with their source: a mapped array pickles as its path.
     """
 
-    __slots__ = ("_core", "_dtype", "_path", "_shape", "_source")
+    __slots__ = ("_dtype", "_native", "_path", "_process", "_shape", "_source")
 
     def __init__(self, core, source, path=()):
         shape, descr = core.facts
-        self._core = core
+        self._native, self._process = core, process_of(source)
         # The object whose `rows` these are, and the calls that led here.
         self._source = source
         self._path = path
         self._shape = shape
         self._dtype = from_descr(descr)
+
+    @property
+    def _core(self):
+        if self._process is not None and self._process != os.getpid():
+            self._native = _rebuild(self._source, self._path)._native
+            self._process = os.getpid()
+        return self._native
 
     @property
     def shape(self):
@@ -198,6 +207,11 @@ class Rows:
     def __deepcopy__(self, memo):
         # A deep copy of a mapped array is in memory, and has no rows.
         return self
+
+
+def process_of(source):
+    """Return this process if its connections read the source; they do not survive a fork."""
+    return os.getpid() if getattr(source, "_is_remote", False) else None
 
 
 def to_pickle(source):

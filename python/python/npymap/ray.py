@@ -27,7 +27,7 @@ from ray.data.block import BlockAccessor, BlockMetadata
 from . import _core
 from ._io import save
 from ._parts import Inflated, open_all
-from ._paths import to_path, to_source
+from ._paths import shown, to_path, to_source
 from ._sampler import Sampler
 from ._stacks import finish_stack, new_stack
 
@@ -76,7 +76,7 @@ class NpyDatasource(Datasource):
         for start, stop in rows.split(parallelism):
             paths = tuple(rows.paths(start, stop))
             metadata = BlockMetadata(num_rows=stop - start, size_bytes=rows.nbytes(stop - start),
-                                     input_files=paths, exec_stats=None)
+                                     input_files=tuple(map(shown, paths)), exec_stats=None)
             tasks.append(ReadTask(partial(_read, rows.part(start, stop), start, stop), metadata,
                                   per_task_row_limit=per_task_row_limit))
         return tasks

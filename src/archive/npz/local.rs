@@ -11,7 +11,7 @@ use zerocopy::FromBytes;
 use super::directory::{DirectoryEntry, damaged, read_error, wrong_signature};
 use super::extra::{self, SizeFields};
 use super::reader::HEADER_BUFFER;
-use super::records::{Flags, LocalHeader, len_of};
+use super::records::{EndRecord, Flags, LocalHeader, len_of};
 use crate::error::invariant::{Invariant, READ, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
@@ -50,6 +50,11 @@ pub(super) fn data_range(source: &Storage, entry: &DirectoryEntry) -> Result<(u6
     if let Some(variable) = rest.get(..len) {
         compare(entry, &local, variable.split_at(name_len))?;
     } else {
+        // Many members could claim the same bytes.
+        if variable.saturating_add(to_u64(len)) > entry.limit {
+            let found = "the extra fields of its header overlap the next member or the directory";
+            return Err(contradictory(found.to_owned()));
+        }
         let mut long = vec![0; len];
         let found = source.read_at(&mut long, variable).map_err(read_error())?;
         if found < len {
@@ -126,7 +131,8 @@ const MAX_GAP: u64 = 1 << 20;
 
 /// Checks that a member that ends at byte `end` is not followed by one that the
 /// directory does not list: programs that read a stream would find it, some of
-/// them after any other bytes.
+/// them after any other bytes. Nor by an end record, since some programs use the
+/// first one that they find.
 fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<()> {
     let gap = entry.limit - end;
     if gap < to_u64(LocalHeader::SIGNATURE.len()) {
@@ -147,6 +153,10 @@ fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<(
     let rest = if entry.flags.has_descriptor() { skip_descriptor(entry, bytes) } else { bytes };
     if rest.windows(4).any(|bytes| bytes == LocalHeader::SIGNATURE) {
         let found = "is followed by a member that the directory does not list";
+        return Err(contradictory(found.to_owned()));
+    }
+    if rest.windows(4).any(|bytes| bytes == EndRecord::SIGNATURE) {
+        let found = "is followed by an end record, which may be that of another directory";
         return Err(contradictory(found.to_owned()));
     }
     Ok(())

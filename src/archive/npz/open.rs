@@ -150,11 +150,17 @@ impl NpzOptions {
 }
 
 fn open_entries<D: Mapping>(source: &Source<D>) -> Result<Vec<DirectoryEntry>> {
-    if source.mode() == Some(Mode::ReadWrite) {
-        let found = "an archive mapped read-write";
-        let expected = "`Source::map`, or a copy-on-write source, because a store would not \
-                        update the checksum of its member";
-        return Err(RequestError::Call { found, expected }.into());
-    }
+    reject_writable(source)?;
     directory::read(source.storage())
+}
+
+/// Rejects archives whose arrays would be writable.
+pub(super) fn reject_writable<D: Mapping>(source: &Source<D>) -> Result<()> {
+    if source.mode() != Some(Mode::ReadWrite) {
+        return Ok(());
+    }
+    let found = "an archive mapped read-write";
+    let expected = "`Source::map`, or a copy-on-write source, because a store would not \
+                    update the checksum of its member";
+    Err(RequestError::Call { found, expected }.into())
 }

@@ -12,6 +12,7 @@ use super::directory::{DirectoryEntry, read_error, wrong_signature};
 use super::extra::SizeFields;
 use super::name;
 use super::open::NpzOptions;
+use super::open::reject_writable;
 use super::records::{self, CentralHeader, EndRecord, Flags, LocalHeader, Zip64EndRecord, len_of};
 use super::writer::MODE;
 use crate::archive::entries::EntryList;
@@ -44,7 +45,8 @@ impl NpzOptions {
     /// # Errors
     ///
     /// [`Damaged`](crate::ErrorKind::Damaged) when the source does not start with
-    /// a member of a zip archive; [`Io`](crate::ErrorKind::Io).
+    /// a member of a zip archive; [`InvalidInput`](crate::ErrorKind::InvalidInput) when it is
+    /// mapped read-write; [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///
@@ -66,7 +68,8 @@ impl NpzOptions {
     /// ```
     pub fn scan<D: Mapping>(&self, source: Source<D>) -> Result<Npz<D>> {
         let storage = source.storage();
-        let found = Scanner { source: storage, max_header_len: self.max_header_len }.entries();
+        let scanner = Scanner { source: storage, max_header_len: self.max_header_len };
+        let found = reject_writable(&source).and_then(|()| scanner.entries());
         let entries = EntryList::new(storage.add_path_on_err(found)?);
         Ok(Npz { source, entries, options: self.clone() })
     }

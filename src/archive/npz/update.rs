@@ -25,9 +25,9 @@ use crate::source::map::MapMut;
 ///
 /// The other members are copied as they are stored, without inflating them, so
 /// damage in them is neither hidden nor an error. Their names, compression, checksums
-/// and Unix modes are kept; dates, comments and DOS attributes are not. Elements that are stored
-/// uncompressed are aligned as [`NpzWriter`] does it, and to pages if they were
-/// before.
+/// and Unix modes are kept; dates, comments, extra fields, DOS attributes and bytes after
+/// the archive are not. Elements that are stored uncompressed are aligned as [`NpzWriter`]
+/// does it, and to pages if they were before.
 #[must_use = "nothing changes until it is committed"]
 pub struct NpzUpdate<'a> {
     new: AtomicFile,
@@ -156,7 +156,11 @@ impl<'a> NpzUpdate<'a> {
             return Err(error.with_path(self.new.path()));
         };
         self.changed.retain(|member| member.full_name != full_name);
-        self.removed.extend(self.old_name(&full_name).map(str::to_owned));
+        if let Some(old_name) = self.old_name(&full_name).map(str::to_owned) {
+            // Another member may get the name that it would have had.
+            self.renamed.retain(|(old, _)| *old != old_name);
+            self.removed.push(old_name);
+        }
         Ok(self)
     }
 

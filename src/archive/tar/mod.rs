@@ -39,7 +39,7 @@ const HEADER_BUFFER: usize = 1024;
 #[derive(Debug)]
 pub struct Shard<D = Map> {
     source: Arc<Source<D>>,
-    entries: EntryList<TarEntry>,
+    entries: Arc<EntryList<TarEntry>>,
 }
 
 /// One member of a [`Shard`].
@@ -64,7 +64,7 @@ pub struct ShardMember<'a, D = Map> {
 
 impl<D> Clone for Shard<D> {
     fn clone(&self) -> Shard<D> {
-        Shard { source: Arc::clone(&self.source), entries: self.entries.clone() }
+        Shard { source: Arc::clone(&self.source), entries: Arc::clone(&self.entries) }
     }
 }
 
@@ -87,7 +87,7 @@ impl<D: Mapping> Shard<D> {
     /// header is longer than 1 MiB; [`Io`](crate::ErrorKind::Io).
     pub fn open(source: Source<D>) -> Result<Shard<D>> {
         let entries = source.storage().add_path_on_err(entries(source.storage()))?;
-        Ok(Shard { source: Arc::new(source), entries: EntryList::new(entries) })
+        Ok(Shard { source: Arc::new(source), entries: Arc::new(EntryList::new(entries)) })
     }
 
     /// The path that the file was opened by.

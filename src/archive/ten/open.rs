@@ -44,13 +44,13 @@ pub struct Ten<D = Map> {
     source: Arc<Source<D>>,
     /// The offset of the list in the source.
     start: u64,
-    entries: EntryList<TenEntry>,
+    entries: Arc<EntryList<TenEntry>>,
 }
 
 impl<D> Clone for Ten<D> {
     fn clone(&self) -> Ten<D> {
         let source = Arc::clone(&self.source);
-        Ten { source, start: self.start, entries: self.entries.clone() }
+        Ten { source, start: self.start, entries: Arc::clone(&self.entries) }
     }
 }
 
@@ -129,7 +129,7 @@ impl<D: Mapping> Ten<D> {
             let buffer = buffer.get_mut(..len).invariant(IN_BUFFER);
             storage.read_at(buffer, start.saturating_add(offset))
         })?;
-        Ok(Ten { source, start, entries: EntryList::new(entries) })
+        Ok(Ten { source, start, entries: Arc::new(EntryList::new(entries)) })
     }
 
     /// The path that the source was opened by.

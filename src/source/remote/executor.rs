@@ -134,7 +134,7 @@ impl Executor {
         Ok(Requesting(task.abort_handle()))
     }
 
-    fn check_process(&self) -> Result<()> {
+    pub(super) fn check_process(&self) -> Result<()> {
         if self.process == process::id() {
             return Ok(());
         }

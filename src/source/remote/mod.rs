@@ -268,6 +268,7 @@ impl Remote {
     /// others.
     fn copy_kept(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> io::Result<Vec<Request>> {
         ranges::check_len(ranges, buffer.len())?;
+        self.0.executor.check_process()?;
         let (mut wanted, mut place) = (Vec::new(), 0);
         for range in ranges {
             let len = to_usize_saturating(ranges::len(range));
@@ -332,6 +333,8 @@ impl ReadAt for Remote {
         if len == 0 {
             return Ok(0);
         }
+        // Another thread of the process that was forked may have held the lock of the blocks.
+        self.0.executor.check_process()?;
         let kept = self.blocks().copy(offset, buffer);
         if kept > 0 {
             return Ok(kept);

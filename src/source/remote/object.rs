@@ -37,7 +37,7 @@ pub(super) struct Object {
 /// Where an object is.
 #[derive(Debug)]
 pub(super) struct ObjectPlace {
-    pub(super) store: Connections,
+    pub(super) store: Connections<dyn ObjectStore>,
     pub(super) path: Path,
     /// Its name in errors.
     pub(super) name: String,
@@ -47,26 +47,26 @@ pub(super) struct ObjectPlace {
 
 /// A store and its connections.
 #[derive(Debug)]
-pub(super) struct Connections {
-    store: Arc<dyn ObjectStore>,
+pub(super) struct Connections<T: ?Sized> {
+    store: Arc<T>,
     process: u32,
 }
 
-impl Connections {
-    pub(super) fn new(store: Arc<dyn ObjectStore>) -> Connections {
+impl<T: ?Sized> Connections<T> {
+    pub(super) fn new(store: Arc<T>) -> Connections<T> {
         Connections { store, process: process::id() }
     }
 }
 
-impl Deref for Connections {
-    type Target = dyn ObjectStore;
+impl<T: ?Sized> Deref for Connections<T> {
+    type Target = T;
 
-    fn deref(&self) -> &Self::Target {
-        &*self.store
+    fn deref(&self) -> &T {
+        &self.store
     }
 }
 
-impl Drop for Connections {
+impl<T: ?Sized> Drop for Connections<T> {
     /// A forked process closes none: it could wait forever for a lock that a thread of
     /// the other process held when it was forked.
     fn drop(&mut self) {

@@ -135,11 +135,16 @@ pub(super) enum Timeouts {
 
 impl Timeouts {
     /// The settings. `object_store` stops each request after 30 seconds, too soon for a slow
-    /// connection that many requests share. While something is sent, nothing is read.
+    /// connection that many requests share. While something is sent, nothing is read. Each
+    /// object has connections of its own, so those that are idle are closed sooner than
+    /// after 90 seconds.
     fn settings(self) -> &'static [(&'static str, &'static str)] {
+        const IDLE: (&str, &str) = ("pool_idle_timeout", "15 seconds");
         match self {
-            Timeouts::Reading => &[("timeout", "300 seconds"), ("read_timeout", "30 seconds")],
-            Timeouts::Writing => &[("timeout", "300 seconds")],
+            Timeouts::Reading => {
+                &[("timeout", "300 seconds"), ("read_timeout", "30 seconds"), IDLE]
+            }
+            Timeouts::Writing => &[("timeout", "300 seconds"), IDLE],
         }
     }
 }
@@ -176,7 +181,7 @@ mod tests {
         let own = [("timeout".to_owned(), "1 second".to_owned())];
         let settings = settings(&url, &own, Timeouts::Reading);
         let keys: Vec<_> = settings.iter().map(|(key, _)| key.as_str()).collect();
-        assert_eq!(keys, ["timeout", "read_timeout", "allow_http", "timeout"]);
+        assert_eq!(keys, ["timeout", "read_timeout", "pool_idle_timeout", "allow_http", "timeout"]);
         assert_eq!(settings.last(), own.last());
     }
 }

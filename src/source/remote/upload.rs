@@ -15,6 +15,7 @@ use tokio::task::AbortHandle;
 
 use super::errors;
 use super::executor::Executor;
+use super::object::Connections;
 use super::waiting;
 use crate::error::{Result, SystemError};
 
@@ -29,15 +30,26 @@ const ABORT: Duration = Duration::from_secs(10);
 
 /// Where an object is written.
 pub(super) struct UploadPlace {
-    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) store: Connections<dyn ObjectStore>,
     /// The same store.
-    pub(super) parts: Arc<dyn MultipartStore>,
+    pub(super) parts: Connections<dyn MultipartStore>,
     pub(super) path: Path,
     /// Whether an object of the name is replaced; otherwise it is an error.
     pub(super) overwrites: bool,
 }
 
 impl UploadPlace {
+    pub(super) fn new<S: ObjectStore + MultipartStore>(
+        store: Arc<S>,
+        path: Path,
+        overwrites: bool,
+    ) -> Arc<UploadPlace> {
+        let parts: Arc<dyn MultipartStore> = store.clone();
+        let store: Arc<dyn ObjectStore> = store;
+        let (store, parts) = (Connections::new(store), Connections::new(parts));
+        Arc::new(UploadPlace { store, parts, path, overwrites })
+    }
+
     /// Returns an error if there is an object that must not be replaced.
     pub(super) async fn check(&self) -> Result<()> {
         if self.overwrites {
@@ -60,7 +72,8 @@ impl UploadPlace {
     }
 }
 
-/// An upload that has been started. If it is dropped, the store removes its parts.
+/// An upload that has been started. If it is dropped, the store removes its parts, except
+/// in a forked process, where it belongs to the other one.
 pub(super) struct Upload {
     executor: Executor,
     place: Arc<UploadPlace>,
@@ -139,6 +152,9 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
+        if self.executor.check_process().is_err() {
+            return;
+        }
         for part in &self.running {
             part.task.abort();
         }
@@ -171,9 +187,7 @@ mod tests {
 
     #[test]
     fn an_object_has_at_most_ten_thousand_parts() {
-        let store = Arc::new(InMemory::new());
-        let (parts, path) = (Arc::clone(&store), Path::from("a"));
-        let place = Arc::new(UploadPlace { store, parts, path, overwrites: true });
+        let place = UploadPlace::new(Arc::new(InMemory::new()), Path::from("a"), true);
         let mut upload = Upload::start(&Executor::shared().unwrap(), &place).unwrap();
         upload.send(9_999, vec![1]).unwrap();
         let error = upload.send(10_000, vec![1; 5 << 20]).unwrap_err();

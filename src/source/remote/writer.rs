@@ -96,8 +96,7 @@ impl RemoteWriter {
             let expected = "from 5 MiB (5242880) to 1 GiB".to_owned();
             return Err(RequestError::Argument { found, expected }.into());
         }
-        let parts: Arc<dyn MultipartStore> = store.clone();
-        let place = Arc::new(UploadPlace { store, parts, path, overwrites });
+        let place = UploadPlace::new(store, path, overwrites);
         let checked = Arc::clone(&place);
         executor
             .run(async move { checked.check().await })

@@ -9,7 +9,7 @@ use ndarray::{ArrayRef, Dimension};
 use super::rows;
 use crate::dtype::DType;
 use crate::element::Element;
-use crate::element::fast_path::FastPath as _;
+use crate::element::fast_path::stored_bytes;
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{RequestError, Result, SystemError};
 use crate::layout::{Layout, Order};
@@ -165,7 +165,7 @@ impl RemoteAppender {
         codec: &T::Codec,
         values: &[T],
     ) -> Result<()> {
-        match T::fast_path().bytes_of(codec, values) {
+        match stored_bytes(codec, &self.header.dtype, values)? {
             Some(bytes) => self.push_bytes(rows, bytes),
             None => self.push_values(rows, codec, values.iter()),
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::stored_header::StoredHeader;
 use crate::element::Element;
-use crate::element::fast_path::FastPath as _;
+use crate::element::fast_path::stored_bytes;
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
 use crate::error::{Result, SystemError};
 use crate::source::lock::FileLock;
@@ -70,7 +70,7 @@ impl RowWriter {
 
     /// Adds values, without encoding them if they are stored as in memory.
     pub(super) fn push_slice<T: Element>(&mut self, codec: &T::Codec, values: &[T]) -> Result<()> {
-        match T::fast_path().bytes_of(codec, values) {
+        match stored_bytes(codec, &self.head.header().dtype, values)? {
             Some(bytes) => self.push_bytes(bytes),
             None => self.push_values(codec, values.iter()),
         }

@@ -7,7 +7,7 @@ use ndarray::{ArrayRef, ArrayView, Dimension};
 
 use super::BLOCK;
 use crate::dtype::DType;
-use crate::element::fast_path::FastPath as _;
+use crate::element::fast_path::stored_bytes;
 use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Result, SystemError};
@@ -189,8 +189,8 @@ impl WriteOptions {
 /// Writes an array whose type was checked against the dtype.
 struct ArrayWriter<'a, T: Element, D> {
     header: Encoded,
+    dtype: DType,
     codec: T::Codec,
-    itemsize: usize,
     /// Elements in the order of the file.
     elements: ArrayView<'a, T, D>,
 }
@@ -202,17 +202,19 @@ impl<'a, T: Element, D: Dimension> ArrayWriter<'a, T, D> {
         let (order, elements) =
             if is_fortran { (Order::F, array.t()) } else { (Order::C, array.view()) };
         let header = Header::new(options.dtype.clone(), array.shape(), order)?;
-        let (header, itemsize) = (header.encode(options.version)?, header.dtype.itemsize());
-        Ok(ArrayWriter { header, codec, itemsize, elements })
+        let (dtype, header) = (header.dtype.clone(), header.encode(options.version)?);
+        Ok(ArrayWriter { header, dtype, codec, elements })
     }
 
     fn write(&self, mut to: impl Write) -> Result<()> {
         to.write_all(&self.header.bytes).map_err(SystemError::io("write the header"))?;
         let slice = self.elements.as_slice();
-        match slice.map(|slice| (slice, T::fast_path().bytes_of(&self.codec, slice))) {
-            Some((_, Some(bytes))) => to.write_all(bytes).map_err(write_error())?,
-            Some((slice, None)) => self.encode(slice.iter(), &mut to)?,
-            None => self.encode(self.elements.iter(), &mut to)?,
+        let stored =
+            slice.map(|slice| stored_bytes(&self.codec, &self.dtype, slice)).transpose()?;
+        match (slice, stored.flatten()) {
+            (_, Some(bytes)) => to.write_all(bytes).map_err(write_error())?,
+            (Some(slice), None) => self.encode(slice.iter(), &mut to)?,
+            (None, None) => self.encode(self.elements.iter(), &mut to)?,
         }
         to.flush().map_err(write_error())
     }
@@ -223,7 +225,7 @@ impl<'a, T: Element, D: Dimension> ArrayWriter<'a, T, D> {
         mut values: impl Iterator<Item = &'v T>,
         to: &mut impl Write,
     ) -> Result<()> {
-        let size = self.itemsize;
+        let size = self.dtype.itemsize();
         if size == 0 {
             return values.try_for_each(|value| value.encode(&self.codec, &mut []));
         }
