@@ -9,7 +9,7 @@ use npymap::{
 
 use crate::support::{directory, file, map};
 use crate::tar_extensions::{extended, pax, sparse};
-use crate::tars::shard;
+use crate::tars::{npy, shard};
 
 #[test]
 fn members_are_used_in_place() {
@@ -60,6 +60,43 @@ fn tar_of(members: &[(&str, &[u8])]) -> Vec<u8> {
         builder.append_data(&mut header, name, *bytes).unwrap();
     }
     builder.into_inner().unwrap()
+}
+
+/// Programs that unpack all members then have the link or the directory.
+#[test]
+fn files_that_other_members_replace_are_not_found() {
+    let names = ["x.npy", "y.npy", "z.npy", "own.npy", "again.npy"];
+    let mut builder = tar::Builder::new(Vec::new());
+    for name in names {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(npy().len().try_into().unwrap());
+        builder.append_data(&mut header, name, npy().as_slice()).unwrap();
+    }
+    for (name, kind, target) in [
+        ("x.npy", tar::EntryType::Link, "y.npy"),
+        ("z.npy/", tar::EntryType::Directory, ""),
+        ("own.npy", tar::EntryType::Link, "own.npy"),
+        ("again.npy", tar::EntryType::Symlink, "x.npy"),
+        ("other.npy", tar::EntryType::Symlink, "x.npy"),
+    ] {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(0);
+        if target.is_empty() {
+            builder.append_data(&mut header, name, std::io::empty()).unwrap();
+        } else {
+            builder.append_link(&mut header, name, target).unwrap();
+        }
+    }
+    let mut header = tar::Header::new_gnu();
+    header.set_size(npy().len().try_into().unwrap());
+    builder.append_data(&mut header, "again.npy", npy().as_slice()).unwrap();
+    let shard = Shard::open(Source::bytes(builder.into_inner().unwrap())).unwrap();
+    let found = names.map(|name| shard.get(name).map_err(|error| error.kind()).is_ok());
+    assert_eq!(found, [false, true, false, true, true]);
+    let error = shard.member("x.npy").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("is no regular file"), "{error}");
 }
 
 #[test]

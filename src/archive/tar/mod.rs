@@ -4,6 +4,7 @@
 mod pax;
 mod records;
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ const HEADER_BUFFER: usize = 1024;
 pub struct Shard<D = Map> {
     source: Arc<Source<D>>,
     entries: Arc<EntryList<TarEntry>>,
+    /// The names of files that other members replace.
+    replaced: Arc<HashSet<String>>,
 }
 
 /// One member of a [`Shard`].
@@ -64,7 +67,8 @@ pub struct ShardMember<'a, D = Map> {
 
 impl<D> Clone for Shard<D> {
     fn clone(&self) -> Shard<D> {
-        Shard { source: Arc::clone(&self.source), entries: Arc::clone(&self.entries) }
+        let (source, entries) = (Arc::clone(&self.source), Arc::clone(&self.entries));
+        Shard { source, entries, replaced: Arc::clone(&self.replaced) }
     }
 }
 
@@ -86,8 +90,10 @@ impl<D: Mapping> Shard<D> {
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) when a name or a pax
     /// header is longer than 1 MiB; [`Io`](crate::ErrorKind::Io).
     pub fn open(source: Source<D>) -> Result<Shard<D>> {
-        let entries = source.storage().add_path_on_err(entries(source.storage()))?;
-        Ok(Shard { source: Arc::new(source), entries: Arc::new(EntryList::new(entries)) })
+        let found = source.storage().add_path_on_err(entries(source.storage()));
+        let (entries, replaced) = found?;
+        let (entries, replaced) = (Arc::new(EntryList::new(entries)), Arc::new(replaced));
+        Ok(Shard { source: Arc::new(source), entries, replaced })
     }
 
     /// The path that the file was opened by.
@@ -122,7 +128,8 @@ impl<D: Mapping> Shard<D> {
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound);
     /// [`Unsupported`](crate::ErrorKind::Unsupported) when names of several members
-    /// differ only in bytes that are not UTF-8.
+    /// differ only in bytes that are not UTF-8, or when the last one is not a regular file,
+    /// but a link, a directory or a device.
     pub fn member(&self, name: &str) -> Result<ShardMember<'_, D>> {
         let positions = self.entries.positions(name).iter();
         let mut found = positions.filter_map(|&position| self.entries.get(position));
@@ -130,6 +137,11 @@ impl<D: Mapping> Shard<D> {
             Some(entry) if found.any(|other| other.raw_name != entry.raw_name) => {
                 let found = format!("several members are `{}`", excerpt(name));
                 let expected = "rename them: their names differ in bytes that are not UTF-8";
+                Err(self.name_file(ArchiveError::unsupported(found, expected)))
+            }
+            Some(_) if self.replaced.contains(name) => {
+                let found = format!("the last member `{}` is no regular file", excerpt(name));
+                let expected = "unpack the tar file";
                 Err(self.name_file(ArchiveError::unsupported(found, expected)))
             }
             Some(entry) => Ok(ShardMember { shard: self, entry }),

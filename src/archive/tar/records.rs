@@ -3,6 +3,7 @@
 //! Finds the same members as Python's `tarfile`. A file in which other programs
 //! would find other members is rejected.
 
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use super::pax::Pax;
@@ -92,9 +93,42 @@ impl Extensions {
     }
 }
 
-/// Finds the regular files in a tar file. Reads only its headers.
-pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
-    let mut entries = Vec::new();
+/// The members of a tar file that are not regular files: the name of each, and the number
+/// of files before it.
+#[derive(Default)]
+struct Others(Vec<(Vec<u8>, usize)>);
+
+impl Others {
+    fn add(&mut self, header: &TarHeader, extensions: &Extensions, files: usize) {
+        let pax = extensions.pax.as_ref().and_then(Pax::name);
+        let name = pax.or(extensions.long_name.as_deref()).map(<[u8]>::to_vec);
+        let Some(mut name) = name.or_else(|| header.name().ok()) else { return };
+        // A file that is stored twice is stored as a link to itself.
+        let is_itself = header.kind() == b'1' && text(header.field(157, 100)) == name;
+        if files > 0 && !is_itself {
+            while name.ends_with(b"/") {
+                name.pop();
+            }
+            self.0.push((name, files));
+        }
+    }
+
+    /// The names of files that one of these members replaces when a program unpacks all.
+    fn replaced(self, entries: &[TarEntry]) -> HashSet<String> {
+        let positions = entries.iter().enumerate();
+        let last: HashMap<_, _> = positions.map(|(at, entry)| (&*entry.name, at)).collect();
+        let names = self.0.into_iter().filter_map(|(name, files)| {
+            let name = String::from_utf8_lossy(&name).into_owned();
+            last.get(&*name).is_some_and(|&at| at < files).then_some(name)
+        });
+        names.collect()
+    }
+}
+
+/// Finds the regular files in a tar file, and the names of those that a link, a device, a
+/// directory or another member of the same name replaces. Reads only headers.
+pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String>)> {
+    let (mut entries, mut others) = (Vec::new(), Others::default());
     let mut extensions = Extensions::default();
     let mut offset = 0;
     if source.len() == 0 {
@@ -135,6 +169,7 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
                 if kind == 0 && extensions.name_a_file() {
                     return Err(damaged("a directory has the name of a file"));
                 }
+                others.add(&header, &extensions, entries.len());
                 extensions = Extensions::default();
                 if has_ambiguous_size(kind, size, pax_size) {
                     return Err(damaged("a link, device or directory has a size"));
@@ -142,6 +177,7 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
                 0
             }
             _ => {
+                others.add(&header, &extensions, entries.len());
                 extensions = Extensions::default();
                 pax_size.unwrap_or(size)
             }
@@ -153,7 +189,8 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
     if !extensions.is_empty() {
         return Err(damaged("an extension record is not followed by a member"));
     }
-    Ok(entries)
+    let replaced = others.replaced(&entries);
+    Ok((entries, replaced))
 }
 
 /// Returns whether GNU tar skips as many bytes after a member without data as it claims to
