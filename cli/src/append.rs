@@ -97,7 +97,8 @@ impl AppendArgs {
                 })
             })
         });
-        let flushed = appended.and_then(|()| if self.flush { array.sync() } else { array.flush() });
+        appended.map_err(CliError::with_path(path))?;
+        let flushed = if self.flush { array.sync() } else { array.flush() };
         flushed.map_err(|error| self.explain_failure(path, array.shape(), error))?;
         self.report(path, count, array.shape())?;
         Ok(ExitCode::SUCCESS)

@@ -27,6 +27,10 @@ pub(crate) fn protect_negatives(command: &Command, arguments: Vec<OsString>) -> 
         if text == "--" {
             positional.extend(arguments);
             break;
+        } else if let (1, Some(inner)) = (positional.len(), command.find_subcommand(&argument)) {
+            // After options that all commands have.
+            command = inner;
+            kept.push(argument);
         } else if text == "-" || !text.starts_with('-') || is_negative(&argument) {
             positional.push(argument);
         } else if takes_next(command, &text) {
@@ -102,6 +106,7 @@ mod tests {
                 .arg(Arg::new("flush").long("flush").short('f').action(ArgAction::SetTrue))
                 .arg(Arg::new("axis").long("axis").short('n').action(ArgAction::Set)),
         );
+        let command = command.arg(Arg::new("color").long("color").action(ArgAction::Set));
         let arguments = text.split(' ').map(OsString::from).collect();
         let all = protect_negatives(&command, arguments);
         all.join(OsStr::new(" ")).into_string().unwrap()
@@ -122,6 +127,7 @@ mod tests {
             ("p set - -NaN", "p set -- - -NaN"),
             ("p set -x -1", "p set -x -- -1"),
             ("p set -[w] --flush", "p set --flush -- -[w]"),
+            ("p --color set set a -1 set", "p --color set set -- a -1 set"),
         ] {
             assert_eq!(protected(text), expected, "{text}");
         }

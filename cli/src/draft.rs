@@ -133,8 +133,8 @@ fn send(mut file: File, path: &Path) -> Result<(), CliError> {
         io::copy(&mut file, &mut out)?;
         out.flush()?;
     } else {
-        let mut out = File::options().write(true).open(path)?;
-        io::copy(&mut file, &mut out)?;
+        let mut out = File::options().write(true).open(path).map_err(CliError::io(path, "open"))?;
+        io::copy(&mut file, &mut out).map_err(CliError::io(path, "write"))?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::text;
 
 /// Sets every element of an array to a value, in place.
 ///
-/// VALUE is written as for `npymap set`. The file is written without mapping
+/// VALUE is one value, written as for `npymap set`. The file is written without mapping
 /// it, which is faster for whole files.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -49,8 +49,13 @@ pub(crate) struct FillArgs {
     value: String,
 }
 
+const FILES: &str = "VALUE starts with `@`, which names a file for `npymap set`: use that, or quote text as in '\"@text\"'";
+
 impl FillArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        if self.value.starts_with('@') {
+            return Err(CliError::usage(self.file.name(), FILES));
+        }
         let options =
             EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
         let count = options.edit(&self.file, |array| self.fill(array))?;

@@ -287,8 +287,12 @@ fn unique_names<'a>(infos: impl Iterator<Item = &'a str>) -> Vec<String> {
         *counts.entry(info).or_default() += 1;
     }
     let is_unique = |info: &str| !info.is_empty() && counts.get(info) == Some(&1);
+    let all_unique = infos.iter().all(|info| is_unique(info));
+    // Such an info could be the name of another array.
+    let is_free = |info: &str| all_unique || !info.starts_with("arr_");
     let names = infos.iter().enumerate().map(|(index, info)| {
-        if is_unique(info) { (*info).to_owned() } else { format!("arr_{index}") }
+        let is_name = is_unique(info) && is_free(info);
+        if is_name { (*info).to_owned() } else { format!("arr_{index}") }
     });
     names.collect()
 }

@@ -1,6 +1,7 @@
 //! Messages on standard error.
 
 use std::fmt::Display;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,9 +12,14 @@ use crate::escape::{escaped, safe};
 use crate::remote::{shown, without_queries};
 use crate::style::{ERROR, LABEL};
 
+/// Prints a line on standard error. If that cannot be written, there is nobody to tell.
+fn print_line(line: &dyn Display) {
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
+
 pub(crate) fn print_error(message: &dyn Display) {
     let message = without_queries(&rephrase_advice(message));
-    anstream::eprintln!("{ERROR}error:{ERROR:#} {}", safe(message));
+    print_line(&format_args!("{ERROR}error:{ERROR:#} {}", safe(message)));
 }
 
 /// Prints a usage error, or the help, and returns the exit status. Parts of
@@ -29,7 +35,7 @@ pub(crate) fn print_usage_error(mut error: clap::Error) -> ExitCode {
     let text = error.to_string();
     if error.use_stderr() && text.lines().any(|line| escaped(line) != line) {
         // The parser of a value repeats it.
-        text.lines().for_each(|line| anstream::eprintln!("{}", safe(line)));
+        text.lines().for_each(|line| print_line(&safe(line)));
     } else if error.print().is_err() {
         return ExitCode::FAILURE;
     }
@@ -51,7 +57,7 @@ fn safe_part(part: &ContextValue) -> Option<ContextValue> {
 
 pub(crate) fn print_note(message: &dyn Display) {
     let message = without_queries(&message.to_string());
-    anstream::eprintln!("{LABEL}note:{LABEL:#} {}", safe(message));
+    print_line(&format_args!("{LABEL}note:{LABEL:#} {}", safe(message)));
 }
 
 /// Prints that the program waits while another process writes a file.

@@ -108,6 +108,9 @@ impl NewValue {
     }
 }
 
+/// The most axes of an array.
+const MAX_AXES: usize = 64;
+
 /// A nested list, flattened.
 struct List<'a> {
     /// The length of each axis, as of the first list in it.
@@ -120,6 +123,9 @@ impl<'a> List<'a> {
     /// Adds a list, or an element, at a depth of the nesting.
     fn parse(&mut self, text: &'a str, depth: usize) -> Result<()> {
         let is_first = self.leaves.is_empty();
+        if depth > MAX_AXES {
+            return Err(invalid(text, "has more than 64 axes"));
+        }
         let Some(inner) = text.strip_prefix('[') else {
             if self.shape.len() != depth {
                 return Err(invalid(text, "is an element where the others are lists"));

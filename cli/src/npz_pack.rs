@@ -59,7 +59,10 @@ impl PackArgs {
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, if_exists)?;
         let files = self.members.files(&self.inputs)?;
-        let open = files.open(&self.members)?;
+        let mut open = files.open(&self.members)?;
+        for inputs in &mut open {
+            inputs.set_output(&self.output);
+        }
         let arrays = files.arrays(&open)?;
         let options = MemberOptions {
             bytes: None,

@@ -1,6 +1,8 @@
 //! Opens files of any supported format, recognised by their contents.
 
-use std::collections::{HashMap, HashSet};
+#[cfg(feature = "tar")]
+use std::collections::HashMap;
+use std::collections::HashSet;
 use std::path::Path;
 
 #[cfg(feature = "npz")]
@@ -9,7 +11,9 @@ use crate::archive::npz::{Member, Npz};
 use crate::archive::tar::{Shard, ShardMember};
 use crate::archive::ten::{self, Ten, TenOptions};
 use crate::array::{MappedArray, OpenOptions, Place};
-use crate::error::invariant::{Invariant, READ, to_u64};
+#[cfg(feature = "tar")]
+use crate::error::invariant::to_u64;
+use crate::error::invariant::{Invariant, READ};
 use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
 use crate::npy::MAGIC;
 use crate::source::Source;

@@ -94,6 +94,22 @@ fn arrays_are_joined_along_the_first_axis() {
     assert_eq!(fs::read_dir(at).unwrap().count(), 3);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn rows_that_were_not_added_are_not_said_to_be() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = bytes(directory.path(), "log.npy", "10", &["u1"], "1");
+    let more = bytes(directory.path(), "more.npy", "1000000", &["u1"], "2");
+    let before = std::fs::read(&log).unwrap();
+    let mut shell = std::process::Command::new("sh");
+    let script = "ulimit -f 1; exec \"$0\" \"$@\"";
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_npymap"), "append", "--flush", &log, &more]);
+    let run = shell.output().unwrap();
+    let error = String::from_utf8_lossy(&run.stderr);
+    assert!(error.contains("File too large") && !error.contains("were added"), "{error}");
+    assert_eq!((run.status.code(), std::fs::read(&log).unwrap()), (Some(1), before));
+}
+
 #[test]
 fn files_are_filled_in_place() {
     let directory = tempfile::tempdir().unwrap();

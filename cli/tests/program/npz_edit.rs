@@ -275,6 +275,19 @@ fn the_member_that_is_not_extracted_is_named() {
     }
 }
 
+/// Members that are no arrays would be lost.
+#[test]
+fn an_archive_is_not_replaced_by_a_part_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let x = create(directory.path(), "x.npy", "1");
+    let npz = path_in(directory.path(), "a.npz");
+    fs::copy(crate::run::data().join("archives/zipfile-twice.npz"), &npz).unwrap();
+    let before = fs::read(&npz).unwrap();
+    let error = run_err(1, ["npz", "pack", &npz, &x, "-o", &npz, "--overwrite"]);
+    assert!(error.contains("would be lost"), "{error}");
+    assert_eq!(fs::read(&npz).unwrap(), before);
+}
+
 /// `q` finds the member `q`, and no name without `.npy` finds `q.npy`.
 #[test]
 fn members_that_are_left_out_are_named() {

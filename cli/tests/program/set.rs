@@ -26,6 +26,9 @@ fn selected_elements_get_the_value() {
 
 #[test]
 fn a_value_that_does_not_fit_changes_nothing() {
+    let names = tempfile::tempdir().unwrap().path().join("none.npy");
+    let error = run_err(2, ["fill", names.to_str().unwrap(), "@default.npy"]);
+    assert!(error.contains("names a file for `npymap set`"), "{error}");
     let directory = tempfile::tempdir().unwrap();
     let path = copy_penguins(directory.path());
     let before = std::fs::read(&path).unwrap();
