@@ -76,8 +76,11 @@ impl Sampler {
     }
 
     /// Writes the next indices as the bytes of `int64`, and returns their number.
-    fn fill(&self, memory: &mut [u8]) -> Result<usize, TryFromIntError> {
+    fn fill(&self, memory: &mut [u8], epoch: Option<u64>) -> Result<usize, TryFromIntError> {
         let mut order = self.lock();
+        if epoch.is_some_and(|epoch| epoch != order.epoch()) {
+            return Ok(0);
+        }
         let mut found = 0;
         // In parts, because the list of all may not fit in memory.
         for part in memory.chunks_mut(DETACHED * size_of::<i64>()) {
@@ -176,14 +179,21 @@ impl Sampler {
     }
 
     /// Writes the next indices into the memory of an array of `int64`: one for
-    /// each element, or fewer at the end of the epoch. Returns their number.
-    fn next_into(&self, py: Python<'_>, memory: &Bound<'_, PyAny>) -> PyResult<usize> {
+    /// each element, or fewer at the end of the epoch, and none in another epoch than the
+    /// one that is given. Returns their number.
+    #[pyo3(signature = (memory, epoch=None))]
+    fn next_into(
+        &self,
+        py: Python<'_>,
+        memory: &Bound<'_, PyAny>,
+        epoch: Option<u64>,
+    ) -> PyResult<usize> {
         let mut memory = BytesMut::new(memory)?;
         let memory = memory.as_mut_slice();
         let found = if memory.len() > DETACHED * size_of::<i64>() {
-            py.detach(|| self.fill(memory))
+            py.detach(|| self.fill(memory, epoch))
         } else {
-            self.fill(memory)
+            self.fill(memory, epoch)
         };
         Ok(found?)
     }

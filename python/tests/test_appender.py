@@ -277,6 +277,9 @@ def test_masked_elements_are_errors(tmp_path):
     with npymap.Appender(tmp_path / "a.npy", dtype="f4") as log:
         with pytest.raises(ValueError, match="masked elements"):
             log.append(np.ma.array([1, 2], mask=[0, 1]))
+        for values in ([np.ma.masked, 1.0], [np.ma.array(1.0), np.ma.array(2.0, mask=True)]):
+            with pytest.raises(ValueError, match="masked elements"):
+                log.append(values)
         log.append(np.ma.array([3, 4]))
         log.append(np.ma.array([5], mask=[0]))
     assert np.load(tmp_path / "a.npy").tolist() == [3, 4, 5]

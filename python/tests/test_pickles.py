@@ -35,6 +35,13 @@ VIEWS = {
 }
 
 
+def test_truncated_arrays_do_not_pickle(big):
+    array = npymap.open(big)
+    os.truncate(big, 4096)
+    with pytest.raises(npymap.FormatError, match="end at byte"):
+        pickle.dumps(array)
+
+
 def test_a_file_that_gets_the_number_of_the_old_one_is_another(tmp_path):
     path = tmp_path / "a.npy"
     npymap.save(path, np.arange(100))

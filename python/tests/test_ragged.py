@@ -60,6 +60,16 @@ def test_items_have_axes_and_any_dtype(paths):
     assert padded[0, :3].tobytes() == rows[2].tobytes()
 
 
+def test_rows_are_padded_into_their_own_file(paths):
+    with npymap.RaggedAppender(*paths, dtype="f8") as to:
+        for row in ([1, 2, 3], [4, 5], [6]):
+            to.append(row)
+    ragged = npymap.Ragged(*paths)
+    out = npymap.open(paths[0], "r+")[:6].reshape(2, 3)
+    found, lengths = ragged.take_padded([2, 0], 3, out=out)
+    assert found is out and out.tolist() == [[6, 0, 0], [1, 2, 3]] and lengths.tolist() == [1, 3]
+
+
 def test_replaced_files_do_not_pickle(paths):
     with npymap.RaggedAppender(*paths, dtype="f8") as to:
         to.append([1, 2])

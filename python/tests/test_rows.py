@@ -263,6 +263,16 @@ def test_fields_are_rows(tmp_path):
             source.rows.field("c")
 
 
+def test_outputs_in_the_file_have_the_dtype(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(12.0).reshape(3, 4) + 0.5)
+    mapped = npymap.open(tmp_path / "a.npy", "r+")
+    with pytest.raises(TypeError, match="out has dtype int64, but dtype is float64"):
+        mapped.rows.take([0, 1], out=mapped[1:].view("i8"), dtype="f8")
+    rows, other = npymap.open(tmp_path / "a.npy").rows, np.load(tmp_path / "a.npy", mmap_mode="r+")
+    rows.take([0, 1], out=other[1:])
+    assert other[:, 0].tolist() == [0.5, 0.5, 4.5]
+
+
 def test_rows_pickle_with_their_source(tmp_path, array):
     path = tmp_path / "a.npy"
 

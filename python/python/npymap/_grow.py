@@ -29,7 +29,7 @@ def as_elements(values, dtype, casting):
     precise than their unit, and elements that are masked raise `ValueError`.
     """
     _core.check_casting(casting)
-    if isinstance(values, np.ma.MaskedArray) and _has_mask(values):
+    if _is_masked(values):
         raise ValueError("masked elements cannot be appended: append their data and mask")
     if dtype.names is not None and not hasattr(values, "dtype"):
         return _as_structs(values, dtype, casting)
@@ -43,6 +43,13 @@ def as_elements(values, dtype, casting):
             raise OverflowError(f"integers out of bounds for {dtype}")
         return integers
     return _cast(found, dtype, casting)
+
+
+def _is_masked(values):
+    """Return whether an element is masked, of an array or of those in nested lists."""
+    if isinstance(values, (list, tuple)):
+        return any(map(_is_masked, values))
+    return isinstance(values, np.ma.MaskedArray) and _has_mask(values)
 
 
 def _has_mask(array):

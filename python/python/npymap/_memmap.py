@@ -280,7 +280,10 @@ class memmap(np.memmap):
         try:
             mapping.check()
             identity = _identity(path)
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
+            if getattr(error, "kind", None) == "Truncated":
+                # A copy would end the process.
+                raise
             return None
         low, high = byte_bounds(self)
         first = self.__array_interface__["data"][0] - low

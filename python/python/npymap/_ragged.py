@@ -9,7 +9,7 @@ from . import _core
 from ._dtypes import from_descr, to_cast
 from ._grow import as_elements, row_descr
 from ._paths import to_path
-from ._rows import as_bytes, as_indices, output, process_of, rows_of, to_pickle
+from ._rows import as_bytes, as_indices, output, overlaps, process_of, rows_of, to_pickle
 
 
 class Ragged:
@@ -71,7 +71,7 @@ class Ragged:
         starts, ends = self._core.spans(as_indices(indices).reshape(-1))
         offsets = np.zeros(len(starts) + 1, np.int64)
         np.cumsum(np.array(ends, np.int64) - np.array(starts, np.int64), out=offsets[1:])
-        out = np.empty((int(offsets[-1]), *self._shape), self._dtype)
+        out = output((int(offsets[-1]), *self._shape), self._dtype, None)
         self._core.read_into(starts, ends, as_bytes(out))
         return out, offsets
 
@@ -89,15 +89,21 @@ class Ragged:
         dtype = self._dtype if dtype is None else np.dtype(dtype)
         length = operator.index(length)
         cast = to_cast(dtype, casting, self._dtype)
-        out = output((*indices.shape, length, *self._shape), dtype, out)
+        shape = *indices.shape, length, *self._shape
+        given, out = out, output(shape, dtype, out)
         if out.dtype != dtype:
             raise TypeError(f"out has dtype {out.dtype}, expected {dtype}")
+        if given is not None and any(overlaps(array, rows_of(array)._core, out) for array in self._arrays):
+            out = output(shape, dtype, None)
         pad = np.zeros(1, dtype)
         if fill is not None:
             _set(pad, fill)
         pad = as_bytes(pad)
         lengths = self._core.take_padded_into(indices.reshape(-1), as_bytes(out), (length, pad),
                                               cast)
+        if given is not None and out is not given:
+            given[...] = out
+            out = given
         return out, np.array(lengths, np.int64).reshape(indices.shape)
 
     def __reduce__(self):

@@ -1,5 +1,6 @@
 """Rows of arrays in any order."""
 
+import mmap
 import os
 
 import numpy as np
@@ -15,6 +16,7 @@ _INT64_MAX = np.iinfo(np.int64).max
 
 def as_bytes(array):
     """Return the bytes of an array that is contiguous in C order."""
+    array = array if type(array) is np.ndarray else np.asarray(array)
     if array.nbytes == 0:
         return np.empty(0, np.uint8)
     try:
@@ -129,7 +131,9 @@ class Rows:
         """
         if casting != "same_kind":
             _core.check_casting(casting)
-        if out is not None and _overlaps(self._source, self._core, out):
+        if dtype is not None and isinstance(out, np.ndarray) and out.dtype != np.dtype(dtype):
+            raise TypeError(f"out has dtype {out.dtype}, but dtype is {np.dtype(dtype)}")
+        if out is not None and overlaps(self._source, self._core, out):
             taken = self.take(indices, dtype=out.dtype if dtype is None else dtype,
                               casting=casting, mode=mode)
             output(taken.shape, taken.dtype, out)[...] = taken
@@ -146,8 +150,6 @@ class Rows:
             shape = (len(indices), *self._shape[1:])
         if dtype is not None:
             dtype = np.dtype(dtype)
-            if isinstance(out, np.ndarray) and out.dtype != dtype:
-                raise TypeError(f"out has dtype {out.dtype}, but dtype is {dtype}")
         elif isinstance(out, np.ndarray):
             dtype = out.dtype
         else:
@@ -233,7 +235,7 @@ def _rebuild(source, path):
     return rows
 
 
-def _overlaps(source, core, out):
+def overlaps(source, core, out):
     """Return whether an output may have memory of the array that rows are read from.
 
     Their file may be mapped twice, so the library cannot notice it.
@@ -243,7 +245,12 @@ def _overlaps(source, core, out):
     if isinstance(source, np.ndarray) and np.may_share_memory(source, out):
         return True
     mapping = _root(out)[1]
-    return mapping is not None and core.shares_file(mapping)
+    if mapping is not None:
+        return core.shares_file(mapping)
+    while isinstance(out, np.ndarray):
+        out = out.base
+    # Of which file is not known.
+    return isinstance(out.obj if isinstance(out, memoryview) else out, mmap.mmap)
 
 
 def rows_of(source):
@@ -293,7 +300,7 @@ def take_mapped(array, indices, out=None, mode="raise"):
     if core is None:
         return None
     shape = indices.shape + array.shape[1:]
-    if out is not None and _overlaps(root, core, out):
+    if out is not None and overlaps(root, core, out):
         taken = take_mapped(array, indices, None, mode)
         if taken is None or out.shape != shape or out.dtype != array.dtype:
             return None

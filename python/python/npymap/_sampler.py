@@ -101,10 +101,14 @@ class Sampler:
 
         After the last ones, returns an empty array; `set_epoch` starts the next epoch.
         """
+        return self._next(count)
+
+    def _next(self, count, epoch=None):
+        """Return the next indices, or none in another epoch than this one."""
         count = operator.index(count)
         # A few more places than indices do no harm, and asking takes time.
         indices = np.empty(count if 0 <= count < 4096 else min(count, self.remaining), np.int64)
-        found = self._core.next_into(as_bytes(indices))
+        found = self._core.next_into(as_bytes(indices), epoch)
         return indices if found == count else indices[:found]
 
     def __iter__(self):
@@ -129,7 +133,7 @@ class Sampler:
             raise ValueError(f"batches of {size} rows")
         least, epoch = size if drop_last else 1, self.epoch
         while self.epoch == epoch and self.remaining >= least:
-            batch = self.next(size)
+            batch = self._next(size, epoch)
             # Another thread may have drawn the last ones.
             if len(batch) >= least:
                 yield batch

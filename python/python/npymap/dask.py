@@ -320,7 +320,7 @@ def _create_directory(path):
 def _save(block, directory, dtype, index):
     """Write a block to a file of a directory, and return its length."""
     block = _to_elements(block, dtype)
-    save(os.path.join(directory, f"{index[0]}.npy"), block)
+    save(os.path.join(directory, f"{index[0]}.npy"), block, allow_pickle=False)
     return np.array([len(block)])
 
 

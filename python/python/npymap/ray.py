@@ -188,7 +188,7 @@ class NpyDatasink(Datasink):
             if rows.num_rows():
                 array = rows.to_numpy(self._column)
                 place = ctx.task_idx, len(written)
-                save(self._path(*place), array)
+                save(self._path(*place), array, allow_pickle=False)
                 written.append((place, array.shape, array.dtype))
         return written
 
