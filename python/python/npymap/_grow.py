@@ -45,11 +45,18 @@ def as_elements(values, dtype, casting):
     return _cast(found, dtype, casting)
 
 
-def _is_masked(values):
+def _is_masked(values, depth=0, seen=frozenset()):
     """Return whether an element is masked, of an array or of those in nested lists."""
-    if isinstance(values, (list, tuple)):
-        return any(map(_is_masked, values))
-    return isinstance(values, np.ma.MaskedArray) and _has_mask(values)
+    if not isinstance(values, (list, tuple)):
+        return isinstance(values, np.ma.MaskedArray) and _has_mask(values)
+    # Most lists have only numbers. Those of more levels than an array has axes, or that are in
+    # themselves, are refused later.
+    nested = list, tuple, np.ma.MaskedArray
+    if depth == 64 or id(values) in seen:
+        return False
+    if not any(issubclass(kind, nested) for kind in set(map(type, values))):
+        return False
+    return any(_is_masked(value, depth + 1, seen | {id(values)}) for value in values)
 
 
 def _has_mask(array):
