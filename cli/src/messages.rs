@@ -12,7 +12,7 @@ use crate::escape::{escaped, safe};
 use crate::remote::{shown, without_queries};
 use crate::style::{ERROR, LABEL};
 
-/// Prints a line on standard error. If that cannot be written, there is nobody to tell.
+/// Prints a line on standard error. An error of that is ignored.
 fn print_line(line: &dyn Display) {
     let _ = writeln!(anstream::stderr(), "{line}");
 }

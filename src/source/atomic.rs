@@ -181,7 +181,7 @@ impl AtomicFile {
         if is_own { Ok(new) } else { Err(SystemError::Replaced.into()) }
     }
 
-    /// The absolute path of the new file, which is no link.
+    /// The absolute path of the new file: a symbolic link there was followed.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }

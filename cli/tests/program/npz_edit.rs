@@ -275,7 +275,7 @@ fn the_member_that_is_not_extracted_is_named() {
     }
 }
 
-/// Members that are no arrays would be lost.
+/// The member `b.npy`, which no name finds, would be lost.
 #[test]
 fn an_archive_is_not_replaced_by_a_part_of_it() {
     let directory = tempfile::tempdir().unwrap();

@@ -26,9 +26,6 @@ fn selected_elements_get_the_value() {
 
 #[test]
 fn a_value_that_does_not_fit_changes_nothing() {
-    let names = tempfile::tempdir().unwrap().path().join("none.npy");
-    let error = run_err(2, ["fill", names.to_str().unwrap(), "@default.npy"]);
-    assert!(error.contains("names a file for `npymap set`"), "{error}");
     let directory = tempfile::tempdir().unwrap();
     let path = copy_penguins(directory.path());
     let before = std::fs::read(&path).unwrap();
@@ -42,6 +39,8 @@ fn a_value_that_does_not_fit_changes_nothing() {
     );
     assert!(run_err(1, ["set", text, "0.x", "1"]).contains("has no fields"));
     assert_eq!(npymap(["set", text, "0"]).code, Some(2));
+    let error = run_err(2, ["fill", text, "@default.npy"]);
+    assert!(error.contains("names a file for `npymap set`"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 

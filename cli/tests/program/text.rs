@@ -332,7 +332,7 @@ fn errors_name_the_row_and_the_column() {
         ),
         (&["get", &path, "0", "--nan", ""], "--no-header and --nan are for --format csv and tsv"),
     ] {
-        // The extension of the output is no option.
+        // An extension is part of a file name, so a wrong one is not a usage error.
         let refusal = run_err(if message.starts_with("use .npy") { 1 } else { 2 }, arguments);
         assert!(refusal.contains(message), "{refusal}");
     }

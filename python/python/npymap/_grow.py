@@ -56,7 +56,8 @@ def _is_masked(values, depth=0, seen=frozenset()):
         return False
     if not any(issubclass(kind, nested) for kind in set(map(type, values))):
         return False
-    return any(_is_masked(value, depth + 1, seen | {id(values)}) for value in values)
+    seen |= {id(values)}
+    return any(_is_masked(value, depth + 1, seen) for value in values)
 
 
 def _has_mask(array):
