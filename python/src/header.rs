@@ -31,11 +31,14 @@ pub(crate) fn parse_header<'py>(
 /// as `10L`.
 #[pyfunction]
 pub(crate) fn has_longs(text: &[u8]) -> bool {
-    let (mut is_quoted, mut before) = (false, b' ');
-    for &byte in text {
-        match byte {
-            b'\'' | b'"' => is_quoted = !is_quoted,
-            b'L' if !is_quoted && before.is_ascii_digit() => return true,
+    let (mut quote, mut before) = (None, b' ');
+    let mut bytes = text.iter();
+    while let Some(&byte) = bytes.next() {
+        match (quote, byte) {
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'L') if before.is_ascii_digit() => return true,
+            (Some(_), b'\\') => drop(bytes.next()),
+            (Some(open), _) if open == byte => quote = None,
             _ => {}
         }
         before = byte;

@@ -17,6 +17,7 @@ use std::path::Path;
 use std::ptr::{self, with_exposed_provenance_mut};
 use std::slice;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use npymap::array::{AnyArray, MappedArrayMut};
 use npymap::bytemuck::cast_slice_mut;
@@ -74,6 +75,9 @@ pub(crate) fn file_of_descriptor(_: Python<'_>, _: i32) -> PyResult<File> {
     Err(pyo3::exceptions::PyValueError::new_err("files are mapped by their names on this system"))
 }
 
+/// The memory of arrays without bytes. NumPy's own have at least one.
+static NOTHING: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
+
 /// The elements of an array, as a Python buffer of bytes. NumPy arrays keep it
 /// alive, so the memory is unmapped when the last of them is gone.
 #[pyclass(frozen, subclass, module = "npymap._core")]
@@ -89,7 +93,7 @@ pub(crate) struct Memory {
 impl Memory {
     /// Takes an array, whose elements are reached through a pointer from now on.
     pub(crate) fn new(mut array: AnyArray) -> Result<Memory> {
-        let (address, len, is_read_only) = match &mut array {
+        let (mut address, len, is_read_only) = match &mut array {
             AnyArray::ReadOnly(array) => {
                 (array.as_ptr()?.expose_provenance(), array.nbytes(), true)
             }
@@ -97,6 +101,10 @@ impl Memory {
                 (array.as_mut_ptr()?.expose_provenance(), array.nbytes(), false)
             }
         };
+        if len == 0 {
+            // `take` of elements without a size copies one byte of each.
+            address = NOTHING.as_ptr().expose_provenance();
+        }
         Ok(Memory { array, address, len, is_read_only })
     }
 

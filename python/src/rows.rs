@@ -30,15 +30,18 @@ use crate::waiting::detached;
 pub(crate) enum Source {
     /// Rows that are mapped, which can be requested from the disk.
     Mapped(Arc<npymap::Rows>),
+    /// Rows of several maps.
+    Stacked(Arc<Stacked>),
     /// Any other source.
     Other(Arc<dyn RowSource + Send + Sync>),
 }
 
-/// Evaluates an expression for a source of either kind.
+/// Evaluates an expression for a source of any kind.
 macro_rules! for_source {
     ($source:expr, $rows:ident => $value:expr) => {
         match $source {
             Source::Mapped($rows) => $value,
+            Source::Stacked($rows) => $value,
             Source::Other($rows) => $value,
         }
     };
@@ -255,6 +258,7 @@ impl Rows {
             }
             match &self.source {
                 Source::Mapped(source) => source.prefetch(&rows),
+                Source::Stacked(source) => source.prefetch(&rows),
                 Source::Other(_) => Ok(()),
             }
         });
@@ -274,6 +278,8 @@ impl Rows {
         let length = unsigned("length", length)?;
         let source = match &self.source {
             Source::Mapped(rows) => npymap::Rows::windows(rows, length).map(mapped),
+            Source::Stacked(rows) => Windows::new(Arc::clone(rows), length)
+                .map(|windows| Source::Other(Arc::new(windows))),
             Source::Other(rows) => Windows::new(Arc::clone(rows), length)
                 .map(|windows| Source::Other(Arc::new(windows))),
         };
@@ -289,6 +295,9 @@ impl Rows {
     fn field(&self, py: Python<'_>, path: &str) -> PyResult<Rows> {
         let source = match &self.source {
             Source::Mapped(rows) => npymap::Rows::field(rows, path).map(mapped),
+            Source::Stacked(rows) => {
+                Stacked::field(rows, path).map(|rows| Source::Stacked(Arc::new(rows)))
+            }
             Source::Other(rows) => {
                 FieldRows::new(Arc::clone(rows), path).map(|rows| Source::Other(Arc::new(rows)))
             }
@@ -317,16 +326,17 @@ pub(crate) fn rows_at(
     mapping: &Bound<'_, Mapping>,
     descr: &str,
     shape: Vec<usize>,
+    is_fortran: bool,
 ) -> PyResult<Option<Rows>> {
     let rows = Mapping::run(mapping, |array| {
         let description = match array {
             AnyArray::ReadOnly(array) => array.description()?,
-            AnyArray::Writable(array) if array.mode() == Some(Mode::ReadWrite) => {
-                array.description()?
-            }
-            AnyArray::Writable(_) => return Ok(None),
+            AnyArray::Writable(array) => match array.mode() {
+                Some(Mode::ReadWrite | Mode::Create) => array.description()?,
+                _ => return Ok(None),
+            },
         };
-        let (dtype, order) = (descr.parse()?, Order::C);
+        let (dtype, order) = (descr.parse()?, if is_fortran { Order::F } else { Order::C });
         open_description(&Description { dtype, shape, order, ..description }).map(Some)
     });
     Ok(rows?.map(|rows| Rows::new(mapped(rows), Mapping::file_id(mapping))))
@@ -359,7 +369,7 @@ pub(crate) fn stack_rows(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Rows> 
         Ok((Stacked::new(arrays)?, files))
     });
     let (stacked, files) = stacked.or_raise(py)?;
-    Ok(Rows::new(Source::Other(Arc::new(stacked)), files))
+    Ok(Rows::new(Source::Stacked(Arc::new(stacked)), files))
 }
 
 /// The paths of the files of a directory that Dask's `to_npy_stack` wrote.

@@ -77,10 +77,9 @@ impl Sampler {
 
     /// Writes the next indices as the bytes of `int64`, and returns their number.
     fn fill(&self, memory: &mut [u8], epoch: Option<u64>) -> Result<usize, TryFromIntError> {
-        let mut order = self.lock();
-        if epoch.is_some_and(|epoch| epoch != order.epoch()) {
+        let Some(mut order) = self.skip(memory.len() / size_of::<i64>(), epoch) else {
             return Ok(0);
-        }
+        };
         let mut found = 0;
         // In parts, because the list of all may not fit in memory.
         for part in memory.chunks_mut(DETACHED * size_of::<i64>()) {
@@ -92,6 +91,20 @@ impl Sampler {
             found += indices.len();
         }
         Ok(found)
+    }
+
+    /// Moves past the next indices, which the returned sampler yields: without the lock, for
+    /// which a process that is forked meanwhile would wait forever. `None` in another epoch.
+    fn skip(&self, count: usize, epoch: Option<u64>) -> Option<Order> {
+        let mut order = self.lock();
+        if epoch.is_some_and(|epoch| epoch != order.epoch()) {
+            return None;
+        }
+        let skipped = order.clone();
+        order.seek(0);
+        let end = order.len() - skipped.len() + count.min(skipped.len());
+        order.seek(u64::try_from(end).unwrap_or(u64::MAX));
+        Some(skipped)
     }
 
     /// A copy of the sampler in its present state.

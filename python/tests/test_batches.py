@@ -365,3 +365,36 @@ def test_a_replaced_file_is_the_reason_why_there_are_no_rows(arrays, tmp_path):
     with pytest.raises(npymap.FormatError, match="another file") as error:
         npymap.Batches(array, [[1]])
     assert error.value.kind == "Changed"
+
+
+def test_errors_of_the_iterable_come_in_the_place_of_their_batch(arrays):
+    def lists():
+        yield [0]
+        yield [1]
+        raise OSError("no more rows")
+
+    found, batches = [], npymap.Batches(arrays[2], lists(), threads=2)
+    with pytest.raises(OSError, match="no more rows"):
+        found.extend(indices.tolist() for indices, *_ in batches)
+    assert found == [[0], [1]] and list(batches) == []
+
+    found, batches = [], npymap.Batches(arrays[2], [[0], [1.5], [2]], threads=2)
+    found.append(next(batches)[0].tolist())
+    with pytest.raises(TypeError, match="float64"):
+        next(batches)
+    assert found + [next(batches)[0].tolist()] == [[0], [2]]
+
+
+def test_closed_batches_draw_no_more_lists(arrays):
+    drawn = itertools.count()
+    batches = npymap.Batches(arrays[2], ([next(drawn)] for _ in range(50)))
+    next(batches)
+    batches.close()
+    count = next(drawn)
+    assert list(batches) == [] and next(drawn) == count + 1
+
+
+@pytest.mark.parametrize("options", [{"epochs": 3}, {"drop_last": True}, {"size": 2}])
+def test_lists_have_no_arguments_of_samplers(arrays, options):
+    with pytest.raises(ValueError, match="for a sampler"):
+        npymap.Batches(arrays[2], [[0], [1]], **options)

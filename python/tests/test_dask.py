@@ -333,3 +333,43 @@ def test_elements_without_bytes_keep_their_dtype(tmp_path):
     np.save(tmp_path / "a.npy", np.ndarray((5, 2), "S0"))
     for mode in ("r", None):
         assert npymap.dask.from_npy(tmp_path / "a.npy", 2, mode=mode).dtype == "S0"
+
+
+@pytest.fixture
+def halves(tmp_path):
+    """Two files, of the rows of `ARRAY` before and after row 400."""
+    paths = [tmp_path / "0.npy", tmp_path / "1.npy"]
+    np.save(paths[0], ARRAY[:400])
+    np.save(paths[1], ARRAY[400:])
+    return paths
+
+
+@pytest.mark.parametrize("chunks", [-1, 200, (100, 30)], ids=str)
+def test_arrays_of_several_files_are_written_and_combined(files, halves, tmp_path, chunks):
+    x = npymap.dask.from_npy(halves, chunks)
+    npymap.dask.to_npy(x, tmp_path / "o.npy")
+    assert np.array_equal(np.load(tmp_path / "o.npy"), ARRAY)
+    # The same chunks, of one file, and of others.
+    np.save(tmp_path / "2.npy", ARRAY[:200])
+    np.save(tmp_path / "3.npy", ARRAY[200:])
+    one = npymap.dask.from_npy(files[0][0], x.chunks)
+    others = npymap.dask.from_npy([tmp_path / "2.npy", tmp_path / "3.npy"], 200)
+    x = x.rechunk(200) if chunks == 200 else x
+    assert np.array_equal((x + one).compute(), 2 * ARRAY)
+    assert np.array_equal((x + others).compute(), 2 * ARRAY)
+
+
+def test_a_stack_may_be_finished_twice(tmp_path):
+    x = da.from_array(ARRAY, chunks=(500, 60))
+    lengths, stack = [500, 500], str(tmp_path / "stack")
+    npymap.dask.to_npy_stack(x, stack)
+    # As if the worker had been lost after the last task.
+    npymap.dask._finish_stack(lengths, stack + ".partial", stack, (60,), x.dtype)
+    assert np.array_equal(npymap.dask.from_npy(stack).compute(), ARRAY)
+
+
+def test_stacks_of_records_have_any_fields(tmp_path):
+    records = np.zeros(6, [("axis", "f4"), ("chunks", "i4")])
+    records["axis"] = range(6)
+    npymap.dask.to_npy_stack(da.from_array(records, chunks=3), tmp_path / "stack")
+    assert np.array_equal(npymap.dask.from_npy(tmp_path / "stack").compute(), records)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -255,3 +256,33 @@ def test_archives_reserve_no_more_space_than_they_need(tmp_path):
         np.testing.assert_array_equal(np.load(tmp_path / "a.npz")["a"], array)
         assert 2 << 20 < status.st_size < (2 << 20) + 4096
         assert 512 * status.st_blocks <= status.st_size + 16384
+
+
+def test_padding_is_that_of_the_array_or_zero(tmp_path):
+    dtype = np.dtype([("a", "u1"), ("b", "f8")], align=True)
+    rows, packed = np.zeros(2000, dtype)[::2], np.zeros(1000, [("a", "u1"), ("b", "f8")])
+    path, log = tmp_path / "a.npy", tmp_path / "log.npy"
+    for _ in range(5):
+        # Memory that is freed, and that the copies below get.
+        secrets = [np.full(size, 0xab, "u1") for size in (16_000, 128_000, 8000)]
+        del secrets
+        npymap.save(path, rows)
+        with npymap.Appender(log, dtype=dtype, overwrite=True) as appender:
+            appender.append(rows)
+            appender.append(packed)
+        for file in (path, log):
+            with open(file, "rb") as opened:
+                assert not any(opened.read()[128:])
+
+
+def test_quotes_in_names_are_no_integers_of_python_2(tmp_path):
+    for name in ("a'1L", "it's 5L", 'a"1L', "a\\'1L"):
+        np.save(tmp_path / "a.npy", np.zeros(2, [(name, "f4")]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert npymap.load(tmp_path / "a.npy").dtype.names == (name,)
+    text = b"{'descr': [('a\"', '<f4')], 'fortran_order': False, 'shape': (3L,)}"
+    header = text + b" " * (117 - len(text)) + b"\n"
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + header + bytes(12))
+    with pytest.warns(UserWarning, match="Python 2"):
+        npymap.load(tmp_path / "a.npy")

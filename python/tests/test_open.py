@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import warnings
 import weakref
 from pathlib import Path
 
@@ -449,3 +450,31 @@ def test_stacked_files_are_closed_with_the_last_reference(npy):
             assert str(npy) not in Path("/proc/self/maps").read_text()
     finally:
         gc.enable()
+
+
+def test_arrays_have_the_dtype_that_was_given(tmp_path):
+    fields = [("a", "<i4"), ("b", "<f8")]
+    dtypes = [np.dtype((np.record, fields)), np.dtype(fields, align=True),
+              np.zeros(1, fields)[["b", "a"]].dtype, np.dtype("f4", metadata={"unit": "m"}),
+              np.dtype({"names": ["x", "y"], "formats": ["<f4", "<i4"], "offsets": [0, 0]})]
+    for dtype in dtypes:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            array = npymap.memmap(tmp_path / "a.bin", dtype, "w+", shape=(3,))
+        found = array.dtype
+        assert found == dtype and found.type is dtype.type and found.metadata == dtype.metadata
+        assert found.isalignedstruct == dtype.isalignedstruct
+        array[1] = np.ones(1, dtype)[0]
+        assert npymap.memmap(tmp_path / "a.bin", dtype, "r")[1] == array[1]
+    array = npymap.create(tmp_path / "a.npy", dtypes[0], 2)
+    assert array.dtype.type is np.record and array[0].b == 0
+
+
+@pytest.mark.parametrize("shape", [(3,), (4, 3)])
+def test_elements_without_bytes_are_taken(tmp_path, shape):
+    npymap.save(tmp_path / "a.npy", np.ndarray(shape, "S0"))
+    for array in (npymap.open(tmp_path / "a.npy"), npymap.ArrayFile(tmp_path / "a.npy").map()):
+        for axis in range(len(shape)):
+            assert array.take([0, 2], axis=axis).shape == np.ones(shape).take([0, 2], axis).shape
+        assert array.take([[0, 1]]).shape == (1, 2)
+        assert array.compress([True, False], axis=-1).shape == (*shape[:-1], 1)

@@ -94,10 +94,7 @@ def test_arrays_whose_strides_were_set_have_the_rows_they_show(tmp_path, order, 
     assert np.array_equal(array, other.T)
     for found in (array[[2, 0]], array.take([2, 0], 0)):
         assert found.tolist() == [array[2].tolist(), array[0].tolist()]
-    if order == "F":
-        assert array.rows.take([1]).tolist() == array[1:2].tolist()
-    else:
-        assert array.rows is None
+    assert array.rows.take([1]).tolist() == array[1:2].tolist()
 
 
 def test_rows_whose_array_would_be_copied_do_not_pickle(big):
@@ -211,3 +208,21 @@ def test_views_without_elements_pickle(tmp_path, shape):
             again = pickle.loads(pickle.dumps(view))
             assert again.shape == view.shape and again.dtype == view.dtype
             assert again.strides == view.strides and isinstance(again, npymap.memmap)
+
+
+@pytest.mark.parametrize("mode", ["r", "r+"])
+def test_arrays_in_fortran_order_pickle_with_their_rows(tmp_path, mode):
+    expected = np.arange(60).reshape(20, 3)
+    np.save(tmp_path / "f.npy", np.asfortranarray(expected))
+    array = npymap.open(tmp_path / "f.npy", mode)
+    for source in (array, array[5:]):
+        rows = pickle.loads(pickle.dumps(source.rows))
+        assert np.array_equal(rows.take([3, 0, -1]), source[[3, 0, -1]])
+    again = pickle.loads(pickle.dumps(array))
+    assert np.array_equal(again.rows.take([3, 0]), expected[[3, 0]])
+
+
+def test_raw_binary_without_elements_pickles(tmp_path):
+    array = npymap.memmap(tmp_path / "a.bin", "f4", "w+", shape=(0, 3))
+    assert pickle.loads(pickle.dumps(array)).shape == (0, 3)
+    assert array.rows.shape == (0, 3)

@@ -128,3 +128,20 @@ def test_arrays_that_are_not_rows_are_errors(path, tmp_path):
     for paths in [[path, tmp_path / "b.npy"], tmp_path / "c.npy", []]:
         with pytest.raises(ValueError, match="must have rows"):
             npymap.ray.read_npy(paths)
+
+
+@pytest.mark.parametrize("shuffle", [None, 3])
+def test_compressed_members_are_inflated_once_for_a_task(tmp_path, monkeypatch, shuffle):
+    np.savez_compressed(tmp_path / "a.npz", x=np.arange(1000))
+    calls = []
+    read = npymap.ray.Inflated.__getitem__
+    monkeypatch.setattr(npymap.ray, "_BLOCK", 800)
+    monkeypatch.setattr(npymap.ray.Inflated, "__getitem__",
+                        lambda self, index: calls.append(index) or read(self, index))
+    source = npymap.ray.NpyDatasource(tmp_path / "a.npz", member="x", shuffle=shuffle)
+    blocks = [block for task in source.get_read_tasks(4) for block in task()]
+    assert len(blocks) == 10 and len(calls) == 1
+    found = np.concatenate([block["data"].to_numpy() for block in blocks])
+    assert np.array_equal(np.sort(found), np.arange(1000))
+    with pytest.raises(TypeError, match="seed"):
+        npymap.ray.NpyDatasource(tmp_path / "a.npz", member="x", shuffle=False)

@@ -1,6 +1,8 @@
 """Samplers visit each row once per epoch, in an order that can be resumed."""
 
+import os
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -197,3 +199,18 @@ def test_weights_are_copied_and_mean_replacement():
     weights[:] = [1, 0, 0]
     for again in [sampler, sampler.copy(), pickle.loads(pickle.dumps(sampler)), sampler.part(0, 1)]:
         assert again.next(20).tolist() == [1] * 20
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes to fork")
+def test_a_process_that_is_forked_during_a_draw_does_not_wait(tmp_path):
+    sampler = npymap.Sampler(1 << 40, seed=1)
+    thread = threading.Thread(target=sampler.next, args=(5_000_000,))
+    thread.start()
+    # The thread has moved the sampler, and draws.
+    while sampler.remaining == len(sampler):
+        pass
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if len(sampler.next(10)) == 10 else 1)
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0

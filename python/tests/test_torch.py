@@ -1,6 +1,7 @@
 """Datasets and loaders for PyTorch, where it is installed."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -144,3 +145,19 @@ def test_batches_work_beside_pytorch(files):
     sampler = npymap.Sampler(500, seed=1)
     for indices, x in npymap.Batches(npymap.open(files[2] / "x.npy"), sampler, 50, dtype="f4"):
         assert torch.frombuffer(x, dtype=torch.float32).reshape(50, 6)[:, 0].tolist() == (6.0 * indices).tolist()
+
+
+@pytest.mark.parametrize("iterable", [False, True])
+def test_the_length_is_that_of_the_iteration(files, iterable):
+    loader = npymap.torch.DataLoader(dataset(files), npymap.Sampler(500, seed=1), 32,
+                                     iterable=iterable)
+    assert [len(loader) for _ in loader] == [16] * 16
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        for number, _ in enumerate(loader):
+            if number == 5:
+                break
+        assert len(loader) == 10 and len(list(loader)) == 10
+    with pytest.raises(ValueError, match="in_order"):
+        npymap.torch.DataLoader(dataset(files), npymap.Sampler(500), 32,
+                                iterable=iterable, in_order=False)

@@ -10,6 +10,7 @@ use crate::dtype::literal::tuple;
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
 use crate::error::{ExtentError, RequestError, Result, ShapeError, SystemError};
 use crate::layout::Layout;
+use crate::source::Mode;
 use crate::source::file;
 use crate::source::lock::FileLock;
 use crate::source::pages::Mapping;
@@ -132,6 +133,10 @@ impl<D: Mapping> MappedArray<D> {
     fn populate_range(&self, range: Range<usize>) -> Result<()> {
         let end = range.end;
         let populated = self.data.populate(range.clone());
+        if self.origin.mode.is_none() {
+            // In memory, whatever became of the file.
+            return populated.map(drop);
+        }
         let file = match self.reopen() {
             Ok((file, stat)) => {
                 self.check_len(end, stat)?;
@@ -142,7 +147,6 @@ impl<D: Mapping> MappedArray<D> {
         match (populated?, file) {
             (true, _) => Ok(()),
             (false, Some(file)) => self.read_from_file(&file, range),
-            (false, None) if self.origin.mode.is_none() => Ok(()),
             (false, None) => Err(RequestError::NoPath { operation: "prefetch it" }.into()),
         }
     }
@@ -176,7 +180,7 @@ impl<D: Mapping> MappedArray<D> {
 
     fn drop_range(&self, range: Range<usize>) -> Result<()> {
         let (offset, len) = (self.file_offset(range.start), range.len());
-        if len == 0 || self.origin.mode.is_none() {
+        if len == 0 || matches!(self.origin.mode, None | Some(Mode::CopyOnWrite)) {
             return Ok(());
         }
         let (file, _) = self.reopen()?;
@@ -324,6 +328,9 @@ pub(super) fn row_bytes(layout: &Layout, rows: &impl RangeBounds<usize>) -> Resu
         return Ok(layout.offset()..layout.end());
     }
     let rows = resolve_rows(layout.shape(), rows)?;
+    if layout.is_empty() {
+        return Ok(layout.offset()..layout.offset());
+    }
     let rows = layout.geometry().axis_range(0, rows.start, rows.len());
     Ok(rows.span(layout.dtype().itemsize()))
 }

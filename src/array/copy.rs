@@ -18,7 +18,8 @@ use crate::source::map::MapWriter;
 use crate::source::pages::sealed::Pages as _;
 use crate::view::{DynView, check_assign};
 
-/// The longest write when both arrays have the same order, in bytes.
+/// The longest write when both arrays have the same order, in bytes; shorter if the options
+/// limit the memory of all threads to less.
 const BLOCK: usize = 8 << 20;
 
 /// The unit in which zeros are skipped, and files are read, in bytes.
@@ -240,6 +241,8 @@ struct ArrayCopy<'a> {
     stored: Option<Vec<Range<usize>>>,
     /// Whether pages of zeros need not be written.
     over_zeros: bool,
+    /// The most bytes of a block.
+    block: usize,
     /// The tiles, unless both arrays are in the same order.
     tiles: Option<Tiles>,
 }
@@ -277,6 +280,7 @@ impl<'a> ArrayCopy<'a> {
             conversion,
             stored,
             over_zeros,
+            block: options.memory.map_or(BLOCK, |memory| BLOCK.min(memory / options.threads)),
             tiles,
         })
     }
@@ -287,7 +291,7 @@ impl<'a> ArrayCopy<'a> {
             return Box::new(tiles.clone().map(Piece::Tile));
         }
         let size = self.view.itemsize();
-        let block = (BLOCK / size.max(self.to_size)).max(1) * size;
+        let block = (self.block / size.max(self.to_size)).max(1) * size;
         Box::new(self.ranges().into_iter().flat_map(move |piece| {
             let range = if let Piece::Block(range) = &piece { range.clone() } else { 0..0 };
             let blocks = range.clone().step_by(block);

@@ -63,9 +63,11 @@ impl<T, I: Iterator<Item = (usize, T)>> Queue<I> {
     ) -> Option<(usize, Error)> {
         let mut buffer = Vec::new();
         while let Some((number, item)) = self.next() {
-            // Nobody receives if `progress` panicked.
             let result = work(item, &mut buffer, &mut |nbytes| {
-                progress.send(nbytes).ok();
+                // Nobody receives if `progress` panicked.
+                if progress.send(nbytes).is_err() {
+                    self.is_stopped.store(true, Ordering::Relaxed);
+                }
             });
             if let Err(error) = result {
                 self.is_stopped.store(true, Ordering::Relaxed);
@@ -101,6 +103,22 @@ mod tests {
             done.sort_unstable();
             assert!(done.into_iter().eq(0..100) && sum == 4950, "{threads}");
         }
+    }
+
+    #[test]
+    #[cfg(not(target_family = "wasm"))]
+    fn a_panic_of_progress_ends_the_work() {
+        let started = Mutex::new(0);
+        let result = std::panic::catch_unwind(|| {
+            for_each(0..100_000, 2, &mut |_| panic!("progress"), |_: usize, _, report| {
+                *started.lock().unwrap() += 1;
+                thread::sleep(std::time::Duration::from_millis(1));
+                report(1);
+                Ok(())
+            })
+        });
+        assert!(result.is_err());
+        assert!(started.into_inner().unwrap() < 10_000);
     }
 
     #[test]

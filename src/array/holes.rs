@@ -82,5 +82,12 @@ fn ranges(file: &File, all: Range<u64>) -> std::io::Result<Vec<Range<u64>>> {
         }
         at = end;
     }
+    // As between them, short holes before the first and after the last are not reported.
+    if let Some(first) = ranges.first_mut().filter(|first| first.start - all.start < SHORTEST) {
+        first.start = all.start;
+    }
+    if let Some(last) = ranges.last_mut().filter(|last| all.end - last.end < SHORTEST) {
+        last.end = all.end;
+    }
     Ok(ranges)
 }

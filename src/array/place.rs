@@ -116,7 +116,8 @@ impl OpenOptions {
     pub(crate) fn place(&self, storage: &Storage) -> Result<Place> {
         let len = storage.len();
         let place = match &self.raw {
-            Some(_) if len == 0 => Err(ExtentError::Empty.into()),
+            // As `numpy.memmap`; but what a description says was mapped before.
+            Some(raw) if len == 0 && raw.grows => Err(ExtentError::Empty.into()),
             Some(raw) => self.raw_place(raw, len),
             None => retry_on_append(storage, |len| {
                 let header = self.read_header(storage, len)?;

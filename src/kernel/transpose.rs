@@ -53,7 +53,20 @@ pub(crate) struct Plane {
 ///
 /// One loop for each size is enough: bytes are swapped when a tile is emptied.
 /// Only numbers of four bytes take fewer instructions if they are swapped before.
-pub(crate) fn transpose(format: ElementFormat, from: &[u8], plane: Plane, to: &mut [u8]) -> bool {
+///
+/// `scratch` is memory that the next plane can use again.
+pub(crate) fn transpose(
+    format: ElementFormat,
+    from: &[u8],
+    plane: Plane,
+    to: &mut [u8],
+    scratch: &mut Vec<u128>,
+) -> bool {
+    let needed = (HEIGHT * STRIDE * format.size + LINE).div_ceil(size_of::<u128>());
+    if scratch.len() < needed {
+        scratch.resize(needed, 0);
+    }
+    let to = (to, scratch.as_mut_slice());
     match (format.size, format.swap_width()) {
         (1, _) => run(TransposeLoop::new(format, from, plane, to, |x: u8| x)),
         (2, _) => run(TransposeLoop::new(format, from, plane, to, |x: u16| x)),
@@ -78,12 +91,19 @@ struct TransposeLoop<'a, W, F> {
     plane: Plane,
     to: &'a mut [u8],
     map: F,
+    scratch: &'a mut [u128],
     word: PhantomData<W>,
 }
 
 impl<'a, W: Pod, F: Fn(W) -> W> TransposeLoop<'a, W, F> {
-    fn new(format: ElementFormat, from: &'a [u8], plane: Plane, to: &'a mut [u8], map: F) -> Self {
-        TransposeLoop { format, from, plane, to, map, word: PhantomData }
+    fn new(
+        format: ElementFormat,
+        from: &'a [u8],
+        plane: Plane,
+        (to, scratch): (&'a mut [u8], &'a mut [u128]),
+        map: F,
+    ) -> Self {
+        TransposeLoop { format, from, plane, to, map, scratch, word: PhantomData }
     }
 }
 
@@ -92,9 +112,9 @@ impl<W: Pod, F: Fn(W) -> W> Job for TransposeLoop<'_, W, F> {
 
     #[inline(always)]
     fn run(self) {
-        let TransposeLoop { format, from, plane, to, map, .. } = self;
+        let TransposeLoop { format, from, plane, to, map, scratch, .. } = self;
         let [rows, columns] = plane.dims;
-        let mut buffer: Vec<W> = bytemuck::zeroed_vec(HEIGHT * STRIDE + LINE / size_of::<W>());
+        let buffer: &mut [W] = bytemuck::cast_slice_mut(scratch);
         // The tile starts at a cache line: squares across two lines would take
         // two stores a row.
         let skipped = buffer.as_ptr().align_offset(LINE).min(LINE / size_of::<W>());
@@ -105,7 +125,8 @@ impl<W: Pod, F: Fn(W) -> W> Job for TransposeLoop<'_, W, F> {
             for top in (0..rows).step_by(HEIGHT) {
                 let height = HEIGHT.min(rows - top);
                 for column in (0..width).step_by(SIDE) {
-                    for (i, lines) in tile.chunks_exact_mut(SIDE).enumerate() {
+                    let blocks = tile.chunks_exact_mut(SIDE).take(height.div_ceil(SIDE));
+                    for (i, lines) in blocks.enumerate() {
                         let row = top + SIDE * i;
                         prefetch_block::<W>(
                             from,
@@ -261,6 +282,7 @@ mod tests {
         let sizes = [(1, 1), (2, 2), (4, 4), (4, 2), (8, 8), (8, 4), (16, 8), (16, 4)];
         let dims = [[1, 1], [8, 8], [7, 9], [65, 3], [3, 257], [70, 260], [130, 40]];
         both_ways(|| {
+            let mut scratch = Vec::new();
             for ((size, number), [rows, columns]) in
                 sizes.into_iter().flat_map(|size| dims.map(|dims| (size, dims)))
             {
@@ -283,8 +305,9 @@ mod tests {
                         Plane { dims: [rows, columns], start, strides, to_start: 2, to_stride };
                     let mut found = vec![0xaa; 2 + rows * to_stride];
                     let mut expected = found.clone();
-                    assert!(transpose(format, &from[..columns * across], plane, &mut found));
-                    copy_each(format, &from, plane, &mut expected);
+                    let from = &from[..columns * across];
+                    assert!(transpose(format, from, plane, &mut found, &mut scratch));
+                    copy_each(format, from, plane, &mut expected);
                     assert!(found == expected, "{format:?} {plane:?}");
                 }
             }

@@ -15,6 +15,9 @@ use crate::with_type;
 /// The most elements of a tile: both sides of a tile fit the L2 cache.
 const TILE: usize = 16 * 1024;
 
+/// The most bytes of a tile of more than one element.
+const TILE_BYTES: usize = 1 << 20;
+
 impl ViewMut<'_, Value> {
     /// Casts the elements of another view to this dtype and stores them,
     /// [broadcast](View::broadcast) to the shape of this view: NumPy's
@@ -145,7 +148,9 @@ fn flatten<'t, 'f>(to: DynViewMut<'t>, from: DynView<'f>) -> (DynViewMut<'t>, Dy
 /// Halves the longest axis until the views are tiles, and casts these.
 pub(super) fn store_tiles(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let longest = (0..to.ndim()).rev().max_by_key(|&axis| to.shape().get(axis).copied());
-    let Some(axis) = longest.filter(|_| to.len() > TILE) else {
+    let size = to.codec.itemsize().max(from.itemsize());
+    let most = TILE.min(TILE_BYTES / size.max(1)).max(1);
+    let Some(axis) = longest.filter(|_| to.len() > most) else {
         return store_tile(to, from, casting);
     };
     let half = to.shape().get(axis).map_or(0, |dim| dim / 2);

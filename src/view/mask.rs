@@ -113,8 +113,8 @@ impl<T: Element> View<'_, T> {
     ///
     /// A mask of one axis selects rows, and a mask of the view's shape elements.
     /// As in NumPy, an axis of the mask may have length 0 whatever the length in
-    /// the view: it selects nothing. Takes 8 bytes per `true` in addition to the
-    /// result.
+    /// the view: it selects nothing. Takes 16 to 40 bytes per `true` in addition to
+    /// the result.
     ///
     /// # Errors
     ///

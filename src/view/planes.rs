@@ -33,6 +33,7 @@ pub(super) fn transpose(
     else {
         return false;
     };
+    let mut scratch = Vec::new();
     planes.element_offsets().zip(own_planes.element_offsets()).all(|(start, to_start)| {
         let plane = Plane {
             dims: [rows.0, columns.0],
@@ -41,7 +42,7 @@ pub(super) fn transpose(
             to_start,
             to_stride: own_rows.1.unsigned_abs(),
         };
-        kernel::transpose(format, from, plane, to)
+        kernel::transpose(format, from, plane, to, &mut scratch)
     })
 }
 

@@ -4,6 +4,7 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use ndarray::SliceInfoElem;
 
+use crate::dtype::MAX_NDIM;
 use crate::dtype::literal::tuple;
 use crate::error::{Result, ShapeError, excerpt};
 
@@ -79,6 +80,11 @@ impl Indices {
                 }
             }
         }
+        let is_index = |element: &&SliceInfoElem| matches!(element, SliceInfoElem::Index(_));
+        let found = elements.len() - elements.iter().filter(is_index).count();
+        if found > MAX_NDIM {
+            return Err(ShapeError::Axes { found }.into());
+        }
         Ok(Indices(elements))
     }
 }
@@ -106,7 +112,7 @@ const WHOLE: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1
 fn parse_item(item: &str, dim: usize) -> Option<SliceInfoElem> {
     let mut parts = item.split(':').map(str::trim);
     let first = parts.next()?;
-    let Some(end) = parts.next() else { return first.parse().ok().map(SliceInfoElem::Index) };
+    let Some(end) = parts.next() else { return parse_saturating(first).map(SliceInfoElem::Index) };
     let step = parts.next().unwrap_or("");
     let (start, end) = (parse_bound(first)?, parse_bound(end)?);
     let step = parse_bound(step)?.unwrap_or(1);
@@ -123,12 +129,16 @@ fn parse_bound(text: &str) -> Option<Option<isize>> {
     if text.is_empty() {
         return Some(None);
     }
-    let bound = text.parse().or_else(|error: ParseIntError| match error.kind() {
+    parse_saturating(text).map(|bound| Some(bound.max(-isize::MAX)))
+}
+
+fn parse_saturating(text: &str) -> Option<isize> {
+    let number = text.parse().or_else(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => Ok(isize::MAX),
-        IntErrorKind::NegOverflow => Ok(-isize::MAX),
+        IntErrorKind::NegOverflow => Ok(isize::MIN),
         _ => Err(error),
     });
-    bound.ok().map(Some)
+    number.ok()
 }
 
 /// Python's `slice.indices`, converted to the slice of ndarray that selects the

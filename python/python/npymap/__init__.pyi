@@ -439,7 +439,7 @@ class Batches(Iterator[tuple[NDArray[Any], ...]]):
         sampler: Sampler | Iterable[ArrayLike],
         size: int | None = None,
         *,
-        epochs: int = 1,
+        epochs: int | None = None,
         drop_last: bool = False,
         threads: int = 1,
         ahead: int | None = None,

@@ -16,7 +16,8 @@ class Batches:
 
     `arrays` is an array (or a list of arrays of the same length), or the rows of one:
     anything with the attribute `rows`. `sampler` is a `Sampler`, or any iterable of
-    lists of row numbers, each of which is a batch.
+    lists of row numbers, each of which is a batch: they are drawn ahead, so none can depend
+    on an earlier batch.
 
         >>> a = npymap.open("a.npy")
         >>> sampler = npymap.Sampler(len(a), seed=1)
@@ -25,8 +26,8 @@ class Batches:
         (2, 4) float32 True
         (1, 4) float32 True
 
-    With a sampler, batches have `size` rows, and are those of `epochs` epochs from the
-    present one on, read ahead across epochs. The sampler itself does not move.
+    With a sampler, batches have `size` rows, and are those of `epochs` epochs, by default one,
+    from the present one on, read ahead across epochs. The sampler itself does not move.
     `state_dict()` is the state after the batch that was yielded last, however many have
     been read ahead: `sampler.load_state_dict(state)` continues with the next one.
 
@@ -34,14 +35,15 @@ class Batches:
     lock. A batch's memory is used again when nothing refers to it. `dtype` and `casting` are
     those of `Rows.take`; for a list of arrays, `dtype` may be a list.
 
-    A batch whose rows cannot be read raises, and the next call returns the one after it.
+    A batch whose rows cannot be read raises, and the next call returns the one after it. So
+    does an exception of the iterable, in the place of its batch.
 
     Threads end with the batches, or with `close()`, or when the object is deleted. In a
     forked process it raises; create it there. Threads of the program can share one object:
     each batch goes to one of them.
     """
 
-    def __init__(self, arrays, sampler, size=None, *, epochs=1, drop_last=False, threads=1,
+    def __init__(self, arrays, sampler, size=None, *, epochs=None, drop_last=False, threads=1,
                  ahead=None, dtype=None, casting="same_kind"):
         is_list = isinstance(arrays, (list, tuple))
         arrays = list(arrays) if is_list else [arrays]
@@ -65,16 +67,17 @@ class Batches:
             plan.append((rows_._core, cast))
             self._outputs.append((rows_.shape[1:], dtype_))
         self._first = rows[0]
-        self._lists = self._state = None
+        self._lists = self._state = self._error = None
         order = None
         if isinstance(sampler, Sampler):
             if size is None or size < 1:
                 raise ValueError("a sampler's batches need a size of at least 1")
             self._state = sampler.state_dict()
-            order = sampler._core, epochs, size, drop_last
+            order = sampler._core, 1 if epochs is None else epochs, size, drop_last
         else:
-            if size is not None:
-                raise ValueError("lists of rows have their own sizes")
+            if size is not None or epochs is not None or drop_last:
+                raise ValueError("lists of rows have their own sizes: size, epochs and "
+                                 "drop_last are for a sampler")
             self._lists = iter(sampler)
         ahead = 2 * max(threads, 1) if ahead is None else ahead
         self._depth = max(ahead, 1) + max(threads, 1)
@@ -96,8 +99,12 @@ class Batches:
             return self._next()
 
     def _next(self):
-        if self._lists is not None:
+        if self._lists is not None and self._error is None:
             self._push()
+        if self._error is not None and not self._core.under_way:
+            # In the place of its batch.
+            error, self._error = self._error, None
+            raise error
         found = self._core.next()
         if found is None:
             self.close()
@@ -116,12 +123,16 @@ class Batches:
     def _push(self):
         """Pass lists of rows to the threads, a few batches ahead."""
         while self._core.under_way < self._depth:
-            rows = next(self._lists, None)
-            if rows is None:
+            try:
+                rows = as_indices(next(self._lists)).reshape(-1)
+            except StopIteration:
                 self._lists = None
                 self._core.finish()
                 return
-            self._core.push(self._first._core, as_indices(rows).reshape(-1))
+            except Exception as error:
+                self._error = error
+                return
+            self._core.push(self._first._core, rows)
 
     @property
     def epoch(self):
@@ -136,6 +147,7 @@ class Batches:
 
     def close(self):
         """Stop the threads, and wait until they have ended."""
+        self._lists = self._error = None
         if os.getpid() == self._process:
             self._core.close()
 

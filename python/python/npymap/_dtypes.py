@@ -3,6 +3,7 @@
 import ast
 import functools
 import pickle
+import warnings
 
 import numpy as np
 
@@ -26,6 +27,22 @@ def to_descr(dtype):
     if dtype.names is None and dtype.metadata is None and dtype.subdtype is None:
         return f"'{dtype.str}'"
     return repr(np.lib.format.dtype_to_descr(dtype))
+
+
+def to_raw_descr(dtype):
+    """Return the `descr` of the elements of a file without a header, where any dtype is possible.
+
+    Overlapping fields, which no header describes, are bytes to the library.
+    """
+    if dtype.names is None:
+        return f"'{dtype.str}'"
+    try:
+        with warnings.catch_warnings():
+            # Nothing is lost: the array has the dtype itself.
+            warnings.simplefilter("ignore", UserWarning)
+            return to_descr(dtype)
+    except ValueError:
+        return f"'|V{dtype.itemsize}'"
 
 
 def to_cast(dtype, casting, source=None):

@@ -5,7 +5,7 @@ import numpy as np
 from . import _core
 from ._dtypes import check_size, from_descr, to_descr
 from ._paths import is_fortran, to_path, to_shape
-from ._rows import as_bytes
+from ._rows import as_bytes, contiguous
 
 
 def row_descr(dtype, row):
@@ -70,9 +70,18 @@ def _has_mask(array):
 
 
 def _cast(found, dtype, casting):
-    cast = found.astype(dtype, casting=casting, copy=False)
+    cast = to_dtype(found, dtype, casting)
     if cast is not found:
         _check_cast(found, cast)
+    return cast
+
+
+def to_dtype(found, dtype, casting):
+    """Cast elements: `astype`, except that padding is zero."""
+    if dtype.names is None or found.dtype == dtype:
+        return found.astype(dtype, casting=casting, copy=False)
+    cast = np.zeros(found.shape, dtype)
+    np.copyto(cast, found, casting=casting)
     return cast
 
 
@@ -193,7 +202,7 @@ class Appender:
             expected = (*self._row, "*") if self._is_fortran else ("*", *self._row)
             raise ValueError(f"rows of shape {rows.shape}, expected {expected}")
         rows = rows.T if self._is_fortran else rows
-        self._core.append(len(rows), as_bytes(np.ascontiguousarray(rows)))
+        self._core.append(len(rows), as_bytes(contiguous(rows)))
 
     def resize(self, rows):
         """Change the number of rows, which are along the axis that grows. New rows are zeros.

@@ -154,6 +154,9 @@ def pieces(array):
     if array.flags.c_contiguous or array.flags.f_contiguous:
         yield _as_bytes(array)
     elif array.nbytes > 0:
+        if array.dtype.names is not None:
+            # Copies of structs leave padding as it was in memory that others have freed.
+            array = array.view(np.dtype((np.void, array.itemsize)))
         size = max(_PIECE // array.itemsize, 1)
         flags = ["external_loop", "buffered", "zerosize_ok"]
         for piece in np.nditer(array, flags=flags, buffersize=size, order="C"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from . import _core
-from ._dtypes import from_descr, to_descr
+from ._dtypes import to_raw_descr
 from ._errors import FormatError
 from ._paths import is_fortran, to_shape
 from ._rows import Rows, mapped_rows, take_mapped
@@ -34,9 +34,21 @@ def owner(array):
     return base if isinstance(base, _core.Mapping) else None
 
 
-def wrap(mapping, kind=None):
-    """Return an array of the elements of a mapping, without copying."""
-    return mapping.to_array(kind or memmap)
+def wrap(mapping, kind=None, dtype=None):
+    """Return an array of the elements of a mapping, without copying.
+
+    `dtype` is one of the same size that has more than a `descr` says: a class of scalars, an
+    alignment, overlapping fields.
+    """
+    if dtype is None:
+        return mapping.to_array(kind or memmap)
+    shape, _, is_fortran_order = mapping.facts
+    return _new(kind or memmap, shape, dtype, mapping, is_fortran_order)
+
+
+def _new(kind, shape, dtype, mapping, is_fortran_order):
+    order = "F" if is_fortran_order else "C"
+    return np.ndarray.__new__(kind, shape, dtype, mapping, 0, None, order)
 
 
 class memmap(np.memmap):
@@ -72,7 +84,7 @@ class memmap(np.memmap):
         if dtype.subdtype is not None:
             dtype, inner = dtype.subdtype
             shape = None if shape is None else shape + inner
-        elements = to_descr(dtype), shape, is_fortran_order, offset
+        elements = to_raw_descr(dtype), shape, is_fortran_order, offset
         if hasattr(filename, "read"):
             mapping = _map_open_file(filename, mode, elements)
         else:
@@ -82,9 +94,9 @@ class memmap(np.memmap):
             else:
                 mapping = _map_path(filename, mode, elements)
         if inner and shape is None:
-            self = _of_subarrays(cls, mapping, inner, is_fortran_order)
+            self = _of_subarrays(cls, mapping, dtype, inner, is_fortran_order)
         else:
-            self = wrap(mapping, cls)
+            self = wrap(mapping, cls, dtype)
         if hasattr(filename, "read"):
             name = getattr(filename, "name", None)
             self.__dict__["_filename"] = os.path.abspath(name) if isinstance(name, str) else None
@@ -330,16 +342,15 @@ def _reopen(place, host, view):
     return array
 
 
-def _of_subarrays(kind, mapping, inner, is_fortran_order):
+def _of_subarrays(kind, mapping, dtype, inner, is_fortran_order):
     """Return an array of as many subarrays as a file has."""
-    (count,), descr, _ = mapping.facts
+    (count,), _, _ = mapping.facts
     each = math.prod(inner)
     if each == 0 or count % each:
         raise ValueError(f"the file has {count} elements, expected a multiple of the {each} of a "
                          f"subarray of shape {inner}")
     shape = count // each, *inner
-    order = "F" if is_fortran_order else "C"
-    return np.ndarray.__new__(kind, shape, from_descr(descr), mapping, 0, None, order)
+    return _new(kind, shape, dtype, mapping, is_fortran_order)
 
 
 def _map_path(path, mode, elements):

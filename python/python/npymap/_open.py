@@ -79,7 +79,7 @@ def _create(path, dtype, shape, is_fortran_order, creation):
     mapping = _core.create(path, elements, creation)
     if creation[0] is None:
         warn_version(mapping.version)
-    array = wrap(mapping)
+    array = wrap(mapping, dtype=dtype)
     array.__dict__["_mode"] = "r+"
     return array
 

@@ -9,7 +9,7 @@ from . import _core
 from ._dtypes import from_descr, to_cast
 from ._grow import as_elements, row_descr
 from ._paths import to_path
-from ._rows import as_bytes, as_indices, output, overlaps, process_of, rows_of, to_pickle
+from ._rows import as_bytes, as_indices, contiguous, output, overlaps, process_of, rows_of, to_pickle
 
 
 class Ragged:
@@ -182,7 +182,7 @@ class RaggedAppender:
         row = as_elements(row, self._dtype, casting)
         if row.shape[1:] != self._row or row.ndim != 1 + len(self._row):
             raise ValueError(f"a row of shape {row.shape}, expected {('*', *self._row)}")
-        self._core.append(as_bytes(np.ascontiguousarray(row)))
+        self._core.append(as_bytes(contiguous(row)))
 
     def flush(self):
         """Write all rows, so that readers see them."""

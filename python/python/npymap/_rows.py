@@ -1,6 +1,7 @@
 """Rows of arrays in any order."""
 
 import mmap
+import operator
 import os
 
 import numpy as np
@@ -25,6 +26,15 @@ def as_bytes(array):
     except ValueError:
         # The last axis has one element and any stride.
         return array.reshape(-1).view(_UINT8)
+
+
+def contiguous(array):
+    """Return an array that is contiguous in C order, with the bytes between its fields."""
+    if array.dtype.names is None or array.itemsize == 0:
+        return np.ascontiguousarray(array)
+    # A copy of structs leaves padding as it was in memory that others have freed.
+    whole = array.view(np.dtype((np.void, array.itemsize)))
+    return np.ascontiguousarray(whole).view(array.dtype)
 
 
 def as_indices(indices):
@@ -185,7 +195,10 @@ class Rows:
         return rows if dtype is None else rows.astype(dtype, copy=False)
 
     def prefetch(self, indices, *, mode="raise"):
-        """Start to read rows from the disk, and return at once."""
+        """Start to read rows from the disk, and return at once.
+
+        Only rows of maps are read ahead.
+        """
         self._core.prefetch(as_indices(indices).reshape(-1), mode)
 
     def windows(self, length):
@@ -225,7 +238,24 @@ def to_pickle(source):
     # If its path led elsewhere, or if it was of a subclass, it would pickle as a copy, which
     # has no rows.
     source.check()
+    root, _ = _root(source)
+    flags = source.flags
+    if source is not root and not flags.c_contiguous and not flags.f_contiguous:
+        # Rows in Fortran order are all over the array.
+        start = _first_row(source, root)
+        if start is not None:
+            return _Slice(root.view(memmap), slice(start, start + len(source)))
     return source.view(memmap)
+
+
+class _Slice:
+    """Pickles as a slice of an array."""
+
+    def __init__(self, array, index):
+        self._place = array, index
+
+    def __reduce__(self):
+        return operator.getitem, self._place
 
 
 def _rebuild(source, path):
@@ -358,9 +388,9 @@ def _open_rows(root, mapping):
     if in_order and shape == root.shape and from_descr(descr) == root.dtype:
         return _core.rows_of(mapping)
     # An array that was pickled has its bytes mapped, whatever their dtype.
-    if not flags.c_contiguous:
+    if not flags.forc:
         return None
-    return _core.rows_at(mapping, to_descr(root.dtype), root.shape)
+    return _core.rows_at(mapping, to_descr(root.dtype), root.shape, not flags.c_contiguous)
 
 
 def _first_row(array, root):

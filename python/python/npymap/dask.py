@@ -30,19 +30,20 @@ import dask
 import dask.array as da
 import numpy as np
 from dask.array.core import getter, normalize_chunks
-from dask.base import tokenize
+from dask.base import normalize_token, tokenize
 from dask.blockwise import blockwise
 from dask.highlevelgraph import HighLevelGraph
 from dask.layers import ArrayBlockIdDep, ArrayBlockwiseDep, ArraySliceDep
 from dask.utils import parse_bytes
 
 from . import _core
+from ._grow import to_dtype
 from ._io import save
 from ._memmap import byte_bounds
 from ._open import create, open
 from ._parts import Inflated, open_all
 from ._paths import to_absolute, to_path, to_source
-from ._rows import as_bytes
+from ._rows import as_bytes, contiguous
 from ._stacks import finish_stack, new_stack, partial_name
 
 __all__ = ["from_npy", "to_npy", "to_npy_stack"]
@@ -129,6 +130,13 @@ class _SlicesOfFiles(ArraySliceDep):
         number = bisect(self.ends, index[0])
         first = self.starts[0][self.ends[number - 1]] if number else 0
         return slice(rows.start - first, rows.stop - first, None), *rest
+
+
+# Layers that are fused find their arguments by these tokens. That of the base class has
+# only the chunks.
+@normalize_token.register(_SlicesOfFiles)
+def _(slices):
+    return "npymap.dask", slices.chunks, slices.ends
 
 
 def _normalize(chunks, files):
@@ -243,7 +251,7 @@ def _write(block, path, index):
         offset = array.offset + byte_bounds(part)[0] - byte_bounds(array)[0]
         with io.open(path, "r+b", buffering=0) as file:
             file.seek(offset)
-            write_all(file, as_bytes(np.ascontiguousarray(block)))
+            write_all(file, as_bytes(contiguous(block)))
     else:
         part[...] = block
     return np.ones((1,) * array.ndim, "i8")
@@ -252,7 +260,7 @@ def _write(block, path, index):
 def _to_elements(block, dtype):
     if isinstance(block, np.ma.MaskedArray):
         raise NotImplementedError("masked arrays cannot be saved: save their data and mask")
-    return np.asarray(block).astype(dtype, casting="same_kind", copy=False)
+    return to_dtype(np.asarray(block), dtype, "same_kind")
 
 
 def write_all(file, data):
@@ -325,4 +333,7 @@ def _save(block, directory, dtype, index):
 
 
 def _finish_stack(lengths, partial, directory, shape, dtype):
+    # The task may run again because a worker was lost after it.
+    if os.path.isdir(directory) and not os.path.lexists(partial):
+        return
     finish_stack(partial, directory, [int(length) for length in lengths], shape, dtype)

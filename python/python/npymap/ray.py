@@ -61,6 +61,8 @@ class NpyDatasource(Datasource):
 
     def __init__(self, paths, *, member=None, column="data", shuffle=None):
         super().__init__()
+        if isinstance(shuffle, bool):
+            raise TypeError(f"shuffle={shuffle}, expected a seed or None")
         if not isinstance(paths, (list, tuple)):
             is_stack = os.path.isdir(to_source(paths))
             paths = _core.npy_stack_paths(to_path(paths)) if is_stack else [paths]
@@ -93,6 +95,11 @@ class _AllRows:
         self.ends = [first + end for end in accumulate(part.shape[0] for part in parts)]
         self.total = self.ends[-1] if total is None else total
 
+    @property
+    def is_inflated(self):
+        """Whether a part is read whole each time."""
+        return any(isinstance(part, Inflated) for part in self.parts)
+
     def __len__(self):
         return self.total
 
@@ -106,8 +113,10 @@ class _AllRows:
         each = max(-(-self.total // max(count, 1)), 1)
         starts = [0, *self.ends[:-1]] if self.seed is None else [0]
         ends = self.ends if self.seed is None else [self.total]
-        for first, last, part in zip(starts, ends, self.parts):
-            step = each if not isinstance(part, Inflated) else max(last - first, 1)
+        for first, last in zip(starts, ends):
+            if first == last:
+                continue
+            step = max(last - first, 1) if self.part(first, last).is_inflated else each
             yield from ((start, min(start + step, last)) for start in range(first, last, step))
 
     def part(self, start, stop):
@@ -142,9 +151,12 @@ class _AllRows:
 def _read(rows, start, stop):
     """Yield blocks of a range of rows."""
     step = max(_BLOCK // max(rows.nbytes(1), 1), 1)
+    # Compressed members are inflated once.
+    whole = rows.read(start, stop) if rows.is_inflated else None
     for low in range(start, stop, step):
-        batch = _to_batch(rows.read(low, min(low + step, stop)), rows.column)
-        yield BlockAccessor.batch_to_block(batch)
+        high = min(low + step, stop)
+        block = rows.read(low, high) if whole is None else whole[low - start:high - start]
+        yield BlockAccessor.batch_to_block(_to_batch(block, rows.column))
 
 
 def _to_batch(array, column):

@@ -144,7 +144,9 @@ class DataLoader(torch.utils.data.DataLoader):
     def __init__(self, dataset, sampler, batch_size, *, drop_last=False, iterable=False,
                  **options):
         self._order = BatchSampler(sampler, batch_size, drop_last=drop_last)
-        self._state = None
+        self._batches = None
+        if not options.get("in_order", True):
+            raise ValueError("the state after a batch needs in_order=True")
         if iterable:
             if options.get("persistent_workers"):
                 raise ValueError("persistent workers need iterable=False")
@@ -153,16 +155,23 @@ class DataLoader(torch.utils.data.DataLoader):
         else:
             super().__init__(dataset, sampler=self._order, batch_size=None, **options)
 
+    def __len__(self):
+        """The number of batches of this iteration, or of the next one."""
+        return len(self._order) if self._batches is None else self._batches
+
     def __iter__(self):
         sampler, size = self._order.sampler, self._order.size
-        count = len(self._order)
+        count = self._batches = len(self._order)
         start = len(sampler) - sampler.remaining
-        batches = super().__iter__()
-        for number in range(count):
-            batch = next(batches)
-            sampler.seek(min(start + (number + 1) * size, len(sampler)))
-            yield batch
-        sampler.set_epoch(sampler.epoch + 1)
+        try:
+            batches = super().__iter__()
+            for number in range(count):
+                batch = next(batches)
+                sampler.seek(min(start + (number + 1) * size, len(sampler)))
+                yield batch
+            sampler.set_epoch(sampler.epoch + 1)
+        finally:
+            self._batches = None
 
     def state_dict(self):
         """Return the state after the batch that was yielded last."""

@@ -215,15 +215,15 @@ impl<D: Mapping> Ten<D> {
         self.get(self.position(info)?)
     }
 
-    /// Parses `text` as a position. If it is not one, returns the position of the
-    /// first array whose info is `text`.
+    /// Parses `text` as a position, in decimal without a sign or zeros before it. If it is
+    /// not one, returns the position of the first array whose info is `text`.
     ///
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn index(&self, text: &str) -> Result<usize> {
-        match text.parse() {
-            Ok(index) if index < self.len() => Ok(index),
+        match text.parse::<usize>() {
+            Ok(index) if index < self.len() && index.to_string() == text => Ok(index),
             _ => self.position(text),
         }
     }
