@@ -124,7 +124,7 @@ fn replaced_and_removed_files_are_detected() {
     fs::rename(&other, &path).unwrap();
     let name = path.display();
     let text = format!(
-        "{name}: was replaced by another file since it was opened: the array still maps the old file, open it again"
+        "{name}: was replaced by another file since it was opened: open it again; arrays that map it still have the old elements"
     );
     assert_error(array.check(), ErrorKind::Changed, &text);
     assert_error(array.lock(LockKind::Shared), ErrorKind::Changed, &text);

@@ -46,8 +46,10 @@ pub(crate) fn npz(data: &[u8]) {
 /// Interprets the bytes as a `.ten` file, and as the header of one array.
 pub(crate) fn ten(data: &[u8]) {
     if let Ok(header) = TenHeader::decode(data) {
-        let decoded = TenHeader::decode(&header.encode());
-        assert_eq!(decoded.unwrap(), header);
+        // More axes are read than written.
+        if let Ok(payload) = header.encode() {
+            assert_eq!(TenHeader::decode(&payload).unwrap(), header);
+        }
     }
     let Ok(ten) = Ten::open(Source::bytes(data.to_vec())) else { return };
     assert_eq!((ten.headers().len(), ten.infos().len()), (ten.len(), ten.len()));

@@ -289,23 +289,30 @@ impl<D: Mapping> AnyFile<D> {
             (AnyFile::Ten(ten), None) if ten.len() == 1 => ten.get(0),
             (AnyFile::Ten(ten), None) => Err(no_only_member(ten.len())),
             #[cfg(feature = "tar")]
-            (AnyFile::Tar(shard), Some(name)) => match split_brackets(name) {
+            (AnyFile::Tar(shard), Some(name)) => {
                 // A member whose own name ends in brackets comes first.
-                Some((outer, inner))
-                    if shard.member(name).is_err() && shard.member(outer).is_ok() =>
-                {
-                    let ten = shard.member(outer)?.ten()?;
-                    ten.get(ten.index(inner)?)
+                if shard.member(name).is_err() {
+                    let mut splits = split_brackets(name);
+                    if let Some((outer, inner)) =
+                        splits.find(|(outer, _)| shard.member(outer).is_ok())
+                    {
+                        let ten = shard.member(outer)?.ten()?;
+                        return ten.get(ten.index(inner)?);
+                    }
                 }
-                _ => shard.get(name),
-            },
+                shard.get(name)
+            }
             #[cfg(feature = "tar")]
             (AnyFile::Tar(shard), None) => match shard.members().collect::<Vec<_>>().as_slice() {
-                [only] if only.is_ten()? => {
+                [only] => {
+                    // A link may replace it.
+                    let only = shard.member(only.name())?;
+                    if !only.is_ten()? {
+                        return only.open();
+                    }
                     let ten = only.ten()?;
                     if ten.len() == 1 { ten.get(0) } else { Err(no_only_member(ten.len())) }
                 }
-                [only] => only.open(),
                 members => Err(no_only_member(members.len())),
             },
         }
@@ -346,8 +353,12 @@ fn no_only_member(count: usize) -> Error {
     ArchiveError::misuse(format!("holds {count} members"), expected)
 }
 
-/// Splits `name[inner]` into `name` and `inner`.
+/// Splits `name[inner]` into `name` and `inner`, at each bracket: either may have others.
 #[cfg(feature = "tar")]
-fn split_brackets(name: &str) -> Option<(&str, &str)> {
-    name.strip_suffix(']')?.rsplit_once('[')
+fn split_brackets(name: &str) -> impl Iterator<Item = (&str, &str)> {
+    let inside = name.strip_suffix(']').unwrap_or("");
+    inside.match_indices('[').filter_map(|(at, _)| {
+        let (outer, inner) = inside.split_at_checked(at)?;
+        Some((outer, inner.strip_prefix('[')?))
+    })
 }

@@ -51,7 +51,7 @@ pub(crate) enum SystemError {
 
     /// The path now refers to another file.
     #[error(
-        "was replaced by another file since it was opened: the array still maps the old file, open it again"
+        "was replaced by another file since it was opened: open it again; arrays that map it still have the old elements"
     )]
     Replaced,
 

@@ -63,7 +63,7 @@ fn system_errors() {
     assert_error(
         SystemError::Replaced,
         K::Changed,
-        "was replaced by another file since it was opened: the array still maps the old file, open it again",
+        "was replaced by another file since it was opened: open it again; arrays that map it still have the old elements",
     );
     assert_error(
         SystemError::Changed { expected: 5, found: 6 },

@@ -301,8 +301,13 @@ impl AtomicFile {
         if existing == Existing::ReplacedIfSame {
             check_unchanged(&target, old.as_ref())?;
         }
-        if let Some(old) = &old {
-            platform::keep_access(new.file(), old, &target)
+        // Those that it has now: it may have become private since.
+        let replaced = match fs::metadata(&target) {
+            Ok(found) if existing != Existing::Refused => Some(found),
+            _ => old.clone(),
+        };
+        if let Some(replaced) = &replaced {
+            platform::keep_access(new.file(), replaced, &target)
                 .map_err(SystemError::io("copy the permissions"))?;
         }
         let occupant = match (existing, &old) {

@@ -16,7 +16,14 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<(File, FileStat)> {
     let mut options = OpenOptions::new();
     options.read(true).write(write);
     platform::set_nonblocking(&mut options);
-    let file = options.open(path).map_err(|error| {
+    let opened = match options.open(path) {
+        // Another process has a lease of the file. It is waited for, as usual.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock && path.is_file() => {
+            OpenOptions::new().read(true).write(write).open(path)
+        }
+        opened => opened,
+    };
+    let file = opened.map_err(|error| {
         // The system's own error for directories differs between systems.
         if path.is_dir() {
             return SystemError::NotRegular { found: "a directory" }.into();

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tempfile::NamedTempFile;
 
 use super::platform;
+use crate::error::invariant::Invariant;
 
 /// The temporary names of a process.
 struct Names {
@@ -110,8 +111,31 @@ pub(crate) enum TemporaryFile {
 #[derive(Debug)]
 pub(crate) struct RegisteredFile {
     // Declared, and so dropped, first: the file is removed before its entry.
-    file: NamedTempFile,
+    file: OwnFile,
     name: RegisteredName,
+}
+
+/// A file that only the process that created it removes.
+#[derive(Debug)]
+struct OwnFile {
+    /// `None` when it gets its final name.
+    file: Option<NamedTempFile>,
+    process: u32,
+}
+
+impl OwnFile {
+    fn get(&self) -> &NamedTempFile {
+        self.file.as_ref().invariant("a file is taken when its owner is")
+    }
+}
+
+impl Drop for OwnFile {
+    fn drop(&mut self) {
+        let is_own = self.process == platform::process_id();
+        if let Some(file) = self.file.as_mut().filter(|_| !is_own) {
+            file.disable_cleanup(true);
+        }
+    }
 }
 
 /// An entry of the list.
@@ -146,6 +170,7 @@ impl TemporaryFile {
         let file = platform::named_file(&builder(), directory, mode)?;
         let name = file.path().to_owned();
         names.push(name.clone());
+        let file = OwnFile { file: Some(file), process: platform::process_id() };
         Ok(TemporaryFile::Named(RegisteredFile { file, name: RegisteredName(name) }))
     }
 
@@ -163,7 +188,7 @@ impl TemporaryFile {
     pub(crate) fn file(&self) -> &File {
         match self {
             TemporaryFile::Unnamed(file) => file,
-            TemporaryFile::Named(named) => named.file.as_file(),
+            TemporaryFile::Named(named) => named.file.get().as_file(),
         }
     }
 }
@@ -193,9 +218,12 @@ fn builder() -> tempfile::Builder<'static, 'static> {
 
 /// Renames a file to its final name.
 fn rename(new: RegisteredFile, path: &Path, replaces: bool) -> io::Result<File> {
-    let RegisteredFile { file, name } = new;
+    let RegisteredFile { mut file, name } = new;
     let all = names_to_change()?;
-    let renamed = platform::rename(file, path, replaces);
+    let renamed = match file.file.take() {
+        Some(file) => platform::rename(file, path, replaces),
+        None => Err(io::ErrorKind::NotFound.into()),
+    };
     // Dropping `name` takes the lock again.
     drop(all);
     drop(name);

@@ -54,8 +54,12 @@ impl<W: Write> NpzWriter<W> {
         let name = member.full_name();
         let copied = match self.add_name(name) {
             Ok(()) => member.copy_to(self, name),
-            Err(error) => Err(error),
+            Err(error) => return self.name_file(Err(error)),
         };
+        if copied.is_err() && self.state == WriterState::Ready {
+            // Nothing was written.
+            self.remove_name(name);
+        }
         self.name_file(copied)
     }
 

@@ -190,9 +190,15 @@ impl Scanner<'_> {
         } else {
             return Ok(None);
         };
-        match data.checked_add(stored) {
-            Some(end) => self.descriptor(end, size, stored),
-            None => Ok(None),
+        let end = match data.checked_add(stored) {
+            Some(end) => self.descriptor(end, size, stored)?,
+            None => None,
+        };
+        // A member may be longer or shorter than its array.
+        if end.is_none() && method == CompressionMethod::STORE {
+            self.search(data)
+        } else {
+            Ok(end)
         }
     }
 

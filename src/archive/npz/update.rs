@@ -203,7 +203,9 @@ impl<'a> NpzUpdate<'a> {
             return Ok(self);
         }
         check_file_name(&new_name).map_err(|error| error.with_path(self.new.path()))?;
-        if self.contains(&new_name) {
+        // By its own name too, which would find the other one.
+        let key = name::key(&new_name);
+        if self.contains(&new_name) || (key != full_name && self.contains(key)) {
             return Err(existing_name(&new_name).with_path(self.new.path()));
         }
         if let Some(old_name) = self.old_name(&full_name).map(str::to_owned) {

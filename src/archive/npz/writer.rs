@@ -237,6 +237,11 @@ impl<W: Write> NpzWriter<W> {
         Err(existing_name(file_name))
     }
 
+    /// Frees the name of a member that was not written.
+    pub(super) fn remove_name(&mut self, file_name: &str) {
+        self.names.remove(file_name);
+    }
+
     /// Checks that no member is unfinished.
     pub(super) fn check_finished(&self) -> Result<()> {
         if self.state == WriterState::Ready {
@@ -314,7 +319,8 @@ pub(super) fn check_file_name(file_name: &str) -> Result<()> {
         return Err(invalid_name(name, "expected no directory, whose name ends with '/'"));
     }
     if !name.is_ascii() && !is_normal(file_name) {
-        let expected = "expected no '..', no root, and no backslash next to non-ASCII letters";
+        let expected =
+            "with letters other than ASCII, expected no `\\`, `:`, `.`, `..` or empty directory";
         return Err(invalid_name(name, expected));
     }
     Ok(())

@@ -6,6 +6,8 @@ pub(super) struct Pax {
     path: Option<Vec<u8>>,
     /// Whether `path` ended in a slash, as those of directories do.
     pub(super) has_slash: bool,
+    /// The target of a link.
+    pub(super) link: Option<Vec<u8>>,
     /// The name of a sparse member, for which `path` is a placeholder.
     sparse_name: Option<Vec<u8>>,
     pub(super) size: Option<u64>,
@@ -43,6 +45,7 @@ impl Pax {
                 self.path = Some(parse_name(without_slashes(value))?);
                 self.has_slash = value.ends_with(b"/");
             }
+            b"linkpath" => self.link = Some(value.to_vec()),
             b"GNU.sparse.name" => self.sparse_name = Some(parse_name(value)?),
             b"size" => self.size = Some(parse_size(value)?),
             b"GNU.sparse.realsize" | b"GNU.sparse.size" => {
@@ -79,7 +82,7 @@ fn parse_name(value: &[u8]) -> Result<Vec<u8>, &'static str> {
 }
 
 /// A name without slashes at its end, which Python removes even from names of files.
-fn without_slashes(mut name: &[u8]) -> &[u8] {
+pub(super) fn without_slashes(mut name: &[u8]) -> &[u8] {
     while let Some(shorter) = name.strip_suffix(b"/") {
         name = shorter;
     }

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use super::pax::Pax;
+use super::pax::{Pax, without_slashes};
 use crate::archive::entries::ArchiveEntry;
 use crate::error::invariant::{Invariant, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
@@ -44,15 +44,19 @@ impl ArchiveEntry for TarEntry {
 #[derive(Default)]
 struct Extensions {
     long_name: Option<Vec<u8>>,
+    /// The target of a link.
+    long_link: Option<Vec<u8>>,
     pax: Option<Pax>,
-    /// Whether there is a record that changes neither the member's name nor its
-    /// bytes, such as the target of a link.
-    has_other: bool,
+    /// Whether there is a pax header for all members, which changes none of this.
+    has_global: bool,
 }
 
 impl Extensions {
     fn is_empty(&self) -> bool {
-        self.long_name.is_none() && self.pax.is_none() && !self.has_other
+        self.long_name.is_none()
+            && self.long_link.is_none()
+            && self.pax.is_none()
+            && !self.has_global
     }
 
     /// Returns whether a name in these records is not that of a directory.
@@ -63,15 +67,24 @@ impl Extensions {
 
     /// Reads GNU's record of a long name, of `size` bytes at `start`.
     fn read_long_name(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
-        let record = read_extension(source, start, size)?;
-        // Other readers take the name up to the next NUL.
-        if !record.contains(&0) && continues(source, start, size)? {
-            return Err(damaged("a long name continues past its size"));
-        }
-        if self.long_name.replace(text(&record).to_vec()).is_some() {
-            return Err(damaged("a member has two long names"));
-        }
-        Ok(())
+        read_long(&mut self.long_name, source, start, size)
+    }
+
+    /// As [`read_long_name`](Extensions::read_long_name), for the target of a link.
+    fn read_long_link(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
+        read_long(&mut self.long_link, source, start, size)
+    }
+
+    /// The name in these records, if there is one.
+    fn name(&self) -> Result<Option<&[u8]>> {
+        let pax = self.pax.as_ref().and_then(Pax::name);
+        one_of(pax, self.long_name.as_deref(), "a member has two names")
+    }
+
+    /// The target of a link in these records, if there is one.
+    fn link(&self) -> Result<Option<&[u8]>> {
+        let pax = self.pax.as_ref().and_then(|pax| pax.link.as_deref());
+        one_of(pax, self.long_link.as_deref(), "a link has two targets")
     }
 
     fn read_pax(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
@@ -86,10 +99,38 @@ impl Extensions {
     fn read_global_pax(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
         let pax = read_pax(source, start, size)?;
         if !pax.is_default() {
-            return Err(damaged("a global pax header sets a name or size"));
+            return Err(damaged("a global pax header sets a name, target or size"));
         }
-        self.has_other = true;
+        self.has_global = true;
         Ok(())
+    }
+}
+
+/// Reads the text of GNU's record of a long name, of `size` bytes at `start`.
+fn read_long(into: &mut Option<Vec<u8>>, source: &Storage, start: u64, size: u64) -> Result<()> {
+    let record = read_extension(source, start, size)?;
+    // Other readers take the name up to the next NUL.
+    if !record.contains(&0) && continues(source, start, size)? {
+        return Err(damaged("a long name continues past its size"));
+    }
+    if into.replace(text(&record).to_vec()).is_some() {
+        return Err(damaged("a member has two long names"));
+    }
+    Ok(())
+}
+
+/// The text in a pax header or in a record of GNU, which must be the same: a directory's
+/// name may end in slashes.
+fn one_of<'t>(
+    pax: Option<&'t [u8]>,
+    long: Option<&'t [u8]>,
+    problem: &str,
+) -> Result<Option<&'t [u8]>> {
+    match (pax, long) {
+        (Some(pax), Some(long)) if without_slashes(pax) != without_slashes(long) => {
+            Err(damaged(problem))
+        }
+        _ => Ok(pax.or(long)),
     }
 }
 
@@ -99,18 +140,15 @@ impl Extensions {
 struct Others(Vec<(Vec<u8>, usize)>);
 
 impl Others {
-    fn add(&mut self, header: &TarHeader, extensions: &Extensions, files: usize) {
-        let pax = extensions.pax.as_ref().and_then(Pax::name);
-        let name = pax.or(extensions.long_name.as_deref()).map(<[u8]>::to_vec);
-        let Some(mut name) = name.or_else(|| header.name().ok()) else { return };
+    fn add(&mut self, header: &TarHeader, extensions: &Extensions, files: usize) -> Result<()> {
+        let name = header.name_after(extensions)?;
+        let link = extensions.link()?.unwrap_or_else(|| text(header.field(157, 100)));
         // A file that is stored twice is stored as a link to itself.
-        let is_itself = header.kind() == b'1' && text(header.field(157, 100)) == name;
+        let is_itself = header.kind() == b'1' && *link == *name;
         if files > 0 && !is_itself {
-            while name.ends_with(b"/") {
-                name.pop();
-            }
-            self.0.push((name, files));
+            self.0.push((without_slashes(&name).to_vec(), files));
         }
+        Ok(())
     }
 
     /// The names of files that one of these members replaces when a program unpacks all.
@@ -152,7 +190,7 @@ pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String
                 size
             }
             b'K' => {
-                extensions.has_other = true;
+                extensions.read_long_link(source, data, size)?;
                 size
             }
             _ if header.is_regular() => {
@@ -169,7 +207,7 @@ pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String
                 if kind == 0 && extensions.name_a_file() {
                     return Err(damaged("a directory has the name of a file"));
                 }
-                others.add(&header, &extensions, entries.len());
+                others.add(&header, &extensions, entries.len())?;
                 extensions = Extensions::default();
                 if has_ambiguous_size(kind, size, pax_size) {
                     return Err(damaged("a link, device or directory has a size"));
@@ -177,7 +215,7 @@ pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String
                 0
             }
             _ => {
-                others.add(&header, &extensions, entries.len());
+                others.add(&header, &extensions, entries.len())?;
                 extensions = Extensions::default();
                 pax_size.unwrap_or(size)
             }
@@ -289,23 +327,25 @@ impl TarHeader {
         Ok([prefix, b"/", name].concat())
     }
 
+    /// The name of a member after these records.
+    fn name_after(&self, extensions: &Extensions) -> Result<Vec<u8>> {
+        match extensions.name()? {
+            Some(name) => Ok(name.to_vec()),
+            None => self.name(),
+        }
+    }
+
     fn is_gnu(&self) -> bool {
         self.field(257, 8) == b"ustar  \0"
     }
 
     /// The entry of this header, whose `stored` bytes start at `start`.
     fn entry(&self, extensions: Extensions, start: u64, stored: u64) -> Result<TarEntry> {
+        let name = self.name_after(&extensions)?;
+        let is_directory = extensions.long_name.is_some_and(|name| name.ends_with(b"/"));
         let pax = extensions.pax.unwrap_or_default();
-        let name = match (pax.name(), extensions.long_name) {
-            (Some(pax), Some(long)) if *pax != *long => {
-                return Err(damaged("a member has two names"));
-            }
-            (Some(name), _) => name.to_vec(),
-            (None, Some(name)) => name,
-            (None, None) => self.name()?,
-        };
         // GNU tar takes it for a directory, and its contents for members.
-        if stored > 0 && (pax.has_slash || name.ends_with(b"/")) {
+        if stored > 0 && (pax.has_slash || is_directory || name.ends_with(b"/")) {
             return Err(damaged("a file with contents has the name of a directory"));
         }
         if self.kind() == b'S' && (pax.is_sparse || !self.is_gnu()) {

@@ -27,20 +27,21 @@ struct ChunkPrefix {
 pub(super) const PREFIX_LEN: usize = size_of::<ChunkPrefix>();
 
 /// Parses the bytes before a payload and returns the length of the payload. The
-/// chunk starts at byte `at` of the file.
-pub(super) fn parse_prefix(bytes: &[u8], at: u64) -> Result<u64> {
+/// chunk starts at byte `at` of the file, if that is known.
+pub(super) fn parse_prefix(bytes: &[u8], at: Option<u64>) -> Result<u64> {
+    let place = || at.map_or_else(String::new, |at| format!("at byte {at}: "));
     let Ok((prefix, _)) = ChunkPrefix::read_from_prefix(bytes) else {
         let (needed, found) = (PREFIX_LEN, bytes.len());
         return Err(HeaderError::Eof { what: "start of a chunk", needed, found }.into());
     };
     if prefix.magic != MAGIC {
         return damaged(
-            format!("at byte {at}: a chunk starts with b\"{}\"", prefix.magic.escape_ascii()),
+            format!("{}a chunk starts with b\"{}\"", place(), prefix.magic.escape_ascii()),
             "expected b\"~TenBin~\"",
         );
     }
     u64::try_from(prefix.nbytes.get()).or_else(|_| {
-        damaged(format!("at byte {at}: a chunk of {} bytes", prefix.nbytes), "expected 0 or more")
+        damaged(format!("{}a chunk of {} bytes", place(), prefix.nbytes), "expected 0 or more")
     })
 }
 
@@ -125,7 +126,7 @@ pub(super) fn read_prefix(from: &mut impl Read) -> Result<Option<u64>> {
     let mut bytes = [0; PREFIX_LEN];
     match fill(from, &mut bytes).map_err(read_error())? {
         0 => Ok(None),
-        found => parse_prefix(bytes.get(..found).invariant(READ), 0).map(Some),
+        found => parse_prefix(bytes.get(..found).invariant(READ), None).map(Some),
     }
 }
 
@@ -184,7 +185,7 @@ pub fn decode_chunks(bytes: &[u8]) -> Result<Vec<&[u8]>> {
     let mut payloads = Vec::new();
     let mut at = 0;
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        let len = parse_prefix(rest, to_u64(at))?;
+        let len = parse_prefix(rest, Some(to_u64(at)))?;
         let rest = rest.get(PREFIX_LEN..).invariant(IN_BUFFER);
         let needed = to_usize_saturating(len);
         let Some(payload) = rest.get(..needed) else {

@@ -34,7 +34,7 @@ struct RawHeader {
 /// use npymap::{DType, ten::TenHeader};
 ///
 /// let header = TenHeader::new(&DType::of::<f32>(), &[2, 3], "img")?;
-/// let payload = header.encode();
+/// let payload = header.encode()?;
 /// assert_eq!(payload.len(), 8 * (3 + 2));
 /// assert_eq!(TenHeader::decode(&payload)?, header);
 /// # Ok::<(), npymap::Error>(())
@@ -76,11 +76,15 @@ impl TenHeader {
     }
 
     /// Encodes the payload of the header's chunk: webdataset's `encode_header`.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](TenHeader::new), because fields can be set.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        TenHeader::new(&self.dtype, &self.shape, &self.info)?;
         let ndim =
             i64::try_from(self.shape.len()).invariant("slices have at most `isize::MAX` items");
-        let code = code(&self.dtype).unwrap_or_default();
+        let code = code(&self.dtype)?;
         let raw = RawHeader {
             code: pad_to_word(&code),
             info: pad_to_word(&self.info),
@@ -90,7 +94,7 @@ impl TenHeader {
         for &dim in &self.shape {
             payload.extend(i64::try_from(dim).unwrap_or(i64::MAX).to_le_bytes());
         }
-        payload
+        Ok(payload)
     }
 
     /// Decodes the payload of a header's chunk: webdataset's `decode_header`.

@@ -78,7 +78,7 @@ fn read_entry(
     let mut bytes = [0; READ_LEN];
     let found = read(&mut bytes, at).map_err(chunk::read_error())?;
     let bytes = bytes.get(..found).invariant(READ);
-    let size = chunk::parse_prefix(bytes, at)?;
+    let size = chunk::parse_prefix(bytes, Some(at))?;
     let Some(size) = usize::try_from(size).ok().filter(|size| *size <= header::MAX_LEN) else {
         return damaged(
             format!("at byte {at}: the header of an array has {size} bytes"),
@@ -97,7 +97,7 @@ fn read_entry(
         return truncated(&found, "the file was truncated, or is still being written");
     };
     let start = at.saturating_add(to_u64(next));
-    let size = chunk::parse_prefix(rest, start)?;
+    let size = chunk::parse_prefix(rest, Some(start))?;
     let needed = check_nbytes(&header, size)?;
     let offset = start.saturating_add(to_u64(PREFIX_LEN));
     let left = len.saturating_sub(offset);

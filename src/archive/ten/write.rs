@@ -268,7 +268,7 @@ impl TenWriteOptions {
         for (header, array) in self.headers(arrays)?.iter().zip(arrays) {
             let mut elements = Vec::new();
             array.write_elements(&mut elements)?;
-            payloads.extend([header.encode(), elements]);
+            payloads.extend([header.encode()?, elements]);
         }
         Ok(payloads)
     }
@@ -365,7 +365,7 @@ pub fn encode_buffer(arrays: &[&dyn Tensor]) -> Result<Vec<u8>> {
 
 fn write_all(mut to: impl Write, headers: &[TenHeader], arrays: &[&dyn Tensor]) -> Result<()> {
     for (header, array) in headers.iter().zip(arrays) {
-        write_chunk(&mut to, &header.encode())?;
+        write_chunk(&mut to, &header.encode()?)?;
         let nbytes = header.layout()?.nbytes();
         write_prefix(&mut to, nbytes)?;
         array.write_elements(&mut to)?;

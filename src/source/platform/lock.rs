@@ -61,7 +61,8 @@ pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     use rustix::io::Errno;
 
     let errno = Errno::from_io_error(error);
-    matches!(errno, Some(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP))
+    matches!(errno, Some(Errno::NOLCK | Errno::NOSYS))
+        || super::name::has_errno_of_no_support(error)
 }
 
 #[cfg(not(unix))]

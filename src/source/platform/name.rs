@@ -82,8 +82,50 @@ pub(crate) fn named_file(
 /// unless `replaces` is set.
 #[cfg(any(unix, windows))]
 pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Result<File> {
-    let renamed = if replaces { file.persist(path) } else { file.persist_noclobber(path) };
-    Ok(renamed?)
+    if replaces {
+        return Ok(file.persist(path)?);
+    }
+    match file.persist_noclobber(path) {
+        Err(refused) if cannot_link(&refused.error) => rename_over_new(refused.file, path),
+        renamed => Ok(renamed?),
+    }
+}
+
+/// Returns whether a file system may have neither a rename that replaces nothing nor links.
+#[cfg(unix)]
+fn cannot_link(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::INVAL | Errno::NOSYS | Errno::PERM | Errno::MLINK))
+        || has_errno_of_no_support(error)
+}
+
+#[cfg(windows)]
+fn cannot_link(_: &io::Error) -> bool {
+    false
+}
+
+/// Renames a file to a name under which there is an empty file for a moment: it reserves the
+/// name.
+#[cfg(any(unix, windows))]
+fn rename_over_new(file: NamedTempFile, path: &Path) -> io::Result<File> {
+    File::create_new(path)?;
+    file.persist(path).map_err(|refused| {
+        // Best effort: the first error is returned.
+        let _ = std::fs::remove_file(path);
+        refused.error
+    })
+}
+
+/// Returns whether an error means that the file system does not support an operation. On
+/// some systems it has two numbers.
+#[cfg(unix)]
+pub(super) fn has_errno_of_no_support(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+
+    let errno = Errno::from_io_error(error);
+    errno == Some(Errno::OPNOTSUPP) || errno == Some(Errno::NOTSUP)
 }
 
 #[cfg(not(any(unix, windows)))]
@@ -189,7 +231,16 @@ pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     match File::open(directory) {
         // If the directory was removed, no name is left to be synced.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        opened => opened?.sync_all(),
+        // It cannot be read, only written: everything is synced.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            rustix::fs::sync();
+            Ok(())
+        }
+        opened => match opened?.sync_all() {
+            // The file system syncs no directories.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced,
+        },
     }
 }
 

@@ -143,15 +143,21 @@ impl ObjectPlace {
         Err(errors::from_store(error))
     }
 
-    /// Requests the facts about the object, by a method that is allowed.
-    async fn meta(&self, if_match: Option<String>) -> object_store::Result<ObjectMeta> {
+    /// Requests the facts about a version of the object, by the method HEAD if that is
+    /// allowed and says that there is this version. Some servers allow only GET, or answer
+    /// HEAD with other facts.
+    async fn meta(
+        &self,
+        if_match: Option<String>,
+        version: &Version,
+    ) -> object_store::Result<ObjectMeta> {
         if !self.is_presigned {
             let options =
                 GetOptions { head: true, if_match: if_match.clone(), ..GetOptions::default() };
-            match self.store.get_opts(&self.path, options).await {
-                // Some servers allow only GET; `object_store` makes the status 405 the former.
-                Err(StoreError::NotFound { .. } | StoreError::PermissionDenied { .. }) => {}
-                found => return found.map(|found| found.meta),
+            match self.store.get_opts(&self.path, options).await.map(|found| found.meta) {
+                Ok(meta) if Version::new(meta.clone()) == *version => return Ok(meta),
+                Err(error @ StoreError::Precondition { .. }) => return Err(error),
+                _ => {}
             }
         }
         let range = Some(GetRange::Bounded(0..1));
@@ -213,7 +219,7 @@ impl Object {
 
     /// Checks that the object is still this version, and returns its size.
     pub(super) async fn check(&self) -> Result<u64> {
-        match self.place.meta(self.condition()).await {
+        match self.place.meta(self.condition(), &self.version).await {
             Ok(meta) => self.check_version(meta)?,
             Err(error) if errors::is_range(&error) && self.version.size == 0 => {}
             Err(error) => return Err(inside_error(&error)),

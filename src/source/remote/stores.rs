@@ -56,10 +56,20 @@ pub(super) fn open(
 
 /// Checks a URL.
 pub(super) fn parse(text: &str) -> Result<Url, Error> {
-    let Some(url) = Url::parse(text).ok().filter(|url| scheme(url).is_some()) else {
+    let is_path_known = |url: &Url| Path::from_url_path(url.path()).is_ok();
+    let parsed = Url::parse(text).ok();
+    if parsed.as_ref().is_some_and(|url| !is_path_known(url)) {
+        let expected = "a path without `//`, `.` and `..`, and with UTF-8 if it is percent-encoded";
+        return Err(invalid(&without_secrets(text), expected));
+    }
+    let Some(url) = parsed.filter(|url| scheme(url).is_some()) else {
         let expected = "s3://bucket/key, gs://, az://, abfs://, http:// or https://";
         return Err(invalid(&without_secrets(text), expected));
     };
+    if url.path().len() > 1 && url.path().ends_with('/') {
+        let expected = "a path that does not end with `/`, without which it is another one";
+        return Err(invalid(&without_secrets(text), expected));
+    }
     // The user of `abfs://container@account…` is a container.
     let has_user = !url.username().is_empty() && !url.scheme().starts_with("abfs");
     if url.password().is_some() || has_user {

@@ -50,14 +50,18 @@ impl UploadPlace {
         Arc::new(UploadPlace { store, parts, path, overwrites })
     }
 
-    /// Returns an error if there is an object that must not be replaced.
-    pub(super) async fn check(&self) -> Result<()> {
+    /// Returns an error if there is an object that must not be replaced. `can_create` says
+    /// that the object may still be written by a single request.
+    pub(super) async fn check(&self, can_create: bool) -> Result<()> {
         if self.overwrites {
             return Ok(());
         }
         match self.store.head(&self.path).await {
             Ok(_) => Err(SystemError::ObjectExists.into()),
             Err(StoreError::NotFound { .. }) => Ok(()),
+            // Who may write but not list gets this for any name. A single request creates
+            // the object only if there is none.
+            Err(StoreError::PermissionDenied { .. }) if can_create => Ok(()),
             Err(error) => Err(errors::from_upload(&error)),
         }
     }
@@ -94,6 +98,8 @@ impl Upload {
     pub(super) fn start(executor: &Executor, place: &Arc<UploadPlace>) -> Result<Upload> {
         let to = Arc::clone(place);
         let id = executor.run(async move {
+            // No other place says so before all parts are sent.
+            to.check(false).await?;
             let id = to.parts.create_multipart(&to.path).await;
             id.map_err(|error| errors::from_upload(&error))
         })?;
@@ -141,7 +147,7 @@ impl Upload {
         let parts: Vec<_> = self.parts.iter().flatten().cloned().collect();
         let (place, id) = (Arc::clone(&self.place), self.id.clone().unwrap_or_default());
         self.executor.run(async move {
-            place.check().await?;
+            place.check(false).await?;
             let done = place.parts.complete_multipart(&place.path, &id, parts).await;
             done.map(drop).map_err(|error| errors::from_upload(&error))
         })?;

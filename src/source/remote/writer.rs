@@ -99,7 +99,7 @@ impl RemoteWriter {
         let place = UploadPlace::new(store, path, overwrites);
         let checked = Arc::clone(&place);
         executor
-            .run(async move { checked.check().await })
+            .run(async move { checked.check(true).await })
             .map_err(|error| error.with_path(path::Path::new(&name)))?;
         let (buffer, first, keeps_first, filled) = (Vec::new(), None, false, 0);
         let state = State::Buffered;

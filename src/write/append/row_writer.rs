@@ -134,7 +134,8 @@ impl RowWriter {
     }
 
     /// As `write_out`, but waits for the elements to be on the disk before it
-    /// writes the header, and then for the header.
+    /// writes the header, and then for the header. It is an error if the path leads to
+    /// another file now, where the rows are not.
     pub(super) fn sync(&mut self, rows: usize) -> Result<()> {
         self.write_buffer()?;
         if !self.head.has_rows(rows) {
@@ -148,7 +149,14 @@ impl RowWriter {
             synced.map_err(SystemError::io("sync"))?;
             self.is_renamed = false;
         }
-        Ok(())
+        self.check_path()
+    }
+
+    /// Returns an error if another program has replaced the file.
+    fn check_path(&self) -> Result<()> {
+        let found = std::fs::metadata(&self.path).map_err(SystemError::io("open"))?;
+        let is_same = platform::file_id(&found) == file::stat(&self.file)?.id;
+        if is_same { Ok(()) } else { Err(SystemError::Replaced.into()) }
     }
 
     /// Changes the number of rows from `old` to `rows`: adds zeros and reserves
@@ -156,10 +164,10 @@ impl RowWriter {
     pub(super) fn resize(&mut self, old: usize, rows: usize) -> Result<()> {
         let end = self.head.end(rows)?;
         self.write_out(old)?;
+        self.check_len()?;
         if rows < old {
             return self.rewrite(rows);
         }
-        self.check_len()?;
         file::extend(&self.file, end).map_err(SystemError::io("reserve space"))?;
         self.end = end;
         let resized = self.write_out(rows);

@@ -1,7 +1,7 @@
 //! A cached object: a sparse file with its bytes, and a file of marks, one byte for
 //! each block, which say which blocks are complete.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,8 @@ pub(in crate::source::remote) struct Entry {
     marks: File,
     /// Whether [`WRITTEN`] marks are of this run of the system.
     trusts_written: bool,
-    /// Blocks are no longer written: an error occurred, or files are read-only.
+    is_read_only: bool,
+    /// Blocks are no longer written, because an error occurred.
     is_closed: AtomicBool,
     /// Whether blocks were written that are not known to be on the disk.
     is_unsynced: AtomicBool,
@@ -93,6 +94,10 @@ impl Entry {
         if !platform::lock(&data, LockKind::Shared, false).ok()? {
             return None;
         }
+        // Without the lock of the directory, one may have done so before.
+        if fs::metadata(&path).map_or(true, |found| platform::file_id(&found) != stat.id) {
+            return None;
+        }
         let is_writable = is_writable && is_data_writable;
         let is_same_boot = platform::boot_id() == Some(boot);
         let mut entry = Entry {
@@ -102,7 +107,8 @@ impl Entry {
             id: stat.id,
             marks,
             trusts_written: is_same_boot,
-            is_closed: AtomicBool::new(!is_writable),
+            is_read_only: !is_writable,
+            is_closed: AtomicBool::new(false),
             is_unsynced: AtomicBool::new(false),
             key,
         };
@@ -164,8 +170,11 @@ impl Entry {
         if numbers.is_empty() || is_known {
             return Ok(());
         }
-        if self.is_closed.load(Ordering::Relaxed) {
+        if self.is_read_only {
             return Err(error(io::ErrorKind::ReadOnlyFilesystem.into()));
+        }
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Err(error(io::Error::other("a write failed before")));
         }
         if !self.cache.reserve(ranges::len(&range)) {
             return Err(error(io::ErrorKind::StorageFull.into()));
@@ -196,8 +205,9 @@ impl Entry {
         Ok(())
     }
 
-    /// Looks for space again at the next write, if there was none before.
+    /// Looks for space again at the next write, if there was none or an error before.
     pub(in crate::source::remote) fn look_for_space(&self) {
+        self.is_closed.store(false, Ordering::Relaxed);
         self.cache.look_for_space();
     }
 
@@ -213,7 +223,7 @@ impl Entry {
         let synced = self.data.sync_data();
         let marked = self.replace_written(&marks, if synced.is_ok() { SYNCED } else { 0 });
         // Files that are only read keep their marks.
-        synced.and(if self.is_closed.load(Ordering::Relaxed) { Ok(()) } else { marked })
+        synced.and(if self.is_read_only { Ok(()) } else { marked })
     }
 
     /// Forgets blocks that were written before the system was started.

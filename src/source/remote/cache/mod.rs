@@ -105,19 +105,27 @@ impl Cache {
 
     /// Waits for the lock of the directory, under which files appear and vanish. `None`
     /// if the directory is read-only.
-    fn lock(&self) -> Option<FileLock> {
-        FileLock::acquire(lock_path(&self.0.path), LockKind::Exclusive).ok()
+    fn lock(&self) -> Result<Option<FileLock>> {
+        let path = lock_path(&self.0.path);
+        if !path.exists() {
+            // A program that removes old files may have removed it.
+            let _ = File::options().append(true).create(true).open(&path);
+        }
+        match FileLock::acquire(path, LockKind::Exclusive) {
+            Err(error) if error.io_error().is_some_and(is_read_only) => Ok(None),
+            lock => lock.map(Some),
+        }
     }
 
     /// Opens what is known of an object, whatever its version.
     pub(super) fn find(&self, place: &str) -> Option<Entry> {
-        let _lock = self.lock();
+        let _lock = self.lock().ok()?;
         Entry::open(self, &key::file_name(place), place)
     }
 
     /// Opens a version of an object, and replaces the files of others.
     pub(super) fn entry(&self, key: &Key) -> Option<Entry> {
-        let lock = self.lock();
+        let lock = self.lock().ok()?;
         let name = key::file_name(&key.place);
         let known = Entry::open(self, &name, &key.place).filter(|known| known.key() == key);
         if known.is_some() || lock.is_none() {
@@ -155,7 +163,7 @@ impl Cache {
     /// free space.
     fn make_room(&self, bytes: u64) -> u64 {
         let max = self.0.max_bytes;
-        let Some(_lock) = self.lock() else { return 0 };
+        let Ok(Some(_lock)) = self.lock() else { return 0 };
         let target = max.saturating_sub(bytes.max(max / SHARES));
         let taken = space::reduce_to(self.directory(), target);
         taken.map_or(0, |taken| max.saturating_sub(taken))
@@ -178,6 +186,12 @@ fn open(path: &Path, max_bytes: u64) -> Result<Cache> {
     Ok(Cache(Arc::new(Directory { path, max_bytes, budget: Mutex::default() })))
 }
 
+/// Returns whether an error means that the directory can only be read.
+fn is_read_only(error: &io::Error) -> bool {
+    use io::ErrorKind as K;
+    matches!(error.kind(), K::PermissionDenied | K::ReadOnlyFilesystem | K::NotFound)
+}
+
 fn lock_path(directory: &Path) -> PathBuf {
     directory.join("lock")
 }
@@ -186,7 +200,7 @@ fn lock_path(directory: &Path) -> PathBuf {
 pub(super) fn not_cached() -> Error {
     let source = io::Error::new(
         io::ErrorKind::Unsupported,
-        "it is not cached: set `RemoteOptions::cache`, and use a store that sends strong entity tags",
+        "it is not cached: set `RemoteOptions::cache`, use a store that sends strong entity tags, and a directory with space for it that can be written",
     );
     SystemError::io("download")(source)
 }
