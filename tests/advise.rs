@@ -265,3 +265,33 @@ fn dropping_an_array_stops_its_read_ahead() {
         array.close().unwrap();
     }
 }
+
+#[test]
+fn rows_without_elements_are_populated() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("<f8", &[3, 0], Order::C, b""));
+    for rows in [0..3, 1..3, 2..3, 3..3] {
+        open(&path).unwrap().populate(rows.clone()).unwrap();
+        open_mut(&path).unwrap().populate(rows).unwrap();
+    }
+}
+
+#[test]
+fn elements_in_memory_are_populated_whatever_became_of_the_file() {
+    let directory = directory();
+    let path = rows(&directory, 3, Order::C);
+    let array = MappedArray::read(&path).unwrap();
+    File::options().write(true).open(&path).unwrap().set_len(200).unwrap();
+    array.populate(..).unwrap();
+    array.check().unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn private_copies_are_not_dropped_from_the_cache_of_a_file() {
+    let directory = directory();
+    let path = rows(&directory, 3, Order::C);
+    let array = open_copy_on_write(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    array.drop_cache(..).unwrap();
+}

@@ -378,3 +378,34 @@ fn a_panic_among_the_values_leaves_the_rows_before() {
     assert!(std::panic::catch_unwind(panics).is_err());
     assert_eq!(fs::read(&path).unwrap(), npy("|V2", &[1], Order::C, &[1, 2]));
 }
+
+#[cfg(unix)]
+#[test]
+fn rows_in_a_file_that_was_replaced_are_an_error() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|u1", &[1], Order::C, b"a"));
+    let mut log = Appender::open(&path).unwrap();
+    log.append_slice(b"b").unwrap();
+    log.sync().unwrap();
+    fs::rename(file(&directory, "b.npy", &npy("|u1", &[1], Order::C, b"z")), &path).unwrap();
+    log.append_slice(b"c").unwrap();
+    for _ in 0..2 {
+        assert_eq!(log.sync().unwrap_err().kind(), ErrorKind::Changed);
+    }
+    fs::remove_file(&path).unwrap();
+    assert_eq!(log.close().unwrap_err().kind(), ErrorKind::Io);
+}
+
+#[test]
+fn shrinking_does_not_drop_rows_of_another_writer() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|u1", &[3], Order::C, b"abc"));
+    let mut log = Appender::open(&path).unwrap();
+    let whole = npy("|u1", &[8], Order::C, b"abcdefgh");
+    fs::write(&path, &whole).unwrap();
+    for rows in [2, 3, 4] {
+        assert_eq!(log.resize(rows).unwrap_err().kind(), ErrorKind::Changed, "{rows}");
+    }
+    drop(log);
+    assert_eq!(fs::read(&path).unwrap(), whole);
+}

@@ -243,3 +243,31 @@ fn waiting_for_a_lock_returns_the_file_that_has_the_name() {
     }
     assert_eq!(fs::read(&path).unwrap(), b"400");
 }
+
+/// A file that is private before the new one replaces it stays so.
+#[cfg(unix)]
+#[test]
+fn permissions_are_those_that_the_file_has_when_it_is_replaced() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = directory();
+    let path = directory.path().join("a");
+    let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    let make_private = || fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    for exists in [true, false] {
+        let _ = fs::remove_file(&path);
+        if exists {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        }
+        let new = AtomicFile::create(&path).unwrap();
+        fs::write(&path, "private").unwrap();
+        make_private();
+        new.commit().unwrap();
+        assert_eq!(mode(), 0o600, "{exists}");
+    }
+    let new = AtomicFile::update(&path, Locking::Try).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+    new.commit().unwrap();
+    assert_eq!(mode(), 0o400);
+}

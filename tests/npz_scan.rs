@@ -170,3 +170,22 @@ fn members_are_copied_between_archives_as_they_are_stored() {
     assert_eq!(copy.get("a").unwrap().view::<u8>().unwrap().to_vec(), [0, 1, 2, 3, 4]);
     assert_eq!(copy.member("a").unwrap().data_offset().unwrap().unwrap() % 64, 0);
 }
+
+/// `np.load` reads such members.
+#[test]
+fn members_of_streams_may_be_longer_or_shorter_than_their_arrays() {
+    let longer = [member(5), vec![7; 15]].concat();
+    let shorter = &member(90)[..200];
+    let members = [
+        streamed("longer.npy", &longer, false),
+        streamed("shorter.npy", shorter, true),
+        streamed("last.npy", &member(5), false),
+    ];
+    let bytes = Zip::of(&members);
+    let end = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
+    let npz = scan(&bytes[..end]).unwrap();
+    assert_eq!(npz.names().collect::<Vec<_>>(), ["longer", "shorter", "last"]);
+    assert_eq!(npz.get("longer").unwrap().shape(), [5]);
+    assert_eq!(npz.get("shorter").unwrap_err().kind(), ErrorKind::Truncated);
+    assert_eq!(npz.get("last").unwrap().shape(), [5]);
+}

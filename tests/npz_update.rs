@@ -417,3 +417,16 @@ fn numpy_zipfile_and_unzip_read_updated_archives() {
         assert_eq!(found, members, "{path}");
     }
 }
+
+#[test]
+fn a_name_that_would_find_another_member_is_refused() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    fs::write(&path, Zip::of(&[stored("b", b"text"), stored("a.npy", &npy(&[1]))])).unwrap();
+    let mut update = Npz::update(&path, Locking::Wait).unwrap();
+    let error = update.rename("a", "b").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    update.rename("a", "c").unwrap();
+    update.commit().unwrap();
+    assert_eq!(keys(&path), ["b", "c"]);
+}

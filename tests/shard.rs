@@ -7,6 +7,8 @@ use npymap::{
     ten,
 };
 
+use tar::Header;
+
 use crate::support::{directory, file, map};
 use crate::tar_extensions::{extended, pax, sparse};
 use crate::tars::{npy, shard};
@@ -392,4 +394,90 @@ fn members_of_large_archives_are_found_by_name() {
         assert_eq!(shard.member(member.name()).unwrap().offset(), member.offset());
     }
     assert!(shard.member("20000.ten").is_err());
+}
+
+/// A tar file of a member called `name`, and then a hard link of that name whose target, in
+/// its header, is the start of `name`.
+fn linked(name: &str, kind: tar::EntryType, records: &[(u8, &str)], format: &Header) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    let mut header = Header::new_gnu();
+    header.set_size(npy().len().try_into().unwrap());
+    builder.append_data(&mut header, name, npy().as_slice()).unwrap();
+    for (record, text) in records {
+        let mut header = Header::new_gnu();
+        header.as_mut_bytes()[156] = *record;
+        header.set_size(text.len() as u64);
+        header.set_cksum();
+        builder.append(&header, text.as_bytes()).unwrap();
+    }
+    let mut header = format.clone();
+    let short = &name.as_bytes()[..name.len().min(100)];
+    header.as_mut_bytes()[..short.len()].copy_from_slice(short);
+    header.as_mut_bytes()[157..157 + short.len()].copy_from_slice(short);
+    header.set_entry_type(kind);
+    header.set_size(0);
+    header.set_cksum();
+    builder.append(&header, std::io::empty()).unwrap();
+    builder.into_inner().unwrap()
+}
+
+#[test]
+fn names_and_targets_of_links_are_those_of_their_extension_records() {
+    let (link, gnu) = (tar::EntryType::Link, Header::new_gnu());
+    let long = "n".repeat(120);
+    let other = format!("{long}2");
+    let open = |name: &str, kind, records: &[(u8, &str)], format: &Header| {
+        let shard = Shard::open(Source::bytes(linked(name, kind, records, format)))?;
+        shard.get(name).map(drop)
+    };
+    let pax = |key: &str, value: &str| {
+        let len = key.len() + value.len() + 6;
+        format!("{len} {key}={value}\n")
+    };
+    // The file itself, stored twice.
+    open(&long, link, &[(b'K', &long), (b'L', &long)], &gnu).unwrap();
+    let own = pax("linkpath", &long);
+    open(&long, link, &[(b'x', &own), (b'L', &long)], &gnu).unwrap();
+    // Another file, whose name starts in the same way.
+    let error = open(&long, link, &[(b'K', &other), (b'L', &long)], &gnu).unwrap_err();
+    assert!(error.to_string().contains("is no regular file"), "{error}");
+    let elsewhere = pax("linkpath", "other-file.npy-----");
+    for name in ["x.npy", &long] {
+        let error = open(name, link, &[(b'x', &elsewhere), (b'L', name)], &gnu).unwrap_err();
+        assert!(error.to_string().contains("is no regular file"), "{error}");
+    }
+    let ambiguous = [
+        (vec![(b'x', &*elsewhere), (b'K', "x.npy")], "a link has two targets"),
+        (vec![(b'K', "x.npy"), (b'K', "x.npy")], "continues past its size|two long names"),
+        (vec![(b'g', &*elsewhere)], "a global pax header sets a name, target or size"),
+        (vec![(b'x', &*elsewhere), (b'L', "z")], "is no regular file"),
+    ];
+    for (records, text) in &ambiguous {
+        let error = open("x.npy", link, records, &gnu).unwrap_err().to_string();
+        assert!(text.split('|').any(|text| error.contains(text)), "{error}");
+    }
+    let named = pax("path", "some-other-name.npy");
+    let error = open("x.npy", link, &[(b'x', &named), (b'L', "x.npy")], &gnu).unwrap_err();
+    assert!(error.to_string().contains("(a member has two names)"), "{error}");
+    let mut prefixed = Header::new_gnu();
+    prefixed.as_mut_bytes()[345] = b'p';
+    let error = open("x.npy", tar::EntryType::Symlink, &[], &prefixed).unwrap_err();
+    assert!(error.to_string().contains("(a name has a prefix"), "{error}");
+}
+
+#[test]
+fn the_only_file_is_not_one_that_a_link_replaces() {
+    let bytes = linked("a.npy", tar::EntryType::Symlink, &[], &Header::new_gnu());
+    let error = npymap::open_any(Source::bytes(bytes)).unwrap().get(None).unwrap_err();
+    assert!(error.to_string().contains("is no regular file"), "{error}");
+}
+
+#[test]
+fn infos_may_have_brackets() {
+    let one = npymap::ndarray::arr1(&[1_u8]);
+    let list = ten::TenWriteOptions::new().infos(&["w[0]"]).encode_buffer(&[&one]).unwrap();
+    let file = npymap::open_any(Source::bytes(tar_of(&[("s.ten", &list)]))).unwrap();
+    for name in ["s.ten[w[0]]", "s.ten[0]"] {
+        assert_eq!(file.get(Some(name)).unwrap().shape(), [1], "{name}");
+    }
 }

@@ -100,7 +100,13 @@ impl AppendArgs {
         appended.map_err(CliError::with_path(path))?;
         let flushed = if self.flush { array.sync() } else { array.flush() };
         flushed.map_err(|error| self.explain_failure(path, array.shape(), error))?;
-        self.report(path, count, array.shape())?;
+        self.report(path, count, array.shape()).map_err(|error| match error {
+            error if error.is_broken_pipe() => error,
+            error => {
+                let text = format!("the rows were added, but {error}");
+                CliError::Text { path: path.to_owned(), text }
+            }
+        })?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -18,9 +18,11 @@ pub(crate) struct ArrayPath {
 impl From<OsString> for ArrayPath {
     /// Splits `FILE[MEMBER]` at the last bracket that follows the name of an
     /// existing file: names of files and members may contain brackets too. If
-    /// the whole text is the name of a file, no member is named.
+    /// the whole text is the name of a file or a directory, no member is named.
     fn from(text: OsString) -> ArrayPath {
-        let split = text.to_str().and_then(|text| split_member(text, Path::is_file));
+        let is_file = |path: &Path| path.exists() && !path.is_dir();
+        let split = text.to_str().filter(|text| !Path::new(text).exists());
+        let split = split.and_then(|text| split_member(text, is_file));
         split.unwrap_or_else(|| {
             let path = PathBuf::from(text);
             ArrayPath { given: path.clone(), path, member: None }
@@ -29,7 +31,7 @@ impl From<OsString> for ArrayPath {
 }
 
 fn split_member(text: &str, is_file: impl Fn(&Path) -> bool) -> Option<ArrayPath> {
-    let inner = text.strip_suffix(']').filter(|_| !is_file(Path::new(text)))?;
+    let inner = text.strip_suffix(']')?;
     let parts = inner.match_indices('[').map(|(at, _)| inner.split_at(at));
     let parts: Vec<_> = parts.filter(|(path, _)| !path.is_empty()).collect();
     let existing = parts.iter().rev().find(|(path, _)| is_file(Path::new(path)));
@@ -42,6 +44,11 @@ impl ArrayPath {
     /// The path of a file, whose name may contain brackets.
     pub(crate) fn from_file(path: &Path) -> ArrayPath {
         ArrayPath { given: path.to_owned(), path: path.to_owned(), member: None }
+    }
+
+    /// The path of a member of the same file.
+    pub(crate) fn with_member(&self, member: &str) -> ArrayPath {
+        ArrayPath { member: Some(member.to_owned()), ..self.clone() }
     }
 
     /// The path of the file. If a member is named, `reason` explains why it is
@@ -88,7 +95,7 @@ mod tests {
                 .unwrap();
             assert_eq!((split.path.to_str(), split.member.as_deref()), (Some(path), Some(member)));
         }
-        for text in ["a.npz", "a.npz[x]", "c[1]", "b[1].npz", "[w]", "w]", "]"] {
+        for text in ["a.npz", "b[1].npz", "[w]", "w]", "]"] {
             assert_eq!(
                 split_member(text, |path| files.iter().any(|file| path == Path::new(file))),
                 None,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use humansize::{DECIMAL, format_size};
-use npymap::{DType, MappedArray, OpenOptions, Sampler, array::RawSpec};
+use npymap::{DType, Error, ErrorKind, MappedArray, OpenOptions, Sampler, array::RawSpec};
 use serde_json::json;
 
 use crate::array_path::ArrayPath;
@@ -62,6 +62,9 @@ struct Measurement {
     bytes: usize,
     time: Duration,
 }
+
+/// The most bytes of rows that are copied at a time.
+const MEMORY: usize = 256 << 20;
 
 impl BenchArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
@@ -166,8 +169,15 @@ impl BenchArgs {
         let &[count, row] = array.shape() else {
             return Ok(Measurement { name, from, rows: 0, bytes: 0, time: Duration::ZERO });
         };
-        let size = usize::try_from(self.batch).unwrap_or(usize::MAX).min(count);
-        let mut out = vec![0; size * row];
+        // Rows of any size, in bounded memory.
+        let most = (MEMORY / row.max(1)).max(1);
+        let size = usize::try_from(self.batch).unwrap_or(usize::MAX).min(count).min(most);
+        let mut out = Vec::new();
+        if out.try_reserve_exact(size * row).is_err() {
+            let text = format!("a row of {row} bytes does not fit into memory");
+            return Err(Error::new(ErrorKind::LimitExceeded, text));
+        }
+        out.resize(size * row, 0);
         let (mut rows, mut time) = (0, Duration::ZERO);
         for batch in Sampler::shuffled(count, 0).batches(size) {
             let started = Instant::now();

@@ -103,8 +103,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long)]
     dtype: Option<DType>,
 
-    /// With --dtype, allow values to change: to be rounded, truncated or
-    /// wrapped around
+    /// With --dtype, allow values of an array to change: to be rounded, truncated
+    /// or wrapped around
     #[arg(long, requires = "dtype")]
     force: bool,
 
@@ -137,6 +137,7 @@ pub(crate) struct ConvertArgs {
 
 const NO_TEXT: &str =
     "--delimiter, --from, --skip, --no-header and --nan are for CSV, TSV and JSON lines";
+const NO_FORCE: &str = "--force is for arrays: text is parsed as --dtype, and nothing is cast";
 const LAYOUT: &str = "--axes and --reshape are for .npy files: convert in two steps";
 
 const SINGLE: &str = "--select, --field and --where are for one array: write a .npy file";
@@ -165,6 +166,8 @@ impl ConvertArgs {
         let text = self.text_input();
         let has_text = text.is_some() || format.text().is_some();
         self.reject_if(self.text.is_given() && !has_text, NO_TEXT)?;
+        self.text.check(&self.input.path, text.as_ref(), format)?;
+        self.reject_if(self.force && text.is_some(), NO_FORCE)?;
         self.report.check(&self.output)?;
         self.write(format, text)?;
         self.report.print(&self.output, format)?;

@@ -13,7 +13,7 @@ use crate::open;
 use crate::output_format::OutputFormat;
 use crate::rows::{Fields, RowSelection};
 use crate::selection::{IndexArg, Selected};
-use crate::text_format::Delimiter;
+use crate::text_format::{Delimiter, TextFormat};
 use crate::text_input::{TextInput, TextInputOptions};
 use crate::text_output::TextOptions;
 
@@ -54,9 +54,13 @@ impl SelectionArgs {
         process: impl FnOnce(&RowSelection<'_>) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let index = self.select.clone().unwrap_or_default();
-        let selected: Selected<'_> = index.select(all).map_err(to_error)?;
+        // The condition is about the rows, not the field of them that is selected.
+        let has_rows = self.filter.is_some() && self.field.is_empty();
+        let rows = if has_rows { index.without_field() } else { index.clone() };
+        let selected: Selected<'_> = rows.select(all).map_err(to_error)?;
         let view = selected.view().map_err(to_error)?;
         let fields = match self.field.as_slice() {
+            [] if has_rows => Fields::one_or_all(index.field()),
             [] => Fields::All,
             [one] => Fields::One(one.clone()),
             several => Fields::Several(several.to_vec()),
@@ -81,7 +85,7 @@ pub(crate) struct TextArgs {
     #[arg(long, value_enum, hide_possible_values = true, value_name = "csv|tsv|jsonl")]
     from: Option<TextArg>,
 
-    /// Skip the first N lines of a CSV or TSV
+    /// Skip the first N lines of IN, which is text
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: usize,
 
@@ -115,6 +119,40 @@ impl TextArgs {
             || self.delimiter.is_some()
             || self.no_header
             || self.nan.is_some()
+    }
+
+    /// Rejects options that neither the text that is read nor the one that is written has.
+    pub(crate) fn check(
+        &self,
+        path: &Path,
+        input: Option<&TextInputOptions>,
+        output: OutputFormat,
+    ) -> Result<(), CliError> {
+        let separator = |format| match format {
+            TextFormat::Separated(separator) => Some(separator),
+            TextFormat::JsonLines => None,
+        };
+        let is_comma = |path| OutputFormat::from_extension(path).ok() == Some(OutputFormat::Csv);
+        let reads_csv = match self.from {
+            Some(from) => matches!(from, TextArg::Csv),
+            None => is_comma(path),
+        };
+        let written = output.text().and_then(separator);
+        let is_unused = [
+            (self.from.is_some() && input.is_none(), "--from is for IN that is text"),
+            (self.skip > 0 && input.is_none(), "--skip is for IN that is text"),
+            (self.nan.is_some() && written.is_none(), "--nan is for OUT that is CSV or TSV"),
+            (
+                self.delimiter.is_some()
+                    && !(reads_csv && input.is_some())
+                    && output != OutputFormat::Csv,
+                "--delimiter is for CSV: a TSV has tabs",
+            ),
+        ];
+        match is_unused.into_iter().find(|(is_unused, _)| *is_unused) {
+            Some((_, reason)) => Err(CliError::usage(path, reason)),
+            None => Ok(()),
+        }
     }
 
     /// The format of the output.

@@ -8,7 +8,7 @@ use npymap::{DType, Value, dtype::Kind, half::f16};
 
 use crate::draft::Draft;
 use crate::error::CliError;
-use crate::generate::Numbers;
+use crate::generate::{self, Numbers};
 use crate::new_file::{self, NewFileArgs, OrderArg, ShapeArg};
 use crate::output_format::{self, OutputFormat};
 use crate::report::ReportArgs;
@@ -174,12 +174,20 @@ impl CreateArgs {
         let (start, step) = text.split_once(',').unwrap_or((text, "1"));
         match self.dtype.kind() {
             Kind::Float | Kind::Complex => {
-                Ok(Numbers::FloatRange { start: self.float(start)?, step: self.float(step)? })
+                let (start, step) = (self.bound(start)?, self.float(step)?);
+                // The last number, which has the largest distance from the start.
+                let steps = u64::try_from(self.count().saturating_sub(1)).unwrap_or(u64::MAX);
+                let last = start + generate::to_f64(steps) * step;
+                let largest = self.largest();
+                if last.abs() <= largest {
+                    return Ok(Numbers::FloatRange { start, step });
+                }
+                Err(self
+                    .mismatch(&format!("whose largest number is {largest:e}, and not {last:e}")))
             }
             Kind::Int | Kind::UInt | Kind::DateTime | Kind::TimeDelta => {
                 let (start, step) = (self.integer(start)?, self.integer(step)?);
-                let count =
-                    self.shape.0.iter().fold(1_usize, |count, dim| count.saturating_mul(*dim));
+                let count = self.count();
                 let steps = i128::try_from(count.saturating_sub(1)).unwrap_or(i128::MAX);
                 let last = start.saturating_add(step.saturating_mul(steps));
                 let (lowest, highest) = self.bounds();
@@ -246,16 +254,25 @@ impl CreateArgs {
 
     /// A bound of random floats, which is finite in the dtype too.
     fn bound(&self, text: &str) -> Result<f64, CliError> {
-        let bound = self.float(text)?;
-        let largest = match (self.dtype.kind(), self.dtype.itemsize()) {
-            (Kind::Float, 2) => f64::from(f16::MAX),
-            (Kind::Float, 4) | (Kind::Complex, 8) => f64::from(f32::MAX),
-            _ => f64::MAX,
-        };
+        let (bound, largest) = (self.float(text)?, self.largest());
         if bound.abs() <= largest {
             return Ok(bound);
         }
         Err(self.mismatch(&format!("whose largest number is {largest:e}, and not `{text}`")))
+    }
+
+    /// The number of elements.
+    fn count(&self) -> usize {
+        self.shape.0.iter().fold(1_usize, |count, dim| count.saturating_mul(*dim))
+    }
+
+    /// The largest number of a dtype of floats.
+    fn largest(&self) -> f64 {
+        match (self.dtype.kind(), self.dtype.itemsize()) {
+            (Kind::Float, 2) => f64::from(f16::MAX),
+            (Kind::Float, 4) | (Kind::Complex, 8) => f64::from(f32::MAX),
+            _ => f64::MAX,
+        }
     }
 
     /// The error for numbers that do not suit the dtype.

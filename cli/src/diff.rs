@@ -90,14 +90,17 @@ pub(crate) struct DiffArgs {
 impl DiffArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let out = &mut anstream::stdout().lock();
-        let found = if self.a.path.is_dir() || self.b.path.is_dir() {
-            diff_many::directories(self, out)?
-        } else {
-            let (a, b) = (self.open_file(&self.a)?, self.open_file(&self.b)?);
-            if self.is_about_many(&a, &b)? {
-                diff_many::archives(self, out, &a, &b)?
-            } else {
-                self.compare_one(out, &a, &b)?
+        let is_directory = |path: &ArrayPath| path.member.is_none() && path.path.is_dir();
+        if is_directory(&self.a) || is_directory(&self.b) {
+            return Ok(diff_many::directories(self, out)?.exit_code());
+        }
+        let (a, b) = (self.open_file(&self.a)?, self.open_file(&self.b)?);
+        let lists = (members(&a)?, members(&b)?);
+        let found = match &lists {
+            (Some(a), Some(b)) if self.is_about_many(a, b) => diff_many::archives(self, out, a, b)?,
+            _ if self.pattern.is_some() => return Err(CliError::usage(self.a.name(), NO_PATTERN)),
+            (first, second) => {
+                self.compare_one(out, (&a, first.as_deref()), (&b, second.as_deref()))?
             }
         };
         Ok(found.exit_code())
@@ -107,34 +110,31 @@ impl DiffArgs {
         Inputs::open(path, self.read.options()).map_err(CliError::with_path(path.name()))
     }
 
-    /// Returns whether both inputs are archives, and not both have a single
-    /// array.
-    fn is_about_many(&self, a: &Inputs<'_>, b: &Inputs<'_>) -> Result<bool, CliError> {
-        if !a.is_collection() || !b.is_collection() {
-            return Ok(false);
-        }
-        let is_filtered = self.pattern.is_some() || self.only_changed;
-        Ok(is_filtered || a.arrays()?.len() != 1 || b.arrays()?.len() != 1)
+    /// Returns whether not both of two archives have a single array.
+    fn is_about_many(&self, a: &[Input<'_>], b: &[Input<'_>]) -> bool {
+        self.pattern.is_some() || self.only_changed || a.len() != 1 || b.len() != 1
     }
 
     fn compare_one(
         &self,
         out: &mut impl Write,
-        a: &Inputs<'_>,
-        b: &Inputs<'_>,
+        a: (&Inputs<'_>, Option<&[Input<'_>]>),
+        b: (&Inputs<'_>, Option<&[Input<'_>]>),
     ) -> Result<DiffResult, CliError> {
-        let open = |inputs: &Inputs<'_>, path: &ArrayPath| match &inputs.arrays()?[..] {
-            // It may be inside a member, and says then why it can't be opened.
-            [one] if inputs.is_collection() => (one.open)().map_err(CliError::with_path(&one.path)),
-            _ => inputs.single().map_err(CliError::with_path(path.name())),
+        let open = |(inputs, members): (&Inputs<'_>, Option<&[Input<'_>]>), path: &ArrayPath| {
+            match members {
+                // It may be inside a member, and says then why it can't be opened.
+                Some([one]) => (one.open)().map_err(CliError::with_path(&one.path)),
+                _ => inputs.single().map_err(CliError::with_path(path.name())),
+            }
         };
         let (a, b) = (open(a, &self.a)?, open(b, &self.b)?);
         let report = self.compare(&a, &b).map_err(CliError::with_path(self.a.name()))?;
         let names = [&self.a, &self.b].map(|path| path.name().display().to_string());
-        let printed = if self.json {
-            diff_one::print_json(out, &names, None, &report)
-        } else if self.only_changed && report.is_equal {
+        let printed = if self.only_changed && report.is_equal {
             Ok(())
+        } else if self.json {
+            diff_one::print_json(out, &names, None, &report)
         } else {
             diff_one::print_text(out, &names, &report)
         };
@@ -173,6 +173,13 @@ impl DiffArgs {
             elements,
         })
     }
+}
+
+const NO_PATTERN: &str = "--match is for two archives or two directories";
+
+/// The arrays of an archive; `None` if it is a single array.
+fn members<'i>(inputs: &'i Inputs<'_>) -> Result<Option<Vec<Input<'i>>>, CliError> {
+    if inputs.is_collection() { inputs.arrays().map(Some) } else { Ok(None) }
 }
 
 /// The answer that the exit status gives.

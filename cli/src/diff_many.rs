@@ -11,7 +11,7 @@ use crate::diff::{DiffArgs, DiffResult, ignore_broken_pipe};
 use crate::diff_one::{self, DiffReport};
 use crate::error::CliError;
 use crate::escape::{self, safe};
-use crate::inputs::{Input, Inputs};
+use crate::inputs::Input;
 use crate::messages;
 use crate::style::{ADDED, CHANGED, REMOVED};
 use crate::table::{self, Column};
@@ -29,6 +29,7 @@ pub(crate) fn directories(args: &DiffArgs, out: &mut impl Write) -> Result<DiffR
     for name in names {
         let [first, second] = [&args.a, &args.b].map(|root| root.path.join(name));
         let compared = match (a.contains(name), b.contains(name)) {
+            (true, true) if !table.may_select(name) => Ok(()),
             (true, true) => table.compare_files(out, name, &first, &second),
             (true, false) => table.add_only(out, &name.display().to_string(), Side::A),
             _ => table.add_only(out, &name.display().to_string(), Side::B),
@@ -52,8 +53,8 @@ fn files(table: &mut DiffTable<'_>, directory: &ArrayPath) -> Result<BTreeSet<Pa
 pub(crate) fn archives(
     args: &DiffArgs,
     out: &mut impl Write,
-    a: &Inputs<'_>,
-    b: &Inputs<'_>,
+    a: &[Input<'_>],
+    b: &[Input<'_>],
 ) -> Result<DiffResult, CliError> {
     let mut table = DiffTable::new(args);
     table.compare_members(out, None, a, b)?;
@@ -111,7 +112,7 @@ impl<'a> DiffTable<'a> {
     ) -> Result<(), CliError> {
         let [a, b] = [a, b].map(ArrayPath::from_file);
         let (a, b) = (self.args.open_file(&a)?, self.args.open_file(&b)?);
-        self.compare_members(out, Some(&name.display().to_string()), &a, &b)
+        self.compare_members(out, Some(&name.display().to_string()), &a.arrays()?, &b.arrays()?)
     }
 
     /// Compares the members of two archives, or the arrays of two `.npy`.
@@ -119,12 +120,11 @@ impl<'a> DiffTable<'a> {
         &mut self,
         out: &mut impl Write,
         file: Option<&str>,
-        a: &Inputs<'_>,
-        b: &Inputs<'_>,
+        a: &[Input<'_>],
+        b: &[Input<'_>],
     ) -> Result<(), CliError> {
-        let (a, b) = (a.arrays()?, b.arrays()?);
         let others: HashMap<_, _> = b.iter().map(|input| (&input.name, input)).collect();
-        for input in &a {
+        for input in a {
             let name = full_name(file, input);
             let compared = match others.get(&input.name) {
                 _ if !self.is_selected(&name, input) => Ok(()),
@@ -142,6 +142,14 @@ impl<'a> DiffTable<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether the pattern can match an array of a file: of one that is a single
+    /// array, its name decides.
+    fn may_select(&self, file: &Path) -> bool {
+        let is_array = file.extension().is_some_and(|extension| extension == "npy");
+        let pattern = self.args.pattern.as_ref();
+        !is_array || pattern.is_none_or(|pattern| pattern.matches(&file.display().to_string()))
     }
 
     fn is_selected(&self, name: &str, input: &Input<'_>) -> bool {

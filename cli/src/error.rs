@@ -96,6 +96,14 @@ impl CliError {
         }
     }
 
+    /// An error of a writer that writes to standard output.
+    pub(crate) fn of_output(self) -> CliError {
+        match self {
+            CliError::Io { action: "write", error, .. } => CliError::Output(error),
+            other => other,
+        }
+    }
+
     /// Returns whether standard output was closed by its reader.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)

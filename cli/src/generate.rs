@@ -155,7 +155,7 @@ fn normal(seed: u64, at: u64) -> f64 {
 }
 
 /// The nearest float of an integer.
-fn to_f64(number: u64) -> f64 {
+pub(crate) fn to_f64(number: u64) -> f64 {
     let [low, high] =
         [number, number >> 32].map(|part| u32::try_from(part & 0xffff_ffff).unwrap_or(0));
     f64::from(high) * 4_294_967_296.0 + f64::from(low)

@@ -1,23 +1,24 @@
 //! Patterns that names are compared with: `layers.*`.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use regex_automata::meta::Regex;
 
-/// A pattern with `*`, `?`, `[a-z]` and `{a,b}`. `*` also matches slashes and
-/// dots.
+/// A pattern with `*`, `?`, `[a-z]`, `[!a-z]` and `{a,b}`, and a backslash before a
+/// character that has no special meaning. `*` also matches slashes and dots.
 #[derive(Clone, Debug)]
 pub(crate) struct NamePattern {
-    matcher: GlobMatcher,
+    text: String,
+    regex: Regex,
 }
 
 impl FromStr for NamePattern {
-    type Err = globset::Error;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<NamePattern, globset::Error> {
-        let glob: Glob = GlobBuilder::new(text).backslash_escape(true).build()?;
-        Ok(NamePattern { matcher: glob.compile_matcher() })
+    fn from_str(text: &str) -> Result<NamePattern, &'static str> {
+        let regex = Regex::new(&to_regex(text)?).map_err(|_| "the pattern is too long")?;
+        Ok(NamePattern { text: text.to_owned(), regex })
     }
 }
 
@@ -29,14 +30,85 @@ impl NamePattern {
 
     /// Returns whether a whole name matches.
     pub(crate) fn matches(&self, name: &str) -> bool {
-        self.matcher.is_match(name)
+        self.regex.is_match(name)
     }
 }
 
 impl fmt::Display for NamePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.matcher.glob().fmt(f)
+        f.write_str(&self.text)
     }
+}
+
+/// The regular expression of a pattern.
+fn to_regex(pattern: &str) -> Result<String, &'static str> {
+    let (mut regex, mut depth) = (r"(?s)\A(?:".to_owned(), 0);
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '*' => regex.push_str(".*"),
+            '?' => regex.push('.'),
+            '[' => push_class(&mut regex, &mut rest)?,
+            '{' => {
+                depth += 1;
+                regex.push_str("(?:");
+            }
+            '}' if depth > 0 => {
+                depth -= 1;
+                regex.push(')');
+            }
+            ',' if depth > 0 => regex.push('|'),
+            '\\' => push(&mut regex, rest.next().ok_or(r"`\` at the end")?),
+            c => push(&mut regex, c),
+        }
+    }
+    if depth > 0 {
+        return Err("`{` without `}`");
+    }
+    Ok(regex + r")\z")
+}
+
+/// Adds a character without a special meaning.
+fn push(regex: &mut String, c: char) {
+    // Writing to a string cannot fail.
+    let _ = write!(regex, r"\x{{{:x}}}", u32::from(c));
+}
+
+/// Adds the characters up to the next `]`, which may also be the first one.
+fn push_class(
+    regex: &mut String,
+    rest: &mut impl Iterator<Item = char>,
+) -> Result<(), &'static str> {
+    const OPEN: &str = "`[` without `]`: write `\\[` for the character";
+    regex.push('[');
+    let mut next = rest.next().ok_or(OPEN)?;
+    if matches!(next, '!' | '^') {
+        regex.push('^');
+        next = rest.next().ok_or(OPEN)?;
+    }
+    let mut own = Vec::new();
+    loop {
+        own.push(next);
+        next = rest.next().ok_or(OPEN)?;
+        if next == ']' {
+            break;
+        }
+    }
+    let mut left = own.as_slice();
+    while let [first, after @ ..] = left {
+        push(regex, *first);
+        left = after;
+        if let ['-', last, after @ ..] = left {
+            if last < first {
+                return Err("a range such as `[z-a]`, whose end is before its start");
+            }
+            regex.push('-');
+            push(regex, *last);
+            left = after;
+        }
+    }
+    regex.push(']');
+    Ok(())
 }
 
 #[cfg(test)]
@@ -44,20 +116,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_matches_slashes_and_dots() {
+    fn characters_match_as_in_a_shell_but_a_star_also_matches_slashes_and_dots() {
         for (pattern, name, matches) in [
             ("layers.*", "layers.0.weight", true),
             ("layers.*", "layers.0/weight", true),
             ("layers.*", "my.layers.0", false),
             ("*.{weight,bias}", "a/b.bias", true),
+            ("{a,b{c,d}}x", "bdx", true),
+            ("{a,b{c,d}}x", "bx", false),
+            ("{a,}x", "x", true),
             ("w[0-3]", "w2", true),
+            ("w[!0-3]", "w2", false),
+            ("w[^0-3]", "wé", true),
+            ("w[]-]", "w]", true),
+            ("w[a-]", "w-", true),
             ("w?", "w", false),
+            ("w?", "wé", true),
+            ("?", "漢", true),
+            ("w[à-ï]", "wé", true),
+            ("w[é]", "wé", true),
             (r"w\[0\]", "w[0]", true),
+            (r"w\*", "wx", false),
             ("漢*", "漢字", true),
+            ("a.b", "axb", false),
+            ("a*b", "a\nb", true),
+            ("a}, b", "a}, b", true),
         ] {
             assert_eq!(pattern.parse::<NamePattern>().unwrap().matches(name), matches, "{pattern}");
         }
-        assert!("w[".parse::<NamePattern>().is_err());
+        for pattern in ["w[", "w[]", "w[a", "w{a", r"w\", "w[z-a]"] {
+            assert!(pattern.parse::<NamePattern>().is_err(), "{pattern}");
+        }
         assert!(NamePattern::is_pattern("a*") && !NamePattern::is_pattern("layers.0/w"));
+        assert_eq!("a*".parse::<NamePattern>().unwrap().to_string(), "a*");
     }
 }

@@ -144,6 +144,7 @@ impl<'a> Inputs<'a> {
             AnyFile::Tar(shard) if member.is_none() => {
                 let mut inputs: Vec<Input<'_>> = Vec::new();
                 shard.prefetch_headers().map_err(CliError::Library)?;
+                let names: HashSet<_> = shard.members().map(|member| member.name()).collect();
                 for member in last_of_each_name(shard.members(), ShardMember::name) {
                     let name = member.name();
                     // The names of others may differ in bytes that are not UTF-8.
@@ -166,7 +167,9 @@ impl<'a> Inputs<'a> {
                     } else {
                         let path = self.path_of(name);
                         let full_name = Some(MemberName::Text(name.to_owned()));
-                        let name = name.strip_suffix(".npy").unwrap_or(name).to_owned();
+                        // Unless it is the name of another member.
+                        let short = name.strip_suffix(".npy").filter(|name| !names.contains(name));
+                        let name = short.unwrap_or(name).to_owned();
                         inputs.push(Input {
                             name,
                             member: full_name,
@@ -178,12 +181,12 @@ impl<'a> Inputs<'a> {
                 Ok(inputs)
             }
             file => {
-                let name = member.unwrap_or("arr_0").to_owned();
                 let path = self.input.name().to_owned();
                 let position = match (file, member) {
                     (AnyFile::Ten(ten), Some(member)) => ten.index(member).ok(),
                     _ => None,
                 };
+                let name = name_of(file, member, position);
                 let text = member.map(|member| MemberName::Text(member.to_owned()));
                 Ok(vec![Input {
                     name,
@@ -237,6 +240,18 @@ impl<'a> Inputs<'a> {
     fn path_of(&self, member: &str) -> PathBuf {
         format!("{}[{member}]", self.input.path.display()).into()
     }
+}
+
+/// The name of a member, as among all members.
+fn name_of(file: &AnyFile, member: Option<&str>, position: Option<usize>) -> String {
+    let Some(member) = member else { return "arr_0".to_owned() };
+    let name = match (file, position) {
+        (AnyFile::Npz(npz), _) => npz.member(member).ok().map(|member| member.name().to_owned()),
+        (AnyFile::Ten(ten), Some(index)) => unique_names(ten.infos()).get(index).cloned(),
+        (AnyFile::Tar(_), _) => member.strip_suffix(".npy").map(str::to_owned),
+        _ => None,
+    };
+    name.unwrap_or_else(|| member.to_owned())
 }
 
 /// How much longer than a `.ten` the names of its arrays in a tar file are at most.

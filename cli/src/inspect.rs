@@ -307,6 +307,12 @@ impl Inspector {
     /// The text of each header of a file, as stored; the binary headers of a
     /// `.ten` as Python literals.
     pub(crate) fn header_texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
+        let matching = self.matching(path).unwrap_or_default();
+        if !matching.is_empty() {
+            let members = matching.into_iter().filter_map(|entry| entry.member);
+            let texts = members.map(|member| self.header_texts(&path.with_member(&member.text())));
+            return Ok(texts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect());
+        }
         match open::format(&path.path)? {
             Format::Npz => self.npz_texts(path),
             Format::Ten => {

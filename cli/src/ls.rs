@@ -50,7 +50,13 @@ pub(crate) struct LsArgs {
 
     /// Order of the list: by name, or the largest first [default: as given, and
     /// directories by name]
-    #[arg(long, value_name = "name|size", value_enum, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "name|size",
+        value_enum,
+        hide_possible_values = true,
+        conflicts_with = "json"
+    )]
     sort: Option<SortKey>,
 
     /// List only entries with a matching name: of the member, of the file, or the
@@ -115,7 +121,7 @@ impl LsArgs {
         let out = &mut io::BufWriter::new(anstream::stdout().lock());
         let mut found = LsResult::default();
         for path in &self.paths {
-            if path.path.is_dir() {
+            if path.member.is_none() && path.path.is_dir() {
                 self.list_directory(out, &mut found, &path.path)?;
             } else {
                 self.list_file(out, &mut found, path)?;
@@ -203,6 +209,9 @@ impl LsArgs {
     ) -> io::Result<()> {
         self.inspector().for_each_entry(file, &mut |entry| {
             let is_selected = self.is_selected(&file.path, entry.member.as_ref());
+            if !is_selected && !may_have_members(&file.path, &entry) {
+                return Ok(());
+            }
             if is_selected && self.json {
                 escape::json_line(out, &JsonEntry::new(&file.path, &entry))?;
             }
@@ -357,4 +366,11 @@ fn full_name(path: &Path, member: Option<&MemberName>) -> String {
 /// The path of a file in a directory; without that of the current one.
 fn join(directory: &Path, inner: &Path) -> PathBuf {
     if directory == Path::new(".") { inner.to_owned() } else { directory.join(inner) }
+}
+
+/// Returns whether an entry is an error about a file that may have several arrays, whose
+/// names are not known.
+fn may_have_members(path: &Path, entry: &FileEntry) -> bool {
+    let is_array = path.extension().is_some_and(|extension| extension == "npy");
+    entry.member.is_none() && entry.content.is_err() && !is_array
 }

@@ -1,7 +1,7 @@
 //! Messages on standard error.
 
 use std::fmt::Display;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -36,7 +36,7 @@ pub(crate) fn print_usage_error(mut error: clap::Error) -> ExitCode {
     if error.use_stderr() && text.lines().any(|line| escaped(line) != line) {
         // The parser of a value repeats it.
         text.lines().for_each(|line| print_line(&safe(line)));
-    } else if error.print().is_err() {
+    } else if error.print().is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
         return ExitCode::FAILURE;
     }
     if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }

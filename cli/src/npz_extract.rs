@@ -1,6 +1,6 @@
 //! `npymap npz extract`: writes members to files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -138,7 +138,11 @@ impl ExtractArgs {
             // Of members with the same name, the last one counts.
             members = last_of_each_name(npz.members(), Member::full_name);
         }
-        members.retain(|member| !member.full_name().ends_with('/'));
+        // A name may be given twice.
+        let mut names = HashSet::new();
+        members.retain(|member| {
+            !member.full_name().ends_with('/') && names.insert(member.full_name())
+        });
         Ok(members)
     }
 

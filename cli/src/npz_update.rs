@@ -9,7 +9,9 @@ use serde_json::json;
 use crate::error::CliError;
 use crate::escape::{self, safe};
 use crate::locking::WaitArgs;
-use crate::{open, signals, text};
+use crate::{open, remote, signals, stream, text};
+
+const STREAM: &str = "a stream cannot be changed in place: name a file";
 
 const ABSENT: &str = "does not exist: create it with `npymap npz pack`";
 
@@ -19,6 +21,10 @@ pub(crate) fn begin<'a>(
     wait: WaitArgs,
     max_header_len: usize,
 ) -> Result<NpzUpdate<'a>, CliError> {
+    remote::reject_change(path)?;
+    if stream::is_standard(path) {
+        return Err(CliError::Rejected { path: path.to_owned(), reason: STREAM });
+    }
     if !path.exists() {
         return Err(CliError::Rejected { path: path.to_owned(), reason: ABSENT });
     }

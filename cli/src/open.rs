@@ -75,7 +75,10 @@ pub(crate) fn raw(
     let raw = RawSpec::new(dtype.clone()).offset(offset).order(order);
     let raw = match shape {
         Some(shape) => {
-            let nbytes = source.nbytes().saturating_sub(offset);
+            let Some(nbytes) = source.nbytes().checked_sub(offset) else {
+                // The library says so.
+                return Ok((source, OpenOptions::new().raw(raw)));
+            };
             raw.shape(&shape.of_bytes(nbytes, dtype.itemsize())?)
         }
         None => raw,

@@ -12,6 +12,7 @@ use npymap::{
 use serde_json::json;
 
 use crate::array_path::ArrayPath;
+use crate::edit;
 use crate::error::CliError;
 use crate::escape::{self, safe};
 use crate::locking::WaitArgs;
@@ -61,6 +62,7 @@ const MEMBER: &str = "members of archives cannot be recovered: `npymap npz verif
 impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let path = self.file.require_file(MEMBER)?;
+        edit::reject_stream(&self.file)?;
         let options =
             RecoverOptions::new().zero_fill(self.zero_fill).max_header_len(self.max_header_len);
         signals::watch().map_err(CliError::io(path, "open"))?;

@@ -19,6 +19,12 @@ use crate::{elements, row_copy, rows, text};
 /// Bytes of rows in memory while writing a file.
 const MEMORY: usize = 256 << 20;
 
+/// The most bytes of rows that are printed as text, which has brackets around all of them.
+const PRINTED: usize = 1 << 30;
+
+const TOO_MANY: &str =
+    "more than 1 GiB of rows would be printed: request fewer, or use --json or --output";
+
 /// Prints random rows, or writes them to a new file.
 ///
 /// Rows are taken along the first axis. No row is drawn twice, unless --replace
@@ -100,7 +106,7 @@ impl SampleArgs {
             let count = self.rows.saturating_mul(rows.row_len());
             elements::check_count(path, rows.dtype().itemsize(), count)?;
             elements::check_empty_rows(path, if rows.row_len() == 0 { self.rows } else { 0 })?;
-            self.print(&rows, &indices.collect::<Vec<_>>())?;
+            self.print(&rows, indices)?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -113,8 +119,9 @@ impl SampleArgs {
         };
         if sampler.len() < self.rows {
             let path = self.file.name().to_owned();
+            let advice = if self.replace { "" } else { ", or allow repeats with --replace" };
             let what = format!(
-                "{}, and {} were requested: request fewer, or allow repeats with --replace",
+                "{}, and {} were requested: request fewer{advice}",
                 text::plural(rows.len(), "row"),
                 self.rows
             );
@@ -123,19 +130,23 @@ impl SampleArgs {
         Ok(sampler.take(self.rows))
     }
 
-    fn print(&self, rows: &Rows, indices: &[usize]) -> Result<(), CliError> {
+    fn print(&self, rows: &Rows, indices: impl Iterator<Item = usize>) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
         let out = &mut BufWriter::new(std::io::stdout().lock());
         if self.json {
             for row in indices {
-                let array = row_copy::take(rows, &[*row]).map_err(&to_error)?;
+                let array = row_copy::take(rows, &[row]).map_err(&to_error)?;
                 let row = array.dyn_view().and_then(|all| all.index_axis(0, 0));
                 let row = row.map_err(&to_error)?;
                 elements::check_json(self.file.name(), &row)?;
                 elements::print_json(out, &row)?;
             }
         } else {
-            let array = row_copy::take(rows, indices).map_err(&to_error)?;
+            let row_size = rows.row_len().saturating_mul(rows.dtype().itemsize());
+            if self.rows.saturating_mul(row_size.max(size_of::<usize>())) > PRINTED {
+                return Err(CliError::usage(self.file.name(), TOO_MANY));
+            }
+            let array = row_copy::take(rows, &indices.collect::<Vec<_>>()).map_err(&to_error)?;
             elements::print(out, &array.dyn_view().map_err(&to_error)?)?;
         }
         out.flush()?;

@@ -57,7 +57,8 @@ impl IndexArg {
         let is_index = text.starts_with(|c: char| c.is_ascii_digit() || "-:[(.".contains(c))
             || text.starts_with("None")
             || text.starts_with("newaxis");
-        if is_index && !is_path { text.parse().ok() } else { None }
+        let is_file = [".npy", ".npz", ".ten", ".tar"].iter().any(|end| text.ends_with(end));
+        if is_index && !is_path && !is_file { text.parse().ok() } else { None }
     }
 
     /// The index without its field.
@@ -118,6 +119,53 @@ impl IndexArg {
         Ok(axes)
     }
 
+    /// Returns whether rows that are appended come after those of the selection, which stay
+    /// the same: it starts at a row counted from the first one, and goes up.
+    pub(crate) fn grows_at_its_end(&self, shape: &[usize]) -> bool {
+        // Longer than any index in the text.
+        const ROWS: usize = isize::MAX.unsigned_abs() / 2;
+        let first = |rows: usize| {
+            let mut shape = shape.to_vec();
+            *shape.first_mut()? = rows;
+            match *Indices::parse(&self.index, &shape).ok()?.as_ref().first()? {
+                SliceInfoElem::Slice { start, step: 1.., .. } => Some(start),
+                _ => None,
+            }
+        };
+        self.index.trim().is_empty()
+            || first(ROWS).is_some_and(|start| first(ROWS + 1) == Some(start))
+    }
+
+    /// The indices in the array of those of the selection.
+    pub(crate) fn origins(&self, shape: &[usize]) -> Result<Origins> {
+        let list = List::parse(&self.index, shape)?;
+        let text = list.as_ref().map_or_else(|| self.index.clone(), |l| l.with_list_replaced(":"));
+        let indices = Indices::parse(&text, shape)?;
+        let mut lens = shape.iter();
+        let mut axes = Vec::new();
+        for element in indices.as_ref() {
+            let len = match element {
+                SliceInfoElem::NewAxis => 0,
+                _ => lens.next().copied().unwrap_or(0),
+            };
+            axes.push(match *element {
+                SliceInfoElem::NewAxis => AxisOrigin::New,
+                SliceInfoElem::Index(at) => {
+                    let at = usize::try_from(at).ok().or_else(|| len.checked_add_signed(at));
+                    AxisOrigin::Fixed(at.unwrap_or(0))
+                }
+                slice @ SliceInfoElem::Slice { .. } => AxisOrigin::Axis(slice_indices(slice)),
+            });
+        }
+        let Some(list) = list else { return Ok(Origins { axes, list: None }) };
+        let (from, to) = list.result_axes(shape.len());
+        let mut kept = axes.iter_mut().filter(|axis| !matches!(axis, AxisOrigin::Fixed(_)));
+        if let Some(axis) = kept.nth(from) {
+            *axis = AxisOrigin::Axis(AxisIndices::List(list.rows));
+        }
+        Ok(Origins { axes, list: Some((to, from)) })
+    }
+
     /// How many indices of the first axis have to be known to print the first
     /// `count` rows of the selection; `None` if that is not obvious.
     pub(crate) fn needed_rows(&self, shape: &[usize], count: usize) -> Option<usize> {
@@ -131,10 +179,11 @@ impl IndexArg {
         let indices = Indices::parse(&self.index, shape).ok()?;
         let needed = match *indices.as_ref().first()? {
             SliceInfoElem::Index(at) => usize::try_from(at).ok()?.saturating_add(1),
-            SliceInfoElem::Slice { start, step: step @ 1.., .. } => {
+            SliceInfoElem::Slice { start, end, step: step @ 1.. } => {
                 let step = usize::try_from(step).ok()?;
                 let start = usize::try_from(start).ok()?;
-                start.saturating_add(count.saturating_mul(step))
+                let end = end.and_then(|end| usize::try_from(end).ok()).unwrap_or(all);
+                start.saturating_add(count.saturating_mul(step)).min(end)
             }
             SliceInfoElem::Slice { end: Some(end), .. } => usize::try_from(end).ok()?,
             _ => return None,
@@ -185,6 +234,48 @@ pub(crate) struct Parts {
     pub(crate) list_axis: Option<usize>,
 }
 
+/// The indices of an array that an index of a selection stands for.
+pub(crate) struct Origins {
+    axes: Vec<AxisOrigin>,
+    /// The axis of the selection along which a list of rows is, and where it would be if
+    /// NumPy did not move it.
+    list: Option<(usize, usize)>,
+}
+
+/// What an axis of the array is in the selection.
+enum AxisOrigin {
+    /// A single index.
+    Fixed(usize),
+    /// An axis of length 1 that the array does not have.
+    New,
+    Axis(AxisIndices),
+}
+
+impl Origins {
+    /// The index in the array, of which parts may be unknown. Axes of the selection after
+    /// those of the array are kept.
+    pub(crate) fn at(&self, index: &[Option<usize>]) -> Vec<Option<usize>> {
+        let mut index = index.to_vec();
+        if let Some((moved, from)) = self.list.filter(|(moved, _)| *moved < index.len()) {
+            let at = index.remove(moved);
+            index.insert(from.min(index.len()), at);
+        }
+        let mut index = index.into_iter();
+        let mut found = Vec::new();
+        for axis in &self.axes {
+            match axis {
+                AxisOrigin::Fixed(at) => found.push(Some(*at)),
+                AxisOrigin::New => drop(index.next()),
+                AxisOrigin::Axis(axis) => {
+                    found.extend(index.next().map(|at| at.map(|at| axis.at(at))));
+                }
+            }
+        }
+        found.extend(index);
+        found
+    }
+}
+
 /// The indices that an axis of a selection has in the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AxisIndices {
@@ -208,18 +299,19 @@ impl AxisIndices {
 
 /// The indices along each axis that remains.
 fn axis_indices(indices: &Indices) -> Vec<AxisIndices> {
-    let axes = indices.as_ref().iter().filter_map(|element| match *element {
-        SliceInfoElem::Index(_) => None,
-        SliceInfoElem::NewAxis => Some((0, 1)),
+    let axes = indices.as_ref().iter();
+    axes.filter(|element| !element.is_index()).map(|&element| slice_indices(element)).collect()
+}
+
+/// The indices along an axis that remains, or is new.
+fn slice_indices(element: SliceInfoElem) -> AxisIndices {
+    let (start, step) = match element {
         // ndarray counts negative steps from the end.
-        SliceInfoElem::Slice { end: Some(end), step, .. } if step < 0 => Some((end - 1, step)),
-        SliceInfoElem::Slice { start, step, .. } => Some((start, step)),
-    });
-    axes.map(|(start, step)| AxisIndices::Slice {
-        start: usize::try_from(start).unwrap_or(0),
-        step,
-    })
-    .collect()
+        SliceInfoElem::Slice { end: Some(end), step, .. } if step < 0 => (end - 1, step),
+        SliceInfoElem::Slice { start, step, .. } => (start, step),
+        SliceInfoElem::NewAxis | SliceInfoElem::Index(_) => (0, 1),
+    };
+    AxisIndices::Slice { start: usize::try_from(start).unwrap_or(0), step }
 }
 
 /// An index with a list of integers: `:, [1, 3], 0`.

@@ -216,6 +216,8 @@ struct LineFit {
 
 impl LineFit {
     fn new(columns: &[Column], width: usize) -> LineFit {
+        // Lines start with a space.
+        let width = width.saturating_sub(1);
         let (mut left, mut used, mut count, mut last) = (width, 0, 0_usize, 0);
         for column in columns {
             // The first column, of indices or names, takes half a line at most.

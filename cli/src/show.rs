@@ -110,7 +110,8 @@ impl ShowArgs {
         };
         let view = selected.view().map_err(&to_error)?;
         let image = self.image(&view)?;
-        let (norm, nan) = self.norm(&array, &view, &image)?;
+        let drawn = self.without_alpha(&view, &image)?;
+        let (norm, nan) = self.norm(&array, &drawn, &image)?;
         let picture = Picture { image, norm, nan, threads: self.threads.count() };
         match &self.output {
             Some(output) => self.write_png(output, &picture)?,
@@ -168,6 +169,20 @@ impl ShowArgs {
         }
     }
 
+    /// The elements that are drawn: not those of a fourth channel.
+    fn without_alpha<'v>(
+        &self,
+        view: &DynView<'v>,
+        image: &Image<'_>,
+    ) -> Result<DynView<'v>, CliError> {
+        if !matches!(image, Image::Color(_)) {
+            return Ok(view.clone());
+        }
+        let axis = if self.channels == Some(ChannelAxis::First) { 0 } else { 2 };
+        let (colors, _) = view.split_at(axis, 3).map_err(CliError::with_path(self.file.name()))?;
+        Ok(colors)
+    }
+
     /// How values become colours, and how many elements are NaN.
     fn norm(
         &self,
@@ -194,7 +209,7 @@ impl ShowArgs {
         let Some(row) = rows.first() else { return Ok((Norm::new(scale, 0.0, 1.0), 0)) };
         let found = row.quantiles.iter().flatten().filter_map(|(_, value)| *value);
         let found: Vec<_> = found.collect();
-        let is_byte_color = matches!(image, Image::Color(_)) && view.itemsize() == 1;
+        let is_byte_color = matches!(image, Image::Color(_)) && *view.dtype() == DType::of::<u8>();
         let (low, high) = match (self.range, found.as_slice()) {
             (Some(ColorRange::Values(low, high)), _) => (low, high),
             (_, [low, high]) => (*low, *high),
@@ -222,7 +237,8 @@ impl ShowArgs {
     fn write_png(&self, output: &Path, picture: &Picture<'_>) -> Result<(), CliError> {
         if output == Path::new("-") {
             let mut out = BufWriter::new(io::stdout().lock());
-            return show_png::write(&mut out, picture, output).and_then(|()| Ok(out.flush()?));
+            let written = show_png::write(&mut out, picture, output);
+            return written.map_err(CliError::of_output).and_then(|()| Ok(out.flush()?));
         }
         if !output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
             let reason = "only images are written: use the extension .png";

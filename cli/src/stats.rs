@@ -82,7 +82,8 @@ pub(crate) struct StatsArgs {
     fail_on: Vec<Unwanted>,
 
     /// With --fail-on, how many places to print for each array
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "fail_on")]
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "fail_on",
+        value_parser = parse_count)]
     first: usize,
 
     /// Print a line of JSON for each array, field or column
@@ -189,6 +190,8 @@ impl StatsArgs {
             None => (array, selection),
         };
         let all = array.dyn_view().map_err(&to_error)?;
+        let origins = selection.map(|selection| selection.origins(all.shape())).transpose();
+        let origins = origins.map_err(&to_error)?;
         let selected = match selection {
             Some(selection) => selection.select(&all).map_err(&to_error)?,
             None => Selected::View(all),
@@ -201,7 +204,12 @@ impl StatsArgs {
         if let Some(axis) = axis {
             columns.check_count(&input.path, axis)?;
         }
-        let rows = stats_rows::compute(&columns, &self.wanted()).map_err(&to_error)?;
+        let mut rows = stats_rows::compute(&columns, &self.wanted()).map_err(&to_error)?;
+        if let Some(origins) = &origins {
+            for row in &mut rows {
+                row.locate(origins);
+            }
+        }
         let member = input.member.clone();
         Ok(rows
             .into_iter()
@@ -244,6 +252,10 @@ fn printed(result: Result<(), CliError>) -> Result<bool, CliError> {
             Ok(false)
         }
     }
+}
+
+fn parse_count(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|count| *count > 0).ok_or("expected a number from 1 on")
 }
 
 fn parse_quantile(text: &str) -> Result<f64, &'static str> {

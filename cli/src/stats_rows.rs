@@ -11,6 +11,7 @@ use crate::inspect::MemberName;
 use crate::places::{self, Places};
 use crate::quantiles;
 use crate::scan::{Answer, Ignored, Task};
+use crate::selection::Origins;
 use crate::stats::Unwanted;
 use crate::summary::Summary;
 use crate::text::plural;
@@ -71,6 +72,17 @@ impl StatsRow {
             histogram: None,
             places: None,
         })
+    }
+
+    /// Converts indices of a selection into those of the array.
+    pub(crate) fn locate(&mut self, origins: &Origins) {
+        if let Some(index) = &mut self.index {
+            *index = origins.at(index);
+        }
+        for place in self.places.iter_mut().flat_map(|places| &mut places.0) {
+            let index: Vec<_> = place.iter().copied().map(Some).collect();
+            *place = origins.at(&index).into_iter().flatten().collect();
+        }
     }
 
     /// How many elements of a kind there are.

@@ -9,13 +9,15 @@ use clap::Args;
 use npymap::{DType, MappedArray};
 
 use crate::array_path::ArrayPath;
-use crate::edit;
 use crate::error::CliError;
 use crate::head;
 use crate::input_args::InputArgs;
 use crate::messages;
+use crate::platform;
+use crate::remote;
 use crate::selection::IndexArg;
 use crate::sheet::{self, PrintedTable, Sheet};
+use crate::stream;
 
 /// Prints the last elements of an array or a selection as a table.
 ///
@@ -70,6 +72,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 const MEMBER: &str = "no rows can be appended to a member: name a .npy file, or omit --follow";
 
+const NOT_FOLLOWED: &str =
+    "rows are appended at the end: with --follow, the first axis needs a slice such as 10: or ::2";
+
+const STREAM: &str = "streams and URLs cannot be followed: omit --follow";
+
 const FORTRAN: &str = "grows along its last axis, because it is in Fortran order: omit --follow";
 
 /// The part of a file that was printed.
@@ -87,11 +94,19 @@ impl TailArgs {
         let out = &mut BufWriter::new(anstream::stdout().lock());
         if self.follow {
             self.file.require_file(MEMBER)?;
-            edit::reject_stream(&self.file)?;
+            let path = &self.file.path;
+            if stream::is_standard(path) || platform::is_stream(path) || remote::is_url(path) {
+                let path = self.file.name().to_owned();
+                return Err(CliError::Rejected { path, reason: STREAM });
+            }
         }
         let seen = self.stamp();
         let array = self.read.array(&self.file);
         let array = array.map_err(CliError::with_path(self.file.name()))?;
+        let selection = self.selection.clone().unwrap_or_default();
+        if self.follow && !selection.grows_at_its_end(array.shape()) {
+            return Err(CliError::usage(self.file.name(), NOT_FOLLOWED));
+        }
         let mut printed = Printed::default();
         self.print(out, &array, &mut printed)?;
         out.flush()?;

@@ -284,6 +284,18 @@ mod tests {
         new.finish(&path, Occupant::Any).unwrap_err();
         assert_eq!(entries(directory), 0);
     }
+
+    #[test]
+    fn a_forked_process_removes_no_file_of_the_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
+        let mut new = TemporaryFile::create_named(directory, 0o666).unwrap();
+        let TemporaryFile::Named(named) = &mut new else { panic!("{new:?}") };
+        named.file.process += 1;
+        drop(new);
+        assert_eq!(entries(directory), 1);
+    }
+
     #[test]
     fn files_are_neither_created_nor_committed_while_they_are_removed() {
         let directory = tempfile::tempdir().unwrap();

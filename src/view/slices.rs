@@ -81,7 +81,8 @@ impl Indices {
             }
         }
         let is_index = |element: &&SliceInfoElem| matches!(element, SliceInfoElem::Index(_));
-        let found = elements.len() - elements.iter().filter(is_index).count();
+        let indices = elements.iter().filter(is_index).count();
+        let found = elements.len() - indices + rest.len();
         if found > MAX_NDIM {
             return Err(ShapeError::Axes { found }.into());
         }
@@ -210,6 +211,14 @@ mod tests {
         assert_eq!(parse("", &[]).unwrap(), []);
         assert_eq!(parse("[ ]", &[3, 2]).unwrap(), [slice(0, 0, 1)]);
         assert!(parse("[]", &[]).is_err());
+        // As many axes as arrays have, and one more.
+        let axes = vec!["None"; 64].join(",");
+        assert_eq!(parse(&format!("{axes}, 0"), &[3]).unwrap().len(), 65);
+        assert!(parse(&axes, &[3]).is_err());
+        for index in [huge.to_owned(), format!("-{huge}"), isize::MIN.to_string()] {
+            let error = parse(&index, &[isize::MAX.unsigned_abs()]).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::OutOfBounds, "{index}");
+        }
         for text in [
             "3", "-4", "1, 1", "x", "::0", "1:2:3:4", "..., ...", "1.0", ", ,", "1,,", "[1]",
             "[0, 1]", "([0])", "(1", "((1))",

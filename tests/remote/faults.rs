@@ -96,10 +96,11 @@ fn pages_of_errors_are_read_in_part_and_keep_the_status() {
 }
 
 #[test]
-fn the_version_is_checked_on_servers_that_allow_only_get() {
-    for status in [403, 405] {
+fn the_version_is_checked_on_servers_whose_answers_to_head_do_not_have_it() {
+    let heads = [Action::Status(403), Action::Status(405), Action::Untagged];
+    for head in heads {
         let server = Server::failing(file(), Tags::Strong, move |_, request| {
-            if request.method == "GET" { Action::Answer } else { Action::Status(status) }
+            if request.method == "GET" { Action::Answer } else { head }
         });
         let array = array(&open(&server).unwrap()).unwrap();
         array.check().unwrap();

@@ -28,6 +28,8 @@ pub(crate) enum Action {
     Shifted,
     /// Sends the whole file with status 200.
     Whole,
+    /// Sends no entity tag.
+    Untagged,
     /// Closes the connection without an answer.
     Close,
     /// Never answers.
@@ -296,7 +298,7 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
         let number = shared.state.lock().unwrap().count;
         head.push(format!("x-amz-version-id: {number}"));
     }
-    head.extend(tag.map(|tag| format!("ETag: {tag}")));
+    head.extend(tag.filter(|_| action != Action::Untagged).map(|tag| format!("ETag: {tag}")));
     if status == 206 {
         let shift = u64::from(action == Action::Shifted);
         let (first, last) = (start + shift, end + shift - 1);

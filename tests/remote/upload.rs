@@ -336,3 +336,17 @@ fn objects_of_other_servers_are_written() {
     let error = options().create(&format!("{folder}/a.npz")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
 }
+
+/// Who may write but not list objects cannot ask whether one exists.
+#[test]
+fn objects_are_created_without_the_permission_to_list() {
+    let deny = |_, kind| if kind == Kind::Head { Answer::Status(403) } else { Answer::Normal };
+    let server = S3::failing(deny);
+    write(&server, b"small").unwrap();
+    assert_written(&server, b"small");
+    assert_eq!(write(&server, b"other").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    let error = write(&server, &bytes(PART + 1)).unwrap_err();
+    assert!(error.to_string().contains("denies access"), "{error}");
+    assert_eq!(server.count(Kind::Part), 0);
+    assert_written(&server, b"small");
+}

@@ -31,7 +31,15 @@ fn urls_that_are_not_supported_are_errors() {
         ),
         (
             "https://user:secret@example.com//a.npy?sig=secret",
-            "the URL 'https://example.com//a.npy': expected s3://bucket/key, gs://, az://, abfs://, http:// or https://",
+            "the URL 'https://example.com//a.npy': expected a path without `//`, `.` and `..`, and with UTF-8 if it is percent-encoded",
+        ),
+        (
+            "s3://bucket/a%FF.npy",
+            "the URL 's3://bucket/a%FF.npy': expected a path without `//`, `.` and `..`, and with UTF-8 if it is percent-encoded",
+        ),
+        (
+            "https://example.com/a.npy/",
+            "the URL 'https://example.com/a.npy/': expected a path that does not end with `/`, without which it is another one",
         ),
         (
             "https://user:secret@example.com:port/a.npy?sig=secret",

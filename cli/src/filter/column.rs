@@ -213,9 +213,9 @@ impl Column {
             Values::Int(_) | Values::UInt(_) | Values::Float(_) => "write a number",
             Values::Text(_) | Values::Bytes(_) => "write text in quotes",
             Values::Ticks(_) if self.dtype.kind() == Kind::DateTime => {
-                "write a date in quotes, such as \"2020-02-29T12:00\""
+                "write a date of its unit in quotes, such as \"2020-02-29\" for days"
             }
-            Values::Ticks(_) => "write a count of its unit, or \"300 milliseconds\"",
+            Values::Ticks(_) => "write a count of its unit",
         }
     }
 
