@@ -340,3 +340,16 @@ fn long_subarrays_are_cast_in_bounded_memory() {
     let errors = String::from_utf8_lossy(&run.stderr);
     assert_eq!((run.status.code(), errors.as_ref()), (Some(0), ""));
 }
+
+#[test]
+fn a_condition_is_about_the_rows_of_a_field_that_is_selected() {
+    let directory = tempfile::tempdir().unwrap();
+    let [records, part, other] = ["r.npy", "p.npy", "o.npy"].map(|name| path_in(&directory, name));
+    run_ok(["create", &records, "--shape", "4", "--dtype", "[('b', '?'), ('pos', '<f8')]"]);
+    run_ok(["set", &records, "2.b", "True"]);
+    run_ok(["set", &records, "2.pos", "1.5"]);
+    run_ok(["convert", &records, &part, "--select", ".pos", "--where", "b"]);
+    run_ok(["get", &records, ".pos", "--where", "b", "-o", &other]);
+    assert_eq!(run_ok(["get", &part, ":"]), run_ok(["get", &other, ":"]));
+    assert_eq!(run_ok(["get", &part, ":"]), "[1.5]\n");
+}

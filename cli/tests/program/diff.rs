@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::run::{copy_penguins, data, npymap, run_ok};
+use crate::run::{copy_penguins, data, npymap, run_err, run_ok};
 
 /// Creates an array with the program.
 fn create(directory: &Path, name: &str, arguments: &[&str]) -> PathBuf {
@@ -177,4 +177,41 @@ fn equal_is_0_different_is_1_and_trouble_is_2() {
     std::fs::write(&other, "no array").unwrap();
     assert_eq!(npymap(["diff", "--json", a, b]).code, Some(2));
     assert_eq!(npymap(["diff", a]).code, Some(2));
+}
+
+#[test]
+fn directories_may_have_brackets_in_their_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let [a, b, c] = ["run", "run[1]", "run[2]"].map(|name| {
+        let path = directory.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        create(
+            &path,
+            "x.npy",
+            &["--shape", "3", "--fill", if name == "run[2]" { "1" } else { "0" }],
+        );
+        path.to_str().unwrap().to_owned()
+    });
+    assert!(run_ok(["diff", &a, &b]).contains("1 array: 1 equal"));
+    assert_eq!(npymap(["diff", &b, &c]).code, Some(1));
+    assert!(run_ok(["ls", &c]).contains("x.npy"));
+    // A directory has no members.
+    assert_eq!(npymap(["ls", &format!("{a}[zz*]")]).code, Some(1));
+    // Files that the pattern leaves out are not opened.
+    for path in [&a, &b] {
+        std::fs::write(Path::new(path).join("bad.npy"), "no array").unwrap();
+    }
+    run_ok(["diff", &a, &b, "--match", "x*"]);
+    assert_eq!(npymap(["diff", &a, &b]).code, Some(2));
+    let listed = npymap(["ls", "-r", "--match", "x*", &a]);
+    assert_eq!((listed.code, listed.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn options_for_many_arrays_apply_to_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let a = create(directory.path(), "a.npy", &["--shape", "3"]);
+    let a = a.to_str().unwrap();
+    assert_eq!(run_ok(["diff", "--json", "--only-changed", a, a]), "");
+    assert!(run_err(2, ["diff", a, a, "--match", "a*"]).contains("--match is for"));
 }

@@ -117,3 +117,16 @@ fn numbers_that_do_not_suit_the_dtype_are_rejected() {
     run_err(2, ["create", &path, "--shape", "3", "--seed", "3"]);
     run_err(2, ["create", &path, "--shape", "3", "--arange", "--fill", "3"]);
 }
+
+#[test]
+fn ranges_of_floats_fit_their_dtype() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    for (dtype, range) in [("f4", "1e39"), ("f8", "1,1e308"), ("f2", "0,40000"), ("c8", "0,-2e38")]
+    {
+        let arange = format!("--arange={range}");
+        let error = run_err(2, ["create", &path, "--shape", "3", "--dtype", dtype, &arange]);
+        assert!(error.contains("whose largest number is"), "{dtype} {range}: {error}");
+    }
+    run_ok(["create", &path, "--shape", "2", "--dtype", "f2", "--arange=0,40000"]);
+}

@@ -12,7 +12,7 @@ fn tables_have_a_row_for_each_index() {
         "       0     1      2       3\n 0  39.1  18.7  181.0  3750.0\n 1  39.5  17.4  186.0  3800.0\n… 340 more rows\n"
     );
     assert_eq!(
-        run_ok(["head", path, "-1:, 1:", "--width", "16"]),
+        run_ok(["head", path, "-1:, 1:", "--width", "17"]),
         "         1      2\n 341  18.7  198.0\n… 1 more column\n"
     );
     assert_eq!(run_ok(["head", path, "0, 3"]), "  '<f8'\n 3750.0\n");

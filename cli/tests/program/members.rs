@@ -345,3 +345,18 @@ fn statistics_name_arrays_of_ten_files_as_info_does() {
         assert!(stats.iter().all(serde_json::Value::is_u64), "{stats:?}");
     }
 }
+
+#[test]
+fn members_are_named_as_among_all_members() {
+    let directory = tempfile::tempdir().unwrap();
+    let [a, npz, out] = ["x.npy", "a.npz", "o.npz"].map(|name| path_in(&directory, name));
+    run_ok(["create", &a, "--shape", "3"]);
+    run_ok(["npz", "pack", &a, "-o", &npz]);
+    run_ok(["convert", &format!("{npz}[x.npy]"), &out]);
+    assert!(run_ok(["info", "--json", &out]).contains(r#""member":"x""#));
+    let header = run_ok(["info", "--header", &format!("{npz}[x*]")]);
+    assert_eq!(header, run_ok(["info", "--header", &format!("{npz}[x]")]));
+    // The same member twice.
+    let files = path_in(&directory, "files");
+    run_ok(["npz", "extract", &npz, "x", "x.npy", "--directory", &files]);
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::run::{copy_penguins, npymap, run_err, run_ok};
+use crate::run::{copy_penguins, npymap, path_in, run_err, run_ok};
 
 fn info(path: &Path) -> Value {
     let out = run_ok(["info".as_ref(), "--json".as_ref(), "--digest".as_ref(), path.as_os_str()]);
@@ -147,4 +147,16 @@ fn any_number_of_zero_size_rows_can_be_sampled_and_shuffled() {
     assert!(error.contains("1000000000000 zero-size elements were requested"), "{error}");
     run_ok(["sample", &wide, "-n", "3", "--output", out, "--overwrite"]);
     run_ok(["shuffle", &wide, out, "--overwrite"]);
+}
+
+#[test]
+fn samples_that_do_not_fit_into_memory_are_refused_or_streamed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    run_ok(["create", &path, "--shape", "(10, 2)", "--dtype", "f8"]);
+    let error = run_err(2, ["sample", &path, "-n", "99999999999999", "--replace"]);
+    assert!(error.contains("use --json or --output"), "{error}");
+    run_ok(["create", &path, "--shape", "0", "--dtype", "f8", "--overwrite"]);
+    let error = run_err(1, ["sample", &path, "-n", "3", "--replace"]);
+    assert!(error.contains("request fewer") && !error.contains("--replace"), "{error}");
 }

@@ -203,3 +203,27 @@ fn every_layout_of_numbers_is_drawn() {
         }
     }
 }
+
+#[test]
+fn images_in_colour_are_scaled_by_their_colours() {
+    let directory = tempfile::tempdir().unwrap();
+    let [image, png] = ["a.npy", "a.png"].map(|name| path_in(&directory, name));
+    let brightest = |png: &str| {
+        let decoder = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(png).unwrap()));
+        let mut reader = decoder.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        pixels.into_iter().max().unwrap()
+    };
+    // Ones are the highest booleans.
+    run_ok(["create", &image, "--shape", "(4, 4, 3)", "--dtype", "?"]);
+    run_ok(["set", &image, "0, 0", "True"]);
+    run_ok(["show", &image, "--channels", "last", "-o", &png]);
+    assert_eq!(brightest(&png), 255);
+    // The fourth channel is not drawn.
+    run_ok(["create", &image, "--shape", "(4, 4, 4)", "--dtype", "f4", "--overwrite"]);
+    run_ok(["set", &image, "..., 3", "1"]);
+    run_ok(["set", &image, "0, 0, 0", "0.25"]);
+    run_ok(["show", &image, "--channels", "last", "-o", &png, "--overwrite"]);
+    assert_eq!(brightest(&png), 255);
+}

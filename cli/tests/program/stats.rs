@@ -226,3 +226,27 @@ fn quantiles_are_listed_once_and_may_be_infinite() {
     let expected = r#""quantiles":{"0":1.0,"0.25":"inf","0.75":"nan","1":"inf"}"#;
     assert!(line.contains(expected), "{line}");
 }
+
+#[test]
+fn places_in_a_selection_are_those_in_the_array() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    run_ok(["create", &path, "--shape", "(10, 4)", "--dtype", "f8"]);
+    run_ok(["set", &path, "7, 3", "nan"]);
+    for index in
+        ["5:, 2:", "::-1, ::-1", "7", "..., 3", "[1, 7]", ":, [3, 0]", "None, 6:", "7, [3, 3]"]
+    {
+        let error = npymap(["stats", &path, index, "--fail-on", "nan"]).err;
+        assert!(error.contains(": [7, 3]"), "{index}: {error}");
+    }
+    let line = npymap(["stats", "--json", &path, "6:, 2:", "--axis", "0", "--fail-on", "nan"]).out;
+    let indices: Vec<serde_json::Value> =
+        line.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [first, second] = &indices[..] else { panic!("{line}") };
+    assert_eq!(
+        (&first["index"], &second["index"]),
+        (&serde_json::json!([null, 2]), &serde_json::json!([null, 3]))
+    );
+    let error = npymap(["stats", &path, "2020.npy"]).err;
+    assert!(error.contains("2020.npy"), "{error}");
+}

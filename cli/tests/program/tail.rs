@@ -92,3 +92,15 @@ fn what_cannot_grow_is_not_followed() {
     let error = run_err(1, ["tail", "-f", &format!("{npz}[arr_0]")]);
     assert!(error.contains("no rows can be appended to a member"), "{error}");
 }
+
+#[test]
+fn only_selections_that_grow_at_the_end_are_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    run_ok(["create", &path, "--shape", "5", "--dtype", "f8"]);
+    for index in ["::-1", "-3:", "-1", "2", "[0, -1]", "None"] {
+        let error = run_err(2, ["tail", "-f", &path, index]);
+        assert!(error.contains("needs a slice"), "{index}: {error}");
+    }
+    assert!(run_err(1, ["tail", "-f", "-"]).contains("streams and URLs cannot be followed"));
+}

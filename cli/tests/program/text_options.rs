@@ -46,3 +46,24 @@ fn csv_may_have_other_delimiters() {
     let refusal = run_err(2, ["convert", &path, &path_in(&directory, "c.npy"), "--delimiter", ";"]);
     assert!(refusal.contains("--delimiter, --from, --skip, --no-header and --nan"), "{refusal}");
 }
+
+#[test]
+fn options_that_change_nothing_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let [npy, csv, tsv, jsonl] =
+        ["a.npy", "a.csv", "a.tsv", "a.jsonl"].map(|name| path_in(&directory, name));
+    run_ok(["create", &npy, "--shape", "(3, 2)", "--dtype", "f8"]);
+    std::fs::write(&csv, "1,2\n300,4\n").unwrap();
+    for (arguments, text) in [
+        ([&*npy, &tsv, "--skip", "2"], "--skip is for IN"),
+        ([&npy, &tsv, "--delimiter", ";"], "--delimiter is for CSV"),
+        ([&npy, &jsonl, "--nan", "x"], "--nan is for OUT"),
+        ([&csv, &jsonl, "--nan", "x"], "--nan is for OUT"),
+    ] {
+        let error = run_err(2, ["convert"].iter().chain(&arguments));
+        assert!(error.contains(text), "{arguments:?}: {error}");
+    }
+    let force = ["convert", &csv, &npy, "--overwrite", "--dtype", "u1", "--force"];
+    assert!(run_err(2, force).contains("--force is for arrays"));
+    run_ok(["convert", &csv, &tsv, "--delimiter", ",", "--no-header", "--nan", "x"]);
+}
