@@ -393,7 +393,7 @@ fn rows_in_a_file_that_was_replaced_are_an_error() {
         assert_eq!(log.sync().unwrap_err().kind(), ErrorKind::Changed);
     }
     fs::remove_file(&path).unwrap();
-    assert_eq!(log.close().unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(log.close().unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 #[test]

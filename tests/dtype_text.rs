@@ -69,3 +69,29 @@ fn live_numpy_accepts_dtypes_serialized_by_serde() {
         }
     }
 }
+
+/// `np.dtype(…)[['x']].alignment` is 1.
+#[test]
+fn selected_fields_are_not_aligned() {
+    let aligned = DType::aligned([("a", DType::of::<u8>()), ("x", DType::of::<f64>())]).unwrap();
+    let selected = aligned.select(&["x"]).unwrap();
+    assert_eq!((aligned.alignment(), selected.alignment(), selected.itemsize()), (8, 1, 16));
+}
+
+/// As in Python, escapes of characters are none in bytes.
+#[test]
+fn bytes_have_the_escapes_of_bytes() {
+    use npymap::element::Value;
+
+    let dtype: DType = "|S8".parse().unwrap();
+    for (text, expected) in [
+        (r"b'\u0041'", &br"\u0041"[..]),
+        (r"b'\\u41'", br"\u41"),
+        (r"b'\N{A}'", br"\N{A}"),
+        (r"b'\x41\n\101\''", b"A\nA'"),
+        (r"b'\777'", b"\xff"),
+    ] {
+        assert_eq!(Value::parse(text, &dtype).unwrap(), Value::Bytes(expected.to_vec()), "{text}");
+    }
+    assert!(Value::parse("b'é'", &dtype).is_err());
+}

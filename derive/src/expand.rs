@@ -67,6 +67,9 @@ fn record_fields(input: &DeriveInput) -> Result<Vec<RecordField<'_>>> {
                 return Err(Error::new_spanned(new, message));
             }
         }
+        if let Some(title) = title.as_ref().filter(|title| title.value() == name.value()) {
+            return Err(Error::new_spanned(title, "a title that is the name of its field"));
+        }
         let codec = format_ident!("field_{}", fields.len());
         fields.push(RecordField { ident, codec, ty: &field.ty, name, title, dtype });
     }
@@ -318,6 +321,10 @@ mod tests {
             (
                 "#[record(typed)] struct Row { #[record(title = \"y\")] x: f32, y: f32 }",
                 "two fields are named `y`",
+            ),
+            (
+                "#[record(typed)] struct Row { #[record(title = \"x\")] x: f32 }",
+                "a title that is the name of its field",
             ),
             ("struct Row { a: u8, #[record(rename = \"a\")] b: u8 }", "two fields are named `a`"),
             (

@@ -390,7 +390,8 @@ impl DType {
     /// twice.
     pub fn select(&self, names: &[&str]) -> Result<DType> {
         let fields = names.iter().map(|name| self.field(name).cloned()).collect::<Result<_>>()?;
-        DType::from_fields(fields, self.itemsize(), self.alignment())
+        // As in NumPy, it is not aligned, even if the struct is.
+        DType::from_fields(fields, self.itemsize(), 1)
     }
 
     /// The base dtype and shape of a subarray.

@@ -63,7 +63,7 @@ impl<const N: usize> Bytes<N> {
 /// Bytes as text; the error shows the bytes.
 pub(crate) fn as_utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| {
-        let value = format!("b\"{}\"", bytes.escape_ascii());
+        let value = format!("b\"{}\"", excerpt(&bytes.escape_ascii().to_string()));
         DTypeError::Stored { value, expected: "UTF-8".to_owned() }.into()
     })
 }

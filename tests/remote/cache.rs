@@ -216,7 +216,7 @@ fn objects_without_a_strong_tag_are_not_cached() {
         assert_eq!(error.kind(), ErrorKind::Io);
         assert_eq!(
             error.message().to_string(),
-            "cannot download: it is not cached: set `RemoteOptions::cache`, and use a store that sends strong entity tags"
+            "cannot download: it is not cached: set `RemoteOptions::cache`, use a store that sends strong entity tags, and a directory with space for it that can be written"
         );
     }
 }

@@ -21,7 +21,7 @@ use crate::dtype::{DType, Field, Kind, Unit};
 use crate::element::cast::nearest_half;
 use crate::element::date::fits_unit;
 use crate::element::{Element, Ticks, item, item_mut, trim_nuls};
-use crate::error::{DTypeError, Error, Result};
+use crate::error::{DTypeError, Error, Result, excerpt};
 
 /// An element of any dtype, for types known only at run time.
 ///
@@ -233,7 +233,7 @@ impl Value {
     /// The error for a value that does not fit the dtype.
     fn misfit(&self, dtype: &DType) -> Error {
         let expected = format!("a value that fits {dtype}");
-        DTypeError::Value { value: self.to_string(), expected }.into()
+        DTypeError::Value { value: excerpt(&self.to_string()), expected }.into()
     }
 
     fn as_bool(&self) -> Option<bool> {

@@ -85,13 +85,13 @@ fn parse_scalar(untrimmed: &str, dtype: &DType) -> Result<Value, &'static str> {
         (Kind::Bytes, _) => {
             let quoted = text.strip_prefix('b').filter(|rest| rest.starts_with(['\'', '"']));
             let bytes = match quoted {
-                Some(quoted) => parse_latin1(quoted),
+                Some(quoted) => parse_bytes(quoted),
                 None => parse_string(untrimmed).map(String::into_bytes),
             };
             bytes.map(Value::Bytes).ok_or("bytes such as b'abc'")
         }
         _ => {
-            let bytes = text.strip_prefix('b').and_then(parse_latin1);
+            let bytes = text.strip_prefix('b').and_then(parse_bytes);
             bytes.map(Value::Void).ok_or("bytes such as b'\\x00'")
         }
     }
@@ -224,9 +224,23 @@ fn parse_string(text: &str) -> Option<String> {
     reader.end().ok().map(|()| string)
 }
 
-/// Parses quoted bytes, each a character up to U+00FF.
-fn parse_latin1(quoted: &str) -> Option<Vec<u8>> {
-    parse_string(quoted)?.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect()
+/// Parses quoted bytes: ASCII, and escapes of bytes. Those of characters, such as `\u0041`,
+/// are none, as in Python.
+fn parse_bytes(quoted: &str) -> Option<Vec<u8>> {
+    if !quoted.is_ascii() {
+        return None;
+    }
+    let mut is_escape = false;
+    let mut text = String::with_capacity(quoted.len());
+    for c in quoted.chars() {
+        if is_escape && matches!(c, 'u' | 'U' | 'N') {
+            text.push('\\');
+        }
+        is_escape = c == '\\' && !is_escape;
+        text.push(c);
+    }
+    // The octal `\400` and above are cut to 8 bits.
+    parse_string(&text)?.chars().map(|c| u8::try_from(u32::from(c) & 0xff).ok()).collect()
 }
 
 /// Splits the text between two brackets at its outermost commas.

@@ -56,9 +56,10 @@ pub(super) fn open(
 
 /// Checks a URL.
 pub(super) fn parse(text: &str) -> Result<Url, Error> {
-    let is_path_known = |url: &Url| Path::from_url_path(url.path()).is_ok();
+    const SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https"];
+    let has_path = |url: &Url| Path::from_url_path(url.path()).is_ok();
     let parsed = Url::parse(text).ok();
-    if parsed.as_ref().is_some_and(|url| !is_path_known(url)) {
+    if parsed.as_ref().is_some_and(|url| SCHEMES.contains(&url.scheme()) && !has_path(url)) {
         let expected = "a path without `//`, `.` and `..`, and with UTF-8 if it is percent-encoded";
         return Err(invalid(&without_secrets(text), expected));
     }
