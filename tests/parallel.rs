@@ -184,8 +184,9 @@ fn with_threads(test: impl Fn() + Sync) {
     }
 }
 
-/// The views that a 3-d array has in common layouts.
-fn layouts<'a, T: Element>(view: &View<'a, T>) -> Vec<View<'a, T>> {
+/// Every second of the views that a 3-d array has in common layouts, from the first or the
+/// second one on: the others take as long, and are those of another array.
+fn layouts<'a, T: Element>(view: &View<'a, T>, first: usize) -> Vec<View<'a, T>> {
     let &[planes, rows, columns] = view.shape() else { panic!("three axes") };
     let layouts = [
         view.clone(),
@@ -200,7 +201,7 @@ fn layouts<'a, T: Element>(view: &View<'a, T>) -> Vec<View<'a, T>> {
         view.slice(s![..0, .., ..]),
         view.slice(s![1, 2, 3]),
     ];
-    layouts.into_iter().step_by(if quick() { 3 } else { 1 }).collect()
+    layouts.into_iter().skip(first).step_by(if quick() { 3 } else { 2 }).collect()
 }
 
 /// Sums and statistics, as text that differs if any bit does.
@@ -233,7 +234,7 @@ fn sums_and_statistics_are_the_same<T: Real + std::fmt::Debug>(dtype: &str, colu
     let aligned = dtype.starts_with('<').then_some(([2, 4, columns], 0));
     for (shape, offset) in [([3, 7, 33], 0), ([2, 4, columns], 1)].into_iter().chain(aligned) {
         let array = numbers(&dtype.parse().unwrap(), &shape, offset);
-        for view in layouts(&array.view::<T>().unwrap()) {
+        for view in layouts(&array.view::<T>().unwrap(), offset) {
             let expected = totals(&view, false);
             with_threads(|| assert_eq!(totals(&view, true), expected, "{dtype}: {view:?}"));
         }
@@ -275,9 +276,9 @@ fn axis_totals<T: Real>(view: &View<'_, T>, axis: usize, par: bool) -> AxisTotal
     )
 }
 
-fn axis_totals_are_the_same<T: Real + PartialEq>(dtype: &str, shape: [usize; 3]) {
+fn axis_totals_are_the_same<T: Real + PartialEq>(dtype: &str, shape: [usize; 3], first: usize) {
     let array = numbers(&dtype.parse().unwrap(), &shape, 1);
-    for view in layouts(&array.view::<T>().unwrap()) {
+    for view in layouts(&array.view::<T>().unwrap(), first) {
         for axis in 0..view.ndim() {
             let expected = axis_totals(&view, axis, false);
             with_threads(|| {
@@ -290,14 +291,14 @@ fn axis_totals_are_the_same<T: Real + PartialEq>(dtype: &str, shape: [usize; 3])
 #[test]
 fn totals_along_an_axis_are_the_same_for_any_number_of_threads() {
     // Few long lines are folded in parts, many lines are distributed.
-    axis_totals_are_the_same::<f32>("<f4", [2, 7, 5]);
+    axis_totals_are_the_same::<f32>("<f4", [2, 7, 5], 0);
     // Without the first of the last axis, they are just large enough for threads.
-    axis_totals_are_the_same::<f64>(">f8", [3, 4, 5_600]);
+    axis_totals_are_the_same::<f64>(">f8", [3, 4, 5_600], 1);
     if quick() {
         return;
     }
-    axis_totals_are_the_same::<i64>("<i8", [4_501, 3, 6]);
-    axis_totals_are_the_same::<f64>(">f8", [5, 1_701, 9]);
+    axis_totals_are_the_same::<i64>("<i8", [4_501, 3, 6], 0);
+    axis_totals_are_the_same::<f64>(">f8", [5, 1_701, 9], 1);
 }
 
 #[test]
@@ -333,7 +334,7 @@ fn a_large_array_is_summed_in_several_batches() {
 fn parallel_copies_equal_sequential_ones() {
     for dtype in ["<f4", ">f4"].into_iter().take(if quick() { 1 } else { 2 }) {
         let array = numbers(&dtype.parse().unwrap(), &[5, 70, 801], 1);
-        for view in layouts(&array.view::<f32>().unwrap()) {
+        for view in layouts(&array.view::<f32>().unwrap(), 0) {
             let expected = view.to_vec();
             with_threads(|| {
                 let mut out = vec![-1.0; expected.len()];
@@ -439,7 +440,7 @@ fn arrays_of_another_type_are_made_in_parallel() {
 
     for dtype in ["<i2", ">i2"].into_iter().take(if quick() { 1 } else { 2 }) {
         let array = numbers(&dtype.parse().unwrap(), &[5, 70, 801], 1);
-        for view in layouts(&array.view::<i16>().unwrap()) {
+        for view in layouts(&array.view::<i16>().unwrap(), 1) {
             let expected = view.to_ndarray_as::<f32, IxDyn>(Casting::Safe).unwrap();
             with_threads(|| {
                 let found = view.par_to_ndarray_as::<f32, IxDyn>(Casting::Safe).unwrap();

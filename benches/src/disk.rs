@@ -19,7 +19,7 @@ use crate::rounds::{Batch, Benchmark, Peer};
 
 /// A billion elements, as in the example of cnpy.h.
 const LEN: usize = 1_000_000_000;
-const QUICK_LEN: usize = LEN / 20;
+const QUICK_LEN: usize = LEN / 50;
 
 pub(crate) fn benchmarks<'a>(
     directory: &'a Path,

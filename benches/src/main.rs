@@ -43,7 +43,7 @@ use sparse::Growth;
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 
 const ROUNDS: usize = 21;
-const QUICK_ROUNDS: usize = 3;
+const QUICK_ROUNDS: usize = 2;
 
 /// Rounds of the benchmark that takes NumPy a minute; `--quick` skips it.
 const LONG_ROUNDS: usize = 3;

@@ -64,6 +64,7 @@ mod npz_recover;
 mod npz_update;
 mod npz_verify;
 mod open;
+mod origins;
 mod output_args;
 mod output_format;
 mod parallel;

@@ -217,7 +217,7 @@ mod tests {
         assert!(parse(&axes, &[3]).is_err());
         for index in [huge.to_owned(), format!("-{huge}"), isize::MIN.to_string()] {
             let error = parse(&index, &[isize::MAX.unsigned_abs()]).unwrap_err();
-            assert_eq!(error.kind(), crate::ErrorKind::OutOfBounds, "{index}");
+            assert_eq!(error.kind(), crate::error::ErrorKind::OutOfBounds, "{index}");
         }
         for text in [
             "3", "-4", "1, 1", "x", "::0", "1:2:3:4", "..., ...", "1.0", ", ,", "1,,", "[1]",
