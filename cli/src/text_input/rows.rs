@@ -55,11 +55,44 @@ impl Columns {
         };
         self.check_lists(&lists)?;
         // Rows usually have their keys in the same order.
-        if !row.iter().map(|(name, _)| name).eq(names) {
-            return visit_by_name(&row, names, visitor);
+        let has_same_keys = row.iter().map(|(name, _)| name).eq(names)
+            && row.iter().map(|(_, cell)| &cell.objects).eq(&self.objects);
+        if !has_same_keys {
+            return self.visit_by_name(&row, names, visitor);
         }
         for (column, (_, cell)) in row.iter().enumerate() {
             visitor.cell(column, cell.as_cell())?;
+        }
+        visitor.end_row(names.len())
+    }
+
+    /// Calls `visitor` with the cells of a row whose names are in another order than those
+    /// of the columns, or are not all of them.
+    fn visit_by_name(
+        &self,
+        row: &[(String, OwnedCell)],
+        names: &[String],
+        visitor: &mut impl Visitor,
+    ) -> Result<(), String> {
+        let mut cells: HashMap<_, Vec<_>> = HashMap::new();
+        for (name, cell) in row.iter().rev() {
+            cells.entry(name).or_default().push(cell);
+        }
+        for (column, (name, objects)) in names.iter().zip(&self.objects).enumerate() {
+            let cell = cells.get_mut(name).and_then(|cells| {
+                // Several have one name in `{"a.b": 1, "a": {"b": 2}}`, in different objects.
+                let own = cells.iter().rposition(|cell| cell.objects == *objects);
+                own.map(|own| cells.remove(own)).or_else(|| cells.pop())
+            });
+            let missing = Cell { text: "", is_string: false };
+            visitor.cell(column, cell.map_or(missing, OwnedCell::as_cell))?;
+        }
+        let is_left = |name| cells.get(name).is_some_and(|cells| !cells.is_empty());
+        if let Some((name, _)) = row.iter().find(|(name, _)| is_left(name)) {
+            return Err(match name.as_str() {
+                "" => "is not an object, and the first row is".to_owned(),
+                _ => format!("has `{name}`, which the first row does not have"),
+            });
         }
         visitor.end_row(names.len())
     }
@@ -82,33 +115,6 @@ impl Columns {
         }
         Ok(())
     }
-}
-
-/// Calls `visitor` with the cells of a row whose names are in another order than those of
-/// the columns, or are not all of them.
-fn visit_by_name(
-    row: &[(String, OwnedCell)],
-    names: &[String],
-    visitor: &mut impl Visitor,
-) -> Result<(), String> {
-    // Several cells have one name in `{"a.b": 1, "a": {"b": 2}}`; the last is used first.
-    let mut cells: HashMap<_, Vec<_>> = HashMap::new();
-    for (name, cell) in row.iter().rev() {
-        cells.entry(name).or_default().push(cell);
-    }
-    for (column, name) in names.iter().enumerate() {
-        let cell = cells.get_mut(name).and_then(Vec::pop);
-        let missing = Cell { text: "", is_string: false };
-        visitor.cell(column, cell.map_or(missing, OwnedCell::as_cell))?;
-    }
-    let is_left = |name| cells.get(name).is_some_and(|cells| !cells.is_empty());
-    if let Some((name, _)) = row.iter().find(|(name, _)| is_left(name)) {
-        return Err(match name.as_str() {
-            "" => "is not an object, and the first row is".to_owned(),
-            _ => format!("has `{name}`, which the first row does not have"),
-        });
-    }
-    visitor.end_row(names.len())
 }
 
 fn visit_records(block: &[u8], separator: char, visitor: &mut impl Visitor) -> Result<(), String> {

@@ -67,3 +67,13 @@ fn options_that_change_nothing_are_refused() {
     assert!(run_err(2, force).contains("--force is for arrays"));
     run_ok(["convert", &csv, &tsv, "--delimiter", ",", "--no-header", "--nan", "x"]);
 }
+
+#[test]
+fn keys_with_dots_are_not_those_of_objects() {
+    let directory = tempfile::tempdir().unwrap();
+    let [text, array] = ["a.jsonl", "a.npy"].map(|name| path_in(&directory, name));
+    let rows = [r#"{"a.b":1,"a":{"b":2}}"#, r#"{"a":{"b":2},"a.b":1}"#];
+    std::fs::write(&text, rows.join("\n")).unwrap();
+    run_ok(["convert", &text, &array]);
+    assert_eq!(run_ok(["get", &array, ":"]), "[(1, (2,)), (1, (2,))]\n");
+}
