@@ -448,12 +448,12 @@ fn names_and_targets_of_links_are_those_of_their_extension_records() {
     }
     let ambiguous = [
         (vec![(b'x', &*elsewhere), (b'K', "x.npy")], "a link has two targets"),
-        (vec![(b'K', "x.npy"), (b'K', "x.npy")], "continues past its size|two long names"),
+        (vec![(b'K', "x.npy"), (b'K', "x.npy")], "(a member has two long targets)"),
         (vec![(b'g', &*elsewhere)], "a global pax header sets a name, target or size"),
     ];
     for (records, text) in &ambiguous {
         let error = open("x.npy", link, records, &gnu).unwrap_err().to_string();
-        assert!(text.split('|').any(|text| error.contains(text)), "{error}");
+        assert!(error.contains(text), "{error}");
     }
     let named = pax("path", "some-other-name.npy");
     let error = open("x.npy", link, &[(b'x', &named), (b'L', "x.npy")], &gnu).unwrap_err();
@@ -475,8 +475,9 @@ fn the_only_file_is_not_one_that_a_link_replaces() {
 fn infos_may_have_brackets() {
     let one = npymap::ndarray::arr1(&[1_u8]);
     let list = ten::TenWriteOptions::new().infos(&["w[0]"]).encode_buffer(&[&one]).unwrap();
-    let file = npymap::open_any(Source::bytes(tar_of(&[("s.ten", &list)]))).unwrap();
-    for name in ["s.ten[w[0]]", "s.ten[0]"] {
+    let members = [("s.ten", &*list), ("s", b"x"), ("s[1].ten", &list)];
+    let file = npymap::open_any(Source::bytes(tar_of(&members))).unwrap();
+    for name in ["s.ten[w[0]]", "s.ten[0]", "s[1].ten[0]", "s[1].ten[w[0]]"] {
         assert_eq!(file.get(Some(name)).unwrap().shape(), [1], "{name}");
     }
 }

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use regex_automata::meta::Regex;
 
-/// A pattern with `*`, `?`, `[a-z]`, `[!a-z]` and `{a,b}`, and a backslash before a
-/// character that has no special meaning. `*` also matches slashes and dots.
+/// A pattern with `*`, `?`, `[a-z]`, `[!a-z]` and `{a,b}`, and a backslash, after which a
+/// character has no special meaning. `*` also matches slashes and dots.
 #[derive(Clone, Debug)]
 pub(crate) struct NamePattern {
     text: String,
@@ -30,6 +30,10 @@ impl NamePattern {
 
     /// Returns whether a whole name matches.
     pub(crate) fn matches(&self, name: &str) -> bool {
+        if cfg!(windows) {
+            // Where names of files have backslashes between directories.
+            return self.regex.is_match(&name.replace('\\', "/"));
+        }
         self.regex.is_match(name)
     }
 }
@@ -44,7 +48,17 @@ impl fmt::Display for NamePattern {
 fn to_regex(pattern: &str) -> Result<String, &'static str> {
     let (mut regex, mut depth) = (r"(?s)\A(?:".to_owned(), 0);
     let mut rest = pattern.chars();
+    let mut is_start = true;
     while let Some(c) = rest.next() {
+        let starts_name = std::mem::replace(&mut is_start, c == '/');
+        let after = rest.as_str().strip_prefix("*/").filter(|_| c == '*' && starts_name);
+        if let Some(after) = after {
+            // Any directories, or none.
+            regex.push_str("(?:.*/)?");
+            rest = after.chars();
+            is_start = true;
+            continue;
+        }
         match c {
             '*' => regex.push_str(".*"),
             '?' => regex.push('.'),
@@ -125,6 +139,10 @@ mod tests {
             ("{a,b{c,d}}x", "bdx", true),
             ("{a,b{c,d}}x", "bx", false),
             ("{a,}x", "x", true),
+            ("**/x", "x", true),
+            ("a/**/x", "a/b/c/x", true),
+            ("a/**/x", "a/x", true),
+            ("a**/x", "ax", false),
             ("w[0-3]", "w2", true),
             ("w[!0-3]", "w2", false),
             ("w[^0-3]", "wé", true),

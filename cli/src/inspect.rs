@@ -308,11 +308,19 @@ impl Inspector {
     /// `.ten` as Python literals.
     pub(crate) fn header_texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
         let matching = self.matching(path).unwrap_or_default();
-        if !matching.is_empty() {
-            let members = matching.into_iter().filter_map(|entry| entry.member);
-            let texts = members.map(|member| self.header_texts(&path.with_member(&member.text())));
-            return Ok(texts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect());
+        let members = matching.into_iter().map(|entry| entry.member);
+        match members.collect::<Option<Vec<_>>>() {
+            Some(members) if !members.is_empty() => {
+                let own = members.iter().map(|name| self.texts(&path.with_member(&name.text())));
+                Ok(own.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+            }
+            // No member matches, or the file has an error, which is returned.
+            _ => self.texts(path),
         }
+    }
+
+    /// The texts of all members, or of the one that is named.
+    fn texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
         match open::format(&path.path)? {
             Format::Npz => self.npz_texts(path),
             Format::Ten => {

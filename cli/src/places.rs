@@ -14,7 +14,7 @@ use crate::tiles::Tile;
 pub(crate) struct Places(pub(crate) Vec<Vec<usize>>);
 
 impl Places {
-    /// `[0, 3], [7, 1] and 5 more`
+    /// `: [0, 3], [7, 1] and 5 more`; empty if none are known.
     pub(crate) fn text(&self, field: &str, total: usize) -> String {
         let places = self.0.iter().map(|index| {
             let axes: Vec<_> = index.iter().map(ToString::to_string).collect();
@@ -22,8 +22,9 @@ impl Places {
         });
         let places: Vec<_> = places.collect();
         match total - places.len().min(total) {
-            0 => places.join(", "),
-            more => format!("{} and {more} more", places.join(", ")),
+            _ if places.is_empty() => String::new(),
+            0 => format!(": {}", places.join(", ")),
+            more => format!(": {} and {more} more", places.join(", ")),
         }
     }
 }

@@ -23,7 +23,7 @@ const MEMORY: usize = 256 << 20;
 const PRINTED: usize = 1 << 30;
 
 const TOO_MANY: &str =
-    "more than 1 GiB of rows would be printed: request fewer, or use --json or --output";
+    "more than 1 GiB of memory would be needed: request fewer rows, or use --json or --output";
 
 /// Prints random rows, or writes them to a new file.
 ///

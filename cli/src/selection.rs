@@ -58,7 +58,11 @@ impl IndexArg {
         let is_index = text.starts_with(|c: char| c.is_ascii_digit() || "-:[(.".contains(c))
             || text.starts_with("None")
             || text.starts_with("newaxis");
-        let is_file = [".npy", ".npz", ".ten", ".tar"].iter().any(|end| text.ends_with(end));
+        // Not the field of an index.
+        let is_file = [".npy", ".npz", ".ten", ".tar"].iter().any(|end| {
+            let name = text.strip_suffix(end).unwrap_or("");
+            !name.is_empty() && !name.contains([':', ',', '[', '('])
+        });
         if is_index && !is_path && !is_file { text.parse().ok() } else { None }
     }
 
@@ -423,10 +427,21 @@ mod tests {
 
     #[test]
     fn an_index_is_distinguished_from_a_file_name() {
-        for text in ["5", "-3:", "::2.pos.z", "[1, 3]", "(0, 1)", "...", ".pos", "None, 0"] {
+        for text in [
+            "5",
+            "-3:",
+            "::2.pos.z",
+            "[1, 3]",
+            "(0, 1)",
+            "...",
+            ".pos",
+            "None, 0",
+            "0:10.ten",
+            ".tar",
+        ] {
             assert!(IndexArg::recognize(text).is_some(), "{text}");
         }
-        for text in ["a.npy", "-", ".", "..", "../5", "./5", "dir/5", ""] {
+        for text in ["a.npy", "-", ".", "..", "../5", "./5", "dir/5", "2020.npy", ""] {
             assert_eq!(IndexArg::recognize(text), None, "{text}");
         }
     }

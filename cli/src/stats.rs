@@ -82,8 +82,7 @@ pub(crate) struct StatsArgs {
     fail_on: Vec<Unwanted>,
 
     /// With --fail-on, how many places to print for each array
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "fail_on",
-        value_parser = parse_count)]
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "fail_on")]
     first: usize,
 
     /// Print a line of JSON for each array, field or column
@@ -252,10 +251,6 @@ fn printed(result: Result<(), CliError>) -> Result<bool, CliError> {
             Ok(false)
         }
     }
-}
-
-fn parse_count(text: &str) -> Result<usize, &'static str> {
-    text.parse().ok().filter(|count| *count > 0).ok_or("expected a number from 1 on")
 }
 
 fn parse_quantile(text: &str) -> Result<f64, &'static str> {

@@ -110,7 +110,7 @@ impl StatsRow {
         let verb = if total == 1 { "is" } else { "are" };
         let field = if self.field.is_empty() { String::new() } else { format!(".{}", self.field) };
         let which = names.join(" or ");
-        Some(format!("{total} of {of} {verb} {which}: {}", places.text(&field, total)))
+        Some(format!("{total} of {of} {verb} {which}{}", places.text(&field, total)))
     }
 }
 

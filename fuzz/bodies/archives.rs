@@ -46,9 +46,10 @@ pub(crate) fn npz(data: &[u8]) {
 /// Interprets the bytes as a `.ten` file, and as the header of one array.
 pub(crate) fn ten(data: &[u8]) {
     if let Ok(header) = TenHeader::decode(data) {
-        // More axes are read than written.
-        if let Ok(payload) = header.encode() {
-            assert_eq!(TenHeader::decode(&payload).unwrap(), header);
+        match header.encode() {
+            Ok(payload) => assert_eq!(TenHeader::decode(&payload).unwrap(), header),
+            // More axes and other infos are read than written.
+            Err(error) => assert!(header.shape.len() > 9 || error.to_string().contains("info")),
         }
     }
     let Ok(ten) = Ten::open(Source::bytes(data.to_vec())) else { return };

@@ -468,13 +468,18 @@ def test_arrays_have_the_dtype_that_was_given(tmp_path):
         assert npymap.memmap(tmp_path / "a.bin", dtype, "r")[1] == array[1]
     array = npymap.create(tmp_path / "a.npy", dtypes[0], 2)
     assert array.dtype.type is np.record and array[0].b == 0
+    assert array.rows.take([1])[0].b == 0 and array.rows.dtype.type is np.record
+    array = npymap.memmap(tmp_path / "a.bin", dtypes[-1], "r")
+    assert array.rows.take([1])["x"] == array["x"][1]
 
 
-@pytest.mark.parametrize("shape", [(3,), (4, 3)])
-def test_elements_without_bytes_are_taken(tmp_path, shape):
-    npymap.save(tmp_path / "a.npy", np.ndarray(shape, "S0"))
+@pytest.mark.parametrize("dtype", ["S0", "U0", "V0"])
+@pytest.mark.parametrize("shape", [(3,), (4, 3), (5000,)])
+def test_elements_without_bytes_are_taken(tmp_path, shape, dtype):
+    npymap.save(tmp_path / "a.npy", np.ndarray(shape, dtype))
     for array in (npymap.open(tmp_path / "a.npy"), npymap.ArrayFile(tmp_path / "a.npy").map()):
         for axis in range(len(shape)):
             assert array.take([0, 2], axis=axis).shape == np.ones(shape).take([0, 2], axis).shape
         assert array.take([[0, 1]]).shape == (1, 2)
+        assert not any(array.take([[0, -1]]).tobytes())
         assert array.compress([True, False], axis=-1).shape == (*shape[:-1], 1)

@@ -2,7 +2,9 @@
 
 import os
 import pickle
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -204,13 +206,13 @@ def test_weights_are_copied_and_mean_replacement():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes to fork")
 def test_a_process_that_is_forked_during_a_draw_does_not_wait(tmp_path):
     sampler = npymap.Sampler(1 << 40, seed=1)
-    thread = threading.Thread(target=sampler.next, args=(5_000_000,))
+    thread = threading.Thread(target=sampler.next, args=(20_000_000,))
     thread.start()
-    # The thread has moved the sampler, and draws.
-    while sampler.remaining == len(sampler):
-        pass
+    # It draws for longer than this.
+    time.sleep(0.02)
     child = os.fork()
     if child == 0:
+        signal.alarm(60)
         os._exit(0 if len(sampler.next(10)) == 10 else 1)
     thread.join()
     assert os.waitpid(child, 0)[1] == 0

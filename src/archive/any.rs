@@ -353,11 +353,12 @@ fn no_only_member(count: usize) -> Error {
     ArchiveError::misuse(format!("holds {count} members"), expected)
 }
 
-/// Splits `name[inner]` into `name` and `inner`, at each bracket: either may have others.
+/// Splits `name[inner]` into `name` and `inner`, at each bracket from the last one on: either
+/// may have others.
 #[cfg(feature = "tar")]
 fn split_brackets(name: &str) -> impl Iterator<Item = (&str, &str)> {
     let inside = name.strip_suffix(']').unwrap_or("");
-    inside.match_indices('[').filter_map(|(at, _)| {
+    inside.match_indices('[').rev().filter_map(|(at, _)| {
         let (outer, inner) = inside.split_at_checked(at)?;
         Some((outer, inner.strip_prefix('[')?))
     })

@@ -280,7 +280,9 @@ impl<'a> ArrayCopy<'a> {
             conversion,
             stored,
             over_zeros,
-            block: options.memory.map_or(BLOCK, |memory| BLOCK.min(memory / options.threads)),
+            block: options
+                .memory
+                .map_or(BLOCK, |memory| (memory / options.threads).clamp(PAGE, BLOCK)),
             tiles,
         })
     }

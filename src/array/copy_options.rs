@@ -66,7 +66,7 @@ impl CopyOptions {
     /// Limits the memory, in bytes, for elements that are converted at a time, by
     /// all threads together. The same amount of each file should also fit into memory.
     ///
-    /// It matters if the memory orders differ and the arrays don't fit into memory:
+    /// It matters most if the memory orders differ and the arrays don't fit into memory:
     /// the more memory, the longer are the runs of bytes that are read and written.
     /// The default is 64 MiB, or more if runs would be shorter than 16 KiB, but at
     /// most an eighth of the available memory, which is that of the machine or of

@@ -229,7 +229,9 @@ fn unknown_type(text: &str, code: &str) -> Error {
             "dates and time differences have 8 bytes, as in '<M8[ns]'"
         }
         [b'S' | b'U' | b'V', b'0'..=b'9', ..] => "elements have at most 2147483647 bytes",
-        [b'T'] => "StringDType cannot be stored in place: use text of a fixed length, as in '<U10'",
+        [b'T', ..] => {
+            "StringDType cannot be stored in place: use text of a fixed length, as in '<U10'"
+        }
         _ => "NumPy has no such type, expected a type string such as '<f8', '|S10' or '<M8[ns]'",
     };
     DTypeError::Invalid { descr: excerpt(text), reason: reason.to_owned() }.into()

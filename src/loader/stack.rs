@@ -50,12 +50,16 @@ fn unexpected(value: String, expected: &str) -> Error {
 
 /// Finds the axis in `info`, a pickle of `{"chunks": …, "dtype": …, "axis": n}`: a small
 /// integer, the last item before the opcodes that end the dictionary and the pickle. The
-/// text `axis` before it may be one from the memo, if a field of records is called so. The
-/// pickle is not executed.
+/// text `axis` before it may be one from the memo, if a field of records is called so.
+/// Python before 3.6 wrote the items in any order; there, it follows the text and the opcode
+/// that memoizes it. The pickle is not executed.
 fn parse_axis(info: &[u8]) -> Option<u8> {
-    let has_axis = info.windows(4).any(|text| text == b"axis");
-    match info {
-        [.., b'K', axis, b'u', b'.'] if has_axis => Some(*axis),
+    let start = info.windows(4).rposition(|text| text == b"axis")?;
+    if let [.., b'K', axis, b'u', b'.'] = info {
+        return Some(*axis);
+    }
+    match info.get(start + 4..)? {
+        [0x94, b'K', axis, ..] | [b'q', _, b'K', axis, ..] => Some(*axis),
         _ => None,
     }
 }
@@ -70,7 +74,8 @@ mod tests {
         assert_eq!(parse_axis(b"\x80\x02..X\x04\x00\x00\x00axisq\x07K\x02u."), Some(2));
         let memo = b"\x80\x04..\x8c\x04axis\x94..\x94h\x09K\x00u.";
         assert_eq!(parse_axis(memo), Some(0));
-        for other in [&b""[..], b"axis", b"axis\x94J", b"axis\x94K\x00", b"axisu.", b"K\x00u."] {
+        assert_eq!(parse_axis(b"\x80\x02..axisq\x07K\x01..dtype..u."), Some(1));
+        for other in [&b""[..], b"axis", b"axis\x94J", b"axis\x94K", b"axisu.", b"K\x00u."] {
             assert_eq!(parse_axis(other), None);
         }
     }

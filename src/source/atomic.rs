@@ -15,7 +15,8 @@ use crate::error::{ErrorKind, Result, SystemError};
 const MAX_LINKS: usize = 40;
 
 /// A new file that gets its name when it is complete, so that nobody ever sees
-/// an incomplete one.
+/// an incomplete one. (Where files can neither be linked nor renamed without replacing
+/// another one, an empty file has the name of a new one for a moment.)
 ///
 /// The file is created in the directory of its final name: without a name if the
 /// file system supports that (`O_TMPFILE` on Linux), otherwise under a random

@@ -125,7 +125,7 @@ struct OwnFile {
 
 impl OwnFile {
     fn get(&self) -> &NamedTempFile {
-        self.file.as_ref().invariant("a file is taken when its owner is")
+        self.file.as_ref().invariant("the file is taken only by `rename`, which consumes its owner")
     }
 }
 

@@ -216,7 +216,7 @@ fn objects_without_a_strong_tag_are_not_cached() {
         assert_eq!(error.kind(), ErrorKind::Io);
         assert_eq!(
             error.message().to_string(),
-            "cannot download: it is not cached: set `RemoteOptions::cache`, use a store that sends strong entity tags, and a directory with space for it that can be written"
+            "cannot download: it is not cached: set `RemoteOptions::cache` to a directory that can be written and has space, and use a store that sends strong entity tags"
         );
     }
 }

@@ -39,7 +39,7 @@ fn urls_that_are_not_supported_are_errors() {
         ),
         (
             "https://example.com/a.npy/",
-            "the URL 'https://example.com/a.npy/': expected a path that does not end with `/`, without which it is another one",
+            "the URL 'https://example.com/a.npy/': expected a path that does not end with `/`: without it, it is the path of another object",
         ),
         (
             "https://user:secret@example.com:port/a.npy?sig=secret",

@@ -104,7 +104,10 @@ class Batches:
         if self._error is not None and not self._core.under_way:
             # In the place of its batch.
             error, self._error = self._error, None
-            raise error
+            try:
+                raise error
+            finally:
+                del error
         found = self._core.next()
         if found is None:
             self.close()
@@ -122,15 +125,19 @@ class Batches:
 
     def _push(self):
         """Pass lists of rows to the threads, a few batches ahead."""
-        while self._core.under_way < self._depth:
+        # Another thread may close these batches.
+        lists = self._lists
+        while lists is not None and self._core.under_way < self._depth:
             try:
-                rows = as_indices(next(self._lists)).reshape(-1)
+                rows = as_indices(next(lists)).reshape(-1)
             except StopIteration:
                 self._lists = None
                 self._core.finish()
                 return
             except Exception as error:
-                self._error = error
+                # Without the frame of this function, which has a reference to this object.
+                trace = error.__traceback__
+                self._error = error.with_traceback(trace and trace.tb_next)
                 return
             self._core.push(self._first._core, rows)
 

@@ -3,7 +3,6 @@
 import ast
 import functools
 import pickle
-import warnings
 
 import numpy as np
 
@@ -32,17 +31,23 @@ def to_descr(dtype):
 def to_raw_descr(dtype):
     """Return the `descr` of the elements of a file without a header, where any dtype is possible.
 
-    Overlapping fields, which no header describes, are bytes to the library.
+    Overlapping fields, which no header describes, and dtypes of other packages are bytes to
+    the library.
     """
-    if dtype.names is None:
+    if dtype.names is None and not is_foreign(dtype):
         return f"'{dtype.str}'"
     try:
-        with warnings.catch_warnings():
-            # Nothing is lost: the array has the dtype itself.
-            warnings.simplefilter("ignore", UserWarning)
-            return to_descr(dtype)
+        if dtype.names is not None:
+            # Without a warning that metadata is lost: the array has the dtype itself.
+            return repr(dtype.descr)
     except ValueError:
-        return f"'|V{dtype.itemsize}'"
+        pass
+    return f"'|V{dtype.itemsize}'"
+
+
+def is_foreign(dtype):
+    """Return whether a dtype is of another package than NumPy."""
+    return dtype.isbuiltin == 2
 
 
 def to_cast(dtype, casting, source=None):

@@ -169,6 +169,9 @@ class memmap(np.memmap):
 
     def take(self, indices, axis=None, out=None, mode="raise"):
         """Copy elements: `numpy.take`. Rows are read as by `Rows.take`."""
+        if self.itemsize == 0:
+            # NumPy copies a character of each, as if there were one.
+            return np.zeros(self.shape, self.dtype).take(indices, axis, out, mode)
         if type(self) is not memmap:
             return np.ndarray.take(self, indices, axis, out, mode)
         if axis == 0 or axis is None and self.ndim == 1:
@@ -176,6 +179,11 @@ class memmap(np.memmap):
             if rows is not None:
                 return rows
         return self.view(np.ndarray).take(indices, axis, out, mode)
+
+    def compress(self, condition, axis=None, out=None):
+        """Select slices along an axis: `numpy.compress`."""
+        array = np.zeros(self.shape, self.dtype) if self.itemsize == 0 else self
+        return np.ndarray.compress(array, condition, axis, out)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         array = np.ndarray.__array_wrap__(self, array, context)

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from . import _core
-from ._dtypes import from_descr, to_cast, to_descr
+from ._dtypes import from_descr, is_foreign, to_cast, to_raw_descr
 
 _MODES = ("raise", "wrap", "clip")
 _INT64 = np.dtype(np.int64)
@@ -104,7 +104,9 @@ class Rows:
         self._source = source
         self._path = path
         self._shape = shape
-        self._dtype = from_descr(descr)
+        # That of an array may say more than a `descr`.
+        is_array = isinstance(source, np.ndarray) and not path
+        self._dtype = source.dtype if is_array else from_descr(descr)
 
     @property
     def _core(self):
@@ -197,7 +199,7 @@ class Rows:
     def prefetch(self, indices, *, mode="raise"):
         """Start to read rows from the disk, and return at once.
 
-        Only rows of maps are read ahead.
+        Only rows of maps, and their windows, are read ahead.
         """
         self._core.prefetch(as_indices(indices).reshape(-1), mode)
 
@@ -385,12 +387,14 @@ def _open_rows(root, mapping):
     flags = root.flags
     # Strides can be set, and those of a reversed array are pickled.
     in_order = flags.f_contiguous if is_fortran else flags.c_contiguous
-    if in_order and shape == root.shape and from_descr(descr) == root.dtype:
+    if in_order and shape == root.shape and (
+            is_foreign(root.dtype) or from_descr(descr) == root.dtype):
         return _core.rows_of(mapping)
     # An array that was pickled has its bytes mapped, whatever their dtype.
     if not flags.forc:
         return None
-    return _core.rows_at(mapping, to_descr(root.dtype), root.shape, not flags.c_contiguous)
+    descr = to_raw_descr(root.dtype)
+    return _core.rows_at(mapping, descr, root.shape, not flags.c_contiguous)
 
 
 def _first_row(array, root):

@@ -116,7 +116,8 @@ class _AllRows:
         for first, last in zip(starts, ends):
             if first == last:
                 continue
-            step = max(last - first, 1) if self.part(first, last).is_inflated else each
+            is_whole = self.seed is None and self.part(first, last).is_inflated
+            step = max(last - first, 1) if is_whole else each
             yield from ((start, min(start + step, last)) for start in range(first, last, step))
 
     def part(self, start, stop):

@@ -157,21 +157,23 @@ class DataLoader(torch.utils.data.DataLoader):
 
     def __len__(self):
         """The number of batches of this iteration, or of the next one."""
-        return len(self._order) if self._batches is None else self._batches
+        return len(self._order) if self._batches is None else len(self._batches)
 
     def __iter__(self):
         sampler, size = self._order.sampler, self._order.size
-        count = self._batches = len(self._order)
+        batches = self._batches = range(len(self._order))
         start = len(sampler) - sampler.remaining
         try:
-            batches = super().__iter__()
-            for number in range(count):
-                batch = next(batches)
+            loaded = super().__iter__()
+            for number in batches:
+                batch = next(loaded)
                 sampler.seek(min(start + (number + 1) * size, len(sampler)))
                 yield batch
             sampler.set_epoch(sampler.epoch + 1)
         finally:
-            self._batches = None
+            # Unless there is a later iteration.
+            if self._batches is batches:
+                self._batches = None
 
     def state_dict(self):
         """Return the state after the batch that was yielded last."""
@@ -179,6 +181,7 @@ class DataLoader(torch.utils.data.DataLoader):
 
     def load_state_dict(self, state):
         """Continue after the batch at which the state was saved."""
+        self._batches = None
         self._order.sampler.load_state_dict(state)
 
 

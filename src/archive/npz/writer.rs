@@ -319,8 +319,7 @@ pub(super) fn check_file_name(file_name: &str) -> Result<()> {
         return Err(invalid_name(name, "expected no directory, whose name ends with '/'"));
     }
     if !name.is_ascii() && !is_normal(file_name) {
-        let expected =
-            "with letters other than ASCII, expected no `\\`, `:`, `.`, `..` or empty directory";
+        let expected = "with letters other than ASCII, expected no `\\` or `:`, and no directory called `.`, `..` or nothing";
         return Err(invalid_name(name, expected));
     }
     Ok(())

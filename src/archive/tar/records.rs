@@ -67,12 +67,12 @@ impl Extensions {
 
     /// Reads GNU's record of a long name, of `size` bytes at `start`.
     fn read_long_name(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
-        read_long(&mut self.long_name, source, start, size)
+        read_long(&mut self.long_name, "name", source, (start, size))
     }
 
     /// As [`read_long_name`](Extensions::read_long_name), for the target of a link.
     fn read_long_link(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
-        read_long(&mut self.long_link, source, start, size)
+        read_long(&mut self.long_link, "target", source, (start, size))
     }
 
     /// The name in these records, if there is one.
@@ -106,15 +106,20 @@ impl Extensions {
     }
 }
 
-/// Reads the text of GNU's record of a long name, of `size` bytes at `start`.
-fn read_long(into: &mut Option<Vec<u8>>, source: &Storage, start: u64, size: u64) -> Result<()> {
+/// Reads GNU's record of a long name or target, of `size` bytes at `start`.
+fn read_long(
+    into: &mut Option<Vec<u8>>,
+    what: &str,
+    source: &Storage,
+    (start, size): (u64, u64),
+) -> Result<()> {
     let record = read_extension(source, start, size)?;
     // Other readers take the name up to the next NUL.
     if !record.contains(&0) && continues(source, start, size)? {
-        return Err(damaged("a long name continues past its size"));
+        return Err(damaged(&format!("a long {what} continues past its size")));
     }
     if into.replace(text(&record).to_vec()).is_some() {
-        return Err(damaged("a member has two long names"));
+        return Err(damaged(&format!("a member has two long {what}s")));
     }
     Ok(())
 }

@@ -156,8 +156,14 @@ impl ObjectPlace {
                 GetOptions { head: true, if_match: if_match.clone(), ..GetOptions::default() };
             match self.store.get_opts(&self.path, options).await.map(|found| found.meta) {
                 Ok(meta) if Version::new(meta.clone()) == *version => return Ok(meta),
-                Err(error @ StoreError::Precondition { .. }) => return Err(error),
-                _ => {}
+                // `object_store` makes the status 405 the former.
+                Ok(_)
+                | Err(
+                    StoreError::NotFound { .. }
+                    | StoreError::PermissionDenied { .. }
+                    | StoreError::NotImplemented { .. },
+                ) => {}
+                Err(error) => return Err(error),
             }
         }
         let range = Some(GetRange::Bounded(0..1));

@@ -68,7 +68,8 @@ pub(super) fn parse(text: &str) -> Result<Url, Error> {
         return Err(invalid(&without_secrets(text), expected));
     };
     if url.path().len() > 1 && url.path().ends_with('/') {
-        let expected = "a path that does not end with `/`, without which it is another one";
+        let expected =
+            "a path that does not end with `/`: without it, it is the path of another object";
         return Err(invalid(&without_secrets(text), expected));
     }
     // The user of `abfs://container@account…` is a container.

@@ -98,7 +98,8 @@ impl Upload {
     pub(super) fn start(executor: &Executor, place: &Arc<UploadPlace>) -> Result<Upload> {
         let to = Arc::clone(place);
         let id = executor.run(async move {
-            // No other place says so before all parts are sent.
+            // Otherwise, all parts would be sent before it is noticed that the object exists,
+            // or that this cannot be found out.
             to.check(false).await?;
             let id = to.parts.create_multipart(&to.path).await;
             id.map_err(|error| errors::from_upload(&error))

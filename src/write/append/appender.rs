@@ -50,7 +50,8 @@ use crate::source::platform::FileStat;
 /// file has at most one: opening another one fails with
 /// [`Locked`](crate::ErrorKind::Locked), or waits, depending on
 /// [`OpenOptions::locking`](crate::OpenOptions::locking). It also detects when a
-/// program that does not lock changes the file's length.
+/// program that does not lock changes the file's length, and in `sync` and `close` when one
+/// has replaced, renamed or removed the file.
 ///
 /// # Examples
 ///
@@ -335,7 +336,9 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`flush`](Appender::flush). If only the last wait fails, readers see the
+    /// As [`flush`](Appender::flush); [`Changed`](crate::ErrorKind::Changed) or
+    /// [`NotFound`](crate::ErrorKind::NotFound) when the path no longer leads to the file,
+    /// which has the rows nevertheless. If only the last wait fails, readers see the
     /// new rows. After a wait has failed, rows may be lost, so later calls of `sync` and
     /// `close` fail.
     pub fn sync(&mut self) -> Result<()> {
@@ -351,7 +354,7 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`flush`](Appender::flush); rows that could not be written are lost.
+    /// As [`sync`](Appender::sync); rows that could not be written are lost.
     pub fn close(mut self) -> Result<()> {
         self.sync()
     }

@@ -152,9 +152,17 @@ impl RowWriter {
         self.check_path()
     }
 
-    /// Returns an error if another program has replaced the file.
+    /// Returns an error if another program has replaced, renamed or removed the file.
     fn check_path(&self) -> Result<()> {
-        let found = std::fs::metadata(&self.path).map_err(SystemError::io("open"))?;
+        let found = match std::fs::metadata(&self.path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let text = "it was renamed or removed: the rows are in a file of another name";
+                return Err(SystemError::io("find it")(io::Error::new(error.kind(), text)));
+            }
+            // Who may not search the directory any more cannot see this.
+            Err(_) => return Ok(()),
+        };
         let is_same = platform::file_id(&found) == file::stat(&self.file)?.id;
         if is_same { Ok(()) } else { Err(SystemError::Replaced.into()) }
     }

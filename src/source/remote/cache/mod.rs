@@ -200,7 +200,7 @@ fn lock_path(directory: &Path) -> PathBuf {
 pub(super) fn not_cached() -> Error {
     let source = io::Error::new(
         io::ErrorKind::Unsupported,
-        "it is not cached: set `RemoteOptions::cache`, use a store that sends strong entity tags, and a directory with space for it that can be written",
+        "it is not cached: set `RemoteOptions::cache` to a directory that can be written and has space, and use a store that sends strong entity tags",
     );
     SystemError::io("download")(source)
 }
