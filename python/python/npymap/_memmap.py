@@ -169,21 +169,16 @@ class memmap(np.memmap):
 
     def take(self, indices, axis=None, out=None, mode="raise"):
         """Copy elements: `numpy.take`. Rows are read as by `Rows.take`."""
-        if self.itemsize == 0:
-            # NumPy copies a character of each, as if there were one.
-            return np.zeros(self.shape, self.dtype).take(indices, axis, out, mode)
-        if type(self) is not memmap:
-            return np.ndarray.take(self, indices, axis, out, mode)
-        if axis == 0 or axis is None and self.ndim == 1:
+        if type(self) is memmap and (axis == 0 or axis is None and self.ndim == 1):
             rows = take_mapped(self, indices, out, mode)
             if rows is not None:
                 return rows
-        return self.view(np.ndarray).take(indices, axis, out, mode)
+        array = self.view(np.ndarray) if type(self) is memmap else self
+        return np.ndarray.take(_with_characters(array), indices, axis, out, mode)
 
     def compress(self, condition, axis=None, out=None):
         """Select slices along an axis: `numpy.compress`."""
-        array = np.zeros(self.shape, self.dtype) if self.itemsize == 0 else self
-        return np.ndarray.compress(array, condition, axis, out)
+        return np.ndarray.compress(_with_characters(self), condition, axis, out)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         array = np.ndarray.__array_wrap__(self, array, context)
@@ -315,6 +310,14 @@ class memmap(np.memmap):
         host = platform.node(), identity
         is_writable = self.flags.writeable
         return place, host, (self.shape, self.dtype, first, self.strides, is_writable)
+
+
+def _with_characters(array):
+    """Return an array, or one of empty text if its elements have no size.
+
+    `take` and `compress` of NumPy copy a character of each, as if there were one.
+    """
+    return array if array.itemsize else np.zeros(array.shape, array.dtype)
 
 
 def _identity(path):
