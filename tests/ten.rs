@@ -304,3 +304,13 @@ fn members_that_are_absent_are_named() {
         "ends inside the header of an array: found 0 of 24 bytes"
     );
 }
+
+#[test]
+fn numbers_with_zeros_or_signs_are_infos() {
+    let [one, two] = [10_u8, 20].map(|value| npymap::ndarray::arr1(&[value]));
+    let bytes = ten::TenWriteOptions::new().infos(&["01", "+0"]).encode_buffer(&[&one, &two]);
+    let ten = Ten::open(npymap::Source::bytes(bytes.unwrap())).unwrap();
+    let found = ["01", "1", "+0", "0"].map(|text| ten.index(text).unwrap());
+    assert_eq!(found, [0, 1, 1, 0]);
+    assert_eq!(ten.index("001").unwrap_err().kind(), npymap::ErrorKind::NotFound);
+}
