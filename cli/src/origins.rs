@@ -10,7 +10,7 @@ pub(crate) struct Origins {
     pub(crate) list: Option<(usize, usize)>,
 }
 
-/// What an axis of the array is in the selection.
+/// How an axis of the array is selected, or a new one.
 pub(crate) enum AxisOrigin {
     /// A single index.
     Fixed(usize),
@@ -20,7 +20,7 @@ pub(crate) enum AxisOrigin {
 }
 
 impl Origins {
-    /// The index in the array, of which parts may be unknown. Axes of the selection after
+    /// The index in the array; parts that are unknown stay so. Axes of the selection after
     /// those of the array are kept.
     pub(crate) fn at(&self, index: &[Option<usize>]) -> Vec<Option<usize>> {
         let mut index = index.to_vec();

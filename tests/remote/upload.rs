@@ -337,7 +337,7 @@ fn objects_of_other_servers_are_written() {
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
 }
 
-/// Who may write but not list objects cannot ask whether one exists.
+/// Without the permission to list objects, it is not known whether one exists.
 #[test]
 fn objects_are_created_without_the_permission_to_list() {
     let deny = |_, kind| if kind == Kind::Head { Answer::Status(403) } else { Answer::Normal };

@@ -199,7 +199,7 @@ class Rows:
     def prefetch(self, indices, *, mode="raise"):
         """Start to read rows from the disk, and return at once.
 
-        Only rows of maps, and their windows, are read ahead.
+        Only rows of maps are read ahead, and windows of a single one.
         """
         self._core.prefetch(as_indices(indices).reshape(-1), mode)
 

@@ -59,8 +59,8 @@ impl UploadPlace {
         match self.store.head(&self.path).await {
             Ok(_) => Err(SystemError::ObjectExists.into()),
             Err(StoreError::NotFound { .. }) => Ok(()),
-            // Who may write but not list gets this for any name. A single request creates
-            // the object only if there is none.
+            // Credentials that allow writing but not listing get this for any name. A single
+            // request creates the object only if there is none.
             Err(StoreError::PermissionDenied { .. }) if can_create => Ok(()),
             Err(error) => Err(errors::from_upload(&error)),
         }

@@ -157,10 +157,10 @@ impl RowWriter {
         let found = match std::fs::metadata(&self.path) {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let text = "it was renamed or removed: the rows are in a file of another name";
+                let text = "it was renamed or removed: the rows are not under this name";
                 return Err(SystemError::io("find it")(io::Error::new(error.kind(), text)));
             }
-            // Who may not search the directory any more cannot see this.
+            // Without the permission to search the directory, this is not known.
             Err(_) => return Ok(()),
         };
         let is_same = platform::file_id(&found) == file::stat(&self.file)?.id;
