@@ -8,7 +8,7 @@ use npymap::{DType, Value, dtype::Kind, half::f16};
 
 use crate::draft::Draft;
 use crate::error::CliError;
-use crate::generate::{self, Numbers};
+use crate::generate::{FloatRange, Numbers};
 use crate::new_file::{self, NewFileArgs, OrderArg, ShapeArg};
 use crate::output_format::{self, OutputFormat};
 use crate::report::ReportArgs;
@@ -58,8 +58,8 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "VALUE")]
     fill: Option<String>,
 
-    /// Numbers in C order, like NumPy's arange: START + i × STEP, by default 0, 1,
-    /// 2 and so on
+    /// Numbers in C order, START + i × STEP, computed as NumPy's arange does: by
+    /// default 0, 1, 2 and so on
     #[arg(long, value_name = "START,STEP", num_args = 0..=1, require_equals = true,
         default_missing_value = "0,1", conflicts_with_all = ["fill", "random"])]
     arange: Option<String>,
@@ -177,10 +177,11 @@ impl CreateArgs {
                 let (start, step) = (self.bound(start)?, self.float(step)?);
                 // The last number, which has the largest distance from the start.
                 let steps = u64::try_from(self.count().saturating_sub(1)).unwrap_or(u64::MAX);
-                let last = start + generate::to_f64(steps) * step;
+                let range = FloatRange::new(start, step, &self.dtype);
+                let last = range.at(steps);
                 let largest = self.largest();
                 if last.abs() <= largest {
-                    return Ok(Numbers::FloatRange { start, step });
+                    return Ok(Numbers::FloatRange(range));
                 }
                 Err(self
                     .mismatch(&format!("whose largest number is {largest:e}, and not {last:e}")))

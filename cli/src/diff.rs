@@ -1,6 +1,6 @@
 //! `npymap diff`: compares arrays, archives and directories.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -16,6 +16,7 @@ use crate::input_args::InputArgs;
 use crate::inputs::{Input, Inputs};
 use crate::threads::ThreadArgs;
 use crate::tolerance::{Tolerance, comparable};
+use crate::until_closed::UntilClosed;
 
 /// Compares arrays: dtype, shape and elements.
 ///
@@ -89,7 +90,7 @@ pub(crate) struct DiffArgs {
 
 impl DiffArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let out = &mut anstream::stdout().lock();
+        let out = &mut UntilClosed::new(anstream::stdout().lock());
         let is_directory = |path: &ArrayPath| path.member.is_none() && path.path.is_dir();
         if is_directory(&self.a) || is_directory(&self.b) {
             return Ok(diff_many::directories(self, out)?.exit_code());
@@ -131,14 +132,14 @@ impl DiffArgs {
         let (a, b) = (open(a, &self.a)?, open(b, &self.b)?);
         let report = self.compare(&a, &b).map_err(CliError::with_path(self.a.name()))?;
         let names = [&self.a, &self.b].map(|path| path.name().display().to_string());
-        let printed = if self.only_changed && report.is_equal {
-            Ok(())
+        if self.only_changed && report.is_equal {
+            // Nothing changed.
         } else if self.json {
-            diff_one::print_json(out, &names, None, &report)
+            diff_one::print_json(out, &names, None, &report)?;
         } else {
-            diff_one::print_text(out, &names, &report)
-        };
-        ignore_broken_pipe(printed.and_then(|()| out.flush()))?;
+            diff_one::print_text(out, &names, &report)?;
+        }
+        out.flush()?;
         Ok(if report.is_equal { DiffResult::Equal } else { DiffResult::Different })
     }
 
@@ -198,14 +199,6 @@ impl DiffResult {
             DiffResult::Different => ExitCode::from(1),
             DiffResult::Trouble => ExitCode::from(2),
         }
-    }
-}
-
-/// The exit status still answers a caller that has stopped reading.
-pub(crate) fn ignore_broken_pipe(printed: io::Result<()>) -> Result<(), CliError> {
-    match printed {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
     }
 }
 

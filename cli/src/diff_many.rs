@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::array_path::ArrayPath;
-use crate::diff::{DiffArgs, DiffResult, ignore_broken_pipe};
+use crate::diff::{DiffArgs, DiffResult};
 use crate::diff_one::{self, DiffReport};
 use crate::error::CliError;
 use crate::escape::{self, safe};
@@ -189,7 +189,7 @@ impl<'a> DiffTable<'a> {
             self.result = self.result.max(DiffResult::Different);
         }
         if self.args.json {
-            return ignore_broken_pipe(diff_one::print_json(out, &paths, Some(name), &report));
+            return Ok(diff_one::print_json(out, &paths, Some(name), &report)?);
         }
         self.rows.push(DiffRow::new(name, &report));
         Ok(())
@@ -207,7 +207,7 @@ impl<'a> DiffTable<'a> {
         if self.args.json {
             let which = if side == Side::A { "a" } else { "b" };
             let line = json!({ "name": name, "equal": false, "only": which });
-            return ignore_broken_pipe(escape::json_line(out, &line));
+            return Ok(escape::json_line(out, &line)?);
         }
         self.rows.push(DiffRow::only(name, side));
         Ok(())
@@ -219,9 +219,9 @@ impl<'a> DiffTable<'a> {
             return Err(CliError::Rejected { path, reason: NO_MATCH });
         }
         if !self.args.json {
-            ignore_broken_pipe(self.print(out))?;
+            self.print(out)?;
         }
-        ignore_broken_pipe(out.flush())?;
+        out.flush()?;
         Ok(self.result)
     }
 

@@ -8,6 +8,7 @@
 
 use npymap::dtype::Kind;
 use npymap::element::{Casting, InPlace, Typed};
+use npymap::half::f16;
 use npymap::ndarray::Axis;
 use npymap::{DType, MappedArray, MappedArrayMut, Result};
 
@@ -22,14 +23,52 @@ const BLOCK: usize = 1 << 20;
 pub(crate) enum Numbers {
     /// `start + i * step`.
     IntRange { start: i128, step: i128 },
-    /// `start + i * step`.
-    FloatRange { start: f64, step: f64 },
+    FloatRange(FloatRange),
     /// Uniform in `low..high`.
     Uniform { seed: u64, low: f64, high: f64 },
     /// Normal, with mean 0 and standard deviation 1.
     Normal { seed: u64 },
     /// Uniform in `low..low + range`; the range is at most 2⁶⁴.
     Int { seed: u64, low: i128, range: u128 },
+}
+
+/// Evenly spaced floats, computed as NumPy's `arange` does: from the first two, in
+/// single precision for dtypes of single and half precision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FloatRange {
+    first: f64,
+    second: f64,
+    is_single: bool,
+}
+
+impl FloatRange {
+    /// The numbers from `start` on in steps of `step`, for a dtype of floats or complex
+    /// numbers.
+    pub(crate) fn new(start: f64, step: f64, dtype: &DType) -> FloatRange {
+        let parts = if dtype.kind() == Kind::Complex { 2 } else { 1 };
+        let size = dtype.itemsize() / parts;
+        let round = |number| match size {
+            2 => f16::from_f32(to_single(number)).to_f64(),
+            4 => to_single(number).into(),
+            _ => number,
+        };
+        FloatRange { first: round(start), second: round(start + step), is_single: size < 8 }
+    }
+
+    /// Number `at`, from 0.
+    pub(crate) fn at(&self, at: u64) -> f64 {
+        // Sums and products of single precision that are computed in double precision
+        // are rounded to the same numbers.
+        let round = |number| if self.is_single { to_single(number).into() } else { number };
+        match at {
+            0 => self.first,
+            1 => self.second,
+            at => {
+                let step = round(self.second - self.first);
+                round(self.first + round(round(to_f64(at)) * step))
+            }
+        }
+    }
 }
 
 impl Numbers {
@@ -75,8 +114,8 @@ impl Numbers {
     fn block(&self, first: usize, count: usize, dtype: &DType) -> Result<MappedArrayMut> {
         let positions = (first..first.saturating_add(count)).map(to_u64);
         match *self {
-            Numbers::FloatRange { start, step } => {
-                cast_all(count, positions.map(|at| start + to_f64(at) * step), dtype)
+            Numbers::FloatRange(range) => {
+                cast_all(count, positions.map(|at| range.at(at)), dtype)
             }
             Numbers::Uniform { seed, low, high } => {
                 let numbers = positions.map(|at| low + (high - low) * unit(random(seed, at)));
@@ -154,8 +193,14 @@ fn normal(seed: u64, at: u64) -> f64 {
     (-2.0 * libm::log(1.0 - a)).sqrt() * libm::cos(2.0 * std::f64::consts::PI * b)
 }
 
+/// The nearest number of single precision.
+#[allow(clippy::as_conversions, clippy::cast_possible_truncation)]
+fn to_single(number: f64) -> f32 {
+    number as f32
+}
+
 /// The nearest float of an integer.
-pub(crate) fn to_f64(number: u64) -> f64 {
+fn to_f64(number: u64) -> f64 {
     let [low, high] =
         [number, number >> 32].map(|part| u32::try_from(part & 0xffff_ffff).unwrap_or(0));
     f64::from(high) * 4_294_967_296.0 + f64::from(low)

@@ -113,6 +113,7 @@ mod text_output;
 mod threads;
 mod tiles;
 mod tolerance;
+mod until_closed;
 mod walk;
 
 use std::process::ExitCode;

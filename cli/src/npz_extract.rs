@@ -17,6 +17,7 @@ use crate::escape::{self, safe};
 use crate::inputs::last_of_each_name;
 use crate::locking::WaitArgs;
 use crate::progress::Progress;
+use crate::until_closed::UntilClosed;
 use crate::{messages, open, text};
 
 /// Extracts members, inflating them and verifying their checksums.
@@ -158,7 +159,7 @@ impl ExtractArgs {
     }
 
     fn print(&self, extracted: &[&str], failures: usize) -> io::Result<()> {
-        let out = &mut io::stdout();
+        let out = &mut UntilClosed::new(io::stdout());
         if self.json {
             let path = self.file.to_string_lossy();
             let line = json!({ "path": path, "extracted": extracted, "failed": failures });

@@ -9,6 +9,7 @@ use npymap::npy::MAX_HEADER_LEN;
 
 use crate::error::CliError;
 use crate::escape::{self, safe};
+use crate::until_closed::UntilClosed;
 use crate::{messages, open, text};
 
 /// Reads all members and verifies their lengths and CRC-32 checksums.
@@ -33,16 +34,16 @@ pub(crate) struct VerifyArgs {
 
 impl VerifyArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let out = &mut UntilClosed::new(io::stdout());
         let mut failures = 0;
         for path in &self.files {
-            failures += self.verify(path)?;
+            failures += self.verify(out, path)?;
         }
         Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     /// Verifies an archive and returns how many members are damaged.
-    fn verify(&self, path: &Path) -> io::Result<usize> {
-        let out = &mut io::stdout();
+    fn verify(&self, out: &mut impl Write, path: &Path) -> io::Result<usize> {
         let npz = match open::npz(path, MAX_HEADER_LEN) {
             Ok(npz) => npz,
             Err(error) => {

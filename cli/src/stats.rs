@@ -20,6 +20,7 @@ use crate::selection::{IndexArg, Selected};
 use crate::stats_output;
 use crate::stats_rows::{self, StatsRow, Wanted};
 use crate::threads::ThreadArgs;
+use crate::until_closed::UntilClosed;
 
 /// Computes count, minimum, mean, maximum and sum of the elements.
 ///
@@ -125,15 +126,19 @@ pub(crate) enum Unwanted {
 
 impl StatsArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let out = BufWriter::new(anstream::stdout().lock());
+        if self.fail_on.is_empty() { self.print(out) } else { self.print(UntilClosed::new(out)) }
+    }
+
+    fn print(&self, mut out: impl Write) -> Result<ExitCode, CliError> {
         let (files, selection) = self.split_arguments();
-        let out = &mut BufWriter::new(anstream::stdout().lock());
         let (mut rows, mut is_ok) = (Vec::new(), true);
         for file in files {
             let visited = self.for_each_input(file, |input| {
                 let found = self.rows(file, &input, selection.as_ref())?;
                 is_ok &= self.report_unwanted(&input, &found);
                 if self.json {
-                    found.iter().try_for_each(|row| stats_output::print_json(out, row))?;
+                    found.iter().try_for_each(|row| stats_output::print_json(&mut out, row))?;
                 } else {
                     rows.extend(found);
                 }
@@ -141,7 +146,7 @@ impl StatsArgs {
             });
             is_ok &= visited.or_else(|error| printed(Err(error)))?;
         }
-        stats_output::print_table(out, &rows)?;
+        stats_output::print_table(&mut out, &rows)?;
         out.flush()?;
         Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::run::{command, copy_penguins, data, npymap, run_err, run_ok};
+use crate::run::{command, copy_penguins, data, npymap, path_in, run_err, run_ok};
 
 fn fixture(name: &str) -> String {
     data().join("numpy-2.4.6").join(name).to_str().unwrap().to_owned()
@@ -109,6 +109,39 @@ fn a_closed_pipe_is_not_an_error() {
     child.stdout.take().unwrap().read_exact(&mut first).unwrap();
     let done = child.wait_with_output().unwrap();
     assert_eq!((done.status.code(), done.stderr), (Some(0), Vec::new()));
+}
+
+/// Who asks whether something is wrong need not read the report.
+#[test]
+fn a_closed_pipe_does_not_change_verdicts() {
+    let directory = tempfile::tempdir().unwrap();
+    let [nan, zeros, archive, to] =
+        ["nan.npy", "zeros.npy", "damaged.npz", "to"].map(|name| path_in(&directory, name));
+    run_ok(["create", &nan, "--shape", "3", "--fill", "nan"]);
+    run_ok(["create", &zeros, "--shape", "3"]);
+    run_ok(["npz", "pack", &nan, "--output", &archive]);
+    let mut bytes = std::fs::read(&archive).unwrap();
+    let at = bytes.windows(8).position(|bytes| bytes == f64::NAN.to_le_bytes()).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&archive, bytes).unwrap();
+    for arguments in [
+        &["stats", "--fail-on", "nan", &nan][..],
+        &["stats", "--fail-on", "nan", "--json", &nan],
+        &["npz", "verify", "--json", &archive],
+        &["npz", "extract", "--keep-going", "--directory", &to, &archive],
+        &["diff", &nan, &zeros],
+    ] {
+        let mut program = command();
+        let mut child = program
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(1), "{arguments:?}");
+    }
 }
 
 #[test]
