@@ -1,6 +1,6 @@
 //! `npymap append`: appends rows to an array.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -100,25 +100,20 @@ impl AppendArgs {
         appended.map_err(CliError::with_path(path))?;
         let flushed = if self.flush { array.sync() } else { array.flush() };
         flushed.map_err(|error| self.explain_failure(path, array.shape(), error))?;
-        self.report(path, count, array.shape()).map_err(|error| match error {
-            error if error.is_broken_pipe() => error,
-            error => {
-                let text = format!("the rows were added, but {error}");
-                CliError::Text { path: path.to_owned(), text }
-            }
-        })?;
+        let reported = self.report(path, count, array.shape());
+        reported.map_err(CliError::after(path, "the rows were added"))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn report(&self, path: &Path, count: usize, shape: &[usize]) -> Result<(), CliError> {
+    fn report(&self, path: &Path, count: usize, shape: &[usize]) -> io::Result<()> {
         let out = &mut std::io::stdout();
         if self.json {
             let path = path.to_string_lossy();
             let report = json!({ "path": path, "appended": count, "shape": shape });
-            return Ok(escape::json_line(out, &report)?);
+            return escape::json_line(out, &report);
         }
         let (count, shape) = (text::plural(count, "row"), text::shape(shape));
-        Ok(writeln!(out, "{}: {count} added, shape {shape}", safe(path.display()))?)
+        writeln!(out, "{}: {count} added, shape {shape}", safe(path.display()))
     }
 
     /// Says so if readers see the rows although waiting for the disk failed.

@@ -137,10 +137,18 @@ impl TextArgs {
             Some(from) => matches!(from, TextArg::Csv),
             None => is_comma(path),
         };
+        let reads_separated = match self.from {
+            Some(from) => !matches!(from, TextArg::Jsonl),
+            None => OutputFormat::from_extension(path).ok() != Some(OutputFormat::Jsonl),
+        };
         let written = output.text().and_then(separator);
         let is_unused = [
             (self.from.is_some() && input.is_none(), "--from is for IN that is text"),
             (self.skip > 0 && input.is_none(), "--skip is for IN that is text"),
+            (
+                self.no_header && written.is_none() && !(reads_separated && input.is_some()),
+                "--no-header is for CSV and TSV",
+            ),
             (self.nan.is_some() && written.is_none(), "--nan is for OUT that is CSV or TSV"),
             (
                 self.delimiter.is_some()

@@ -78,12 +78,12 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "N", default_value_t = 0, requires = "random")]
     seed: u64,
 
-    /// Lowest random number [default: 0; for int, the lowest of the dtype]
+    /// Lowest random number [default: 0; for int, the lowest of an integer dtype]
     #[arg(long, value_name = "X", requires = "random")]
     low: Option<String>,
 
     /// Upper bound of random numbers, exclusive before rounding [default: 1; for
-    /// int, the full range of the dtype]
+    /// int, the full range of an integer dtype, and none for floats]
     #[arg(long, value_name = "X", requires = "random")]
     high: Option<String>,
 

@@ -31,6 +31,7 @@ pub(crate) fn directories(args: &DiffArgs, out: &mut impl Write) -> Result<DiffR
         let compared = match (a.contains(name), b.contains(name)) {
             (true, true) if !table.may_select(name) => Ok(()),
             (true, true) => table.compare_files(out, name, &first, &second),
+            _ if !table.matches(&name.display().to_string()) => Ok(()),
             (true, false) => table.add_only(out, &name.display().to_string(), Side::A),
             _ => table.add_only(out, &name.display().to_string(), Side::B),
         };
@@ -148,13 +149,15 @@ impl<'a> DiffTable<'a> {
     /// array, its name decides.
     fn may_select(&self, file: &Path) -> bool {
         let is_array = file.extension().is_some_and(|extension| extension == "npy");
-        let pattern = self.args.pattern.as_ref();
-        !is_array || pattern.is_none_or(|pattern| pattern.matches(&file.display().to_string()))
+        !is_array || self.matches(&file.display().to_string())
     }
 
     fn is_selected(&self, name: &str, input: &Input<'_>) -> bool {
-        let pattern = self.args.pattern.as_ref();
-        pattern.is_none_or(|pattern| pattern.matches(name) || pattern.matches(&input.name))
+        self.matches(name) || self.matches(&input.name)
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        self.args.pattern.as_ref().is_none_or(|pattern| pattern.matches(name))
     }
 
     /// Prints an error about an array and goes on with the next one.
@@ -197,9 +200,6 @@ impl<'a> DiffTable<'a> {
 
     /// Adds an array, or a file, that only one of the two has.
     fn add_only(&mut self, out: &mut impl Write, name: &str, side: Side) -> Result<(), CliError> {
-        if self.args.pattern.as_ref().is_some_and(|pattern| !pattern.matches(name)) {
-            return Ok(());
-        }
         self.count += 1;
         let [in_a, in_b] = &mut self.only;
         *(if side == Side::A { in_a } else { in_b }) += 1;

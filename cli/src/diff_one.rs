@@ -10,7 +10,7 @@ use crate::elements::JsonScalar;
 use crate::escape::{self, safe};
 use crate::style::{HEADING, LABEL};
 use crate::table::{self, Column};
-use crate::{elements, text};
+use crate::{elements, float_text, text};
 
 /// The result of comparing two arrays.
 pub(crate) struct DiffReport {
@@ -56,7 +56,7 @@ pub(crate) fn print_text(
     ];
     let changed = report.elements.as_ref().filter(|comparison| comparison.count > 0);
     if let Some((mean, rms)) = changed.and_then(|changed| changed.mean().zip(changed.rms())) {
-        let [mean, rms] = [mean, rms].map(Value::F64);
+        let [mean, rms] = [mean, rms].map(|number| float_text::text(&Value::F64(number)));
         lines.push(("mean  ", format!("{mean} absolute difference, rms {rms}")));
     }
     for (label, text) in lines {
@@ -74,7 +74,11 @@ fn values_text(report: &DiffReport) -> String {
         None => "not compared".to_owned(),
         Some(Comparison { count: 0, .. }) => format!("{all} equal"),
         Some(Comparison { count, largest, .. }) => {
-            let by = largest.map_or(String::new(), |most| format!(", by at most {most}"));
+            let by = largest.map(|most| {
+                let rounded = float_text::rounded(&Value::F64(most));
+                rounded.unwrap_or_else(|| most.to_string())
+            });
+            let by = by.map_or(String::new(), |most| format!(", by at most {most}"));
             format!("{count} of {all} differ{by}")
         }
     }

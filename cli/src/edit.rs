@@ -1,11 +1,27 @@
 //! Edits an array in place: a file, or a member of one.
 
+use std::io::{self, Write as _};
+use std::path::Path;
+
 use npymap::{MappedArrayMut, any::Format, source::FileLock};
+use serde_json::json;
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
+use crate::escape::{self, safe};
 use crate::locking::WaitArgs;
-use crate::{open, platform, remote, rewrite, stream};
+use crate::{open, platform, remote, rewrite, stream, text};
+
+/// Prints how many elements of an array were set.
+pub(crate) fn report(path: &Path, count: usize, as_json: bool) -> Result<(), CliError> {
+    let out = &mut io::stdout();
+    let printed = if as_json {
+        escape::json_line(out, &json!({ "path": path.to_string_lossy(), "set": count }))
+    } else {
+        writeln!(out, "{}: {} set", safe(path.display()), text::plural(count, "element"))
+    };
+    printed.map_err(CliError::after(path, "the elements were set"))
+}
 
 const NOT_EDITABLE: &str = "cannot be edited: name an array of an .npz or .ten as FILE[MEMBER], or extract one from a tar file with `npymap convert`";
 

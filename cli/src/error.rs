@@ -104,6 +104,18 @@ impl CliError {
         }
     }
 
+    /// The error of a report on what was done to a file: that it was done, but the
+    /// report cannot be written.
+    pub(crate) fn after<E: Into<CliError>>(path: &Path, done: &str) -> impl Fn(E) -> CliError {
+        move |error| match error.into() {
+            error @ CliError::Output(_) if !error.is_broken_pipe() => {
+                let text = format!("{done}, but {error}");
+                CliError::Text { path: path.to_owned(), text }
+            }
+            error => error,
+        }
+    }
+
     /// Returns whether standard output was closed by its reader.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)

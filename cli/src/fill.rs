@@ -1,18 +1,14 @@
 //! `npymap fill`: sets all elements to one value.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
 use npymap::{MappedArrayMut, Mode, Value, npy::MAX_HEADER_LEN};
-use serde_json::json;
 
 use crate::array_path::ArrayPath;
-use crate::edit::EditOptions;
+use crate::edit::{self, EditOptions};
 use crate::error::CliError;
-use crate::escape::{self, safe};
 use crate::locking::WaitArgs;
-use crate::text;
 
 /// Sets every element of an array to a value, in place.
 ///
@@ -59,14 +55,7 @@ impl FillArgs {
         let options =
             EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
         let count = options.edit(&self.file, |array| self.fill(array))?;
-        let out = &mut std::io::stdout();
-        if self.json {
-            let path = self.file.name().to_string_lossy();
-            escape::json_line(out, &json!({ "path": path, "set": count }))?;
-        } else {
-            let elements = text::plural(count, "element");
-            writeln!(out, "{}: {elements} set", safe(self.file.name().display()))?;
-        }
+        edit::report(self.file.name(), count, self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -22,14 +22,27 @@ const BLOCK: usize = 1 << 20;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Numbers {
     /// `start + i * step`.
-    IntRange { start: i128, step: i128 },
+    IntRange {
+        start: i128,
+        step: i128,
+    },
     FloatRange(FloatRange),
     /// Uniform in `low..high`.
-    Uniform { seed: u64, low: f64, high: f64 },
+    Uniform {
+        seed: u64,
+        low: f64,
+        high: f64,
+    },
     /// Normal, with mean 0 and standard deviation 1.
-    Normal { seed: u64 },
+    Normal {
+        seed: u64,
+    },
     /// Uniform in `low..low + range`; the range is at most 2⁶⁴.
-    Int { seed: u64, low: i128, range: u128 },
+    Int {
+        seed: u64,
+        low: i128,
+        range: u128,
+    },
 }
 
 /// Evenly spaced floats, computed as NumPy's `arange` does: from the first two, in
@@ -114,9 +127,7 @@ impl Numbers {
     fn block(&self, first: usize, count: usize, dtype: &DType) -> Result<MappedArrayMut> {
         let positions = (first..first.saturating_add(count)).map(to_u64);
         match *self {
-            Numbers::FloatRange(range) => {
-                cast_all(count, positions.map(|at| range.at(at)), dtype)
-            }
+            Numbers::FloatRange(range) => cast_all(count, positions.map(|at| range.at(at)), dtype),
             Numbers::Uniform { seed, low, high } => {
                 let numbers = positions.map(|at| low + (high - low) * unit(random(seed, at)));
                 cast_all(count, numbers, dtype)

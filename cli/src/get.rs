@@ -128,6 +128,8 @@ impl GetArgs {
         if format != Some(OutputFormat::Csv) && self.delimiter.is_some() {
             return Err(CliError::usage(self.file.name(), DELIMITER));
         }
+        let is_npy = format == Some(OutputFormat::Npy);
+        self.new_file.check(self.file.name(), output.is_some(), is_npy)?;
         match format {
             None if self.filter.is_none() => self.print_all()?,
             None => self.with_rows(|rows, to_error| self.print_rows(rows, to_error))?,

@@ -106,7 +106,13 @@ impl HeaderArgs {
         }
         // Without a change, the text may still differ from NumPy's.
         let is_changed = !self.is_check() && bytes != stored.bytes;
-        self.print(path, &stored, &header, is_changed)?;
+        let printed = self.print(path, &stored, &header, is_changed);
+        let done = if is_changed && !self.dry_run {
+            "the header was changed"
+        } else {
+            "nothing was changed"
+        };
+        printed.map_err(CliError::after(path, done))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -251,6 +257,7 @@ fn fitting_shape(header: &Header, nbytes: u64) -> String {
         }
     }
     match nbytes.checked_div(itemsize) {
+        None => "no shape fits, because these elements have no bytes".to_owned(),
         Some(count) if count * itemsize == nbytes => {
             format!("shapes of {} would fit", text::plural(count, "element"))
         }
@@ -279,8 +286,10 @@ fn shell_quoted(dtype: &DType) -> String {
     let text = dtype.to_string();
     if text.starts_with('\'') {
         text
+    } else if text.contains(['\\', '"', '$', '`']) {
+        format!("'{}'", text.replace('\'', r"'\''"))
     } else {
-        format!("\"{}\"", text.replace(['\\', '"', '$', '`'], "?"))
+        format!("\"{text}\"")
     }
 }
 

@@ -75,6 +75,18 @@ impl<'a> Inputs<'a> {
     /// order. Members that are not arrays are skipped with a note, or rejected if
     /// they would be lost.
     pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, CliError> {
+        let selected = self.selected()?;
+        if self.is_replaced && self.input.member.is_some() {
+            let all = self.members(None)?;
+            let is_selected = |one: &Input<'_>| selected.iter().any(|own| own.name == one.name);
+            if let Some(lost) = all.iter().find(|one| !is_selected(one)) {
+                return Err(self.loss_error(&lost.name));
+            }
+        }
+        Ok(selected)
+    }
+
+    fn selected(&self) -> Result<Vec<Input<'_>>, CliError> {
         let Some(pattern) = self.pattern() else {
             return self.members(self.input.member.as_deref());
         };

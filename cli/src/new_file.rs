@@ -1,9 +1,12 @@
 //! Options of commands that create files, and their parsers.
 
+use std::path::Path;
+
 use clap::{Args, ValueEnum};
 use npymap::{CreateOptions, Order, npy::Version};
 
 use crate::draft::IfExists;
+use crate::error::CliError;
 use crate::locking::WaitArgs;
 
 /// How to create a new file.
@@ -25,6 +28,17 @@ impl NewFileArgs {
     /// How to treat an existing file.
     pub(crate) fn if_exists(&self) -> IfExists {
         if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail }
+    }
+
+    /// Rejects options of commands that do not always write a file, nor a `.npy` file.
+    pub(crate) fn check(&self, path: &Path, is_file: bool, is_npy: bool) -> Result<(), CliError> {
+        if self.overwrite && !is_file {
+            return Err(CliError::usage(path, "--overwrite is for --output"));
+        }
+        if self.version.is_some() && !is_npy {
+            return Err(CliError::usage(path, "--version is for .npy files"));
+        }
+        Ok(())
     }
 
     /// The options for the library.

@@ -122,7 +122,8 @@ impl ExtractArgs {
                 }
             }
         }
-        self.print(&extracted, failures)?;
+        let printed = self.print(&extracted, failures);
+        printed.map_err(CliError::after(&self.file, "the members were extracted"))?;
         Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 

@@ -66,8 +66,8 @@ impl MemberArgs {
     /// The files to take arrays from: those in directories, too.
     pub(crate) fn files(&self, inputs: &[ArrayPath]) -> Result<MemberFiles, CliError> {
         if let Some(extra) = self.name.get(inputs.len()) {
-            let what = format!("no IN for the name `{extra}`: give one name for each IN");
-            return Err(CliError::Mismatch { path: "--name".into(), what });
+            let reason = format!("has no IN for the name `{extra}`: give one name for each IN");
+            return Err(CliError::usage(Path::new("--name"), reason));
         }
         let names = self.name.iter().map(Some).chain(std::iter::repeat(None));
         let mut files = Vec::new();

@@ -44,7 +44,12 @@ pub(crate) struct Change<'a> {
 
 impl Change<'_> {
     /// Prints a line of text or of JSON.
-    pub(crate) fn print(&self, as_json: bool) -> io::Result<()> {
+    pub(crate) fn print(&self, as_json: bool) -> Result<(), CliError> {
+        let done = format!("the members were {}", self.done);
+        self.print_line(as_json).map_err(CliError::after(self.path, &done))
+    }
+
+    fn print_line(&self, as_json: bool) -> io::Result<()> {
         let out = &mut io::stdout();
         if as_json {
             let line = json!({ "path": self.path.to_string_lossy(), self.done: self.members });

@@ -1,5 +1,6 @@
 //! `npymap npz verify`: checks the bytes of members.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,6 +48,7 @@ impl VerifyArgs {
         let npz = match open::npz(path, MAX_HEADER_LEN) {
             Ok(npz) => npz,
             Err(error) => {
+                let error = CliError::with_path(path)(error);
                 messages::print_error(&error);
                 self.print_json(out, path, None, Some(&error))?;
                 return Ok(1);
@@ -73,7 +75,7 @@ impl VerifyArgs {
         out: &mut impl Write,
         path: &Path,
         member: Option<&str>,
-        error: Option<&npymap::Error>,
+        error: Option<&impl Display>,
     ) -> io::Result<()> {
         if !self.json {
             return Ok(());

@@ -62,7 +62,7 @@ impl OutputFormat {
             Some("tsv") => Ok(OutputFormat::Tsv),
             Some("jsonl" | "ndjson") => Ok(OutputFormat::Jsonl),
             Some("bin" | "raw") => Ok(OutputFormat::Raw),
-            _ => Err(CliError::Rejected { path: path.to_owned(), reason: ANY }),
+            _ => Err(CliError::usage(path, ANY)),
         }
     }
 }
@@ -72,7 +72,7 @@ pub(crate) fn require_npy(path: &Path) -> Result<(), CliError> {
     ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
     match OutputFormat::from_extension(path) {
         Ok(OutputFormat::Npy) => Ok(()),
-        _ => Err(CliError::Rejected { path: path.to_owned(), reason: NPY }),
+        _ => Err(CliError::usage(path, NPY)),
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn require_npy(path: &Path) -> Result<(), CliError> {
 pub(crate) fn require_npz(path: &Path) -> Result<(), CliError> {
     match OutputFormat::from_extension(path) {
         Ok(OutputFormat::Npz) => Ok(()),
-        _ => Err(CliError::Rejected { path: path.to_owned(), reason: NPZ }),
+        _ => Err(CliError::usage(path, NPZ)),
     }
 }
 

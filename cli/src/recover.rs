@@ -73,11 +73,13 @@ impl RecoverArgs {
         };
         let recovery = recovery.map_err(CliError::with_path(path))?;
         let out = &mut std::io::stdout();
-        if self.json {
-            escape::json_line(out, &self.json(path, &recovery))?;
+        let printed = if self.json {
+            escape::json_line(out, &self.json(path, &recovery))
         } else {
-            writeln!(out, "{}", self.describe(path, &recovery))?;
-        }
+            writeln!(out, "{}", self.describe(path, &recovery))
+        };
+        let done = if self.dry_run { "nothing was changed" } else { "was recovered" };
+        printed.map_err(CliError::after(path, done))?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -31,10 +31,10 @@ impl ReportArgs {
     /// output gets itself.
     pub(crate) fn check(self, output: &Path) -> Result<(), CliError> {
         if self.json && remote::is_url(output) {
-            return Err(CliError::Rejected { path: output.to_owned(), reason: URL });
+            return Err(CliError::usage(output, URL));
         }
         if self.json && (stream::is_standard(output) || platform::is_stream(output)) {
-            return Err(CliError::Rejected { path: output.to_owned(), reason: STREAM });
+            return Err(CliError::usage(output, STREAM));
         }
         Ok(())
     }
@@ -44,16 +44,20 @@ impl ReportArgs {
         if !self.json {
             return Ok(());
         }
-        let out = &mut io::stdout().lock();
-        let Some(name) = format.headerless_name() else {
-            let inspector = Inspector::new(usize::MAX);
-            inspector.for_each_entry(&ArrayPath::from_file(output), &mut |entry| {
-                escape::json_line(out, &JsonEntry::new(output, &entry))
-            })?;
-            return Ok(());
-        };
-        let nbytes = output.metadata().map_err(CliError::io(output, "open"))?.len();
-        let path = output.to_string_lossy();
-        Ok(escape::json_line(out, &json!({ "path": path, "format": name, "nbytes": nbytes }))?)
+        print_lines(output, format).map_err(CliError::after(output, "was written"))
     }
+}
+
+fn print_lines(output: &Path, format: OutputFormat) -> Result<(), CliError> {
+    let out = &mut io::stdout().lock();
+    let Some(name) = format.headerless_name() else {
+        let inspector = Inspector::new(usize::MAX);
+        inspector.for_each_entry(&ArrayPath::from_file(output), &mut |entry| {
+            escape::json_line(out, &JsonEntry::new(output, &entry))
+        })?;
+        return Ok(());
+    };
+    let nbytes = output.metadata().map_err(CliError::io(output, "open"))?.len();
+    let path = output.to_string_lossy();
+    Ok(escape::json_line(out, &json!({ "path": path, "format": name, "nbytes": nbytes }))?)
 }

@@ -80,7 +80,8 @@ impl SampleArgs {
         if let Some(output) = &self.output {
             output_format::require_npy(output)?;
         }
-        let path = self.file.name();
+        let (path, is_file) = (self.file.name(), self.output.is_some());
+        self.new_file.check(path, is_file, is_file)?;
         // If the output replaces the input, that one is locked before it is read.
         let draft =
             self.output.as_ref().map(|output| Draft::begin(output, self.new_file.if_exists()));

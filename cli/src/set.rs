@@ -1,7 +1,6 @@
 //! `npymap set`: sets elements in place.
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,13 +8,12 @@ use npymap::element::Casting;
 use npymap::{MappedArray, MappedArrayMut, Result, npy::MAX_HEADER_LEN};
 
 use crate::array_path::ArrayPath;
-use crate::edit::EditOptions;
+use crate::edit::{self, EditOptions};
 use crate::error::CliError;
-use crate::escape::{self, safe};
 use crate::locking::WaitArgs;
 use crate::new_value::{NewValue, Target};
 use crate::selection::IndexArg;
-use crate::{open, platform, text};
+use crate::{open, platform};
 
 /// Sets elements to a value, in place.
 ///
@@ -84,14 +82,7 @@ impl SetArgs {
         let file = self.value_file().map(ArrayPath::from);
         let file = file.map(|path| self.open_value(&path)).transpose()?;
         let count = options.edit(&self.file, |array| self.change(array, file))?;
-        let out = &mut std::io::stdout();
-        if self.json {
-            let path = self.file.name().to_string_lossy();
-            escape::json_line(out, &serde_json::json!({ "path": path, "set": count }))?;
-        } else {
-            let elements = text::plural(count, "element");
-            writeln!(out, "{}: {elements} set", safe(self.file.name().display()))?;
-        }
+        edit::report(self.file.name(), count, self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 

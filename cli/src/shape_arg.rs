@@ -19,9 +19,12 @@ impl PartialShape {
         let step = known.fold(itemsize, |bytes, dim| bytes.saturating_mul(*dim));
         let nbytes = usize::try_from(nbytes).unwrap_or(usize::MAX);
         if self.0.contains(&None) && nbytes.checked_rem(step).unwrap_or(nbytes) != 0 {
-            let text = format!(
-                "has {nbytes} bytes of elements, not a multiple of the {step} bytes of an index of axis -1: pass another shape or --offset"
-            );
+            let text = match step {
+                0 => UNKNOWN.to_owned(),
+                step => format!(
+                    "has {nbytes} bytes of elements, not a multiple of the {step} bytes of an index of the axis of unknown length: it is incomplete, or has another shape or offset"
+                ),
+            };
             return Err(Error::new(ErrorKind::WrongShape, text));
         }
         let unknown = nbytes.checked_div(step).unwrap_or(0);
@@ -34,12 +37,13 @@ impl PartialShape {
         let known =
             self.0.iter().flatten().fold(1, |product: usize, dim| product.saturating_mul(*dim));
         let dims = self.0.iter().map(|dim| dim.or_else(|| count.checked_div(known)));
-        dims.collect::<Option<_>>().ok_or_else(|| {
-            let text = "the length of axis -1 can't be computed if that of another one is 0: pass both lengths";
-            Error::new(ErrorKind::WrongShape, text)
-        })
+        dims.collect::<Option<_>>().ok_or_else(|| Error::new(ErrorKind::WrongShape, UNKNOWN))
     }
 }
+
+/// Why the length of axis -1 is not known.
+const UNKNOWN: &str =
+    "the length of axis -1 can't be computed if that of another one is 0: pass both lengths";
 
 /// Parses `(3, 4)`, `-1,64,80`, `100` or `()`.
 pub(crate) fn parse(text: &str) -> Result<PartialShape, &'static str> {

@@ -218,6 +218,10 @@ impl ShowArgs {
         };
         let nan = row.summary.nan.unwrap_or(0);
         if scale == Scale::Log && high <= 0.0 {
+            if matches!(self.range, Some(ColorRange::Values(..))) {
+                let reason = "--range has no positive numbers, whose logarithms could be drawn";
+                return Err(CliError::usage(self.file.name(), reason));
+            }
             return Err(
                 self.mismatch("no positive elements, whose logarithms could be drawn".into())
             );
@@ -242,7 +246,7 @@ impl ShowArgs {
         }
         if !output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
             let reason = "only images are written: use the extension .png";
-            return Err(CliError::Rejected { path: output.to_owned(), reason });
+            return Err(CliError::usage(output, reason));
         }
         let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
         let draft = Draft::begin(output, if_exists)?;

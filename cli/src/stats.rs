@@ -26,9 +26,9 @@ use crate::until_closed::UntilClosed;
 ///
 /// Each array of an archive is summarized. Records are summarized by field,
 /// complex numbers by real and imaginary part, and with --axis each column
-/// separately. All statistics but the counts ignore NaN and `NaT`, and are
-/// computed in double precision. Quantiles are exact, even for arrays larger than
-/// memory. Each file is read in order: once, and a few times more for --std,
+/// separately. All statistics but the counts ignore NaN and `NaT`. Minima, maxima
+/// and sums of integers are exact; the others are computed in double precision.
+/// Quantiles are exact, even for arrays larger than memory. Each file is read in order: once, and a few times more for --std,
 /// --hist and --quantiles.
 #[derive(Debug, Args)]
 #[command(
@@ -56,12 +56,12 @@ pub(crate) struct StatsArgs {
     #[arg(long, value_name = "N")]
     axis: Option<AxisArg>,
 
-    /// Compute the standard deviation, as numpy.std
+    /// Compute the standard deviation, as numpy.std does in double precision
     #[arg(long)]
     std: bool,
 
-    /// Compute quantiles, as numpy.quantile does with the method "linear", but at
-    /// an infinite element they are infinite rather than nan
+    /// Compute quantiles, as numpy.quantile does with the method "linear" in double
+    /// precision, but at an infinite element they are infinite rather than nan
     /// [default: 0.25,0.5,0.75]
     #[arg(long, value_name = "Q,…", num_args = 0..=1, require_equals = true,
         value_delimiter = ',', default_missing_values = ["0.25", "0.5", "0.75"],

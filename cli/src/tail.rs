@@ -96,8 +96,7 @@ impl TailArgs {
             self.file.require_file(MEMBER)?;
             let path = &self.file.path;
             if stream::is_standard(path) || platform::is_stream(path) || remote::is_url(path) {
-                let path = self.file.name().to_owned();
-                return Err(CliError::Rejected { path, reason: STREAM });
+                return Err(CliError::usage(self.file.name(), STREAM));
             }
         }
         let seen = self.stamp();

@@ -27,7 +27,7 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// | attribute | effect |
 /// |---|---|
-/// | `#[record(subset)]` | allows the dtype to have other fields, which are ignored when reading and left unchanged when writing |
+/// | `#[record(subset)]` | allows the dtype to have other fields, which are ignored when reading and left unchanged when writing; a record that is stored in a borrowed slice replaces also those under its `Pad` fields |
 /// | `#[record(typed)]` | also implements `Typed`: `DType::of::<Row>()` is the packed dtype |
 /// | `#[record(in_place)]` | also implements `InPlace` and `Typed`: `&[Row]` can be borrowed if fields, offsets and types are the same. Needs `#[repr(C)]` or `#[repr(C, packed)]` and `#[derive(bytemuck::Pod, bytemuck::Zeroable)]`, which reject implicit padding: use `Pad<N>` fields. If you don't depend on bytemuck, use npymap's with `#[bytemuck(crate = "npymap::bytemuck")]` |
 /// | `#[record(crate = "path")]` | the path of npymap, if not `::npymap` |

@@ -21,16 +21,12 @@ const FLEXIBLE: [&str; 8] = ["S", "U", "V", "a", "str", "unicode", "bytes", "voi
 /// The size of NumPy's largest element, in bytes.
 pub(crate) const MAX_ITEMSIZE: u64 = 0x7fff_ffff;
 
-/// The size of the largest number, in bytes.
-const MAX_NUMBER: u64 = 32;
-
 /// Returns whether the library parses `text` as a type string.
 pub(crate) fn is_typestr(text: &str) -> bool {
     itemsize(text).is_some()
 }
 
-/// Returns the itemsize of a type string, or an upper bound if the string has no
-/// size; `None` if it is not a type string.
+/// Returns the itemsize of a type string; `None` if it is not a type string.
 pub(crate) fn itemsize(text: &str) -> Option<u64> {
     match text.strip_prefix(['<', '>', '=', '|']) {
         Some(code) if is_letter(code) => Some(itemsize_of_name(code)),
@@ -47,8 +43,22 @@ fn is_letter(code: &str) -> bool {
 }
 
 fn itemsize_of_name(name: &str) -> u64 {
-    let is_flexible = FLEXIBLE.iter().any(|flexible| name.trim_end_matches('_') == *flexible);
-    if is_flexible { 0 } else { MAX_NUMBER }
+    let name = name.trim_end_matches('_');
+    if FLEXIBLE.contains(&name) {
+        return 0;
+    }
+    let bits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    if let Ok(bits) = bits.parse::<u64>() {
+        return bits / 8;
+    }
+    match name {
+        "?" | "b" | "B" | "bool" | "byte" | "ubyte" => 1,
+        "h" | "H" | "e" | "short" | "ushort" | "half" => 2,
+        "i" | "I" | "f" | "intc" | "uintc" | "single" => 4,
+        "g" | "D" | "longdouble" | "complex" | "cdouble" => 16,
+        "G" | "clongdouble" => 32,
+        _ => 8,
+    }
 }
 
 /// Returns the itemsize of a letter and a size, or of a date or time difference

@@ -15,6 +15,7 @@ use pyo3::types::{PyBytes, PyTuple};
 use crate::errors::OrRaise;
 use crate::mapping::Mapping;
 use crate::memory;
+use crate::number::{MaxHeaderLen, unsigned};
 use crate::open::{absolute, parse_mode};
 use crate::place::{self, Place};
 use crate::read_file::bytes_at;
@@ -71,13 +72,13 @@ impl Npz {
         py: Python<'_>,
         path: PathBuf,
         mode: Option<&str>,
-        max_header_len: usize,
-        max_inflated: Option<u64>,
+        max_header_len: MaxHeaderLen,
+        max_inflated: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Npz> {
         let mode = parse_mode(py, mode)?;
-        let options = NpzOptions::new().max_header_len(max_header_len);
+        let options = NpzOptions::new().max_header_len(max_header_len.0);
         let options = match max_inflated {
-            Some(bytes) => options.max_inflated(bytes),
+            Some(bytes) => options.max_inflated(unsigned("max_inflated", &bytes)?),
             None => options,
         };
         let archive = detached(py, || {

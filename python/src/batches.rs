@@ -139,7 +139,7 @@ impl Batches {
         py: Python<'_>,
         plan: Vec<(Rows, Option<Cast>)>,
         options: (Bound<'_, PyAny>, Bound<'_, PyAny>),
-        order: Option<(PyRef<'_, Sampler>, Bound<'_, PyAny>, usize, bool)>,
+        order: Option<(PyRef<'_, Sampler>, [Bound<'_, PyAny>; 2], bool)>,
     ) -> PyResult<Batches> {
         let plan = plan.into_iter().map(|(rows, cast)| {
             let cast = cast.map(|cast| cast.parse()).transpose().or_raise(py)?;
@@ -155,9 +155,14 @@ impl Batches {
             let is_stopped = Arc::clone(&is_stopped);
             stoppable(move || is_stopped.load(Ordering::Relaxed), || plan.read(indices, blocks))
         };
-        let (source, sender) = if let Some((sampler, epochs, size, drops_last)) = order {
+        let (source, sender) = if let Some((sampler, [epochs, size], drops_last)) = order {
             let (order, epochs): (_, u64) = (sampler.order(), unsigned("epochs", &epochs)?);
-            let end = order.epoch().saturating_add(epochs);
+            let size = unsigned("size", &size)?;
+            let mut whole = order.clone();
+            whole.seek(0);
+            // Without batches, an epoch is like all others.
+            let is_empty = whole.len() < if drops_last { size } else { 1 };
+            let end = order.epoch().saturating_add(if is_empty { 0 } else { epochs });
             let batches = order.epochs(end).flat_map(move |epoch| {
                 let batches = epoch.batches(size);
                 let batches = sources.iter().fold(batches, |batches, rows| rows.announce(batches));

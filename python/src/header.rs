@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::errors::OrRaise;
-use crate::number::unsigned;
+use crate::number::{MaxHeaderLen, unsigned};
 use crate::open::parse_version;
 use crate::place;
 use crate::waiting::detached;
@@ -21,9 +21,9 @@ type Facts<'py> = (Bound<'py, PyTuple>, String, bool, (u8, u8), usize);
 pub(crate) fn parse_header<'py>(
     py: Python<'py>,
     bytes: &[u8],
-    max_header_len: usize,
+    max_header_len: MaxHeaderLen,
 ) -> PyResult<Facts<'py>> {
-    let header = HeaderText::parse(bytes, max_header_len).and_then(|text| text.header());
+    let header = HeaderText::parse(bytes, max_header_len.0).and_then(|text| text.header());
     facts(py, &header.or_raise(py)?)
 }
 
@@ -52,12 +52,12 @@ pub(crate) fn read_header<'py>(
     py: Python<'py>,
     path: PathBuf,
     at: &Bound<'py, PyAny>,
-    max_header_len: usize,
+    max_header_len: MaxHeaderLen,
 ) -> PyResult<Facts<'py>> {
     let at = unsigned("at", at)?;
     let header = detached(py, || {
         let source = place::read(&path)?;
-        OpenOptions::new().offset(at).max_header_len(max_header_len).header(&source)
+        OpenOptions::new().offset(at).max_header_len(max_header_len.0).header(&source)
     });
     facts(py, &header.or_raise_for(py, &path)?)
 }

@@ -20,6 +20,24 @@ impl Unsigned for u64 {
     const MAX: u64 = u64::MAX;
 }
 
+/// The argument `max_header_size`, where larger numbers than there are bytes are no limit.
+pub(crate) struct MaxHeaderLen(pub(crate) usize);
+
+impl<'py> FromPyObject<'_, 'py> for MaxHeaderLen {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let number = unsigned("max_header_size", &value);
+        match number {
+            Err(error) if value.gt(usize::MAX).unwrap_or(false) => {
+                drop(error);
+                Ok(MaxHeaderLen(usize::MAX))
+            }
+            number => number.map(MaxHeaderLen),
+        }
+    }
+}
+
 /// Converts the argument `name`. Python's own error for a number out of range names none.
 pub(crate) fn unsigned<T: Unsigned>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
     let error = match value.extract() {

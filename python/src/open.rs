@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use crate::errors::OrRaise;
 use crate::mapping::{Mapping, parse_advice};
 use crate::memory;
-use crate::number::unsigned;
+use crate::number::{MaxHeaderLen, unsigned};
 use crate::path::FilePath;
 use crate::to_numpy::to_memmap;
 
@@ -62,11 +62,11 @@ pub(crate) fn open_npy<'py>(
     path: FilePath,
     mode: &str,
     at: &Bound<'py, PyAny>,
-    max_header_len: usize,
+    max_header_len: MaxHeaderLen,
     advice: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mode = mode.parse().or_raise(py)?;
-    let options = OpenOptions::new().offset(unsigned("at", at)?).max_header_len(max_header_len);
+    let options = OpenOptions::new().offset(unsigned("at", at)?).max_header_len(max_header_len.0);
     let options = options.advice(parse_advice(advice)?);
     let array = py.detach(|| options.open_mode(memory::map(&absolute(path.as_path()), mode)?));
     to_memmap(Mapping::from_result(py, array, None, Some(path))?.bind(py))

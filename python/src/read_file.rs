@@ -17,7 +17,7 @@ use crate::errors::OrRaise;
 use crate::locate::locate;
 use crate::mapping::Mapping;
 use crate::memory::BytesMut;
-use crate::number::unsigned;
+use crate::number::{MaxHeaderLen, unsigned};
 use crate::open::Elements;
 use crate::place::Place;
 use crate::rows::Rows;
@@ -171,9 +171,10 @@ impl ReadFile {
         py: Python<'_>,
         path: PathBuf,
         at: &Bound<'_, PyAny>,
-        max_header_len: usize,
+        max_header_len: MaxHeaderLen,
     ) -> PyResult<ReadFile> {
-        let options = OpenOptions::new().offset(unsigned("at", at)?).max_header_len(max_header_len);
+        let options =
+            OpenOptions::new().offset(unsigned("at", at)?).max_header_len(max_header_len.0);
         let shown = path.clone();
         detached(py, || ReadFile::open(path, options, None)).or_raise_for(py, &shown)
     }

@@ -9,6 +9,7 @@ use pyo3::types::PyTuple;
 use crate::errors::OrRaise;
 use crate::header::has_longs;
 use crate::memory::BytesMut;
+use crate::number::MaxHeaderLen;
 use crate::place;
 use crate::waiting::detached;
 
@@ -28,8 +29,13 @@ pub(crate) struct Reader {
 impl Reader {
     /// Opens a file and reads its header.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, at: u64, max_header_len: usize) -> PyResult<Reader> {
-        let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        at: u64,
+        max_header_len: MaxHeaderLen,
+    ) -> PyResult<Reader> {
+        let options = OpenOptions::new().offset(at).max_header_len(max_header_len.0);
         let opened = detached(py, || {
             let source = place::read(&path)?;
             let text = options.header_text(&source)?;

@@ -40,6 +40,7 @@ impl<'py> FromPyObject<'_, 'py> for Kind<'py> {
     fn extract(tuple: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let (name, seed, block, buffer, draws, weights) = tuple.extract()?;
         let draws: Option<Bound<'py, PyAny>> = draws;
+        let seed = unsigned("seed", &seed)?;
         let draws = draws.map(|draws| unsigned("draws", &draws)).transpose()?;
         let (block, buffer) = (unsigned("block", &block)?, unsigned("buffer", &buffer)?);
         Ok(Kind { name, seed, block, buffer, draws, weights })
@@ -120,12 +121,15 @@ impl Sampler {
     #[new]
     fn new(
         py: Python<'_>,
-        len: usize,
+        len: &Bound<'_, PyAny>,
         kind: Kind<'_>,
-        share: (usize, usize, usize, usize),
+        share: [Bound<'_, PyAny>; 4],
         tail: &str,
     ) -> PyResult<Sampler> {
-        let (rank, world, worker, workers) = share;
+        let len = unsigned("len", len)?;
+        let [rank, world, worker, workers] = &share;
+        let (rank, world) = (unsigned("rank", rank)?, unsigned("world", world)?);
+        let (worker, workers) = (unsigned("worker", worker)?, unsigned("workers", workers)?);
         let tail = match tail {
             "keep" => Tail::Keep,
             "drop" => Tail::Drop,
@@ -156,13 +160,17 @@ impl Sampler {
     }
 
     /// Starts an epoch.
-    fn set_epoch(&self, epoch: u64) {
+    fn set_epoch(&self, epoch: &Bound<'_, PyAny>) -> PyResult<()> {
+        let epoch = unsigned("epoch", epoch)?;
         self.lock().set_epoch(epoch);
+        Ok(())
     }
 
     /// Moves to a row of the epoch.
-    fn seek(&self, position: u64) {
+    fn seek(&self, position: &Bound<'_, PyAny>) -> PyResult<()> {
+        let position = unsigned("position", position)?;
         self.lock().seek(position);
+        Ok(())
     }
 
     /// The fingerprint, the seed, the epoch and the position.

@@ -7,8 +7,9 @@ use pyo3::prelude::*;
 thread_local! {
     /// The exception of a signal that ended a wait.
     static INTERRUPTED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-    /// Whether this is the main thread, which handles signals, once that is known.
-    static IS_MAIN: Cell<Option<bool>> = const { Cell::new(None) };
+    /// Whether this is the main thread, which handles signals, of which process, once that is
+    /// known. In a process that another thread forks, that one becomes the main one.
+    static IS_MAIN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
 }
 
 /// Calls a function without the interpreter's lock. If a signal handler raises an exception
@@ -32,16 +33,21 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, run: impl FnOnce() -> T + Send) 
 /// Returns whether this is the main thread; `false` if that can't be determined.
 #[cfg(feature = "remote")]
 fn is_main(py: Python<'_>) -> bool {
-    IS_MAIN.get().unwrap_or_else(|| {
-        let threading = py.import("threading");
-        let is_main = threading.and_then(|threading| {
-            let current = threading.call_method0("current_thread")?;
-            Ok(current.is(&threading.call_method0("main_thread")?))
-        });
-        let is_main = is_main.unwrap_or(false);
-        IS_MAIN.set(Some(is_main));
-        is_main
-    })
+    let process = std::process::id();
+    let known = IS_MAIN.get().filter(|(known, _)| *known == process);
+    known.map_or_else(|| find_is_main(py, process), |(_, is_main)| is_main)
+}
+
+#[cfg(feature = "remote")]
+fn find_is_main(py: Python<'_>, process: u32) -> bool {
+    let threading = py.import("threading");
+    let is_main = threading.and_then(|threading| {
+        let current = threading.call_method0("current_thread")?;
+        Ok(current.is(&threading.call_method0("main_thread")?))
+    });
+    let is_main = is_main.unwrap_or(false);
+    IS_MAIN.set(Some((process, is_main)));
+    is_main
 }
 
 #[cfg(not(feature = "remote"))]

@@ -120,14 +120,24 @@ impl OpenOptions {
             Some(raw) if len == 0 && raw.grows => Err(ExtentError::Empty.into()),
             Some(raw) => self.raw_place(raw, len),
             None => retry_on_append(storage, |len| {
-                let header = self.read_header(storage, len)?;
-                let place = Place::from_header(&header, self.offset)?;
+                let mut place = self.header_place(storage, len)?;
+                if storage.file().is_some() && place.end().is_some_and(|end| end < len) {
+                    // Bytes follow, as during an append: part of a header that gets one more
+                    // digit can be that of an array with fewer axes.
+                    thread::sleep(PAUSE);
+                    place = self.header_place(storage, len)?;
+                }
                 // The rows may be there since the length was queried.
                 place.check_inside(len).or_else(|_| place.check_inside(storage.current_len()?))?;
                 Ok(place)
             }),
         };
         place.map_err(|error| error.with_offset(self.offset))
+    }
+
+    /// Reads the header, and finds the array.
+    fn header_place(&self, storage: &Storage, len: u64) -> Result<Place> {
+        Place::from_header(&self.read_header(storage, len)?, self.offset)
     }
 
     /// The place of a raw array, if a file of `len` bytes contains it.

@@ -19,7 +19,7 @@ use crate::dtype::literal::Reader;
 use crate::error::{DTypeError, Error, Result};
 
 pub(crate) use descr::{parse as parse_descr, to_descr as descr_text};
-use typestr::MAX_ITEMSIZE;
+pub(crate) use typestr::MAX_ITEMSIZE;
 pub use unit::{Unit, UnitBase};
 
 /// NumPy's largest number of axes.
@@ -219,7 +219,8 @@ impl DType {
     /// # Errors
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if two fields have the
-    /// same name, or the struct is larger than 2³¹ − 1 bytes.
+    /// same name, the struct is larger than 2³¹ − 1 bytes, or its `descr` has more
+    /// than 199 nested brackets.
     ///
     /// # Examples
     ///
@@ -260,8 +261,9 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it has more than 64
-    /// axes, or is larger than 2³¹ − 1 bytes.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if `base` has no size, such
+    /// as `|S0`, or if the subarray has more than 64 axes, 2³¹ − 1 bytes or elements,
+    /// or 199 nested brackets in its `descr`.
     pub fn array(base: DType, shape: &[usize]) -> Result<DType> {
         if shape.is_empty() {
             return Ok(base);
@@ -502,7 +504,9 @@ impl DType {
             DTypeRepr::Subarray(array) => array.base.depth().max(1),
             _ => field.dtype.depth(),
         });
-        let depth = 2 + depths.max().unwrap_or(0);
+        // A title is in brackets with the name.
+        let names = usize::from(fields.iter().any(|field| field.title.is_some()));
+        let depth = 2 + depths.max().unwrap_or(0).max(names);
         if depth > MAX_DEPTH {
             return Err(too_deep());
         }

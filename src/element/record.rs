@@ -9,7 +9,7 @@ use super::cold_drop::ColdDrop;
 use super::fast_path::{FastPath, copy_target, sealed::SealedFastPath, zeroed_vec};
 use super::field_codec::FieldCodec;
 use super::{Element, InPlace, Typed, short_name};
-use crate::dtype::{ByteOrder, DType, Field, Kind};
+use crate::dtype::{ByteOrder, DType, Field, Kind, MAX_ITEMSIZE};
 use crate::error::{DTypeError, Error, Result, plural};
 use crate::kernel::ElementFormat;
 
@@ -64,6 +64,7 @@ impl<const N: usize> fmt::Debug for Pad<N> {
 impl<const N: usize> Typed for Pad<N> {
     /// `|VN`. In the dtype of a record, padding is left out.
     fn dtype() -> DType {
+        const { assert!(N <= MAX_ITEMSIZE, "elements have at most 2147483647 bytes") };
         DType::new_scalar(Kind::Void, ByteOrder::NotApplicable, N)
     }
 }

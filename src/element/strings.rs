@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::fast_path::{FastPath, PlainFastPath};
 use super::{Be, Element, InPlace, Le, Typed, trim_nuls, type_mismatch};
-use crate::dtype::{ByteOrder, DType, Kind};
+use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEMSIZE};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
 /// An element of dtype `|SN`: bytes without their trailing NULs.
@@ -112,6 +112,7 @@ impl<const N: usize> fmt::Display for Bytes<N> {
 
 impl<const N: usize> Typed for Bytes<N> {
     fn dtype() -> DType {
+        const { assert!(N <= MAX_ITEMSIZE, "elements have at most 2147483647 bytes") };
         DType::new_scalar(Kind::Bytes, ByteOrder::NotApplicable, N)
     }
 }
@@ -278,6 +279,7 @@ impl<const N: usize, P: CodePoint> fmt::Display for Text<N, P> {
 
 impl<const N: usize, P: CodePoint> Typed for Text<N, P> {
     fn dtype() -> DType {
+        const { assert!(N <= MAX_ITEMSIZE / 4, "elements have at most 2147483647 bytes") };
         DType::new_scalar(Kind::Unicode, P::ORDER, 4 * N)
     }
 }

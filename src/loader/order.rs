@@ -22,8 +22,8 @@ pub(super) enum SamplingOrder {
     /// Random rows with replacement, all with the same probability.
     Replacement,
     /// Random rows with replacement, with probabilities proportional to weights.
-    /// These are the cumulative weights.
-    Weighted(Arc<[f64]>),
+    /// These are the cumulative weights, and the number that identifies them.
+    Weighted(Arc<[f64]>, u64),
 }
 
 /// The order of one epoch.
@@ -37,6 +37,12 @@ pub(super) enum EpochOrder {
 }
 
 impl SamplingOrder {
+    /// The order of draws with these cumulative weights.
+    pub(super) fn weighted(cumulative: Arc<[f64]>) -> SamplingOrder {
+        let identity = cumulative.iter().fold(0, |sum, weight| hash(sum, weight.to_bits()));
+        SamplingOrder::Weighted(cumulative, identity)
+    }
+
     /// The order of an epoch over `len` rows.
     pub(super) fn epoch(&self, len: u64, seed: u64, epoch: u64) -> EpochOrder {
         let key = hash(mix(seed), epoch);
@@ -47,7 +53,7 @@ impl SamplingOrder {
                 EpochOrder::Blocks(BlockOrder::new(len, *size, *buffer, key))
             }
             SamplingOrder::Replacement => EpochOrder::Replacement { len, key },
-            SamplingOrder::Weighted(cumulative) => {
+            SamplingOrder::Weighted(cumulative, _) => {
                 EpochOrder::Weighted { cumulative: Arc::clone(cumulative), key }
             }
         }
@@ -66,9 +72,7 @@ impl SamplingOrder {
             SamplingOrder::Shuffled => [1, 0],
             SamplingOrder::Blocks { size, buffer: 1 } => [2, *size],
             SamplingOrder::Replacement => [3, 0],
-            SamplingOrder::Weighted(cumulative) => {
-                [4, cumulative.iter().fold(0, |sum, weight| hash(sum, weight.to_bits()))]
-            }
+            SamplingOrder::Weighted(_, identity) => [4, *identity],
             SamplingOrder::Blocks { size, buffer } => [5, hash(*size, *buffer)],
         }
     }

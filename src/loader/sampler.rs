@@ -215,7 +215,7 @@ impl Sampler {
         let cumulative = cumulative.into();
         check_cumulative(&cumulative)?;
         let len = to_u64(cumulative.len());
-        Ok(Sampler::new(SamplingOrder::Weighted(cumulative), len, to_u64(draws), seed))
+        Ok(Sampler::new(SamplingOrder::weighted(cumulative), len, to_u64(draws), seed))
     }
 
     fn new(order: SamplingOrder, len: u64, draws: u64, seed: u64) -> Sampler {

@@ -282,7 +282,8 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// As [`commit`](AtomicFile::commit).
+    /// As [`commit`](AtomicFile::commit); if only the directory could not be synced,
+    /// [`Io`](crate::ErrorKind::Io), and the file has its name.
     pub fn commit_sync(self) -> Result<File> {
         let path = self.path.clone();
         self.finish_sync().map_err(|error| error.with_path(&path))

@@ -91,14 +91,14 @@ pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Resu
     if found == buffer.len() {
         return Ok(());
     }
-    Err(short_file(offset, buffer.len(), found))
+    Err(short_file(offset, buffer.len(), found, self::len(file).ok()))
 }
 
-/// The error for a file that ends inside a range: `found` of its `len` bytes were
-/// read.
-pub(crate) fn short_file(offset: u64, len: usize, found: usize) -> Error {
-    let needed = offset.saturating_add(to_u64(len));
-    ExtentError::ShortFile { needed, found: offset.saturating_add(to_u64(found)) }.into()
+/// The error for a file that ends inside a range, or before it: `found` of its `len` bytes
+/// were read. `size` is that of the file, if it is known.
+pub(crate) fn short_file(offset: u64, len: usize, found: usize, size: Option<u64>) -> Error {
+    let (needed, read) = (offset.saturating_add(to_u64(len)), offset.saturating_add(to_u64(found)));
+    ExtentError::ShortFile { needed, found: size.map_or(read, |size| size.min(read)) }.into()
 }
 
 /// Extends a file with zeros to `len` bytes and reserves their space, so that a

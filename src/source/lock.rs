@@ -91,7 +91,8 @@ impl FileLock {
     /// Waits for a lock on an open file.
     ///
     /// The lock is shared by all clones of `file`: locking one of them again
-    /// changes the kind of the lock, and unlocking one of them releases it.
+    /// changes the kind of the lock, and unlocking one of them releases it. Changing
+    /// the kind releases the lock first, so another process may get it in between.
     ///
     /// # Errors
     ///
@@ -115,7 +116,8 @@ impl FileLock {
     }
 
     /// Locks an open file, or returns `None` if another lock prevents it; see
-    /// [`acquire_file`](FileLock::acquire_file).
+    /// [`acquire_file`](FileLock::acquire_file). On Linux, a lock of another kind that a
+    /// clone of `file` had is then released.
     ///
     /// # Errors
     ///

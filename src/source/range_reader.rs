@@ -3,6 +3,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
+use crate::error::{Error, ExtentError};
 use crate::source::storage::Storage;
 
 impl Storage {
@@ -12,7 +13,8 @@ impl Storage {
     }
 }
 
-/// Reads a range of a storage. Positions count from the start of the range.
+/// Reads a range of a storage, all of which must exist. Positions count from the start of
+/// the range.
 #[derive(Debug)]
 pub(crate) struct RangeReader<'a> {
     source: &'a Storage,
@@ -26,6 +28,10 @@ impl Read for RangeReader<'_> {
         let left = to_usize_saturating(self.end.saturating_sub(self.at));
         let len = left.min(buffer.len());
         let n = self.source.read_at(buffer.get_mut(..len).invariant(IN_BUFFER), self.at)?;
+        if n == 0 && len > 0 {
+            let error = ExtentError::ShortFile { needed: self.end, found: self.at };
+            return Err(Error::from(error).into());
+        }
         self.at += to_u64(n);
         Ok(n)
     }

@@ -315,7 +315,7 @@ impl Storage {
         if found == buffer.len() {
             return Ok(());
         }
-        Err(file::short_file(offset, buffer.len(), found))
+        Err(file::short_file(offset, buffer.len(), found, self.current_len().ok()))
     }
 
     /// Fills `buffer` with the elements in several ranges, one after another.

@@ -35,7 +35,7 @@ impl ViewMut<'_, Value> {
     /// [`WrongShape`](crate::ErrorKind::WrongShape),
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that cannot be
     /// parsed, dates that do not fit, and with [`Casting::SameValue`] for a value
-    /// that would change; the elements before it have been stored.
+    /// that would change; some elements, or fields of them, have then been stored.
     ///
     /// # Examples
     ///
@@ -210,7 +210,7 @@ fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Resul
         (Kind::Bytes | Kind::Unicode, Kind::Bytes | Kind::Unicode) => {
             store_text(&mut to, from, casting)
         }
-        (Kind::Bytes | Kind::Unicode, _) => parse_text(&mut to, from),
+        (Kind::Bytes | Kind::Unicode, _) => parse_text(&mut to, from, casting),
         (_, Kind::Bytes | Kind::Unicode) => format_as_text(&mut to, from, casting),
         _ => store_numbers(to, read_numbers(from)?, casting),
     }
@@ -487,8 +487,9 @@ fn code_points(dtype: &DType, bytes: &[u8]) -> Vec<u32> {
     decode_points(dtype.byte_order(), bytes).collect()
 }
 
-/// Parses text, and stores the values.
-fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>) -> Result<()> {
+/// Parses text, and stores the values. Those that are to be exact may be the nearest
+/// numbers of decimal fractions.
+fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let other = from.dtype().clone();
     let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| code_points(&other, e)).collect();
     let mut elements = elements.into_iter();
@@ -500,8 +501,27 @@ fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>) -> Result<()> {
         let text = text.ok_or_else(|| {
             unfit_text(&points, format!("valid Unicode without quotes, for {dtype}"))
         })?;
-        Value::parse(&text, dtype)?.encode(dtype, bytes)
+        let value = Value::parse(&text, dtype)?;
+        if casting == Casting::SameValue && !keeps_number(&text, &value) {
+            return Err(unfit_text(&points, format!("a value that {dtype} can hold exactly")));
+        }
+        value.encode(dtype, bytes)
     })
+}
+
+/// Returns whether a float is that of its text: an integer, or a finite number.
+fn keeps_number(text: &str, value: &Value) -> bool {
+    let number = match *value {
+        Value::F16(number) => number.to_f64(),
+        Value::F32(number) => number.into(),
+        Value::F64(number) => number,
+        _ => return true,
+    };
+    match text.trim().parse::<i128>() {
+        // All digits of the number. Adding 0 makes -0 positive.
+        Ok(integer) => format!("{:.0}", number + 0.0) == integer.to_string(),
+        Err(_) => !number.is_infinite() || text.to_ascii_lowercase().contains("inf"),
+    }
 }
 
 /// Stores numbers and dates as text, formatted as by NumPy. Dates are never cut.

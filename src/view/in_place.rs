@@ -50,7 +50,7 @@ impl<'a, T: InPlace> View<'a, T> {
     /// [`WrongDType`](crate::ErrorKind::WrongDType) as
     /// [`as_slice`](View::as_slice).
     pub fn as_ndarray<N: Dimension>(&self) -> Result<ArrayView<'a, T, N>> {
-        let target = NdarrayGeometry::<N>::new::<T>(&self.geometry)?;
+        let target = NdarrayGeometry::<N>::new::<T>(&self.geometry, &self.codec)?;
         let bytes = invariant::elements(self.bytes, target.start..target.end);
         let elements = cast_slice(bytes, &self.geometry, &self.codec)?;
         let mut array = ArrayView::from_shape(target.shape, elements)
@@ -119,7 +119,7 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
     /// As [`View::as_ndarray`].
     pub fn into_ndarray<N: Dimension>(self) -> Result<ArrayViewMut<'a, T, N>> {
         let (bytes, geometry, codec) = self.into_parts();
-        let target = NdarrayGeometry::<N>::new::<T>(&geometry)?;
+        let target = NdarrayGeometry::<N>::new::<T>(&geometry, &codec)?;
         let bytes = elements_mut(bytes, target.start..target.end);
         let elements = cast_slice_mut(bytes, &geometry, &codec)?;
         let mut array = ArrayViewMut::from_shape(target.shape, elements)
@@ -140,10 +140,12 @@ struct NdarrayGeometry<N: Dimension> {
 }
 
 impl<N: Dimension> NdarrayGeometry<N> {
-    fn new<T>(geometry: &Geometry) -> Result<NdarrayGeometry<N>> {
+    /// The geometry of elements that are a `T` in memory.
+    fn new<T: InPlace>(geometry: &Geometry, codec: &T::Codec) -> Result<NdarrayGeometry<N>> {
+        let shape = dimension::<N>(geometry)?;
+        check_form::<T>(codec)?;
         let size = size_of::<T>();
         let Range { start, end } = geometry.span(size);
-        let shape = dimension::<N>(geometry)?;
         if start == end || size == 0 {
             // Strides do not matter without bytes.
             return Ok(NdarrayGeometry {
@@ -176,9 +178,7 @@ fn cast_slice<'a, T: InPlace>(
     geometry: &Geometry,
     codec: &T::Codec,
 ) -> Result<&'a [T]> {
-    if size_of::<T>() > 0 && !T::is_in_place(codec) {
-        return Err(wrong_form::<T>(codec));
-    }
+    check_form::<T>(codec)?;
     if bytes.is_empty() {
         return Ok(Box::leak(zero_sized_slice(geometry.len())));
     }
@@ -190,9 +190,7 @@ fn cast_slice_mut<'a, T: InPlace>(
     geometry: &Geometry,
     codec: &T::Codec,
 ) -> Result<&'a mut [T]> {
-    if size_of::<T>() > 0 && !T::is_in_place(codec) {
-        return Err(wrong_form::<T>(codec));
-    }
+    check_form::<T>(codec)?;
     if bytes.is_empty() {
         return Ok(Box::leak(zero_sized_slice(geometry.len())));
     }
@@ -203,6 +201,15 @@ fn cast_slice_mut<'a, T: InPlace>(
 /// of zero size. It allocates nothing, so leaking it leaks no memory.
 pub(crate) fn zero_sized_slice<T: InPlace>(len: usize) -> Box<[T]> {
     bytemuck::zeroed_slice_box(len)
+}
+
+/// Checks that the elements are a `T` in memory: if they are not, they can have another
+/// size.
+fn check_form<T: InPlace>(codec: &T::Codec) -> Result<()> {
+    if size_of::<T>() > 0 && !T::is_in_place(codec) {
+        return Err(wrong_form::<T>(codec));
+    }
+    Ok(())
 }
 
 fn wrong_form<T: InPlace>(codec: &T::Codec) -> Error {

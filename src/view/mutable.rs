@@ -389,7 +389,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// # Errors
     ///
     /// As [`split_at`](ViewMut::split_at);
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `size` is 0.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `size` is 0;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is not enough memory
+    /// for a list of the chunks.
     pub fn axis_chunks(self, axis: usize, size: usize) -> Result<Vec<ViewMut<'a, T>>> {
         let count = self.geometry.chunk_count(axis, size)?;
         let mut chunks = Vec::new();

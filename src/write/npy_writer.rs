@@ -148,7 +148,8 @@ impl NpyWriter {
     ///
     /// # Errors
     ///
-    /// As [`commit`](NpyWriter::commit).
+    /// As [`commit`](NpyWriter::commit); if only the directory could not be synced, the
+    /// file has its name.
     pub fn commit_sync(self) -> Result<()> {
         self.check_complete()?.commit_sync().map(drop)
     }

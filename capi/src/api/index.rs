@@ -4,11 +4,11 @@ use std::ffi::c_char;
 
 use npymap::Order;
 
-use crate::array::{Array, check_index, out_of_bounds};
+use crate::array::{Array, check_index};
 use crate::boundary::{In, Out};
 use crate::error::{Failure, Result, status};
 use crate::status::npymap_status;
-use crate::status::{NPYMAP_END, NPYMAP_OK};
+use crate::status::{NPYMAP_END, NPYMAP_ERROR_OUT_OF_BOUNDS, NPYMAP_OK};
 
 /// Sets all `ndim` positions of `index` to 0. NPYMAP_END if the array has no elements.
 ///
@@ -24,7 +24,8 @@ pub extern "C" fn npymap_first_index(
         let layout = array.get("`array`")?.layout();
         let index = index.slice_mut(ndim, "`index`")?;
         if index.len() != layout.ndim() {
-            return Err(out_of_bounds(index, layout.shape()));
+            let text = format!("{} positions, the array has {} axes", index.len(), layout.ndim());
+            return Err(Failure::new(NPYMAP_ERROR_OUT_OF_BOUNDS, text));
         }
         index.fill(0);
         Ok(if layout.is_empty() { NPYMAP_END } else { NPYMAP_OK })

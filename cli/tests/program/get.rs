@@ -132,12 +132,8 @@ fn a_closed_pipe_does_not_change_verdicts() {
         &["diff", &nan, &zeros],
     ] {
         let mut program = command();
-        let mut child = program
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            program.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let done = child.wait_with_output().unwrap();
         assert_eq!(done.status.code(), Some(1), "{arguments:?}");

@@ -69,9 +69,11 @@ class Npz(NpzFile):
     At most `max_inflated` bytes are inflated for an array, 16 GiB unless given.
     """
 
+    # Those of an object that was not opened.
+    _core = _zip = _fid = None
+
     def __init__(self, path, mode=None, *, allow_pickle=False, pickle_kwargs=None,
                  max_header_size=MAX_HEADER_SIZE, max_inflated=None):
-        self._core = self._zip = self._fid = None
         self._path = to_source(path) if mode is None else to_path(path)
         # The working directory may change before the file is opened again.
         self._absolute = to_absolute(self._path)

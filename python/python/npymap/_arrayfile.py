@@ -11,7 +11,7 @@ from ._errors import FormatError
 from ._memmap import memmap, owner
 from ._open import MAX_HEADER_SIZE, open
 from ._paths import is_url, shown, to_absolute
-from ._rows import Rows, as_bytes
+from ._rows import Rows, as_bytes, numbers_of
 from ._select import (expand, in_bounds, is_basic, is_integer, split, strides_of, to_numbers, to_ranges,
                       with_dots)
 
@@ -242,7 +242,7 @@ class ArrayFile:
                 # In the order of the file.
                 order = slice(None) if rows.step > 0 else slice(None, None, -1)
                 rows = rows[order]
-                read, _, inner = self._read_rows(np.arange(rows.start, rows.stop, rows.step), rest)
+                read, _, inner = self._read_rows(numbers_of(rows), rest)
                 return read[with_dots((order, *inner), given)]
         elif not is_integer(first):
             return self._read_list(first, rest)

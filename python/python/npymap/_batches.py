@@ -73,7 +73,7 @@ class Batches:
             if size is None or size < 1:
                 raise ValueError("a sampler's batches need a size of at least 1")
             self._state = sampler.state_dict()
-            order = sampler._core, 1 if epochs is None else epochs, size, drop_last
+            order = sampler._core, (1 if epochs is None else epochs, size), drop_last
         else:
             if size is not None or epochs is not None or drop_last:
                 raise ValueError("lists of rows have their own sizes: size, epochs and "

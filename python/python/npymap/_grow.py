@@ -36,13 +36,22 @@ def as_elements(values, dtype, casting):
     found = np.asarray(values)
     if found.size == 0:
         return found.astype(dtype)
-    if not hasattr(values, "dtype") and found.dtype.kind in "iu" and dtype.kind in "iu":
+    if not hasattr(values, "dtype") and dtype.kind in "iu" and found.dtype.kind in "iufO":
+        if found.dtype.kind in "fO":
+            # NumPy makes floats, or objects, of large integers.
+            found = np.asarray(values, object)
+            if not all(map(_is_integer, found.flat)):
+                return _cast(np.asarray(values), dtype, casting)
         integers = np.asarray(values, dtype)
         # NumPy refuses Python's integers, but wraps its own.
         if not np.array_equal(integers, found):
             raise OverflowError(f"integers out of bounds for {dtype}")
         return integers
     return _cast(found, dtype, casting)
+
+
+def _is_integer(value):
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
 
 
 def _is_masked(values, depth=0, seen=frozenset()):
@@ -159,7 +168,7 @@ class Appender:
     Rows are collected in a buffer of `buffer` bytes; readers see them after `flush()` or
     `close()`. The file is locked meanwhile: another appender raises `BlockingIOError`, or
     with `wait=True` waits. A writer that is killed leaves a complete file, maybe with bytes
-    after it, which `npymap.recover` removes.
+    after it, which `npymap.recover` turns into rows, except for an incomplete one.
     """
 
     def __init__(self, path, *, dtype=None, row=(), order="C", overwrite=False, buffer=65536,
@@ -168,6 +177,8 @@ class Appender:
         new = None
         if dtype is not None:
             new = (*row_descr(dtype, row), is_fortran_order, overwrite)
+        elif overwrite or is_fortran_order or row != ():
+            raise ValueError("row, order and overwrite are for a new file, which needs a dtype")
         self._core = _core.Appender(to_path(path), buffer, wait, new)
         shape, descr, self._is_fortran = self._core.facts
         self._dtype = from_descr(descr)

@@ -247,7 +247,8 @@ class memmap(np.memmap):
         """
         lock = self._mapping().lock(kind, wait)
         if lock is None:
-            raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the lock", self.filename)
+            raise BlockingIOError(errno.EWOULDBLOCK, "is locked by another process or by another handle "
+                                  "in this process", self.filename)
         return lock
 
     def _mapping(self):
@@ -264,7 +265,10 @@ class memmap(np.memmap):
         part = self
         if rows is not None:
             if not isinstance(rows, slice):
-                start, stop = rows
+                try:
+                    start, stop = rows
+                except (TypeError, ValueError):
+                    raise TypeError(f"rows {rows!r}, expected a slice, or a start and a stop") from None
                 rows = slice(start, stop)
             part = np.ndarray.__getitem__(self, rows)
         elif type(self.base) is _core.Mapping:

@@ -164,6 +164,8 @@ class RaggedAppender:
             raise ValueError("both dtype and recover, expected one of them")
         if dtype is not None:
             new = (*row_descr(dtype, row), False, overwrite)
+        elif overwrite or row != ():
+            raise ValueError("row and overwrite are for new files, which need a dtype")
         self._core = _core.RaggedAppender(*paths, recover, new)
         descr, self._row = self._core.item
         self._dtype = from_descr(descr)

@@ -178,7 +178,7 @@ class Rows:
             raise IndexError("rows are selected along the first axis: expected a number, a slice, a "
                              "list or a mask, not a tuple")
         if isinstance(index, slice):
-            return self.take(np.arange(*index.indices(len(self))))
+            return self.take(numbers_of(range(*index.indices(len(self)))))
         index = np.asarray(index)
         if index.dtype == bool:
             if index.shape != (len(self),):
@@ -265,6 +265,12 @@ def _rebuild(source, path):
     for method, argument in path:
         rows = getattr(rows, method)(argument)
     return rows
+
+
+def numbers_of(rows):
+    """Return the numbers of a range, also of one whose step is larger than an int64."""
+    most = abs(rows.stop - rows.start) + 1
+    return np.arange(rows.start, rows.stop, max(-most, min(rows.step, most)), np.int64)
 
 
 def overlaps(source, core, out):

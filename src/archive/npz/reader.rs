@@ -96,6 +96,14 @@ impl<'a> MemberReader<'a> {
             MemberInput::Stored(part) => part.read(buffer),
             MemberInput::Deflated(decoder) => {
                 decoder.read(buffer).map_err(|error| match error.kind() {
+                    // That of the file, which was truncated.
+                    _ if error
+                        .get_ref()
+                        .and_then(|inner| inner.downcast_ref::<Error>())
+                        .is_some() =>
+                    {
+                        error
+                    }
                     io::ErrorKind::InvalidInput
                     | io::ErrorKind::InvalidData
                     | io::ErrorKind::UnexpectedEof => {

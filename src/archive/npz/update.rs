@@ -265,7 +265,7 @@ impl<'a> NpzUpdate<'a> {
     /// deflate, or has a name that [`NpzWriter`] cannot write, such as `a\é`;
     /// [`Damaged`](crate::ErrorKind::Damaged) when one overlaps another;
     /// those of [`AtomicFile::commit_sync`](crate::source::AtomicFile::commit_sync).
-    /// The archive is then unchanged.
+    /// The archive is then unchanged, unless only the directory could not be synced.
     pub fn commit(self) -> Result<()> {
         self.write()?.commit_sync().map(drop)
     }

@@ -125,11 +125,11 @@ impl<T: Element + Typed, D: Dimension> Tensor for ArrayRef<T, D> {
     }
 
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
-        let dtype = T::dtype().with_byte_order(ByteOrder::Little);
+        let dtype = T::dtype();
         let codec = T::codec(&dtype)?;
-        if let Some(bytes) =
-            self.as_slice().and_then(|slice| T::fast_path().bytes_of(&codec, slice))
-        {
+        let is_big = dtype.byte_order() == ByteOrder::Big;
+        let slice = self.as_slice().filter(|_| !is_big);
+        if let Some(bytes) = slice.and_then(|slice| T::fast_path().bytes_of(&codec, slice)) {
             return to.write_all(bytes).map_err(write_error());
         }
         let size = dtype.itemsize();
@@ -137,7 +137,11 @@ impl<T: Element + Typed, D: Dimension> Tensor for ArrayRef<T, D> {
         for value in self {
             let start = block.len();
             block.resize(start + size, 0);
-            value.encode(&codec, block.get_mut(start..).invariant(IN_BUFFER))?;
+            let number = block.get_mut(start..).invariant(IN_BUFFER);
+            value.encode(&codec, number)?;
+            if is_big {
+                number.reverse();
+            }
             if block.len() >= BLOCK {
                 to.write_all(&block).map_err(write_error())?;
                 block.clear();

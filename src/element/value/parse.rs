@@ -83,18 +83,22 @@ fn parse_scalar(untrimmed: &str, dtype: &DType) -> Result<Value, &'static str> {
             .ok_or("a count of the unit, or NaT"),
         (Kind::Unicode, _) => parse_string(untrimmed).map(Value::Text).ok_or("text"),
         (Kind::Bytes, _) => {
-            let quoted = text.strip_prefix('b').filter(|rest| rest.starts_with(['\'', '"']));
-            let bytes = match quoted {
+            let bytes = match quoted_bytes(text) {
                 Some(quoted) => parse_bytes(quoted),
                 None => parse_string(untrimmed).map(String::into_bytes),
             };
             bytes.map(Value::Bytes).ok_or("bytes such as b'abc'")
         }
         _ => {
-            let bytes = text.strip_prefix('b').and_then(parse_bytes);
+            let bytes = quoted_bytes(text).and_then(parse_bytes);
             bytes.map(Value::Void).ok_or("bytes such as b'\\x00'")
         }
     }
+}
+
+/// What follows the `b` of `b'…'`.
+fn quoted_bytes(text: &str) -> Option<&str> {
+    text.strip_prefix('b').filter(|rest| rest.starts_with(['\'', '"']))
 }
 
 fn parse_record(text: &str, dtype: &DType) -> Result<Value> {

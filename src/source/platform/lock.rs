@@ -61,7 +61,8 @@ pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     use rustix::io::Errno;
 
     let errno = Errno::from_io_error(error);
-    matches!(errno, Some(Errno::NOLCK | Errno::NOSYS))
+    // NFS has no exclusive locks for files that are open for reading only.
+    matches!(errno, Some(Errno::NOLCK | Errno::NOSYS | Errno::BADF))
         || super::name::has_errno_of_no_support(error)
 }
 

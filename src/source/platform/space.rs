@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io;
 
-/// Returns whether a file may have holes: it occupies less space than its length, or
-/// the system reports one. On systems other than Unix every file is assumed to.
+/// Returns whether a file may have holes, where storing fails if the disk is full: it
+/// occupies less space than its length, or the system reports one. On systems other than Unix every file is assumed to.
 #[cfg(unix)]
 pub(crate) fn is_sparse(mut file: &File) -> io::Result<bool> {
     use std::io::Seek as _;
@@ -12,17 +12,22 @@ pub(crate) fn is_sparse(mut file: &File) -> io::Result<bool> {
 
     let metadata = file.metadata()?;
     // `st_blocks` counts units of 512 bytes, whatever the block size, and also space that
-    // was reserved after the end, and that of extended attributes. If that is not more than
-    // the length, the file is taken to have none: space that was reserved before the end
-    // is reported as a hole, but nothing can fail there.
+    // was reserved after the end, and that of extended attributes and lists of blocks.
     let (len, occupied) = (metadata.len(), metadata.blocks().saturating_mul(512));
-    if occupied < len || occupied <= len.next_multiple_of(metadata.blksize().clamp(1, 4096)) {
-        return Ok(occupied < len);
+    if occupied < len {
+        return Ok(true);
     }
     let position = file.stream_position()?;
     let hole = next_hole(file, 0);
     file.seek(io::SeekFrom::Start(position))?;
-    Ok(hole? < len)
+    if hole? >= len {
+        return Ok(false);
+    }
+    // Space that was reserved is reported as a hole, too. If nearly all is there, reserving
+    // the rest takes no time.
+    let is_reserved = occupied <= len.next_multiple_of(metadata.blksize().clamp(1, 4096))
+        && matches!(allocate(file, 0, len, FileSize::Keep), Ok(true));
+    Ok(!is_reserved)
 }
 
 #[cfg(not(unix))]

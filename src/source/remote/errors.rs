@@ -38,6 +38,10 @@ fn convert(error: &StoreError, action: &'static str) -> Error {
             return SystemError::ObjectReplaced.into();
         }
         _ if is_whole(error) => return SystemError::NoRanges.into(),
+        // `object_store` makes the status 405 the next one.
+        _ if has_cause(error, &["Server returned non-2xx status code: 405"]) => {
+            (io::ErrorKind::Unsupported, text(error))
+        }
         StoreError::NotFound { .. } => (io::ErrorKind::NotFound, NOT_FOUND.to_owned()),
         StoreError::PermissionDenied { .. } => (io::ErrorKind::PermissionDenied, DENIED.to_owned()),
         StoreError::Unauthenticated { .. } => {

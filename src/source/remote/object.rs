@@ -138,6 +138,11 @@ impl ObjectPlace {
                     return Ok((Version::new(found.meta), Some(Vec::new())));
                 }
             }
+            // Without a condition, the server makes no sense, and no object was replaced.
+            (StoreError::NotModified { .. } | StoreError::Precondition { .. }, None) => {
+                let error = io::Error::other(errors::text(error));
+                return Err(SystemError::io("read the object")(error));
+            }
             _ => {}
         }
         Err(errors::from_store(error))
