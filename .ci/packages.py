@@ -3,8 +3,8 @@
 
     python3 .ci/packages.py
 
-Each has its README, both licences and all its sources, contains no other files
-than those listed here, and is small.
+Each has its README, both licences and all its sources but those of unit tests,
+contains no other files than those listed here, and is small.
 """
 
 import json
@@ -30,7 +30,9 @@ def contents(package):
 
 
 def sources(folder):
-    return {str(path.relative_to(folder)) for path in (folder / "src").rglob("*.rs")}
+    """The sources, without files of unit tests."""
+    files = (path for path in (folder / "src").rglob("*.rs") if path.name != "tests.rs")
+    return {str(path.relative_to(folder)) for path in files}
 
 
 def main():

@@ -385,6 +385,30 @@ fn a_cast_to_any_strides_stores_what_precedes_a_changed_value() {
 }
 
 #[test]
+fn numbers_in_text_are_exact_or_the_nearest() {
+    for (text, dtype, is_kept) in [
+        ("16777217", "<f4", false),
+        ("16777216", "<f4", true),
+        ("1e400", "<f8", false),
+        ("-inf", "<f4", true),
+        ("0.1", "<f4", true),
+        ("65520", "<f2", false),
+        ("-0", "<f8", true),
+        ("9007199254740993", "<f8", false),
+        ("170141183460469231731687303715884105727", "<f8", false),
+    ] {
+        let mut from = MappedArray::anonymous(&"<U40".parse().unwrap(), &[1]).unwrap();
+        from.dyn_view_mut().unwrap().set([0], npymap::Value::Text(text.into())).unwrap();
+        let mut to = MappedArray::anonymous(&dtype.parse().unwrap(), &[1]).unwrap();
+        let from = from.dyn_view().unwrap();
+        let mut view = to.dyn_view_mut().unwrap();
+        let exact = view.assign_as(&from, Casting::SameValue);
+        assert_eq!(exact.is_ok(), is_kept, "{text} {dtype}: {exact:?}");
+        view.assign_as(&from, Casting::Unsafe).unwrap();
+    }
+}
+
+#[test]
 fn any_number_of_threads_may_be_asked_for() {
     let directory = directory();
     let from = MappedArray::anonymous(&"<f8".parse().unwrap(), &[4, 6]).unwrap();

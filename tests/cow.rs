@@ -57,6 +57,38 @@ fn elements_are_borrowed_if_possible_and_copied_otherwise() {
     borrows_or_copies::<[u8; 5]>("|S5");
 }
 
+/// Larger in memory than in a file without its padding.
+#[derive(
+    Clone, Copy, Debug, PartialEq, npymap::bytemuck::Pod, npymap::bytemuck::Zeroable, npymap::Record,
+)]
+#[record(in_place)]
+#[bytemuck(crate = "npymap::bytemuck")]
+#[repr(C)]
+struct Padded {
+    a: u8,
+    pad: npymap::element::Pad<3>,
+    x: f32,
+}
+
+#[test]
+fn records_of_another_size_are_copied() {
+    let dtype: DType = "[('a', '|u1'), ('x', '<f4')]".parse().unwrap();
+    for (len, step) in [(1, 1), (3, 1), (3, 2), (9, 8)] {
+        let mut array = MappedArray::anonymous(&dtype, &[len]).unwrap();
+        array.view_mut::<(u8, f32)>().unwrap().set([len - 1], (7, 0.5)).unwrap();
+        let view = array.view::<Padded>().unwrap();
+        let view = view.slice(s![..;step]);
+        assert_eq!(view.as_ndarray::<Ix1>().unwrap_err().kind(), ErrorKind::WrongDType);
+        let cow = view.to_cow::<Ix1>().unwrap();
+        assert!(cow.is_owned() && cow.len() == view.len());
+        let last = cow.last().unwrap();
+        assert_eq!((last.a, last.x), (7, 0.5));
+        let mut array = MappedArray::anonymous(&dtype, &[len]).unwrap();
+        let error = array.view_mut::<Padded>().unwrap().into_ndarray::<Ix1>().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WrongDType);
+    }
+}
+
 #[test]
 fn strides_that_ndarray_lacks_are_copied() {
     let records = MappedArray::anonymous(&"[('a', '|u1'), ('b', '<u2')]".parse().unwrap(), &[4]);

@@ -94,4 +94,8 @@ fn bytes_have_the_escapes_of_bytes() {
         assert_eq!(Value::parse(text, &dtype).unwrap(), Value::Bytes(expected.to_vec()), "{text}");
     }
     assert!(Value::parse("b'é'", &dtype).is_err());
+    for text in ["bank", "b\\x00", "b", "b   ", "abc"] {
+        let error = Value::parse(text, &"|V3".parse().unwrap()).unwrap_err().to_string();
+        assert!(error.contains(r"expected bytes such as b'\x00'"), "{error}");
+    }
 }

@@ -7,7 +7,7 @@ use std::io::Read;
 
 use npymap::ndarray::{Array1, Array2, Axis, arr0, arr1, arr2};
 use npymap::ten::{self, NamedArray, Ten, TenHeader, TenOptions, Tensor};
-use npymap::{DType, Le, MappedArray, Mode, Source};
+use npymap::{Be, DType, Le, MappedArray, Mode, Source};
 
 use crate::support::{directory, file, map, map_mut, names, some};
 
@@ -166,6 +166,16 @@ fn only_dtypes_of_the_format_are_written() {
     let empty = encode(&Array2::<f64>::zeros((3, 0))).unwrap();
     assert_eq!(ten::decode_buffer(&empty).unwrap()[0].array.shape(), [3, 0]);
     assert!(ten::check_dtypes(&[DType::of::<u64>()], false).is_err());
+}
+
+#[test]
+fn numbers_of_either_byte_order_are_written() {
+    let expected = encode(&arr1(&[1.5_f32, -2.0])).unwrap();
+    assert_eq!(encode(&arr1(&[1.5_f32, -2.0].map(Be::new))).unwrap(), expected);
+    assert_eq!(encode(&arr1(&[1.5_f32, -2.0].map(Le::new))).unwrap(), expected);
+    let columns = arr2(&[[1_i16, 2], [3, 4]]);
+    let expected = encode(&columns.t().to_owned()).unwrap();
+    assert_eq!(encode(&columns.mapv(Be::new).reversed_axes()).unwrap(), expected);
 }
 
 fn encode(array: &dyn Tensor) -> npymap::Result<Vec<u8>> {

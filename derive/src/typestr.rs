@@ -52,7 +52,7 @@ fn itemsize_of_name(name: &str) -> u64 {
         return bits / 8;
     }
     match name {
-        "?" | "b" | "B" | "bool" | "byte" | "ubyte" => 1,
+        "?" | "b" | "B" | "c" | "bool" | "byte" | "ubyte" => 1,
         "h" | "H" | "e" | "short" | "ushort" | "half" => 2,
         "i" | "I" | "f" | "intc" | "uintc" | "single" => 4,
         "g" | "D" | "longdouble" | "complex" | "cdouble" => 16,
@@ -152,6 +152,23 @@ mod tests {
             "[('x', '<f4')]",
         ] {
             assert!(!is_typestr(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_have_numpys_sizes() {
+        for (names, size) in [
+            ("bool_ int8 ubyte ? B c", 1),
+            ("int16 half ushort e <h", 2),
+            ("float32 uint32 intc single >f", 4),
+            ("int64 float int_ uintp complex64 csingle F <d M datetime64", 8),
+            ("complex128 float128 cdouble g", 16),
+            ("complex256 clongdouble G", 32),
+            ("S str_ bytes V", 0),
+        ] {
+            for name in names.split(' ') {
+                assert_eq!(itemsize(name), Some(size), "{name}");
+            }
         }
     }
 }

@@ -126,7 +126,7 @@ impl Sampler {
         share: [Bound<'_, PyAny>; 4],
         tail: &str,
     ) -> PyResult<Sampler> {
-        let len = unsigned("len", len)?;
+        let len = unsigned("length", len)?;
         let [rank, world, worker, workers] = &share;
         let (rank, world) = (unsigned("rank", rank)?, unsigned("world", world)?);
         let (worker, workers) = (unsigned("worker", worker)?, unsigned("workers", workers)?);

@@ -121,6 +121,38 @@ def test_lists_of_numpys_integers_are_not_wrapped(tmp_path):
         assert np.load(tmp_path / "a.npy").tolist() == [7, 8, 9]
 
 
+@pytest.mark.parametrize("casting", ["same_kind", "unsafe"])
+def test_large_integers_are_exact(tmp_path, casting):
+    path, values = tmp_path / "a.npy", [(1 << 63) + 1, 1, np.uint64((1 << 63) + 3)]
+    with npymap.Appender(path, dtype="u8") as log:
+        log.append(values, casting=casting)
+        for wrong in (1 << 64, -1):
+            with pytest.raises(OverflowError):
+                log.append([1, wrong], casting=casting)
+    assert np.load(path).tolist() == [int(value) for value in values]
+    with npymap.Appender(path, dtype=[("a", "u8")], overwrite=True) as log:
+        log.append([(value,) for value in values], casting=casting)
+    assert np.load(path)["a"].tolist() == [int(value) for value in values]
+    with npymap.Appender(path, dtype="i4", overwrite=True) as log:
+        with pytest.raises(OverflowError):
+            log.append([1 << 63, -1], casting=casting)
+        if casting == "unsafe":
+            log.append([1.5, 2], casting=casting)
+    with npymap.RaggedAppender(tmp_path / "d.npy", tmp_path / "o.npy", dtype="u8") as ragged:
+        ragged.append(values, casting=casting)
+    assert np.load(tmp_path / "d.npy").tolist() == [int(value) for value in values]
+
+
+def test_arguments_of_new_files_need_a_dtype(tmp_path):
+    np.save(tmp_path / "a.npy", [1, 2])
+    for arguments in ({"overwrite": True}, {"row": 3}, {"order": "F"}):
+        with pytest.raises(ValueError, match="a new file, which needs a dtype"):
+            npymap.Appender(tmp_path / "a.npy", **arguments)
+    with pytest.raises(ValueError, match="new files, which need a dtype"):
+        npymap.RaggedAppender(tmp_path / "a.npy", tmp_path / "o.npy", overwrite=True)
+    assert np.load(tmp_path / "a.npy").tolist() == [1, 2]
+
+
 def test_tuples_are_elements_of_structs(tmp_path):
     dtype = np.dtype([("a", "u1"), ("b", "f4")])
     with npymap.Appender(tmp_path / "a.npy", dtype=dtype) as log:

@@ -404,3 +404,23 @@ def test_a_negative_offset_is_named(npy):
     for function in (npymap.ArrayFile, npymap.open, npymap.header):
         with pytest.raises(ValueError, match="at is -1, expected at least 0"):
             function(npy, at=-1)
+
+
+@pytest.mark.parametrize("step", [10**20, -10**20, 2**63, -2**63, 2**63 - 1])
+def test_steps_may_be_larger_than_an_int64(tmp_path, step):
+    values = np.arange(30, dtype="i2").reshape(5, 3, 2)
+    np.save(tmp_path / "a.npy", values)
+    for rows in (npymap.ArrayFile(tmp_path / "a.npy"), npymap.open(tmp_path / "a.npy").rows):
+        for index in (np.s_[::step], np.s_[1:3:step], np.s_[3:1:step]):
+            assert np.array_equal(rows[index], values[index])
+    read = npymap.ArrayFile(tmp_path / "a.npy")
+    assert read[:-6:step, [2, 1, -1]].tolist() == values[:-6:step, [2, 1, -1]].tolist()
+
+
+def test_errors_name_the_length_of_a_truncated_file(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(100000.0))
+    read = npymap.ArrayFile(tmp_path / "a.npy")
+    os.truncate(tmp_path / "a.npy", 1000)
+    for index in (99999, [50, 99999], np.s_[120:]):
+        with pytest.raises(npymap.FormatError, match="the file at 1000:"):
+            read[index]

@@ -47,6 +47,14 @@ def test_epochs_follow_each_other_and_the_last_batch_can_be_dropped(arrays):
     assert epochs == [(epoch, 64) for epoch in range(3) for _ in range(15)]
 
 
+@pytest.mark.parametrize("length, size, drop_last", [(1000, 1001, True), (0, 3, False)])
+def test_epochs_without_batches_end(tmp_path, length, size, drop_last):
+    rows = npymap.memmap(tmp_path / "x.bin", "u1", "w+", shape=length)
+    sampler = npymap.Sampler(length)
+    with npymap.Batches(rows, sampler, size, epochs=10**15, drop_last=drop_last) as batches:
+        assert list(batches) == []
+
+
 def test_the_middle_of_an_epoch_is_resumed(arrays):
     mapped = arrays[2]
     sampler = npymap.Sampler(1000, seed=5)

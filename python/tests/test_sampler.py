@@ -97,8 +97,12 @@ def test_replacement_and_weights():
             npymap.Sampler(3, **arguments)
     with pytest.raises(ValueError, match="order 'x', expected 'shuffled'"):
         npymap.Sampler(3, order="x", block=2)
-    with pytest.raises(OverflowError, match="negative"):
-        npymap.Sampler(3, seed=-1)
+    for name, arguments in [("seed", {"seed": -1}), ("rank", {"rank": -1, "world": 2}),
+                            ("length", {"length": -1})]:
+        with pytest.raises(ValueError, match=f"{name} is -1, expected at least 0"):
+            npymap.Sampler(**{"length": 3, **arguments})
+    with pytest.raises(ValueError, match="epoch is -1, expected at least 0"):
+        npymap.Sampler(3).set_epoch(-1)
 
 
 ORDERS = {

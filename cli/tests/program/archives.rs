@@ -371,6 +371,25 @@ fn converting_in_place_loses_no_member() {
         assert_eq!(error, expected);
         assert!(fs::read(&path).unwrap() == old);
     }
+    let [a, b, both] = ["a.npy", "b.npy", "both.npz"].map(|name| path_in(&directory, name));
+    for path in [&a, &b] {
+        run_ok(["create", path, "--shape", "3"]);
+    }
+    run_ok(["npz", "pack", &a, &b, "-o", &both]);
+    let old = fs::read(&both).unwrap();
+    for selected in ["a", "a.npy", "a*"] {
+        let one = format!("{both}[{selected}]");
+        for arguments in [
+            &["convert", &one, &both, "--overwrite"][..],
+            &["npz", "pack", &one, "-o", &both, "--overwrite"],
+        ] {
+            let error = run_err(1, arguments);
+            assert!(error.contains("both.npz[b]: would be lost"), "{error}");
+            assert!(fs::read(&both).unwrap() == old);
+        }
+    }
+    run_ok(["convert", &format!("{both}[*]"), &both, "--overwrite", "--deflate"]);
+    assert_eq!(run_ok(["ls", "--json", &both]).lines().count(), 2);
 }
 
 #[test]

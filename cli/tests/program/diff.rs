@@ -215,3 +215,39 @@ fn options_for_many_arrays_apply_to_one() {
     assert_eq!(run_ok(["diff", "--json", "--only-changed", a, a]), "");
     assert!(run_err(2, ["diff", a, a, "--match", "a*"]).contains("--match is for"));
 }
+
+#[test]
+fn patterns_match_arrays_that_only_one_archive_has() {
+    let directory = tempfile::tempdir().unwrap();
+    let [a, b] = ["a.npy", "b.npy"].map(|name| create(directory.path(), name, &["--shape", "4"]));
+    let [first, second] = ["first", "second"].map(|name| {
+        let inner = directory.path().join(name);
+        std::fs::create_dir(&inner).unwrap();
+        inner
+    });
+    let pack = |to: &Path, arrays: &[&PathBuf]| {
+        let to = to.join("m.npz").to_str().unwrap().to_owned();
+        let arrays = arrays.iter().map(|path| path.to_str().unwrap());
+        run_ok(["npz", "pack", "-o", &to].into_iter().chain(arrays));
+    };
+    pack(&first, &[&a]);
+    pack(&second, &[&a, &b]);
+    let [first, second] = [&first, &second].map(|path| path.to_str().unwrap());
+    for pattern in ["{a,b}", "b"] {
+        let output = npymap(["diff", first, second, "--match", pattern]);
+        assert_eq!(output.code, Some(1), "{}{}", output.out, output.err);
+        assert!(output.out.contains("only in"), "{}", output.out);
+    }
+    assert_eq!(npymap(["diff", first, second, "--match", "a"]).code, Some(0));
+}
+
+#[test]
+fn differences_have_as_many_digits_as_requested() {
+    let directory = tempfile::tempdir().unwrap();
+    let a = create(directory.path(), "a.npy", &["--shape", "3", "--fill", "0.1"]);
+    let b = create(directory.path(), "b.npy", &["--shape", "3", "--fill", "0.4333333"]);
+    let [a, b] = [&a, &b].map(|path| path.to_str().unwrap());
+    let output = npymap(["diff", "--precision", "2", a, b]).out;
+    assert!(output.contains("differ, by at most 0.33\n"), "{output}");
+    assert!(output.contains("0.33 absolute difference, rms 0.33"), "{output}");
+}

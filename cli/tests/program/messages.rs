@@ -103,3 +103,52 @@ fn no_color_and_dumb_terminals_get_no_bold_text() {
     }
     assert!(run_in_terminal(&path, "LANG", "C", "head").contains("\u{1b}[1m"));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_that_cannot_be_printed_says_what_was_done() {
+    use crate::run::command;
+
+    let directory = tempfile::tempdir().unwrap();
+    let [path, archive, to] = ["a.npy", "a.npz", "to"].map(|name| path_in(&directory, name));
+    run_ok(["create", &path, "--shape", "3"]);
+    run_ok(["npz", "pack", &path, "-o", &archive]);
+    for (arguments, done) in [
+        (&["set", &path, "0", "5"][..], "the elements were set"),
+        (&["fill", "--json", &path, "6"], "the elements were set"),
+        (&["header", &path, "--dtype", "i8"], "the header was changed"),
+        (&["npz", "mv", &archive, "a", "b"], "the members were"),
+        (&["npz", "extract", &archive, "-d", &to], "the members were extracted"),
+        (&["recover", "--dry-run", &path], "nothing was changed"),
+    ] {
+        let full = fs::File::create("/dev/full").unwrap();
+        let output = command().args(arguments).stdout(full).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+        assert!(error.contains(done) && error.contains("but cannot write"), "{error}");
+    }
+}
+
+#[test]
+fn options_that_change_nothing_are_wrong_usage() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, lines] = ["a.npy", "a.jsonl"].map(|name| path_in(&directory, name));
+    run_ok(["create", &path, "--shape", "3"]);
+    for arguments in [
+        &["get", &path, ":", "--overwrite"][..],
+        &["get", &path, ":", "--version", "2"],
+        &["get", &path, "-o", "x.csv", "--version", "2"],
+        &["sample", &path, "--overwrite"],
+        &["convert", &path, &lines, "--no-header"],
+        &["convert", &path, "-", "--json"],
+        &["convert", &path, "o.xyz"],
+        &["show", &path, "-o", "x.jpg"],
+        &["show", &path, "--log", "--range=-5,-1"],
+        &["npz", "pack", &path, "-o", "p.npz", "--name", "x", "--name", "y"],
+        &["tail", "-f", "-"],
+    ] {
+        run_err(2, arguments);
+    }
+    let copy = path_in(&directory, "b.npy");
+    run_ok(["get", &path, ":", "--version", "2", "-o", &copy]);
+}
