@@ -14,8 +14,8 @@ use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::escape;
 use crate::input_args::InputArgs;
-use crate::open;
 use crate::table::{self, Column};
+use crate::{open, platform, stream};
 
 /// Bytes read in sequence between two readings of the clock.
 const CHUNK: usize = 16 << 20;
@@ -66,8 +66,15 @@ struct Measurement {
 /// The most bytes of rows that are copied at a time.
 const MEMORY: usize = 256 << 20;
 
+const STREAM: &str =
+    "a stream cannot be read twice: write it to a file first, with `npymap convert - FILE.npy`";
+
 impl BenchArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let path = &self.file.path;
+        if stream::is_standard(path) || platform::is_stream(path) {
+            return Err(CliError::usage(self.file.name(), STREAM));
+        }
         let to_error = CliError::with_path(self.file.name());
         let array = self.byte_rows().map_err(&to_error)?;
         let Some(measurements) =

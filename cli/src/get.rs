@@ -111,13 +111,25 @@ const DELIMITER: &str = "--delimiter is for --format csv";
 
 const ONE_INDEX: &str = "--format, --where and --output take one INDEX";
 
+const EXTENSION: &str = "the extension of a new file selects its format: use .npy, .csv, .tsv, .jsonl or .bin, or --format";
+
+/// The format that an extension selects, among those of this command.
+fn format_of(output: &Path) -> Result<OutputFormat, CliError> {
+    OutputFormat::from_extension(output).map_err(|error| match error {
+        CliError::Rejected { path, reason } if reason == output_format::ANY => {
+            CliError::Rejected { path, reason: EXTENSION }
+        }
+        error => error,
+    })
+}
+
 type ToError<'a> = &'a (dyn Fn(Error) -> CliError + Sync);
 
 impl GetArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let format = match (self.format, &self.output) {
             (Some(format), _) => Some(format),
-            (None, Some(output)) => Some(OutputFormat::from_extension(output)?),
+            (None, Some(output)) => Some(format_of(output)?),
             (None, None) => None,
         };
         let output = self.output.as_deref();

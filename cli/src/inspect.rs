@@ -353,7 +353,10 @@ impl Inspector {
     }
 
     fn npz_text(self, member: &npz::Member<'_>) -> Result<String> {
-        Ok(trimmed(&HeaderText::read(member.reader()?, self.max_header_len)?))
+        let text = HeaderText::read(member.reader()?, self.max_header_len);
+        // Those of `header` name the member.
+        let text = text.map_err(|error| member.header().err().unwrap_or(error))?;
+        Ok(trimmed(&text))
     }
 
     fn tar_texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {

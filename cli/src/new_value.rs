@@ -58,15 +58,14 @@ impl NewValue {
     }
 
     /// The values of all parts of the selection, broadcast to its shape as NumPy
-    /// does it for an assignment; `None` for a single value.
-    pub(crate) fn broadcast(&self, shape: &[usize]) -> Result<Option<DynView<'_>>> {
+    /// does it for an assignment; `None` for a single value. An array without axes is set to
+    /// an array of one element, a single element only to a number.
+    pub(crate) fn broadcast(&self, shape: &[usize], is_array: bool) -> Result<Option<DynView<'_>>> {
         let mut view = match self {
             NewValue::Scalar(_) => return Ok(None),
             NewValue::List(array) => array.dyn_view()?,
             NewValue::File(array) => array.dyn_view()?,
         };
-        // A single element is set to a number only.
-        let is_array = !shape.is_empty();
         while is_array && view.ndim() > shape.len() && view.shape().first() == Some(&1) {
             view = view.index_axis(0, 0)?;
         }

@@ -62,7 +62,8 @@ impl OutputFormat {
             Some("tsv") => Ok(OutputFormat::Tsv),
             Some("jsonl" | "ndjson") => Ok(OutputFormat::Jsonl),
             Some("bin" | "raw") => Ok(OutputFormat::Raw),
-            _ => Err(CliError::usage(path, ANY)),
+            // A part of a file name, so it is not wrong usage.
+            _ => Err(CliError::Rejected { path: path.to_owned(), reason: ANY }),
         }
     }
 }
@@ -72,7 +73,7 @@ pub(crate) fn require_npy(path: &Path) -> Result<(), CliError> {
     ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
     match OutputFormat::from_extension(path) {
         Ok(OutputFormat::Npy) => Ok(()),
-        _ => Err(CliError::usage(path, NPY)),
+        _ => Err(CliError::Rejected { path: path.to_owned(), reason: NPY }),
     }
 }
 
@@ -80,12 +81,12 @@ pub(crate) fn require_npy(path: &Path) -> Result<(), CliError> {
 pub(crate) fn require_npz(path: &Path) -> Result<(), CliError> {
     match OutputFormat::from_extension(path) {
         Ok(OutputFormat::Npz) => Ok(()),
-        _ => Err(CliError::usage(path, NPZ)),
+        _ => Err(CliError::Rejected { path: path.to_owned(), reason: NPZ }),
     }
 }
 
 const NPZ: &str = "this command writes .npz files: use the extension .npz";
 
-const ANY: &str = "the extension of a new file selects its format: use .npy, .npz, .ten, .csv, .tsv, .jsonl or .bin, or --format";
+pub(crate) const ANY: &str = "the extension of a new file selects its format: use .npy, .npz, .ten, .csv, .tsv, .jsonl or .bin, or --format";
 
 const NPY: &str = "this command writes .npy files: use the extension .npy (`npymap convert` also writes .npz and .ten)";

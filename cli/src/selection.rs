@@ -124,6 +124,13 @@ impl IndexArg {
         Ok(axes)
     }
 
+    /// Returns whether a single element is selected as an array without axes: by `...`, or
+    /// as all of an array without axes.
+    pub(crate) fn keeps_array(&self) -> bool {
+        let has_dots = ["...", "Ellipsis"].iter().any(|dots| self.index.contains(dots));
+        has_dots || matches!(self.index.trim(), "" | "()")
+    }
+
     /// Returns whether rows that are appended come after those of the selection, which stay
     /// the same: it starts at a row counted from the first one, and goes up.
     pub(crate) fn grows_at_its_end(&self, shape: &[usize]) -> bool {

@@ -127,7 +127,9 @@ impl SetArgs {
         // Everything is checked before the first element is written.
         value.check(&dtype, self.casting())?;
         let parts = self.selection.parts(array.shape())?;
-        let values = value.broadcast(&self.selection.shape(&array.dyn_view()?)?)?;
+        let shape = self.selection.shape(&array.dyn_view()?)?;
+        let is_array = !shape.is_empty() || self.selection.keeps_array();
+        let values = value.broadcast(&shape, is_array)?;
         let mut count = 0;
         for (number, part) in parts.indices.iter().enumerate() {
             let own = match (&values, parts.list_axis) {

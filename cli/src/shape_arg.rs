@@ -22,7 +22,7 @@ impl PartialShape {
             let text = match step {
                 0 => UNKNOWN.to_owned(),
                 step => format!(
-                    "has {nbytes} bytes of elements, not a multiple of the {step} bytes of an index of the axis of unknown length: it is incomplete, or has another shape or offset"
+                    "has {nbytes} bytes of elements, not a multiple of the {step} bytes of an index of axis -1: it is incomplete, or has another shape or offset"
                 ),
             };
             return Err(Error::new(ErrorKind::WrongShape, text));

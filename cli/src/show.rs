@@ -246,7 +246,7 @@ impl ShowArgs {
         }
         if !output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
             let reason = "only images are written: use the extension .png";
-            return Err(CliError::usage(output, reason));
+            return Err(CliError::Rejected { path: output.to_owned(), reason });
         }
         let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
         let draft = Draft::begin(output, if_exists)?;

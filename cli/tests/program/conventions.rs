@@ -126,7 +126,7 @@ fn what_was_written_is_reported_as_json() {
         &["create", "--json", "-", "--shape", "3"],
         &["concat", "--json", &a, "-o", "-"],
     ] {
-        let refusal = run_err(1, arguments);
+        let refusal = run_err(2, arguments);
         assert!(refusal.contains("--json is for files"), "{refusal}");
     }
 }

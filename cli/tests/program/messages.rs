@@ -141,14 +141,15 @@ fn options_that_change_nothing_are_wrong_usage() {
         &["sample", &path, "--overwrite"],
         &["convert", &path, &lines, "--no-header"],
         &["convert", &path, "-", "--json"],
-        &["convert", &path, "o.xyz"],
-        &["show", &path, "-o", "x.jpg"],
         &["show", &path, "--log", "--range=-5,-1"],
         &["npz", "pack", &path, "-o", "p.npz", "--name", "x", "--name", "y"],
         &["tail", "-f", "-"],
+        &["bench", "-"],
     ] {
         run_err(2, arguments);
     }
+    let error = run_err(1, ["get", &path, "-o", "x.png"]);
+    assert!(error.contains("use .npy, .csv, .tsv, .jsonl or .bin, or --format"), "{error}");
     let copy = path_in(&directory, "b.npy");
     run_ok(["get", &path, ":", "--version", "2", "-o", &copy]);
 }

@@ -131,3 +131,27 @@ fn text_is_not_a_list() {
     run_ok(["set", &path, "1", "'@home'"]);
     assert_eq!(run_ok(["get", &path, ":"]), "['[1, 2]', '@home']\n");
 }
+
+#[test]
+fn arrays_without_axes_are_set_to_one_element() {
+    let directory = tempfile::tempdir().unwrap();
+    let [scalar, row, one, ones] =
+        ["scalar.npy", "row.npy", "one.npy", "ones.npy"].map(|name| path_in(&directory, name));
+    run_ok(["create", &scalar, "--shape", "()", "--dtype", "i8"]);
+    run_ok(["create", &row, "--shape", "3", "--dtype", "i8"]);
+    run_ok(["create", &one, "--shape", "1", "--dtype", "i8", "--fill", "5"]);
+    run_ok(["create", &ones, "--shape", "(1, 1)", "--dtype", "i8", "--fill", "7"]);
+    let [one, ones] = [one, ones].map(|path| format!("@{path}"));
+    for (path, index, value, expected) in [
+        (&scalar, "...", one.as_str(), "5\n"),
+        (&scalar, "()", ones.as_str(), "7\n"),
+        (&scalar, "...", "[6]", "6\n"),
+        (&row, "1, ...", one.as_str(), "5\n"),
+        (&row, "1, ...", ones.as_str(), "7\n"),
+    ] {
+        run_ok(["set", path, index, value]);
+        assert_eq!(run_ok(["get", path, index]), expected, "{index} {value}");
+    }
+    run_err(1, ["set", &row, "1", &one]);
+    run_err(1, ["set", &row, "...", "[[1, 2, 3], [4, 5, 6]]"]);
+}

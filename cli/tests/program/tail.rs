@@ -102,5 +102,5 @@ fn only_selections_that_grow_at_the_end_are_followed() {
         let error = run_err(2, ["tail", "-f", &path, index]);
         assert!(error.contains("needs a slice"), "{index}: {error}");
     }
-    assert!(run_err(1, ["tail", "-f", "-"]).contains("streams and URLs cannot be followed"));
+    assert!(run_err(2, ["tail", "-f", "-"]).contains("streams and URLs cannot be followed"));
 }

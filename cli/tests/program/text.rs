@@ -322,7 +322,7 @@ fn errors_name_the_row_and_the_column() {
     for (arguments, message) in [
         (&["get", &path, "0", "1", "--format", "csv"][..], "take one INDEX"),
         (&["get", &path, "-o", "x.npz"], "archives are written by `npymap convert`"),
-        (&["get", &path, "-o", "x.parquet"], "use .npy, .npz, .ten, .csv"),
+        (&["get", &path, "-o", "x.parquet"], "use .npy, .csv"),
         (&["convert", &path, "x.csv", "--dtype", "f4"], "text has no dtype"),
         (&["convert", &path, "x.csv", "--order", "F"], "--order is for .npy"),
         (&["convert", &path, "x.npz", "--select", "0"], "are for one array"),

@@ -15,7 +15,7 @@ fn objects_are_not_changed() {
         let error = run_err(1, arguments);
         assert!(error.contains(text), "{arguments:?}: {error}");
     }
-    let error = run_err(1, ["convert", penguins, url, "--json"]);
+    let error = run_err(2, ["convert", penguins, url, "--json"]);
     assert!(error.contains("--json is for files: this output is a URL"), "{error}");
     // Nothing is sent.
     let error = run_err(1, ["convert", penguins, "http://127.0.0.1:1/a.npy"]);
