@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::filter::Filter;
 use crate::input_args::InputArgs;
 use crate::new_file::NewFileArgs;
-use crate::output_format::OutputFormat;
+use crate::output_format::{self, OutputFormat};
 use crate::rows::{Fields, RowSelection};
 use crate::selection::{IndexArg, Selected};
 use crate::sink::Sink;
