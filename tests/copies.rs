@@ -396,6 +396,13 @@ fn numbers_in_text_are_exact_or_the_nearest() {
         ("-0", "<f8", true),
         ("9007199254740993", "<f8", false),
         ("170141183460469231731687303715884105727", "<f8", false),
+        ("9999999999999999999999999999999999999999", "<f8", false),
+        ("+0001208925819614629174706176", "<f8", true),
+        ("16777217", "<c8", false),
+        ("16777216", "<c8", true),
+        ("1e400", "<c16", false),
+        ("0.1+infj", "<c16", true),
+        ("nan", "<c8", true),
     ] {
         let mut from = MappedArray::anonymous(&"<U40".parse().unwrap(), &[1]).unwrap();
         from.dyn_view_mut().unwrap().set([0], npymap::Value::Text(text.into())).unwrap();

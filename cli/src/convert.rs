@@ -244,6 +244,7 @@ impl ConvertArgs {
                 Inputs::open(&self.input, options).map_err(CliError::of_input(&self.input))?;
             file.set_output(&self.output);
             inputs = file;
+            inputs.check_lost(&[])?;
             inputs.arrays()?
         };
         match format {

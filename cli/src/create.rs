@@ -178,13 +178,14 @@ impl CreateArgs {
                 // The last number, which has the largest distance from the start.
                 let steps = u64::try_from(self.count().saturating_sub(1)).unwrap_or(u64::MAX);
                 let range = FloatRange::new(start, step, &self.dtype);
+                let range = range.map_err(CliError::with_path(&self.file))?;
                 let last = range.at(steps);
                 let largest = self.largest();
                 if last.abs() <= largest {
                     return Ok(Numbers::FloatRange(range));
                 }
-                Err(self
-                    .mismatch(&format!("whose largest number is {largest:e}, and not {last:e}")))
+                let end = if last.is_finite() { format!("{last:e}") } else { "more".to_owned() };
+                Err(self.mismatch(&format!("whose largest number is {largest:e}, and not {end}")))
             }
             Kind::Int | Kind::UInt | Kind::DateTime | Kind::TimeDelta => {
                 let (start, step) = (self.integer(start)?, self.integer(step)?);

@@ -6,6 +6,8 @@
 //! `npymap create` documents the generator, so that other programs can compute
 //! the same numbers.
 
+use std::iter;
+
 use npymap::dtype::Kind;
 use npymap::element::{Casting, InPlace, Typed};
 use npymap::half::f16;
@@ -57,15 +59,22 @@ pub(crate) struct FloatRange {
 impl FloatRange {
     /// The numbers from `start` on in steps of `step`, for a dtype of floats or complex
     /// numbers.
-    pub(crate) fn new(start: f64, step: f64, dtype: &DType) -> FloatRange {
+    pub(crate) fn new(start: f64, step: f64, dtype: &DType) -> Result<FloatRange> {
         let parts = if dtype.kind() == Kind::Complex { 2 } else { 1 };
         let size = dtype.itemsize() / parts;
-        let round = |number| match size {
-            2 => f16::from_f32(to_single(number)).to_f64(),
-            4 => to_single(number).into(),
-            _ => number,
+        let round = |number| -> Result<f64> {
+            match size {
+                // At once: a number that was rounded to single precision may be a tie.
+                2 => {
+                    let half = cast_all(1, iter::once(number), &DType::of::<f16>())?;
+                    Ok(half.view::<f16>()?.at(0).to_f64())
+                }
+                4 => Ok(to_single(number).into()),
+                _ => Ok(number),
+            }
         };
-        FloatRange { first: round(start), second: round(start + step), is_single: size < 8 }
+        let (first, second) = (round(start)?, round(start + step)?);
+        Ok(FloatRange { first, second, is_single: size < 8 })
     }
 
     /// Number `at`, from 0.

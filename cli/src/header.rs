@@ -286,7 +286,7 @@ fn shell_quoted(dtype: &DType) -> String {
     let text = dtype.to_string();
     if text.starts_with('\'') {
         text
-    } else if text.contains(['\\', '"', '$', '`']) {
+    } else if text.contains(['\\', '"', '$', '`', '!']) {
         format!("'{}'", text.replace('\'', r"'\''"))
     } else {
         format!("\"{text}\"")

@@ -1,6 +1,7 @@
 //! The arrays of a file that are converted, with their names.
 
 use std::collections::{HashMap, HashSet};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use npymap::npz::{Member, Npz};
@@ -75,18 +76,6 @@ impl<'a> Inputs<'a> {
     /// order. Members that are not arrays are skipped with a note, or rejected if
     /// they would be lost.
     pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, CliError> {
-        let selected = self.selected()?;
-        if self.is_replaced && self.input.member.is_some() {
-            let all = self.members(None)?;
-            let is_selected = |one: &Input<'_>| selected.iter().any(|own| own.name == one.name);
-            if let Some(lost) = all.iter().find(|one| !is_selected(one)) {
-                return Err(self.loss_error(&lost.name));
-            }
-        }
-        Ok(selected)
-    }
-
-    fn selected(&self) -> Result<Vec<Input<'_>>, CliError> {
         let Some(pattern) = self.pattern() else {
             return self.members(self.input.member.as_deref());
         };
@@ -100,6 +89,33 @@ impl<'a> Inputs<'a> {
             return Err(CliError::Rejected { path: self.input.name().to_owned(), reason });
         }
         Ok(inputs)
+    }
+
+    /// Checks that no array of the file is lost if the output replaces it, and has only
+    /// those that are selected here or in `others`, which may be of the same file.
+    pub(crate) fn check_lost(&self, others: &[Inputs<'_>]) -> Result<(), CliError> {
+        if !self.is_replaced || self.input.member.is_none() {
+            return Ok(());
+        }
+        let mut kept = HashSet::new();
+        for inputs in iter::once(self).chain(others.iter().filter(|other| other.is_replaced)) {
+            let members = inputs.arrays()?.into_iter().filter_map(|input| input.member);
+            kept.extend(members.map(|member| self.full_name(&member)));
+        }
+        let mut all = self.members(None)?.into_iter().filter_map(|input| input.member);
+        match all.find(|member| !kept.contains(&self.full_name(member))) {
+            Some(lost) => Err(self.loss_error(&lost.text())),
+            None => Ok(()),
+        }
+    }
+
+    /// The name of a member as the archive has it: it may be called without `.npy`.
+    fn full_name(&self, member: &MemberName) -> String {
+        match &self.file {
+            AnyFile::Npz(npz) => npz.member(&member.text()).map(|found| found.full_name().into()),
+            _ => Ok(member.text()),
+        }
+        .unwrap_or_else(|_| member.text())
     }
 
     /// The pattern that selects members. Names have precedence over patterns, as

@@ -30,7 +30,8 @@ impl NewFileArgs {
         if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail }
     }
 
-    /// Rejects options of commands that do not always write a file, nor a `.npy` file.
+    /// Rejects options without an effect: those for files if none is written, and those for
+    /// `.npy` files if it is another one.
     pub(crate) fn check(&self, path: &Path, is_file: bool, is_npy: bool) -> Result<(), CliError> {
         if self.overwrite && !is_file {
             return Err(CliError::usage(path, "--overwrite is for --output"));

@@ -123,7 +123,8 @@ impl ExtractArgs {
             }
         }
         let printed = self.print(&extracted, failures);
-        printed.map_err(CliError::after(&self.file, "the members were extracted"))?;
+        let done = format!("{} extracted", text::plural(extracted.len(), "member"));
+        printed.map_err(CliError::after(&self.file, &done))?;
         Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 

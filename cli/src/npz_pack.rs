@@ -64,6 +64,7 @@ impl PackArgs {
             inputs.set_output(&self.output);
         }
         let arrays = files.arrays(&open)?;
+        open.iter().try_for_each(|inputs| inputs.check_lost(&open))?;
         let options = MemberOptions {
             bytes: None,
             order: None,

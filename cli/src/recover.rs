@@ -78,7 +78,8 @@ impl RecoverArgs {
         } else {
             writeln!(out, "{}", self.describe(path, &recovery))
         };
-        let done = if self.dry_run { "nothing was changed" } else { "was recovered" };
+        let is_changed = !self.dry_run && !recovery.is_complete();
+        let done = if is_changed { "was recovered" } else { "nothing was changed" };
         printed.map_err(CliError::after(path, done))?;
         Ok(ExitCode::SUCCESS)
     }

@@ -20,7 +20,9 @@ impl PartialShape {
         let nbytes = usize::try_from(nbytes).unwrap_or(usize::MAX);
         if self.0.contains(&None) && nbytes.checked_rem(step).unwrap_or(nbytes) != 0 {
             let text = match step {
-                0 => UNKNOWN.to_owned(),
+                0 => format!(
+                    "has {nbytes} bytes of elements, not a multiple of the 0 bytes of an index of axis -1: pass another shape or dtype"
+                ),
                 step => format!(
                     "has {nbytes} bytes of elements, not a multiple of the {step} bytes of an index of axis -1: it is incomplete, or has another shape or offset"
                 ),
@@ -37,13 +39,12 @@ impl PartialShape {
         let known =
             self.0.iter().flatten().fold(1, |product: usize, dim| product.saturating_mul(*dim));
         let dims = self.0.iter().map(|dim| dim.or_else(|| count.checked_div(known)));
-        dims.collect::<Option<_>>().ok_or_else(|| Error::new(ErrorKind::WrongShape, UNKNOWN))
+        dims.collect::<Option<_>>().ok_or_else(|| {
+            let text = "the length of axis -1 can't be computed if that of another one is 0: pass both lengths";
+            Error::new(ErrorKind::WrongShape, text)
+        })
     }
 }
-
-/// Why the length of axis -1 is not known.
-const UNKNOWN: &str =
-    "the length of axis -1 can't be computed if that of another one is 0: pass both lengths";
 
 /// Parses `(3, 4)`, `-1,64,80`, `100` or `()`.
 pub(crate) fn parse(text: &str) -> Result<PartialShape, &'static str> {

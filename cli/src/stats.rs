@@ -28,8 +28,8 @@ use crate::until_closed::UntilClosed;
 /// complex numbers by real and imaginary part, and with --axis each column
 /// separately. All statistics but the counts ignore NaN and `NaT`. Minima, maxima
 /// and sums of integers are exact; the others are computed in double precision.
-/// Quantiles are exact, even for arrays larger than memory. Each file is read in order: once, and a few times more for --std,
-/// --hist and --quantiles.
+/// Quantiles are exact, even for arrays larger than memory. Each file is read in
+/// order: once, and a few times more for --std, --hist and --quantiles.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "npymap stats [OPTIONS] <FILE>... [INDEX]",

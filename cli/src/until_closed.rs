@@ -14,7 +14,7 @@ impl<W: Write> UntilClosed<W> {
         UntilClosed { to, is_closed: false }
     }
 
-    /// Returns `otherwise` from then on.
+    /// Calls `write`; once the pipe is closed, only returns `otherwise`.
     fn attempt<T>(
         &mut self,
         otherwise: T,

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 
 /// A type of integers that are not negative.
 pub(crate) trait Unsigned:
@@ -20,21 +21,17 @@ impl Unsigned for u64 {
     const MAX: u64 = u64::MAX;
 }
 
-/// The argument `max_header_size`, where larger numbers than there are bytes are no limit.
+/// The argument `max_header_size`, where integers above `usize::MAX` mean no limit.
 pub(crate) struct MaxHeaderLen(pub(crate) usize);
 
 impl<'py> FromPyObject<'_, 'py> for MaxHeaderLen {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let number = unsigned("max_header_size", &value);
-        match number {
-            Err(error) if value.gt(usize::MAX).unwrap_or(false) => {
-                drop(error);
-                Ok(MaxHeaderLen(usize::MAX))
-            }
-            number => number.map(MaxHeaderLen),
+        if value.is_instance_of::<PyInt>() && value.gt(usize::MAX)? {
+            return Ok(MaxHeaderLen(usize::MAX));
         }
+        unsigned("max_header_size", &value).map(MaxHeaderLen)
     }
 }
 

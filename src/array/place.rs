@@ -1,5 +1,6 @@
 //! The place of an array in a file, from its header or a [`RawSpec`].
 
+use std::fs::File;
 use std::thread;
 use std::time::Duration;
 
@@ -25,6 +26,10 @@ const RETRIES: usize = 2;
 /// The time to wait for a header that is being written, which takes one call and
 /// a few bytes.
 const PAUSE: Duration = Duration::from_micros(200);
+
+/// How long after a write a reader expects another one: more than the clock of a file
+/// system is late.
+const RECENT: Duration = Duration::from_secs(2);
 
 /// The facts about an array in a file.
 #[derive(Clone, Debug)]
@@ -121,9 +126,10 @@ impl OpenOptions {
             Some(raw) => self.raw_place(raw, len),
             None => retry_on_append(storage, |len| {
                 let mut place = self.header_place(storage, len)?;
-                if storage.file().is_some() && place.end().is_some_and(|end| end < len) {
-                    // Bytes follow, as during an append: part of a header that gets one more
-                    // digit can be that of an array with fewer axes.
+                let is_followed = place.end().is_some_and(|end| end < len);
+                if is_followed && storage.file().is_some_and(is_recent) {
+                    // As during an append: part of a header that gets one more digit can be
+                    // that of an array with fewer axes, or a shorter one.
                     thread::sleep(PAUSE);
                     place = self.header_place(storage, len)?;
                 }
@@ -191,6 +197,13 @@ impl OpenOptions {
         let found = FIRST_READ + read_at(from, rest, self.offset.saturating_add(FIRST_READ_END))?;
         Header::parse_after(preamble, bytes.get(..found).invariant(READ), self.max_header_len)
     }
+}
+
+/// Returns whether a file was written a moment ago, or may have been.
+fn is_recent(file: &File) -> bool {
+    let written = file.metadata().and_then(|metadata| metadata.modified());
+    // The clock of a server may be ahead.
+    written.map_or(true, |time| time.elapsed().map_or(true, |age| age < RECENT))
 }
 
 /// Calls `read` with the length of the storage, and calls it again after an error

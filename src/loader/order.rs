@@ -22,7 +22,7 @@ pub(super) enum SamplingOrder {
     /// Random rows with replacement, all with the same probability.
     Replacement,
     /// Random rows with replacement, with probabilities proportional to weights.
-    /// These are the cumulative weights, and the number that identifies them.
+    /// These are the cumulative weights, and their hash, so that it is computed once.
     Weighted(Arc<[f64]>, u64),
 }
 

@@ -116,8 +116,8 @@ impl FileLock {
     }
 
     /// Locks an open file, or returns `None` if another lock prevents it; see
-    /// [`acquire_file`](FileLock::acquire_file). On Linux, a lock of another kind that a
-    /// clone of `file` had is then released.
+    /// [`acquire_file`](FileLock::acquire_file). On Linux, if it returns `None`, a lock of
+    /// another kind that a clone of `file` had is released.
     ///
     /// # Errors
     ///
@@ -131,8 +131,8 @@ impl FileLock {
 
     /// Takes the exclusive lock on the file at `path`, as every writer of this
     /// crate does. `None` with [`Locking::Off`], and if the file cannot be
-    /// locked: on systems and file systems without locks, and when it may be
-    /// neither read nor written.
+    /// locked: on systems and file systems without locks, when it may be neither
+    /// read nor written, and on NFS when it may not be written.
     ///
     /// # Errors
     ///
@@ -259,7 +259,9 @@ fn check_acquired(acquired: Result<Option<FileLock>>) -> Result<Option<FileLock>
 /// Returns whether an error means that a file cannot be locked at all.
 fn is_unsupported(error: &crate::error::Error) -> bool {
     error.io_error().is_some_and(|source| {
-        platform::has_no_locks(source) || source.kind() == io::ErrorKind::PermissionDenied
+        platform::has_no_locks(source)
+            || platform::needs_write_access(source)
+            || source.kind() == io::ErrorKind::PermissionDenied
     })
 }
 

@@ -383,6 +383,7 @@ impl ReadAt for Storage {
 
     fn read_ranges_at(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> io::Result<()> {
         match &self.bytes {
+            // An error has the present length of the file, not the one when it was opened.
             Backend::File(file) => ranges::read_in_order(file, ranges, buffer),
             Backend::Other(other) => other.read_ranges_at(ranges, buffer),
         }

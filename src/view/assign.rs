@@ -509,19 +509,29 @@ fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
     })
 }
 
-/// Returns whether a float is that of its text: an integer, or a finite number.
+/// Returns whether a float has all digits of a text that is an integer, and is finite if
+/// another text is.
 fn keeps_number(text: &str, value: &Value) -> bool {
-    let number = match *value {
-        Value::F16(number) => number.to_f64(),
-        Value::F32(number) => number.into(),
-        Value::F64(number) => number,
+    let (number, imaginary) = match *value {
+        Value::F16(number) => (number.to_f64(), 0.0),
+        Value::F32(number) => (number.into(), 0.0),
+        Value::F64(number) => (number, 0.0),
+        Value::C64(number) => (number.re.into(), number.im.into()),
+        Value::C128(number) => (number.re, number.im),
         _ => return true,
     };
-    match text.trim().parse::<i128>() {
-        // All digits of the number. Adding 0 makes -0 positive.
-        Ok(integer) => format!("{:.0}", number + 0.0) == integer.to_string(),
-        Err(_) => !number.is_infinite() || text.to_ascii_lowercase().contains("inf"),
+    let digits = text.trim().trim_start_matches(['+', '-']);
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        let exact = format!("{:.0}", number.abs());
+        return exact.trim_start_matches('0') == digits.trim_start_matches('0');
     }
+    number.is_finite() && imaginary.is_finite() || !is_finite_text(digits)
+}
+
+/// Returns whether text of a number has neither `inf` nor `nan`.
+fn is_finite_text(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    !text.contains("inf") && !text.contains("nan")
 }
 
 /// Stores numbers and dates as text, formatted as by NumPy. Dates are never cut.

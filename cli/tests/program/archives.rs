@@ -388,6 +388,9 @@ fn converting_in_place_loses_no_member() {
             assert!(fs::read(&both).unwrap() == old);
         }
     }
+    let [first, second] = ["a", "b.npy"].map(|name| format!("{both}[{name}]"));
+    run_ok(["npz", "pack", &second, &first, "-o", &both, "--overwrite"]);
+    assert!(run_ok(["ls", "--json", &both]).starts_with("{\"path\""));
     run_ok(["convert", &format!("{both}[*]"), &both, "--overwrite", "--deflate"]);
     assert_eq!(run_ok(["ls", "--json", &both]).lines().count(), 2);
 }

@@ -19,7 +19,7 @@ for dtype in ('<i4', '>u2', '<i8', '<u8', '<f8', '>f4', '<f2', '<c16', '<M8[s]',
 a = create('--shape', '1000', '--arange=5,-0.25')
 assert (a == np.arange(5, 5 - 250, -0.25)).all()
 for dtype in ('<f8', '>f4', '<f2', '<c8', '>c16'):
-    for start, step in ((0.1, 0.1), (1e-3, 1/3), (-7, 0.03), (2000, 1e-3), (0, 0), (3.3, -1e-7)):
+    for start, step in ((0.1, 0.1), (1e-3, 1/3), (-7, 0.03), (2000, 1e-3), (0, 0), (3.3, -1e-7), (2049.00000001, 1), (0, 16.00781250001)):
         expected = np.arange(start, start + 2000 * step, step, dtype=dtype)[:1900] if step else np.zeros(1900, dtype)
         a = create('--shape', '1900', '--dtype', dtype, f'--arange={start!r},{step!r}')
         assert a.dtype == dtype and a.tobytes() == expected.tobytes(), (dtype, start, step)

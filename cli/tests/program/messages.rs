@@ -118,7 +118,7 @@ fn a_report_that_cannot_be_printed_says_what_was_done() {
         (&["fill", "--json", &path, "6"], "the elements were set"),
         (&["header", &path, "--dtype", "i8"], "the header was changed"),
         (&["npz", "mv", &archive, "a", "b"], "the members were"),
-        (&["npz", "extract", &archive, "-d", &to], "the members were extracted"),
+        (&["npz", "extract", &archive, "-d", &to], "1 member extracted"),
         (&["recover", "--dry-run", &path], "nothing was changed"),
     ] {
         let full = fs::File::create("/dev/full").unwrap();

@@ -69,7 +69,7 @@ class Npz(NpzFile):
     At most `max_inflated` bytes are inflated for an array, 16 GiB unless given.
     """
 
-    # Those of an object that was not opened.
+    # For `__del__`, if the archive could not be opened.
     _core = _zip = _fid = None
 
     def __init__(self, path, mode=None, *, allow_pickle=False, pickle_kwargs=None,

@@ -36,7 +36,7 @@ def as_elements(values, dtype, casting):
     found = np.asarray(values)
     if found.size == 0:
         return found.astype(dtype)
-    if not hasattr(values, "dtype") and dtype.kind in "iu" and found.dtype.kind in "iufO":
+    if isinstance(values, (list, tuple, int)) and dtype.kind in "iu" and found.dtype.kind in "iufO":
         if found.dtype.kind in "fO":
             # NumPy makes floats, or objects, of large integers.
             found = np.asarray(values, object)
@@ -51,7 +51,7 @@ def as_elements(values, dtype, casting):
 
 
 def _is_integer(value):
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+    return isinstance(value, (int, np.integer, np.bool_)) and not isinstance(value, np.timedelta64)
 
 
 def _is_masked(values, depth=0, seen=frozenset()):
@@ -165,7 +165,8 @@ class Appender:
         >>> npymap.open("log.npy").shape
         (3, 3)
 
-    Rows are collected in a buffer of `buffer` bytes; readers see them after `flush()` or
+    Without `dtype`, an existing file is opened, and `row`, `order` and `overwrite` raise
+    `ValueError`. Rows are collected in a buffer of `buffer` bytes; readers see them after `flush()` or
     `close()`. The file is locked meanwhile: another appender raises `BlockingIOError`, or
     with `wait=True` waits. A writer that is killed leaves a complete file, maybe with bytes
     after it, which `npymap.recover` turns into rows, except for an incomplete one.
@@ -177,7 +178,7 @@ class Appender:
         new = None
         if dtype is not None:
             new = (*row_descr(dtype, row), is_fortran_order, overwrite)
-        elif overwrite or is_fortran_order or row != ():
+        elif overwrite or is_fortran_order or to_shape(row) != ():
             raise ValueError("row, order and overwrite are for a new file, which needs a dtype")
         self._core = _core.Appender(to_path(path), buffer, wait, new)
         shape, descr, self._is_fortran = self._core.facts

@@ -8,7 +8,7 @@ import numpy as np
 from . import _core
 from ._dtypes import from_descr, to_cast
 from ._grow import as_elements, row_descr
-from ._paths import to_path
+from ._paths import to_path, to_shape
 from ._rows import as_bytes, as_indices, contiguous, output, overlaps, process_of, rows_of, to_pickle
 
 
@@ -164,7 +164,7 @@ class RaggedAppender:
             raise ValueError("both dtype and recover, expected one of them")
         if dtype is not None:
             new = (*row_descr(dtype, row), False, overwrite)
-        elif overwrite or row != ():
+        elif overwrite or to_shape(row) != ():
             raise ValueError("row and overwrite are for new files, which need a dtype")
         self._core = _core.RaggedAppender(*paths, recover, new)
         descr, self._row = self._core.item

@@ -96,7 +96,7 @@ impl<'a> MemberReader<'a> {
             MemberInput::Stored(part) => part.read(buffer),
             MemberInput::Deflated(decoder) => {
                 decoder.read(buffer).map_err(|error| match error.kind() {
-                    // That of the file, which was truncated.
+                    // One of the source, not of the decoder.
                     _ if error
                         .get_ref()
                         .and_then(|inner| inner.downcast_ref::<Error>())

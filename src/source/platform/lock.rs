@@ -61,9 +61,17 @@ pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     use rustix::io::Errno;
 
     let errno = Errno::from_io_error(error);
-    // NFS has no exclusive locks for files that are open for reading only.
-    matches!(errno, Some(Errno::NOLCK | Errno::NOSYS | Errno::BADF))
+    matches!(errno, Some(Errno::NOLCK | Errno::NOSYS))
         || super::name::has_errno_of_no_support(error)
+}
+
+/// Returns whether an error means that a file that is open for reading only cannot be locked
+/// exclusively, as on NFS.
+pub(crate) fn needs_write_access(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::BADF);
+    #[cfg(not(unix))]
+    return error.kind() == io::ErrorKind::PermissionDenied;
 }
 
 #[cfg(not(unix))]

@@ -23,7 +23,7 @@ pub(crate) use file::{
     FileStat, append, file_id, irregular_kind, is_append_only, read_at, set_nonblocking, stat,
     write_at,
 };
-pub(crate) use lock::{has_no_locks, lock, unlock};
+pub(crate) use lock::{has_no_locks, lock, needs_write_access, unlock};
 pub(crate) use memory::{
     Memmap, advise, page_out, populate, resident, start_writeback, sync, unload, unmap,
 };

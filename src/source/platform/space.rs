@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io;
 
 /// Returns whether a file may have holes, where storing fails if the disk is full: it
-/// occupies less space than its length, or the system reports one. On systems other than Unix every file is assumed to.
+/// occupies less space than its length, or the system reports one. If little space can be
+/// missing, it is reserved instead. On systems other than Unix every file is assumed to.
 #[cfg(unix)]
 pub(crate) fn is_sparse(mut file: &File) -> io::Result<bool> {
     use std::io::Seek as _;

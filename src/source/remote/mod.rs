@@ -274,8 +274,7 @@ impl Remote {
             let len = to_usize_saturating(ranges::len(range));
             let own = buffer.get_mut(place..place + len).invariant(IN_BUFFER);
             if range.end > self.nbytes() {
-                let found = to_usize_saturating(self.nbytes().saturating_sub(range.start));
-                return Err(file::short_file(range.start, len, found.min(len), None).into());
+                return Err(file::short_file(range.start, len, len, Some(self.nbytes())).into());
             }
             if self.blocks().copy(range.start, own) < len {
                 wanted.push(Request { range: range.clone(), place });
