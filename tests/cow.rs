@@ -58,6 +58,7 @@ fn elements_are_borrowed_if_possible_and_copied_otherwise() {
 }
 
 /// Larger in memory than in a file without its padding.
+#[cfg(feature = "derive")]
 #[derive(
     Clone, Copy, Debug, PartialEq, npymap::bytemuck::Pod, npymap::bytemuck::Zeroable, npymap::Record,
 )]
@@ -70,6 +71,7 @@ struct Padded {
     x: f32,
 }
 
+#[cfg(feature = "derive")]
 #[test]
 fn records_of_another_size_are_copied() {
     let dtype: DType = "[('a', '|u1'), ('x', '<f4')]".parse().unwrap();
