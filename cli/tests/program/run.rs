@@ -27,13 +27,24 @@ pub(crate) fn command() -> Command {
 }
 
 pub(crate) fn npymap<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> RunOutput {
-    let run = command().args(arguments).output();
-    let Output { stdout, stderr, status } = run.unwrap();
+    let Output { stdout, stderr, status } = output_of(command().args(arguments));
     RunOutput {
         out: String::from_utf8(stdout).unwrap(),
         err: String::from_utf8(stderr).unwrap(),
         code: status.code(),
     }
+}
+
+/// Runs a command. Wine sometimes cannot start a process, which is error 1359 of Windows:
+/// then it is tried again.
+fn output_of(command: &mut Command) -> Output {
+    for _ in 0..4 {
+        match command.output() {
+            Err(error) if cfg!(windows) && error.raw_os_error() == Some(1359) => {}
+            done => return done.unwrap(),
+        }
+    }
+    command.output().unwrap()
 }
 
 /// Runs the program, which must succeed without messages, and returns its
