@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::slice;
 
 use clap::{Args, ValueEnum};
 use npymap::array::CopyOptions;
@@ -244,7 +245,7 @@ impl ConvertArgs {
                 Inputs::open(&self.input, options).map_err(CliError::of_input(&self.input))?;
             file.set_output(&self.output);
             inputs = file;
-            inputs.check_lost(&[])?;
+            Inputs::check_lost(slice::from_ref(&inputs))?;
             inputs.arrays()?
         };
         match format {

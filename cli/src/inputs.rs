@@ -1,7 +1,6 @@
 //! The arrays of a file that are converted, with their names.
 
 use std::collections::{HashMap, HashSet};
-use std::iter;
 use std::path::{Path, PathBuf};
 
 use npymap::npz::{Member, Npz};
@@ -91,20 +90,19 @@ impl<'a> Inputs<'a> {
         Ok(inputs)
     }
 
-    /// Checks that no array of the file is lost if the output replaces it, and has only
-    /// those that are selected here or in `others`, which may be of the same file.
-    pub(crate) fn check_lost(&self, others: &[Inputs<'_>]) -> Result<(), CliError> {
-        if !self.is_replaced || self.input.member.is_none() {
-            return Ok(());
-        }
+    /// Checks that no array is lost of the file that the output replaces, if it is one of
+    /// the inputs: these must select all arrays together.
+    pub(crate) fn check_lost(all: &[Inputs<'_>]) -> Result<(), CliError> {
+        let replaced: Vec<_> = all.iter().filter(|inputs| inputs.is_replaced).collect();
+        let Some(file) = replaced.first() else { return Ok(()) };
         let mut kept = HashSet::new();
-        for inputs in iter::once(self).chain(others.iter().filter(|other| other.is_replaced)) {
+        for inputs in &replaced {
             let members = inputs.arrays()?.into_iter().filter_map(|input| input.member);
-            kept.extend(members.map(|member| self.full_name(&member)));
+            kept.extend(members.map(|member| file.full_name(&member)));
         }
-        let mut all = self.members(None)?.into_iter().filter_map(|input| input.member);
-        match all.find(|member| !kept.contains(&self.full_name(member))) {
-            Some(lost) => Err(self.loss_error(&lost.text())),
+        let mut members = file.members(None)?.into_iter().filter_map(|input| input.member);
+        match members.find(|member| !kept.contains(&file.full_name(member))) {
+            Some(lost) => Err(file.loss_error(&lost.text())),
             None => Ok(()),
         }
     }

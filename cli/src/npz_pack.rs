@@ -10,6 +10,7 @@ use crate::archive_output::{self, MemberOptions};
 use crate::array_path::ArrayPath;
 use crate::draft::{Draft, IfExists};
 use crate::error::CliError;
+use crate::inputs::Inputs;
 use crate::locking::WaitArgs;
 use crate::npz_inputs::MemberArgs;
 use crate::npz_update::Change;
@@ -64,7 +65,7 @@ impl PackArgs {
             inputs.set_output(&self.output);
         }
         let arrays = files.arrays(&open)?;
-        open.iter().try_for_each(|inputs| inputs.check_lost(&open))?;
+        Inputs::check_lost(&open)?;
         let options = MemberOptions {
             bytes: None,
             order: None,

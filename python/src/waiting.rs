@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 thread_local! {
     /// The exception of a signal that ended a wait.
     static INTERRUPTED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-    /// Whether this is the main thread, which handles signals, of which process, once that is
+    /// The process, and whether this is its main thread, which handles signals, once that is
     /// known. In a process that another thread forks, that one becomes the main one.
     static IS_MAIN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
 }

@@ -13,8 +13,8 @@ impl Storage {
     }
 }
 
-/// Reads a range of a storage, all of which must exist. Positions count from the start of
-/// the range.
+/// Reads a range of a storage. It is an error if the storage ends before the range does.
+/// Positions count from the start of the range.
 #[derive(Debug)]
 pub(crate) struct RangeReader<'a> {
     source: &'a Storage,

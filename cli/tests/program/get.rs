@@ -111,7 +111,7 @@ fn a_closed_pipe_is_not_an_error() {
     assert_eq!((done.status.code(), done.stderr), (Some(0), Vec::new()));
 }
 
-/// Who asks whether something is wrong need not read the report.
+/// The exit status is an answer even if nothing reads the report.
 #[test]
 fn a_closed_pipe_does_not_change_verdicts() {
     let directory = tempfile::tempdir().unwrap();

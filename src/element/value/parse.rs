@@ -96,7 +96,7 @@ fn parse_scalar(untrimmed: &str, dtype: &DType) -> Result<Value, &'static str> {
     }
 }
 
-/// What follows the `b` of `b'…'`.
+/// Returns the text after the `b` of `b'…'`; `None` if no quote follows.
 fn quoted_bytes(text: &str) -> Option<&str> {
     text.strip_prefix('b').filter(|rest| rest.starts_with(['\'', '"']))
 }
