@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The files of each package besides those of every package, and its maximum
 # size in KiB.
 PACKAGES = {
-    "npymap": (r"data/(README\.md|penguins\.npy)|(COMPATIBILITY|SHARING)\.md|src/guide/[a-z-]+\.(md|svg)", 2000),
+    "npymap": (r"data/(README\.md|penguins\.npy)|(COMPATIBILITY|SHARING)\.md|src/guide/[a-z-]+\.(md|svg)", 2048),
     "npymap-derive": (r"", 100),
     "npymap-cli": (r"", 800),
 }

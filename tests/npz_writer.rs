@@ -67,6 +67,143 @@ fn arrays_of_any_layout_are_written() {
     assert_eq!(npz.get("streamed").unwrap().view::<i16>().unwrap().to_vec(), [1, 256]);
 }
 
+/// The names, flags and sizes of an archive's local headers, read one after another.
+fn local_headers(mut bytes: &[u8]) -> Vec<(String, u16, [u32; 3])> {
+    let mut members = Vec::new();
+    while let Some(rest) = bytes.strip_prefix(b"PK\x03\x04") {
+        let short = |at: usize| u16::from_le_bytes([rest[at - 4], rest[at - 3]]);
+        let word = |at: usize| u32::from_le_bytes(rest[at - 4..at].try_into().unwrap());
+        let numbers = [word(14), word(18), word(22)];
+        let name_end = 26 + usize::from(short(26));
+        let name = String::from_utf8(rest[26..name_end].to_vec()).unwrap();
+        let data = name_end + usize::from(short(28));
+        bytes = &rest[data + numbers[1] as usize..];
+        members.push((name, short(6), numbers));
+    }
+    members
+}
+
+/// Checks that the local headers of an archive agree with its directory, and with each
+/// other: no bytes follow the members.
+fn assert_sizes_precede_members(bytes: Vec<u8>, expected: &[&str]) {
+    let found = local_headers(&bytes);
+    let npz = Npz::open(Source::bytes(bytes)).unwrap();
+    npz.verify().unwrap();
+    assert_eq!(found.iter().map(|(name, ..)| name).collect::<Vec<_>>(), expected);
+    for ((_, flags, [crc32, stored, size]), member) in found.into_iter().zip(npz.members()) {
+        let mut bytes = Vec::new();
+        member.reader().unwrap().read_to_end(&mut bytes).unwrap();
+        let mut crc = flate2::Crc::new();
+        crc.update(&bytes);
+        assert_eq!((flags & 8, crc32, u64::from(size)), (0, crc.sum(), member.size()));
+        assert_eq!(member.is_stored(), stored == size);
+    }
+}
+
+#[test]
+fn the_sizes_of_members_precede_them() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    npz::savez(&path, &[("a", &table()), ("größe", &arr0(1_u8))]).unwrap();
+    assert_sizes_precede_members(fs::read(&path).unwrap(), &["a.npy", "größe.npy"]);
+    let (new, zeros) = (table().reversed_axes(), Array1::<f64>::zeros(10_000));
+    let mut update = Npz::update(&path, npymap::source::Locking::Try).unwrap();
+    update.set("a", &new).unwrap().compression(Compression::Deflated(6)).set("z", &zeros).unwrap();
+    update.commit().unwrap();
+    assert_sizes_precede_members(fs::read(&path).unwrap(), &["a.npy", "größe.npy", "z.npy"]);
+
+    let mut writer = NpzWriter::create(&path).unwrap();
+    writer.compression(Compression::Deflated(0)).write("a", &zeros).unwrap();
+    let dtype = DType::of::<f32>();
+    // SAFETY: nobody else knows the directory.
+    unsafe { writer.create_member("b", &dtype, &[99], Order::C, |_| Ok::<_, npymap::Error>(())) }
+        .unwrap();
+    writer.write("c", &table()).unwrap();
+    writer.finish().unwrap();
+    let bytes = fs::read(&path).unwrap();
+    assert_sizes_precede_members(bytes, &["a.npy", "b.npy", "c.npy"]);
+
+    // From the current position on; sizes of copied members are known even in a stream.
+    let mut to = std::io::Cursor::new(vec![1, 2, 3]);
+    to.set_position(3);
+    let npz = Source::read(&path).and_then(Npz::open).unwrap();
+    let mut copy = NpzWriter::new(Vec::new());
+    let mut writer = NpzWriter::new_seekable(to);
+    for member in npz.members() {
+        copy.copy(&member).unwrap();
+        writer.write(member.name(), &member.open().unwrap()).unwrap();
+    }
+    for bytes in [copy.into_inner().unwrap(), writer.into_inner().unwrap().into_inner()[3..].into()]
+    {
+        assert_sizes_precede_members(bytes, &["a.npy", "b.npy", "c.npy"]);
+    }
+}
+
+#[test]
+fn an_archive_is_not_appended_to_a_file() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let append = fs::File::options().append(true).create(true).open(&path).unwrap();
+    let mut writer = NpzWriter::new_seekable(append);
+    let error = writer.write("a", &table()).unwrap_err().to_string();
+    assert!(error.ends_with("it is open for appending, so the sizes of a member cannot be set"));
+    // As a stream it can be.
+    fs::write(&path, "some bytes").unwrap();
+    let mut writer = NpzWriter::new(fs::File::options().append(true).open(&path).unwrap());
+    writer.write("a", &table()).unwrap();
+    drop(writer.into_inner().unwrap());
+    let npz = Source::read(&path).and_then(Npz::open).unwrap();
+    assert_eq!(npz.get("a").unwrap().as_slice::<f64>().unwrap()[5], 5.5);
+}
+
+/// Nothing that was written there can be changed.
+#[cfg(target_os = "linux")]
+#[test]
+fn archives_are_written_to_pipes_devices_and_descriptors() {
+    use std::os::fd::AsRawFd as _;
+
+    fn save(path: impl AsRef<std::path::Path>) {
+        npz::savez(path, &[("a", &table()), ("b", &table())]).unwrap();
+    }
+
+    save("/dev/null");
+    let mut device = NpzWriter::new_seekable(fs::File::create("/dev/null").unwrap());
+    device.write("a", &table()).unwrap();
+    device.write("b", &table()).unwrap();
+    drop(device.into_inner().unwrap());
+
+    let directory = directory();
+    let pipe = directory.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_bits_truncate(0o600))
+        .unwrap();
+    for is_file in [false, true] {
+        let bytes = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                if !is_file {
+                    return save(&pipe);
+                }
+                let file = fs::File::options().write(true).open(&pipe).unwrap();
+                let mut writer = NpzWriter::new_seekable(file);
+                writer.write("a", &table()).unwrap();
+                writer.write("b", &table()).unwrap();
+                drop(writer.into_inner().unwrap());
+            });
+            fs::read(&pipe).unwrap()
+        });
+        let npz = Npz::open(Source::bytes(bytes)).unwrap();
+        npz.verify().unwrap();
+        assert_eq!(npz.names().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    let path = directory.path().join("a.npz");
+    let mut file = fs::File::create(&path).unwrap();
+    file.write_all(b"before").unwrap();
+    save(format!("/dev/fd/{}", file.as_raw_fd()));
+    let npz = Source::read(&path).and_then(Npz::open).unwrap();
+    npz.verify().unwrap();
+    assert_eq!(npz.names().collect::<Vec<_>>(), ["a", "b"]);
+}
+
 #[test]
 fn equal_arrays_give_equal_archives() {
     let directory = directory();
@@ -115,13 +252,9 @@ fn a_failure_leaves_the_old_archive() {
     npz::savez(&path, &[("old", &arr0(1_u8))]).unwrap();
     let old = fs::read(&path).unwrap();
     let long = "n".repeat(65_532);
-    let refusals: [(&str, &str); 4] = [
+    let refusals: [(&str, &str); 3] = [
         ("a", "a member `a` already exists: choose another name"),
         ("b\0c", "the member name `b\\0c`: expected no NUL, where some readers end the name"),
-        (
-            "é/../x",
-            "the member name `é/../x`: with letters other than ASCII, expected no `\\` or `:`, and no directory called `.`, `..` or nothing",
-        ),
         (&long, "`: expected at most 65531 bytes"),
     ];
     for (name, expected) in refusals {

@@ -22,8 +22,9 @@ use crate::{messages, open, text};
 ///
 /// If the end of the archive, with its directory, is missing because its writer
 /// died or a download was interrupted, these are the members before the damage.
-/// Otherwise they are those whose checksums match. Members with names that can't be
-/// written are skipped. An archive after other bytes is read only if its end is intact.
+/// Otherwise they are those whose checksums match. Members that are encrypted, or
+/// compressed by a method that is not supported, are skipped. An archive after other bytes
+/// is read only if its end is intact.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -53,14 +54,14 @@ pub(crate) struct RecoverArgs {
 
 const NOTHING: &str = "has no intact member";
 
-const NO_NAME: &str = "has no intact member with a name that can be written";
+const NO_METHOD: &str = "has no intact member that can be read";
 
 /// The members that were found in an archive.
 #[derive(Default)]
 struct Found {
     recovered: Vec<String>,
     damaged: Vec<String>,
-    /// Those that are intact, but whose names can't be written.
+    /// Those that may be intact, but are encrypted, or compressed by another method.
     skipped: Vec<String>,
 }
 
@@ -83,7 +84,7 @@ impl RecoverArgs {
         let found = self.copy(&npz, &draft)?;
         drop(npz);
         if found.recovered.is_empty() {
-            let reason = if found.skipped.is_empty() { NOTHING } else { NO_NAME };
+            let reason = if found.skipped.is_empty() { NOTHING } else { NO_METHOD };
             return Err(CliError::Rejected { path: self.file.clone(), reason });
         }
         draft.commit()?;
@@ -96,27 +97,23 @@ impl RecoverArgs {
         let members = last_of_each_name(npz.members(), Member::full_name);
         let total = members.iter().map(Member::size).fold(0, u64::saturating_add);
         let mut progress = Progress::new(usize::try_from(total).unwrap_or(usize::MAX));
-        let mut writer = NpzWriter::new(draft.file());
+        let mut writer = NpzWriter::new_seekable(draft.file());
         let mut found = Found::default();
         for member in &members {
             let name = member.name().to_owned();
             match member.verify() {
-                Ok(()) => match writer.copy(member) {
-                    Ok(()) => found.recovered.push(name),
-                    // No archive is written with this name; others can be.
-                    Err(error) if error.kind() == ErrorKind::Unsupported => {
-                        messages::print_error(&error);
-                        found.skipped.push(name);
-                    }
-                    Err(error) => return Err(CliError::Library(error)),
-                },
+                Ok(()) => {
+                    writer.copy(member).map_err(CliError::Library)?;
+                    found.recovered.push(name);
+                }
                 // Its bytes may be intact.
                 Err(error) if error.kind() == ErrorKind::Io => {
                     return Err(CliError::Library(error));
                 }
                 Err(error) => {
                     messages::print_error(&error);
-                    found.damaged.push(name);
+                    let is_other = error.kind() == ErrorKind::Unsupported;
+                    if is_other { &mut found.skipped } else { &mut found.damaged }.push(name);
                 }
             }
             progress.add(usize::try_from(member.size()).unwrap_or(usize::MAX));

@@ -116,7 +116,7 @@ impl NpzWriter {
             Ok(file)
         });
         let file = file.or_raise_for(py, &path)?;
-        Ok(NpzWriter { writer: Mutex::new(Some(Writer::new(file))), shown: path })
+        Ok(NpzWriter { writer: Mutex::new(Some(Writer::new_seekable(file))), shown: path })
     }
 
     /// Writes an array, whose elements come in pieces, deflated if there is a level.

@@ -380,6 +380,9 @@ fn check_unchanged(path: &Path, old: Option<&Metadata>) -> Result<()> {
 /// descriptors are written directly. With `sync`, waits until the file and its
 /// name are on the disk.
 ///
+/// `write` is told whether the file is new: what was written to others cannot be
+/// changed.
+///
 /// # Errors
 ///
 /// Those of `write`, after which `path` is unchanged;
@@ -387,10 +390,10 @@ fn check_unchanged(path: &Path, old: Option<&Metadata>) -> Result<()> {
 pub(crate) fn write(
     path: &Path,
     sync: bool,
-    write: impl FnOnce(&File) -> Result<()>,
+    write: impl FnOnce(&File, bool) -> Result<()>,
 ) -> Result<()> {
     if let Some(file) = open_directly(path).map_err(SystemError::io("open"))? {
-        write(&file)?;
+        write(&file, false)?;
         return if sync {
             sync_if_possible(&file).map_err(SystemError::io("sync"))
         } else {
@@ -398,7 +401,7 @@ pub(crate) fn write(
         };
     }
     let new = AtomicFile::new(path, true)?;
-    write(new.file())?;
+    write(new.file(), true)?;
     if sync { new.commit_sync() } else { new.commit() }.map(drop)
 }
 

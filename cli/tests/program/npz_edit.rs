@@ -175,30 +175,32 @@ fn a_truncated_archive_gives_the_members_before_its_end() {
     assert!(!directory.path().join("no.npz").exists());
 }
 
-/// Writes an archive of three members. No writer accepts the name of the second.
-fn with_odd_name(directory: &Path) -> String {
-    let (x, npz) = (create(directory, "x.npy", "1"), path_in(directory, "odd.npz"));
-    let names = ["--name", "a", "--name", "é/b", "--name", "c"];
-    run_ok(["npz", "pack", &x, &x, &x, "-o", &npz].iter().chain(&names));
-    let (mut bytes, name) = (fs::read(&npz).unwrap(), "é/b.npy".as_bytes());
-    for start in 0..bytes.len() - name.len() {
-        if bytes[start..].starts_with(name) {
-            bytes[start + "é".len()] = b'\\';
-        }
+/// The methods of members, in the local headers and the directory of an archive.
+fn set_methods(bytes: &mut [u8], name: &[u8], method: u8) {
+    for start in 0..bytes.len() - 46 {
+        let at = match &bytes[start..start + 4] {
+            b"PK\x03\x04" if bytes[start + 30..].starts_with(name) => start + 8,
+            b"PK\x01\x02" if bytes[start + 46..].starts_with(name) => start + 10,
+            _ => continue,
+        };
+        bytes[at] = method;
     }
-    fs::write(&npz, bytes).unwrap();
-    npz
 }
 
 #[test]
-fn a_name_that_cannot_be_written_does_not_hide_other_members() {
+fn a_member_that_cannot_be_read_does_not_hide_others() {
     let directory = tempfile::tempdir().unwrap();
-    let npz = with_odd_name(directory.path());
+    let (x, npz) = (create(directory.path(), "x.npy", "1"), path_in(directory.path(), "a.npz"));
+    let names = ["--name", "a", "--name", "é\\b", "--name", "c"];
+    run_ok(["npz", "pack", &x, &x, &x, "-o", &npz].iter().chain(&names));
+    let mut bytes = fs::read(&npz).unwrap();
+    set_methods(&mut bytes, "é".as_bytes(), 12);
+    fs::write(&npz, &bytes).unwrap();
     let out = path_in(directory.path(), "out.npz");
     let output = npymap(["npz", "recover", &npz, "-o", &out]);
     let expected = format!("{npz}: 2 members recovered, none is damaged, 1 skipped\n");
     assert_eq!((output.code, output.out), (Some(0), expected));
-    assert!(output.err.starts_with("error: ") && output.err.contains(r"b]: the name has"));
+    assert!(output.err.starts_with("error: ") && output.err.contains("method 12 (BZIP2)"));
     assert_eq!(output.err.lines().count(), 1, "{}", output.err);
     assert_eq!(members(&out), ["a", "c"]);
     let output = npymap(["npz", "recover", &npz, "-o", &out, "--overwrite", "--json"]);
@@ -207,6 +209,11 @@ fn a_name_that_cannot_be_written_does_not_hide_other_members() {
         (&line["recovered"], &line["damaged"], &line["skipped"]),
         (&serde_json::json!(["a", "c"]), &serde_json::json!([]), &serde_json::json!(["é\\b"]))
     );
+    set_methods(&mut bytes, b"", 12);
+    fs::write(&npz, &bytes).unwrap();
+    let output = npymap(["npz", "recover", &npz, "-o", &out, "--overwrite"]);
+    assert_eq!(output.code, Some(1));
+    assert!(output.err.contains("has no intact member that can be read"), "{}", output.err);
 }
 
 /// Errors of the new file are not those of a member.

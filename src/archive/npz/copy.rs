@@ -2,23 +2,20 @@
 
 use std::io::{Read, Write};
 
-use rawzip::DataDescriptorOutput;
-use rawzip::path::EntryPath;
-use rawzip::time::UtcDateTime;
-
 use super::directory::{DirectoryEntry, read_error};
 use super::member::Member;
-use super::member_writer::{WriterState, write_error, zip_error};
-use super::writer::{DATE, DIRECTORY_MODE, MODE, NpzWriter, entry_path, is_normal, start_entry};
+use super::member_writer::{WriterState, write_error};
+use super::writer::{MODE, NpzWriter};
+use super::zip_writer::{NewMember, Numbers};
 use crate::error::invariant::{Invariant, READ, to_u64, to_usize_saturating};
-use crate::error::{ArchiveError, HeaderError, Result};
+use crate::error::{HeaderError, Result};
 use crate::source::pages::Mapping;
+
+/// The type and the permissions of new directories.
+const DIRECTORY_MODE: u32 = 0o040_755;
 
 /// The size of the blocks that are copied from another archive.
 const BLOCK: usize = 256 * 1024;
-
-/// Advice on a member that cannot be copied.
-const REMOVE: &str = "remove the member, or set its array under another name";
 
 impl<W: Write> NpzWriter<W> {
     /// Copies a member of another archive as it is stored, without inflating it,
@@ -28,9 +25,9 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) as
     /// [`write`](NpzWriter::write);
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when it is encrypted,
-    /// compressed by a method other than deflate, or has a name that cannot be
-    /// written; [`Damaged`](crate::ErrorKind::Damaged) when it overlaps another;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when it is encrypted, or
+    /// compressed by a method other than deflate;
+    /// [`Damaged`](crate::ErrorKind::Damaged) when it overlaps another;
     /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
@@ -76,29 +73,17 @@ impl<W: Write> NpzWriter<W> {
         self.check_finished()?;
         let is_renamed = file_name != member.name;
         let name = if is_renamed { file_name.as_bytes() } else { member.raw_name() };
-        let path = if is_renamed {
-            entry_path(file_name)
-        } else if member.flags.is_utf8() && !name.is_ascii() {
-            if !is_normal(&member.name) {
-                let found = "the name has letters other than ASCII, and `\\`, `:`, `.`, `..` or an empty directory";
-                return Err(ArchiveError::unsupported(found, REMOVE));
-            }
-            if name.ends_with(b"/") {
-                return self.copy_directory(member);
-            }
-            EntryPath::conformant(member.name.as_str())
-        } else {
-            EntryPath::verbatim(name)
-        };
+        let is_utf8 = is_renamed || member.flags.is_utf8();
         self.state = WriterState::InMember;
-        let header_len = header_len.and_then(|len| usize::try_from(len).ok());
-        let aligned = header_len.map(|len| (len, self.align));
         // `unzip` decodes names of other systems than Unix in another way, those in UTF-8
         // only in the directory.
-        let is_unix = is_renamed || (member.flags.is_utf8() && !name.is_ascii());
-        let mode = if is_unix { member.mode.or(Some(MODE)) } else { member.mode };
-        let file = (path, name.len(), mode);
-        let mut entry = start_entry(&mut self.zip, file, member.method, aligned)?;
+        let is_unix = is_renamed || (is_utf8 && !name.is_ascii());
+        let new_mode = if name.ends_with(b"/") { DIRECTORY_MODE } else { MODE };
+        let mode = if is_unix { member.mode.or(Some(new_mode)) } else { member.mode };
+        let aligned = header_len.map(|len| (len, self.align));
+        let numbers = Numbers { crc32: member.crc32, stored: member.stored, size: member.size };
+        let new = NewMember { name, is_utf8, method: member.method, mode, aligned };
+        let mut entry = self.zip.start(&new, numbers).map_err(write_error())?;
         let (mut block, mut copied) = (vec![0; BLOCK], 0);
         loop {
             let count = bytes.read(&mut block).map_err(read_error())?;
@@ -112,21 +97,8 @@ impl<W: Write> NpzWriter<W> {
             let (needed, found) = (to_usize_saturating(member.stored), to_usize_saturating(copied));
             return Err(HeaderError::Eof { what: "member", needed, found }.into());
         }
-        let output = DataDescriptorOutput::new(member.crc32, member.size);
-        entry.finish(output).map_err(zip_error)?;
+        entry.finish(member.crc32, member.size).map_err(write_error())?;
         self.state = WriterState::Ready;
         Ok(())
-    }
-
-    /// Copies a directory whose name is UTF-8: as a file it would lose its `/`.
-    fn copy_directory(&mut self, member: &DirectoryEntry) -> Result<()> {
-        if member.size > 0 {
-            let found = "the name is that of a directory, but it has contents";
-            return Err(ArchiveError::unsupported(found, REMOVE));
-        }
-        let builder = self.zip.new_dir(member.name.as_str());
-        let builder = builder.last_modified(UtcDateTime::from_unix(DATE));
-        let builder = builder.unix_permissions(member.mode.unwrap_or(DIRECTORY_MODE));
-        builder.create().map(drop).map_err(zip_error)
     }
 }

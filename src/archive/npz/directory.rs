@@ -2,13 +2,12 @@
 
 use std::io::{self, BufReader, Read};
 
-use rawzip::CompressionMethod;
 use zerocopy::{FromZeros, IntoBytes};
 
 use super::end::{self, Location};
 use super::extra::{self, SizeFields};
 use super::name;
-use super::records::{CentralHeader, Flags, IN_ZIP64_SHORT, len_of};
+use super::records::{CentralHeader, Flags, IN_ZIP64_SHORT, Method, len_of};
 use crate::archive::entries::ArchiveEntry;
 use crate::error::invariant::{to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result, SystemError, plural};
@@ -34,7 +33,7 @@ pub(super) struct DirectoryEntry {
     pub(super) name: String,
     /// The bytes of the name, if they differ from those of the decoded name.
     pub(super) raw_name: Option<Box<[u8]>>,
-    pub(super) method: CompressionMethod,
+    pub(super) method: Method,
     pub(super) flags: Flags,
     /// The type and the permissions of its file, if it was made on Unix.
     pub(super) mode: Option<u32>,
@@ -114,7 +113,7 @@ impl<'a> DirectoryReader<'a> {
             .and_then(|()| read_sizes(&central, &extra, prefix))
             .map(|[size, stored, start]| DirectoryEntry {
                 raw_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
-                method: CompressionMethod::from(central.method.get()),
+                method: Method(central.method.get()),
                 flags,
                 mode: central.mode(),
                 crc32: central.crc32.get(),

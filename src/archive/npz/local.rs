@@ -11,7 +11,7 @@ use zerocopy::FromBytes;
 use super::directory::{DirectoryEntry, damaged, read_error, wrong_signature};
 use super::extra::{self, SizeFields};
 use super::reader::HEADER_BUFFER;
-use super::records::{EndRecord, Flags, LocalHeader, len_of};
+use super::records::{DESCRIPTOR_SIGNATURE, EndRecord, Flags, LocalHeader, len_of};
 use crate::error::invariant::{Invariant, READ, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
@@ -81,7 +81,7 @@ fn compare(
     if flags.reading() != entry.flags.reading() {
         return Err(differs("flags"));
     }
-    if local.method.get() != entry.method.as_u16() {
+    if local.method.get() != entry.method.0 {
         return Err(differs("method"));
     }
     let numbers = SizeFields([local.size.get(), local.stored.get()]).resolve(extra);
@@ -119,9 +119,6 @@ fn check_range(source: &Storage, entry: &DirectoryEntry, start: u64) -> Result<(
 
 /// The longest data descriptor: a signature, a CRC-32 and two sizes of 64 bits.
 const DESCRIPTOR: usize = 24;
-
-/// The signature that may precede a data descriptor.
-const DESCRIPTOR_SIGNATURE: &[u8] = b"PK\x07\x08";
 
 /// The most bytes that are requested after a member.
 const FOLLOWING: u64 = 28;
@@ -165,7 +162,7 @@ fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<(
 /// The bytes after the data descriptor of a member, whose signature is optional
 /// and whose sizes have 32 or 64 bits; all bytes if there is none.
 fn skip_descriptor<'a>(entry: &DirectoryEntry, bytes: &'a [u8]) -> &'a [u8] {
-    let rest = bytes.strip_prefix(DESCRIPTOR_SIGNATURE).unwrap_or(bytes);
+    let rest = bytes.strip_prefix(&DESCRIPTOR_SIGNATURE).unwrap_or(bytes);
     let Some(sizes) = rest.strip_prefix(&entry.crc32.to_le_bytes()) else { return bytes };
     let long = sizes
         .strip_prefix(&entry.stored.to_le_bytes())

@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use ndarray::{Array, Dimension};
-use rawzip::CompressionMethod;
 
 use super::directory::DirectoryEntry;
 use super::local::{contradictory, data_range};
 use super::reader::{BUFFER, HEADER_BUFFER, MemberInfo, MemberReader};
+use super::records::Method;
 use super::writer::PAGE;
 use super::{Npz, NpzWriter, name};
 use crate::array::{MappedArray, MemberContent, Place};
@@ -73,7 +73,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// opened in place.
     #[must_use]
     pub fn is_stored(&self) -> bool {
-        self.entry.method == CompressionMethod::STORE
+        self.entry.method == Method::STORED
     }
 
     /// The member's uncompressed length in bytes, according to the directory.
@@ -238,9 +238,9 @@ impl<'a, D: Mapping> Member<'a, D> {
         if self.entry.flags.is_patched() {
             return Err(ArchiveError::unsupported("is patched data", "store the array itself"));
         }
-        if !self.is_stored() && method != CompressionMethod::DEFLATE {
+        if !self.is_stored() && method != Method::DEFLATED {
             let name = method.name().map(|name| format!(" ({name})")).unwrap_or_default();
-            let found = format!("is compressed with method {}{name}", method.as_u16());
+            let found = format!("is compressed with method {}{name}", method.0);
             let expected = "only stored and deflated members are supported";
             return Err(ArchiveError::unsupported(found, expected));
         }

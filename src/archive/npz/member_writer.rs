@@ -1,12 +1,12 @@
 //! Writes one member of an archive, and counts its bytes and computes their
 //! CRC-32 on the way.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use flate2::Crc;
 use flate2::write::DeflateEncoder;
-use rawzip::{DataDescriptorOutput, ZipEntryWriter};
 
+use super::zip_writer::EntryWriter;
 use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize_saturating};
 use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
 
@@ -71,24 +71,21 @@ pub struct MemberWriter<'a, W: Write> {
     size: u64,
     /// The number of bytes that may still be written.
     remaining: u64,
-    /// Whether the length was given, so that `remaining` must reach 0.
-    has_len: bool,
     state: &'a mut WriterState,
 }
 
 #[derive(Debug)]
 enum MemberOutput<'a, W: Write> {
-    Stored(ZipEntryWriter<'a, BufWriter<W>>),
-    Deflated(DeflateEncoder<ZipEntryWriter<'a, BufWriter<W>>>),
+    Stored(EntryWriter<'a, W>),
+    Deflated(DeflateEncoder<EntryWriter<'a, W>>),
 }
 
 impl<W: Write> MemberWriter<'_, W> {
-    /// Starts after the local header of `entry`. If `len` is given, exactly that
-    /// many bytes must be written.
+    /// Starts after the local header of `entry`. Exactly `len` bytes must be written.
     pub(super) fn new<'a>(
-        entry: ZipEntryWriter<'a, BufWriter<W>>,
+        entry: EntryWriter<'a, W>,
         compression: Compression,
-        len: Option<u64>,
+        len: u64,
         state: &'a mut WriterState,
     ) -> MemberWriter<'a, W> {
         let output = match compression {
@@ -98,8 +95,7 @@ impl<W: Write> MemberWriter<'_, W> {
                 MemberOutput::Deflated(DeflateEncoder::new(entry, level))
             }
         };
-        let remaining = len.unwrap_or(u64::MAX);
-        MemberWriter { output, crc: Crc::new(), size: 0, remaining, has_len: len.is_some(), state }
+        MemberWriter { output, crc: Crc::new(), size: 0, remaining: len, state }
     }
 
     /// Finishes the member.
@@ -109,7 +105,7 @@ impl<W: Write> MemberWriter<'_, W> {
     /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
     /// [`Io`](crate::ErrorKind::Io).
     pub fn finish(self) -> Result<()> {
-        if self.has_len && self.remaining > 0 {
+        if self.remaining > 0 {
             let found = to_usize_saturating(self.size);
             let needed = to_usize_saturating(self.size + self.remaining);
             return Err(HeaderError::Eof { what: "member", needed, found }.into());
@@ -118,7 +114,7 @@ impl<W: Write> MemberWriter<'_, W> {
             MemberOutput::Stored(entry) => entry,
             MemberOutput::Deflated(encoder) => encoder.finish().map_err(write_error())?,
         };
-        entry.finish(DataDescriptorOutput::new(self.crc.sum(), self.size)).map_err(zip_error)?;
+        entry.finish(self.crc.sum(), self.size).map_err(write_error())?;
         *self.state = WriterState::Ready;
         Ok(())
     }
@@ -159,8 +155,8 @@ impl<W: Write> MemberWriter<'_, W> {
     /// The offset of the next byte in the archive.
     pub(super) fn position(&self) -> u64 {
         match &self.output {
-            MemberOutput::Stored(entry) => entry.stream_offset(),
-            MemberOutput::Deflated(encoder) => encoder.get_ref().stream_offset(),
+            MemberOutput::Stored(entry) => entry.position(),
+            MemberOutput::Deflated(encoder) => encoder.get_ref().position(),
         }
     }
 }
@@ -193,13 +189,6 @@ impl<W: Write> Write for MemberWriter<'_, W> {
             // Flushing the deflate stream would make it longer.
             MemberOutput::Deflated(_) => Ok(()),
         }
-    }
-}
-
-pub(super) fn zip_error(error: rawzip::Error) -> Error {
-    match error.into_kind() {
-        rawzip::ErrorKind::IO(error) => write_error()(error),
-        other => ArchiveError::misuse(other.to_string(), "a zip archive cannot hold this"),
     }
 }
 

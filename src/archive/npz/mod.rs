@@ -18,6 +18,7 @@ mod save;
 mod scan;
 mod update;
 mod writer;
+mod zip_writer;
 
 use std::num::NonZeroUsize;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The file that an archive is written to.
 
 use std::fs::File;
-use std::io::{self, Seek as _, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,5 +54,11 @@ impl Write for NpzFile {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Seek for NpzFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        (&self.output.file).seek(to)
     }
 }

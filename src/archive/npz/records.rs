@@ -14,6 +14,33 @@ pub(super) const IN_ZIP64: u32 = u32::MAX;
 /// The value of a 16-bit field whose actual value is in a zip64 record.
 pub(super) const IN_ZIP64_SHORT: u16 = u16::MAX;
 
+/// The signature that most writers put before a data descriptor.
+pub(super) const DESCRIPTOR_SIGNATURE: [u8; 4] = *b"PK\x07\x08";
+
+/// A compression method (APPNOTE.TXT 4.4.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Method(pub(super) u16);
+
+impl Method {
+    pub(super) const STORED: Method = Method(0);
+    pub(super) const DEFLATED: Method = Method(8);
+
+    /// The name of a method that is in use.
+    pub(super) fn name(self) -> Option<&'static str> {
+        Some(match self.0 {
+            0 => "STORED",
+            8 => "DEFLATED",
+            9 => "DEFLATE64",
+            12 => "BZIP2",
+            14 => "LZMA",
+            93 => "ZSTD",
+            95 => "XZ",
+            98 => "PPMD",
+            _ => return None,
+        })
+    }
+}
+
 /// The end of central directory record.
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -134,6 +161,12 @@ impl Flags {
     const UTF8: u16 = 1 << 11;
     const MASKED: u16 = 1 << 13;
     const ALL_ENCRYPTED: u16 = Flags::ENCRYPTED | Flags::STRONGLY_ENCRYPTED | Flags::MASKED;
+
+    /// The flags of a member to write.
+    pub(super) fn of_new_member(is_utf8: bool, has_descriptor: bool) -> Flags {
+        let utf8 = if is_utf8 { Flags::UTF8 } else { 0 };
+        Flags(utf8 | if has_descriptor { Flags::DESCRIPTOR } else { 0 })
+    }
 
     /// The flags that decide how a member's bytes are read.
     pub(super) fn reading(self) -> u16 {

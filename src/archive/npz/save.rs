@@ -35,6 +35,9 @@ pub trait Save: private::SealedSave {
     /// Those of [`Header::new`].
     fn header_len(&self) -> Result<usize>;
 
+    /// The size of all elements in bytes.
+    fn nbytes(&self) -> usize;
+
     /// Writes the header and the elements, as `numpy.save` does.
     ///
     /// # Errors
@@ -57,6 +60,10 @@ impl<D: AsRef<[u8]>> Save for MappedArray<D> {
         Ok(encode_header(self)?.bytes.len())
     }
 
+    fn nbytes(&self) -> usize {
+        MappedArray::nbytes(self)
+    }
+
     fn write_npy(&self, to: &mut dyn Write) -> Result<()> {
         to.write_all(&encode_header(self)?.bytes).map_err(SystemError::io("write the header"))?;
         to.write_all(self.as_bytes()?).map_err(SystemError::io("write the elements"))
@@ -70,7 +77,11 @@ fn encode_header<D>(array: &MappedArray<D>) -> Result<Encoded> {
 
 impl<T: Element + Typed, D: Dimension> Save for ArrayRef<T, D> {
     fn header_len(&self) -> Result<usize> {
-        WriteOptions::new(T::dtype()).header_len(self)
+        WriteOptions::new(T::dtype()).lengths(self).map(|(header_len, _)| header_len)
+    }
+
+    fn nbytes(&self) -> usize {
+        T::dtype().itemsize().saturating_mul(self.len())
     }
 
     fn write_npy(&self, to: &mut dyn Write) -> Result<()> {
@@ -82,6 +93,11 @@ impl<T: Element + Typed, D: Dimension> Save for Array<T, D> {
     fn header_len(&self) -> Result<usize> {
         let array: &ArrayRef<T, D> = self;
         array.header_len()
+    }
+
+    fn nbytes(&self) -> usize {
+        let array: &ArrayRef<T, D> = self;
+        array.nbytes()
     }
 
     fn write_npy(&self, to: &mut dyn Write) -> Result<()> {

@@ -261,8 +261,8 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// Those of [`NpzWriter::write`];
     /// [`Unsupported`](crate::ErrorKind::Unsupported) when another member cannot
-    /// be copied, because it is encrypted, compressed by a method other than
-    /// deflate, or has a name that [`NpzWriter`] cannot write, such as `a\é`;
+    /// be copied, because it is encrypted, or compressed by a method other than
+    /// deflate;
     /// [`Damaged`](crate::ErrorKind::Damaged) when one overlaps another;
     /// those of [`AtomicFile::commit_sync`](crate::source::AtomicFile::commit_sync).
     /// The archive is then unchanged, unless only the directory could not be synced.
@@ -310,7 +310,7 @@ impl<'a> NpzUpdate<'a> {
     /// Writes all members: replaced ones in the place of the old ones, new ones
     /// at the end.
     fn write_members(&self) -> Result<()> {
-        let mut writer = NpzWriter::new(self.new.file());
+        let mut writer = NpzWriter::new_seekable(self.new.file());
         let mut is_written = vec![false; self.changed.len()];
         for member in self.old.members().filter(|member| !self.is_removed(member.full_name())) {
             writer.page_aligned(member.is_page_aligned()?);

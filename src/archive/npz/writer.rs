@@ -1,41 +1,29 @@
 //! Writes archives of arrays, one member after another.
 
 use std::collections::HashSet;
-use std::io::{BufWriter, Write};
+use std::io::{Seek, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ndarray::{ArrayRef, Dimension};
-use rawzip::extra_fields::ExtraFieldId;
-use rawzip::path::{EntryPath, ZipFilePath};
-use rawzip::time::UtcDateTime;
-use rawzip::{CompressionMethod, ZipArchiveWriter, ZipEntryWriter};
 
-use super::member_writer::{Compression, MemberWriter, WriterState, zip_error};
+use super::member_writer::{Compression, MemberWriter, WriterState, write_error};
 use super::name;
 use super::npz_file::OutputFile;
+use super::records::Method;
 use super::save::Save;
+use super::zip_writer::{NewMember, ZipWriter};
 use crate::dtype::DType;
 use crate::element::Element;
-use crate::error::invariant::{Invariant, to_u64, to_usize};
+use crate::error::invariant::to_u64;
 use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::write::ndarray_io::WriteOptions;
 
-/// The length of a local header without its name.
-const LOCAL_HEADER: u64 = 30;
-
-/// The modification time of all members: 1980-01-01, the earliest date of the
-/// format. It is constant so that equal arrays give equal archives.
-pub(super) const DATE: i64 = 315_532_800;
-
 /// The type and the permissions of new members. They mark the archive as made on Unix:
 /// `unzip` does not decode names as UTF-8 in archives of other systems.
 pub(super) const MODE: u32 = 0o100_644;
-
-/// That of directories.
-pub(super) const DIRECTORY_MODE: u32 = 0o040_755;
 
 /// The alignment of the elements of stored members.
 const ALIGN: u64 = 64;
@@ -68,7 +56,7 @@ pub(super) const PAGE: u64 = 4096;
 /// ```
 #[derive(Debug)]
 pub struct NpzWriter<W: Write> {
-    pub(super) zip: ZipArchiveWriter<BufWriter<W>>,
+    pub(super) zip: ZipWriter<W>,
     pub(super) compression: Compression,
     pub(super) align: u64,
     /// The full names of the members.
@@ -81,9 +69,45 @@ pub struct NpzWriter<W: Write> {
 
 impl<W: Write> NpzWriter<W> {
     /// Starts an archive in any writer.
+    ///
+    /// The size and the CRC-32 of a member follow it. Programs that do not use the
+    /// directory, for example because they read the archive from a pipe, may refuse stored
+    /// members, or find only the first one. Use [`new_seekable`](NpzWriter::new_seekable)
+    /// for files.
     pub fn new(to: W) -> NpzWriter<W> {
+        NpzWriter::with_zip(ZipWriter::new(to))
+    }
+
+    /// Starts an archive in a file, or in memory, at its current position. The sizes and
+    /// the CRC-32 of a member are written to the header before it when it is complete.
+    ///
+    /// If the writer has no position, because it is a pipe, they follow the member as by
+    /// [`new`](NpzWriter::new). A file must not be open for appending.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::Cursor;
+    ///
+    /// use npymap::npz::{Npz, NpzWriter};
+    /// use npymap::{Source, ndarray::arr1};
+    ///
+    /// let mut writer = NpzWriter::new_seekable(Cursor::new(Vec::new()));
+    /// writer.write("x", &arr1(&[0.5, 1.5]))?;
+    /// let bytes = writer.into_inner()?.into_inner();
+    /// assert_eq!(Npz::open(Source::bytes(bytes))?.get("x")?.as_slice::<f64>()?, [0.5, 1.5]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn new_seekable(to: W) -> NpzWriter<W>
+    where
+        W: Seek,
+    {
+        NpzWriter::with_zip(ZipWriter::new_seekable(to))
+    }
+
+    fn with_zip(zip: ZipWriter<W>) -> NpzWriter<W> {
         NpzWriter {
-            zip: ZipArchiveWriter::new(BufWriter::new(to)),
+            zip,
             compression: Compression::Stored,
             align: ALIGN,
             names: HashSet::new(),
@@ -124,8 +148,8 @@ impl<W: Write> NpzWriter<W> {
         file_name: &str,
         array: &(impl Save + ?Sized),
     ) -> Result<()> {
-        let header_len = array.header_len()?;
-        let done = self.start(file_name, header_len, None).and_then(|mut member| {
+        let lengths = (array.header_len()?, array.nbytes());
+        let done = self.start(file_name, lengths).and_then(|mut member| {
             array.write_npy(&mut member)?;
             member.finish()
         });
@@ -145,8 +169,8 @@ impl<W: Write> NpzWriter<W> {
         array: &ArrayRef<T, D>,
         options: &WriteOptions,
     ) -> Result<()> {
-        let header_len = options.header_len(array)?;
-        let done = self.start(&file_name(name), header_len, None).and_then(|mut member| {
+        let lengths = options.lengths(array)?;
+        let done = self.start(&file_name(name), lengths).and_then(|mut member| {
             options.write_to(&mut member, array)?;
             member.finish()
         });
@@ -187,10 +211,9 @@ impl<W: Write> NpzWriter<W> {
         order: Order,
     ) -> Result<MemberWriter<'_, W>> {
         let header = Header::new(dtype.clone(), shape, order)?;
-        let nbytes = to_u64(header.layout()?.nbytes());
+        let nbytes = header.layout()?.nbytes();
         let encoded = header.encode(None)?;
-        let len = Some(nbytes.saturating_add(to_u64(encoded.bytes.len())));
-        let mut member = self.start(&file_name(name), encoded.bytes.len(), len)?;
+        let mut member = self.start(&file_name(name), (encoded.bytes.len(), nbytes))?;
         member.write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
         Ok(member)
     }
@@ -203,29 +226,28 @@ impl<W: Write> NpzWriter<W> {
     /// finished, [`Io`](crate::ErrorKind::Io).
     pub fn into_inner(self) -> Result<W> {
         self.check_finished()?;
-        let to = self.zip.finish().map_err(zip_error)?;
-        to.into_inner().map_err(|error| SystemError::io("write the archive")(error.into_error()))
+        self.zip.finish().map_err(write_error())
     }
 
-    /// Starts a member of `len` bytes, which include `header_len` of the header.
+    /// Starts a member whose header and whose elements have these lengths.
     fn start(
         &mut self,
         file_name: &str,
-        header_len: usize,
-        len: Option<u64>,
+        (header_len, nbytes): (usize, usize),
     ) -> Result<MemberWriter<'_, W>> {
         self.check_finished()?;
         check_file_name(file_name)?;
         self.add_name(file_name)?;
-        let path = entry_path(file_name);
         self.state = WriterState::InMember;
-        let compression = self.compression;
+        let (compression, header_len) = (self.compression, to_u64(header_len));
         let (method, aligned) = match compression {
-            Compression::Deflated(_) => (CompressionMethod::DEFLATE, None),
-            Compression::Stored => (CompressionMethod::STORE, Some((header_len, self.align))),
+            Compression::Deflated(_) => (Method::DEFLATED, None),
+            Compression::Stored => (Method::STORED, Some((header_len, self.align))),
         };
-        let file = (path, file_name.len(), Some(MODE));
-        let entry = start_entry(&mut self.zip, file, method, aligned)?;
+        let (name, mode) = (file_name.as_bytes(), Some(MODE));
+        let member = NewMember { name, is_utf8: true, method, mode, aligned };
+        let len = to_u64(nbytes).saturating_add(header_len);
+        let entry = self.zip.start_unknown(&member, len).map_err(write_error())?;
         Ok(MemberWriter::new(entry, compression, len, &mut self.state))
     }
 
@@ -260,40 +282,6 @@ impl<W: Write> NpzWriter<W> {
     }
 }
 
-/// Writes the local header of a member with a path, of a length, and a mode. `aligned`
-/// is the number of bytes before the elements, and their alignment, if they are stored
-/// uncompressed.
-pub(super) fn start_entry<'z, W: Write>(
-    zip: &'z mut ZipArchiveWriter<BufWriter<W>>,
-    (path, name_len, mode): (EntryPath<'_>, usize, Option<u32>),
-    method: CompressionMethod,
-    aligned: Option<(usize, u64)>,
-) -> Result<ZipEntryWriter<'z, BufWriter<W>>> {
-    let start = zip.stream_offset() + LOCAL_HEADER + to_u64(name_len);
-    let builder = zip.new_file(path).last_modified(UtcDateTime::from_unix(DATE));
-    let mut builder = builder.compression_method(method);
-    if let Some(mode) = mode {
-        builder = builder.unix_permissions(mode);
-    }
-    let padding =
-        aligned.and_then(|(header_len, align)| padding(start + to_u64(header_len), align));
-    if let Some(padding) = padding {
-        let id = ExtraFieldId::ANDROID_ZIP_ALIGNMENT;
-        let field = builder.extra_field(id, &padding, rawzip::Header::LOCAL);
-        builder = field.map_err(zip_error)?;
-    }
-    builder.start().map(|(entry, _)| entry).map_err(zip_error)
-}
-
-/// The path of a member in the archive.
-pub(super) fn entry_path(file_name: &str) -> EntryPath<'_> {
-    if file_name.is_ascii() {
-        EntryPath::verbatim(file_name.as_bytes())
-    } else {
-        EntryPath::conformant(file_name)
-    }
-}
-
 /// The error for a full name that another member has.
 pub(super) fn existing_name(file_name: &str) -> Error {
     let found = format!("a member `{}` already exists", excerpt(name::key(file_name)));
@@ -318,55 +306,9 @@ pub(super) fn check_file_name(file_name: &str) -> Result<()> {
     if file_name.ends_with('/') {
         return Err(invalid_name(name, "expected no directory, whose name ends with '/'"));
     }
-    if !name.is_ascii() && !is_normal(file_name) {
-        let expected = "with letters other than ASCII, expected no `\\` or `:`, and no directory called `.`, `..` or nothing";
-        return Err(invalid_name(name, expected));
-    }
     Ok(())
-}
-
-/// Returns whether a name with non-ASCII characters is stored unchanged.
-pub(super) fn is_normal(file_name: &str) -> bool {
-    ZipFilePath::from_str(file_name).as_str() == file_name
 }
 
 fn invalid_name(name: &str, expected: &'static str) -> Error {
     ArchiveError::misuse(format!("the member name `{}`", excerpt(name)), expected)
-}
-
-/// The content of an extra field that moves data from `start` to the next
-/// multiple of `align`; `None` if `start` is one already. Like Android's
-/// zipalign, it contains the alignment and zeros.
-fn padding(start: u64, align: u64) -> Option<Vec<u8>> {
-    /// The length of the field without zeros: ID, length and alignment.
-    const MIN: u64 = 6;
-    if start % align == 0 {
-        return None;
-    }
-    let extra = MIN + (start + MIN).wrapping_neg() % align;
-    let mut field =
-        u16::try_from(align).invariant("alignments have 16 bits at most").to_le_bytes().to_vec();
-    field.resize(to_usize(extra - 4), 0);
-    Some(field)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn padding_aligns_elements() {
-        for align in [ALIGN, PAGE] {
-            for start in 1..2 * align {
-                match padding(start, align) {
-                    None => assert_eq!(start % align, 0),
-                    Some(field) => {
-                        let extra = 4 + u64::try_from(field.len()).unwrap();
-                        assert_eq!((start + extra) % align, 0, "{start} {align}");
-                        assert!(extra < align + 6);
-                    }
-                }
-            }
-        }
-    }
 }

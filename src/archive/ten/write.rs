@@ -237,7 +237,7 @@ impl TenWriteOptions {
                 check_extension(path)?;
             }
             let headers = self.headers(arrays)?;
-            atomic::write(path, self.sync, |file| write_all(file, &headers, arrays))
+            atomic::write(path, self.sync, |file, _| write_all(file, &headers, arrays))
         })
     }
 

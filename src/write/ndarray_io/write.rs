@@ -155,17 +155,18 @@ impl WriteOptions {
         array: &ArrayRef<T, D>,
     ) -> Result<Version> {
         let array = ArrayWriter::new(array, self)?;
-        atomic::write(path, self.sync, |file| array.write(file))?;
+        atomic::write(path, self.sync, |file, _| array.write(file))?;
         Ok(array.header.version)
     }
 
-    /// The number of bytes before the elements if `array` were written.
+    /// The lengths of the header and of the elements if `array` were written.
     #[cfg(feature = "npz")]
-    pub(crate) fn header_len<T: Element, D: Dimension>(
+    pub(crate) fn lengths<T: Element, D: Dimension>(
         &self,
         array: &ArrayRef<T, D>,
-    ) -> Result<usize> {
-        Ok(ArrayWriter::new(array, self)?.header.bytes.len())
+    ) -> Result<(usize, usize)> {
+        let nbytes = self.dtype.itemsize().saturating_mul(array.len());
+        Ok((ArrayWriter::new(array, self)?.header.bytes.len(), nbytes))
     }
 
     /// Writes an array to any writer and returns the format version. Several

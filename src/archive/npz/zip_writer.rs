@@ -1,0 +1,551 @@
+//! Writes the records of an archive (APPNOTE.TXT 4.3): a header before each member, and
+//! the directory after the last one.
+
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+
+use zerocopy::IntoBytes;
+
+use super::records::{
+    CentralHeader, DESCRIPTOR_SIGNATURE, EndRecord, Flags, IN_ZIP64, IN_ZIP64_SHORT, LocalHeader,
+    Method, Zip64EndRecord, Zip64Locator, len_of,
+};
+use crate::error::invariant::{Invariant, to_u64, to_usize};
+
+/// The modification time of all members: 1980-01-01, the earliest date of the
+/// format. It is constant so that equal arrays give equal archives.
+const DATE: u32 = 33 << 16;
+
+/// The versions of the format that readers must implement: 2.0, and 4.5 for zip64.
+const VERSION: u8 = 20;
+const VERSION_ZIP64: u8 = 45;
+
+/// The system of archives with Unix modes.
+const UNIX: u16 = 3;
+
+/// The DOS attribute of directories.
+const DOS_DIRECTORY: u32 = 0x10;
+
+/// The header ID of the extra field for 64-bit sizes and offsets.
+const ZIP64: u16 = 1;
+
+/// The header ID of the extra field that aligns data, as Android's zipalign writes it.
+const ALIGNMENT: u16 = 0xd935;
+
+/// Moves the position of a buffered writer.
+type SeekFn<W> = fn(&mut BufWriter<W>, SeekFrom) -> io::Result<u64>;
+
+/// Writes an archive, one member after another.
+#[derive(Debug)]
+pub(super) struct ZipWriter<W: Write> {
+    to: BufWriter<W>,
+    /// The number of bytes written.
+    offset: u64,
+    /// `None` if what was written cannot be changed, as in a pipe.
+    seek: Option<SeekFn<W>>,
+    members: Vec<MemberRecord>,
+}
+
+/// The CRC-32 of a member, and its lengths in the archive and uncompressed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    pub(super) crc32: u32,
+    pub(super) stored: u64,
+    pub(super) size: u64,
+}
+
+/// A member to write.
+#[derive(Debug)]
+pub(super) struct NewMember<'a> {
+    pub(super) name: &'a [u8],
+    /// Whether a name that is not ASCII is UTF-8. Otherwise it is in code page 437.
+    pub(super) is_utf8: bool,
+    pub(super) method: Method,
+    /// The type and the permissions of its file on Unix.
+    pub(super) mode: Option<u32>,
+    /// The number of bytes before its elements, and their alignment, if they are stored
+    /// uncompressed.
+    pub(super) aligned: Option<(u64, u64)>,
+}
+
+/// What the headers of a member contain.
+#[derive(Debug)]
+struct MemberRecord {
+    name: Box<[u8]>,
+    flags: u16,
+    method: Method,
+    mode: Option<u32>,
+    /// The offset of the local header.
+    start: u64,
+    /// The length of the extra fields in the local header.
+    local_extra: u16,
+    /// Whether the local header has sizes of 64 bits.
+    is_large: bool,
+    numbers: Numbers,
+}
+
+impl<W: Write> ZipWriter<W> {
+    /// An archive in which the sizes and the CRC-32 of a member follow it, unless they are
+    /// known before.
+    pub(super) fn new(to: W) -> ZipWriter<W> {
+        ZipWriter { to: BufWriter::new(to), offset: 0, seek: None, members: Vec::new() }
+    }
+
+    /// An archive in which they are in the header before the member, if the writer has a
+    /// position.
+    pub(super) fn new_seekable(to: W) -> ZipWriter<W>
+    where
+        W: Seek,
+    {
+        let mut zip = ZipWriter::new(to);
+        if zip.to.stream_position().is_ok() {
+            zip.seek = Some(Seek::seek);
+        }
+        zip
+    }
+
+    /// Starts a member whose numbers are known.
+    pub(super) fn start(
+        &mut self,
+        member: &NewMember<'_>,
+        numbers: Numbers,
+    ) -> io::Result<EntryWriter<'_, W>> {
+        self.write_local_header(member, numbers, true)
+    }
+
+    /// Starts a member of `size` bytes, of which the CRC-32 and the length in the archive
+    /// are found while it is written.
+    pub(super) fn start_unknown(
+        &mut self,
+        member: &NewMember<'_>,
+        size: u64,
+    ) -> io::Result<EntryWriter<'_, W>> {
+        // Deflate adds less than a twentieth to bytes that it cannot compress.
+        let stored = size.saturating_add(size / 20);
+        self.write_local_header(member, Numbers { crc32: 0, stored, size }, false)
+    }
+
+    /// Writes a local header, with zeros for numbers that are not known.
+    fn write_local_header(
+        &mut self,
+        member: &NewMember<'_>,
+        numbers: Numbers,
+        is_known: bool,
+    ) -> io::Result<EntryWriter<'_, W>> {
+        let NewMember { name, is_utf8, method, mode, aligned } = *member;
+        let Numbers { stored, size, .. } = numbers;
+        let is_large = [stored, size].iter().any(|&size| size >= u64::from(IN_ZIP64));
+        let zip64_len = if is_large { 20 } else { 0 };
+        let start = self.offset + len_of::<LocalHeader>() + to_u64(name.len()) + zip64_len;
+        let padding = aligned.and_then(|(before, align)| padding(start + before, align));
+        let padding = padding.unwrap_or_default();
+        let is_streamed = !is_known && self.seek.is_none();
+        let is_utf8 = is_utf8 && !name.is_ascii();
+        let record = MemberRecord {
+            name: name.into(),
+            flags: Flags::of_new_member(is_utf8, is_streamed).0,
+            method,
+            mode,
+            start: self.offset,
+            local_extra: short(zip64_len + to_u64(padding.len())),
+            is_large,
+            numbers: if is_known { numbers } else { Numbers { crc32: 0, stored: 0, size: 0 } },
+        };
+        self.write_all(&record.local_header())?;
+        self.write_all(&padding)?;
+        Ok(EntryWriter { zip: self, record, is_known, stored: 0 })
+    }
+
+    /// Replaces bytes from the offset `at` on, which were written before.
+    fn patch(&mut self, seek: SeekFn<W>, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let back = signed(self.offset - at);
+        let start = seek(&mut self.to, SeekFrom::Current(-back))?;
+        self.to.write_all(bytes)?;
+        let rest = back - signed(to_u64(bytes.len()));
+        let end = seek(&mut self.to, SeekFrom::Current(rest))?;
+        // Devices such as `/dev/null` are always at 0.
+        if end != start.saturating_add_signed(back) && end != 0 {
+            let problem = "it is open for appending, so the sizes of a member cannot be set";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        }
+        Ok(())
+    }
+
+    /// Writes the directory, and returns the writer.
+    pub(super) fn finish(mut self) -> io::Result<W> {
+        let start = self.offset;
+        let entries = to_u64(self.members.len());
+        for member in std::mem::take(&mut self.members) {
+            self.write_all(&member.central_header())?;
+        }
+        let size = self.offset - start;
+        let is_zip64 = entries >= u64::from(IN_ZIP64_SHORT)
+            || [size, start].iter().any(|&number| number >= u64::from(IN_ZIP64));
+        if is_zip64 {
+            let end = self.offset;
+            let record = Zip64EndRecord {
+                signature: Zip64EndRecord::SIGNATURE,
+                size: Zip64EndRecord::SIZE.into(),
+                version_made_by: u16::from(VERSION_ZIP64).into(),
+                version_needed: u16::from(VERSION_ZIP64).into(),
+                disk: 0.into(),
+                directory_disk: 0.into(),
+                entries_on_disk: entries.into(),
+                entries: entries.into(),
+                directory_size: size.into(),
+                directory_offset: start.into(),
+            };
+            self.write_all(record.as_bytes())?;
+            let locator = Zip64Locator {
+                signature: Zip64Locator::SIGNATURE,
+                disk: 0.into(),
+                offset: end.into(),
+                disks: 1.into(),
+            };
+            self.write_all(locator.as_bytes())?;
+        }
+        let entries = u16::try_from(entries).unwrap_or(IN_ZIP64_SHORT);
+        let record = EndRecord {
+            signature: EndRecord::SIGNATURE,
+            disk: 0.into(),
+            directory_disk: 0.into(),
+            entries_on_disk: entries.into(),
+            entries: entries.into(),
+            directory_size: saturate(size).into(),
+            directory_offset: saturate(start).into(),
+            comment_len: 0.into(),
+        };
+        self.write_all(record.as_bytes())?;
+        self.to.flush()?;
+        self.to.into_inner().map_err(io::IntoInnerError::into_error)
+    }
+}
+
+impl<W: Write> Write for ZipWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A wrong implementation of `Write` may return more than it was given.
+        let written = self.to.write(bytes)?.min(bytes.len());
+        self.offset += to_u64(written);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Writes the bytes of a member as they are stored.
+#[derive(Debug)]
+pub(super) struct EntryWriter<'a, W: Write> {
+    zip: &'a mut ZipWriter<W>,
+    record: MemberRecord,
+    is_known: bool,
+    /// The number of bytes written.
+    stored: u64,
+}
+
+impl<W: Write> EntryWriter<'_, W> {
+    /// Finishes the member, which has this CRC-32 and this uncompressed length.
+    pub(super) fn finish(mut self, crc32: u32, size: u64) -> io::Result<()> {
+        if !self.is_known {
+            self.record.numbers = Numbers { crc32, stored: self.stored, size };
+            match self.zip.seek {
+                Some(seek) => {
+                    let header = self.record.local_header();
+                    self.zip.patch(seek, self.record.start, &header)?;
+                }
+                None => self.zip.write_all(&self.record.descriptor())?,
+            }
+        }
+        self.zip.members.push(self.record);
+        Ok(())
+    }
+
+    /// The offset of the next byte in the archive.
+    pub(super) fn position(&self) -> u64 {
+        self.zip.offset
+    }
+}
+
+impl<W: Write> Write for EntryWriter<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.zip.write(bytes)?;
+        self.stored += to_u64(written);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.zip.flush()
+    }
+}
+
+impl MemberRecord {
+    /// The local header, without the padding after it. All have the same length,
+    /// whatever the numbers are.
+    fn local_header(&self) -> Vec<u8> {
+        let Numbers { crc32, stored, size } = self.numbers;
+        let [short_stored, short_size] =
+            [stored, size].map(|size| if self.is_large { IN_ZIP64 } else { saturate(size) });
+        let record = LocalHeader {
+            signature: LocalHeader::SIGNATURE,
+            version_needed: u16::from(self.version()).into(),
+            flags: self.flags.into(),
+            method: self.method.0.into(),
+            time: DATE.into(),
+            crc32: crc32.into(),
+            stored: short_stored.into(),
+            size: short_size.into(),
+            name_len: short(to_u64(self.name.len())).into(),
+            extra_len: self.local_extra.into(),
+        };
+        let zip64 = if self.is_large { zip64_field(&[size, stored]) } else { Vec::new() };
+        [record.as_bytes(), &self.name, &zip64].concat()
+    }
+
+    /// The numbers after the bytes of the member.
+    fn descriptor(&self) -> Vec<u8> {
+        let Numbers { crc32, stored, size } = self.numbers;
+        let mut bytes = [DESCRIPTOR_SIGNATURE, crc32.to_le_bytes()].concat();
+        for size in [stored, size] {
+            if self.is_large {
+                bytes.extend(size.to_le_bytes());
+            } else {
+                bytes.extend(saturate(size).to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    /// The header in the directory.
+    fn central_header(&self) -> Vec<u8> {
+        let Numbers { crc32, stored, size } = self.numbers;
+        let large: Vec<u64> = [size, stored, self.start]
+            .into_iter()
+            .filter(|&number| saturate(number) == IN_ZIP64)
+            .collect();
+        let zip64 = if large.is_empty() { Vec::new() } else { zip64_field(&large) };
+        let version = self.version();
+        let system = if self.mode.is_some() { UNIX } else { 0 };
+        let directory = if self.name.ends_with(b"/") { DOS_DIRECTORY } else { 0 };
+        let record = CentralHeader {
+            signature: CentralHeader::SIGNATURE,
+            version_made_by: (system << 8 | u16::from(version)).into(),
+            version_needed: version,
+            system_needed: 0,
+            flags: self.flags.into(),
+            method: self.method.0.into(),
+            time: DATE.into(),
+            crc32: crc32.into(),
+            stored: saturate(stored).into(),
+            size: saturate(size).into(),
+            name_len: short(to_u64(self.name.len())).into(),
+            extra_len: short(to_u64(zip64.len())).into(),
+            comment_len: 0.into(),
+            disk: 0.into(),
+            internal_attributes: 0.into(),
+            external_attributes: (self.mode.unwrap_or(0) << 16 | directory).into(),
+            offset: saturate(self.start).into(),
+        };
+        [record.as_bytes(), &self.name, &zip64].concat()
+    }
+
+    fn version(&self) -> u8 {
+        let is_zip64 = self.is_large || saturate(self.start) == IN_ZIP64;
+        if is_zip64 { VERSION_ZIP64 } else { VERSION }
+    }
+}
+
+/// The extra field with these numbers.
+fn zip64_field(numbers: &[u64]) -> Vec<u8> {
+    let len = short(to_u64(8 * numbers.len()));
+    let mut field = [ZIP64.to_le_bytes(), len.to_le_bytes()].concat();
+    field.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    field
+}
+
+/// The extra field that moves data from `start` to the next multiple of `align`;
+/// `None` if `start` is one already. Like Android's zipalign, it contains the alignment
+/// and zeros.
+fn padding(start: u64, align: u64) -> Option<Vec<u8>> {
+    /// The length of the field without zeros: ID, length and alignment.
+    const MIN: u64 = 6;
+    if start % align == 0 {
+        return None;
+    }
+    let len = MIN + (start + MIN).wrapping_neg() % align;
+    let mut field = [ALIGNMENT, short(len - 4), short(align)].map(u16::to_le_bytes).concat();
+    field.resize(to_usize(len), 0);
+    Some(field)
+}
+
+/// The 32-bit form of a number, whose 64-bit form is in an extra field if it does not fit.
+fn saturate(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(IN_ZIP64)
+}
+
+fn short(len: u64) -> u16 {
+    u16::try_from(len).invariant("names and extra fields have at most 65,535 bytes")
+}
+
+fn signed(len: u64) -> i64 {
+    i64::try_from(len).invariant("files have at most `i64::MAX` bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::npz::{directory, local};
+    use crate::source::Source;
+    use crate::source::storage::ReadAt;
+
+    #[test]
+    fn padding_aligns_elements() {
+        for align in [64, 4096] {
+            for start in 1..2 * align {
+                match padding(start, align) {
+                    None => assert_eq!(start % align, 0),
+                    Some(field) => {
+                        let len = to_u64(field.len());
+                        assert_eq!((start + len) % align, 0, "{start} {align}");
+                        assert!(len < align + 6);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The blocks that members of gigabytes consist of.
+    const BLOCK: usize = 16 << 20;
+
+    /// A file of which only short writes are kept. Others are read as zeros.
+    #[derive(Default)]
+    struct Sparse {
+        parts: Vec<(u64, Vec<u8>)>,
+        position: u64,
+        len: u64,
+    }
+
+    impl Write for Sparse {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if bytes.len() < 4096 {
+                self.parts.push((self.position, bytes.to_vec()));
+            }
+            self.position += to_u64(bytes.len());
+            self.len = self.len.max(self.position);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Seek for Sparse {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            let SeekFrom::Current(by) = to else { return Err(io::ErrorKind::Unsupported.into()) };
+            self.position = self.position.checked_add_signed(by).unwrap();
+            Ok(self.position)
+        }
+    }
+
+    impl ReadAt for Sparse {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            let len = to_usize(self.len.saturating_sub(offset).min(to_u64(buffer.len())));
+            buffer[..len].fill(0);
+            for (start, part) in &self.parts {
+                for (at, byte) in (*start..).zip(part) {
+                    let place = at.checked_sub(offset).and_then(|at| usize::try_from(at).ok());
+                    if let Some(place) = place.filter(|&place| place < len) {
+                        buffer[place] = *byte;
+                    }
+                }
+            }
+            Ok(len)
+        }
+
+        fn size(&self) -> io::Result<u64> {
+            Ok(self.len)
+        }
+    }
+
+    const SIZES: [u64; 7] = [0, 10, 4 << 30, (4 << 30) - 1, 3, 5 << 30, 7];
+
+    /// Writes members of `SIZES`, known before they are written or not.
+    fn large(mut zip: ZipWriter<Sparse>, is_known: bool) -> Sparse {
+        let block = vec![0; BLOCK];
+        for (size, name) in SIZES.into_iter().zip(["a", "b", "c", "d", "e", "f", "g"]) {
+            let aligned = Some((128, 64));
+            let (name, method) = (name.as_bytes(), Method::STORED);
+            let member = NewMember { name, is_utf8: true, method, mode: None, aligned };
+            let numbers = Numbers { crc32: 1, stored: size, size };
+            let entry = if is_known {
+                zip.start(&member, numbers)
+            } else {
+                zip.start_unknown(&member, size)
+            };
+            let (mut entry, mut left) = (entry.unwrap(), to_usize(size));
+            assert_eq!((entry.position() + 128) % 64, 0);
+            while left > 0 {
+                let count = left.min(BLOCK);
+                entry.write_all(&block[..count]).unwrap();
+                left -= count;
+            }
+            entry.finish(1, size).unwrap();
+        }
+        // Its size is only known to be less than 4 GiB when it is complete.
+        let member = NewMember {
+            name: b"deflated",
+            is_utf8: true,
+            method: Method::DEFLATED,
+            mode: None,
+            aligned: None,
+        };
+        let mut entry = zip.start_unknown(&member, 5 << 30).unwrap();
+        entry.write_all(&[1; 9]).unwrap();
+        entry.finish(2, 5 << 30).unwrap();
+        zip.finish().unwrap()
+    }
+
+    #[cfg(target_pointer_width = "64")]
+    #[cfg_attr(miri, ignore = "takes long")]
+    #[test]
+    fn members_and_archives_may_have_more_than_4_gib() {
+        for (zip, is_known) in [
+            (ZipWriter::new(Sparse::default()), false),
+            (ZipWriter::new(Sparse::default()), true),
+            (ZipWriter::new_seekable(Sparse::default()), false),
+            (ZipWriter::new_seekable(Sparse::default()), true),
+        ] {
+            let source = Source::positioned(large(zip, is_known)).unwrap();
+            let entries = directory::read(source.storage()).unwrap();
+            let (last, stored) = entries.split_last().unwrap();
+            for (entry, size) in stored.iter().zip(SIZES) {
+                assert_eq!((entry.stored, entry.size, entry.crc32), (size, size, 1));
+                let (start, end) = local::data_range(source.storage(), entry).unwrap();
+                assert_eq!(end - start, size);
+            }
+            assert_eq!((stored.len(), last.stored, last.size), (SIZES.len(), 9, 5 << 30));
+            let (start, end) = local::data_range(source.storage(), last).unwrap();
+            assert!(start > 13 << 30 && end - start == 9);
+        }
+    }
+
+    #[cfg_attr(miri, ignore = "takes long")]
+    #[test]
+    fn an_archive_may_have_more_than_65535_members() {
+        for count in [65_534, 65_535, 65_536, 70_000] {
+            let mut zip = ZipWriter::new_seekable(io::Cursor::new(Vec::new()));
+            for number in 0..count {
+                let name = number.to_string();
+                let (name, method) = (name.as_bytes(), Method::STORED);
+                let member = NewMember { name, is_utf8: true, method, mode: None, aligned: None };
+                let numbers = Numbers { crc32: 0, stored: 0, size: 0 };
+                zip.start(&member, numbers).unwrap().finish(0, 0).unwrap();
+            }
+            let bytes = zip.finish().unwrap().into_inner();
+            let has_zip64 = bytes.windows(4).any(|word| word == Zip64EndRecord::SIGNATURE);
+            assert_eq!(has_zip64, count >= 65_535);
+            let source = Source::bytes(bytes);
+            assert_eq!(directory::read(source.storage()).unwrap().len(), count);
+        }
+    }
+}
