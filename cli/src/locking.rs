@@ -12,7 +12,7 @@ use crate::messages;
 pub(crate) struct WaitArgs {
     /// Fail immediately if another process is writing the file
     #[arg(long)]
-    no_wait: bool,
+    pub(crate) no_wait: bool,
 }
 
 impl WaitArgs {

@@ -36,6 +36,9 @@ impl NewFileArgs {
         if self.overwrite && !is_file {
             return Err(CliError::usage(path, "--overwrite is for --output"));
         }
+        if self.wait.no_wait && !is_file {
+            return Err(CliError::usage(path, "--no-wait is for --output"));
+        }
         if self.version.is_some() && !is_npy {
             return Err(CliError::usage(path, "--version is for .npy files"));
         }

@@ -204,6 +204,20 @@ fn a_new_version_replaces_the_old_one() {
     assert_eq!(fs::metadata(file(directory.path(), "data")).unwrap().len(), 300_001);
 }
 
+/// The server says that the object is unchanged, but meets no condition.
+#[test]
+fn an_object_whose_tag_became_weak_is_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = cache(directory.path());
+    let server = Server::new(rows(10_000));
+    take(&array(&open(&server, &cache)).unwrap(), &[50]).unwrap();
+    server.set_tags(Tags::Weak);
+    let known = array(&open(&server, &cache)).unwrap();
+    assert_eq!(take(&known, &[9_000]).unwrap_err().kind(), ErrorKind::Changed);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "only the lock");
+    take(&array(&open(&server, &cache)).unwrap(), &[9_000]).unwrap();
+}
+
 #[test]
 fn objects_without_a_strong_tag_are_not_cached() {
     for tags in [Tags::Weak, Tags::None] {

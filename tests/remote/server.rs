@@ -151,6 +151,11 @@ impl Server {
         state.file = Arc::new(file);
         state.version += 1;
     }
+
+    /// Sends other entity tags from now on.
+    pub(crate) fn set_tags(&self, tags: Tags) {
+        self.shared.state.lock().unwrap().tags = tags;
+    }
 }
 
 /// Answers requests until the connection is closed.
@@ -246,6 +251,11 @@ fn header(lines: &[String], name: &str) -> Option<String> {
     values.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
 }
 
+/// An entity tag, as it is compared by `If-None-Match`.
+fn strong(tag: &Option<String>) -> Option<&str> {
+    tag.as_deref().map(|tag| tag.strip_prefix("W/").unwrap_or(tag))
+}
+
 /// Answers a request. Returns whether the connection stays open.
 fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Action) -> bool {
     let (file, version, tags) = {
@@ -262,7 +272,7 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
     let status = match (action, request.range) {
         (Action::Status(status), _) => status,
         _ if is_other => 412,
-        _ if tag.is_some() && request.if_none_match == tag => 304,
+        _ if tag.is_some() && strong(&request.if_none_match) == strong(&tag) => 304,
         (Action::Whole, _) | (_, None) => 200,
         (_, Some((start, _))) if start >= size => 416,
         _ => 206,

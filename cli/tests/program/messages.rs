@@ -137,6 +137,7 @@ fn options_that_change_nothing_are_wrong_usage() {
     for arguments in [
         &["get", &path, ":", "--overwrite"][..],
         &["get", &path, ":", "--version", "2"],
+        &["get", &path, ":", "--no-wait"],
         &["get", &path, "-o", "x.csv", "--version", "2"],
         &["sample", &path, "--overwrite"],
         &["convert", &path, &lines, "--no-header"],

@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
-use crate::error::{Result, SystemError};
+use crate::error::{Error, ErrorKind, Result, SystemError};
 use crate::source::map::MapMut;
 use crate::source::storage::{ReadAt, ReadFuture, Storage};
 use crate::source::{Access, Source, file, ranges};
@@ -219,7 +219,7 @@ impl Remote {
         }
         let mut parts = self.0.executor.start_async(&self.0.object, requests.parts().to_vec())?;
         for _ in requests.parts() {
-            let part = parts.next().await?;
+            let part = parts.next().await.inspect_err(|error| self.forget_replaced(error))?;
             requests.copy(part.number, &part.bytes, buffer);
             self.keep(&part.bytes, requests.start(part.number));
         }
@@ -247,7 +247,7 @@ impl Remote {
         }
         let parts = self.0.executor.start(&self.0.object, requests.parts().to_vec())?;
         for _ in requests.parts() {
-            let part = parts.next()?;
+            let part = parts.next().inspect_err(|error| self.forget_replaced(error))?;
             arrived(&part, requests.start(part.number))?;
         }
         Ok(())
@@ -262,6 +262,13 @@ impl Remote {
     /// Writes bytes to the cache. If that fails, they are requested again next time.
     fn keep(&self, bytes: &[u8], offset: u64) {
         let _ = self.0.cached.as_ref().map(|entry| entry.write(bytes, offset));
+    }
+
+    /// Removes what is cached of the object if the server has another version.
+    fn forget_replaced(&self, error: &Error) {
+        if let Some(entry) = self.0.cached.as_ref().filter(|_| error.kind() == ErrorKind::Changed) {
+            entry.forget();
+        }
     }
 
     /// Copies the ranges that are in memory to their places in `buffer`, and returns the
@@ -289,7 +296,8 @@ impl Remote {
     fn read_block(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let range = self.limits().widen(&self.blocks().plan(offset));
         let parts = self.0.executor.start(&self.0.object, vec![range.clone()])?;
-        let block = Block { start: range.start, bytes: parts.next()?.bytes };
+        let part = parts.next().inspect_err(|error| self.forget_replaced(error))?;
+        let block = Block { start: range.start, bytes: part.bytes };
         self.keep(&block.bytes, block.start);
         let len = block.copy(offset, buffer);
         self.blocks().add(block);

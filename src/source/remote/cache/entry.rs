@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use super::Cache;
-use super::key::{HEADER, Key};
+use super::key::{self, HEADER, Key};
+use super::space;
 use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::error::{Result, SystemError};
 use crate::source::platform::{self, FileId, LockKind};
@@ -203,6 +204,16 @@ impl Entry {
         // Last, so that a `sync` meanwhile does not miss the marks.
         self.is_unsynced.store(mark == WRITTEN, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Removes the files of a version that the server no longer has. If it still has it
+    /// for conditions like those by which it was opened, it would be opened again.
+    pub(in crate::source::remote) fn forget(&self) {
+        let Ok(Some(_lock)) = self.cache.lock() else { return };
+        let found = fs::metadata(&self.path).ok().and_then(|found| platform::file_id(&found));
+        if found == self.id {
+            space::remove(self.cache.directory(), &key::file_name(&self.key.place));
+        }
     }
 
     /// Looks for space again at the next write, if there was none or an error before.
