@@ -415,6 +415,37 @@ fn numbers_in_text_are_exact_or_the_nearest() {
     }
 }
 
+/// `NaT` is no number, although both have a form of 64 bits.
+#[test]
+fn nat_is_no_number_of_the_same_value() {
+    let least = i64::MIN.to_string();
+    for (value, from, to, is_kept) in [
+        ("NaT", "<M8[D]", "<i8", false),
+        ("NaT", ">m8[s]", "<f8", false),
+        ("NaT", "<M8[D]", "<c16", false),
+        ("NaT", "<M8[D]", "|b1", false),
+        ("2020-02-29", "<M8[D]", ">i8", true),
+        (&least, "<i8", "<M8[D]", false),
+        ("-9223372036854775808.0", "<f8", ">m8[s]", false),
+        ("-9223372036854775808", "<c16", "<m8[s]", false),
+        ("nan", "<f8", "<M8[D]", true),
+        ("7", "<i8", "<m8[s]", true),
+        ("NaT", "<m8", "<m8[s]", true),
+        (&least, "<i8", ">i8", true),
+    ] {
+        let from: DType = from.parse().unwrap();
+        let mut array = MappedArray::anonymous(&from, &[2]).unwrap();
+        let parsed = npymap::Value::parse(value, &from).unwrap();
+        array.dyn_view_mut().unwrap().set([1], parsed).unwrap();
+        let from = array.dyn_view().unwrap();
+        let mut cast = MappedArray::anonymous(&to.parse().unwrap(), &[2]).unwrap();
+        let mut view = cast.dyn_view_mut().unwrap();
+        let exact = view.assign_as(&from, Casting::SameValue);
+        assert_eq!(exact.is_ok(), is_kept, "{value} to {to}: {exact:?}");
+        view.assign_as(&from, Casting::Unsafe).unwrap();
+    }
+}
+
 #[test]
 fn any_number_of_threads_may_be_asked_for() {
     let directory = directory();

@@ -179,7 +179,8 @@ fn valid_archives_of_all_kinds_are_read() {
     let read: Vec<_> = archives.iter().map(|bytes| ours(bytes)).collect();
     for (at, answer) in read.iter().enumerate() {
         let members = answer.as_ref().unwrap_or_else(|error| panic!("{at}: {error}"));
-        assert_eq!((members.len(), members[0].1.is_ok()), (1, true), "{at}: {answer:?}");
+        let is_read = !members.is_empty() && members.iter().all(|(_, read)| read.is_ok());
+        assert!(is_read, "{at}: {answer:?}");
     }
     let Some(mut python) = Oracle::start("archives.py") else { return };
     let directory = directory();

@@ -99,3 +99,40 @@ fn bytes_have_the_escapes_of_bytes() {
         assert!(error.contains(r"expected bytes such as b'\x00'"), "{error}");
     }
 }
+
+/// As Python's `repr` writes them, and as JSON does.
+#[test]
+fn dates_may_be_in_either_quotes() {
+    use npymap::element::Value;
+
+    let parse = |text: &str, dtype: &str| Value::parse(text, &dtype.parse().unwrap());
+    for (text, dtype) in [("2020-02-29", "<M8[D]"), ("NaT", "<M8[D]"), ("NaT", "<m8[s]")] {
+        let expected = parse(text, dtype).unwrap();
+        for quote in ["'", "\""] {
+            assert_eq!(parse(&format!("{quote}{text}{quote}"), dtype).unwrap(), expected);
+            assert!(parse(&format!("{quote}{text}"), dtype).is_err());
+        }
+        assert!(parse(&format!("'{text}\""), dtype).is_err());
+    }
+}
+
+#[test]
+fn numbers_do_not_become_infinite() {
+    use npymap::element::Value;
+
+    for (text, dtype, is_kept) in [
+        ("65519.9", "<f2", true),
+        ("65520", "<f2", false),
+        ("-1e39", ">f4", false),
+        ("1e400", "<f8", false),
+        ("1e400j", "<c16", false),
+        ("1e39", "<c8", false),
+        ("-Infinity", "<f4", true),
+        ("inf+nanj", "<c8", true),
+        ("[1e39, 0]", "('<f4', (2,))", false),
+        ("(1e39,)", "[('x', '<f8')]", true),
+    ] {
+        let value = Value::parse(text, &dtype.parse().unwrap());
+        assert_eq!(value.is_ok(), is_kept, "{text} {dtype}: {value:?}");
+    }
+}

@@ -167,6 +167,14 @@ pub(crate) fn inconsistent() -> Vec<Case> {
             Some(false),
         ),
         case(
+            "a zip64 field of another member",
+            one(Zipped { local_extra: zip64(&[191, 0]), ..plain.clone() }),
+            &format!(
+                "[a]: the extra fields of its header have a zip64 field that contradicts the header{damaged}"
+            ),
+            Some(true),
+        ),
+        case(
             "two zip64 fields",
             with_extra_fields(&[zip64(&[192, 192]), zip64(&[192, 192])].concat()),
             &format!("[a]: its extra fields in the directory have two zip64 fields{damaged}"),
@@ -465,6 +473,36 @@ pub(crate) fn valid() -> Vec<Vec<u8>> {
         }),
         // Some writers always store numbers in 64 bits.
         one(Zipped { extra: all, local_extra: sizes.clone(), ..plain.clone() }),
+        // Fields that were reserved, and then not needed: by minizip, Rust's zip and miniz.
+        one(Zipped { local_extra: zip64(&[0, 0]), ..plain.clone() }),
+        one(Zipped {
+            flags: 8,
+            extra: zip64(&[0, 0]),
+            local_extra: zip64(&[0, 0]),
+            descriptor: vec![0; 16],
+            ..plain.clone()
+        }),
+        one(Zipped {
+            flags: 8,
+            local_extra: zip64(&[u64::MAX, u64::MAX]),
+            descriptor: vec![0; 16],
+            ..plain.clone()
+        }),
+        one(Zipped {
+            flags: 8,
+            local_extra: zip64(&[192, 0]),
+            descriptor: vec![0; 16],
+            ..plain.clone()
+        }),
+        Zip::of(&[
+            plain.clone(),
+            Zipped {
+                flags: 8,
+                local_extra: zip64(&[227]),
+                descriptor: vec![0; 16],
+                ..member("b.npy")
+            },
+        ]),
         one(Zipped {
             extra: vec![0xfe, 0xca, 0, 0, 0, 0],
             local_extra: vec![0; 3],

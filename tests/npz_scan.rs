@@ -48,6 +48,33 @@ fn archives_of_streams_have_their_sizes_after_the_members() {
     has_the_members_before_its_end(&writer.into_inner().unwrap());
 }
 
+#[test]
+fn archives_of_this_crate_have_their_sizes_before_the_members() {
+    let mut writer = NpzWriter::new_seekable(std::io::Cursor::new(Vec::new()));
+    writer.write("a", &arr1(&[1_u8, 2, 3])).unwrap();
+    writer.compression(Compression::Deflated(6));
+    writer.write("größe", &Array1::from_iter(0..40_i32)).unwrap();
+    writer.write("empty", &Array1::<f64>::zeros(0)).unwrap();
+    has_the_members_before_its_end(&writer.into_inner().unwrap().into_inner());
+}
+
+/// Nobody could enter a directory without the permission to execute it.
+#[test]
+fn directories_stay_directories() {
+    let utf8 = Zipped { flags: 1 << 11, ..stored("é/", b"") };
+    let members = [stored("d/", b""), utf8, stored("d/a.npy", &member(5))];
+    let npz = scan(&Zip::of(&members)).unwrap();
+    let mut writer = NpzWriter::new(Vec::new());
+    for member in npz.members() {
+        writer.copy(&member).unwrap();
+    }
+    let bytes = writer.into_inner().unwrap();
+    let headers = bytes.windows(46).filter(|header| header.starts_with(b"PK\x01\x02"));
+    let modes: Vec<u32> =
+        headers.map(|h| u32::from_le_bytes(h[38..42].try_into().unwrap()) >> 16).collect();
+    assert_eq!(modes, [0o040_755, 0o040_755, 0o100_644]);
+}
+
 /// A member as NumPy writes it: its sizes are in its header.
 fn member(count: u8) -> Vec<u8> {
     let elements: Vec<u8> = (0..count).collect();

@@ -139,6 +139,24 @@ fn the_sizes_of_members_precede_them() {
     }
 }
 
+/// From the start of the file.
+#[test]
+fn elements_are_aligned_in_archives_after_other_bytes() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let mut file = fs::File::create(&path).unwrap();
+    file.write_all(&[7; 1003]).unwrap();
+    let mut writer = NpzWriter::new_seekable(file);
+    writer.write("a", &table()).unwrap();
+    writer.page_aligned(true).write("b", &table()).unwrap();
+    drop(writer.into_inner().unwrap());
+    let npz = map(&path).and_then(Npz::open).unwrap();
+    for (name, align) in [("a", 64), ("b", 4096)] {
+        assert_eq!(npz.member(name).unwrap().data_offset().unwrap().unwrap() % align, 0);
+        assert_eq!(npz.get(name).unwrap().as_slice::<f64>().unwrap()[5], 5.5);
+    }
+}
+
 #[test]
 fn an_archive_is_not_appended_to_a_file() {
     let directory = directory();
@@ -146,7 +164,8 @@ fn an_archive_is_not_appended_to_a_file() {
     let append = fs::File::options().append(true).create(true).open(&path).unwrap();
     let mut writer = NpzWriter::new_seekable(append);
     let error = writer.write("a", &table()).unwrap_err().to_string();
-    assert!(error.ends_with("it is open for appending, so the sizes of a member cannot be set"));
+    assert!(error.ends_with("a file must not be open for appending"), "{error}");
+    assert!(writer.into_inner().is_err());
     // As a stream it can be.
     fs::write(&path, "some bytes").unwrap();
     let mut writer = NpzWriter::new(fs::File::options().append(true).open(&path).unwrap());

@@ -9,7 +9,7 @@ use npymap::{CreateOptions, DType, MappedArrayMut, source::AtomicFile};
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::locking::WaitArgs;
-use crate::{open, platform, remote, signals, stream};
+use crate::{open, remote, signals, stream};
 
 /// How to treat a file that has the name of a new one.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ impl Draft {
             let target = Target::Object(temporary(path)?, Box::new(upload));
             return Ok(Draft { target, path: path.to_owned() });
         }
-        if stream::is_standard(path) || platform::is_stream(path) {
+        if stream::is_output(path) {
             if stream::is_standard(path) && io::stdout().is_terminal() {
                 return Err(CliError::Rejected { path: path.to_owned(), reason: TERMINAL });
             }

@@ -14,7 +14,7 @@ use crate::inputs::Inputs;
 use crate::locking::WaitArgs;
 use crate::npz_inputs::MemberArgs;
 use crate::npz_update::Change;
-use crate::output_format;
+use crate::{output_format, stream};
 
 /// Makes an archive of arrays, like NumPy's savez.
 ///
@@ -48,14 +48,14 @@ pub(crate) struct PackArgs {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<ArrayPath>,
 
-    /// New .npz file
+    /// New .npz file; - is standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }
 
 impl PackArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        output_format::require_npz(&self.output)?;
+        output_format::require_npz(&self.output, self.json)?;
         let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, if_exists)?;
@@ -79,7 +79,9 @@ impl PackArgs {
         drop(arrays);
         drop(open);
         draft.commit()?;
-        Change { path: &self.output, done: "packed", members: &members }.print(self.json)?;
+        if !stream::is_output(&self.output) {
+            Change { path: &self.output, done: "packed", members: &members }.print(self.json)?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

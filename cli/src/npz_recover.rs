@@ -16,7 +16,7 @@ use crate::inputs::last_of_each_name;
 use crate::locking::WaitArgs;
 use crate::output_format;
 use crate::progress::Progress;
-use crate::{messages, open, text};
+use crate::{messages, open, stream, text};
 
 /// Copies the intact members of a damaged archive to a new one.
 ///
@@ -47,7 +47,7 @@ pub(crate) struct RecoverArgs {
     /// .npz file
     file: PathBuf,
 
-    /// New .npz file
+    /// New .npz file; - is standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }
@@ -67,7 +67,7 @@ struct Found {
 
 impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        output_format::require_npz(&self.output)?;
+        output_format::require_npz(&self.output, self.json)?;
         let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
         let draft = Draft::begin(&self.output, if_exists)?;
         let (npz, has_directory) = match open::quiet_npz(&self.file) {
@@ -123,6 +123,9 @@ impl RecoverArgs {
     }
 
     fn print(&self, found: &Found, has_directory: bool) -> io::Result<()> {
+        if stream::is_output(&self.output) {
+            return Ok(());
+        }
         let out = &mut io::stdout();
         if self.json {
             let line = json!({
@@ -136,15 +139,13 @@ impl RecoverArgs {
         }
         let path = safe(self.file.display());
         let recovered = text::plural(found.recovered.len(), "member");
-        let rest = match (found.damaged.len(), has_directory) {
-            (0, true) => "none is damaged".to_owned(),
-            (0, false) => "before the damage".to_owned(),
-            (damaged, _) => format!("{damaged} damaged"),
+        let rest = match (found.damaged.len(), found.skipped.len(), has_directory) {
+            (0, 0, true) => "none is damaged".to_owned(),
+            (0, 0, false) => "before the damage".to_owned(),
+            (0, skipped, _) => format!("{skipped} skipped"),
+            (damaged, 0, _) => format!("{damaged} damaged"),
+            (damaged, skipped, _) => format!("{damaged} damaged, {skipped} skipped"),
         };
-        let skipped = match found.skipped.len() {
-            0 => String::new(),
-            skipped => format!(", {skipped} skipped"),
-        };
-        writeln!(out, "{path}: {recovered} recovered, {rest}{skipped}")
+        writeln!(out, "{path}: {recovered} recovered, {rest}")
     }
 }

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::text_format::TextFormat;
-use crate::{platform, stream};
+use crate::{report, stream};
 
 /// A format that arrays can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -50,7 +50,7 @@ impl OutputFormat {
     /// The format that an extension selects. Streams are `.npy` files.
     pub(crate) fn from_extension(path: &Path) -> Result<OutputFormat, CliError> {
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
-        if stream::is_standard(path) || platform::is_stream(path) {
+        if stream::is_output(path) {
             return Ok(OutputFormat::Npy);
         }
         let extension = path.extension().and_then(|ending| ending.to_str());
@@ -77,8 +77,12 @@ pub(crate) fn require_npy(path: &Path) -> Result<(), CliError> {
     }
 }
 
-/// Rejects a new `.npz` file with the extension of another format.
-pub(crate) fn require_npz(path: &Path) -> Result<(), CliError> {
+/// Rejects a new `.npz` file with the extension of another format, and a report in JSON
+/// if it is a stream.
+pub(crate) fn require_npz(path: &Path, json: bool) -> Result<(), CliError> {
+    if stream::is_output(path) {
+        return if json { Err(CliError::usage(path, report::STREAM)) } else { Ok(()) };
+    }
     match OutputFormat::from_extension(path) {
         Ok(OutputFormat::Npz) => Ok(()),
         _ => Err(CliError::Rejected { path: path.to_owned(), reason: NPZ }),

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::inspect::Inspector;
 use crate::json::JsonEntry;
 use crate::output_format::OutputFormat;
-use crate::{escape, platform, remote, stream};
+use crate::{escape, remote, stream};
 
 /// Whether to report what was written.
 #[derive(Clone, Copy, Debug, Args)]
@@ -22,7 +22,7 @@ pub(crate) struct ReportArgs {
     json: bool,
 }
 
-const STREAM: &str = "--json is for files: this output is a stream";
+pub(crate) const STREAM: &str = "--json is for files: this output is a stream";
 
 const URL: &str = "--json is for files: this output is a URL";
 
@@ -33,7 +33,7 @@ impl ReportArgs {
         if self.json && remote::is_url(output) {
             return Err(CliError::usage(output, URL));
         }
-        if self.json && (stream::is_standard(output) || platform::is_stream(output)) {
+        if self.json && stream::is_output(output) {
             return Err(CliError::usage(output, STREAM));
         }
         Ok(())

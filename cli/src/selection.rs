@@ -4,7 +4,9 @@ use std::convert::Infallible;
 use std::str::FromStr;
 
 use npymap::ndarray::SliceInfoElem;
-use npymap::{Indices, MappedArray, MappedArrayMut, Result, element::Casting, view::DynView};
+use npymap::{
+    Error, ErrorKind, Indices, MappedArray, MappedArrayMut, Result, element::Casting, view::DynView,
+};
 
 use crate::cast;
 use crate::origins::{AxisOrigin, Origins};
@@ -57,6 +59,7 @@ impl IndexArg {
         let is_path = text.contains("./") || matches!(text, "-" | "." | "..");
         let is_index = text.starts_with(|c: char| c.is_ascii_digit() || "-:[(.".contains(c))
             || text.starts_with("None")
+            || text.starts_with("Ellipsis")
             || text.starts_with("newaxis");
         // Not the field of an index.
         let is_file = [".npy", ".npz", ".ten", ".tar"].iter().any(|end| {
@@ -300,8 +303,12 @@ impl List {
         let Some(position) = items.iter().position(|item| item.starts_with('[')) else {
             return Ok(None);
         };
+        if items.iter().filter(|item| item.starts_with('[')).count() > 1 {
+            let text = format!("`{text}` has several lists: an index can have one, of integers");
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
         let mut list = List { items, position, rows: Vec::new() };
-        // Rejects all other errors, a second list among them.
+        // Rejects all other errors.
         Indices::parse(&list.with_list_replaced(":"), shape)?;
         let item = list.items.get(position).map_or("", String::as_str);
         let inner = item.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
@@ -403,7 +410,8 @@ fn split_items(text: &str) -> Vec<String> {
     if items.len() > 1 && items.last().is_some_and(|item| item.trim().is_empty()) {
         items.pop();
     }
-    items.into_iter().map(|item| item.trim().to_owned()).collect()
+    let items = items.iter().map(|item| item.trim());
+    items.map(|item| if item == "Ellipsis" { "..." } else { item }.to_owned()).collect()
 }
 
 /// Moves an axis to another position.
@@ -461,6 +469,7 @@ mod tests {
             ("::-4, 1:", vec![vec![9, 5, 1], vec![1, 2, 3]]),
             ("2, -2:", vec![vec![2, 3]]),
             ("None, [4, 0], 1", vec![vec![0], vec![4, 0]]),
+            ("Ellipsis, [3, 0]", vec![vec![0, 1, 2, 3, 4, 5, 6, 7, 8, 9], vec![3, 0]]),
             (":, [3, 0]", vec![vec![0, 1], vec![3, 0]]),
         ] {
             let index: IndexArg = text.parse().unwrap();

@@ -22,6 +22,11 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == STANDARD
 }
 
+/// Returns whether a new file is standard output or a pipe, which gets no report.
+pub(crate) fn is_output(path: &Path) -> bool {
+    is_standard(path) || platform::is_stream(path)
+}
+
 /// The streams that were read already: each can be read only once, and the same
 /// name may be opened again.
 static COPIES: Mutex<Vec<(PathBuf, File)>> = Mutex::new(Vec::new());

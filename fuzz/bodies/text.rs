@@ -25,7 +25,7 @@ const DTYPES: [&str; 8] = [
 ];
 
 /// A text has the same rows however it is divided into blocks, those of the crate `csv`,
-/// and the inferred dtype holds all cells, except integers that it would round.
+/// and the inferred dtype holds all cells, except numbers that it would round, or make infinite.
 pub(crate) fn text(data: &[u8]) {
     let [kind, size, text @ ..] = data else { return };
     let format = match kind % 4 {

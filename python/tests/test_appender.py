@@ -1,5 +1,6 @@
 """Files that grow."""
 
+import datetime
 import os
 import subprocess
 import sys
@@ -141,6 +142,39 @@ def test_large_integers_are_exact(tmp_path, casting):
     with npymap.RaggedAppender(tmp_path / "d.npy", tmp_path / "o.npy", dtype="u8") as ragged:
         ragged.append(values, casting=casting)
     assert np.load(tmp_path / "d.npy").tolist() == [int(value) for value in values]
+
+
+def test_integers_and_dates_of_python_are_cast(tmp_path):
+    path, noon = tmp_path / "a.npy", datetime.datetime(2020, 1, 1, 12)
+    for dtype, values, expected in [
+        ("f8", [1 << 70, -1], [2.0**70, -1]),
+        ("f8", 1 << 64, [2.0**64]),
+        ("c8", [1 << 65], [2.0**65]),
+        ("M8[s]", [noon], [noon]),
+        ("M8[D]", [noon.date()], [noon.date()]),
+        ("m8[ms]", [datetime.timedelta(microseconds=1500000)], [datetime.timedelta(seconds=1.5)]),
+    ]:
+        with npymap.Appender(path, dtype=dtype, overwrite=True) as log:
+            log.append(values)
+        assert np.load(path).tolist() == expected
+    for dtype, values in [("f4", [1 << 200]), ("f8", [10**400]), ("c8", [-(1 << 300)])]:
+        with npymap.Appender(path, dtype=dtype, overwrite=True) as log:
+            with pytest.raises(OverflowError):
+                log.append(values)
+
+
+@pytest.mark.parametrize("dtype, values", [
+    ("M8[D]", ["2020-01-01T12:00"]),
+    ("M8[D]", [b"2020-01-01T12"]),
+    ("M8[D]", [datetime.datetime(2020, 1, 1, 12)]),
+    ("m8[s]", [datetime.timedelta(milliseconds=1500)]),
+    ([("a", "i1"), ("d", "M8[D]")], [(3, "2020-01-01T12")]),
+])
+def test_text_and_objects_are_not_rounded_to_dates(tmp_path, dtype, values):
+    with npymap.Appender(tmp_path / "a.npy", dtype=dtype) as log:
+        with pytest.raises(ValueError, match="do not fit"):
+            log.append(values, casting="unsafe")
+        assert len(log) == 0
 
 
 def test_arguments_of_new_files_need_a_dtype(tmp_path):

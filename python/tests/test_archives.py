@@ -186,6 +186,11 @@ def test_ten_files_are_sequences(tmp_path):
             ten[2]
         with pytest.raises(KeyError):
             ten["z"]
+        # Like their names, not like arrays, which are equal element by element.
+        assert "y" in ten and "z" not in ten and 1 not in ten
+        assert (ten.index("y"), ten.index("x", -2), ten.count("x"), ten.count("z")) == (1, 0, 1, 0)
+        with pytest.raises(ValueError):
+            ten.index("x", 1)
     assert_same(npymap.open(path, member=1), arrays[1])
 
 

@@ -195,6 +195,43 @@ def test_errors_name_the_class_that_opens_an_archive(tmp_path, mode, allow_pickl
         assert (caught.value.filename, caught.value.kind) == (str(tmp_path / name), "Unsupported")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("mode", [None, "r"])
+def test_pipes_are_read_once(tmp_path, mode):
+    os.mkfifo(tmp_path / "pipe")
+    data = io.BytesIO()
+    np.save(data, np.arange(3))
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data.getvalue(),))
+    writer.start()
+    with pytest.raises(npymap.FormatError, match="is a pipe or device"):
+        npymap.load(tmp_path / "pipe", mode)
+    # Nothing was taken from it.
+    with open(tmp_path / "pipe", "rb") as pipe:
+        assert pipe.read() == data.getvalue()
+    writer.join()
+
+
+class _Reads(io.RawIOBase):
+    """A file that has only `read`, and gives too much."""
+
+    def __init__(self, data, more=0):
+        self.data, self.more = io.BytesIO(data), more
+
+    def readable(self):
+        return True
+
+    def read(self, size=-1):
+        return self.data.read(size + self.more)
+
+
+def test_files_may_have_only_read():
+    data = io.BytesIO()
+    np.save(data, np.arange(5.0))
+    assert_same(npymap.format.read_array(_Reads(data.getvalue())), np.arange(5.0))
+    with pytest.raises(ValueError, match="expected 8 bytes got 13"):
+        npymap.format.read_array(_Reads(data.getvalue(), more=5))
+
+
 def test_large_headers_need_permission(tmp_path):
     path = tmp_path / "a.npy"
     dtype = np.dtype([("x" * 100 + str(number), "f4") for number in range(200)])

@@ -156,6 +156,7 @@ def test_padding_is_of_any_dtype(paths, dtype, fill, expected):
 @pytest.mark.parametrize("dtype, fill, error", [
     ("i8", 1.7, TypeError), ("u2", np.float32(2), TypeError), ("?", 0.5, TypeError),
     ("f8", 1j, TypeError), ("i8", "5", TypeError), ("f4", np.array(1j), TypeError),
+    ("?", 7, OverflowError), ("f2", 70000, OverflowError), ("f8", 10**400, OverflowError),
     ("u1", 256, OverflowError), ("u1", -1, OverflowError), ("u1", np.int64(-1), OverflowError),
     ("M8[s]", "soon", ValueError), ("f4", [1, 2], ValueError),
     ("S3", b"long", ValueError), ("U1", 10, ValueError), ("U2", "\u20ac\u20ac\u20ac", ValueError),

@@ -46,6 +46,18 @@ def test_elements_are_read_when_they_are_used(path, mode, order):
     assert found.flags.writeable == (mode is None) and type(found) is np.ndarray
 
 
+@pytest.mark.parametrize("array", [
+    np.array(["ab", "abcde"]), np.array([1, 2], ">i4"), np.array([b"a", b"abc"]), np.array(5, ">f8"),
+])
+def test_single_elements_keep_their_dtype(tmp_path, array):
+    np.save(tmp_path / "a.npy", array)
+    np.savez_compressed(tmp_path / "a.npz", a=array)
+    for path in (tmp_path / "a.npy", tmp_path / "a.npz"):
+        one = xarray.open_dataset(path, engine="npymap")["a"][(0,) * array.ndim]
+        assert one.dtype == one.values.dtype == array.dtype and one.shape == ()
+        assert one.values == array[(0,) * array.ndim]
+
+
 def test_members_are_variables(tmp_path):
     path = tmp_path / "a.npz"
     arrays = {"x": ARRAY, "y": ARRAY[:, 0, 0], "z": np.float64(2.5)}

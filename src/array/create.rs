@@ -70,7 +70,8 @@ impl CreateOptions {
     /// Pads the header so that the elements start at byte 4096 (or a multiple, if
     /// the header is longer) instead of 128 or another multiple of 64. Rows whose
     /// length divides the page size are then in one page instead of two. NumPy
-    /// reads such files normally.
+    /// reads such files normally; cnpy and programs derived from it do not, since they read
+    /// at most 256 bytes of a header.
     pub fn page_aligned(self, page_aligned: bool) -> CreateOptions {
         CreateOptions { page_aligned, ..self }
     }

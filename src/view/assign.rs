@@ -5,7 +5,7 @@ use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::cast::{Casting, Number, WideNumber, check_cast, is_same_value};
 use crate::element::recode::{Recoding, has_gaps};
-use crate::element::value::{Value, units};
+use crate::element::value::{Value, is_finite_text, units};
 use crate::element::{Element as _, Ticks, decode_points, trim_nuls};
 use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant, PAIRED};
 use crate::error::{DTypeError, Error, Result};
@@ -212,7 +212,7 @@ fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Resul
         }
         (Kind::Bytes | Kind::Unicode, _) => parse_text(&mut to, from, casting),
         (_, Kind::Bytes | Kind::Unicode) => format_as_text(&mut to, from, casting),
-        _ => store_numbers(to, read_numbers(from)?, casting),
+        _ => store_numbers(to, from, casting),
     }
 }
 
@@ -325,14 +325,16 @@ fn widen_all<T: Number>(from: &DynView<'_>, codec: &T::Codec) -> Vec<WideNumber>
 }
 
 /// Stores numbers, also as counts of dates and time differences.
-fn store_numbers(
-    mut to: DynViewMut<'_>,
-    mut values: Vec<WideNumber>,
-    casting: Casting,
-) -> Result<()> {
+fn store_numbers(mut to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+    let mut values = read_numbers(from)?;
     let dtype = to.dtype().clone();
     let counts = counts_dtype(&dtype);
     let exact = casting == Casting::SameValue;
+    if exact && is_date(from.dtype()) != is_date(&dtype) && values.iter().any(is_nat) {
+        let value = if is_date(from.dtype()) { "NaT".to_owned() } else { Ticks::NAT.0.to_string() };
+        let expected = format!("a value that {dtype} can hold exactly");
+        return Err(DTypeError::Value { value, expected }.into());
+    }
     if counts != dtype {
         for value in &mut values {
             let is_none = match *value {
@@ -353,6 +355,21 @@ fn store_numbers(
     match values.get(cast) {
         Some(changed) => Err(value_changed(changed, &dtype)),
         None => Ok(()),
+    }
+}
+
+fn is_date(dtype: &DType) -> bool {
+    matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta)
+}
+
+/// Returns whether a number, as a count, is `NaT`.
+fn is_nat(number: &WideNumber) -> bool {
+    const NAT: f64 = -9_223_372_036_854_775_808.0;
+    match *number {
+        WideNumber::Int(count) => count == Ticks::NAT.0,
+        WideNumber::Float(count) => count == NAT,
+        WideNumber::Complex(count, imaginary) => count == NAT && imaginary == 0.0,
+        WideNumber::UInt(_) => false,
     }
 }
 
@@ -422,7 +439,7 @@ fn store_ticks(
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
     let (Some(unit), Some(other_unit)) = (own.unit(), other.unit()) else {
         // A count without a unit can have any unit.
-        return store_numbers(to, read_numbers(from)?, casting);
+        return store_numbers(to, from, casting);
     };
     let exact = casting == Casting::SameValue;
     let ticks = from.view::<Ticks>()?.to_vec().into_iter().map(|ticks| {
@@ -497,11 +514,11 @@ fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
         let points = elements.next().invariant(PAIRED);
         let text: Option<String> = points.iter().map(|&point| char::from_u32(point)).collect();
         // A date in quotes is one of a record.
-        let text = text.filter(|text| !text.contains('\''));
+        let text = text.filter(|text| !text.contains(['\'', '"']));
         let text = text.ok_or_else(|| {
             unfit_text(&points, format!("valid Unicode without quotes, for {dtype}"))
         })?;
-        let value = Value::parse(&text, dtype)?;
+        let value = Value::parse_unbounded(&text, dtype)?;
         if casting == Casting::SameValue && !keeps_number(&text, &value) {
             return Err(unfit_text(&points, format!("a value that {dtype} can hold exactly")));
         }
@@ -526,12 +543,6 @@ fn keeps_number(text: &str, value: &Value) -> bool {
         return exact.trim_start_matches('0') == digits.trim_start_matches('0');
     }
     number.is_finite() && imaginary.is_finite() || !is_finite_text(digits)
-}
-
-/// Returns whether text of a number has neither `inf` nor `nan`.
-fn is_finite_text(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    !text.contains("inf") && !text.contains("nan")
 }
 
 /// Stores numbers and dates as text, formatted as by NumPy. Dates are never cut.

@@ -55,7 +55,7 @@ impl Indices {
         }
         let listed = inner.strip_suffix(',').unwrap_or(inner);
         let items: Vec<&str> =
-            if inner.is_empty() { Vec::new() } else { listed.split(',').map(str::trim).collect() };
+            if inner.is_empty() { Vec::new() } else { listed.split(',').map(item).collect() };
         let indexed =
             items.iter().filter(|item| !matches!(**item, "..." | "None" | "newaxis")).count();
         // The axes that `...` stands for.
@@ -88,6 +88,12 @@ impl Indices {
         }
         Ok(Indices(elements))
     }
+}
+
+/// An item without spaces; `...` has a name in NumPy.
+fn item(text: &str) -> &str {
+    let text = text.trim();
+    if text == "Ellipsis" { "..." } else { text }
 }
 
 fn not_an_index(item: &str) -> ShapeError {
@@ -203,6 +209,7 @@ mod tests {
         assert_eq!(parse(&text, &[9]).unwrap(), [slice(0, 9, isize::MAX)]);
         assert_eq!(parse("7:3", &[9]).unwrap(), [slice(7, 7, 1)]);
         assert_eq!(parse("..., 0", &[2, 3, 4]).unwrap(), [WHOLE, WHOLE, SliceInfoElem::Index(0)]);
+        assert_eq!(parse("Ellipsis, 0", &[2, 3]).unwrap(), [WHOLE, SliceInfoElem::Index(0)]);
         assert_eq!(
             parse(" ( None, 1,) ", &[3]).unwrap(),
             [SliceInfoElem::NewAxis, SliceInfoElem::Index(1)]

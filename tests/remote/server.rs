@@ -252,8 +252,8 @@ fn header(lines: &[String], name: &str) -> Option<String> {
 }
 
 /// An entity tag, as it is compared by `If-None-Match`.
-fn strong(tag: &Option<String>) -> Option<&str> {
-    tag.as_deref().map(|tag| tag.strip_prefix("W/").unwrap_or(tag))
+fn strong(tag: Option<&String>) -> Option<&str> {
+    tag.map(|tag| tag.strip_prefix("W/").unwrap_or(tag))
 }
 
 /// Answers a request. Returns whether the connection stays open.
@@ -272,7 +272,7 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
     let status = match (action, request.range) {
         (Action::Status(status), _) => status,
         _ if is_other => 412,
-        _ if tag.is_some() && strong(&request.if_none_match) == strong(&tag) => 304,
+        _ if tag.is_some() && strong(request.if_none_match.as_ref()) == strong(tag.as_ref()) => 304,
         (Action::Whole, _) | (_, None) => 200,
         (_, Some((start, _))) if start >= size => 416,
         _ => 206,

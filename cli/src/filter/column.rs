@@ -191,7 +191,10 @@ impl Column {
             Number::Int(int) => int.to_string(),
             Number::Float(float) => float.to_string(),
         };
-        let value = Value::parse(&text, &self.dtype)?;
+        let Ok(value) = Value::parse(&text, &self.dtype) else {
+            // Too large for the type.
+            return Ok(if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY });
+        };
         value.as_f64().ok_or_else(|| self.mismatch("it is not a number"))
     }
 

@@ -5,7 +5,7 @@ use std::iter;
 
 use npymap::{DType, dtype::Kind};
 
-use super::facts::{Cell, Facts, is_any_date, is_missing, may_be_value};
+use super::facts::{Cell, Facts, has_digit_first, is_missing, may_be_value};
 use super::rows::{OwnedCell, Row, first_row};
 use super::target;
 use crate::text_format::TextFormat;
@@ -111,8 +111,8 @@ fn is_header(cells: &[Cell<'_>], second: &[Cell<'_>], dtype: Option<&DType>) -> 
 }
 
 /// Returns whether the cells of a row look like names: some are text, and none is
-/// a number, a date or a boolean. Text of the form of a date, such as `2020-01`, is a
-/// name if the next row has a number there.
+/// a number, a date or a boolean. Text that starts with a digit, such as `2020-01` or
+/// `10m_wind`, is a name if the next row has a number there.
 fn look_like_names(cells: &[Cell<'_>], second: &[Cell<'_>]) -> bool {
     let mut has_text = false;
     for (column, cell) in cells.iter().enumerate() {
@@ -124,7 +124,7 @@ fn look_like_names(cells: &[Cell<'_>], second: &[Cell<'_>]) -> bool {
         }
         let below = second.get(column).filter(|below| !is_missing(below.text));
         let is_above_number = below.is_some_and(|below| facts(*below).is_number());
-        has_text |= !may_be_value(cell.text) || is_any_date(cell.text) && is_above_number;
+        has_text |= !may_be_value(cell.text) || has_digit_first(cell.text) && is_above_number;
     }
     has_text
 }

@@ -411,14 +411,15 @@ where
     }
 }
 
-/// Parses floats of 32 bits through those of 64, as NumPy does.
-struct SingleParser;
+/// Parses floats. Those of 32 bits are rounded through those of 64, as by NumPy.
+struct FloatParser;
 
-impl CellParser for SingleParser {
+impl CellParser for FloatParser {
     fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()> {
-        match trimmed(cell.text).parse() {
-            Ok(value) => Value::F64(value).encode(dtype, to),
-            Err(_) => store_value(cell, dtype, to),
+        match trimmed(cell.text).parse::<f64>() {
+            Ok(value) if value.abs() <= f64::from(f32::MAX) => Value::F64(value).encode(dtype, to),
+            // Others may be outside the range of the dtype.
+            _ => store_value(cell, dtype, to),
         }
     }
 }
@@ -435,7 +436,8 @@ impl CellParser for ValueParser {
 /// The digits of an integer that an error shows.
 const MAX_SHOWN: usize = 40;
 
-/// Parses floats of 64 bits as another parser does, but rejects integers that they round.
+/// Parses floats of 64 bits as another parser does, but rejects integers that they round,
+/// and numbers that they make infinite.
 struct WithoutRounding(Box<dyn CellParser>);
 
 impl CellParser for WithoutRounding {
@@ -455,8 +457,13 @@ impl CellParser for WithoutRounding {
     }
 }
 
-/// The integer that a text becomes as a float of 64 bits, if it is another one.
+/// What an integer becomes as a float of 64 bits, if it is another one, and a number that
+/// is too large.
 fn rounded(text: &str) -> Option<String> {
+    if text.contains(['e', 'E']) {
+        let float: f64 = text.parse().ok()?;
+        return float.is_infinite().then(|| float.to_string());
+    }
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text).trim_start_matches('0');
     // All integers of so few digits are floats.
     if digits.len() <= 15 || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -471,8 +478,7 @@ fn rounded(text: &str) -> Option<String> {
 
 fn parser(dtype: &DType) -> Result<Box<dyn CellParser>> {
     Ok(match (dtype.kind(), dtype.itemsize()) {
-        (Kind::Float, 4) => Box::new(SingleParser),
-        (Kind::Float, 8) => Box::new(NumberParser::<f64>(f64::codec(dtype)?)),
+        (Kind::Float, 4 | 8) => Box::new(FloatParser),
         (Kind::Int, 4) => Box::new(NumberParser::<i32>(i32::codec(dtype)?)),
         (Kind::Int, 8) => Box::new(NumberParser::<i64>(i64::codec(dtype)?)),
         (Kind::UInt, 1) => Box::new(NumberParser::<u8>(u8::codec(dtype)?)),
@@ -588,6 +594,11 @@ mod tests {
         }
         assert_eq!(rounded(&"9".repeat(300)).as_deref(), Some("1e300"));
         assert_eq!(rounded(&"9".repeat(400)).as_deref(), Some("inf"));
+        for (text, expected) in
+            [("-1e400", Some("-inf")), ("1E309", Some("inf")), ("1e308", None), ("-inf", None)]
+        {
+            assert_eq!(rounded(text).as_deref(), expected, "{text}");
+        }
     }
 
     #[test]

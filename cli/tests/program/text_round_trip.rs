@@ -362,12 +362,57 @@ fn values_of_arrays_are_not_names() {
         ("2024-01_total\n5\n", "(1,)"),
         ("alice,2020-01-02\nbob,2020-01-03\n", "(2,)"),
         ("alice,1970-01-01T00:00\nbob,NaT\n", "(2,)"),
+        ("12:30\n12:45\n13:00\n", "(3,)"),
+        ("192.168.0.1,10%\n192.168.0.2,20%\n", "(2,)"),
+        ("10m_wind,2m_temperature\n1,2\n", "(1,)"),
+        ("-5 days\n", "(1,)"),
     ] {
         let path = path_in(&directory, "a.csv");
         fs::write(&path, text).unwrap();
         run_ok(["convert", "--overwrite", &path, &out]);
         let info = run_ok(["info", &out]);
         assert!(info.contains(rows), "{text}: {info}");
+    }
+}
+
+/// Whatever the dtype, and unless the text says `inf`.
+#[test]
+fn numbers_in_text_do_not_become_infinite() {
+    let directory = tempfile::tempdir().unwrap();
+    let [text, out] = ["a.csv", "a.npy"].map(|name| path_in(&directory, name));
+    for (number, dtype, is_read) in [
+        ("65519", "f2", true),
+        ("65520", "f2", false),
+        ("-3.4028235677973366e38", "f4", false),
+        ("3.4028235e38", "f4", true),
+        ("1e400", "f8", false),
+        ("1e400", "c16", false),
+        ("-1e39j", "c8", false),
+        ("-inf", "f4", true),
+        ("Infinity", "f8", true),
+        ("nan", "f2", true),
+    ] {
+        fs::write(&text, format!("x\n{number}\n")).unwrap();
+        let convert = ["convert", "--overwrite", &text, &out, "--dtype", dtype];
+        let fill = ["create", "--overwrite", &out, "--shape", "2", "--dtype", dtype];
+        let fill = [&fill[..], &["--fill", number]].concat();
+        if is_read {
+            run_ok(convert);
+            run_ok(fill);
+        } else {
+            for arguments in [&convert[..], &fill] {
+                let error = run_err(1, arguments);
+                assert!(error.contains("expected a number in the range"), "{number}: {error}");
+            }
+        }
+    }
+    fs::write(&text, "x\n1e400\n").unwrap();
+    assert!(run_err(1, ["convert", "--overwrite", &text, &out]).contains("`1e400`"));
+    run_ok(["create", "--overwrite", &out, "--shape", "1", "--dtype", "f4"]);
+    assert!(run_err(1, ["set", &out, "0", "1e39"]).contains("`1e39`"));
+    // A condition may be outside the range.
+    for (condition, printed) in [("value < 1e39", "0.0\n"), ("value < -1e39", "")] {
+        assert_eq!(run_ok(["get", &out, "--where", condition]), printed);
     }
 }
 

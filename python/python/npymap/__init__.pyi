@@ -121,7 +121,7 @@ def open(
     *,
     member: None = None,
     at: SupportsIndex = 0,
-    max_header_size: int = 10_000,
+    max_header_size: SupportsIndex = 10_000,
     advice: _Advice = "normal",
 ) -> memmap: ...
 @overload
@@ -131,7 +131,7 @@ def open(
     *,
     member: str | SupportsIndex | None,
     at: SupportsIndex = 0,
-    max_header_size: int = 10_000,
+    max_header_size: SupportsIndex = 10_000,
     advice: _Advice = "normal",
 ) -> memmap | NDArray[Any]: ...
 def create(
@@ -153,9 +153,9 @@ def open_memmap(
     fortran_order: bool = False,
     version: tuple[int, int] | None = None,
     *,
-    max_header_size: int = 10_000,
+    max_header_size: SupportsIndex = 10_000,
 ) -> memmap: ...
-def header(path: _Path, *, at: SupportsIndex = 0, max_header_size: int = 10_000) -> Header: ...
+def header(path: _Path, *, at: SupportsIndex = 0, max_header_size: SupportsIndex = 10_000) -> Header: ...
 def load(
     file: Any,
     mmap_mode: _AnyMode | None = None,
@@ -163,7 +163,7 @@ def load(
     fix_imports: bool = True,
     encoding: _Encoding = "ASCII",
     *,
-    max_header_size: int = 10_000,
+    max_header_size: SupportsIndex = 10_000,
 ) -> Any: ...
 def save(
     file: Any, arr: ArrayLike, allow_pickle: bool = True, *, sync: bool = False
@@ -183,8 +183,8 @@ class Npz(NpzFile):
         *,
         allow_pickle: bool = False,
         pickle_kwargs: Mapping[str, Any] | None = None,
-        max_header_size: int = 10_000,
-        max_inflated: int | None = None,
+        max_header_size: SupportsIndex = 10_000,
+        max_inflated: SupportsIndex | None = None,
     ) -> None: ...
     @property
     def fid(self) -> IO[bytes] | None: ...  # type: ignore[override]
@@ -214,6 +214,9 @@ class Ten(Sequence[NDArray[Any]]):
     @overload
     def __getitem__(self, index: slice) -> list[NDArray[Any]]: ...
     def __len__(self) -> int: ...
+    def __contains__(self, info: object) -> bool: ...
+    def index(self, info: object, start: int = 0, stop: int | None = None) -> int: ...
+    def count(self, info: object) -> int: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: object) -> None: ...
@@ -258,7 +261,7 @@ class ArrayFile:
         *,
         member: str | SupportsIndex | None = None,
         at: SupportsIndex = 0,
-        max_header_size: int = 10_000,
+        max_header_size: SupportsIndex = 10_000,
     ) -> None: ...
     @property
     def path(self) -> str: ...
@@ -289,7 +292,7 @@ class ArrayFile:
     def __hash__(self) -> int: ...
     def __getstate__(self) -> tuple[Any, ...]: ...
     def __setstate__(self, state: tuple[Any, ...]) -> None: ...
-    def read(self, start: int = 0, stop: int | None = None) -> NDArray[Any]: ...
+    def read(self, start: SupportsIndex = 0, stop: SupportsIndex | None = None) -> NDArray[Any]: ...
     def map(self, index: Any = ()) -> memmap: ...
     def take(
         self,
@@ -362,7 +365,7 @@ class Appender:
         row: _Shape = (),
         order: _Order = "C",
         overwrite: bool = False,
-        buffer: int = 65536,
+        buffer: SupportsIndex = 65536,
         wait: bool = False,
     ) -> None: ...
     @property
@@ -371,7 +374,7 @@ class Appender:
     def shape(self) -> tuple[int, ...]: ...
     def __len__(self) -> int: ...
     def append(self, rows: ArrayLike, *, casting: _Casting = "same_kind") -> None: ...
-    def resize(self, rows: int) -> None: ...
+    def resize(self, rows: SupportsIndex) -> None: ...
     def flush(self) -> None: ...
     def sync(self) -> None: ...
     def close(self) -> None: ...
@@ -438,12 +441,12 @@ class Batches(Iterator[tuple[NDArray[Any], ...]]):
         self,
         arrays: _HasRows | Rows | Sequence[_HasRows | Rows],
         sampler: Sampler | Iterable[ArrayLike],
-        size: int | None = None,
+        size: SupportsIndex | None = None,
         *,
-        epochs: int | None = None,
+        epochs: SupportsIndex | None = None,
         drop_last: bool = False,
-        threads: int = 1,
-        ahead: int | None = None,
+        threads: SupportsIndex = 1,
+        ahead: SupportsIndex | None = None,
         dtype: DTypeLike | None | Sequence[DTypeLike | None] = None,
         casting: _Casting = "same_kind",
     ) -> None: ...

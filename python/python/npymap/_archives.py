@@ -211,7 +211,8 @@ class Tar(_Archive, Mapping):
 class Ten(_Archive, Sequence):
     """A `.ten` file, as webdataset writes it: a sequence of arrays.
 
-    `infos` are the names that were stored with them. The modes are those of `Npz`,
+    `infos` are the names that were stored with them; `in`, `index` and `count` look for
+    a name among these. The modes are those of `Npz`,
     and "r+", in which changes are written to the file.
     """
 
@@ -231,6 +232,15 @@ class Ten(_Archive, Sequence):
 
     def __len__(self):
         return len(self.infos)
+
+    def __contains__(self, info):
+        return info in self.infos
+
+    def index(self, info, start=0, stop=None):
+        return self.infos.index(info, start, len(self.infos) if stop is None else stop)
+
+    def count(self, info):
+        return self.infos.count(info)
 
     def __repr__(self):
         return f"<npymap.Ten {shown(self._path)!r} with infos: {_shown(self.infos)}>"

@@ -1,5 +1,7 @@
 """Appending rows to files."""
 
+import datetime
+
 import numpy as np
 
 from . import _core
@@ -47,7 +49,26 @@ def as_elements(values, dtype, casting):
         if not np.array_equal(integers, found):
             raise OverflowError(f"integers out of bounds for {dtype}")
         return integers
+    if found.dtype.kind == "O" and dtype.kind in "fcmM":
+        # NumPy has no dtype for integers of more than 64 bits, and keeps dates as objects.
+        known = _is_integer if dtype.kind in "fc" else _is_date
+        if all(map(known, found.flat)):
+            return _of_objects(found, dtype)
     return _cast(found, dtype, casting)
+
+
+def _of_objects(found, dtype):
+    """Cast integers, or dates, which have no dtype that NumPy could cast safely."""
+    with np.errstate(over="ignore"):
+        cast = found.astype(dtype)
+    _check_cast(found, cast)
+    if dtype.kind in "fc" and np.isinf(cast).any():
+        raise OverflowError(f"integers out of bounds for {dtype}")
+    return cast
+
+
+def _is_date(value):
+    return isinstance(value, (datetime.date, datetime.timedelta))
 
 
 def _is_integer(value):
@@ -105,9 +126,12 @@ def _check_cast(found, cast):
         text = found if found.dtype.kind in "SUT" else found.astype(cast.dtype.kind)
         if not np.array_equal(cast.astype(text.dtype), text):
             raise ValueError(f"text that is too long for {cast.dtype}")
-    elif cast.dtype.kind in "mM" and cast.dtype.kind == found.dtype.kind:
-        if not np.array_equal(cast.astype(found.dtype), found, equal_nan=True):
-            raise ValueError(f"elements of {found.dtype} that do not fit {cast.dtype}")
+    elif cast.dtype.kind in "mM" and found.dtype.kind in cast.dtype.kind + "SUTO":
+        # NumPy finds the unit that text and objects need.
+        dates = found.astype(object) if found.dtype.kind == "T" else found
+        dates = dates if dates.dtype.kind in "mM" else dates.astype(cast.dtype.kind)
+        if not np.array_equal(cast.astype(dates.dtype), dates, equal_nan=True):
+            raise ValueError(f"elements of {dates.dtype} that do not fit {cast.dtype}")
 
 
 def _as_structs(values, dtype, casting):

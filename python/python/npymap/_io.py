@@ -2,6 +2,7 @@
 
 import io
 import os
+import stat
 
 import numpy as np
 
@@ -49,12 +50,15 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
                "max_header_size": max_header_size}
     if is_url(path):
         is_npz = path.partition("?")[0].endswith(".npz")
-        return Npz(path, **archive) if is_npz else _read(path, limit)
+        return Npz(path, **archive) if is_npz else _read_url(path, limit)
     try:
         if mmap_mode:
             return open_memmap(file, mmap_mode, max_header_size=limit)
         return _read(path, limit)
     except FormatError as error:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            # A pipe can be read only once.
+            raise
         start = _start(path)
         if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
             return Npz(file, mmap_mode or None, **archive)
@@ -67,6 +71,16 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
             return _load(file, max_header_size=max_header_size, **options)
         text = (f"{path}: a {other} file of several arrays, expected a .npy or .npz file, or a "
                 f"pickle: use npymap.{other.capitalize()}, or npymap.open with a member")
+        raise FormatError(text, path, None, "Unsupported") from None
+
+
+def _read_url(path, limit):
+    try:
+        return _read(path, limit)
+    except FormatError as error:
+        if error.kind != "Unsupported" or limit == MAX_HEADER_SIZE:
+            raise
+        text = f"{path}: holds Python objects, which are only read from files: download it"
         raise FormatError(text, path, None, "Unsupported") from None
 
 

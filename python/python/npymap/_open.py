@@ -34,7 +34,8 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
     "random" or "sequential".
 
     With `member`, opens an array of a `.npz`, `.ten` or tar file, recognised by its
-    contents. In `.ten` files it is a position or an info; in tar files the name of a
+    contents. In `.ten` files it is a position or an info, which `Ten` finds even if it
+    looks like a position; in tar files the name of a
     `.npy` member, or that of a `.ten` member with a position or an info in brackets,
     such as `"000000.ten[0]"`. Deflated members are read into memory: the array is then a
     plain `numpy.ndarray`, not a `memmap`. For headers that are larger than usual, use `Npz`.
@@ -63,7 +64,7 @@ def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
     arrays that map it stay valid. Space on the disk is reserved, so a full disk
     raises `OSError` here instead of ending the process later, unless `sparse=True`.
     With `page_aligned=True` the elements start at byte 4096, so that rows of one
-    page are in one page.
+    page are in one page. NumPy reads such files, but not cnpy.
     """
     return _create(path, np.dtype(dtype), to_shape(shape), is_fortran(order),
                    (version, overwrite, sparse, page_aligned, False))

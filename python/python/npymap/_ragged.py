@@ -139,8 +139,11 @@ def _set(place, value):
         if np.any(place.astype(kind) != np.asarray(value).astype(kind)):
             raise ValueError(f"{value!r} is too long for {place.dtype}")
     elif isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
-        # As an integer of Python, whose value NumPy checks.
-        place[0] = int(value)
+        # As an integer of Python, whose value NumPy checks for integers.
+        with np.errstate(over="ignore"):
+            place[0] = int(value)
+        if kind == "b" and value not in (0, 1) or kind in "fc" and np.isinf(place[0]):
+            raise OverflowError(f"{value!r} is out of bounds for {place.dtype}")
     elif kind in "biufc":
         np.copyto(place, value, casting="same_kind")
     else:

@@ -135,7 +135,12 @@ def _fill(fp, memory):
     readinto = getattr(fp, "readinto", None)
     while done < len(view):
         if readinto is not None:
-            count = readinto(view[done:])
+            try:
+                count = readinto(view[done:])
+            except (NotImplementedError, io.UnsupportedOperation):
+                # A class may have only `read` besides that of its base class.
+                readinto = None
+                continue
         else:
             data = fp.read(min(len(view) - done, BUFFER_SIZE))
             count = len(data)
@@ -155,4 +160,7 @@ def _read(fp, size, what):
             text = f"EOF: reading {what}, expected {size} bytes got {len(data)}"
             raise FormatError(text, kind="Truncated")
         data += more
+    if len(data) > size:
+        text = f"reading {what}, expected {size} bytes got {len(data)}"
+        raise FormatError(text, kind="Damaged")
     return bytes(data)

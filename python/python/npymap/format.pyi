@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.lib.format import (
@@ -24,15 +24,15 @@ from . import open_memmap as open_memmap
 
 def read_magic(fp: Any) -> tuple[int, int]: ...
 def read_array_header_1_0(
-    fp: Any, max_header_size: int = 10_000
+    fp: Any, max_header_size: SupportsIndex = 10_000
 ) -> tuple[tuple[int, ...], bool, np.dtype[Any]]: ...
 def read_array_header_2_0(
-    fp: Any, max_header_size: int = 10_000
+    fp: Any, max_header_size: SupportsIndex = 10_000
 ) -> tuple[tuple[int, ...], bool, np.dtype[Any]]: ...
 def read_array(
     fp: Any,
     allow_pickle: bool = False,
     pickle_kwargs: dict[str, Any] | None = None,
     *,
-    max_header_size: int = 10_000,
+    max_header_size: SupportsIndex = 10_000,
 ) -> NDArray[Any]: ...

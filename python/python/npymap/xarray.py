@@ -108,8 +108,9 @@ class _LazyArray(BackendArray):
         numbers = [isinstance(part, (int, np.integer)) for part in index]
         spans = [slice(part, part + 1) if is_number else part
                  for part, is_number in zip(_from_start(index, self.shape), numbers)]
-        found = self.part[tuple(spans)]
-        return np.asarray(found)[tuple(0 if is_number else slice(None) for is_number in numbers)]
+        # With `...`, a single element stays an array, of the dtype of the file.
+        found = np.asarray(self.part[(*spans, ...)])
+        return found[(*(0 if is_number else slice(None) for is_number in numbers), ...)]
 
 
 def _from_start(index, shape):

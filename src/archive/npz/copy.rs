@@ -5,14 +5,11 @@ use std::io::{Read, Write};
 use super::directory::{DirectoryEntry, read_error};
 use super::member::Member;
 use super::member_writer::{WriterState, write_error};
-use super::writer::{MODE, NpzWriter};
-use super::zip_writer::{NewMember, Numbers};
+use super::writer::{NpzWriter, new_mode};
+use super::zip_writer::{MemberStart, Numbers};
 use crate::error::invariant::{Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{HeaderError, Result};
 use crate::source::pages::Mapping;
-
-/// The type and the permissions of new directories.
-const DIRECTORY_MODE: u32 = 0o040_755;
 
 /// The size of the blocks that are copied from another archive.
 const BLOCK: usize = 256 * 1024;
@@ -78,11 +75,10 @@ impl<W: Write> NpzWriter<W> {
         // `unzip` decodes names of other systems than Unix in another way, those in UTF-8
         // only in the directory.
         let is_unix = is_renamed || (is_utf8 && !name.is_ascii());
-        let new_mode = if name.ends_with(b"/") { DIRECTORY_MODE } else { MODE };
-        let mode = if is_unix { member.mode.or(Some(new_mode)) } else { member.mode };
+        let mode = if is_unix { member.mode.or(Some(new_mode(name))) } else { member.mode };
         let aligned = header_len.map(|len| (len, self.align));
         let numbers = Numbers { crc32: member.crc32, stored: member.stored, size: member.size };
-        let new = NewMember { name, is_utf8, method: member.method, mode, aligned };
+        let new = MemberStart { name, is_utf8, method: member.method, mode, aligned };
         let mut entry = self.zip.start(&new, numbers).map_err(write_error())?;
         let (mut block, mut copied) = (vec![0; BLOCK], 0);
         loop {

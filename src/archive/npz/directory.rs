@@ -154,7 +154,9 @@ fn read_sizes(central: &CentralHeader, extra: &[u8], prefix: u64) -> Result<[u64
         return Err(damaged(format!("is on disk {}", central.disk)));
     }
     let numbers = SizeFields([central.size.get(), central.stored.get(), central.offset.get()]);
-    let [size, stored, offset] = numbers.resolve(extra).map_err(wrong_extra)?;
+    let own = numbers.0.map(u64::from);
+    let numbers = numbers.resolve(extra, |number| own.contains(&number));
+    let [size, stored, offset] = numbers.map_err(wrong_extra)?;
     let start = offset.checked_add(prefix);
     let start = start.ok_or_else(|| damaged(format!("starts at byte {offset}")))?;
     Ok([size, stored, start])

@@ -21,7 +21,16 @@ impl<const N: usize> SizeFields<N> {
     /// The zip64 field must contain exactly the values that the header leaves to
     /// it, or else, as some writers store it, all of them, provided that both
     /// interpretations give the same values.
-    pub(super) fn resolve(self, extra: &[u8]) -> Result<[u64; N], &'static str> {
+    ///
+    /// A field that is not needed must not matter to programs that use it
+    /// nevertheless. Some writers reserve it, and leave in it zeros (minizip, Rust's
+    /// zip), ones (Rust's zip), or what they knew at the start of the member, its size
+    /// and its offset (miniz): `is_own` says whether a number is one of these.
+    pub(super) fn resolve(
+        self,
+        extra: &[u8],
+        is_own: impl Fn(u64) -> bool,
+    ) -> Result<[u64; N], &'static str> {
         let SizeFields(short) = self;
         let in_header = short.map(u64::from);
         let left_out = short.iter().filter(|&&number| number == IN_ZIP64).count();
@@ -39,7 +48,11 @@ impl<const N: usize> SizeFields<N> {
             }
         }
         let repeats = numbers.starts_with(&values);
-        if values.len() == left_out || repeats {
+        let is_reserved = || {
+            let mut values = values.iter();
+            left_out == 0 && values.all(|&value| [0, u64::MAX].contains(&value) || is_own(value))
+        };
+        if values.len() == left_out || repeats || is_reserved() {
             Ok(numbers)
         } else {
             Err("have a zip64 field that contradicts the header")

@@ -84,7 +84,9 @@ fn compare(
     if local.method.get() != entry.method.0 {
         return Err(differs("method"));
     }
-    let numbers = SizeFields([local.size.get(), local.stored.get()]).resolve(extra);
+    let own = [entry.size, entry.stored, entry.start];
+    let numbers = SizeFields([local.size.get(), local.stored.get()]);
+    let numbers = numbers.resolve(extra, |number| own.contains(&number));
     let [size, stored] = numbers.map_err(wrong_extra)?;
     extra::check_name(extra, name, &entry.name).map_err(wrong_extra)?;
     // If a data descriptor follows the member, these fields may be 0.

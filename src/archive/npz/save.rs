@@ -35,10 +35,11 @@ pub trait Save: private::SealedSave {
     /// Those of [`Header::new`].
     fn header_len(&self) -> Result<usize>;
 
-    /// The size of all elements in bytes.
+    /// The size of all elements in bytes; `usize::MAX` if it is too large.
     fn nbytes(&self) -> usize;
 
-    /// Writes the header and the elements, as `numpy.save` does.
+    /// Writes the header and the elements, as `numpy.save` does: exactly as many bytes as
+    /// the two lengths say.
     ///
     /// # Errors
     ///

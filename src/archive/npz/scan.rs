@@ -16,7 +16,7 @@ use super::records::{
     self, CentralHeader, DESCRIPTOR_SIGNATURE, EndRecord, Flags, LocalHeader, Method,
     Zip64EndRecord, len_of,
 };
-use super::writer::MODE;
+use super::writer;
 use crate::archive::entries::EntryList;
 use crate::error::invariant::to_u64;
 use crate::error::{ErrorKind, Result};
@@ -118,7 +118,9 @@ impl Scanner<'_> {
             return Ok(None);
         };
         let flags = Flags(local.flags.get());
-        let sizes = SizeFields([local.size.get(), local.stored.get()]).resolve(&extra);
+        let sizes = SizeFields([local.size.get(), local.stored.get()]);
+        // The actual sizes follow the member.
+        let sizes = sizes.resolve(&extra, |number| number == start || flags.has_descriptor());
         let (Ok(name), Ok([size, stored])) = (name::decode(&raw_name, flags.is_utf8()), sizes)
         else {
             return Ok(None);
@@ -132,11 +134,11 @@ impl Scanner<'_> {
             self.known_end(&MemberEnd { crc32, size, stored, next: data }, flags)?
         };
         Ok(end.map(|MemberEnd { crc32, size, stored, next }| DirectoryEntry {
+            mode: Some(writer::new_mode(&raw_name)),
             raw_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
             name,
             method,
             flags,
-            mode: Some(MODE),
             crc32,
             stored,
             size,

@@ -12,7 +12,7 @@ use super::name;
 use super::npz_file::OutputFile;
 use super::records::Method;
 use super::save::Save;
-use super::zip_writer::{NewMember, ZipWriter};
+use super::zip_writer::{MemberStart, ZipWriter};
 use crate::dtype::DType;
 use crate::element::Element;
 use crate::error::invariant::to_u64;
@@ -21,9 +21,11 @@ use crate::layout::Order;
 use crate::npy::Header;
 use crate::write::ndarray_io::WriteOptions;
 
-/// The type and the permissions of new members. They mark the archive as made on Unix:
-/// `unzip` does not decode names as UTF-8 in archives of other systems.
-pub(super) const MODE: u32 = 0o100_644;
+/// The type and the permissions of a new member, or directory. They mark the archive as
+/// made on Unix: `unzip` does not decode names as UTF-8 in archives of other systems.
+pub(super) fn new_mode(name: &[u8]) -> u32 {
+    if name.ends_with(b"/") { 0o040_755 } else { 0o100_644 }
+}
 
 /// The alignment of the elements of stored members.
 const ALIGN: u64 = 64;
@@ -70,19 +72,21 @@ pub struct NpzWriter<W: Write> {
 impl<W: Write> NpzWriter<W> {
     /// Starts an archive in any writer.
     ///
-    /// The size and the CRC-32 of a member follow it. Programs that do not use the
-    /// directory, for example because they read the archive from a pipe, may refuse stored
-    /// members, or find only the first one. Use [`new_seekable`](NpzWriter::new_seekable)
-    /// for files.
+    /// The size and the CRC-32 of a member follow it, unless it is a
+    /// [copy](NpzWriter::copy). Programs that do not use the directory, for example because
+    /// they read the archive from a pipe, may refuse stored members, or find only the first
+    /// one. Use [`new_seekable`](NpzWriter::new_seekable) for files.
     pub fn new(to: W) -> NpzWriter<W> {
         NpzWriter::with_zip(ZipWriter::new(to))
     }
 
-    /// Starts an archive in a file, or in memory, at its current position. The sizes and
+    /// Starts an archive in a file, or in memory, at its current position. The size and
     /// the CRC-32 of a member are written to the header before it when it is complete.
     ///
-    /// If the writer has no position, because it is a pipe, they follow the member as by
-    /// [`new`](NpzWriter::new). A file must not be open for appending.
+    /// If the position cannot be set, because the writer is a pipe, they follow the member
+    /// as by [`new`](NpzWriter::new). Truncate a file before: readers use the end of an
+    /// older archive, if there is one after this one. The first member fails if a file is
+    /// open for appending.
     ///
     /// # Examples
     ///
@@ -244,8 +248,9 @@ impl<W: Write> NpzWriter<W> {
             Compression::Deflated(_) => (Method::DEFLATED, None),
             Compression::Stored => (Method::STORED, Some((header_len, self.align))),
         };
-        let (name, mode) = (file_name.as_bytes(), Some(MODE));
-        let member = NewMember { name, is_utf8: true, method, mode, aligned };
+        let name = file_name.as_bytes();
+        let mode = Some(new_mode(name));
+        let member = MemberStart { name, is_utf8: true, method, mode, aligned };
         let len = to_u64(nbytes).saturating_add(header_len);
         let entry = self.zip.start_unknown(&member, len).map_err(write_error())?;
         Ok(MemberWriter::new(entry, compression, len, &mut self.state))

@@ -38,6 +38,8 @@ type SeekFn<W> = fn(&mut BufWriter<W>, SeekFrom) -> io::Result<u64>;
 #[derive(Debug)]
 pub(super) struct ZipWriter<W: Write> {
     to: BufWriter<W>,
+    /// The position of the writer at which the archive starts.
+    base: u64,
     /// The number of bytes written.
     offset: u64,
     /// `None` if what was written cannot be changed, as in a pipe.
@@ -53,9 +55,9 @@ pub(super) struct Numbers {
     pub(super) size: u64,
 }
 
-/// A member to write.
+/// What a member to write starts with.
 #[derive(Debug)]
-pub(super) struct NewMember<'a> {
+pub(super) struct MemberStart<'a> {
     pub(super) name: &'a [u8],
     /// Whether a name that is not ASCII is UTF-8. Otherwise it is in code page 437.
     pub(super) is_utf8: bool,
@@ -87,17 +89,19 @@ impl<W: Write> ZipWriter<W> {
     /// An archive in which the sizes and the CRC-32 of a member follow it, unless they are
     /// known before.
     pub(super) fn new(to: W) -> ZipWriter<W> {
-        ZipWriter { to: BufWriter::new(to), offset: 0, seek: None, members: Vec::new() }
+        let (to, members) = (BufWriter::new(to), Vec::new());
+        ZipWriter { to, base: 0, offset: 0, seek: None, members }
     }
 
     /// An archive in which they are in the header before the member, if the writer has a
-    /// position.
+    /// position that can be set.
     pub(super) fn new_seekable(to: W) -> ZipWriter<W>
     where
         W: Seek,
     {
         let mut zip = ZipWriter::new(to);
-        if zip.to.stream_position().is_ok() {
+        if let Some(base) = settable_position(&mut zip.to) {
+            zip.base = base;
             zip.seek = Some(Seek::seek);
         }
         zip
@@ -106,7 +110,7 @@ impl<W: Write> ZipWriter<W> {
     /// Starts a member whose numbers are known.
     pub(super) fn start(
         &mut self,
-        member: &NewMember<'_>,
+        member: &MemberStart<'_>,
         numbers: Numbers,
     ) -> io::Result<EntryWriter<'_, W>> {
         self.write_local_header(member, numbers, true)
@@ -116,27 +120,30 @@ impl<W: Write> ZipWriter<W> {
     /// are found while it is written.
     pub(super) fn start_unknown(
         &mut self,
-        member: &NewMember<'_>,
+        member: &MemberStart<'_>,
         size: u64,
     ) -> io::Result<EntryWriter<'_, W>> {
-        // Deflate adds less than a twentieth to bytes that it cannot compress.
-        let stored = size.saturating_add(size / 20);
+        // Of bytes that cannot be compressed, the fastest level of deflate makes an eighth
+        // more, with codes of 9 bits, and some bits for each block.
+        let added = if member.method == Method::DEFLATED { size / 7 } else { 0 };
+        let stored = size.saturating_add(added);
         self.write_local_header(member, Numbers { crc32: 0, stored, size }, false)
     }
 
     /// Writes a local header, with zeros for numbers that are not known.
     fn write_local_header(
         &mut self,
-        member: &NewMember<'_>,
+        member: &MemberStart<'_>,
         numbers: Numbers,
         is_known: bool,
     ) -> io::Result<EntryWriter<'_, W>> {
-        let NewMember { name, is_utf8, method, mode, aligned } = *member;
+        let MemberStart { name, is_utf8, method, mode, aligned } = *member;
         let Numbers { stored, size, .. } = numbers;
         let is_large = [stored, size].iter().any(|&size| size >= u64::from(IN_ZIP64));
         let zip64_len = if is_large { 20 } else { 0 };
         let start = self.offset + len_of::<LocalHeader>() + to_u64(name.len()) + zip64_len;
-        let padding = aligned.and_then(|(before, align)| padding(start + before, align));
+        let padding =
+            aligned.and_then(|(before, align)| padding(self.base + start + before, align));
         let padding = padding.unwrap_or_default();
         let is_streamed = !is_known && self.seek.is_none();
         let is_utf8 = is_utf8 && !name.is_ascii();
@@ -159,15 +166,11 @@ impl<W: Write> ZipWriter<W> {
     fn patch(&mut self, seek: SeekFn<W>, at: u64, bytes: &[u8]) -> io::Result<()> {
         let back = signed(self.offset - at);
         let start = seek(&mut self.to, SeekFrom::Current(-back))?;
+        check_position(start, self.base + at)?;
         self.to.write_all(bytes)?;
         let rest = back - signed(to_u64(bytes.len()));
         let end = seek(&mut self.to, SeekFrom::Current(rest))?;
-        // Devices such as `/dev/null` are always at 0.
-        if end != start.saturating_add_signed(back) && end != 0 {
-            let problem = "it is open for appending, so the sizes of a member cannot be set";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
-        }
-        Ok(())
+        check_position(end, self.base + self.offset)
     }
 
     /// Writes the directory, and returns the writer.
@@ -220,6 +223,25 @@ impl<W: Write> ZipWriter<W> {
     }
 }
 
+/// The position of a writer; `None` if it has none, or cannot set it. Devices such as
+/// `/dev/null`, and pipes on Windows, are always at 0.
+fn settable_position(to: &mut impl Seek) -> Option<u64> {
+    let start = to.stream_position().ok()?;
+    let next = to.seek(SeekFrom::Current(1)).ok()?;
+    let end = to.seek(SeekFrom::Start(start)).ok()?;
+    (next.checked_sub(1) == Some(start) && end == start).then_some(start)
+}
+
+fn check_position(found: u64, expected: u64) -> io::Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    let problem = format!(
+        "it is at byte {found} instead of {expected}: a file must not be open for appending"
+    );
+    Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
+}
+
 impl<W: Write> Write for ZipWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // A wrong implementation of `Write` may return more than it was given.
@@ -248,6 +270,9 @@ impl<W: Write> EntryWriter<'_, W> {
     pub(super) fn finish(mut self, crc32: u32, size: u64) -> io::Result<()> {
         if !self.is_known {
             self.record.numbers = Numbers { crc32, stored: self.stored, size };
+            if !self.record.is_large && saturate(self.stored.max(size)) == IN_ZIP64 {
+                return Err(io::Error::other("a deflated member is larger than expected"));
+            }
             match self.zip.seek {
                 Some(seek) => {
                     let header = self.record.local_header();
@@ -393,9 +418,8 @@ fn signed(len: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::npz::{directory, local};
+    use crate::archive::npz::directory;
     use crate::source::Source;
-    use crate::source::storage::ReadAt;
 
     #[test]
     fn padding_aligns_elements() {
@@ -413,25 +437,12 @@ mod tests {
         }
     }
 
-    /// The blocks that members of gigabytes consist of.
-    const BLOCK: usize = 16 << 20;
+    /// A writer that says that its position is always 0.
+    struct Unmoved(Vec<u8>);
 
-    /// A file of which only short writes are kept. Others are read as zeros.
-    #[derive(Default)]
-    struct Sparse {
-        parts: Vec<(u64, Vec<u8>)>,
-        position: u64,
-        len: u64,
-    }
-
-    impl Write for Sparse {
+    impl Write for Unmoved {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            if bytes.len() < 4096 {
-                self.parts.push((self.position, bytes.to_vec()));
-            }
-            self.position += to_u64(bytes.len());
-            self.len = self.len.max(self.position);
-            Ok(bytes.len())
+            self.0.write(bytes)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -439,94 +450,24 @@ mod tests {
         }
     }
 
-    impl Seek for Sparse {
-        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-            let SeekFrom::Current(by) = to else { return Err(io::ErrorKind::Unsupported.into()) };
-            self.position = self.position.checked_add_signed(by).unwrap();
-            Ok(self.position)
+    impl Seek for Unmoved {
+        fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
+            Ok(0)
         }
     }
 
-    impl ReadAt for Sparse {
-        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-            let len = to_usize(self.len.saturating_sub(offset).min(to_u64(buffer.len())));
-            buffer[..len].fill(0);
-            for (start, part) in &self.parts {
-                for (at, byte) in (*start..).zip(part) {
-                    let place = at.checked_sub(offset).and_then(|at| usize::try_from(at).ok());
-                    if let Some(place) = place.filter(|&place| place < len) {
-                        buffer[place] = *byte;
-                    }
-                }
-            }
-            Ok(len)
-        }
-
-        fn size(&self) -> io::Result<u64> {
-            Ok(self.len)
-        }
-    }
-
-    const SIZES: [u64; 7] = [0, 10, 4 << 30, (4 << 30) - 1, 3, 5 << 30, 7];
-
-    /// Writes members of `SIZES`, known before they are written or not.
-    fn large(mut zip: ZipWriter<Sparse>, is_known: bool) -> Sparse {
-        let block = vec![0; BLOCK];
-        for (size, name) in SIZES.into_iter().zip(["a", "b", "c", "d", "e", "f", "g"]) {
-            let aligned = Some((128, 64));
-            let (name, method) = (name.as_bytes(), Method::STORED);
-            let member = NewMember { name, is_utf8: true, method, mode: None, aligned };
-            let numbers = Numbers { crc32: 1, stored: size, size };
-            let entry = if is_known {
-                zip.start(&member, numbers)
-            } else {
-                zip.start_unknown(&member, size)
-            };
-            let (mut entry, mut left) = (entry.unwrap(), to_usize(size));
-            assert_eq!((entry.position() + 128) % 64, 0);
-            while left > 0 {
-                let count = left.min(BLOCK);
-                entry.write_all(&block[..count]).unwrap();
-                left -= count;
-            }
-            entry.finish(1, size).unwrap();
-        }
-        // Its size is only known to be less than 4 GiB when it is complete.
-        let member = NewMember {
-            name: b"deflated",
-            is_utf8: true,
-            method: Method::DEFLATED,
-            mode: None,
-            aligned: None,
-        };
-        let mut entry = zip.start_unknown(&member, 5 << 30).unwrap();
-        entry.write_all(&[1; 9]).unwrap();
-        entry.finish(2, 5 << 30).unwrap();
-        zip.finish().unwrap()
-    }
-
-    #[cfg(target_pointer_width = "64")]
-    #[cfg_attr(miri, ignore = "takes long")]
     #[test]
-    fn members_and_archives_may_have_more_than_4_gib() {
-        for (zip, is_known) in [
-            (ZipWriter::new(Sparse::default()), false),
-            (ZipWriter::new(Sparse::default()), true),
-            (ZipWriter::new_seekable(Sparse::default()), false),
-            (ZipWriter::new_seekable(Sparse::default()), true),
-        ] {
-            let source = Source::positioned(large(zip, is_known)).unwrap();
-            let entries = directory::read(source.storage()).unwrap();
-            let (last, stored) = entries.split_last().unwrap();
-            for (entry, size) in stored.iter().zip(SIZES) {
-                assert_eq!((entry.stored, entry.size, entry.crc32), (size, size, 1));
-                let (start, end) = local::data_range(source.storage(), entry).unwrap();
-                assert_eq!(end - start, size);
-            }
-            assert_eq!((stored.len(), last.stored, last.size), (SIZES.len(), 9, 5 << 30));
-            let (start, end) = local::data_range(source.storage(), last).unwrap();
-            assert!(start > 13 << 30 && end - start == 9);
-        }
+    fn a_position_that_cannot_be_set_is_not_used() {
+        let mut zip = ZipWriter::new_seekable(Unmoved(Vec::new()));
+        let (name, method) = (&b"a"[..], Method::STORED);
+        let member = MemberStart { name, is_utf8: true, method, mode: None, aligned: None };
+        let mut entry = zip.start_unknown(&member, 3).unwrap();
+        entry.write_all(b"abc").unwrap();
+        entry.finish(7, 3).unwrap();
+        let bytes = zip.finish().unwrap().0;
+        assert!(bytes.windows(4).any(|word| word == DESCRIPTOR_SIGNATURE));
+        let entries = directory::read(Source::bytes(bytes).storage()).unwrap();
+        assert_eq!((entries[0].crc32, entries[0].size), (7, 3));
     }
 
     #[cfg_attr(miri, ignore = "takes long")]
@@ -537,7 +478,7 @@ mod tests {
             for number in 0..count {
                 let name = number.to_string();
                 let (name, method) = (name.as_bytes(), Method::STORED);
-                let member = NewMember { name, is_utf8: true, method, mode: None, aligned: None };
+                let member = MemberStart { name, is_utf8: true, method, mode: None, aligned: None };
                 let numbers = Numbers { crc32: 0, stored: 0, size: 0 };
                 zip.start(&member, numbers).unwrap().finish(0, 0).unwrap();
             }
@@ -546,6 +487,139 @@ mod tests {
             assert_eq!(has_zip64, count >= 65_535);
             let source = Source::bytes(bytes);
             assert_eq!(directory::read(source.storage()).unwrap().len(), count);
+        }
+    }
+    /// Sizes that `usize` holds only there.
+    #[cfg(target_pointer_width = "64")]
+    mod large {
+        use super::*;
+        use crate::archive::npz::local;
+        use crate::source::storage::ReadAt;
+
+        /// The blocks that members of gigabytes consist of.
+        const BLOCK: usize = 16 << 20;
+
+        /// A file of which only short writes are kept. Others are read as zeros.
+        #[derive(Default)]
+        struct Sparse {
+            parts: Vec<(u64, Vec<u8>)>,
+            position: u64,
+            len: u64,
+        }
+
+        impl Write for Sparse {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                if bytes.len() < 4096 {
+                    self.parts.push((self.position, bytes.to_vec()));
+                }
+                self.position += to_u64(bytes.len());
+                self.len = self.len.max(self.position);
+                Ok(bytes.len())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+
+        impl Seek for Sparse {
+            fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+                let SeekFrom::Current(by) = to else {
+                    return Err(io::ErrorKind::Unsupported.into());
+                };
+                self.position = self.position.checked_add_signed(by).unwrap();
+                Ok(self.position)
+            }
+        }
+
+        impl ReadAt for Sparse {
+            fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+                let len = to_usize(self.len.saturating_sub(offset).min(to_u64(buffer.len())));
+                buffer[..len].fill(0);
+                for (start, part) in &self.parts {
+                    for (at, byte) in (*start..).zip(part) {
+                        let place = at.checked_sub(offset).and_then(|at| usize::try_from(at).ok());
+                        if let Some(place) = place.filter(|&place| place < len) {
+                            buffer[place] = *byte;
+                        }
+                    }
+                }
+                Ok(len)
+            }
+
+            fn size(&self) -> io::Result<u64> {
+                Ok(self.len)
+            }
+        }
+
+        const SIZES: [u64; 7] = [0, 10, 4 << 30, (4 << 30) - 1, 3, 5 << 30, 7];
+
+        /// Stored and uncompressed sizes, of which only the latter are known before. Deflated
+        /// bytes may be more or fewer than the bytes themselves.
+        const DEFLATED: [(u64, u64); 3] =
+            [(9, 5 << 30), ((4 << 30) + 5, 4_000_000_000), (4_000_000_000, 4_000_000_000)];
+
+        /// Writes members of `SIZES`, known before they are written or not.
+        fn large(mut zip: ZipWriter<Sparse>, is_known: bool) -> Sparse {
+            let block = vec![0; BLOCK];
+            for (size, name) in SIZES.into_iter().zip(["a", "b", "c", "d", "e", "f", "g"]) {
+                let aligned = Some((128, 64));
+                let (name, method) = (name.as_bytes(), Method::STORED);
+                let member = MemberStart { name, is_utf8: true, method, mode: None, aligned };
+                let numbers = Numbers { crc32: 1, stored: size, size };
+                let entry = if is_known {
+                    zip.start(&member, numbers)
+                } else {
+                    zip.start_unknown(&member, size)
+                };
+                let (mut entry, mut left) = (entry.unwrap(), to_usize(size));
+                assert_eq!((entry.position() + 128) % 64, 0);
+                while left > 0 {
+                    let count = left.min(BLOCK);
+                    entry.write_all(&block[..count]).unwrap();
+                    left -= count;
+                }
+                entry.finish(1, size).unwrap();
+            }
+            for (stored, size) in DEFLATED {
+                let (name, method) = (&b"deflated"[..], Method::DEFLATED);
+                let member = MemberStart { name, is_utf8: true, method, mode: None, aligned: None };
+                let mut entry = zip.start_unknown(&member, size).unwrap();
+                let mut left = to_usize(stored);
+                while left > 0 {
+                    let count = left.min(BLOCK);
+                    entry.write_all(&block[..count]).unwrap();
+                    left -= count;
+                }
+                entry.finish(2, size).unwrap();
+            }
+            zip.finish().unwrap()
+        }
+
+        #[cfg_attr(miri, ignore = "takes long")]
+        #[test]
+        fn members_and_archives_may_have_more_than_4_gib() {
+            for (zip, is_known) in [
+                (ZipWriter::new(Sparse::default()), false),
+                (ZipWriter::new(Sparse::default()), true),
+                (ZipWriter::new_seekable(Sparse::default()), false),
+                (ZipWriter::new_seekable(Sparse::default()), true),
+            ] {
+                let source = Source::positioned(large(zip, is_known)).unwrap();
+                let entries = directory::read(source.storage()).unwrap();
+                let (stored, deflated) = entries.split_at(SIZES.len());
+                let stored = stored.iter().zip(SIZES.map(|size| (size, size, 1)));
+                let deflated =
+                    deflated.iter().zip(DEFLATED.map(|(stored, size)| (stored, size, 2)));
+                let mut start = 0;
+                for (entry, expected) in stored.chain(deflated) {
+                    assert_eq!((entry.stored, entry.size, entry.crc32), expected);
+                    let range = local::data_range(source.storage(), entry).unwrap();
+                    assert_eq!(range.1 - range.0, entry.stored);
+                    start = range.0;
+                }
+                assert!(start > 17 << 30);
+            }
         }
     }
 }

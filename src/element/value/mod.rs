@@ -10,6 +10,7 @@ mod serialize;
 pub(crate) mod units;
 
 pub(crate) use date::parse_date;
+pub(crate) use parse::is_finite_text;
 pub(crate) use print::{date_text, difference_text};
 #[cfg(feature = "serde")]
 pub use serialize::NamedValue;

@@ -26,7 +26,7 @@ impl Value {
     /// # Errors
     ///
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the text has another
-    /// form, or the value doesn't fit.
+    /// form, or the value doesn't fit. A number other than `inf` does not become infinite.
     ///
     /// # Examples
     ///
@@ -38,14 +38,42 @@ impl Value {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn parse(text: &str, dtype: &DType) -> Result<Value> {
-        let value = match dtype.kind() {
-            Kind::Struct => parse_record(text.trim(), dtype)?,
-            Kind::Subarray => parse_subarray(text.trim(), dtype)?,
-            _ => parse_scalar(text, dtype)
-                .map_err(|expected| parse_error(text.trim(), dtype, expected))?,
-        };
-        value.fit(dtype)
+        match dtype.kind() {
+            Kind::Struct => parse_record(text.trim(), dtype)?.fit(dtype),
+            Kind::Subarray => parse_subarray(text.trim(), dtype)?.fit(dtype),
+            _ => {
+                let value = Value::parse_unbounded(text, dtype)?;
+                if value.is_infinite() && is_finite_text(text) {
+                    return Err(parse_error(text.trim(), dtype, "a number in the range"));
+                }
+                Ok(value)
+            }
+        }
     }
+
+    /// Parses a value that is not a struct or subarray. As in NumPy, numbers that are too
+    /// large become infinite.
+    pub(crate) fn parse_unbounded(text: &str, dtype: &DType) -> Result<Value> {
+        let value = parse_scalar(text, dtype);
+        value.map_err(|expected| parse_error(text.trim(), dtype, expected))?.fit(dtype)
+    }
+
+    fn is_infinite(&self) -> bool {
+        match *self {
+            Value::F16(number) => number.is_infinite(),
+            Value::F32(number) => number.is_infinite(),
+            Value::F64(number) => number.is_infinite(),
+            Value::C64(number) => number.re.is_infinite() || number.im.is_infinite(),
+            Value::C128(number) => number.re.is_infinite() || number.im.is_infinite(),
+            _ => false,
+        }
+    }
+}
+
+/// Returns whether text of a number has neither `inf` nor `nan`.
+pub(crate) fn is_finite_text(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    !text.contains("inf") && !text.contains("nan")
 }
 
 /// Parses a value that is not a struct or subarray; the error is what was
@@ -193,8 +221,7 @@ fn parse_complex(text: &str) -> Option<Complex<f64>> {
 /// Parses a count of the dtype's unit, or a difference as it is printed, such as
 /// `300 milliseconds`.
 fn parse_difference(text: &str, dtype: &DType) -> Option<Ticks> {
-    // In quotes, as in records and subarrays.
-    if matches!(text, "NaT" | "'NaT'") {
+    if unquoted(text) == "NaT" {
         return Some(Ticks::NAT);
     }
     let Some((count, _)) = text.split_once(' ') else { return text.parse().ok().map(Ticks) };
@@ -203,10 +230,14 @@ fn parse_difference(text: &str, dtype: &DType) -> Option<Ticks> {
     (difference_text(ticks, dtype.unit()) == text).then_some(ticks)
 }
 
+/// A date without the quotes that it has in records and subarrays.
+fn unquoted(text: &str) -> &str {
+    let quoted = ['\'', '"'].map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
+    quoted.into_iter().flatten().next().unwrap_or(text)
+}
+
 fn parse_date(text: &str, dtype: &DType) -> Option<Ticks> {
-    // In quotes, as in records and subarrays.
-    let quoted = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
-    let inner = quoted.unwrap_or(text);
+    let inner = unquoted(text);
     if inner == "NaT" {
         return Some(Ticks::NAT);
     }
