@@ -447,6 +447,9 @@ pub(crate) fn valid() -> Vec<Vec<u8>> {
     let big = Zipped { size: u32::MAX, stored: u32::MAX, ..plain.clone() };
     let prefix = b"#!/bin/sh\n".to_vec();
     let all = zip64(&[192, 192, 0]);
+    let offset = zip64(&[227]);
+    let streamed = Zipped { flags: 8, descriptor: vec![0; 16], ..member("b.npy") };
+    let after_plain = [plain.clone(), Zipped { local_extra: offset, ..streamed }];
     vec![
         with_zip64(Zip64::default()),
         with_zip64(Zip64 { repeats: true, ..Zip64::default() }),
@@ -494,15 +497,8 @@ pub(crate) fn valid() -> Vec<Vec<u8>> {
             descriptor: vec![0; 16],
             ..plain.clone()
         }),
-        Zip::of(&[
-            plain.clone(),
-            Zipped {
-                flags: 8,
-                local_extra: zip64(&[227]),
-                descriptor: vec![0; 16],
-                ..member("b.npy")
-            },
-        ]),
+        Zip::of(&after_plain),
+        Zip { prefix: vec![b'x'; 50], ..Zip::default() }.bytes(&after_plain),
         one(Zipped {
             extra: vec![0xfe, 0xca, 0, 0, 0, 0],
             local_extra: vec![0; 3],

@@ -61,7 +61,8 @@ A whole array is written to a .npy OUT by several threads, and is sparse if IN i
 other outputs are written by one thread. With --dtype, structs are cast field by field, by
 position. If a value would change, the command fails and writes nothing, unless
 --force is given; decimal numbers in text are rounded to floats of the dtype, as by
-numpy.loadtxt. Without --dtype, integers in text that would be rounded are an error.
+numpy.loadtxt, and those that are too large are an error. Without --dtype, integers in
+text that would be rounded are an error, too.
 
 The first line of a CSV or TSV is a header if it looks like names, or if it has the
 names of all fields of --dtype. With a --dtype without fields, a line of elements is

@@ -142,7 +142,8 @@ impl RecoverArgs {
         let rest = match (found.damaged.len(), found.skipped.len(), has_directory) {
             (0, 0, true) => "none is damaged".to_owned(),
             (0, 0, false) => "before the damage".to_owned(),
-            (0, skipped, _) => format!("{skipped} skipped"),
+            (0, skipped, true) => format!("{skipped} skipped"),
+            (0, skipped, false) => format!("{skipped} skipped, before the damage"),
             (damaged, 0, _) => format!("{damaged} damaged"),
             (damaged, skipped, _) => format!("{damaged} damaged, {skipped} skipped"),
         };

@@ -157,7 +157,7 @@ def test_integers_and_dates_of_python_are_cast(tmp_path):
         with npymap.Appender(path, dtype=dtype, overwrite=True) as log:
             log.append(values)
         assert np.load(path).tolist() == expected
-    for dtype, values in [("f4", [1 << 200]), ("f8", [10**400]), ("c8", [-(1 << 300)])]:
+    for dtype, values in [("f2", [70000]), ("f4", [1 << 200]), ("f8", [10**400]), ("c8", [-(1 << 300)])]:
         with npymap.Appender(path, dtype=dtype, overwrite=True) as log:
             with pytest.raises(OverflowError):
                 log.append(values)
@@ -175,6 +175,20 @@ def test_text_and_objects_are_not_rounded_to_dates(tmp_path, dtype, values):
         with pytest.raises(ValueError, match="do not fit"):
             log.append(values, casting="unsafe")
         assert len(log) == 0
+
+
+def test_other_objects_are_cast_only_unsafely(tmp_path):
+    class Exact(datetime.datetime):
+        """As of pandas, with nanoseconds."""
+
+    aware = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
+    for value in (Exact(2020, 1, 1), aware):
+        with npymap.Appender(tmp_path / "a.npy", dtype="M8[ns]", overwrite=True) as log:
+            with pytest.raises(TypeError):
+                log.append([value])
+    with npymap.Appender(tmp_path / "a.npy", dtype="M8[s]", overwrite=True) as log:
+        log.append(np.array([1, 2], object), casting="unsafe")
+    assert np.load(tmp_path / "a.npy").astype("i8").tolist() == [1, 2]
 
 
 def test_arguments_of_new_files_need_a_dtype(tmp_path):

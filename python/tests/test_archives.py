@@ -191,6 +191,10 @@ def test_ten_files_are_sequences(tmp_path):
         assert (ten.index("y"), ten.index("x", -2), ten.count("x"), ten.count("z")) == (1, 0, 1, 0)
         with pytest.raises(ValueError):
             ten.index("x", 1)
+        assert arrays[1] not in ten
+        for method in (ten.index, ten.count):
+            with pytest.raises(TypeError, match="ndarray, expected the info"):
+                method(arrays[1])
     assert_same(npymap.open(path, member=1), arrays[1])
 
 

@@ -197,18 +197,10 @@ def test_errors_name_the_class_that_opens_an_archive(tmp_path, mode, allow_pickl
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 @pytest.mark.parametrize("mode", [None, "r"])
-def test_pipes_are_read_once(tmp_path, mode):
+def test_pipes_are_refused_without_waiting(tmp_path, mode):
     os.mkfifo(tmp_path / "pipe")
-    data = io.BytesIO()
-    np.save(data, np.arange(3))
-    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data.getvalue(),))
-    writer.start()
     with pytest.raises(npymap.FormatError, match="is a pipe or device"):
         npymap.load(tmp_path / "pipe", mode)
-    # Nothing was taken from it.
-    with open(tmp_path / "pipe", "rb") as pipe:
-        assert pipe.read() == data.getvalue()
-    writer.join()
 
 
 class _Reads(io.RawIOBase):

@@ -5,7 +5,7 @@ use std::iter;
 
 use npymap::{DType, dtype::Kind};
 
-use super::facts::{Cell, Facts, has_digit_first, is_missing, may_be_value};
+use super::facts::{Cell, Facts, has_digit_first, is_any_date, is_missing, may_be_value};
 use super::rows::{OwnedCell, Row, first_row};
 use super::target;
 use crate::text_format::TextFormat;
@@ -105,14 +105,19 @@ fn is_header(cells: &[Cell<'_>], second: &[Cell<'_>], dtype: Option<&DType>) -> 
         Some(dtype) if dtype.kind() == Kind::Struct => {
             target::are_names_of(cells, dtype) || look_like_names()
         }
-        Some(dtype) => !target::are_elements_of(cells, dtype) && look_like_names(),
+        Some(dtype) => {
+            // Nobody names the columns of no elements.
+            let is_alone = second.is_empty() && cells.iter().any(|cell| has_digit_first(cell.text));
+            !target::are_elements_of(cells, dtype) && !is_alone && look_like_names()
+        }
         None => look_like_names(),
     }
 }
 
 /// Returns whether the cells of a row look like names: some are text, and none is
-/// a number, a date or a boolean. Text that starts with a digit, such as `2020-01` or
-/// `10m_wind`, is a name if the next row has a number there.
+/// a number, a date or a boolean. Text of the form of a date, such as `2020-01`, is a
+/// name if the next row has a number there; other text that starts with a digit, such as
+/// `1st`, unless the next row has such text there too, as in a column of times.
 fn look_like_names(cells: &[Cell<'_>], second: &[Cell<'_>]) -> bool {
     let mut has_text = false;
     for (column, cell) in cells.iter().enumerate() {
@@ -124,7 +129,9 @@ fn look_like_names(cells: &[Cell<'_>], second: &[Cell<'_>]) -> bool {
         }
         let below = second.get(column).filter(|below| !is_missing(below.text));
         let is_above_number = below.is_some_and(|below| facts(*below).is_number());
-        has_text |= !may_be_value(cell.text) || has_digit_first(cell.text) && is_above_number;
+        let is_text = |cell: &Cell<'_>| facts(*cell).is_text() && has_digit_first(cell.text);
+        let is_value = may_be_value(cell.text) || is_text(cell) && below.is_some_and(is_text);
+        has_text |= !is_value || is_any_date(cell.text) && is_above_number;
     }
     has_text
 }

@@ -170,12 +170,26 @@ impl Facts {
     }
 }
 
-/// Returns whether a text that has no dtype of its own here is probably a value: bytes,
-/// a complex number, or one that starts with a digit, as dates of another unit, times and
-/// addresses do. A name could still have the latter form, as a column for each month.
+/// Returns whether a text that has no dtype of its own here was probably printed
+/// from a value: a complex number, bytes, or a date of another unit. A name could
+/// still have this form, as a column for each month.
 pub(super) fn may_be_value(text: &str) -> bool {
     let text = trimmed(text);
-    is_bytes_literal(text) || text.starts_with('(') && text.ends_with("j)") || has_digit_first(text)
+    is_bytes_literal(text) || text.starts_with('(') && text.ends_with("j)") || is_any_date(text)
+}
+
+/// Returns whether a text starts with a year and a month, and ends there or
+/// continues with a day, as NumPy prints dates.
+pub(super) fn is_any_date(text: &str) -> bool {
+    let year = text.strip_prefix('-').unwrap_or(text);
+    let (digits, rest) = split_digits(year.as_bytes());
+    let Some(rest) = rest.strip_prefix(b"-").filter(|_| digits >= 4) else { return false };
+    let (digits, rest) = split_digits(rest);
+    match rest.strip_prefix(b"-").map(split_digits) {
+        _ if digits != 2 => false,
+        None => rest.is_empty(),
+        Some((digits, rest)) => digits == 2 && (rest.is_empty() || rest.starts_with(b"T")),
+    }
 }
 
 /// Returns whether a text starts with a digit, or a sign and a digit.

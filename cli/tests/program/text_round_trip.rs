@@ -365,7 +365,11 @@ fn values_of_arrays_are_not_names() {
         ("12:30\n12:45\n13:00\n", "(3,)"),
         ("192.168.0.1,10%\n192.168.0.2,20%\n", "(2,)"),
         ("10m_wind,2m_temperature\n1,2\n", "(1,)"),
-        ("-5 days\n", "(1,)"),
+        ("1st,2nd\nTrue,2020-02-29\n", "(1,)"),
+        ("1st\nabc\n", "(1,)"),
+        ("1st\n(1+2j)\n", "(1,)"),
+        ("1st,2nd\n", "(0,)"),
+        ("0-9,10-19\n,\n1,2\n", "(2,)"),
     ] {
         let path = path_in(&directory, "a.csv");
         fs::write(&path, text).unwrap();
@@ -373,6 +377,17 @@ fn values_of_arrays_are_not_names() {
         let info = run_ok(["info", &out]);
         assert!(info.contains(rows), "{text}: {info}");
     }
+}
+
+#[test]
+fn a_value_that_cannot_be_parsed_is_no_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let [text, out] = ["a.csv", "a.npy"].map(|name| path_in(&directory, name));
+    fs::write(&text, "0x10\n").unwrap();
+    run_err(1, ["convert", &text, &out, "--dtype", "i4"]);
+    fs::write(&text, "2m_temperature\n5\n").unwrap();
+    run_ok(["convert", &text, &out, "--dtype", "i4"]);
+    assert_eq!(run_ok(["get", &out, ":"]), "[5]\n");
 }
 
 /// Whatever the dtype, and unless the text says `inf`.
@@ -407,7 +422,8 @@ fn numbers_in_text_do_not_become_infinite() {
         }
     }
     fs::write(&text, "x\n1e400\n").unwrap();
-    assert!(run_err(1, ["convert", "--overwrite", &text, &out]).contains("`1e400`"));
+    let error = run_err(1, ["convert", "--overwrite", &text, &out]);
+    assert!(error.contains("1e400 would become inf in the inferred dtype '<f8'"), "{error}");
     run_ok(["create", "--overwrite", &out, "--shape", "1", "--dtype", "f4"]);
     assert!(run_err(1, ["set", &out, "0", "1e39"]).contains("`1e39`"));
     // A condition may be outside the range.

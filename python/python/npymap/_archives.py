@@ -234,13 +234,20 @@ class Ten(_Archive, Sequence):
         return len(self.infos)
 
     def __contains__(self, info):
-        return info in self.infos
+        return isinstance(info, str) and info in self.infos
 
     def index(self, info, start=0, stop=None):
+        _check_info(info)
         return self.infos.index(info, start, len(self.infos) if stop is None else stop)
 
     def count(self, info):
+        _check_info(info)
         return self.infos.count(info)
 
     def __repr__(self):
         return f"<npymap.Ten {shown(self._path)!r} with infos: {_shown(self.infos)}>"
+
+
+def _check_info(info):
+    if not isinstance(info, str):
+        raise TypeError(f"{type(info).__name__}, expected the info of an array")

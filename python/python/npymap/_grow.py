@@ -23,6 +23,10 @@ def row_descr(dtype, row):
     return to_descr(dtype), row
 
 
+# Objects in which NumPy finds dates.
+_DATES = (str, bytes, datetime.date, datetime.timedelta, np.datetime64, np.timedelta64, type(None))
+
+
 def as_elements(values, dtype, casting):
     """Return values as an array of a dtype, cast as `casting` allows.
 
@@ -49,26 +53,24 @@ def as_elements(values, dtype, casting):
         if not np.array_equal(integers, found):
             raise OverflowError(f"integers out of bounds for {dtype}")
         return integers
-    if found.dtype.kind == "O" and dtype.kind in "fcmM":
-        # NumPy has no dtype for integers of more than 64 bits, and keeps dates as objects.
-        known = _is_integer if dtype.kind in "fc" else _is_date
-        if all(map(known, found.flat)):
-            return _of_objects(found, dtype)
+    if isinstance(values, (list, tuple, int)) and dtype.kind in "fc" and found.dtype.kind in "iuO":
+        # NumPy has no dtype for integers of more than 64 bits.
+        if found.dtype.kind != "O" or all(map(_is_integer, found.flat)):
+            with np.errstate(over="ignore"):
+                cast = found.astype(dtype)
+            if np.isinf(cast).any():
+                raise OverflowError(f"integers out of bounds for {dtype}")
+            return cast
+    if found.dtype.kind == "O" and dtype.kind in "mM" and all(map(_is_date, found.flat)):
+        # NumPy keeps dates as objects, which it casts only unsafely.
+        casting = "unsafe"
     return _cast(found, dtype, casting)
 
 
-def _of_objects(found, dtype):
-    """Cast integers, or dates, which have no dtype that NumPy could cast safely."""
-    with np.errstate(over="ignore"):
-        cast = found.astype(dtype)
-    _check_cast(found, cast)
-    if dtype.kind in "fc" and np.isinf(cast).any():
-        raise OverflowError(f"integers out of bounds for {dtype}")
-    return cast
-
-
 def _is_date(value):
-    return isinstance(value, (datetime.date, datetime.timedelta))
+    # Subclasses may be more precise, and NumPy moves dates with a zone to UTC.
+    kinds = datetime.date, datetime.datetime, datetime.timedelta
+    return type(value) in kinds and getattr(value, "tzinfo", None) is None
 
 
 def _is_integer(value):
@@ -127,6 +129,8 @@ def _check_cast(found, cast):
         if not np.array_equal(cast.astype(text.dtype), text):
             raise ValueError(f"text that is too long for {cast.dtype}")
     elif cast.dtype.kind in "mM" and found.dtype.kind in cast.dtype.kind + "SUTO":
+        if found.dtype.kind == "O" and not all(isinstance(value, _DATES) for value in found.flat):
+            return
         # NumPy finds the unit that text and objects need.
         dates = found.astype(object) if found.dtype.kind == "T" else found
         dates = dates if dates.dtype.kind in "mM" else dates.astype(cast.dtype.kind)

@@ -50,7 +50,7 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
                "max_header_size": max_header_size}
     if is_url(path):
         is_npz = path.partition("?")[0].endswith(".npz")
-        return Npz(path, **archive) if is_npz else _read_url(path, limit)
+        return Npz(path, **archive) if is_npz else _read_url(path, limit, allow_pickle)
     try:
         if mmap_mode:
             return open_memmap(file, mmap_mode, max_header_size=limit)
@@ -74,11 +74,11 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
         raise FormatError(text, path, None, "Unsupported") from None
 
 
-def _read_url(path, limit):
+def _read_url(path, limit, allow_pickle):
     try:
         return _read(path, limit)
     except FormatError as error:
-        if error.kind != "Unsupported" or limit == MAX_HEADER_SIZE:
+        if not allow_pickle or "holds Python objects" not in str(error):
             raise
         text = f"{path}: holds Python objects, which are only read from files: download it"
         raise FormatError(text, path, None, "Unsupported") from None

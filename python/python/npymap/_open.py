@@ -34,8 +34,8 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
     "random" or "sequential".
 
     With `member`, opens an array of a `.npz`, `.ten` or tar file, recognised by its
-    contents. In `.ten` files it is a position or an info, which `Ten` finds even if it
-    looks like a position; in tar files the name of a
+    contents. In `.ten` files it is a position or an info: `"0"` is the position, and
+    `Ten(path)["0"]` finds the info; in tar files the name of a
     `.npy` member, or that of a `.ten` member with a position or an info in brackets,
     such as `"000000.ten[0]"`. Deflated members are read into memory: the array is then a
     plain `numpy.ndarray`, not a `memmap`. For headers that are larger than usual, use `Npz`.

@@ -44,6 +44,8 @@ pub(super) struct DirectoryEntry {
     pub(super) size: u64,
     /// The offset of the local header.
     pub(super) start: u64,
+    /// This offset from the start of the archive, which other bytes may precede.
+    pub(super) offset: u64,
     /// The offset of the next member or, for the last member, of the directory.
     pub(super) limit: u64,
 }
@@ -120,6 +122,7 @@ impl<'a> DirectoryReader<'a> {
                 stored,
                 size,
                 start,
+                offset: start - prefix,
                 limit: 0,
                 name: name.clone(),
             })

@@ -22,10 +22,10 @@ impl<const N: usize> SizeFields<N> {
     /// it, or else, as some writers store it, all of them, provided that both
     /// interpretations give the same values.
     ///
-    /// A field that is not needed must not matter to programs that use it
-    /// nevertheless. Some writers reserve it, and leave in it zeros (minizip, Rust's
-    /// zip), ones (Rust's zip), or what they knew at the start of the member, its size
-    /// and its offset (miniz): `is_own` says whether a number is one of these.
+    /// Some writers reserve a field that is then not needed. They leave in it zeros
+    /// (minizip, Rust's zip), numbers with all bits set (Rust's zip), or what they knew at
+    /// the start of the member, its size and its offset (miniz): `is_own` says whether a
+    /// number is one of the latter.
     pub(super) fn resolve(
         self,
         extra: &[u8],

@@ -84,7 +84,7 @@ fn compare(
     if local.method.get() != entry.method.0 {
         return Err(differs("method"));
     }
-    let own = [entry.size, entry.stored, entry.start];
+    let own = [entry.size, entry.stored, entry.offset];
     let numbers = SizeFields([local.size.get(), local.stored.get()]);
     let numbers = numbers.resolve(extra, |number| own.contains(&number));
     let [size, stored] = numbers.map_err(wrong_extra)?;

@@ -143,6 +143,7 @@ impl Scanner<'_> {
             stored,
             size,
             start,
+            offset: start,
             limit: next,
         }))
     }

@@ -85,8 +85,8 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// If the position cannot be set, because the writer is a pipe, they follow the member
     /// as by [`new`](NpzWriter::new). Truncate a file before: readers use the end of an
-    /// older archive, if there is one after this one. The first member fails if a file is
-    /// open for appending.
+    /// older archive, if there is one after this one. The first member that is not a copy
+    /// fails if a file is open for appending.
     ///
     /// # Examples
     ///

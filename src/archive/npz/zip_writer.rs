@@ -228,7 +228,7 @@ impl<W: Write> ZipWriter<W> {
 fn settable_position(to: &mut impl Seek) -> Option<u64> {
     let start = to.stream_position().ok()?;
     let next = to.seek(SeekFrom::Current(1)).ok()?;
-    let end = to.seek(SeekFrom::Start(start)).ok()?;
+    let end = to.seek(SeekFrom::Current(-1)).ok()?;
     (next.checked_sub(1) == Some(start) && end == start).then_some(start)
 }
 
@@ -489,6 +489,7 @@ mod tests {
             assert_eq!(directory::read(source.storage()).unwrap().len(), count);
         }
     }
+
     /// Sizes that `usize` holds only there.
     #[cfg(target_pointer_width = "64")]
     mod large {
@@ -599,12 +600,13 @@ mod tests {
         #[cfg_attr(miri, ignore = "takes long")]
         #[test]
         fn members_and_archives_may_have_more_than_4_gib() {
-            for (zip, is_known) in [
-                (ZipWriter::new(Sparse::default()), false),
-                (ZipWriter::new(Sparse::default()), true),
-                (ZipWriter::new_seekable(Sparse::default()), false),
-                (ZipWriter::new_seekable(Sparse::default()), true),
+            for (zip, can_seek, is_known) in [
+                (ZipWriter::new(Sparse::default()), false, false),
+                (ZipWriter::new(Sparse::default()), false, true),
+                (ZipWriter::new_seekable(Sparse::default()), true, false),
+                (ZipWriter::new_seekable(Sparse::default()), true, true),
             ] {
+                assert_eq!(zip.seek.is_some(), can_seek);
                 let source = Source::positioned(large(zip, is_known)).unwrap();
                 let entries = directory::read(source.storage()).unwrap();
                 let (stored, deflated) = entries.split_at(SIZES.len());

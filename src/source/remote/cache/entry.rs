@@ -206,13 +206,15 @@ impl Entry {
         Ok(())
     }
 
-    /// Removes the files of a version that the server no longer has. If it still has it
-    /// for conditions like those by which it was opened, it would be opened again.
+    /// Removes the files of a version that the server no longer sends. A server that says
+    /// nevertheless that the object is unchanged would let it be opened again, and no read
+    /// would succeed.
     pub(in crate::source::remote) fn forget(&self) {
         let Ok(Some(_lock)) = self.cache.lock() else { return };
-        let found = fs::metadata(&self.path).ok().and_then(|found| platform::file_id(&found));
-        if found == self.id {
-            space::remove(self.cache.directory(), &key::file_name(&self.key.place));
+        let name = key::file_name(&self.key.place);
+        let found = Entry::open(&self.cache, &name, &self.key.place);
+        if found.is_some_and(|found| found.key == self.key) {
+            space::remove(self.cache.directory(), &name);
         }
     }
 
