@@ -415,7 +415,7 @@ fn numbers_in_text_are_exact_or_the_nearest() {
     }
 }
 
-/// `NaT` is no number, although both have a form of 64 bits.
+/// `NaT` is stored as the least integer of 64 bits, but has another value.
 #[test]
 fn nat_is_no_number_of_the_same_value() {
     let least = i64::MIN.to_string();

@@ -380,8 +380,8 @@ fn check_unchanged(path: &Path, old: Option<&Metadata>) -> Result<()> {
 /// descriptors are written directly. With `sync`, waits until the file and its
 /// name are on the disk.
 ///
-/// `write` is told whether the file is new. Others may be pipes, or are open for appending,
-/// so it must not seek in them.
+/// The second argument of `write` is whether the file is new. Others may be pipes, or are
+/// open for appending, so it must not seek in them.
 ///
 /// # Errors
 ///

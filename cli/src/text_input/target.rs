@@ -412,8 +412,8 @@ where
     }
 }
 
-/// Parses floats, of which this is the largest. Those of 32 bits are rounded through those
-/// of 64, as by NumPy.
+/// Parses floats up to a largest one. Those of 32 bits are rounded through those of 64, as
+/// by NumPy.
 struct FloatParser(f64);
 
 impl CellParser for FloatParser {
@@ -441,7 +441,7 @@ impl CellParser for ValueParser {
 const MAX_SHOWN: usize = 40;
 
 /// Parses floats of 64 bits as another parser does, but rejects integers that are rounded.
-/// What other parsers reject, because it would become infinite, gets the same advice.
+/// Numbers that would become infinite are rejected with the same advice.
 struct WithoutRounding(Box<dyn CellParser>);
 
 impl CellParser for WithoutRounding {
