@@ -2,6 +2,8 @@
 
 #[path = "../../cli/src/text_input/blocks.rs"]
 mod blocks;
+#[path = "../../cli/src/text_input/cell_parser.rs"]
+mod cell_parser;
 #[path = "../../cli/src/text_input/columns.rs"]
 mod columns;
 #[path = "../../cli/src/text_input/facts.rs"]

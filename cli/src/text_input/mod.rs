@@ -2,6 +2,7 @@
 //! one finds the dtype and counts the rows, one writes them.
 
 mod blocks;
+mod cell_parser;
 mod columns;
 mod facts;
 #[cfg(test)]
