@@ -50,7 +50,7 @@ fn archives_of_streams_have_their_sizes_after_the_members() {
 
 #[test]
 fn archives_of_this_crate_have_their_sizes_before_the_members() {
-    let mut writer = NpzWriter::new_seekable(std::io::Cursor::new(Vec::new()));
+    let mut writer = NpzWriter::new_seekable(std::io::Cursor::new(Vec::new())).unwrap();
     writer.write("a", &arr1(&[1_u8, 2, 3])).unwrap();
     writer.compression(Compression::Deflated(6));
     writer.write("größe", &Array1::from_iter(0..40_i32)).unwrap();

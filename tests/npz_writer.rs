@@ -128,7 +128,7 @@ fn the_sizes_of_members_precede_them() {
     to.set_position(3);
     let npz = Source::read(&path).and_then(Npz::open).unwrap();
     let mut copy = NpzWriter::new(Vec::new());
-    let mut writer = NpzWriter::new_seekable(to);
+    let mut writer = NpzWriter::new_seekable(to).unwrap();
     for member in npz.members() {
         copy.copy(&member).unwrap();
         writer.write(member.name(), &member.open().unwrap()).unwrap();
@@ -146,7 +146,7 @@ fn elements_are_aligned_in_archives_after_other_bytes() {
     let path = directory.path().join("a.npz");
     let mut file = fs::File::create(&path).unwrap();
     file.write_all(&[7; 1003]).unwrap();
-    let mut writer = NpzWriter::new_seekable(file);
+    let mut writer = NpzWriter::new_seekable(file).unwrap();
     writer.write("a", &table()).unwrap();
     writer.page_aligned(true).write("b", &table()).unwrap();
     drop(writer.into_inner().unwrap());
@@ -162,7 +162,7 @@ fn an_archive_is_not_appended_to_a_file() {
     let directory = directory();
     let path = directory.path().join("a.npz");
     let append = fs::File::options().append(true).create(true).open(&path).unwrap();
-    let mut writer = NpzWriter::new_seekable(append);
+    let mut writer = NpzWriter::new_seekable(append).unwrap();
     let error = writer.write("a", &table()).unwrap_err().to_string();
     assert!(error.ends_with("a file must not be open for appending"), "{error}");
     assert!(writer.into_inner().is_err());
@@ -186,7 +186,7 @@ fn archives_are_written_to_pipes_devices_and_descriptors() {
     }
 
     save("/dev/null");
-    let mut device = NpzWriter::new_seekable(fs::File::create("/dev/null").unwrap());
+    let mut device = NpzWriter::new_seekable(fs::File::create("/dev/null").unwrap()).unwrap();
     device.write("a", &table()).unwrap();
     device.write("b", &table()).unwrap();
     drop(device.into_inner().unwrap());
@@ -202,7 +202,7 @@ fn archives_are_written_to_pipes_devices_and_descriptors() {
                     return save(&pipe);
                 }
                 let file = fs::File::options().write(true).open(&pipe).unwrap();
-                let mut writer = NpzWriter::new_seekable(file);
+                let mut writer = NpzWriter::new_seekable(file).unwrap();
                 writer.write("a", &table()).unwrap();
                 writer.write("b", &table()).unwrap();
                 drop(writer.into_inner().unwrap());

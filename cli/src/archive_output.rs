@@ -41,7 +41,7 @@ pub(crate) fn write_npz(
     options: &MemberOptions,
 ) -> Result<(), CliError> {
     let path = draft.path();
-    let mut writer = NpzWriter::new_seekable(draft.file());
+    let mut writer = NpzWriter::new_seekable(draft.file()).map_err(CliError::with_path(path))?;
     writer.compression(options.compression);
     for input in inputs {
         write_member(path, &mut writer, input, options)?;

@@ -97,7 +97,8 @@ impl RecoverArgs {
         let members = last_of_each_name(npz.members(), Member::full_name);
         let total = members.iter().map(Member::size).fold(0, u64::saturating_add);
         let mut progress = Progress::new(usize::try_from(total).unwrap_or(usize::MAX));
-        let mut writer = NpzWriter::new_seekable(draft.file());
+        let mut writer =
+            NpzWriter::new_seekable(draft.file()).map_err(CliError::with_path(&self.output))?;
         let mut found = Found::default();
         for member in &members {
             let name = member.name().to_owned();

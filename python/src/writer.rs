@@ -109,14 +109,14 @@ impl NpzWriter {
     #[new]
     #[pyo3(signature = (path, overwrite, reserved=0))]
     fn new(py: Python<'_>, path: PathBuf, overwrite: bool, reserved: u64) -> PyResult<NpzWriter> {
-        let file = py.detach(|| {
+        let writer = py.detach(|| {
             let file =
                 if overwrite { AtomicFile::create(&path) } else { AtomicFile::create_new(&path) }?;
             file.reserve(reserved)?;
-            Ok(file)
+            Writer::new_seekable(file)
         });
-        let file = file.or_raise_for(py, &path)?;
-        Ok(NpzWriter { writer: Mutex::new(Some(Writer::new_seekable(file))), shown: path })
+        let writer = writer.or_raise_for(py, &path)?;
+        Ok(NpzWriter { writer: Mutex::new(Some(writer)), shown: path })
     }
 
     /// Writes an array, whose elements come in pieces, deflated if there is a level.

@@ -86,7 +86,7 @@ fn play(role: &str, directory: &Path) -> Result<()> {
         "savez_compressed" => npz::savez_compressed(&archive, &[("a", &rows(3))]),
         "create_member" => create_member(&archive),
         "archive in an atomic file" => {
-            let mut writer = NpzWriter::new_seekable(AtomicFile::create(&archive)?);
+            let mut writer = NpzWriter::new_seekable(AtomicFile::create(&archive)?)?;
             writer.write("a", &rows(400))?;
             writer.into_inner()?.commit().map(drop)
         }

@@ -49,7 +49,7 @@ impl NpzWriter<NpzFile> {
             let file = atomic.file().try_clone().map_err(SystemError::io("create"))?;
             let output = Arc::new(OutputFile { file, skips: AtomicBool::new(false) });
             let mut writer =
-                NpzWriter::new_seekable(NpzFile { output: Arc::clone(&output), atomic });
+                NpzWriter::new_seekable(NpzFile { output: Arc::clone(&output), atomic })?;
             writer.output = Some(output);
             writer.path = Some(path.to_owned());
             Ok(writer)
@@ -144,7 +144,7 @@ impl NpzWriter<NpzFile> {
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("arrays.npz");
-    /// let mut writer = NpzWriter::new_seekable(AtomicFile::create(&path)?);
+    /// let mut writer = NpzWriter::new_seekable(AtomicFile::create(&path)?)?;
     /// writer.write("x", &arr1(&[0.5, 1.5]))?;
     /// writer.into_inner()?.commit()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -217,7 +217,7 @@ fn save(path: &Path, arrays: &[(&str, &dyn Save)], compression: Compression) -> 
     with_path_in_errors(path, |path| {
         atomic::write(path, false, |file, is_new| {
             let mut writer =
-                if is_new { NpzWriter::new_seekable(file) } else { NpzWriter::new(file) };
+                if is_new { NpzWriter::new_seekable(file)? } else { NpzWriter::new(file) };
             writer.compression(compression);
             for (name, array) in arrays {
                 writer.write(name, *array)?;

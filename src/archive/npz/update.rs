@@ -310,7 +310,7 @@ impl<'a> NpzUpdate<'a> {
     /// Writes all members: replaced ones in the place of the old ones, new ones
     /// at the end.
     fn write_members(&self) -> Result<()> {
-        let mut writer = NpzWriter::new_seekable(self.new.file());
+        let mut writer = NpzWriter::new_seekable(self.new.file())?;
         let mut is_written = vec![false; self.changed.len()];
         for member in self.old.members().filter(|member| !self.is_removed(member.full_name())) {
             writer.page_aligned(member.is_page_aligned()?);

@@ -88,6 +88,10 @@ impl<W: Write> NpzWriter<W> {
     /// older archive, if there is one after this one. The first member that is not a copy
     /// fails if a file is open for appending.
     ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::ErrorKind::Io) if the writer has a position that cannot be found out.
+    ///
     /// # Examples
     ///
     /// ```
@@ -96,17 +100,17 @@ impl<W: Write> NpzWriter<W> {
     /// use npymap::npz::{Npz, NpzWriter};
     /// use npymap::{Source, ndarray::arr1};
     ///
-    /// let mut writer = NpzWriter::new_seekable(Cursor::new(Vec::new()));
+    /// let mut writer = NpzWriter::new_seekable(Cursor::new(Vec::new()))?;
     /// writer.write("x", &arr1(&[0.5, 1.5]))?;
     /// let bytes = writer.into_inner()?.into_inner();
     /// assert_eq!(Npz::open(Source::bytes(bytes))?.get("x")?.as_slice::<f64>()?, [0.5, 1.5]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn new_seekable(to: W) -> NpzWriter<W>
+    pub fn new_seekable(to: W) -> Result<NpzWriter<W>>
     where
         W: Seek,
     {
-        NpzWriter::with_zip(ZipWriter::new_seekable(to))
+        ZipWriter::new_seekable(to).map(NpzWriter::with_zip).map_err(write_error())
     }
 
     fn with_zip(zip: ZipWriter<W>) -> NpzWriter<W> {

@@ -95,16 +95,16 @@ impl<W: Write> ZipWriter<W> {
 
     /// An archive in which they are in the header before the member, if the writer has a
     /// position that can be set.
-    pub(super) fn new_seekable(to: W) -> ZipWriter<W>
+    pub(super) fn new_seekable(to: W) -> io::Result<ZipWriter<W>>
     where
         W: Seek,
     {
         let mut zip = ZipWriter::new(to);
-        if let Some(base) = settable_position(&mut zip.to) {
+        if let Some(base) = settable_position(&mut zip.to)? {
             zip.base = base;
             zip.seek = Some(Seek::seek);
         }
-        zip
+        Ok(zip)
     }
 
     /// Starts a member whose numbers are known.
@@ -225,11 +225,15 @@ impl<W: Write> ZipWriter<W> {
 
 /// The position of a writer; `None` if it has none, or cannot set it. Devices such as
 /// `/dev/null`, and pipes on Windows, are always at 0.
-fn settable_position(to: &mut impl Seek) -> Option<u64> {
-    let start = to.stream_position().ok()?;
-    let next = to.seek(SeekFrom::Current(1)).ok()?;
-    let end = to.seek(SeekFrom::Current(-1)).ok()?;
-    (next.checked_sub(1) == Some(start) && end == start).then_some(start)
+fn settable_position(to: &mut impl Seek) -> io::Result<Option<u64>> {
+    use io::ErrorKind::{NotSeekable, Unsupported};
+    let start = match to.stream_position() {
+        Err(error) if matches!(error.kind(), NotSeekable | Unsupported) => return Ok(None),
+        start => start?,
+    };
+    let next = to.seek(SeekFrom::Current(1))?;
+    let end = to.seek(SeekFrom::Current(-1))?;
+    Ok((next.checked_sub(1) == Some(start) && end == start).then_some(start))
 }
 
 fn check_position(found: u64, expected: u64) -> io::Result<()> {

@@ -20,8 +20,8 @@ fn padding_aligns_elements() {
     }
 }
 
-/// A writer that says that its position is always 0.
-struct Unmoved(Vec<u8>);
+/// A writer whose position is always 0, or an error.
+struct Unmoved(Vec<u8>, Option<io::ErrorKind>);
 
 impl Write for Unmoved {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -35,29 +35,33 @@ impl Write for Unmoved {
 
 impl Seek for Unmoved {
     fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
-        Ok(0)
+        self.1.map_or(Ok(0), |kind| Err(kind.into()))
     }
 }
 
 #[test]
 fn a_position_that_cannot_be_set_is_not_used() {
-    let mut zip = ZipWriter::new_seekable(Unmoved(Vec::new()));
-    let (name, method) = (&b"a"[..], Method::STORED);
-    let member = MemberStart { name, is_utf8: true, method, mode: None, aligned: None };
-    let mut entry = zip.start_unknown(&member, 3).unwrap();
-    entry.write_all(b"abc").unwrap();
-    entry.finish(7, 3).unwrap();
-    let bytes = zip.finish().unwrap().0;
-    assert!(bytes.windows(4).any(|word| word == DESCRIPTOR_SIGNATURE));
-    let entries = directory::read(Source::bytes(bytes).storage()).unwrap();
-    assert_eq!((entries[0].crc32, entries[0].size), (7, 3));
+    for error in [None, Some(io::ErrorKind::NotSeekable), Some(io::ErrorKind::Unsupported)] {
+        let mut zip = ZipWriter::new_seekable(Unmoved(Vec::new(), error)).unwrap();
+        let (name, method) = (&b"a"[..], Method::STORED);
+        let member = MemberStart { name, is_utf8: true, method, mode: None, aligned: None };
+        let mut entry = zip.start_unknown(&member, 3).unwrap();
+        entry.write_all(b"abc").unwrap();
+        entry.finish(7, 3).unwrap();
+        let bytes = zip.finish().unwrap().0;
+        assert!(bytes.windows(4).any(|word| word == DESCRIPTOR_SIGNATURE));
+        let entries = directory::read(Source::bytes(bytes).storage()).unwrap();
+        assert_eq!((entries[0].crc32, entries[0].size), (7, 3));
+    }
+    let other = Unmoved(Vec::new(), Some(io::ErrorKind::Other));
+    assert!(ZipWriter::new_seekable(other).is_err());
 }
 
 #[cfg_attr(miri, ignore = "takes long")]
 #[test]
 fn an_archive_may_have_more_than_65535_members() {
     for count in [65_534, 65_535] {
-        let mut zip = ZipWriter::new_seekable(io::Cursor::new(Vec::new()));
+        let mut zip = ZipWriter::new_seekable(io::Cursor::new(Vec::new())).unwrap();
         for number in 0..count {
             let name = number.to_string();
             let (name, method) = (name.as_bytes(), Method::STORED);
@@ -186,8 +190,8 @@ mod large {
         for (zip, can_seek, is_known) in [
             (ZipWriter::new(Sparse::default()), false, false),
             (ZipWriter::new(Sparse::default()), false, true),
-            (ZipWriter::new_seekable(Sparse::default()), true, false),
-            (ZipWriter::new_seekable(Sparse::default()), true, true),
+            (ZipWriter::new_seekable(Sparse::default()).unwrap(), true, false),
+            (ZipWriter::new_seekable(Sparse::default()).unwrap(), true, true),
         ] {
             assert_eq!(zip.seek.is_some(), can_seek);
             let source = Source::positioned(large(zip, is_known)).unwrap();
