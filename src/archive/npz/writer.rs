@@ -90,7 +90,9 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io) if the writer has a position that cannot be found out.
+    /// [`Io`](crate::ErrorKind::Io) if the position cannot be read or set for another reason
+    /// than that the writer has none: `NotSeekable` or `Unsupported`, kinds of
+    /// [`std::io::ErrorKind`].
     ///
     /// # Examples
     ///

@@ -142,7 +142,7 @@ mod large {
 
     const SIZES: [u64; 7] = [0, 10, 4 << 30, (4 << 30) - 1, 3, 5 << 30, 7];
 
-    /// Stored and uncompressed sizes, of which only the latter are known before. Deflated
+    /// Stored and uncompressed sizes. Only the uncompressed ones are known before. Deflated
     /// bytes may be more or fewer than the bytes themselves.
     const DEFLATED: [(u64, u64); 3] =
         [(9, 5 << 30), ((4 << 30) + 5, 4_000_000_000), (4_000_000_000, 4_000_000_000)];
