@@ -2,11 +2,11 @@
 """Runs the programs of src/guide/c.md and compares their output with the page; checks
 that the program in capi/MIGRATING.md is the example.
 
-    python3 .ci/capi_pages.py OUT            fails where an output differs
-    python3 .ci/capi_pages.py OUT --write    writes the outputs into the page
+    python3 .ci/capi_pages.py OUT LANGUAGES            fails where an output differs
+    python3 .ci/capi_pages.py OUT LANGUAGES --write    writes the outputs into the page
 
 The library is found as PKG_CONFIG_PATH and LD_LIBRARY_PATH say. OUT is a folder for
-what is compiled.
+what is compiled. LANGUAGES are those of the programs to run: c,cpp,lua,go
 """
 
 import difflib
@@ -44,12 +44,14 @@ def main():
     out, page, failed = pathlib.Path(sys.argv[1]), PAGE.read_text(), False
     if migrated() != (ROOT / "capi/examples/scale.c").read_text():
         sys.exit("the program in capi/MIGRATING.md is not capi/examples/scale.c")
-    outputs = [output(out, match[1], match[2]) for match in PROGRAM.finditer(page)]
+    programs = [match for match in PROGRAM.finditer(page) if match[1] in sys.argv[2].split(",")]
+    outputs = [output(out, match[1], match[2]) for match in programs]
     if "--write" in sys.argv:
-        found = iter(outputs)
-        PAGE.write_text(PROGRAM.sub(lambda match: f"```{match[1]}\n{match[2]}```\n\n```text\n{next(found)}```", page))
+        for match, found in reversed(list(zip(programs, outputs))):
+            page = page[: match.start(3)] + found + page[match.end(3) :]
+        PAGE.write_text(page)
         return
-    for match, found in zip(PROGRAM.finditer(page), outputs):
+    for match, found in zip(programs, outputs):
         if match[3] != found:
             failed = True
             print("\n".join(difflib.unified_diff(match[3].splitlines(), found.splitlines(), match[1], "found", lineterm="")))

@@ -1,7 +1,7 @@
 //! The process is killed before each of its system calls about files.
 
 use crate::calls::Watcher;
-use crate::scene::{Scene, can_trace, jobs};
+use crate::scene::{Scene, each_job, step};
 use crate::trace::{Action, Call, Tracer};
 
 /// Kills the process at one of the watched calls.
@@ -27,31 +27,29 @@ impl Tracer for Killer {
 
 #[test]
 fn a_process_killed_at_any_system_call_loses_nothing() {
-    if !can_trace() {
-        return;
-    }
-    let (mut count, mut wrong) = (0, Vec::new());
-    for job in jobs() {
-        let scene = Scene::on_disk(job);
-        for at in 0.. {
-            let mut killer = Killer { watcher: Watcher::new(scene.root()), left: at };
-            let ended = scene.run(&mut killer).unwrap();
-            if ended.status.success() {
+    each_job(
+        "kills",
+        300 / step(),
+        |_| true,
+        |job, found| {
+            let scene = Scene::on_disk(job);
+            for at in (0..).step_by(step()) {
+                let mut killer = Killer { watcher: Watcher::new(scene.root()), left: at };
+                let ended = scene.run(&mut killer).unwrap();
+                if ended.status.success() {
+                    scene.restore();
+                    break;
+                }
+                let checked = match scene.remove_unfinished() {
+                    0 | 1 => scene.check(),
+                    left => Err(format!("{left} unfinished files")),
+                };
+                if let Err(problem) = checked {
+                    found.wrong.push(format!("{}: call {at}: {problem}", job.arguments.join(" ")));
+                }
                 scene.restore();
-                break;
+                found.count += 1;
             }
-            let checked = match scene.remove_unfinished() {
-                0 | 1 => scene.check(),
-                left => Err(format!("{left} unfinished files")),
-            };
-            if let Err(problem) = checked {
-                wrong.push(format!("{}: call {at}: {problem}", job.arguments.join(" ")));
-            }
-            scene.restore();
-            count += 1;
-        }
-    }
-    println!("kills: {count}");
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(count > 300);
+        },
+    );
 }

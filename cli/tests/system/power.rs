@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::calls::Watcher;
-use crate::scene::{Files, Promise, Scene, Syncs, can_trace, jobs};
+use crate::scene::{Files, Job, Promise, Scene, Syncs, each_job};
 use crate::trace::{Action, Call, Tracer};
 
 /// The bytes that a disk writes at once.
@@ -177,12 +177,8 @@ fn choices() -> impl Iterator<Item = Choice> {
 
 #[test]
 fn files_survive_a_loss_of_power_at_any_system_call() {
-    if !can_trace() {
-        return;
-    }
-    let (mut count, mut wrong) = (0, Vec::new());
-    for job in jobs().filter(|job| job.syncs != Syncs::Nothing || job.promise == Promise::Elements)
-    {
+    let fits = |job: &Job| job.syncs != Syncs::Nothing || job.promise == Promise::Elements;
+    each_job("losses of power", 200, fits, |job, found| {
         let scene = Scene::new(job);
         let mut log = Log::new(scene.root());
         assert!(scene.run(&mut log).unwrap().status.success());
@@ -208,15 +204,14 @@ fn files_survive_a_loss_of_power_at_any_system_call() {
                         scene.check()
                     };
                     if let Err(problem) = checked {
-                        wrong.push(format!("{}: call {at}: {problem}", job.arguments.join(" ")));
+                        found
+                            .wrong
+                            .push(format!("{}: call {at}: {problem}", job.arguments.join(" ")));
                     }
-                    count += 1;
+                    found.count += 1;
                 }
             }
         }
         scene.restore();
-    }
-    println!("losses of power: {count}");
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(count > 200);
+    });
 }

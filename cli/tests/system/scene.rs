@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::thread;
 
 use npymap::{Header, write::recover};
 
@@ -331,7 +334,7 @@ impl Tracer for Untouched {
 }
 
 /// Returns whether programs can be traced here, and prints why not.
-pub(crate) fn can_trace() -> bool {
+fn can_trace() -> bool {
     match trace::run(&mut Command::new("true"), &mut Untouched) {
         Ok(status) => status.success(),
         Err(error) => {
@@ -342,6 +345,54 @@ pub(crate) fn can_trace() -> bool {
 }
 
 /// All jobs: those of the program, and those of the library.
-pub(crate) fn jobs() -> impl Iterator<Item = Job> {
+fn jobs() -> impl Iterator<Item = Job> {
     COMMANDS.iter().chain(roles::ROLES).copied()
+}
+
+/// What was found to be wrong, and how many times a job was run.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) count: usize,
+    pub(crate) wrong: Vec<String>,
+}
+
+/// Checks each job that fits, on all processors, and fails if anything is wrong or if
+/// fewer than `least` runs were checked.
+pub(crate) fn each_job(
+    what: &str,
+    least: usize,
+    fits: impl Fn(&Job) -> bool,
+    check: impl Fn(Job, &mut Found) + Sync,
+) {
+    if !can_trace() {
+        return;
+    }
+    let jobs: Vec<Job> = jobs().filter(fits).collect();
+    let (jobs, found) = (Mutex::new(jobs.into_iter()), Mutex::new(Found::default()));
+    let next = || jobs.lock().unwrap().next();
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(job) = next() {
+                    let mut of_job = Found::default();
+                    check(job, &mut of_job);
+                    let mut found = found.lock().unwrap();
+                    found.count += of_job.count;
+                    found.wrong.append(&mut of_job.wrong);
+                }
+            });
+        }
+    });
+    let Found { count, wrong } = found.into_inner().unwrap();
+    println!("{what}: {count}");
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count >= least, "only {count}");
+}
+
+/// The calls of a job at which something happens: every third one, or all with
+/// `NPYMAP_TEST_FAULTS=all`.
+pub(crate) fn step() -> usize {
+    let all = std::env::var("NPYMAP_TEST_FAULTS").is_ok_and(|value| value == "all");
+    if all { 1 } else { 3 }
 }
