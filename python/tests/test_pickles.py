@@ -12,6 +12,7 @@ import pytest
 from arrays import DTYPES, assert_same, sample
 
 import npymap
+from npymap import _memmap, _sampler
 
 
 @pytest.fixture
@@ -226,3 +227,21 @@ def test_raw_binary_without_elements_pickles(tmp_path):
     array = npymap.memmap(tmp_path / "a.bin", "f4", "w+", shape=(0, 3))
     assert pickle.loads(pickle.dumps(array)).shape == (0, 3)
     assert array.rows.shape == (0, 3)
+
+
+def test_pickles_of_release_0_1_open(big):
+    """COMPATIBILITY.md promises this for all releases 0.1."""
+    expected = np.load(big)
+    place = str(big), 128 + 5 * 4096, 4 * 4096, "r"
+    rows = _memmap._reopen(place, ("another machine", None), ((4, 512), np.dtype("<i8"), 0, (4096, 8), False))
+    assert np.array_equal(rows, expected[5:9]) and isinstance(rows, npymap.memmap)
+    assert pickle.loads(pickle.dumps(rows)).tolist() == rows.tolist()
+
+    file = npymap.ArrayFile.__new__(npymap.ArrayFile)
+    file.__setstate__((str(big), None, None, 0, 10000, None, ((512, 512), "'<i8'", False, 128)))
+    assert np.array_equal(file[3], expected[3])
+
+    state = npymap.Sampler(10, seed=1).state_dict()
+    kind = "shuffled", 1, 1, 1, None, None
+    sampler = _sampler._restore((10, kind, (0, 1, 0, 1), "keep"), (state["fingerprint"], 1, 2, 3))
+    assert sampler.state_dict() == {**state, "epoch": 2, "position": 3}
