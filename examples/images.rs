@@ -36,10 +36,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sampler = Sampler::shuffled(COUNT, 42);
     for epoch in sampler.epochs(2) {
         let (mut right, mut seen, mut saved) = (0, 0, epoch.state());
-        for batch in BatchOptions::new().threads(2).start(epoch.batches(64), read.clone())? {
+        for batch in BatchOptions::new().start(epoch.batches(64), read.clone())? {
             let batch = batch?;
-            let images = batch.0.chunks(CHANNELS.len() * SIDE * SIDE);
-            right += images.zip(&batch.1).filter(|(image, label)| guess(image) == **label).count();
+            let (images, labels) = batch.data();
+            let images = images.chunks(CHANNELS.len() * SIDE * SIDE);
+            right += images.zip(labels).filter(|(image, label)| guess(image) == **label).count();
             seen += batch.indices().len();
             saved = batch.state();
         }

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use npymap::ndarray::{Array1, ArrayView2, s};
-use npymap::{BatchOptions, MappedArray, Sampler, write_npy};
+use npymap::{Loader, MappedArray, Sampler, write_npy};
 
 const TOKENS: usize = 4_000_000;
 const BLOCK: usize = 256;
@@ -25,18 +25,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tokens = unsafe { MappedArray::open(&path)? }.rows()?;
     let windows = tokens.windows(BLOCK + 1)?;
     let starts = Sampler::with_replacement(windows.len(), 200 * BATCH, 1337);
-    let batches = BatchOptions::new().ahead(4).start(
-        starts.batches(BATCH),
-        move |starts, batch: &mut Vec<i64>| {
-            batch.resize(starts.len() * windows.row_len(), 0);
-            windows.take_as(starts, batch)
-        },
-    )?;
     let started = Instant::now();
     let mut seen = 0;
-    for batch in batches {
+    for batch in Loader::new::<i64>(&windows).cast().batches(starts, BATCH)? {
         let batch = batch?;
-        let windows = ArrayView2::from_shape((BATCH, BLOCK + 1), &batch)?;
+        let windows = ArrayView2::from_shape((BATCH, BLOCK + 1), batch.data())?;
         let (x, y) = (windows.slice(s![.., ..BLOCK]), windows.slice(s![.., 1..]));
         assert_eq!(x.slice(s![.., 1..]), y.slice(s![.., ..BLOCK - 1]));
         seen += x.len();

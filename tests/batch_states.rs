@@ -129,7 +129,7 @@ fn states_of_batches_read_ahead_are_those_of_the_batch_and_not_of_the_sampler() 
     let all: Vec<_> = batches(&sampler, 4, true).collect();
     for (number, stopped) in all.iter().enumerate().step_by(3) {
         sampler.resume(stopped.state()).unwrap();
-        let options = BatchOptions::new().threads(3).ahead(5);
+        let options = BatchOptions::new().threads(3).prefetch(5);
         let read = |rows: &[usize], out: &mut Vec<usize>| {
             out.clear();
             out.extend(rows);
@@ -142,7 +142,7 @@ fn states_of_batches_read_ahead_are_those_of_the_batch_and_not_of_the_sampler() 
             let batch = batch.unwrap();
             assert_eq!((batch.number(), batch.epoch()), (expected.number(), expected.epoch()));
             assert_eq!(batch.state(), expected.state());
-            assert!(batch.indices() == &**expected && *batch == **expected);
+            assert!(batch.indices() == &**expected && *batch.data() == **expected);
         }
         assert!(left.next().is_none());
     }
@@ -194,12 +194,12 @@ fn an_iterator_of_indices_may_fail() {
         Ok::<_, NotRead>(())
     };
     let mut batches = BatchOptions::new().start(indices, read).unwrap();
-    assert_eq!(**batches.next().unwrap().unwrap(), [1]);
+    assert_eq!(*batches.next().unwrap().unwrap().data(), [1]);
     let error = batches.next().unwrap().unwrap_err();
     assert!(error.error.get_ref().unwrap().is::<std::num::ParseIntError>());
     assert_eq!(error.to_string(), "batch 1: invalid digit found in string");
     assert_eq!((error.epoch, error.error.kind()), (None, ErrorKind::Other));
-    assert_eq!(**batches.next().unwrap().unwrap(), [3]);
+    assert_eq!(*batches.next().unwrap().unwrap().data(), [3]);
     assert!(batches.next().is_none());
     let sampled = Sampler::sequential(3).batches(2).map(Ok::<_, NotRead>);
     let batches = BatchOptions::new().start(sampled, read).unwrap();

@@ -68,6 +68,7 @@ mod live_ten;
 mod live_values;
 mod live_views;
 mod live_whole;
+mod loading;
 mod memmap;
 mod model;
 mod modes;

@@ -149,7 +149,7 @@ fn blocks_of_the_next_batches_are_brought_into_memory() {
     let sources: [&dyn RowSource; 4] = [&rows, &windows, &stacked, &file];
     for source in sources {
         array.drop_cache(..).unwrap();
-        let mut batches = sampler.batches(20).ahead(source);
+        let mut batches = sampler.batches(20).announce_to(source);
         batches.next().unwrap();
         // Nearly all rows of two groups of two blocks: the system may drop pages again.
         let count_missing = || {

@@ -242,7 +242,7 @@ impl Work {
     /// Takes all rows.
     fn take(&self, sampler: &Sampler, source: &impl RowSource) -> Result<()> {
         let mut out = self.buffer();
-        for batch in sampler.batches(self.batch()).ahead(source) {
+        for batch in sampler.batches(self.batch()).announce_to(source) {
             let out = out.get_mut(..batch.len() * self.size).unwrap_or_default();
             source.take(&batch, out)?;
             black_box(out);

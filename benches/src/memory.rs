@@ -205,7 +205,7 @@ fn take_all(array: &MappedArray, sampler: &Sampler, is_plain: bool) -> Result<us
     let bytes: &[u8] = array.as_ref();
     let mut out = vec![0_u8; BATCH * ROW];
     let (start, mut count) = (Instant::now(), 0);
-    for batch in sampler.batches(BATCH).ahead(&rows) {
+    for batch in sampler.batches(BATCH).announce_to(&rows) {
         if start.elapsed() > LONGEST {
             break;
         }

@@ -2,7 +2,6 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::index_batch::IndexBatch;
@@ -11,8 +10,8 @@ use crate::error::Error;
 use crate::error::invariant::Invariant;
 use crate::source::platform;
 
-/// One batch: the data, which it derefs to, and the indices of its rows. When it
-/// is dropped, its memory is reused.
+/// One batch: the [`data`](Batch::data) and the indices of its rows. When it is dropped, its
+/// memory is reused; keep it as long as you need.
 ///
 /// `I` is the type of the indices: an [`IndexBatch`], which knows the epoch and
 /// the sampler's state, or a `Vec<usize>`.
@@ -20,15 +19,13 @@ use crate::source::platform;
 /// # Examples
 ///
 /// ```
-/// use npymap::{BatchOptions, MappedArray, Sampler};
+/// use npymap::{MappedArray, Sampler, loader::RowSource as _};
 ///
 /// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
-/// let sampler = Sampler::shuffled(rows.len(), 1);
-/// let read = move |indices: &[usize], data: &mut Vec<f64>| rows.take_vec(indices, data);
-/// for batch in BatchOptions::new().start(sampler.batches(100), read)? {
+/// for batch in rows.batches::<f64>(Sampler::shuffled(rows.len(), 1), 100)? {
 ///     let batch = batch?;
 ///     println!("batch {} of epoch {}: {:?}", batch.number(), batch.epoch(), &batch.indices()[..3]);
-///     assert_eq!(batch.len(), 4 * batch.indices().len()); // `Vec::len`
+///     assert_eq!(batch.data().len(), 4 * batch.indices().len());
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -38,6 +35,21 @@ pub struct Batch<B, I = IndexBatch> {
     /// `None` only in `into_data` and `drop`.
     pub(super) data: Option<B>,
     pub(super) pool: Arc<Pool<B>>,
+}
+
+impl<B, I> Batch<B, I> {
+    /// The rows, as they were read: a vector of elements in C order, or a tuple of one for
+    /// each array of a [`Loader`](crate::Loader).
+    #[must_use]
+    pub fn data(&self) -> &B {
+        self.data.as_ref().invariant(HAS_DATA)
+    }
+
+    /// The rows, to change them in place.
+    #[must_use]
+    pub fn data_mut(&mut self) -> &mut B {
+        self.data.as_mut().invariant(HAS_DATA)
+    }
 }
 
 impl<B, I: AsRef<[usize]>> Batch<B, I> {
@@ -78,20 +90,6 @@ impl<B> Batch<B> {
 }
 
 const HAS_DATA: &str = "a batch has data until it is dropped";
-
-impl<B, I> Deref for Batch<B, I> {
-    type Target = B;
-
-    fn deref(&self) -> &B {
-        self.data.as_ref().invariant(HAS_DATA)
-    }
-}
-
-impl<B, I> DerefMut for Batch<B, I> {
-    fn deref_mut(&mut self) -> &mut B {
-        self.data.as_mut().invariant(HAS_DATA)
-    }
-}
 
 impl<B, I> Drop for Batch<B, I> {
     fn drop(&mut self) {

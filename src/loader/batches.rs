@@ -10,13 +10,15 @@ use std::time::Duration;
 
 use super::batch::{Batch, BatchError, Pool};
 use super::index_batch::{BatchIndices, IndexBatch, Job};
-use super::pipeline::{Next, Pipeline};
+use super::pace::Pace;
+use super::pipeline::{CONSUMER, Next, Pipeline};
 use crate::array::MAX_THREADS;
 use crate::error::{Error, RequestError, Result, SystemError};
-use crate::source::platform;
+use crate::source::platform::{self, Clock};
 
-/// An iterator over batches that background threads read ahead, in order. Created
-/// by [`BatchOptions::start`].
+/// An iterator over batches, in order, which background threads read ahead if that is
+/// faster. Created by [`RowSource::batches`](crate::loader::RowSource::batches),
+/// [`Loader::batches`](crate::Loader::batches) and [`BatchOptions::start`].
 ///
 /// Only a few batches are read ahead, so memory use is bounded. The memory of a
 /// dropped batch is reused for a later one, but the threads never wait for that,
@@ -39,21 +41,29 @@ use crate::source::platform;
 /// let read = move |indices: &[usize], data: &mut Vec<f64>| rows.take_vec(indices, data);
 /// let mut batches = BatchOptions::new().start(sampler.batches(100), read)?;
 /// let first = batches.next().unwrap()?;
-/// assert_eq!((first.len(), batches.count()), (400, 3));
+/// assert_eq!((first.data().len(), batches.count()), (400, 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Batches<B, I = IndexBatch> {
-    pipeline: Arc<BatchPipeline<B, I>>,
-    /// `None` once this is dropped.
-    read: Arc<RwLock<Option<ReadFn<B>>>>,
+    /// The consumer, who reads batches, too.
+    worker: Worker<B, I>,
     threads: Vec<Option<JoinHandle<()>>>,
+    prefetch: Option<usize>,
+    /// The number of threads that may read.
+    active: usize,
+    /// Decides on that number, unless the caller did.
+    pace: Option<Pace>,
+    /// Where the time begins that `pace` is told.
+    start: Clock,
     /// The process that the threads belong to.
     process: u32,
     /// Whether the error of a forked process was returned.
     has_failed: bool,
 }
 
-/// Options for reading batches ahead. Setters take the options and return them;
+/// Options for batches of a source of your own, or with a conversion of your own, by a
+/// function that reads one. [`Loader`](crate::Loader) needs no function, and announces the
+/// order to its sources. Setters take the options and return them;
 /// [`start`](BatchOptions::start) starts the threads.
 ///
 /// # Examples
@@ -75,42 +85,43 @@ pub struct Batches<B, I = IndexBatch> {
 /// let batches = Sampler::shuffled(100, 1).batches(32);
 /// for batch in BatchOptions::new().threads(2).start(batches, read)? {
 ///     let batch = batch?;
-///     assert_eq!(batch.0.len(), 64 * batch.1.len());
+///     let (pixels, labels) = batch.data();
+///     assert_eq!(pixels.len(), 64 * labels.len());
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct BatchOptions {
-    threads: usize,
-    ahead: Option<usize>,
+    threads: Option<usize>,
+    prefetch: Option<usize>,
 }
 
 type Jobs<I> = Box<dyn Iterator<Item = Job<I>> + Send>;
 type ReadFn<B> = Box<dyn Fn(&[usize], &mut B) -> Result<()> + Send + Sync>;
 type BatchPipeline<B, I> = Pipeline<Jobs<I>, Result<Batch<B, I>, BatchError>>;
 
-impl Default for BatchOptions {
-    fn default() -> BatchOptions {
-        BatchOptions { threads: 1, ahead: None }
-    }
-}
-
 impl BatchOptions {
-    /// The defaults: one thread, two batches ahead for each thread.
+    /// The defaults: as many threads as make batches arrive sooner, which is measured, and
+    /// two batches ahead for each thread.
     pub fn new() -> BatchOptions {
         BatchOptions::default()
     }
 
-    /// Sets the number of threads, from 1 to 1,024.
+    /// Sets the number of threads that read besides the one that takes the batches, from
+    /// 1 to 1,024.
+    ///
+    /// By default there are none at first, and batches are read when they are taken. Then
+    /// the time for some batches is compared with one thread and without it, later with
+    /// more and fewer, and the fastest number is kept, up to the number of processors.
     pub fn threads(self, threads: usize) -> BatchOptions {
-        BatchOptions { threads: threads.clamp(1, MAX_THREADS), ..self }
+        BatchOptions { threads: Some(threads.clamp(1, MAX_THREADS)), ..self }
     }
 
     /// Sets the number of batches that are read ahead of the consumer, by all threads;
     /// at least one, by default two for each thread.
-    pub fn ahead(self, ahead: usize) -> BatchOptions {
-        BatchOptions { ahead: Some(ahead.max(1)), ..self }
+    pub fn prefetch(self, batches: usize) -> BatchOptions {
+        BatchOptions { prefetch: Some(batches.max(1)), ..self }
     }
 
     /// Starts the threads. `batches` yields the indices of each batch, and `read`
@@ -127,30 +138,6 @@ impl BatchOptions {
     /// [`Io`](crate::ErrorKind::Io) when threads can't be started.
     ///
     /// # Examples
-    ///
-    /// Three epochs, without a pause between them, from a saved state on:
-    ///
-    /// ```
-    /// use npymap::{BatchOptions, DType, MappedArray, Sampler, loader::Share};
-    ///
-    /// # let array = MappedArray::anonymous(&DType::of::<f32>(), &[100, 8])?;
-    /// # let rows = array.into_read_only()?.rows()?;
-    /// # let mut saved = None;
-    /// let share = Share { rank: 1, world: 4, ..Share::default() };
-    /// let mut sampler = Sampler::shuffled(rows.len(), 1).share(share)?;
-    /// if let Some(saved) = saved {
-    ///     sampler.resume(saved)?;
-    /// }
-    /// let batches = sampler.epochs(3).flat_map(|epoch| epoch.batches(8));
-    /// let read = move |indices: &[usize], batch: &mut Vec<f32>| rows.take_vec(indices, batch);
-    /// for batch in BatchOptions::new().threads(2).start(batches, read)? {
-    ///     let batch = batch?;
-    ///     // … train …
-    ///     saved = Some(batch.state());
-    /// }
-    /// # assert_eq!(saved.unwrap().epoch, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// `read` may fail with any error, here one of the standard library:
     ///
@@ -180,37 +167,60 @@ impl BatchOptions {
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
         let jobs: Jobs<J::Indices> = Box::new(batches.into_iter().map(J::into_indices));
-        let ahead = self.ahead.unwrap_or_else(|| self.threads.saturating_mul(2));
-        // A thread that looks for a batch must not take the processor of one that reads it.
-        let looks = thread::available_parallelism().is_ok_and(|all| self.threads < all.get());
-        let pipeline = Arc::new(Pipeline::new(jobs, ahead, looks));
-        let pool = Arc::new(Pool::new(ahead.saturating_add(self.threads)));
-        let read: ReadFn<B> = Box::new(move |rows, out| read(rows, out).map_err(Error::other));
-        let read = Arc::new(RwLock::new(Some(read)));
-        let process = platform::process_id();
-        let mut started =
-            Batches { pipeline, read, threads: Vec::new(), process, has_failed: false };
-        for number in 0..self.threads {
-            let worker = Worker {
-                number,
-                pipeline: Arc::clone(&started.pipeline),
-                pool: Arc::clone(&pool),
-                read: Arc::clone(&started.read),
-            };
-            let thread = thread::Builder::new().name("npymap batches".to_owned());
-            let thread = thread.spawn(move || worker.run());
-            started.threads.push(Some(thread.map_err(SystemError::io("start a thread"))?));
-        }
+        self.start_jobs(jobs, false, move |rows, out| read(rows, out).map_err(Error::other))
+    }
+
+    /// Starts the threads. `is_prompt` is whether the iterator of jobs never blocks.
+    pub(super) fn start_jobs<B: Default + Send + 'static, I: AsRef<[usize]> + Send + 'static>(
+        &self,
+        jobs: Jobs<I>,
+        is_prompt: bool,
+        read: impl Fn(&[usize], &mut B) -> Result<()> + Send + Sync + 'static,
+    ) -> Result<Batches<B, I>> {
+        let read: ReadFn<B> = Box::new(read);
+        let most = self.threads.unwrap_or_else(|| {
+            thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
+        });
+        let ahead = self.prefetch.unwrap_or_else(|| most.saturating_mul(2));
+        let worker = Worker {
+            number: CONSUMER,
+            pipeline: Arc::new(Pipeline::new(jobs, is_prompt)),
+            pool: Arc::new(Pool::new(ahead.saturating_add(most))),
+            read: Arc::new(RwLock::new(Some(read))),
+        };
+        let mut started = Batches {
+            worker,
+            threads: Vec::new(),
+            prefetch: self.prefetch,
+            active: 0,
+            pace: self.threads.is_none().then(|| Pace::new(most)),
+            start: Clock::now(),
+            process: platform::process_id(),
+            has_failed: false,
+        };
+        started.set_threads(self.threads.unwrap_or(0))?;
         Ok(started)
     }
 }
 
-/// The state of one of the threads.
+/// What a thread needs to read batches.
 struct Worker<B, I> {
     number: usize,
     pipeline: Arc<BatchPipeline<B, I>>,
     pool: Arc<Pool<B>>,
+    /// `None` once the batches are dropped.
     read: Arc<RwLock<Option<ReadFn<B>>>>,
+}
+
+impl<B, I> Clone for Worker<B, I> {
+    fn clone(&self) -> Worker<B, I> {
+        Worker {
+            number: self.number,
+            pipeline: Arc::clone(&self.pipeline),
+            pool: Arc::clone(&self.pool),
+            read: Arc::clone(&self.read),
+        }
+    }
 }
 
 impl<B: Default, I: AsRef<[usize]>> Worker<B, I> {
@@ -218,11 +228,19 @@ impl<B: Default, I: AsRef<[usize]>> Worker<B, I> {
     fn run(&self) {
         let guard = PanicGuard(self);
         while let Some((number, job)) = self.pipeline.next_job(self.number) {
-            let read = self.read.read().unwrap_or_else(PoisonError::into_inner);
-            let Some(read) = &*read else { break };
-            self.pipeline.finish(number, self.read_batch(number, job, read));
+            if !self.read_job(number, job) {
+                break;
+            }
         }
         std::mem::forget(guard);
+    }
+
+    /// Reads a batch; `false` if the batches were dropped.
+    fn read_job(&self, number: u64, job: Job<I>) -> bool {
+        let read = self.read.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(read) = &*read else { return false };
+        self.pipeline.finish(number, self.read_batch(number, job, read));
+        true
     }
 
     fn read_batch(
@@ -256,10 +274,15 @@ impl<B, I> Drop for PanicGuard<'_, B, I> {
     }
 }
 
-impl<B, I> Iterator for Batches<B, I> {
+impl<B, I> Iterator for Batches<B, I>
+where
+    B: Default + Send + 'static,
+    I: AsRef<[usize]> + Send + 'static,
+{
     type Item = Result<Batch<B, I>, BatchError>;
 
-    /// Waits for the next batch; [`wait`](Batches::wait) waits for a limited time.
+    /// Waits for the next batch, or reads it; [`wait`](Batches::wait) waits for a limited
+    /// time.
     ///
     /// In a forked process, which has none of the threads, it returns one error of the
     /// kind [`InvalidInput`](crate::ErrorKind::InvalidInput), then `None`.
@@ -272,23 +295,77 @@ impl<B, I> Iterator for Batches<B, I> {
             let first = !std::mem::replace(&mut self.has_failed, true);
             return first.then(|| Err(forked()));
         }
-        match self.pipeline.next() {
-            Next::Result(batch) => Some(batch),
-            Next::End => None,
-            Next::Lost => {
-                if let Some(panic) = self.join().into_iter().next() {
-                    resume_unwind(panic);
+        loop {
+            let guard = PanicGuard(&self.worker);
+            let next = self.worker.pipeline.next();
+            let next = match next {
+                Next::Job(number, job) => {
+                    self.worker.read_job(number, job);
+                    None
                 }
-                None
+                next => Some(next),
+            };
+            std::mem::forget(guard);
+            match next {
+                Some(Next::Result(batch)) => {
+                    self.adapt();
+                    return Some(batch);
+                }
+                Some(Next::Lost) => {
+                    if let Some(panic) = self.join().into_iter().next() {
+                        resume_unwind(panic);
+                    }
+                    return None;
+                }
+                Some(Next::End) => return None,
+                Some(Next::Job(..)) | None => {}
             }
         }
     }
 }
 
+impl<B, I> Batches<B, I>
+where
+    B: Default + Send + 'static,
+    I: AsRef<[usize]> + Send + 'static,
+{
+    /// Changes the number of threads if that makes batches faster.
+    fn adapt(&mut self) {
+        let Some(pace) = &mut self.pace else { return };
+        let threads = pace.take_batch(self.start.elapsed());
+        // Where no thread can be started, the consumer reads.
+        if threads != self.active && self.set_threads(threads).is_err() {
+            self.pace = None;
+        }
+    }
+
+    /// Lets this many threads read, and starts those that do not run.
+    fn set_threads(&mut self, threads: usize) -> Result<()> {
+        let ahead = self.prefetch.unwrap_or_else(|| threads.saturating_mul(2)).max(1);
+        self.worker.pipeline.set_workers(threads, ahead);
+        self.active = threads;
+        for number in 0..threads {
+            match self.threads.get(number) {
+                Some(Some(thread)) if !thread.is_finished() => continue,
+                Some(_) => {}
+                None => self.threads.push(None),
+            }
+            let worker = Worker { number, ..self.worker.clone() };
+            let thread = thread::Builder::new().name("npymap batches".to_owned());
+            let thread = thread.spawn(move || worker.run());
+            let thread = thread.map_err(SystemError::io("start a thread"))?;
+            if let Some(place) = self.threads.get_mut(number) {
+                *place = Some(thread);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<B, I> Batches<B, I> {
-    /// Waits until `next` returns without waiting: with a batch, an error, or `None`.
-    /// After `timeout` it gives up and returns false, so that a program can check
-    /// whether it was interrupted, and wait again.
+    /// Waits until `next` returns without waiting for a thread: with a batch, an error, or
+    /// `None`. After `timeout` it gives up and returns false, so that a program can check
+    /// whether it was interrupted, and wait again. Without threads it returns true at once.
     ///
     /// # Examples
     ///
@@ -305,12 +382,12 @@ impl<B, I> Batches<B, I> {
     /// while !batches.wait(Duration::from_millis(100)) {
     ///     // … return, if the user interrupted the program …
     /// }
-    /// assert_eq!(*batches.next().unwrap()?, 2);
+    /// assert_eq!(*batches.next().unwrap()?.data(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn wait(&self, timeout: Duration) -> bool {
-        self.is_forked() || self.pipeline.wait(timeout)
+        self.is_forked() || self.worker.pipeline.wait(timeout)
     }
 
     /// Returns whether this process was forked from the one that has the threads. Its
@@ -323,7 +400,7 @@ impl<B, I> Batches<B, I> {
     /// The jobs must have ended. Returns the panics of the threads.
     fn join(&mut self) -> Vec<Box<dyn Any + Send>> {
         // After this, no thread can call the iterator, because the jobs have ended.
-        let blocked = self.pipeline.waiting_for_job();
+        let blocked = self.worker.pipeline.waiting_for_job();
         let ending = self.threads.iter_mut().enumerate();
         let ending = ending.filter(|(number, _)| Some(*number) != blocked);
         let ended = ending.filter_map(|(_, thread)| thread.take()).map(JoinHandle::join);
@@ -337,10 +414,10 @@ impl<B, I> Drop for Batches<B, I> {
             std::mem::forget(std::mem::take(&mut self.threads));
             return;
         }
-        self.pipeline.stop();
+        self.worker.pipeline.stop();
         // The caller wants no more batches, so panics are ignored.
         drop(self.join());
-        *self.read.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.worker.read.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

@@ -283,6 +283,55 @@ pub(super) fn take_array<T: Element>(
     Ok(ArrayD::from_shape_vec(IxDyn(&shape), elements).expect("the shape has `len` elements"))
 }
 
+/// Copies rows into a vector, whose memory is used again if there is enough.
+pub(super) fn take_vec<T: Element>(
+    from: &dyn RowSource,
+    indices: &[impl RowIndex],
+    out: &mut Vec<T>,
+) -> Result<()> {
+    let len = indices.len().saturating_mul(from.row_len());
+    if out.len() != len {
+        T::codec(from.dtype())?;
+        check_rows(from, indices, len)?;
+        check_vec::<T>(from, indices.len())?;
+        if !resize(out, len) {
+            *out = take_array(from, indices)?.into_raw_vec_and_offset().0;
+            return Ok(());
+        }
+    }
+    take(from, indices, out)
+}
+
+/// As [`take_vec`], cast to another type of number.
+pub(super) fn take_vec_as<U: Number>(
+    from: &dyn RowSource,
+    indices: &[impl RowIndex],
+    out: &mut Vec<U>,
+) -> Result<()> {
+    let len = indices.len().saturating_mul(from.row_len());
+    if out.len() != len {
+        check_same_kind(from.dtype(), &U::dtype(), "take_bytes_as")?;
+        check_rows(from, indices, len)?;
+        check_vec::<U>(from, indices.len())?;
+        resize(out, len);
+    }
+    take_as(from, indices, out)
+}
+
+/// Changes the length of a vector to that of rows that will be copied into it; `false` if
+/// its elements have no zero value.
+fn resize<T: Element>(out: &mut Vec<T>, len: usize) -> bool {
+    let missing = if out.capacity() < len { len } else { len.saturating_sub(out.len()) };
+    let Some(mut zeros) = T::fast_path().zeros(missing) else { return false };
+    if out.capacity() < len {
+        *out = zeros;
+    } else {
+        out.truncate(len);
+        out.append(&mut zeros);
+    }
+    true
+}
+
 /// Checks that the elements of `count` rows can be a vector of type `T`, and
 /// returns their number.
 pub(super) fn check_vec<T>(from: &dyn RowSource, count: usize) -> Result<usize> {

@@ -75,6 +75,15 @@ impl Deref for IndexBatch {
     }
 }
 
+impl<'a> IntoIterator for &'a IndexBatch {
+    type Item = &'a usize;
+    type IntoIter = std::slice::Iter<'a, usize>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.indices.iter()
+    }
+}
+
 impl AsRef<[usize]> for IndexBatch {
     fn as_ref(&self) -> &[usize] {
         &self.indices
@@ -88,7 +97,9 @@ impl AsRef<[usize]> for IndexBatch {
 /// ```
 /// let sampler = npymap::Sampler::shuffled(10, 1);
 /// for batch in sampler.batches(4) {
-///     println!("{:?}", batch.as_ref());
+///     for row in &batch {
+///         println!("{row}");
+///     }
 /// }
 /// assert_eq!(sampler.batches(4).len(), 3);
 /// ```
@@ -153,12 +164,12 @@ impl IndexBatches {
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
     /// let sampler = Sampler::blocks(rows.len(), 32, 1).buffer(4)?;
     /// let ahead = rows.clone();
-    /// let batches = sampler.epochs(2).flat_map(move |epoch| epoch.batches(16).ahead(&ahead));
+    /// let batches = sampler.epochs(2).flat_map(move |epoch| epoch.batches(16).announce_to(&ahead));
     /// let read = move |indices: &[usize], batch: &mut Vec<f64>| rows.take_vec(indices, batch);
     /// assert_eq!(BatchOptions::new().start(batches, read)?.count(), 2 * 22);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn ahead(mut self, source: &(impl RowSource + ?Sized)) -> IndexBatches {
+    pub fn announce_to(mut self, source: &(impl RowSource + ?Sized)) -> IndexBatches {
         self.ahead.add(source.rows_ahead());
         self
     }

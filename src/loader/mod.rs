@@ -9,11 +9,13 @@ mod block_order;
 mod field_rows;
 mod gather;
 mod index_batch;
+mod loading;
 mod mapped;
 #[cfg(all(test, target_pointer_width = "64"))]
 #[allow(clippy::duplicate_mod, clippy::unwrap_used, reason = "the same code with loom's locks")]
 mod model;
 mod order;
+mod pace;
 mod padded;
 mod permutation;
 mod pipeline;
@@ -41,6 +43,7 @@ pub use batch::{Batch, BatchError};
 pub use batches::{BatchOptions, Batches};
 pub use field_rows::FieldRows;
 pub use index_batch::{BatchIndices, IndexBatch, IndexBatches};
+pub use loading::{Column, Columns, Loader};
 pub use padded::Padded;
 pub use ragged::Ragged;
 pub use ragged_append::RaggedAppender;

@@ -16,17 +16,22 @@ use loom::thread::{self, JoinHandle};
 
 use pipeline::{Next, Pipeline};
 
+type Numbers = Pipeline<Range<u64>, u64>;
+
 fn check(test: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(test);
 }
 
-fn worker(
-    pipeline: &Arc<Pipeline<Range<u64>, u64>>,
-    worker: usize,
-    dies_at: Option<u64>,
-) -> JoinHandle<()> {
+/// A pipeline of the numbers below `count`, with a number of workers, and jobs ahead.
+fn numbers(count: u64, workers: usize, ahead: usize, is_prompt: bool) -> Arc<Numbers> {
+    let pipeline = Pipeline::new(0..count, is_prompt);
+    pipeline.set_workers(workers, ahead);
+    Arc::new(pipeline)
+}
+
+fn worker(pipeline: &Arc<Numbers>, worker: usize, dies_at: Option<u64>) -> JoinHandle<()> {
     let pipeline = Arc::clone(pipeline);
     thread::spawn(move || {
         while let Some((number, job)) = pipeline.next_job(worker) {
@@ -39,30 +44,73 @@ fn worker(
     })
 }
 
+/// The next result, after the jobs that the consumer has to do for it.
+fn next(pipeline: &Numbers) -> Next<u64, u64> {
+    loop {
+        match pipeline.next() {
+            Next::Job(number, job) => {
+                assert_eq!(number, job);
+                pipeline.finish(number, 10 * job);
+            }
+            next => return next,
+        }
+    }
+}
+
 #[test]
 fn results_come_in_order_and_then_the_end() {
+    for is_prompt in [false, true] {
+        check(move || {
+            let pipeline = numbers(3, 2, 2, is_prompt);
+            let workers = [worker(&pipeline, 0, None), worker(&pipeline, 1, None)];
+            let found: Vec<_> = (0..4).map(|_| next(&pipeline)).collect();
+            let expected = [Next::Result(0), Next::Result(10), Next::Result(20), Next::End];
+            assert_eq!(found, expected);
+            for worker in workers {
+                worker.join().unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn a_consumer_needs_no_workers() {
     check(|| {
-        let pipeline = Arc::new(Pipeline::new(0..3, 2, false));
-        let workers = [worker(&pipeline, 0, None), worker(&pipeline, 1, None)];
-        let found: Vec<_> = (0..4).map(|_| pipeline.next()).collect();
-        let expected = [Next::Result(0), Next::Result(10), Next::Result(20), Next::End];
-        assert_eq!(found, expected);
-        for worker in workers {
-            worker.join().unwrap();
-        }
+        let pipeline = numbers(2, 0, 1, false);
+        assert!(pipeline.wait(Duration::ZERO));
+        assert_eq!(pipeline.next(), Next::Job(0, 0));
+        pipeline.finish(0, 5);
+        assert_eq!(pipeline.next(), Next::Result(5));
+        assert_eq!([next(&pipeline), next(&pipeline)], [Next::Result(10), Next::End]);
+    });
+}
+
+#[test]
+fn workers_can_be_added_and_taken_away() {
+    check(|| {
+        let pipeline = numbers(4, 0, 1, true);
+        assert_eq!(next(&pipeline), Next::Result(0));
+        pipeline.set_workers(1, 2);
+        let worker = worker(&pipeline, 0, None);
+        assert_eq!(next(&pipeline), Next::Result(10));
+        pipeline.set_workers(0, 1);
+        assert_eq!([next(&pipeline), next(&pipeline)], [Next::Result(20), Next::Result(30)]);
+        // It ends although the jobs have not.
+        worker.join().unwrap();
+        assert_eq!(next(&pipeline), Next::End);
     });
 }
 
 #[test]
 fn waiting_ends_when_a_result_or_the_end_is_there() {
     check(|| {
-        let pipeline = Arc::new(Pipeline::new(0..1, 1, false));
+        let pipeline = numbers(1, 1, 1, false);
         let worker = worker(&pipeline, 0, None);
         // Time never passes here.
         assert!(pipeline.wait(Duration::MAX) && pipeline.wait(Duration::ZERO));
-        assert_eq!(pipeline.next(), Next::Result(0));
+        assert_eq!(next(&pipeline), Next::Result(0));
         assert!(pipeline.wait(Duration::MAX));
-        assert_eq!(pipeline.next(), Next::End);
+        assert_eq!(next(&pipeline), Next::End);
         worker.join().unwrap();
     });
 }
@@ -70,9 +118,9 @@ fn waiting_ends_when_a_result_or_the_end_is_there() {
 #[test]
 fn stopping_wakes_all_workers() {
     check(|| {
-        let pipeline = Arc::new(Pipeline::new(0..100, 1, false));
+        let pipeline = numbers(100, 2, 1, false);
         let workers = [worker(&pipeline, 0, None), worker(&pipeline, 1, None)];
-        assert_eq!(pipeline.next(), Next::Result(0));
+        assert_eq!(next(&pipeline), Next::Result(0));
         pipeline.stop();
         for worker in workers {
             worker.join().unwrap();
@@ -83,10 +131,10 @@ fn stopping_wakes_all_workers() {
 #[test]
 fn a_lost_worker_is_reported() {
     check(|| {
-        let pipeline = Arc::new(Pipeline::new(0..3, 2, false));
+        let pipeline = numbers(3, 2, 2, false);
         let workers = [worker(&pipeline, 0, Some(1)), worker(&pipeline, 1, None)];
         let mut found = 0;
-        while let Next::Result(_) = pipeline.next() {
+        while let Next::Result(_) = next(&pipeline) {
             found += 1;
         }
         assert!(found <= 3);
@@ -117,7 +165,8 @@ impl Iterator for Channel {
 fn results_can_be_taken_while_the_jobs_block() {
     check(|| {
         let sent = Arc::new((Mutex::new(1), Condvar::new()));
-        let pipeline = Arc::new(Pipeline::new(Channel(Arc::clone(&sent), 0), 2, false));
+        let pipeline = Arc::new(Pipeline::new(Channel(Arc::clone(&sent), 0), false));
+        pipeline.set_workers(1, 2);
         let worker = {
             let pipeline = Arc::clone(&pipeline);
             thread::spawn(move || {
@@ -126,9 +175,13 @@ fn results_can_be_taken_while_the_jobs_block() {
                 }
             })
         };
-        assert_eq!(pipeline.next(), Next::Result(0));
+        match pipeline.next() {
+            // The consumer was sooner.
+            Next::Job(0, 0) => pipeline.finish(0, 0),
+            next => assert_eq!(next, Next::Result(0)),
+        }
         pipeline.stop();
-        assert_eq!(pipeline.next(), Next::End);
+        while !matches!(pipeline.next(), Next::End) {}
         *sent.0.lock().unwrap() = 2;
         sent.1.notify_all();
         worker.join().unwrap();

@@ -1,23 +1,20 @@
 //! A queue of jobs that threads do ahead of a consumer. The results are in order,
 //! and their number is bounded.
 //!
+//! A consumer that would have to wait takes a job itself instead. So without threads it
+//! does all of them, and with some it sleeps only while there is no job for it.
+//!
 //! `super::sync` has the locks of `std`, or those of loom in the model test.
 
 use std::collections::VecDeque;
-use std::hint;
 use std::time::Duration;
 
 use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::error::invariant::to_u64;
 use crate::source::platform::Clock;
 
-/// How long a consumer looks for a result before it sleeps. A worker takes about 10 us to
-/// wake it, a third of the time for a batch of 128 KiB.
-const LOOK: Duration = Duration::from_micros(50);
-
-/// How many times a processor pauses between two looks: some microseconds. Workers need the
-/// lock, too.
-const PAUSES: usize = 100;
+/// The number by which the consumer takes a job.
+pub(super) const CONSUMER: usize = usize::MAX;
 
 /// Jobs, which are numbered as workers take them, and their results.
 #[derive(Debug)]
@@ -27,8 +24,9 @@ pub(super) struct Pipeline<I, R> {
     room: Condvar,
     /// Signalled when the next result may be ready.
     done: Condvar,
-    /// Whether a consumer may look for a result without sleeping.
-    looks: bool,
+    /// Whether the iterator of jobs never blocks, so that the consumer may call it while
+    /// the next result is in progress.
+    is_prompt: bool,
 }
 
 /// The iterator of jobs is the caller's and may block. So a worker takes the
@@ -38,8 +36,10 @@ pub(super) struct Pipeline<I, R> {
 struct PipelineState<I, R> {
     /// The iterator of jobs; `None` while a worker calls it, and after the end.
     jobs: Option<I>,
-    /// The worker that is calling the iterator.
+    /// The worker that is calling the iterator, or [`CONSUMER`].
     waiting: Option<usize>,
+    /// The number of workers that may take jobs: those with smaller numbers.
+    workers: usize,
     /// The number of workers that sleep until there is room.
     sleeping_workers: usize,
     /// The number of threads that sleep until there is a result.
@@ -52,8 +52,6 @@ struct PipelineState<I, R> {
     ahead: usize,
     /// The number of results that have been taken.
     taken: u64,
-    /// Whether the last result that a consumer waited for came soon.
-    is_quick: bool,
     /// Whether a worker ended without finishing its job.
     is_lost: bool,
 }
@@ -66,40 +64,62 @@ impl<I, R> PipelineState<I, R> {
             None => self.is_ended || self.is_lost,
         }
     }
+
+    /// Returns whether the consumer should take a job instead of waiting.
+    fn has_job(&self, is_prompt: bool) -> bool {
+        let may_call = self.results.is_empty() || (is_prompt && self.results.len() < self.ahead);
+        self.jobs.is_some() && may_call
+    }
 }
 
-/// The outcome of waiting for a result.
+/// What the consumer gets.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next<R> {
+pub(super) enum Next<J, R> {
     Result(R),
+    /// A job to do, and its number.
+    Job(u64, J),
     End,
     /// A worker ended without finishing its job.
     Lost,
 }
 
 impl<I: Iterator, R> Pipeline<I, R> {
-    /// Creates a pipeline. At most `ahead` jobs are in progress or have a result
-    /// that has not been taken. `looks` is whether a consumer may look for a result for a
-    /// moment instead of sleeping, because there is a processor for it.
-    pub(super) fn new(jobs: I, ahead: usize, looks: bool) -> Pipeline<I, R> {
+    /// Creates a pipeline without workers. `is_prompt` is whether the iterator never blocks.
+    pub(super) fn new(jobs: I, is_prompt: bool) -> Pipeline<I, R> {
         let state = PipelineState {
             jobs: Some(jobs),
             waiting: None,
+            workers: 0,
             sleeping_workers: 0,
             sleeping_consumers: 0,
             is_ended: false,
             results: VecDeque::new(),
-            ahead,
+            ahead: 1,
             taken: 0,
-            is_quick: true,
             is_lost: false,
         };
-        Pipeline { state: Mutex::new(state), room: Condvar::new(), done: Condvar::new(), looks }
+        let (room, done) = (Condvar::new(), Condvar::new());
+        Pipeline { state: Mutex::new(state), room, done, is_prompt }
     }
 
-    /// Waits for room, then takes the next job; `None` after the last one.
+    /// Sets the number of workers, and of jobs that are in progress or have a result that
+    /// has not been taken. Workers with other numbers end after their job.
+    pub(super) fn set_workers(&self, workers: usize, ahead: usize) {
+        let mut state = self.lock();
+        (state.workers, state.ahead) = (workers, ahead);
+        drop(state);
+        self.room.notify_all();
+    }
+
+    /// Waits for room, then takes the next job; `None` after the last one, and when there
+    /// are fewer workers.
     pub(super) fn next_job(&self, worker: usize) -> Option<(u64, I::Item)> {
-        let mut jobs = self.take_jobs(worker)?;
+        let jobs = self.take_jobs(worker)?;
+        self.call(jobs)
+    }
+
+    /// Takes a job from the iterator, which was taken out of the state.
+    fn call(&self, mut jobs: I) -> Option<(u64, I::Item)> {
         let job = jobs.next();
         let mut state = self.lock();
         state.waiting = None;
@@ -112,14 +132,15 @@ impl<I: Iterator, R> Pipeline<I, R> {
         let number = state.taken + to_u64(state.results.len());
         state.results.push_back(None);
         state.jobs = Some(jobs);
-        self.offer(state);
+        let has_room = state.results.len() < state.ahead;
+        self.offer(state, has_room);
         Some((number, job))
     }
 
-    /// Waits for room and takes the iterator; `None` when the jobs have ended.
+    /// Waits for room and takes the iterator; `None` when the worker should end.
     fn take_jobs(&self, worker: usize) -> Option<I> {
         let mut state = self.lock();
-        while !state.is_ended {
+        while !state.is_ended && worker < state.workers {
             if state.results.len() < state.ahead {
                 if let Some(jobs) = state.jobs.take() {
                     state.waiting = Some(worker);
@@ -133,9 +154,9 @@ impl<I: Iterator, R> Pipeline<I, R> {
         None
     }
 
-    /// Wakes a worker if it can take a job. While another one calls the iterator, none can.
-    fn offer(&self, state: MutexGuard<'_, PipelineState<I, R>>) {
-        let has_room = state.results.len() < state.ahead;
+    /// Wakes a worker if there is room. While another one calls the iterator, it could not
+    /// take a job.
+    fn offer(&self, state: MutexGuard<'_, PipelineState<I, R>>, has_room: bool) {
         let is_needed = state.sleeping_workers > 0 && state.jobs.is_some() && has_room;
         drop(state);
         if is_needed {
@@ -157,43 +178,61 @@ impl<I: Iterator, R> Pipeline<I, R> {
         }
     }
 
-    /// Waits for the next result.
-    pub(super) fn next(&self) -> Next<R> {
+    /// The next result, or a job for the consumer, who must [`finish`](Pipeline::finish) it.
+    /// Waits if there is neither.
+    pub(super) fn next(&self) -> Next<I::Item, R> {
         loop {
-            let mut state = self.lock_with_next(Duration::MAX);
+            let is_ready =
+                |state: &PipelineState<I, R>| state.has_next() || state.has_job(self.is_prompt);
+            let mut state = self.lock_when(is_ready, Duration::MAX);
             match state.results.front_mut().map(Option::take) {
                 Some(Some(result)) => {
                     state.results.pop_front();
                     state.taken += 1;
-                    self.offer(state);
+                    // Waking a worker for one job at a time takes longer than a short job.
+                    let has_room = state.results.len() <= state.ahead / 2;
+                    self.offer(state, has_room);
                     return Next::Result(result);
                 }
                 _ if state.is_lost => return Next::Lost,
                 None if state.is_ended => return Next::End,
                 _ => {}
             }
+            if !state.has_job(self.is_prompt) {
+                continue;
+            }
+            if let Some(jobs) = state.jobs.take() {
+                state.waiting = Some(CONSUMER);
+                drop(state);
+                if let Some((number, job)) = self.call(jobs) {
+                    return Next::Job(number, job);
+                }
+            }
         }
     }
 
-    /// Waits until [`next`](Pipeline::next) returns without waiting, but not for
-    /// longer than `timeout`; returns whether it does.
+    /// Waits until [`next`](Pipeline::next) returns without waiting for a worker, but not
+    /// for longer than `timeout`; returns whether it does.
     pub(super) fn wait(&self, timeout: Duration) -> bool {
-        self.lock_with_next(timeout).has_next()
+        let is_ready = |state: &PipelineState<I, R>| {
+            let is_own = self.is_prompt || state.workers == 0;
+            state.has_next() || (is_own && state.has_job(self.is_prompt))
+        };
+        is_ready(&self.lock_when(is_ready, timeout))
     }
 
-    /// Locks the state when the next result is ready, or after `timeout`.
-    fn lock_with_next(&self, timeout: Duration) -> MutexGuard<'_, PipelineState<I, R>> {
+    /// Locks the state when something is true of it, or after `timeout`.
+    fn lock_when(
+        &self,
+        is_ready: impl Fn(&PipelineState<I, R>) -> bool,
+        timeout: Duration,
+    ) -> MutexGuard<'_, PipelineState<I, R>> {
         let mut state = self.lock();
-        if state.has_next() {
+        if is_ready(&state) {
             return state;
         }
-        let (start, look) = (Clock::now(), LOOK.min(timeout));
-        while self.looks && state.is_quick && !state.has_next() && start.elapsed() < look {
-            drop(state);
-            (0..PAUSES).for_each(|_| hint::spin_loop());
-            state = self.lock();
-        }
-        while !state.has_next() {
+        let start = Clock::now();
+        while !is_ready(&state) {
             let left = timeout.saturating_sub(start.elapsed());
             if left.is_zero() {
                 break;
@@ -203,7 +242,6 @@ impl<I: Iterator, R> Pipeline<I, R> {
             state = woken.unwrap_or_else(PoisonError::into_inner).0;
             state.sleeping_consumers -= 1;
         }
-        state.is_quick = state.has_next() && start.elapsed() < 2 * LOOK;
         state
     }
 

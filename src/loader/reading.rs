@@ -45,7 +45,7 @@ pub enum Reading {
     ///   the machine or of the control group, whichever is less) is read as with
     ///   [`Stream`](Reading::Stream), once batches that had to wait for the disk
     ///   have requested 1/64 of its pages; sooner if the batches that follow are known:
-    ///   [`IndexBatches::ahead`](crate::loader::IndexBatches::ahead).
+    ///   [`IndexBatches::announce_to`](crate::loader::IndexBatches::announce_to).
     /// - After consecutive batches, the next 64 MiB are read ahead, or 128 MiB if the batches
     ///   that follow are known, which then wait for the disk.
     #[default]

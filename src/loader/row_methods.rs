@@ -178,9 +178,8 @@ macro_rules! row_methods {
                 RowSource::take_array(self, indices)
             }
 
-            /// Copies rows into a vector. The vector keeps its memory if its
-            /// length is right already, otherwise it is replaced. Useful for
-            /// batches of [`BatchOptions`](crate::BatchOptions).
+            /// Copies rows into a vector, whose memory is used again if there is enough
+            /// of it. Useful for batches of [`BatchOptions`](crate::BatchOptions).
             ///
             /// # Errors
             ///

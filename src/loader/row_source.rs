@@ -7,8 +7,11 @@ use std::sync::Arc;
 use ndarray::ArrayD;
 
 use super::ahead::RowsAhead;
+use super::batches::Batches;
 use super::field_rows::FieldRows;
 use super::gather;
+use super::loading::Loader;
+use super::sampler::Sampler;
 use super::windows::Windows;
 use crate::dtype::DType;
 use crate::element::Element;
@@ -282,9 +285,8 @@ pub trait RowSource {
         gather::take_array(self, indices).map_err(|error| self.add_path(error))
     }
 
-    /// Copies rows into a vector. The vector keeps its memory if its length is
-    /// right already, otherwise it is replaced. Useful for batches of
-    /// [`BatchOptions`](crate::BatchOptions).
+    /// Copies rows into a vector, whose memory is used again if there is enough of it.
+    /// Useful for batches of [`BatchOptions`](crate::BatchOptions).
     ///
     /// # Errors
     ///
@@ -293,11 +295,40 @@ pub trait RowSource {
     where
         Self: Sized,
     {
-        if out.len() == indices.len().saturating_mul(self.row_len()) {
-            return self.take(indices, out);
-        }
-        *out = self.take_array(indices)?.into_raw_vec_and_offset().0;
-        Ok(())
+        gather::take_vec(self, indices, out).map_err(|error| self.add_path(error))
+    }
+
+    /// The rows in batches of `size`, in the order of a sampler. [`Loader`] has options:
+    /// casts, epochs, threads, and several arrays with the same rows.
+    ///
+    /// The order is announced to the source, which reads ahead of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Loader::batches`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, Sampler, loader::RowSource as _};
+    ///
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
+    /// for batch in rows.batches::<f64>(Sampler::shuffled(rows.len(), 1), 64)? {
+    ///     let batch = batch?; // 64 rows of 4 columns, fewer in the last batch
+    ///     assert_eq!(batch.data().len(), 4 * batch.indices().len());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn batches<T: Element + Send + 'static>(
+        &self,
+        sampler: Sampler,
+        size: usize,
+    ) -> Result<Batches<Vec<T>>>
+    where
+        Self: Clone + Send + Sync + Sized + 'static,
+    {
+        Loader::new::<T>(self).batches(sampler, size)
     }
 
     /// The sliding windows of `len` rows, as rows. They borrow the source;

@@ -123,7 +123,7 @@ impl Sampler {
     /// measured as 256 without a buffer, 17 with 16 blocks, and 1.4 with 256.
     /// A good choice is one block per row of a batch.
     ///
-    /// [`IndexBatches::ahead`](crate::loader::IndexBatches::ahead) reads the next
+    /// [`IndexBatches::announce_to`](crate::loader::IndexBatches::announce_to) reads the next
     /// blocks in sequence while rows of these are used.
     ///
     /// # Errors

@@ -4,11 +4,11 @@
 //! `cargo run --release --manifest-path examples/burn/Cargo.toml`
 
 use std::error::Error;
-use std::mem;
 
 use burn::prelude::*;
+use npymap::loader::RowSource as _;
 use npymap::ndarray::Array2;
-use npymap::{BatchOptions, MappedArray, Sampler, write_npy};
+use npymap::{MappedArray, Sampler, write_npy};
 
 const COUNT: usize = 4_096;
 /// The coefficients that the model has to find; the last one is the constant.
@@ -26,18 +26,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     // SAFETY: no other process uses the file.
     let rows = unsafe { MappedArray::open(&path)? }.rows()?;
     let width = rows.row_len();
-    let read = move |indices: &[usize], batch: &mut Vec<f32>| rows.take_vec(indices, batch);
 
     let device = Device::default().autodiff();
     let mut weights = Tensor::<2>::zeros([INPUTS, 1], &device).require_grad();
     let mut constant = Tensor::<2>::zeros([1, 1], &device).require_grad();
     for epoch in Sampler::shuffled(COUNT, 42).epochs(EPOCHS) {
         let (mut losses, mut batches) = (0.0, 0.0);
-        for batch in BatchOptions::new().start(epoch.batches(BATCH), read.clone())? {
-            let mut batch = batch?;
+        for batch in rows.batches::<f32>(epoch.clone(), BATCH)? {
+            let batch = batch?;
             let shape = [batch.indices().len(), width];
             // Burn takes over the memory of the batch.
-            let data = TensorData::new(mem::take(&mut *batch), shape);
+            let data = TensorData::new(batch.into_data(), shape);
             let table = Tensor::<2>::from_data(data, &device);
             let inputs = table.clone().slice(s![.., ..INPUTS]);
             let expected = table.slice(s![.., INPUTS..]);

@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (mut loss, mut right, mut seen) = (0.0, 0.0, 0);
         for batch in BatchOptions::new().start(epoch.batches(BATCH), read.clone())? {
             let batch = batch?;
-            let (pixels, labels) = &*batch;
+            let (pixels, labels) = batch.data();
             // Candle copies them, and the memory of the batch is reused.
             let pixels = Tensor::from_slice(pixels, (labels.len(), width), &Device::Cpu)?;
             let labels = Tensor::from_slice(labels, labels.len(), &Device::Cpu)?;

@@ -71,10 +71,10 @@ fn list(url: &str) -> Result<usize> {
 fn epoch(array: &Arc<ArrayFile>, sampler: &Sampler, size: usize, threads: usize) -> Result<usize> {
     let rows = Arc::clone(array);
     let read = move |indices: &[usize], batch: &mut Vec<u8>| rows.take_vec(indices, batch);
-    let options = BatchOptions::new().threads(threads).ahead(2 * threads);
+    let options = BatchOptions::new().threads(threads).prefetch(2 * threads);
     let mut nbytes = 0;
     for batch in options.start(sampler.batches(size), read)? {
-        nbytes += batch?.len();
+        nbytes += batch?.data().len();
     }
     Ok(nbytes)
 }

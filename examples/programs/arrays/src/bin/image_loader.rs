@@ -1,5 +1,5 @@
 //! Reads an epoch of images in shuffled order, in two ranks, each restarted in the
-//! middle; pixels are scaled to `f32`, two batches are read ahead.
+//! middle; pixels are scaled to `f32`.
 //!
 //! NumPy reads nothing ahead, and holds the order of the epoch.
 //!
@@ -46,9 +46,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         for stop in [3, 6] {
             let mut sampler = Sampler::shuffled(600, 42).share(share)?;
             sampler.resume(saved)?;
-            for batch in BatchOptions::new().threads(2).start(sampler.batches(50), read.clone())? {
+            for batch in BatchOptions::new().start(sampler.batches(50), read.clone())? {
                 let batch = batch?;
-                let (pixels, classes) = &*batch;
+                let (pixels, classes) = batch.data();
                 seen += classes.len();
                 brightness += pixels.iter().map(|x| f64::from(*x)).sum::<f64>();
                 label += classes.iter().sum::<i64>();
