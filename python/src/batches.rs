@@ -10,7 +10,7 @@ use std::time::Duration;
 use npymap::bytemuck::cast_slice;
 use npymap::element::Casting;
 use npymap::layout::TakeMode;
-use npymap::loader::{Batch, BatchError, Batches as Reader, IndexBatch};
+use npymap::loader::{Batch, Batches as Reader, IndexBatch};
 use npymap::{BatchOptions, DType, Result};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -70,18 +70,19 @@ impl Source {
         }
     }
 
-    fn next(&mut self) -> Option<Result<Next, BatchError>> {
-        match self {
-            Source::Sampler(batches) => batches.next().map(|batch| batch.map(Source::from_sampler)),
+    fn next(&mut self) -> Option<Result<Next>> {
+        let next = match self {
+            Source::Sampler(batches) => batches.next()?.map(Source::from_sampler),
             Source::Passed(batches) => {
-                batches.next().map(|batch| batch.map(|batch| (Buffer::of_batch(batch), None)))
+                batches.next()?.map(|batch| Ok((Buffer::of_batch(batch)?, None)))
             }
-        }
+        };
+        Some(next.unwrap_or_else(|error| Err(error.error)))
     }
 
-    fn from_sampler(batch: Batch<Vec<Block>, IndexBatch>) -> Next {
+    fn from_sampler(batch: Batch<Vec<Block>, IndexBatch>) -> Result<Next> {
         let (indices, state) = (batch.indices().to_vec(), batch.state().into());
-        (Buffer::of_batch(batch), Some((indices, state)))
+        Ok((Buffer::of_batch(batch)?, Some((indices, state))))
     }
 }
 
@@ -114,7 +115,7 @@ impl Batches {
         let next = source.as_mut()?.next()?;
         // Those of a batch that failed are not the next one's.
         let passed = self.passed().pop_front();
-        Some(next.map(|next| (next, passed)).map_err(|error| error.error))
+        Some(next.map(|next| (next, passed)))
     }
 }
 
@@ -130,9 +131,9 @@ impl Drop for Batches {
 
 #[pymethods]
 impl Batches {
-    /// Starts `threads` that read `ahead` batches: those of a number of epochs of a sampler,
-    /// of a size, and maybe without the last ones of epochs. Without a sampler, indices are
-    /// passed with `push`.
+    /// Starts `threads` that read `ahead` batches, or as many as turn out to be useful: those
+    /// of a number of epochs of a sampler, of a size, and maybe without the last ones of
+    /// epochs. Without a sampler, indices are passed with `push`.
     #[new]
     #[pyo3(signature = (plan, options, order=None))]
     fn new(
@@ -147,8 +148,18 @@ impl Batches {
         });
         let plan = Plan(plan.collect::<PyResult<_>>()?);
         let sources: Vec<Rows> = plan.0.iter().map(|(rows, _)| rows.clone()).collect();
-        let (threads, ahead) = (unsigned("threads", &options.0)?, unsigned("ahead", &options.1)?);
-        let options = BatchOptions::new().threads(threads).ahead(ahead);
+        let (threads, ahead) = options;
+        let mut options = BatchOptions::new();
+        if !threads.is_none() {
+            options = options.threads(unsigned("threads", &threads)?);
+        } else if sources.iter().any(Rows::is_remote) {
+            // Signals can end a wait for a server at any time, without losing a batch, while
+            // another thread reads it.
+            options = options.threads(1);
+        }
+        if !ahead.is_none() {
+            options = options.prefetch(unsigned("ahead", &ahead)?);
+        }
         let is_closed = Arc::new(AtomicBool::new(false));
         let is_stopped = Arc::clone(&is_closed);
         let read = move |indices: &[usize], blocks: &mut Vec<Block>| {

@@ -20,7 +20,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use npymap::array::{AnyArray, MappedArrayMut};
-use npymap::bytemuck::cast_slice_mut;
 use npymap::loader::Batch;
 use npymap::source::AnySource;
 use npymap::{CreateOptions, DType, MappedArray, Mode, Result, Source};
@@ -165,18 +164,31 @@ unsafe fn fill(
     if status == 0 { Ok(()) } else { Err(PyErr::fetch(owner.py())) }
 }
 
-/// The memory of one array of a batch, aligned for every dtype.
+/// The memory of one array of a batch: pages of its own, large ones if there are many.
 #[derive(Debug, Default)]
-pub(crate) struct Block(Vec<u128>);
+pub(crate) struct Block(Option<MappedArrayMut>);
 
 impl Block {
     /// The first `nbytes` bytes, after making room for them; `None` if there is not enough
     /// memory.
     pub(crate) fn resize(&mut self, nbytes: usize) -> Option<&mut [u8]> {
-        let len = nbytes.div_ceil(size_of::<u128>());
-        self.0.try_reserve_exact(len.saturating_sub(self.0.len())).ok()?;
-        self.0.resize(len, 0);
-        cast_slice_mut(&mut self.0).get_mut(..nbytes)
+        if nbytes == 0 {
+            return Some(&mut []);
+        }
+        if self.0.as_ref().is_none_or(|memory| memory.nbytes() < nbytes) {
+            // The old memory is given back first.
+            self.0 = None;
+            self.0 = MappedArray::anonymous(&DType::of::<u8>(), &[nbytes]).ok();
+        }
+        self.0.as_mut()?.as_slice_mut().ok()?.get_mut(..nbytes)
+    }
+
+    /// The address of the first byte, whose provenance is exposed, and the length.
+    fn expose(&mut self) -> Result<(usize, usize)> {
+        Ok(match &mut self.0 {
+            Some(memory) => (memory.as_mut_ptr()?.expose_provenance(), memory.nbytes()),
+            None => (NOTHING.as_ptr().expose_provenance(), 0),
+        })
     }
 }
 
@@ -194,17 +206,11 @@ impl Buffer {
     /// Takes the memory of a batch, which is reached through pointers from now on.
     pub(crate) fn of_batch<I: Send + Sync + 'static>(
         mut batch: Batch<Vec<Block>, I>,
-    ) -> Vec<Buffer> {
-        let places: Vec<(usize, usize)> = batch
-            .iter_mut()
-            .map(|block| {
-                let bytes: &mut [u8] = cast_slice_mut(&mut block.0);
-                (bytes.as_mut_ptr().expose_provenance(), bytes.len())
-            })
-            .collect();
+    ) -> Result<Vec<Buffer>> {
+        let places: Result<Vec<_>> = batch.data_mut().iter_mut().map(Block::expose).collect();
         let batch: Arc<dyn Any + Send + Sync> = Arc::new(batch);
-        let places = places.into_iter();
-        places.map(|(address, len)| Buffer { address, len, _batch: Arc::clone(&batch) }).collect()
+        let buffer = |(address, len)| Buffer { address, len, _batch: Arc::clone(&batch) };
+        Ok(places?.into_iter().map(buffer).collect())
     }
 }
 

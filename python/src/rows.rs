@@ -105,12 +105,17 @@ impl Rows {
         for_source!(&self.source, rows => RowSource::row_len(rows))
     }
 
+    /// Returns whether the rows are in no file of this machine.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// Announces batches to the source, which can then read ahead.
     pub(crate) fn announce(&self, batches: IndexBatches) -> IndexBatches {
         if self.first > 0 {
             return batches; // Their numbers are not those of the source.
         }
-        for_source!(&self.source, rows => batches.ahead(&**rows))
+        for_source!(&self.source, rows => batches.announce_to(&**rows))
     }
 
     /// Returns whether these are all rows of the source.

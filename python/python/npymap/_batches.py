@@ -32,7 +32,9 @@ class Batches:
     been read ahead: `sampler.load_state_dict(state)` continues with the next one.
 
     `threads` read `ahead` batches, by default two for each thread, without the interpreter's
-    lock. A batch's memory is used again when nothing refers to it. `dtype` and `casting` are
+    lock. By default there are as many threads as make batches come sooner, which is measured:
+    none at first, when each batch is read as it is taken. A batch's memory is used again when
+    nothing refers to it. `dtype` and `casting` are
     those of `Rows.take`; for a list of arrays, `dtype` may be a list.
 
     A batch whose rows cannot be read raises, and the next call returns the one after it. So
@@ -43,7 +45,7 @@ class Batches:
     each batch goes to one of them.
     """
 
-    def __init__(self, arrays, sampler, size=None, *, epochs=None, drop_last=False, threads=1,
+    def __init__(self, arrays, sampler, size=None, *, epochs=None, drop_last=False, threads=None,
                  ahead=None, dtype=None, casting="same_kind"):
         is_list = isinstance(arrays, (list, tuple))
         arrays = list(arrays) if is_list else [arrays]
@@ -79,8 +81,8 @@ class Batches:
                 raise ValueError("lists of rows have their own sizes: size, epochs and "
                                  "drop_last are for a sampler")
             self._lists = iter(sampler)
-        ahead = 2 * max(threads, 1) if ahead is None else ahead
-        self._depth = max(ahead, 1) + max(threads, 1)
+        least = 1 if threads is None else max(threads, 1)
+        self._depth = (2 * least if ahead is None else max(ahead, 1)) + least
         # Batches are yielded one at a time, each with its own indices and state.
         self._lock = threading.RLock()
         self._process = os.getpid()
