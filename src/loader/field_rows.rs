@@ -92,6 +92,10 @@ impl<S: RowSource> RowSource for FieldRows<S> {
         self.take_bytes(&rows, out)
     }
 
+    fn visit_copies(&self) -> bool {
+        false
+    }
+
     fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
         gather::visit_stored(&self.source, starts, len, Some(&self.path), copy)
     }

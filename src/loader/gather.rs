@@ -117,9 +117,29 @@ pub(super) fn take<T: Element>(
 ) -> Result<()> {
     let codec = T::codec(from.dtype())?;
     let rows = check_rows(from, indices, out.len())?;
+    if from.visit_copies() {
+        match T::fast_path().copy_target(&codec, out) {
+            Some((format, bytes)) if !format.swap => return read_rows(from, &rows, bytes),
+            _ => {}
+        }
+    }
     gather(from, &rows, from.row_len(), out, &mut |parts, bytes, rows, out| {
         parts.decode_over(bytes, &codec, rows, out);
     })
+}
+
+/// Reads rows as they are stored into an output of their length, block by block.
+fn read_rows(from: &dyn RowSource, rows: &[usize], out: &mut [u8]) -> Result<()> {
+    let nbytes = out.len() / rows.len().max(1);
+    if nbytes == 0 {
+        return Ok(());
+    }
+    let room = (BLOCK / nbytes).max(1);
+    for (rows, out) in rows.chunks(room).zip(out.chunks_mut(room * nbytes)) {
+        let ranges: Vec<Range<usize>> = rows.iter().map(|&row| row..row + 1).collect();
+        from.read_ranges(&ranges, out)?;
+    }
+    Ok(())
 }
 
 /// Copies rows, each element converted.
@@ -210,6 +230,9 @@ pub(super) fn take_bytes(
     if each == 0 {
         // There may be any number of elements without bytes.
         return Ok(());
+    }
+    if from.visit_copies() {
+        return read_rows(from, &rows, out);
     }
     gather(from, &rows, each, out, &mut |parts, bytes, rows, out| {
         let rows = rows.get(..out.len() / each).unwrap_or(rows);

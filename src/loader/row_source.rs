@@ -129,6 +129,14 @@ pub trait RowSource {
         gather::visit_stored(self, starts, len, None, copy)
     }
 
+    /// Returns whether [`visit`](RowSource::visit) needs memory for the rows, so that
+    /// [`read_ranges`](RowSource::read_ranges) is better where their bytes are needed as
+    /// they are.
+    #[doc(hidden)]
+    fn visit_copies(&self) -> bool {
+        true
+    }
+
     /// Adds the path of the file to an error.
     #[doc(hidden)]
     fn add_path(&self, error: Error) -> Error {
@@ -405,6 +413,10 @@ macro_rules! pointer {
 
             fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
                 (**self).visit(starts, len, copy)
+            }
+
+            fn visit_copies(&self) -> bool {
+                (**self).visit_copies()
             }
 
             fn add_path(&self, error: Error) -> Error {

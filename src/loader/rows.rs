@@ -290,6 +290,10 @@ impl RowSource for Rows {
         })
     }
 
+    fn visit_copies(&self) -> bool {
+        false
+    }
+
     fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
         let parts = match len {
             1 => self.parts()?,

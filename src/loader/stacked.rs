@@ -256,6 +256,10 @@ impl RowSource for Stacked {
         Ok(())
     }
 
+    fn visit_copies(&self) -> bool {
+        false
+    }
+
     fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
         // Group the slices by array, so that each array reads its rows together.
         // Those that span arrays come last.

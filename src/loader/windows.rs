@@ -90,6 +90,10 @@ impl<S: RowSource> RowSource for Windows<S> {
         self.source.read_ranges(&windows, out)
     }
 
+    fn visit_copies(&self) -> bool {
+        self.source.visit_copies()
+    }
+
     fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
         match len {
             1 => self.source.visit(starts, self.len, copy),
