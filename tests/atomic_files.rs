@@ -156,6 +156,28 @@ fn only_sources_that_change_the_file_are_locked() {
     assert!(is_error(&error, ErrorKind::InvalidInput, "was not opened by path"), "{error}");
 }
 
+/// The promise was made for the file that was opened: with a source of the other one, two
+/// arrays could be borrowed mutably at the same bytes.
+#[cfg(unix)]
+#[test]
+fn a_source_locks_its_own_file_and_no_other() {
+    let directory = directory();
+    let [one, two] = ["one.npy", "two.npy"]
+        .map(|name| file(&directory, name, &npy("|u1", &[4], Order::C, b"abcd")));
+    let (first, second) = (map_mut(&one).unwrap(), map_mut(&two).unwrap());
+    fs::rename(&two, &one).unwrap();
+    let error = first.locked(Locking::Try).unwrap_err();
+    assert!(is_error(&error, ErrorKind::Changed, "was replaced by another file"), "{error}");
+    assert_eq!(error.path(), Some(&*one));
+    let error = second.locked(Locking::Try).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+
+    let source = map_mut(&one).unwrap();
+    Appender::open(&one).unwrap().append_slice(b"e").unwrap();
+    let source = source.locked(Locking::Try).unwrap();
+    assert_eq!(MappedArray::from_source(source).unwrap().len(), 5);
+}
+
 #[cfg(unix)]
 #[test]
 fn every_writer_of_a_file_excludes_the_others() {

@@ -236,7 +236,7 @@ pub(crate) fn open_to_write(
 }
 
 /// Takes the exclusive lock on an open file; `None` without locks.
-fn lock_open_file(file: &File, locking: Locking) -> Result<Option<FileLock>> {
+pub(crate) fn lock_open_file(file: &File, locking: Locking) -> Result<Option<FileLock>> {
     match locking {
         Locking::Try => check_acquired(FileLock::try_acquire_file(file, LockKind::Exclusive)),
         Locking::Wait => {

@@ -85,7 +85,8 @@ use crate::source::storage::{InMemory, Storage};
 ///
 /// Allowed at any time: appending to the file, rewriting the header of a
 /// `.npy`, renaming or unlinking the file, and replacing it by renaming another
-/// file over it.
+/// file over it. Where two files can have the same [`FileId`], replacing it is not
+/// allowed: `reload` would map the other one.
 ///
 /// The other `unsafe` functions of this crate require the same promise.
 ///
@@ -193,12 +194,13 @@ impl Source<Map> {
 
 impl Source<MapMut> {
     /// Takes the exclusive lock on the file and holds it until the source and all
-    /// its arrays are dropped. If the file was replaced in the meantime, the
-    /// source is that of the new file.
+    /// its arrays are dropped.
     ///
     /// # Errors
     ///
     /// Those of [`FileLock::exclusive`](crate::source::FileLock::exclusive);
+    /// [`Changed`](crate::ErrorKind::Changed) when the path now leads to another file: the
+    /// promise was not made for that one, so open it again;
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a source that is not
     /// one of [`map_mut`](Source::map_mut).
     ///
@@ -225,10 +227,10 @@ impl Source<MapMut> {
             let error = RequestError::Call { found, expected };
             return self.storage.add_path_on_err(Err(error.into()));
         }
-        let Some(path) = self.path() else {
+        if self.path().is_none() {
             return Err(RequestError::NoPath { operation: "lock it" }.into());
-        };
-        Ok(Source { storage: Storage::open_locked(path, locking)?, ..self })
+        }
+        Ok(Source { storage: self.storage.locked(locking)?, ..self })
     }
 
     /// Opens a file for reading: arrays are copies, so the file may change at any

@@ -231,12 +231,20 @@ impl Storage {
         Storage { bytes: Backend::Other(reader), path: None, len, id: None, lock: None }
     }
 
-    /// Opens a regular file for writing and locks it.
-    pub(crate) fn open_locked(path: &Path, locking: Locking) -> Result<Storage> {
-        let opened = lock::open_to_write(path, locking).map_err(|error| error.with_path(path));
-        let (file, FileStat { len, id }, lock) = opened?;
-        let (path, lock) = (Some(Arc::from(path)), lock.map(Arc::new));
-        Ok(Storage { bytes: Backend::File(file), path, len, id, lock })
+    /// Locks the file itself, not whatever the path leads to now. An error if the path leads
+    /// to another file, whose users this lock would not exclude.
+    pub(crate) fn locked(mut self, locking: Locking) -> Result<Storage> {
+        let (Backend::File(file), Some(path)) = (&self.bytes, &self.path) else { return Ok(self) };
+        let locked = lock::lock_open_file(file, locking).and_then(|lock| {
+            let found = file::open(path, false)?.1.id;
+            // Others may have written to the file before it was locked.
+            let len = file::len(file)?;
+            if found == self.id { Ok((lock, len)) } else { Err(SystemError::Replaced.into()) }
+        });
+        let (lock, len) = self.add_path_on_err(locked)?;
+        self.lock = lock.map(Arc::new);
+        self.len = len;
+        Ok(self)
     }
 
     /// The lock on the file, if any.

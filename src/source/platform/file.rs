@@ -5,6 +5,12 @@ use std::io;
 
 /// Identifies a file on this machine, whatever its names. Once nobody has the file
 /// open or mapped and it has no name, another file may get the same identity.
+///
+/// Some file systems don't keep to that. On overlayfs, a file of a lower layer gets another
+/// identity when it is first written: reopening it is then
+/// [`Changed`](crate::ErrorKind::Changed), although nobody replaced it. So it is on FUSE file
+/// systems that number files anew. Those that pass on the numbers of several others may give
+/// two files the same identity: a replaced file is then not noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FileId {
