@@ -191,33 +191,18 @@ fn errors_name_the_shapes_of_masks_that_do_not_fit() {
 }
 
 #[test]
-fn sums_and_means_of_nothing_are_limited() {
+fn sums_of_nothing_are_limited() {
     let array = grid(&[0, 1 << 20]);
     assert_eq!(array.view::<i16>().unwrap().sum_axis(0).unwrap().sum(), 0.0);
-    let means = array.view::<i16>().unwrap().mean_axis(0).unwrap();
-    assert!(means.len() == 1 << 20 && means.iter().all(|mean| mean.is_nan()));
     let array = grid(&[0, (1 << 20) + 1]);
     let view = array.view::<i16>().unwrap();
-    let expected = "shape (0, 1048577) has no elements along axis 0, and at most 1048576 sums or \
-                    means of none are computed: select fewer elements of the other axes";
-    let (sums, means) = (view.sum_axis(0), view.mean_axis(0));
-    for error in [sums.unwrap_err(), means.unwrap_err(), view.std_axis(0, 1.0).unwrap_err()] {
-        assert_eq!((error.kind(), &*error.to_string()), (ErrorKind::LimitExceeded, expected));
-    }
-    assert!(view.std_axis(1, 1.0).unwrap().is_empty());
-}
-
-#[test]
-fn errors_name_the_axis_without_elements() {
-    let array = grid(&[0, 3]);
-    let view = array.view::<i16>().unwrap();
-    let expected =
-        "shape (0, 3) has no elements along axis 0: a minimum or maximum needs at least one";
-    refused(view.min_axis(0), expected);
-    refused(view.max_axis(0), expected);
-    assert!(view.max_axis(1).unwrap().is_empty());
+    let expected = "shape (0, 1048577) has no elements along axis 0, and at most 1048576 sums of \
+                    none are computed: select fewer elements of the other axes";
+    let error = view.sum_axis(0).unwrap_err();
+    assert_eq!((error.kind(), &*error.to_string()), (ErrorKind::LimitExceeded, expected));
+    assert!(view.sum_axis(1).unwrap().is_empty());
     refused(
-        view.std_axis(2, 0.0),
-        "axis 2 is out of bounds for shape (0, 3): axes are numbered from 0",
+        view.sum_axis(2),
+        "axis 2 is out of bounds for shape (0, 1048577): axes are numbered from 0",
     );
 }

@@ -15,7 +15,6 @@ pub(crate) mod fast_path;
 pub(crate) mod field_codec;
 #[cfg(feature = "jiff")]
 mod jiff;
-mod min_max;
 mod real;
 pub(crate) mod recode;
 pub(crate) mod record;
@@ -41,7 +40,6 @@ pub use cast::{Casting, Number};
 pub use date::{DateTime64, TimeDelta64};
 pub use endian::{Be, Le};
 use fast_path::{FastPath, NoFastPath};
-pub use min_max::MinMax;
 pub use real::Real;
 pub use record::Pad;
 pub use scalar::{Scalar, Ticks};

@@ -38,7 +38,7 @@ pub(crate) enum ShapeError {
 
     /// Too many sums of no elements: a small file can announce any number.
     #[error(
-        "shape {shape} has no elements along axis {axis}, and at most {limit} sums or means of none are computed: select fewer elements of the other axes"
+        "shape {shape} has no elements along axis {axis}, and at most {limit} sums of none are computed: select fewer elements of the other axes"
     )]
     SumsOfNothing {
         /// The axis.
@@ -158,17 +158,6 @@ pub(crate) enum ShapeError {
         expected: &'static str,
     },
 
-    /// An empty axis has no minimum or maximum.
-    #[error(
-        "shape {shape} has no elements along axis {axis}: a minimum or maximum needs at least one"
-    )]
-    NoExtreme {
-        /// The axis.
-        axis: usize,
-        /// The shape, as Python prints it.
-        shape: String,
-    },
-
     /// An index of an element that does not exist.
     #[error("index {asked} is out of bounds for shape {shape}")]
     Element {
@@ -279,7 +268,6 @@ impl ShapeError {
             | ShapeError::Length { .. }
             | ShapeError::OutputBytes { .. }
             | ShapeError::Mask { .. }
-            | ShapeError::NoExtreme { .. }
             | ShapeError::Bytes { .. }
             | ShapeError::Rows { .. }
             | ShapeError::NoRows => ErrorKind::WrongShape,

@@ -250,7 +250,6 @@ fn kinds_of_shape_errors() {
         ),
         (ShapeError::LastAxis { shape: text("(2, 3)"), len: 4, reason: "why" }, K::WrongShape),
         (ShapeError::Broadcast { from: text("(2, 3)"), to: text("(2, 3)") }, K::WrongShape),
-        (ShapeError::NoExtreme { axis: 0, shape: text("(0, 3)") }, K::WrongShape),
         (ShapeError::Strides { strides: text("[3]") }, K::WrongShape),
         (ShapeError::Interleaved { axis: 0, shape: text("(2, 3)") }, K::WrongShape),
         (ShapeError::Length { found: 1, expected: 2 }, K::WrongShape),

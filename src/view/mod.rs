@@ -2,7 +2,6 @@
 //! they are read. No unsafe code, and no file formats.
 
 mod assign;
-mod axis_fold;
 mod axis_slices;
 mod blocks;
 mod byte_blocks;
@@ -29,11 +28,11 @@ mod parallel_axis;
 mod parallel_bulk;
 mod planes;
 mod recast;
-mod reduce;
 mod runs;
 mod slices;
 mod stats;
 mod sum;
+mod sum_axis;
 mod take;
 mod text;
 
