@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DOC = (Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "target/doc").resolve()
-CRATES = {"npymap": "npymap", "npymap-derive": "npymap_derive"}
+CRATES = {"npymap": "npymap", "npymap-derive": "npymap_derive", "npymap-remote": "npymap_remote"}
 # A dead link in the documentation of tracing, whose traits all types implement.
 OTHERS = {"dispatcher#setting-the-default-subscriber"}
 REPOSITORY = re.search(r'^repository = "(.*)"$', (ROOT / "Cargo.toml").read_text(), re.M)[1]

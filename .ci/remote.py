@@ -166,7 +166,7 @@ def cached(folder, url, log):
 
 def written(folder, name, url, scheme):
     """The store's own package and NumPy read what a test of the library wrote."""
-    test = "cargo test -p npymap -p npymap-cli --all-features -q --test remote objects_of_other_servers"
+    test = "cargo test -p npymap-remote -q --test remote objects_of_other_servers"
     bucket = f"{scheme}://bucket"
     os.environ["NPYMAP_TEST_WRITE"] = f"{bucket}/written"
     subprocess.run(test.split(), check=True, stdout=subprocess.DEVNULL)

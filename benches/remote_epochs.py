@@ -4,7 +4,7 @@
     python3 benches/remote_epochs.py [FILE]    # the figures of `remote.py --json FILE`
 
 Without FILE it prints plans for 1 PB; with FILE also the reads of `remote.py`, measured
-and simulated. The model is that of `src/source/remote`: ranges at most 64 KiB apart are
+and simulated. The model is that of `crates/remote`: ranges at most 64 KiB apart are
 requested together, long ones in parts of 2 MiB, at most 256 requests and 64 MiB at a
 time, each by a connection that is idle or new. Everything is deterministic.
 """

@@ -125,12 +125,6 @@ pub mod guide {
         #![doc = include_str!("guide/archives.md")]
     }
 
-    #[cfg(any(not(doctest), feature = "remote"))]
-    pub mod remote {
-        #![doc = include_str!("guide/remote.md")]
-        #![doc = include_str!("guide/remote-epochs.md")]
-    }
-
     pub mod growing {
         #![doc = include_str!("guide/growing.md")]
         #![doc = include_str!("guide/append.svg")]

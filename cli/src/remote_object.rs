@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use npymap::any::Format;
-use npymap::source::remote::{Cache, Remote, RemoteOptions, RemoteWriter};
 use npymap::source::{MapMut, ReadAt as _};
 use npymap::{ArrayFile, Error, ErrorKind, MappedArray, OpenOptions, Order, Result, Source};
+use npymap_remote::{Cache, Remote, RemoteOptions, RemoteWriter};
 
 use crate::array_path::ArrayPath;
 use crate::open;
@@ -45,7 +45,12 @@ fn options() -> Result<RemoteOptions> {
         })?,
         Err(_) => CACHE_BYTES,
     };
-    Ok(RemoteOptions::new().cache(&Cache::open(directory, bytes)?))
+    let cache = Cache::open(&directory, bytes).map_err(|error| {
+        let text = format!("NPYMAP_CACHE='{}': {}", directory.display(), error.message());
+        // Of another kind, so that it is not taken for one about the object.
+        Error::new(ErrorKind::Other, text)
+    })?;
+    Ok(RemoteOptions::new().cache(&cache))
 }
 
 /// The size of the cache, by default.
@@ -53,7 +58,7 @@ const CACHE_BYTES: u64 = 16 << 30;
 
 /// The source of a URL; `None` for other paths.
 pub(crate) fn source(path: &Path) -> Result<Option<Source<MapMut>>> {
-    Ok(open_url(path)?.map(|object| Source::remote(&object)))
+    Ok(open_url(path)?.map(|object| object.source()))
 }
 
 /// Reads a URL from its start; `None` for other paths.
@@ -110,7 +115,7 @@ pub(crate) fn selected_rows(
     selections: &[IndexArg],
 ) -> Result<Option<MappedArray>> {
     let Some(object) = open_url(&input.path)? else { return Ok(None) };
-    let source = Source::remote(&object);
+    let source = object.source();
     // Elsewhere, the zeros would take space on the disk.
     let has_holes = cfg!(unix) && input.member.is_none();
     if !has_holes || Format::recognize(&source)? != Format::Npy {

@@ -15,7 +15,7 @@ use crate::open::absolute;
 use crate::waiting::detached;
 
 #[cfg(feature = "remote")]
-use npymap::source::remote::Remote;
+use npymap_remote::Remote;
 
 /// Opens a file or a URL for reading.
 pub(crate) fn read(path: &Path) -> Result<Source<MapMut>> {
@@ -49,7 +49,7 @@ impl Place {
                 Ok(source)
             }
             #[cfg(feature = "remote")]
-            Place::Object(object) => Ok(Source::remote(object)),
+            Place::Object(object) => Ok(object.source()),
         }
     }
 
@@ -165,7 +165,7 @@ pub(crate) fn shown(path: &Path) -> Cow<'_, Path> {
 #[cfg(feature = "remote")]
 fn open_url(path: &Path) -> Result<(Place, Source<MapMut>)> {
     let object = Remote::open(&path.to_string_lossy())?;
-    let source = Source::remote(&object);
+    let source = object.source();
     Ok((Place::Object(object), source))
 }
 

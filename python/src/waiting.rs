@@ -27,7 +27,7 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, run: impl FnOnce() -> T + Send) 
         });
         interrupted.unwrap_or(false)
     };
-    py.detach(|| npymap::source::remote::interruptible(is_interrupted, run))
+    py.detach(|| npymap_remote::interruptible(is_interrupted, run))
 }
 
 /// Returns whether this is the main thread; `false` if that can't be determined.
@@ -58,7 +58,7 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, run: impl FnOnce() -> T + Send) 
 /// Calls a function, in which waits for servers end when `is_stopped` returns true.
 #[cfg(feature = "remote")]
 pub(crate) fn stoppable<T>(is_stopped: impl Fn() -> bool + 'static, run: impl FnOnce() -> T) -> T {
-    npymap::source::remote::interruptible(is_stopped, run)
+    npymap_remote::interruptible(is_stopped, run)
 }
 
 #[cfg(not(feature = "remote"))]

@@ -1,4 +1,4 @@
-//! Reading rows of remote arrays in asynchronous programs.
+//! Reading rows in asynchronous programs.
 
 use std::ops::{Range, RangeBounds};
 
@@ -41,10 +41,10 @@ impl ArrayFile {
 
     /// As [`select_rows`](ArrayFile::select_rows), but awaited.
     ///
-    /// The task's thread is not blocked if the array is that of a
-    /// [`Remote`](crate::source::remote::Remote) object; with any other source it can be.
-    /// Any runtime will do, including one with a single thread. If the future is dropped, its
-    /// requests are cancelled. Responses that wait for it to be polled are in memory.
+    /// The task's thread is not blocked if the source reads asynchronously
+    /// ([`ReadAt::read_ranges_async`](crate::source::ReadAt::read_ranges_async)), as the
+    /// objects of the package `npymap-remote` do: in any runtime, including one with a
+    /// single thread. With any other source, it can be.
     ///
     /// The rows are in memory then, so that they can be decoded by the methods of
     /// [`MappedArray`](crate::MappedArray), or by those of
@@ -57,12 +57,9 @@ impl ArrayFile {
     /// # Examples
     ///
     /// ```no_run
-    /// use npymap::source::remote::RemoteOptions;
-    /// use npymap::{ArrayFile, OpenOptions, Result, Source};
+    /// use npymap::{ArrayFile, Result};
     ///
-    /// async fn mean(url: &str, indices: &[usize]) -> Result<f64> {
-    ///     let object = RemoteOptions::new().open_async(url).await?; // with the header
-    ///     let tokens = ArrayFile::new(Source::remote(&object), OpenOptions::new())?;
+    /// async fn mean(tokens: &ArrayFile, indices: &[usize]) -> Result<f64> {
     ///     let batch = tokens.select_rows_async(indices).await?;
     ///     let batch = batch.view::<u16>()?;
     ///     Ok(batch.iter().map(f64::from).sum::<f64>() / batch.len() as f64)

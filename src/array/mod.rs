@@ -2,7 +2,6 @@
 
 mod advise;
 mod array_file;
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
 mod array_file_async;
 mod copy;
 mod copy_options;

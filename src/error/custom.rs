@@ -40,6 +40,26 @@ impl Error {
         ErrorDetail::Custom(Custom { kind, error: error.into() }).into()
     }
 
+    /// Makes the error of an operation that failed, `cannot {action}: {source}`, which has
+    /// `source` as its [`io_error`](Error::io_error). An [`Error`] that passed through a
+    /// reader or writer is unwrapped instead.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io;
+    ///
+    /// let source = io::Error::new(io::ErrorKind::TimedOut, "no answer");
+    /// let error = npymap::Error::io("read the object", source);
+    /// assert_eq!(error.to_string(), "cannot read the object: no answer");
+    /// assert_eq!(error.kind(), npymap::ErrorKind::Io);
+    /// ```
+    #[cold]
+    #[must_use]
+    pub fn io(action: &'static str, source: io::Error) -> Error {
+        SystemError::io(action)(source)
+    }
+
     /// Wraps any error as one of kind [`Other`](ErrorKind::Other). An
     /// [`io::Error`] or an [`Error`] keeps its own kind.
     ///

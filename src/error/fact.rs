@@ -31,8 +31,6 @@ enum Advice {
 fn advice(detail: &ErrorDetail) -> Advice {
     let is_last_clause = match detail {
         ErrorDetail::Header(HeaderError::Magic { .. }) => return Advice::LastPart,
-        #[cfg(all(feature = "remote", not(target_family = "wasm")))]
-        ErrorDetail::System(SystemError::ObjectExists) => true,
         ErrorDetail::System(error) => {
             matches!(error, SystemError::NotImmutable | SystemError::Exists | SystemError::Locked)
         }

@@ -174,9 +174,10 @@ impl Error {
         matches!(self.0.detail, ErrorDetail::Header(HeaderError::Magic { .. }))
     }
 
-    /// Adds the path, unless the error has one already.
+    /// Adds the path, or the URL in its place, unless the error has one already.
     #[cold]
-    pub(crate) fn with_path(mut self, path: &Path) -> Error {
+    #[must_use]
+    pub fn with_path(mut self, path: &Path) -> Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
     }

@@ -55,28 +55,6 @@ pub(crate) enum SystemError {
     )]
     Replaced,
 
-    /// The store has another object of the same name.
-    #[cfg(all(feature = "remote", not(target_family = "wasm")))]
-    #[error("was replaced by another object since it was opened: open it again")]
-    ObjectReplaced,
-
-    /// A new object would replace another one.
-    #[cfg(all(feature = "remote", not(target_family = "wasm")))]
-    #[error(
-        "already exists: choose another name, or allow replacing it with `RemoteOptions::overwrite`"
-    )]
-    ObjectExists,
-
-    /// The server does not answer requests for a range with the range.
-    #[cfg(all(feature = "remote", not(target_family = "wasm")))]
-    #[error("the server sends whole files only: download it, or use a server that supports ranges")]
-    NoRanges,
-
-    /// The threads that run the requests are in the parent process.
-    #[cfg(all(feature = "remote", not(target_family = "wasm")))]
-    #[error("was opened before this process was forked: open it again")]
-    Forked,
-
     /// Another writer, or a reader that asked for a lock, holds the file's
     /// lock.
     #[error(
@@ -121,14 +99,6 @@ impl SystemError {
             },
             SystemError::Map { .. } => ErrorKind::Io,
             SystemError::NotRegular { .. } | SystemError::NotImmutable => ErrorKind::Unsupported,
-            #[cfg(all(feature = "remote", not(target_family = "wasm")))]
-            SystemError::NoRanges => ErrorKind::Unsupported,
-            #[cfg(all(feature = "remote", not(target_family = "wasm")))]
-            SystemError::ObjectReplaced => ErrorKind::Changed,
-            #[cfg(all(feature = "remote", not(target_family = "wasm")))]
-            SystemError::ObjectExists => ErrorKind::AlreadyExists,
-            #[cfg(all(feature = "remote", not(target_family = "wasm")))]
-            SystemError::Forked => ErrorKind::InvalidInput,
             SystemError::Exists => ErrorKind::AlreadyExists,
             SystemError::Locked => ErrorKind::Locked,
             SystemError::Replaced | SystemError::Changed { .. } => ErrorKind::Changed,

@@ -14,8 +14,6 @@ pub(crate) mod platform;
 pub(crate) mod range_reader;
 pub(crate) mod ranges;
 pub(crate) mod read_ahead;
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
-pub mod remote;
 pub(crate) mod storage;
 pub(crate) mod strategy;
 mod temporary;
@@ -26,9 +24,7 @@ pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use pages::{Mapping, Writable};
 pub use platform::{Advice, FileId, LockKind};
-pub use storage::ReadAt;
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
-pub use storage::ReadFuture;
+pub use storage::{ReadAt, ReadFuture};
 
 use std::fmt;
 use std::fs::File;
@@ -60,7 +56,6 @@ use crate::source::storage::{InMemory, Storage};
 /// | [`immutable`](Source::immutable) | `r` | borrow the page cache | no |
 /// | [`read`](Source::read), [`read_file`](Source::read_file) | | are copies | no |
 /// | [`bytes`](Source::bytes), [`positioned`](Source::positioned) | | are copies | no |
-/// | `remote` (see the [guide](crate::guide::remote)) | | are copies | no |
 ///
 /// Opening a source reads nothing. Arrays outlive their source and their
 /// archive: each keeps the resources it needs.
@@ -272,7 +267,7 @@ impl Source<MapMut> {
     }
 
     /// Uses any storage that can be read at an offset, such as an object in a
-    /// network store. Arrays are copies.
+    /// network store: see [`ReadAt`]. Arrays are copies.
     ///
     /// # Errors
     ///

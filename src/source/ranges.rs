@@ -103,7 +103,7 @@ fn read_exact_at(from: &(impl ReadAt + ?Sized), buffer: &mut [u8], offset: u64) 
     if found == buffer.len() {
         return Ok(());
     }
-    Err(file::short_file(offset, buffer.len(), found, from.size().ok()).into())
+    Err(file::short_file(offset, buffer.len(), found, from.current_size().ok()).into())
 }
 
 #[cfg(test)]

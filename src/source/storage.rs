@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -29,11 +28,17 @@ use crate::source::ranges;
 ///     Box::pin(std::future::ready(Ok(())))
 /// }
 /// ```
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
 pub type ReadFuture<'a> = Pin<Box<dyn Future<Output = io::Result<()>> + Send + 'a>>;
 
 /// Storage that is read at an offset, for
-/// [`Source::positioned`](crate::Source::positioned).
+/// [`Source::positioned`](crate::Source::positioned), from which every format opens.
+///
+/// Only [`read_at`](ReadAt::read_at) and [`size`](ReadAt::size) are required. Storage that
+/// takes long to answer, such as an object store, reads many ranges at the same time
+/// ([`read_ranges_at`](ReadAt::read_ranges_at), its asynchronous twin, and
+/// [`prefetch`](ReadAt::prefetch)), and names itself in errors ([`name`](ReadAt::name)).
+/// Errors are passed on as they are if they are an [`Error`] in an [`io::Error`]:
+/// `Error::new(kind, text).into()`. The package `npymap-remote` is made of nothing else.
 ///
 /// Any read may fail or return fewer bytes than the announced size promises:
 /// storage that has become shorter is an error.
@@ -117,7 +122,6 @@ pub trait ReadAt: Send + Sync {
     /// # Errors
     ///
     /// As [`read_ranges_at`](ReadAt::read_ranges_at).
-    #[cfg(all(feature = "remote", not(target_family = "wasm")))]
     fn read_ranges_async<'a>(
         &'a self,
         ranges: &'a [Range<u64>],
@@ -147,6 +151,26 @@ pub trait ReadAt: Send + Sync {
     ///
     /// Those of the storage.
     fn size(&self) -> io::Result<u64>;
+
+    /// The number of bytes at present, for
+    /// [`ArrayFile::check`](crate::ArrayFile::check) and in errors.
+    ///
+    /// By default, it is [`size`](ReadAt::size). Storage that learned its size when it was
+    /// opened should ask again here, and return an error of the kind
+    /// [`Changed`](crate::ErrorKind::Changed) if its bytes are others by now.
+    ///
+    /// # Errors
+    ///
+    /// Those of the storage.
+    fn current_size(&self) -> io::Result<u64> {
+        self.size()
+    }
+
+    /// The name in errors, in place of a path: a URL, for example. It should contain no
+    /// secret. By default, there is none.
+    fn name(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// A file in memory.
@@ -228,7 +252,8 @@ impl Storage {
 
     /// Uses a reader of `len` bytes.
     pub(crate) fn from_reader(reader: Arc<dyn ReadAt>, len: u64) -> Storage {
-        Storage { bytes: Backend::Other(reader), path: None, len, id: None, lock: None }
+        let path = reader.name().map(|name| Arc::from(Path::new(name)));
+        Storage { bytes: Backend::Other(reader), path, len, id: None, lock: None }
     }
 
     /// Locks the file itself, not whatever the path leads to now. An error if the path leads
@@ -294,7 +319,9 @@ impl Storage {
     pub(crate) fn current_len(&self) -> Result<u64> {
         match &self.bytes {
             Backend::File(file) => file::len(file),
-            Backend::Other(other) => other.size().map_err(SystemError::io("get the length")),
+            Backend::Other(other) => {
+                other.current_size().map_err(SystemError::io("get the length"))
+            }
         }
     }
 
@@ -332,7 +359,6 @@ impl Storage {
     }
 
     /// As [`read_ranges`](Storage::read_ranges), but awaited.
-    #[cfg(all(feature = "remote", not(target_family = "wasm")))]
     pub(crate) async fn read_ranges_async(
         &self,
         ranges: &[Range<u64>],

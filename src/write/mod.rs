@@ -4,8 +4,6 @@ pub(crate) mod append;
 pub(crate) mod ndarray_io;
 mod npy_writer;
 
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
-pub use append::RemoteAppender;
 pub use append::{Appender, RecoverOptions, Recovery, recover, resize};
 pub use ndarray_io::{WriteOptions, read_npy, read_npy_as, read_npy_from, write_npy, write_npy_to};
 pub use npy_writer::NpyWriter;

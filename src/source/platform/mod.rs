@@ -31,11 +31,7 @@ pub(crate) use name::{
     CAN_RENAME_MAPPED_FILES, CAN_REPLACE_OPEN_FILES, canonical, keep_access, link, named_file,
     rename, standard_stream, sync_directory, unnamed_file,
 };
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
-pub(crate) use process::boot_id;
 pub(crate) use process::process_id;
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
-pub(crate) use space::allocated;
 pub(crate) use space::{FileSize, allocate, is_sparse, next_data, next_hole};
 
 /// Memory maps. On systems without them, anonymous memory comes from the heap

@@ -11,18 +11,3 @@ pub(crate) fn process_id() -> u32 {
 pub(crate) fn process_id() -> u32 {
     0
 }
-
-/// An identifier of this run of the system, which differs after every restart; `None`
-/// where the system has none.
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
-pub(crate) fn boot_id() -> Option<&'static str> {
-    use std::sync::OnceLock;
-
-    static ID: OnceLock<Option<String>> = OnceLock::new();
-    let id = ID.get_or_init(|| {
-        let path = "/proc/sys/kernel/random/boot_id";
-        let text = cfg!(target_os = "linux").then(|| std::fs::read_to_string(path).ok())??;
-        Some(text.trim().to_owned()).filter(|id| !id.is_empty())
-    });
-    id.as_deref()
-}

@@ -36,16 +36,6 @@ pub(crate) fn is_sparse(_: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The space a file takes on the disk, in bytes; its length on systems other than
-/// Unix.
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
-pub(crate) fn allocated(metadata: &std::fs::Metadata) -> u64 {
-    #[cfg(unix)]
-    return std::os::unix::fs::MetadataExt::blocks(metadata).saturating_mul(512);
-    #[cfg(not(unix))]
-    metadata.len()
-}
-
 /// Whether reserving space after the end of a file makes the file longer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileSize {

@@ -3,8 +3,6 @@
 
 mod appender;
 mod recover;
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
-mod remote_appender;
 mod row_writer;
 mod rows;
 mod stored_header;
@@ -13,5 +11,3 @@ pub(crate) use appender::NewAppender;
 pub use appender::{Appender, resize};
 pub(crate) use recover::Examined;
 pub use recover::{RecoverOptions, Recovery, recover};
-#[cfg(all(feature = "remote", not(target_family = "wasm")))]
-pub use remote_appender::RemoteAppender;

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use npymap::loader::RowSource as _;
-use npymap::source::remote::Remote;
-use npymap::{ArrayFile, BatchOptions, Npz, OpenOptions, Sampler, Source};
+use npymap::{ArrayFile, BatchOptions, Npz, OpenOptions, Sampler};
 
 use crate::Result;
 
@@ -27,7 +26,7 @@ pub(crate) fn run() -> Result<()> {
         let read = match (words.as_slice(), &array) {
             (["open", url], _) => {
                 let object = Remote::open(url)?;
-                let opened = ArrayFile::new(Source::remote(&object), OpenOptions::new())?;
+                let opened = ArrayFile::new(object.source(), OpenOptions::new())?;
                 let rows = opened.row_count();
                 array = Some(Arc::new(opened));
                 rows
@@ -59,7 +58,7 @@ fn take(array: &ArrayFile, count: usize, seed: u64) -> Result<usize> {
 }
 
 fn list(url: &str) -> Result<usize> {
-    let npz = Npz::open(Source::remote(&Remote::open(url)?))?;
+    let npz = Npz::open(npymap_remote::open(url)?)?;
     npz.prefetch_headers()?;
     let mut count = 0;
     for member in npz.members() {

@@ -1,0 +1,312 @@
+//! A cached object: a sparse file with its bytes, and a file of marks, one byte for
+//! each block, which say which blocks are complete.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+use super::Cache;
+use super::key::{self, HEADER, Key};
+use super::space;
+use crate::files::{self, FileId};
+use crate::invariant::{to_u64, to_usize_saturating};
+use crate::ranges;
+use npymap::{Error, ErrorKind, Result};
+
+/// The bytes of a block.
+pub(crate) const BLOCK: u64 = 64 << 10;
+
+/// Larger objects are not cached: their marks are read into memory.
+const LARGEST: u64 = 8 << 40;
+
+/// A block that was written since the system was started: its bytes are in the file,
+/// but may be lost when the power fails, while the mark is not.
+const WRITTEN: u8 = 1;
+
+/// A block whose bytes were on the disk when this mark was written.
+const SYNCED: u8 = 2;
+
+/// A cached object, which is not removed while this exists.
+pub(crate) struct Entry {
+    cache: Cache,
+    key: Key,
+    path: PathBuf,
+    /// Locked as long as it is open, also by a process that only has it mapped.
+    data: File,
+    id: FileId,
+    marks: File,
+    /// Whether [`WRITTEN`] marks are of this run of the system.
+    trusts_written: bool,
+    is_read_only: bool,
+    /// Blocks are no longer written, because an error occurred.
+    is_closed: AtomicBool,
+    /// Whether blocks were written that are not known to be on the disk.
+    is_unsynced: AtomicBool,
+}
+
+/// The files of an object in a directory.
+pub(super) fn paths(directory: &Path, name: &str) -> [PathBuf; 2] {
+    ["data", "blocks"].map(|extension| directory.join(format!("{name}.{extension}")))
+}
+
+/// The numbers of the blocks that have a part of a range.
+fn blocks(range: &Range<u64>) -> Range<u64> {
+    range.start / BLOCK..range.end.div_ceil(BLOCK)
+}
+
+impl Entry {
+    /// Creates the files of an object. The directory must be locked, and must not
+    /// have them.
+    pub(super) fn create(cache: &Cache, name: &str, key: &Key) -> Option<Entry> {
+        let size = key.version.size;
+        let header = key.encode(files::boot_id().unwrap_or_default())?;
+        if size > LARGEST {
+            return None;
+        }
+        let [data, marks] = paths(cache.directory(), name);
+        files::create(&data).and_then(|data| data.set_len(size)).ok()?;
+        let marks = files::create(&marks).ok()?;
+        marks.set_len(HEADER + size.div_ceil(BLOCK)).ok()?;
+        // Until it is complete, the files are damaged ones, which are removed.
+        files::write_at(&marks, &header, 0).ok()?;
+        Entry::open(cache, name, &key.place)
+    }
+
+    /// Opens the files of an object; `None` if they are damaged or those of another
+    /// one. The directory must be locked, unless it is read-only.
+    pub(super) fn open(cache: &Cache, name: &str, place: &str) -> Option<Entry> {
+        let [path, marks] = paths(cache.directory(), name);
+        let (data, found, is_data_writable) = open(&path)?;
+        let (marks, found_marks, is_writable) = open(&marks)?;
+        let mut header = vec![0; to_usize_saturating(HEADER)];
+        files::read_at(&marks, &mut header, 0).ok()?;
+        let (key, boot) = Key::parse(&header)?;
+        let size = key.version.size;
+        let is_whole = found.len() == size && found_marks.len() == HEADER + size.div_ceil(BLOCK);
+        if !is_whole || size > LARGEST || key.place != place {
+            return None;
+        }
+        // Only a process that removes files of an object locks them exclusively.
+        if !files::try_lock(&data, false).ok()? {
+            return None;
+        }
+        // Without the lock of the directory, one may have done so before.
+        let id = files::id(&found);
+        if !files::is_at(&path, id) {
+            return None;
+        }
+        let is_writable = is_writable && is_data_writable;
+        let is_same_boot = files::boot_id() == Some(boot);
+        let mut entry = Entry {
+            cache: cache.clone(),
+            path,
+            data,
+            id,
+            marks,
+            trusts_written: is_same_boot,
+            is_read_only: !is_writable,
+            is_closed: AtomicBool::new(false),
+            is_unsynced: AtomicBool::new(false),
+            key,
+        };
+        if is_writable && !is_same_boot && files::boot_id().is_some() {
+            entry.forget_written().ok()?;
+        }
+        // The time of the last use; if it cannot be set, others are removed later.
+        let _ = entry.marks.set_modified(SystemTime::now());
+        Some(entry)
+    }
+
+    pub(crate) fn key(&self) -> &Key {
+        &self.key
+    }
+
+    fn size(&self) -> u64 {
+        self.key.version.size
+    }
+
+    /// Splits a range of the object into parts that are in the cache (`true`) and
+    /// parts that are not.
+    pub(crate) fn parts(&self, range: &Range<u64>) -> Vec<(Range<u64>, bool)> {
+        let numbers = blocks(range);
+        let mut parts: Vec<(Range<u64>, bool)> = Vec::new();
+        if range.is_empty() {
+            return parts;
+        }
+        for (number, mark) in numbers.clone().zip(self.read_marks(&numbers)) {
+            let block = number * BLOCK..(number + 1) * BLOCK;
+            let part = block.start.max(range.start)..block.end.min(range.end);
+            let is_complete = mark == SYNCED || (mark == WRITTEN && self.trusts_written);
+            match parts.last_mut() {
+                Some((last, same)) if *same == is_complete => last.end = part.end,
+                _ => parts.push((part, is_complete)),
+            }
+        }
+        parts
+    }
+
+    /// Returns whether the cache has all bytes.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.parts(&(0..self.size())).iter().all(|(_, is_complete)| *is_complete)
+    }
+
+    /// Fills `buffer` with bytes of the file, which must be in the cache. `false` if
+    /// they cannot be read.
+    pub(crate) fn read(&self, buffer: &mut [u8], offset: u64) -> bool {
+        files::read_at(&self.data, buffer, offset).is_ok_and(|len| len == buffer.len())
+    }
+
+    /// Writes the blocks that some bytes of the object contain completely. After an
+    /// error, no more blocks are written.
+    pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        let end = offset.saturating_add(to_u64(bytes.len()));
+        let last = if end == self.size() { end.div_ceil(BLOCK) } else { end / BLOCK };
+        let numbers = offset.div_ceil(BLOCK)..last;
+        let range = numbers.start * BLOCK..(numbers.end * BLOCK).min(end);
+        let is_known = self.parts(&range).iter().all(|(_, is_complete)| *is_complete);
+        if numbers.is_empty() || is_known {
+            return Ok(());
+        }
+        if self.is_read_only {
+            return Err(error(io::ErrorKind::ReadOnlyFilesystem.into()));
+        }
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Err(error(io::Error::other("a write failed before")));
+        }
+        if !self.cache.reserve(ranges::len(&range)) {
+            return Err(error(io::ErrorKind::StorageFull.into()));
+        }
+        let start = to_usize_saturating(range.start - offset);
+        let len = to_usize_saturating(ranges::len(&range));
+        let bytes = bytes.get(start..start + len).unwrap_or_default();
+        self.write_blocks(bytes, &numbers).map_err(|source| {
+            self.is_closed.store(true, Ordering::Relaxed);
+            error(source)
+        })
+    }
+
+    /// Writes complete blocks, then their marks.
+    fn write_blocks(&self, bytes: &[u8], numbers: &Range<u64>) -> io::Result<()> {
+        files::write_at(&self.data, bytes, numbers.start * BLOCK)?;
+        let mark = if self.trusts_written {
+            WRITTEN
+        } else {
+            // The system doesn't say when it was started.
+            self.data.sync_data()?;
+            SYNCED
+        };
+        let marks = vec![mark; to_usize_saturating(ranges::len(numbers))];
+        files::write_at(&self.marks, &marks, HEADER + numbers.start)?;
+        // Last, so that a `sync` meanwhile does not miss the marks.
+        self.is_unsynced.store(mark == WRITTEN, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes the files of a version that the server no longer sends. A server that says
+    /// nevertheless that the object is unchanged would let it be opened again, and no read
+    /// would succeed.
+    pub(crate) fn forget(&self) {
+        let Ok(Some(_lock)) = self.cache.lock() else { return };
+        let name = key::file_name(&self.key.place);
+        let found = Entry::open(&self.cache, &name, &self.key.place);
+        if found.is_some_and(|found| found.key == self.key) {
+            space::remove(self.cache.directory(), &name);
+        }
+    }
+
+    /// Looks for space again at the next write, if there was none or an error before.
+    pub(crate) fn look_for_space(&self) {
+        self.is_closed.store(false, Ordering::Relaxed);
+        self.cache.look_for_space();
+    }
+
+    /// Waits until the blocks are on the disk, also those that others wrote, and marks
+    /// them. If that fails, they may be lost, and are forgotten.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.is_unsynced.store(false, Ordering::Relaxed);
+        // Before the data is synced: others may write blocks meanwhile.
+        let marks = self.all_marks();
+        if !marks.contains(&WRITTEN) {
+            return Ok(());
+        }
+        let synced = self.data.sync_data();
+        let marked = self.replace_written(&marks, if synced.is_ok() { SYNCED } else { 0 });
+        // Files that are only read keep their marks.
+        synced.and(if self.is_read_only { Ok(()) } else { marked })
+    }
+
+    /// Forgets blocks that were written before the system was started.
+    fn forget_written(&mut self) -> io::Result<()> {
+        self.replace_written(&self.all_marks(), 0)?;
+        // After the marks: if this is interrupted, it is repeated.
+        let boot = files::boot_id().unwrap_or_default();
+        let header = self.key.encode(boot).ok_or(io::ErrorKind::InvalidData)?;
+        files::write_at(&self.marks, &header, 0)?;
+        self.trusts_written = true;
+        Ok(())
+    }
+
+    /// Replaces the marks [`WRITTEN`].
+    fn replace_written(&self, marks: &[u8], by: u8) -> io::Result<()> {
+        let mut at = HEADER;
+        for run in marks.chunk_by(|a, b| a == b) {
+            if run.first() == Some(&WRITTEN) {
+                files::write_at(&self.marks, &vec![by; run.len()], at)?;
+            }
+            at += to_u64(run.len());
+        }
+        Ok(())
+    }
+
+    fn all_marks(&self) -> Vec<u8> {
+        self.read_marks(&blocks(&(0..self.size())))
+    }
+
+    /// Reads the marks of blocks; those that cannot be read are 0.
+    fn read_marks(&self, numbers: &Range<u64>) -> Vec<u8> {
+        let mut marks = vec![0; to_usize_saturating(ranges::len(numbers))];
+        match files::read_at(&self.marks, &mut marks, HEADER + numbers.start) {
+            Ok(len) if len == marks.len() => {}
+            _ => marks.fill(0),
+        }
+        marks
+    }
+
+    /// Opens the file again, read-only, with a lock of its own.
+    pub(crate) fn reopen(&self) -> Result<File> {
+        let file = files::open(&self.path, false).map_err(|error| Error::io("open", error))?;
+        let found = file.metadata().map_err(|error| Error::io("open", error))?;
+        if files::id(&found) != self.id {
+            let text = "its file in the cache was replaced by another one: open it again";
+            return Err(Error::new(ErrorKind::Changed, text));
+        }
+        files::try_lock(&file, false).map_err(|error| Error::io("lock", error))?;
+        Ok(file)
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        // Otherwise the blocks are requested again after a restart of the system.
+        if self.is_unsynced.load(Ordering::Relaxed) {
+            let _ = self.sync();
+        }
+    }
+}
+
+/// Opens a file for reading and writing, or only for reading.
+fn open(path: &Path) -> Option<(File, Metadata, bool)> {
+    let (file, is_writable) = match files::open(path, true) {
+        Ok(file) => (file, true),
+        Err(_) => (files::open(path, false).ok()?, false),
+    };
+    let found = file.metadata().ok()?;
+    Some((file, found, is_writable))
+}
+
+fn error(source: io::Error) -> Error {
+    Error::io("write to the cache", source)
+}

@@ -1,0 +1,475 @@
+//! Options for opening and writing objects: URLs, credentials and settings of stores.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path;
+use std::sync::Arc;
+
+use object_store::ObjectStore;
+use object_store::multipart::MultipartStore;
+use object_store::path::Path;
+use rustls::crypto::{CryptoProvider, ring};
+use tokio::runtime::Handle;
+
+use super::cache::{Cache, Entry, Key};
+use super::executor::Executor;
+use super::object::{Connections, Object, ObjectPlace, PERMITS, Version};
+use super::stores::Timeouts;
+use super::writable::{self, Writable};
+use super::writer::{self, RemoteWriter, WriterOptions};
+use super::{Remote, errors, stores};
+use npymap::{Error, ErrorKind, Result};
+
+/// Options for opening a [`Remote`] object, and for writing one.
+///
+/// # Examples
+///
+/// ```no_run
+/// use npymap_remote::RemoteOptions;
+///
+/// let object = RemoteOptions::new()
+///     .option("aws_region", "eu-central-1")
+///     .option("aws_skip_signature", "true") // no credentials
+///     .open("s3://bucket/tokens.npy")?;
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct RemoteOptions {
+    settings: Vec<(String, String)>,
+    concurrency: u32,
+    runtime: Option<Handle>,
+    name: Option<String>,
+    cache: Option<Cache>,
+    offline: bool,
+    writer: WriterOptions,
+}
+
+impl Default for RemoteOptions {
+    fn default() -> RemoteOptions {
+        if CryptoProvider::get_default().is_none() {
+            // Fails if another thread was faster.
+            ring::default_provider().install_default().ok();
+        }
+        RemoteOptions {
+            settings: Vec::new(),
+            concurrency: PERMITS,
+            runtime: None,
+            name: None,
+            cache: None,
+            offline: false,
+            writer: WriterOptions { overwrites: false, part_bytes: writer::PART },
+        }
+    }
+}
+
+impl RemoteOptions {
+    /// The settings of the environment, at most 256 requests at a time, and the
+    /// runtime that all objects share.
+    ///
+    /// If the program has no default provider of cryptography for rustls, ring
+    /// becomes the default: without one, no store can be made.
+    pub fn new() -> RemoteOptions {
+        RemoteOptions::default()
+    }
+
+    /// Sets an option of the store, which takes precedence over the environment: a
+    /// configuration key of `object_store`, such as `aws_endpoint`, `google_bucket`,
+    /// `azure_storage_account_name`, `timeout` or `proxy_url`. Keys that the store
+    /// doesn't have are ignored.
+    pub fn option(mut self, key: impl Into<String>, value: impl Into<String>) -> RemoteOptions {
+        self.settings.push((key.into(), value.into()));
+        self
+    }
+
+    /// The number of requests for the object that run at a time: from 1 to 256, the
+    /// default.
+    pub fn concurrency(self, requests: u32) -> RemoteOptions {
+        RemoteOptions { concurrency: requests, ..self }
+    }
+
+    /// Runs the requests on a runtime of the caller, which must have I/O and time
+    /// enabled, instead of threads of this crate. Functions that block then need another
+    /// thread that drives the runtime, so do not call them on its only thread. Those that
+    /// are awaited work in any runtime.
+    pub fn runtime(self, runtime: Handle) -> RemoteOptions {
+        RemoteOptions { runtime: Some(runtime), ..self }
+    }
+
+    /// Keeps what is read in a directory on the local disk, and reads from there what it
+    /// has: see [`Cache`].
+    ///
+    /// Requests are for whole blocks of 64 KiB then. Presigned URLs of the same object
+    /// share what was read; URLs with other queries are not cached, unless they get a
+    /// [`name`](RemoteOptions::name).
+    ///
+    /// # Examples
+    ///
+    /// A memory map of an object. Its bytes are transferred once:
+    ///
+    /// ```no_run
+    /// use npymap_remote::{Cache, RemoteOptions};
+    /// use npymap::{MappedArray, Source};
+    ///
+    /// let cache = Cache::open("/var/cache/arrays", 100 << 30)?;
+    /// let object = RemoteOptions::new().cache(&cache).open("s3://bucket/tokens.npy")?;
+    /// // SAFETY: nobody but this crate changes the files of the cache.
+    /// let source = unsafe { Source::map_file(object.download()?)? };
+    /// let tokens = MappedArray::from_source(source)?;
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn cache(self, cache: &Cache) -> RemoteOptions {
+        RemoteOptions { cache: Some(cache.clone()), ..self }
+    }
+
+    /// Opens objects that the cache has completely without any request: the version
+    /// that was read last, whether or not the store has another one. By default, each
+    /// is compared with the store when it is opened.
+    pub fn offline(self, offline: bool) -> RemoteOptions {
+        RemoteOptions { offline, ..self }
+    }
+
+    /// The name of the object in errors and in the [cache](RemoteOptions::cache),
+    /// where it must be unique. The default is the URL; objects of
+    /// [`open_object`](RemoteOptions::open_object) are only cached with a name.
+    pub fn name(self, name: impl Into<String>) -> RemoteOptions {
+        RemoteOptions { name: Some(name.into()), ..self }
+    }
+
+    /// Allows [`create`](RemoteOptions::create) to replace an object. By default, that is
+    /// an error.
+    pub fn overwrite(self, overwrite: bool) -> RemoteOptions {
+        let writer = WriterOptions { overwrites: overwrite, ..self.writer };
+        RemoteOptions { writer, ..self }
+    }
+
+    /// The size of the parts in which large objects are written, in bytes: from 5 MiB to
+    /// 1 GiB; the default is 16 MiB. Stores accept 10,000 parts. Up to 10 are in memory
+    /// at a time.
+    pub fn part_bytes(self, bytes: usize) -> RemoteOptions {
+        let writer = WriterOptions { part_bytes: bytes, ..self.writer };
+        RemoteOptions { writer, ..self }
+    }
+
+    /// Starts to write an object to Amazon S3 or a compatible store, Google Cloud
+    /// Storage or Azure. It appears under its name when it is
+    /// [finished](RemoteWriter::finish).
+    ///
+    /// By default, the store is asked first whether the object exists. An object of one
+    /// part is then written on condition that there is none; for larger ones, the store
+    /// is asked again before the last request, so another writer could create it between
+    /// the two.
+    ///
+    /// # Errors
+    ///
+    /// [`AlreadyExists`](npymap::ErrorKind::AlreadyExists), unless
+    /// [`overwrite`](RemoteOptions::overwrite) is set;
+    /// [`Unsupported`](npymap::ErrorKind::Unsupported) for web servers, which can't make a
+    /// whole object appear at once; [`InvalidInput`](npymap::ErrorKind::InvalidInput) for
+    /// other URLs, and invalid settings; [`Io`](npymap::ErrorKind::Io).
+    ///
+    /// # Examples
+    ///
+    /// See [`RemoteWriter`].
+    pub fn create(&self, url: &str) -> Result<RemoteWriter> {
+        let parsed = stores::parse(url)?;
+        let settings = stores::settings(&parsed, &self.settings, Timeouts::Writing);
+        let name = self.name_of(url);
+        let executor = self.executor()?;
+        let store = writable::store(&parsed, &settings);
+        match store.map_err(|error| error.with_path(path::Path::new(stores::name(url))))? {
+            Writable::Amazon(store, path) => {
+                RemoteWriter::new(executor, store, path, name, self.writer)
+            }
+            Writable::Google(store, path) => {
+                RemoteWriter::new(executor, store, path, name, self.writer)
+            }
+            Writable::Azure(store, path) => {
+                RemoteWriter::new(executor, store, path, name, self.writer)
+            }
+        }
+    }
+
+    /// As [`create`](RemoteOptions::create), for a store that the caller made.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](RemoteOptions::create).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use npymap::ndarray::array;
+    /// use npymap_remote::object_store::{memory::InMemory, path::Path};
+    /// use npymap_remote::RemoteOptions;
+    /// use npymap::write::write_npy_to;
+    /// use npymap::{MappedArray, Source};
+    ///
+    /// let (store, path) = (Arc::new(InMemory::new()), Path::from("a.npy"));
+    /// let mut writer = RemoteOptions::new().create_object(store.clone(), path.clone())?;
+    /// write_npy_to(&mut writer, &array![1, 2, 3])?;
+    /// writer.finish()?;
+    ///
+    /// let object = RemoteOptions::new().open_object(store, path)?;
+    /// let array = MappedArray::from_source(object.source())?;
+    /// assert_eq!(array.as_slice::<i32>()?, [1, 2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_object<S: ObjectStore + MultipartStore>(
+        &self,
+        store: Arc<S>,
+        path: Path,
+    ) -> Result<RemoteWriter> {
+        let name = self.name.clone().unwrap_or_else(|| format!("{store}/{path}"));
+        RemoteWriter::new(self.executor()?, store, path, name, self.writer)
+    }
+
+    /// Opens an object by its URL: `s3://bucket/key`, `gs://bucket/key`,
+    /// `az://container/key`, `abfs://…` and `https://…` URLs of these stores, or
+    /// `http://` and `https://` URLs of other servers. URLs of a store with a query are
+    /// presigned: they need no credentials, and are valid for some time only.
+    ///
+    /// Credentials and other settings come from the environment, as for
+    /// `object_store`'s `from_env`: variables that start with `AWS_`, `GOOGLE_` or
+    /// `AZURE_`. One request is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](npymap::ErrorKind::InvalidInput) for other URLs, those with a
+    /// password or a user, and invalid settings;
+    /// [`NotFound`](npymap::ErrorKind::NotFound);
+    /// [`Unsupported`](npymap::ErrorKind::Unsupported) when the server ignores
+    /// ranges; [`Io`](npymap::ErrorKind::Io), with the kind
+    /// [`PermissionDenied`](std::io::ErrorKind::PermissionDenied) of its
+    /// [`io_error`](npymap::Error::io_error) when access is denied,
+    /// [`NotConnected`](std::io::ErrorKind::NotConnected) after three attempts when the
+    /// server cannot be reached, or [`TimedOut`](std::io::ErrorKind::TimedOut).
+    pub fn open(&self, url: &str) -> Result<Remote> {
+        let (place, cached_as) = self.place(url)?;
+        self.open_place(place, cached_as)
+    }
+
+    /// As [`open`](RemoteOptions::open), but awaited, in any runtime. If the future is
+    /// dropped, the request is cancelled.
+    ///
+    /// An [`ArrayFile`](npymap::ArrayFile) can then be made without waiting if its header is
+    /// in the first 64 KiB of the object: see
+    /// [`select_rows_async`](npymap::ArrayFile::select_rows_async).
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](RemoteOptions::open).
+    pub async fn open_async(&self, url: &str) -> Result<Remote> {
+        let (place, cached_as) = self.place(url)?;
+        self.open_place_async(place, cached_as).await
+    }
+
+    /// Opens an object of a store that the caller made, for example with other
+    /// limits on retries. [`option`](RemoteOptions::option) has no effect.
+    ///
+    /// `object_store` reads whole error pages of such a store, and allocates as much memory
+    /// as the server claims that they have: use [`open`](RemoteOptions::open) for servers
+    /// that are not trusted.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](RemoteOptions::open);
+    /// [`InvalidInput`](npymap::ErrorKind::InvalidInput) with a cache and no
+    /// [`name`](RemoteOptions::name).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use npymap_remote::object_store::{memory::InMemory, path::Path};
+    /// use npymap_remote::{RemoteOptions, object_store::ObjectStoreExt, tokio};
+    /// use npymap::{MappedArray, Source};
+    ///
+    /// let store = Arc::new(InMemory::new());
+    /// let path = Path::from("penguins.npy");
+    /// let bytes = std::fs::read("../../data/penguins.npy")?;
+    /// let runtime = tokio::runtime::Runtime::new()?;
+    /// runtime.block_on(store.put(&path, bytes.into()))?;
+    ///
+    /// let object = RemoteOptions::new().open_object(store, path)?;
+    /// let penguins = MappedArray::from_source(object.source())?;
+    /// assert_eq!(penguins.as_slice::<f64>()?[3], 3750.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_object(&self, store: Arc<dyn ObjectStore>, path: Path) -> Result<Remote> {
+        let (place, cached_as) = self.place_in(store, path)?;
+        self.open_place(place, cached_as)
+    }
+
+    /// As [`open_object`](RemoteOptions::open_object), but awaited, in any runtime.
+    ///
+    /// # Errors
+    ///
+    /// As [`open_object`](RemoteOptions::open_object).
+    pub async fn open_object_async(
+        &self,
+        store: Arc<dyn ObjectStore>,
+        path: Path,
+    ) -> Result<Remote> {
+        let (place, cached_as) = self.place_in(store, path)?;
+        self.open_place_async(place, cached_as).await
+    }
+
+    /// The name of the object of a URL.
+    fn name_of(&self, url: &str) -> String {
+        self.name.clone().unwrap_or_else(|| stores::name(url).to_owned())
+    }
+
+    /// The object of a URL, and its key in the cache, if it has one.
+    fn place(&self, url: &str) -> Result<(ObjectPlace, Option<String>)> {
+        let parsed = stores::parse(url)?;
+        let settings = stores::settings(&parsed, &self.settings, Timeouts::Reading);
+        let name = self.name_of(url);
+        let cached_as = [name.clone()].into_iter().chain(store_settings(&settings));
+        let is_known = self.name.is_some() || stores::is_identified_by_name(&parsed);
+        let cached_as = is_known.then(|| cached_as.collect::<Vec<_>>().join(" "));
+        let (store, path) = stores::open(&parsed, &settings).map_err(|error| {
+            let text = errors::text(&error);
+            Error::new(ErrorKind::InvalidInput, text).with_path(path::Path::new(stores::name(url)))
+        })?;
+        let is_presigned = parsed.query().is_some();
+        Ok((ObjectPlace { store: Connections::new(store), path, name, is_presigned }, cached_as))
+    }
+
+    /// The object of a store of the caller, and its key in the cache.
+    fn place_in(
+        &self,
+        store: Arc<dyn ObjectStore>,
+        path: Path,
+    ) -> Result<(ObjectPlace, Option<String>)> {
+        if self.cache.is_some() && self.name.is_none() {
+            let found = "a cache for an object without a name";
+            let expected = "a unique one, set by `RemoteOptions::name`";
+            return Err(errors::invalid(found, expected));
+        }
+        let name = self.name.clone().unwrap_or_else(|| format!("{store}/{path}"));
+        let store = Connections::new(store);
+        let place = ObjectPlace { store, path, name: name.clone(), is_presigned: false };
+        Ok((place, Some(name)))
+    }
+
+    /// Opens an object, whose key in the cache is `cached_as`.
+    fn open_place(&self, place: ObjectPlace, cached_as: Option<String>) -> Result<Remote> {
+        let (executor, cached) = (self.executor()?, self.cached(cached_as));
+        if let Some(version) = self.offline_version(&cached) {
+            return Ok(self.finish(executor, place, cached, (version, None)));
+        }
+        let name = place.name.clone();
+        let opened = executor.run(request(place, cached.version.clone()));
+        let (place, opened) = opened.map_err(|error| error.with_path(path::Path::new(&name)))?;
+        Ok(self.finish(executor, place, cached, opened))
+    }
+
+    /// As `open_place`, but awaited.
+    async fn open_place_async(
+        &self,
+        place: ObjectPlace,
+        cached_as: Option<String>,
+    ) -> Result<Remote> {
+        let (executor, cached) = (self.executor()?, self.cached(cached_as));
+        if let Some(version) = self.offline_version(&cached) {
+            return Ok(self.finish(executor, place, cached, (version, None)));
+        }
+        let name = place.name.clone();
+        let opened = executor.run_async(request(place, cached.version.clone())).await;
+        let (place, opened) = opened.map_err(|error| error.with_path(path::Path::new(&name)))?;
+        Ok(self.finish(executor, place, cached, opened))
+    }
+
+    /// The part of an object that is in the cache.
+    fn cached(&self, place: Option<String>) -> Cached {
+        let cache = self.cache.as_ref().zip(place.as_deref());
+        let entry = cache.and_then(|(cache, place)| cache.find(place));
+        let version = entry.as_ref().map(|entry| entry.key().version.clone());
+        Cached { place, entry, version }
+    }
+
+    /// Makes the object of a response. Without the start of the object, it is the version
+    /// in the cache.
+    fn finish(
+        &self,
+        executor: Executor,
+        place: ObjectPlace,
+        cached: Cached,
+        (version, start): Opened,
+    ) -> Remote {
+        let entry = match (&start, self.cache.as_ref().zip(cached.place)) {
+            (Some(start), Some((cache, place))) => {
+                let entry = cache.entry(&Key { place, version: version.clone() });
+                // If it cannot be kept, it is requested again next time.
+                entry.inspect(|entry| drop(entry.write(start, 0)))
+            }
+            _ => cached.entry,
+        };
+        let object = Object::new(place, version, self.concurrency);
+        Remote::new(object, start.unwrap_or_default(), entry, executor)
+    }
+
+    /// The version in the cache, if it is used without asking the store.
+    fn offline_version(&self, cached: &Cached) -> Option<Version> {
+        let is_usable = self.offline && cached.entry.as_ref().is_some_and(Entry::is_complete);
+        cached.version.clone().filter(|_| is_usable)
+    }
+
+    fn executor(&self) -> Result<Executor> {
+        match &self.runtime {
+            Some(runtime) => Ok(Executor::new(runtime.clone())),
+            None => Executor::shared(),
+        }
+    }
+}
+
+impl fmt::Debug for RemoteOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values can be credentials.
+        let keys: Vec<&str> = self.settings.iter().map(|(key, _)| key.as_str()).collect();
+        f.debug_struct("RemoteOptions")
+            .field("options", &keys)
+            .field("concurrency", &self.concurrency)
+            .field("name", &self.name)
+            .field("cache", &self.cache)
+            .field("offline", &self.offline)
+            .field("writer", &self.writer)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The version of an object, and its start unless that is known.
+type Opened = (Version, Option<Vec<u8>>);
+
+/// Requests the start of an object, unless it still is the version that is known.
+async fn request(place: ObjectPlace, known: Option<Version>) -> Result<(ObjectPlace, Opened)> {
+    let opened = place.open(known.as_ref()).await?;
+    Ok((place, opened))
+}
+
+/// The facts about an object that are known before the store is asked.
+struct Cached {
+    /// Its key in the cache, if it has one.
+    place: Option<String>,
+    entry: Option<Entry>,
+    version: Option<Version>,
+}
+
+/// The settings that say which store a URL leads to, in order.
+fn store_settings(settings: &[(String, String)]) -> impl Iterator<Item = String> {
+    let mut stores: BTreeMap<String, &str> = BTreeMap::new();
+    for (key, value) in settings {
+        let key = key.to_ascii_lowercase();
+        if ["endpoint", "base_url", "account_name", "emulator"]
+            .iter()
+            .any(|part| key.contains(part))
+        {
+            stores.insert(key, value);
+        }
+    }
+    stores.into_iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().into_iter()
+}

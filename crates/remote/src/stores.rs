@@ -1,0 +1,200 @@
+//! Makes the store of a URL.
+
+use std::env;
+use std::sync::Arc;
+
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::http::HttpBuilder;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreScheme, Result};
+use url::{Position, Url};
+
+use super::connection::Connector;
+use super::errors;
+use npymap::Error;
+
+/// Builds a store from settings, as `object_store::parse_url_opts` does. It ignores those
+/// that the store does not have.
+macro_rules! build {
+    ($builder:ty, $url:expr, $settings:expr) => {{
+        let mut builder = <$builder>::new().with_url($url).with_http_connector(Connector);
+        for (key, value) in $settings {
+            builder = match key.to_ascii_lowercase().parse() {
+                Ok(key) => builder.with_config(key, value),
+                Err(_) => builder,
+            };
+        }
+        Arc::new(builder.build()?)
+    }};
+}
+
+pub(super) use build;
+
+/// The store of a URL, and the path in it.
+pub(super) fn open(
+    url: &Url,
+    settings: &[(String, String)],
+) -> Result<(Arc<dyn ObjectStore>, Path)> {
+    let (scheme, path) = ObjectStoreScheme::parse(url)?;
+    let store: Arc<dyn ObjectStore> = match scheme {
+        // The query contains the permission, so nothing is signed.
+        _ if url.query().is_some() => {
+            let query = &url[Position::BeforeQuery..];
+            let base = format!("{}/?{query}", &url[..Position::BeforePath]);
+            return Ok((build!(HttpBuilder, base, settings), Path::from_url_path(url.path())?));
+        }
+        ObjectStoreScheme::AmazonS3 => build!(AmazonS3Builder, url.as_str(), settings),
+        ObjectStoreScheme::GoogleCloudStorage => {
+            build!(GoogleCloudStorageBuilder, url.as_str(), settings)
+        }
+        ObjectStoreScheme::MicrosoftAzure => build!(MicrosoftAzureBuilder, url.as_str(), settings),
+        _ => build!(HttpBuilder, &url[..Position::BeforePath], settings),
+    };
+    Ok((store, path))
+}
+
+/// Checks a URL.
+pub(super) fn parse(text: &str) -> Result<Url, Error> {
+    const SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https"];
+    let has_path = |url: &Url| Path::from_url_path(url.path()).is_ok();
+    let parsed = Url::parse(text).ok();
+    if parsed.as_ref().is_some_and(|url| SCHEMES.contains(&url.scheme()) && !has_path(url)) {
+        let expected = "a path without `//`, `.` and `..`, and with UTF-8 if it is percent-encoded";
+        return Err(bad_url(&without_secrets(text), expected));
+    }
+    let Some(url) = parsed.filter(|url| scheme(url).is_some()) else {
+        let expected = "s3://bucket/key, gs://, az://, abfs://, http:// or https://";
+        return Err(bad_url(&without_secrets(text), expected));
+    };
+    if url.path().len() > 1 && url.path().ends_with('/') {
+        let expected =
+            "a path that does not end with `/`: without it, it is the path of another object";
+        return Err(bad_url(&without_secrets(text), expected));
+    }
+    // The user of `abfs://container@account…` is a container.
+    let has_user = !url.username().is_empty() && !url.scheme().starts_with("abfs");
+    if url.password().is_some() || has_user {
+        let expected = "none with a user or a password, which environment variables are for";
+        return Err(bad_url(&format!("{}://…", url.scheme()), expected));
+    }
+    let may_have_query = ["http", "https"].contains(&url.scheme());
+    if url.fragment().is_some() || (url.query().is_some() && !may_have_query) {
+        let expected = "none with `#`, and `?` only after http:// or https://";
+        return Err(bad_url(name(text), expected));
+    }
+    if url.path().to_ascii_lowercase().contains("%2f") {
+        let expected = "a path without `%2F`, which the request would have as `/`";
+        return Err(bad_url(name(text), expected));
+    }
+    Ok(url)
+}
+
+/// The text of a URL that may not be one, without what can be a secret.
+fn without_secrets(text: &str) -> String {
+    let text = name(text);
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let (server, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let server = server.rsplit_once('@').map_or(server, |(_, server)| server);
+    format!("{scheme}://{server}{path}")
+}
+
+/// A URL without its query, which can be a secret.
+pub(super) fn name(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or(url)
+}
+
+/// Returns whether a URL without its query leads to the same object: there is none, or it
+/// is a signature and nothing else, such as a version.
+pub(super) fn is_identified_by_name(url: &Url) -> bool {
+    let keys: Vec<_> = url.query_pairs().map(|(key, _)| key.to_ascii_lowercase()).collect();
+    let is_signed = keys
+        .iter()
+        .any(|key| ["x-amz-signature", "x-goog-signature", "sig"].contains(&key.as_str()));
+    url.query().is_none() || (is_signed && keys.iter().all(|key| is_part_of_signature(key)))
+}
+
+/// Returns whether a key of a query belongs to a signature of Amazon, Google or Azure, or
+/// changes only headers of the response.
+fn is_part_of_signature(key: &str) -> bool {
+    const AZURE: [&str; 26] = [
+        "sv", "ss", "srt", "sr", "st", "se", "sp", "sip", "spr", "si", "sig", "skoid", "sktid",
+        "skt", "ske", "sks", "skv", "saoid", "suoid", "scid", "ses", "rscc", "rscd", "rsce",
+        "rscl", "rsct",
+    ];
+    let prefixes = ["x-amz-", "x-goog-", "response-"];
+    key == "x-id" || AZURE.contains(&key) || prefixes.iter().any(|start| key.starts_with(start))
+}
+
+fn bad_url(url: &str, expected: &str) -> Error {
+    let found = format!("the URL '{}'", errors::printable(url));
+    errors::invalid(&found, expected)
+}
+
+/// The store of a URL, except local files and memory.
+fn scheme(url: &Url) -> Option<ObjectStoreScheme> {
+    let (scheme, _) = ObjectStoreScheme::parse(url).ok()?;
+    let is_local = matches!(scheme, ObjectStoreScheme::Local | ObjectStoreScheme::Memory);
+    (!is_local).then_some(scheme)
+}
+
+/// How long requests take at most.
+#[derive(Clone, Copy)]
+pub(super) enum Timeouts {
+    Reading,
+    Writing,
+}
+
+impl Timeouts {
+    /// The settings. `object_store` stops each request after 30 seconds, too soon for a slow
+    /// connection that many requests share. While something is sent, nothing is read. Each
+    /// object has connections of its own, so those that are idle are closed sooner than
+    /// after 90 seconds.
+    fn settings(self) -> &'static [(&'static str, &'static str)] {
+        const IDLE: (&str, &str) = ("pool_idle_timeout", "15 seconds");
+        match self {
+            Timeouts::Reading => {
+                &[("timeout", "300 seconds"), ("read_timeout", "30 seconds"), IDLE]
+            }
+            Timeouts::Writing => &[("timeout", "300 seconds"), IDLE],
+        }
+    }
+}
+
+/// The settings for a URL: timeouts, those from the environment, and then those of the
+/// caller, of which later ones take precedence.
+pub(super) fn settings(
+    url: &Url,
+    own: &[(String, String)],
+    timeouts: Timeouts,
+) -> Vec<(String, String)> {
+    let prefix = match scheme(url) {
+        Some(ObjectStoreScheme::AmazonS3) => Some("AWS_"),
+        Some(ObjectStoreScheme::GoogleCloudStorage) => Some("GOOGLE_"),
+        Some(ObjectStoreScheme::MicrosoftAzure) => Some("AZURE_"),
+        _ => None,
+    };
+    let variables = env::vars_os()
+        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
+    let variables = variables.filter(|(key, _)| prefix.is_some_and(|start| key.starts_with(start)));
+    // The URL says so already.
+    let http = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
+    let timeouts = timeouts.settings().iter().map(|&(key, value)| (key.into(), value.into()));
+    timeouts.chain(variables).chain(http).chain(own.iter().cloned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_the_caller_replace_timeouts() {
+        let url = Url::parse("http://a.b/c").unwrap();
+        let own = [("timeout".to_owned(), "1 second".to_owned())];
+        let settings = settings(&url, &own, Timeouts::Reading);
+        let keys: Vec<_> = settings.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["timeout", "read_timeout", "pool_idle_timeout", "allow_http", "timeout"]);
+        assert_eq!(settings.last(), own.last());
+    }
+}
