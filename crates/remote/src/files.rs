@@ -56,6 +56,7 @@ fn own(options: &mut OpenOptions) -> &mut OpenOptions {
 }
 
 /// What identifies a file while it is open.
+#[allow(clippy::unnecessary_wraps, reason = "other systems have none")]
 pub(crate) fn id(metadata: &Metadata) -> FileId {
     #[cfg(unix)]
     {

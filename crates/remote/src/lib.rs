@@ -109,7 +109,7 @@ pub fn open(url: &str) -> Result<Source<MapMut>> {
 /// [`ArrayFile`](npymap::ArrayFile::select_rows_async). The requests run on two threads
 /// that all objects share and that start with the first one, or on the runtime of
 /// [`RemoteOptions::runtime`]. A blocking function blocks the thread of a task that calls
-/// it, but doesn't panic; the [guide](crate::guide) shows how to call it on
+/// it, but doesn't panic; the [`guide`] shows how to call it on
 /// another thread.
 ///
 /// An object must be opened again in a process that was forked.
