@@ -225,7 +225,8 @@ impl MappedArray<Map> {
 }
 
 impl MappedArray<MapMut> {
-    /// Allocates an array of zeros in page-aligned memory, without a file.
+    /// Allocates an array of zeros in page-aligned memory, without a file; in large pages
+    /// where the system has them.
     ///
     /// # Errors
     ///
@@ -244,7 +245,7 @@ impl MappedArray<MapMut> {
     /// ```
     pub fn anonymous(dtype: &DType, shape: &[usize]) -> Result<MappedArrayMut> {
         let layout = Layout::new(dtype.clone(), shape, Order::C, 0)?;
-        let data = MapMut::anonymous(layout.nbytes())?;
+        let data = MapMut::anonymous(layout.nbytes())?.with_large_pages();
         Ok(MappedArray::allocated(layout, Order::C, data))
     }
 

@@ -23,6 +23,10 @@ const PAGE: u64 = 4096;
 /// sequence.
 const DENSE: u64 = 4;
 
+/// The number of bytes of an array in memory that are mapped before each batch of an epoch,
+/// at most.
+const MAPPED: usize = 16 << 20;
+
 /// The longest array that is read without another thread.
 const UNTHREADED: u64 = 4 << 20;
 
@@ -55,6 +59,8 @@ pub(super) struct Part {
     /// Whether the whole array is read, but not in order: of a map, when batches have to wait
     /// for the disk, of a file at once.
     is_streamed: bool,
+    /// The bytes of an array in memory that are still to be mapped for an epoch.
+    unmapped: Range<usize>,
 }
 
 /// A file and where an array is in it.
@@ -109,8 +115,8 @@ impl RowsAhead {
             return RowsAhead::default();
         }
         let [start, step, span] = [span.start, step, span.len()].map(to_u64);
-        let (rows, is_streamed) = (0..count, false);
-        let part = Part { rows, place, start, step, span, read_ahead, is_streamed };
+        let (rows, is_streamed, unmapped) = (0..count, false, 0..0);
+        let part = Part { rows, place, start, step, span, read_ahead, is_streamed, unmapped };
         RowsAhead { parts: vec![part], extra: 0 }
     }
 
@@ -163,6 +169,33 @@ impl RowsAhead {
                     fits
                 }
             };
+        }
+    }
+
+    /// Announces that `count` rows will be read, so that arrays that are in memory are mapped
+    /// before that.
+    fn expect_in_memory(&mut self, count: u64) {
+        for part in &mut self.parts {
+            let Place::Mapped(rows) = &part.place else { continue };
+            let nbytes = rows.array_nbytes();
+            let is_dense = count.saturating_mul(part.span.max(PAGE)) >= to_u64(nbytes);
+            if is_dense && rows.is_in_memory() {
+                part.unmapped = 0..nbytes;
+            }
+        }
+    }
+
+    /// Maps the next bytes of arrays in memory.
+    fn map_pages(&mut self) {
+        for part in &mut self.parts {
+            let Place::Mapped(rows) = &part.place else { continue };
+            let Range { start, end } = part.unmapped;
+            if start < end {
+                let next = end.min(start.saturating_add(MAPPED));
+                rows.map_pages(start..next);
+                part.unmapped.start = next;
+                return;
+            }
         }
     }
 
@@ -361,7 +394,9 @@ impl Ahead {
             return;
         }
         let (count, is_sequential) = (sampler.remaining(), sampler.is_sequential());
+        self.sources.iter_mut().for_each(RowsAhead::map_pages);
         if !std::mem::replace(&mut self.is_announced, true) {
+            self.sources.iter_mut().for_each(|source| source.expect_in_memory(count));
             let share = sampler.number_of_share();
             // All sources have to fit together.
             let available = platform::available_memory();

@@ -85,6 +85,22 @@ impl Background {
         is_streamed
     }
 
+    /// Returns whether the array is long and in memory, by a sample of its pages.
+    pub(super) fn is_in_memory(&self, map: &Map) -> bool {
+        let disk = MappedFile { map, path: None, background: self };
+        self.nbytes() > MAX_UNTHREADED && disk.is_in_memory()
+    }
+
+    /// Maps the pages of a part of the array. Failures are ignored, because faults will map
+    /// the pages.
+    pub(super) fn map_pages(&self, map: &Map, part: Range<usize>) {
+        let Range { start, end } = self.extent;
+        let part = start.saturating_add(part.start)..start.saturating_add(part.end).min(end);
+        if part.start < part.end {
+            platform::populate(map.bytes(part)).ok();
+        }
+    }
+
     /// Announces batches that follow each other from a byte of the map on, and that the caller
     /// reads the array for them. Returns `false` if that is not needed.
     pub(super) fn expect_sequence(&self, start: usize, map: &Map) -> bool {

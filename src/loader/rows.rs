@@ -24,7 +24,7 @@ use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
 use crate::layout::row_index::RowIndex;
 use crate::source::map::Map;
-use crate::source::platform::Clock;
+use crate::source::platform::{self, Clock};
 use crate::source::read_ahead::ReadAhead;
 use crate::source::strategy::{RowReader, Strategy};
 use crate::view::{AxisSlices, field_geometry};
@@ -116,6 +116,17 @@ impl Rows {
     /// Announces consecutive batches, which are read by the caller. Returns whether it should.
     pub(super) fn expect_sequence(&self, start: usize) -> bool {
         self.background.expect_sequence(start, &self.map)
+    }
+
+    /// Returns whether the array is long and in memory, by a sample of its pages.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.background.is_in_memory(&self.map)
+    }
+
+    /// Maps a part of the array that is in memory, relative to its first byte, at once.
+    /// Faults, each of which maps some pages, take longer in total.
+    pub(super) fn map_pages(&self, part: Range<usize>) {
+        self.background.map_pages(&self.map, part);
     }
 
     /// Returns whether some rows of the last batch had to be read from the disk.
@@ -243,6 +254,7 @@ impl Rows {
                 }
             },
             start: Clock::now(),
+            waits: platform::disk_waits(),
         };
         reader.run(parts.len(), nbytes / parts.len().max(1));
         Ok(())
@@ -256,6 +268,7 @@ impl Rows {
             part: |index: usize| rows.get(index).map(|&row| (parts, row)),
             copy,
             start: Clock::now(),
+            waits: platform::disk_waits(),
         };
         reader.run(rows.len(), parts.nbytes());
     }
@@ -330,6 +343,8 @@ struct MappedReader<'a, P, C> {
     part: P,
     copy: C,
     start: Clock,
+    /// How often the thread had waited for the disk then.
+    waits: Option<i64>,
 }
 
 impl<'p, P, C> MappedReader<'_, P, C>
@@ -391,6 +406,10 @@ where
 
     fn pieces(&self) -> usize {
         (self.part)(0).map_or(1, |(parts, _)| parts.pieces())
+    }
+
+    fn may_have_waited(&self) -> bool {
+        self.waits.is_none() || platform::disk_waits() > self.waits
     }
 
     fn now(&self) -> Duration {

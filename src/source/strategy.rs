@@ -11,6 +11,9 @@
 //!   of at least 16 pages that took longer than pages in memory can take turn advice
 //!   on, for the rest of the batch and for later batches. One page alone can take as
 //!   long because the processor was interrupted.
+//! - Where other programs use the processor, all groups can take as long. So if the system
+//!   counts the waits of a thread for the disk, there must have been one. The clock is
+//!   asked first, because it takes a tenth of the time.
 //! - The pieces of rows in Fortran order count as rows. If there are many, groups after one
 //!   that was fast have 1,024 rows, because their pieces are on the same pages.
 //! - Rows of at least 64 KiB, or of at least 16 pieces, are touched before a group of them
@@ -80,6 +83,11 @@ pub(crate) trait RowReader {
         1
     }
 
+    /// Returns whether the calling thread may have waited for the disk since the batch began.
+    fn may_have_waited(&self) -> bool {
+        true
+    }
+
     /// The current time, since any fixed point.
     fn now(&self) -> Duration;
 }
@@ -130,7 +138,7 @@ impl Strategy {
                     if places < GROUP && end < count {
                         continue;
                     }
-                    advises = elapsed > time_limit(places, bytes);
+                    advises = elapsed > time_limit(places, bytes) && batch.may_have_waited();
                 }
                 (first, before) = (end, now);
                 // Pages with pieces of one row have pieces of others, too.
@@ -162,7 +170,8 @@ fn is_in_memory(count: usize, batch: &impl RowReader) -> bool {
 fn is_fast(row: usize, batch: &impl RowReader) -> bool {
     let before = batch.now();
     batch.touch(row);
-    batch.now().saturating_sub(before) <= time_limit(batch.pieces(), 0)
+    let elapsed = batch.now().saturating_sub(before);
+    elapsed <= time_limit(batch.pieces(), 0) || !batch.may_have_waited()
 }
 
 #[cfg(test)]
@@ -183,6 +192,8 @@ mod tests {
         copied: Vec<usize>,
         pieces: u32,
         groups: Vec<usize>,
+        /// Whether the time is that of other programs.
+        is_interrupted: bool,
     }
 
     impl Fake {
@@ -228,6 +239,10 @@ mod tests {
             rows.len() * self.stride
         }
 
+        fn may_have_waited(&self) -> bool {
+            !self.is_interrupted
+        }
+
         fn now(&self) -> Duration {
             self.now.get()
         }
@@ -238,6 +253,16 @@ mod tests {
         let strategy = Strategy::default();
         assert_eq!(Fake::new([false; 256]).run(&strategy), 0);
         assert_eq!(Fake::new([]).run(&strategy), 0);
+    }
+
+    #[test]
+    fn rows_are_not_advised_because_other_programs_run() {
+        let slow = || Fake { is_interrupted: true, ..Fake::new([true; 256]) };
+        let strategy = Strategy::default();
+        assert_eq!(slow().run(&strategy), 0);
+        // Also if the last batch waited for the disk.
+        Fake::new([true; 256]).run(&strategy);
+        assert_eq!(slow().run(&strategy), 0);
     }
 
     #[test]

@@ -93,6 +93,23 @@ pub(crate) fn page_out(_: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// The number of times that this thread had to wait for a page of a map to be read from the
+/// disk; `None` on systems other than Linux.
+#[cfg(target_os = "linux")]
+pub(crate) fn disk_waits() -> Option<i64> {
+    let mut usage = mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the call fills in the structure, which is valid for writes.
+    let done = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: all fields are integers, which are zero if the call has not set them.
+    let usage = unsafe { usage.assume_init() };
+    (done == 0).then(|| i64::from(usage.ru_majflt))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn disk_waits() -> Option<i64> {
+    None
+}
+
 /// Gives advice of a kind that changes no byte: reading pages, keeping them, or
 /// writing them to where they come from.
 #[cfg(unix)]
