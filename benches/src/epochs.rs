@@ -5,12 +5,12 @@ use std::hint::black_box;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
 use npymap::loader::{RowSource, Share, Stacked};
-use npymap::{ArrayFile, BatchOptions, Sampler};
+use npymap::{ArrayFile, Loader, Sampler};
 
 use crate::Result;
 use crate::files::check_space;
@@ -43,6 +43,9 @@ const SIZES: [(usize, &str, bool); 5] = [
     (600 << 10, "cold-epoch-614400", false),
 ];
 
+/// Bytes of the rows of a loader.
+const LOADER_SIZES: [usize; 4] = [512, 4 << 10, 12 << 10, 150 << 10];
+
 /// The rows of a file.
 #[derive(Clone)]
 struct Work {
@@ -50,6 +53,8 @@ struct Work {
     len: usize,
     /// Bytes of a row.
     size: usize,
+    /// Rows of a batch.
+    batch: usize,
 }
 
 /// A way to read an epoch.
@@ -65,7 +70,8 @@ pub(crate) fn benchmarks<'a>(
     let mut benchmarks = Vec::new();
     for (size, name, is_whole) in SIZES {
         let len = nbytes / size;
-        let work = Work { path: directory.join(format!("epoch-{size}.npy")), len, size };
+        let path = directory.join(format!("epoch-{size}.npy"));
+        let work = Work { path, len, size, batch: BATCH.min(BATCH_BYTES / size) };
         write(&work.path, len, size)?;
         let of = |what: &str| format!("epoch of {} MiB, {what} of {size} bytes", nbytes >> 20);
         let numpy = numpy.map(|numpy| numpy.peer(name, "`mm[idx]` batches", None));
@@ -75,6 +81,52 @@ pub(crate) fn benchmarks<'a>(
             benchmarks.push(work.blocks(&of("blocks of rows"))?);
             benchmarks.extend(work.shared(of));
             benchmarks.extend(work.warm(of));
+        }
+    }
+    Ok(benchmarks)
+}
+
+/// Epochs as README shows them: each size of rows, by each number of threads, cold and in
+/// memory, and without maps.
+pub(crate) fn loader_benchmarks<'a>(directory: &'a Path, quick: bool) -> Result<Vec<Benchmark<'a>>> {
+    let nbytes = if quick { QUICK_FILE } else { FILE };
+    check_space(directory, u64::try_from(LOADER_SIZES.len() * nbytes)?)?;
+    let ways: [(&str, Way); 4] = [
+        ("", loader::<0>),
+        (", 1 thread", loader::<1>),
+        (", 2 threads", loader::<2>),
+        (", 4 threads", loader::<4>),
+    ];
+    let mut benchmarks = Vec::new();
+    for size in LOADER_SIZES {
+        let path = directory.join(format!("loader-{size}.npy"));
+        let work = Work { path, len: nbytes / size, size, batch: BATCH };
+        write(&work.path, work.len, size)?;
+        let sampler = Sampler::shuffled(work.len, 1);
+        let name = |what: &str| format!("`batches` of {BATCH} rows of {size} bytes{what}");
+        for (what, way) in ways {
+            benchmarks.push(Benchmark {
+                name: format!("{}, in memory", name(what)),
+                ours: work.in_memory(&sampler, way),
+                peers: vec![work.map_then_copy(&sampler)],
+            });
+            benchmarks.push(Benchmark {
+                name: format!("{}, cold", name(what)),
+                ours: work.cold(&sampler, way),
+                peers: vec![work.read_then_copy(&sampler)],
+            });
+        }
+        let target = (size >= 4 << 10).then_some(1.5);
+        for (what, is_cold) in [(", in memory", false), (", cold", true)] {
+            let time = |way| match is_cold {
+                true => work.cold(&sampler, way),
+                false => work.in_memory(&sampler, way),
+            };
+            benchmarks.push(Benchmark {
+                name: name(&format!(" of an `ArrayFile`{what}")),
+                ours: time(file_loader),
+                peers: vec![Peer::new("the same of `Rows`", target, time(loader::<0>))],
+            });
         }
     }
     Ok(benchmarks)
@@ -125,31 +177,30 @@ impl Work {
     }
 
     /// Epochs in memory, whose pages the map of the rows does not have yet.
-    fn warm<'a>(&self, name: impl Fn(&str) -> String) -> [Benchmark<'a>; 3] {
+    fn warm<'a>(&self, name: impl Fn(&str) -> String) -> [Benchmark<'a>; 1] {
         let sampler = Sampler::shuffled(self.len, 1);
-        let copies = || {
-            let (work, sampler) = (self.clone(), sampler.clone());
-            Peer::new(
-                "copies from a map that has its pages",
-                Some(1.1),
-                work.populated(sampler, Work::copy),
-            )
-        };
+        let copies = Peer::new(
+            "copies from a map that has its pages",
+            Some(1.1),
+            self.clone().populated(sampler.clone(), Work::copy),
+        );
         let new_map = Peer::new("copies from a new map", None, self.in_memory(&sampler, plain));
-        let sent = self.in_memory(&sampler, sent);
-        let sent = Peer::new("copies from a new map by a thread that sends them", None, sent);
-        let one =
-            Peer::new("the same by one thread", Some(1.0), self.in_memory(&sampler, batches::<1>));
-        let ways: [(&str, Way, Vec<Peer<'a>>); 3] = [
-            ("new `Rows`", rows, vec![copies(), new_map]),
-            ("`Batches`, 1 thread", batches::<1>, vec![copies(), sent]),
-            ("`Batches`, 2 threads", batches::<2>, vec![copies(), one]),
-        ];
-        ways.map(|(what, way, peers)| Benchmark {
-            name: format!("{}, in memory, {what}", name("shuffled rows")),
-            ours: self.in_memory(&sampler, way),
-            peers,
-        })
+        [Benchmark {
+            name: format!("{}, in memory, new `Rows`", name("shuffled rows")),
+            ours: self.in_memory(&sampler, rows),
+            peers: vec![copies, new_map],
+        }]
+    }
+
+    /// Maps the file at once, and copies its rows after that, into one buffer.
+    fn map_then_copy<'a>(&self, sampler: &Sampler) -> Peer<'a> {
+        let way: Way = |work, sampler| {
+            let array = open(&work.path)?;
+            array.populate(..)?;
+            work.copy(array.as_ref(), sampler);
+            Ok(())
+        };
+        Peer::new("plain copies into one buffer", Some(1.1), self.in_memory(sampler, way))
     }
 
     /// Runs an epoch after evicting the file.
@@ -197,30 +248,10 @@ impl Work {
 
     fn copy(&self, bytes: &[u8], sampler: &Sampler) {
         let mut out = self.buffer();
-        for batch in sampler.batches(self.batch()) {
+        for batch in sampler.batches(self.batch) {
             self.copy_batch(bytes, &batch, &mut out);
             black_box(&mut out);
         }
-    }
-
-    /// Copies the rows on a thread that sends the batches, in three buffers as `Batches`:
-    /// two ahead, and one that is being read.
-    fn send_copies(&self, bytes: &[u8], sampler: &Sampler) {
-        let (send, batches) = mpsc::sync_channel(2);
-        let (give_back, free) = mpsc::channel();
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                let buffers = (0..3).map(|_| self.buffer()).chain(free);
-                for (batch, mut out) in sampler.batches(self.batch()).zip(buffers) {
-                    self.copy_batch(bytes, &batch, &mut out);
-                    send.send(out).expect("batches are received to the end");
-                }
-            });
-            for out in batches {
-                // The thread does not wait for buffers after the last batch.
-                give_back.send(black_box(out)).ok();
-            }
-        });
     }
 
     fn copy_batch(&self, bytes: &[u8], batch: &[usize], out: &mut [u8]) {
@@ -230,19 +261,14 @@ impl Work {
         }
     }
 
-    /// Rows of a batch.
-    fn batch(&self) -> usize {
-        BATCH.min(BATCH_BYTES / self.size)
-    }
-
     fn buffer(&self) -> Vec<u8> {
-        vec![0; self.batch() * self.size]
+        vec![0; self.batch * self.size]
     }
 
     /// Takes all rows.
     fn take(&self, sampler: &Sampler, source: &impl RowSource) -> Result<()> {
         let mut out = self.buffer();
-        for batch in sampler.batches(self.batch()).announce_to(source) {
+        for batch in sampler.batches(self.batch).announce_to(source) {
             let out = out.get_mut(..batch.len() * self.size).unwrap_or_default();
             source.take(&batch, out)?;
             black_box(out);
@@ -258,11 +284,6 @@ fn plain(work: &Work, sampler: &Sampler) -> Result<()> {
     Ok(())
 }
 
-fn sent(work: &Work, sampler: &Sampler) -> Result<()> {
-    work.send_copies(open(&work.path)?.as_ref(), sampler);
-    Ok(())
-}
-
 fn rows(work: &Work, sampler: &Sampler) -> Result<()> {
     work.take(sampler, &open(&work.path)?.rows()?)
 }
@@ -275,12 +296,20 @@ fn stacked(work: &Work, sampler: &Sampler) -> Result<()> {
     work.take(sampler, &Stacked::new([open(&work.path)?])?)
 }
 
-fn batches<const THREADS: usize>(work: &Work, sampler: &Sampler) -> Result<()> {
-    let rows = open(&work.path)?.rows()?;
-    let read = move |indices: &[usize], out: &mut Vec<u8>| rows.take_vec(indices, out);
-    let options = BatchOptions::new().threads(THREADS);
-    for batch in options.start(sampler.batches(work.batch()), read)? {
-        black_box(batch?);
+/// The way that README shows, with a number of threads or the default.
+fn loader<const THREADS: usize>(work: &Work, sampler: &Sampler) -> Result<()> {
+    let loader = Loader::new::<u8>(&open(&work.path)?.rows()?);
+    let loader = if THREADS == 0 { loader } else { loader.threads(THREADS) };
+    for batch in loader.batches(sampler.clone(), work.batch)? {
+        black_box(batch?.data());
+    }
+    Ok(())
+}
+
+fn file_loader(work: &Work, sampler: &Sampler) -> Result<()> {
+    let file = Arc::new(ArrayFile::open(&work.path)?);
+    for batch in file.batches::<u8>(sampler.clone(), work.batch)? {
+        black_box(batch?.data());
     }
     Ok(())
 }
@@ -328,7 +357,8 @@ pub(crate) fn run_share(arguments: &[&str]) -> Result<()> {
     let [rank, len, size, path] = arguments else {
         return Err("expected a rank, two numbers and a path".into());
     };
-    let work = Work { path: path.into(), len: len.parse()?, size: size.parse()? };
+    let (len, size) = (len.parse()?, size.parse()?);
+    let work = Work { path: path.into(), len, size, batch: BATCH.min(BATCH_BYTES / size) };
     rows(&work, &share(&Sampler::shuffled(work.len, 1), rank.parse()?)?)
 }
 

@@ -2,7 +2,7 @@
 //! crates. Prints our time divided by the peer's as a Markdown table, and how
 //! much memory rows of a file larger than memory leave in use.
 //!
-//! Arguments: `open`, `views`, `bulk`, `writes`, `sampling`, `epochs`, `sparse`,
+//! Arguments: `open`, `views`, `bulk`, `writes`, `sampling`, `epochs`, `loader`, `sparse`,
 //! `archives` and `disk` select groups of benchmarks, by default all.
 //! Options: `--quick` for fewer rounds; `--json` for JSON instead of a table;
 //! `--count N plain|fields` opens one file `N` times and measures nothing, for
@@ -55,9 +55,9 @@ const EPOCH_ROUNDS: usize = 7;
 const OPTIONS: [&str; 2] = ["--quick", "--json"];
 
 /// The groups of benchmarks.
-const GROUPS: [&str; 10] = [
-    "open", "views", "parallel", "bulk", "writes", "sampling", "epochs", "sparse", "archives",
-    "disk",
+const GROUPS: [&str; 11] = [
+    "open", "views", "parallel", "bulk", "writes", "sampling", "epochs", "loader", "sparse",
+    "archives", "disk",
 ];
 
 fn main() -> Result<()> {
@@ -113,6 +113,11 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
                     "sampling" => measured(sampling::benchmarks(directory, numpy)?, rounds),
                     "epochs" => {
                         let benchmarks = epochs::benchmarks(directory, quick, numpy)?;
+                        let rounds = rounds.min(EPOCH_ROUNDS);
+                        measured_by(rounds::measure_long, benchmarks, rounds)
+                    }
+                    "loader" => {
+                        let benchmarks = epochs::loader_benchmarks(directory, quick)?;
                         let rounds = rounds.min(EPOCH_ROUNDS);
                         measured_by(rounds::measure_long, benchmarks, rounds)
                     }
