@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use npymap::loader::{Batches, RowSource, Share};
-use npymap::{BatchOptions, DType, ErrorKind, Loader, MappedArray, Rows, Sampler};
+use npymap::ndarray::{Array2, Array3, Axis, s};
+use npymap::{BatchOptions, DType, ErrorKind, Loader, MappedArray, Order, Rows, Sampler};
 
-use crate::support::{directory, is_error};
+use crate::support::{directory, is_error, open};
 
 /// Rows of two numbers, twice the number of the row and one more.
 fn numbers(count: u32) -> Rows {
@@ -74,6 +75,66 @@ fn several_arrays_have_the_same_rows() {
         seen += batch.indices().len();
     }
     assert_eq!(seen, 500);
+}
+
+#[test]
+fn parts_of_an_array_in_a_file_have_rows() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    let array = Array3::from_shape_fn((60, 5, 7), |(i, j, k)| (35 * i + 7 * j + k) as u16);
+    for order in [Order::C, Order::F] {
+        let fortran = array.view().reversed_axes().as_standard_layout().into_owned();
+        let stored = match order {
+            Order::C => array.view(),
+            Order::F => fortran.view().reversed_axes(),
+        };
+        npymap::write_npy(&path, &stored).unwrap();
+        let rows = open(&path).unwrap().rows().unwrap();
+        for part in [
+            s![.., .., ..],
+            s![5..50, .., ..],
+            s![..;3, .., ..],
+            s![..;-1, .., ..],
+            s![3..40;-5, 1..3, ..;2],
+            s![.., .., 2..3],
+            s![.., 1..4;-1, ..;-2],
+        ] {
+            let (own, expected) = (rows.slice(part).unwrap(), array.slice(part));
+            assert_eq!(own.shape(), expected.shape());
+            for size in [1, 16] {
+                let sampler = Sampler::shuffled(own.len(), 2);
+                for batch in own.batches::<u16>(sampler, size).unwrap() {
+                    let batch = batch.unwrap();
+                    let expected = expected.select(Axis(0), batch.indices());
+                    assert!(expected.iter().eq(batch.data()), "{order:?} {part:?}");
+                }
+            }
+        }
+        let column = rows.slice(s![.., 3, 6]).unwrap();
+        assert_eq!(column.shape(), [60]);
+        let taken = column.take_array::<u16>(&[59, 0]).unwrap();
+        assert!(taken.iter().eq(&[35 * 59 + 27, 27]));
+        let error = rows.slice(s![1, 2, 3]).unwrap_err();
+        assert_eq!((error.kind(), error.path()), (ErrorKind::OutOfBounds, Some(&*path)));
+        assert!(rows.slice(s![.., 5, ..]).is_err());
+    }
+}
+
+#[test]
+fn labels_in_memory_have_rows() {
+    let labels = Array2::from_shape_fn((100, 3), |(i, j)| (i * 10 + j) as i32);
+    let copy = Rows::copy_of(labels.slice(s![..;-1, 1..])).unwrap();
+    let images = numbers(100);
+    let loader = Loader::new::<u32>(&images).and::<i32>(&copy);
+    for batch in loader.batches(Sampler::shuffled(100, 1), 7).unwrap() {
+        let batch = batch.unwrap();
+        let expected =
+            batch.indices().iter().flat_map(|i| [1, 2].map(|j| ((99 - i) * 10 + j) as i32));
+        assert!(expected.eq(batch.data().1.iter().copied()));
+    }
+    let number = npymap::ndarray::arr0(1.0);
+    assert_eq!(Rows::copy_of(number.view()).unwrap_err().kind(), ErrorKind::OutOfBounds);
+    assert_eq!(Rows::copy_of(Array2::<u8>::zeros((0, 4)).view()).unwrap().len(), 0);
 }
 
 #[test]

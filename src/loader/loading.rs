@@ -274,28 +274,27 @@ impl<C: Columns> Loader<C> {
     pub fn batches(&self, sampler: Sampler, size: usize) -> Result<Batches<C::Data>> {
         self.check(&sampler, size)?;
         self.columns.read(&[], &mut C::Data::default())?;
-        let mut epoch = sampler.clone();
+        let (order, mut epoch) = (sampler.clone(), sampler);
         epoch.seek(0);
         let first = if self.drops_last { size } else { 1 };
         // Without batches, an epoch is like all others.
         let epochs = if epoch.len() < first { 0 } else { self.epochs };
         let (columns, drops_last) = (self.columns.clone(), self.drops_last);
         let announced = self.columns.clone();
-        let batches =
-            sampler.epochs(sampler.epoch().saturating_add(epochs)).flat_map(move |epoch| {
-                let mut batches: IndexBatches = epoch.batches(size);
-                for source in announced.sources() {
-                    batches = batches.announce_to(source);
-                }
-                if drops_last { batches.drop_last() } else { batches }
-            });
+        let batches = order.epochs(order.epoch().saturating_add(epochs)).flat_map(move |epoch| {
+            let mut batches: IndexBatches = epoch.batches(size);
+            for source in announced.sources() {
+                batches = batches.announce_to(source);
+            }
+            if drops_last { batches.drop_last() } else { batches }
+        });
         let jobs = Box::new(batches.map(BatchIndices::into_indices));
         self.options.start_jobs(jobs, true, move |rows, data| columns.read(rows, data))
     }
 
     fn check(&self, sampler: &Sampler, size: usize) -> Result<()> {
         let sources = self.columns.sources();
-        let counts: Vec<usize> = sources.iter().map(|source| source.row_count()).collect();
+        let counts: Vec<usize> = sources.into_iter().map(RowSource::row_count).collect();
         let (least, most) = (counts.iter().min(), counts.iter().max());
         let found = if size == 0 {
             ("batches of 0 rows".to_owned(), "at least 1")

@@ -128,6 +128,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::invariant::to_u64;
 
     /// Takes batches on a machine on which one takes `time` of a number of threads, in
     /// microseconds. Returns the threads of each.
@@ -147,29 +148,28 @@ mod tests {
         all
     }
 
-    /// The number of threads that reads most of the last half of the batches, and its part.
-    fn usual(threads: &[usize]) -> (usize, f64) {
+    /// The number of threads that reads nine tenths of the last half of the batches.
+    fn usual(threads: &[usize]) -> Option<usize> {
         let half = &threads[threads.len() / 2..];
-        let part = |number| half.iter().filter(|threads| **threads == number).count();
-        let most = (0..9).max_by_key(|number| part(*number)).unwrap();
-        (most, part(most) as f64 / half.len() as f64)
+        let count = |number| half.iter().filter(|threads| **threads == number).count();
+        (0..9).find(|number| 10 * count(*number) > 9 * half.len())
     }
 
     #[test]
     fn the_fastest_number_is_found_and_trials_are_rare() {
-        // Threads that only disturb, ones that hide the reading, one that halves it.
-        let machines: [(fn(usize) -> u64, usize); 5] = [
-            (|threads| 100 + 50 * threads as u64, 0),
+        type Machine = fn(usize) -> u64;
+        // Threads that only disturb, ones that hide the reading, ones that read as fast.
+        let machines: [(Machine, usize); 5] = [
+            (|threads| 100 + 50 * to_u64(threads), 0),
             (|threads| if threads == 0 { 1500 } else { 1000 }, 1),
-            (|threads| 100_000 / (threads as u64 + 1), 4),
+            (|threads| 100_000 / (to_u64(threads) + 1), 4),
             (|threads| [1000, 500, 400, 450, 500][threads], 2),
             (|_| 700, 0),
         ];
         for (time, best) in machines {
             let (mut pace, mut now) = (Pace::new(4), Duration::ZERO);
             let threads = run(&mut pace, &mut now, 20_000, time);
-            let (found, part) = usual(&threads);
-            assert!(found == best && part > 0.9, "{found}, {part} instead of {best}");
+            assert_eq!(usual(&threads), Some(best));
         }
     }
 
@@ -177,9 +177,9 @@ mod tests {
     fn no_more_threads_than_allowed_are_tried() {
         for most in 0..3 {
             let (mut pace, mut now) = (Pace::new(most), Duration::ZERO);
-            let threads = run(&mut pace, &mut now, 1000, |threads| 9000 / (threads as u64 + 1));
+            let threads = run(&mut pace, &mut now, 1000, |threads| 9000 / (to_u64(threads) + 1));
             assert_eq!(threads.iter().max(), Some(&most));
-            assert_eq!(usual(&threads).0, most);
+            assert_eq!(usual(&threads), Some(most));
         }
     }
 
@@ -187,10 +187,10 @@ mod tests {
     fn a_consumer_that_changes_gets_another_number() {
         let (mut pace, mut now) = (Pace::new(2), Duration::ZERO);
         let busy = |threads| if threads == 0 { 1900 } else { 1000 };
-        assert_eq!(usual(&run(&mut pace, &mut now, 5000, busy)).0, 1);
-        let idle = |threads| 100 + 50 * threads as u64;
-        assert_eq!(usual(&run(&mut pace, &mut now, 100_000, idle)).0, 0);
-        assert_eq!(usual(&run(&mut pace, &mut now, 100_000, busy)).0, 1);
+        assert_eq!(usual(&run(&mut pace, &mut now, 5000, busy)), Some(1));
+        let idle = |threads| 100 + 50 * to_u64(threads);
+        assert_eq!(usual(&run(&mut pace, &mut now, 100_000, idle)), Some(0));
+        assert_eq!(usual(&run(&mut pace, &mut now, 100_000, busy)), Some(1));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Copies rows of a mapped array in any order.
 
+use std::ffi::c_long;
 use std::fs::File;
 use std::hint::black_box;
 use std::ops::Range;
@@ -7,16 +8,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ndarray::{ArrayView, Dimension, SliceInfoElem};
+
 use super::ahead::RowsAhead;
 use super::background::Background;
 use super::gather;
 use super::reading::Reading;
 use super::row_methods::row_methods;
 use super::row_source::{RowCopy, RowSource};
+use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
-use crate::element::Element;
 use crate::element::cast::{Casting, Number};
+use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::Layout;
@@ -194,6 +198,58 @@ impl Rows {
         Ok(Rows { geometry, dtype, ..self.clone() })
     }
 
+    /// The rows of a part of the array, by [`ndarray::s!`] or
+    /// [`Indices`](crate::Indices): some rows, or some elements of each. Only these are
+    /// read.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when an index is out of range, or
+    /// no axis is left.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, ndarray::s};
+    ///
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
+    /// let flippers = rows.slice(s![..;2, 2..])?; // the last two columns of every other row
+    /// assert_eq!(flippers.shape(), [171, 2]);
+    /// assert_eq!(flippers.take_array::<f64>(&[0])?[[0, 1]], 3750.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Result<Rows> {
+        let geometry = self.name_file(self.geometry.sliced(info.as_ref()))?;
+        if geometry.ndim() == 0 {
+            let shape = tuple(&geometry.shape);
+            return self.name_file(Err(ShapeError::Axis { asked: 0, shape }.into()));
+        }
+        Ok(Rows { geometry, ..self.clone() })
+    }
+
+    /// The rows of a copy of an array in memory, such as the labels of images in a file.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) without axes;
+    /// [`Io`](crate::ErrorKind::Io) when there is not enough memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Rows, ndarray::array};
+    ///
+    /// let labels = Rows::copy_of(array![3_i64, 1, 4].view())?;
+    /// assert_eq!(labels.take_array::<i64>(&[2, 0])?.into_raw_vec_and_offset().0, [4, 3]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn copy_of<T: Typed + Element, D: Dimension>(array: ArrayView<'_, T, D>) -> Result<Rows> {
+        let mut copy = MappedArray::anonymous(&DType::of::<T>(), array.shape())?;
+        copy.view_mut::<T>()?.copy_from(array)?;
+        copy.into_read_only()?.into_rows()
+    }
+
     /// Asks the system to read rows that will be needed soon, without waiting for
     /// them.
     ///
@@ -344,7 +400,7 @@ struct MappedReader<'a, P, C> {
     copy: C,
     start: Clock,
     /// How often the thread had waited for the disk then.
-    waits: Option<i64>,
+    waits: Option<c_long>,
 }
 
 impl<'p, P, C> MappedReader<'_, P, C>

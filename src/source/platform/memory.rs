@@ -1,6 +1,7 @@
 //! Mapped memory: every `Advice` of `madvise`, residency, writeback, unmapping.
 #![allow(unsafe_code)]
 
+use std::ffi::c_long;
 use std::fs::File;
 use std::io;
 use std::mem;
@@ -96,17 +97,17 @@ pub(crate) fn page_out(_: &[u8]) -> io::Result<()> {
 /// The number of times that this thread had to wait for a page of a map to be read from the
 /// disk; `None` on systems other than Linux.
 #[cfg(target_os = "linux")]
-pub(crate) fn disk_waits() -> Option<i64> {
+pub(crate) fn disk_waits() -> Option<c_long> {
     let mut usage = mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the call fills in the structure, which is valid for writes.
     let done = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     // SAFETY: all fields are integers, which are zero if the call has not set them.
     let usage = unsafe { usage.assume_init() };
-    (done == 0).then(|| i64::from(usage.ru_majflt))
+    (done == 0).then_some(usage.ru_majflt)
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn disk_waits() -> Option<i64> {
+pub(crate) fn disk_waits() -> Option<c_long> {
     None
 }
 
