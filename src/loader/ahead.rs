@@ -221,11 +221,13 @@ impl RowsAhead {
         first..first.saturating_add(to_u64(size)).saturating_add(to_u64(self.extra))
     }
 
-    /// Waits until files that are read whole have been read, for a limited time.
+    /// Waits until arrays that are read whole have been read, for a limited time. Of a map,
+    /// only if the last batch was faster than the disk.
     fn wait(&self) {
         for part in self.parts.iter().filter(|part| part.is_streamed) {
-            if let Place::Opened(..) = part.place {
-                part.read_ahead.wait();
+            match &part.place {
+                Place::Opened(..) => part.read_ahead.wait(),
+                Place::Mapped(rows) => rows.wait(),
             }
         }
     }

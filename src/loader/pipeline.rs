@@ -50,6 +50,9 @@ struct PipelineState<I, R> {
     /// the job is in progress. At most `ahead`.
     results: VecDeque<Option<R>>,
     ahead: usize,
+    /// Whether a job was finished. The first one of a prompt iterator is done alone: it shows
+    /// how the others should be read.
+    has_begun: bool,
     /// The number of results that have been taken.
     taken: u64,
     /// Whether a worker ended without finishing its job.
@@ -65,9 +68,14 @@ impl<I, R> PipelineState<I, R> {
         }
     }
 
+    /// Returns whether another job may be taken.
+    fn has_room(&self) -> bool {
+        self.results.len() < if self.has_begun { self.ahead } else { 1 }
+    }
+
     /// Returns whether the consumer should take a job instead of waiting.
     fn has_job(&self, is_prompt: bool) -> bool {
-        let may_call = self.results.is_empty() || (is_prompt && self.results.len() < self.ahead);
+        let may_call = self.results.is_empty() || (is_prompt && self.has_room());
         self.jobs.is_some() && may_call
     }
 }
@@ -95,6 +103,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
             is_ended: false,
             results: VecDeque::new(),
             ahead: 1,
+            has_begun: !is_prompt,
             taken: 0,
             is_lost: false,
         };
@@ -132,7 +141,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
         let number = state.taken + to_u64(state.results.len());
         state.results.push_back(None);
         state.jobs = Some(jobs);
-        let has_room = state.results.len() < state.ahead;
+        let has_room = state.has_room();
         self.offer(state, has_room);
         Some((number, job))
     }
@@ -141,7 +150,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
     fn take_jobs(&self, worker: usize) -> Option<I> {
         let mut state = self.lock();
         while !state.is_ended && worker < state.workers {
-            if state.results.len() < state.ahead {
+            if state.has_room() {
                 if let Some(jobs) = state.jobs.take() {
                     state.waiting = Some(worker);
                     return Some(jobs);
@@ -172,7 +181,11 @@ impl<I: Iterator, R> Pipeline<I, R> {
             *place = Some(result);
         }
         let is_needed = state.sleeping_consumers > 0 && state.has_next();
+        let is_first = !std::mem::replace(&mut state.has_begun, true);
         drop(state);
+        if is_first {
+            self.room.notify_all();
+        }
         if is_needed {
             self.done.notify_all();
         }

@@ -122,6 +122,11 @@ impl Rows {
         self.background.expect_sequence(start, &self.map)
     }
 
+    /// Waits until the disk has read more of the array, if the last batch was faster.
+    pub(super) fn wait(&self) {
+        self.background.before_batch(&self.map);
+    }
+
     /// Returns whether the array is long and in memory, by a sample of its pages.
     pub(super) fn is_in_memory(&self) -> bool {
         self.background.is_in_memory(&self.map)
