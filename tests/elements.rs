@@ -1,10 +1,11 @@
 //! Values that each element type decodes and rejects, beyond the random tests.
 
 use crate::support::is_error;
+use npymap::dtype::Kind;
 use npymap::half::bf16;
 use npymap::{
     ByteOrder, DType, Element, ErrorKind, Le, Order, Value, View, ViewMut,
-    element::{Bool, DateTime64, Ticks, TimeDelta64, Typed as _},
+    element::{Bool, Bytes, DateTime64, Text, Ticks, TimeDelta64, Typed as _},
     layout::Layout,
 };
 
@@ -45,6 +46,38 @@ fn text_ends_at_its_last_character() {
     assert_eq!(decoded::<String>(">U2", &[0, 1, 0xf6, 0, 0, 0, 0, 0]), "😀");
     assert_eq!(decoded::<String>("<U1", &[0, 0xd8, 0, 0]), "\u{fffd}");
     assert_eq!(decoded::<String>("<U0", &[]), "");
+}
+
+/// Readers take NULs at the end as padding, so they would be lost.
+#[test]
+fn text_that_ends_in_nul_is_rejected_wherever_it_comes_from() {
+    let text = "ab\0".to_owned();
+    for dtype in ["|S3", "|S5", "<U3", ">U4"] {
+        let dtype: DType = dtype.parse().unwrap();
+        let value = match dtype.kind() {
+            Kind::Bytes => Value::Bytes(text.clone().into_bytes()),
+            _ => Value::Text(text.clone()),
+        };
+        let record = Value::Record(vec![value.clone()]);
+        let pair = DType::packed([("a", dtype.clone())]).unwrap();
+        for refused in [
+            encoded(&dtype, text.clone()).map(drop),
+            encoded(&dtype, value).map(drop),
+            encoded(&pair, record).map(drop),
+            Value::parse("ab\0", &dtype).map(drop),
+            Value::parse(r"'ab\x00'", &dtype).map(drop),
+            Value::parse(r"('ab\x00',)", &pair).map(drop),
+            "ab\0".parse::<Bytes<4>>().map(drop),
+            "ab\0".parse::<Text<4>>().map(drop),
+            Bytes::<3>::new(b"ab\0").map(drop),
+        ] {
+            let error = refused.unwrap_err();
+            let expected = r"'ab\0' ends in NUL: expected text that does not";
+            assert!(is_error(&error, ErrorKind::InvalidValue, expected), "{error}");
+        }
+        assert!(encoded(&dtype, "\0b".to_owned()).is_ok(), "{dtype}");
+        assert_eq!(decoded::<String>(&dtype.to_string(), &vec![0; dtype.itemsize()]), "");
+    }
 }
 
 #[test]

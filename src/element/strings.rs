@@ -34,13 +34,10 @@ impl<const N: usize> Bytes<N> {
     /// # Errors
     ///
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if there are more
-    /// than `N`.
+    /// than `N`, or the last is NUL.
     pub fn new(bytes: &[u8]) -> Result<Bytes<N>> {
         let mut stored = [0; N];
-        let Some(start) = stored.get_mut(..bytes.len()) else {
-            return Err(too_long(&String::from_utf8_lossy(bytes), bytes.len(), N, "bytes"));
-        };
-        start.copy_from_slice(bytes);
+        store_bytes(bytes, &mut stored)?;
         Ok(Bytes(stored))
     }
 
@@ -68,11 +65,43 @@ pub(crate) fn as_utf8(bytes: &[u8]) -> Result<&str> {
     })
 }
 
-/// The error for text that has `length` bytes or characters (`unit`), where at
-/// most `room` fit.
-pub(super) fn too_long(text: &str, length: usize, room: usize, unit: &str) -> Error {
-    let value = format!("'{}' has {length} {unit}", excerpt(text));
-    DTypeError::Value { value, expected: format!("at most {room} {unit}") }.into()
+/// Stores bytes as an element of dtype `S`, padded with NULs.
+pub(super) fn store_bytes(bytes: &[u8], to: &mut [u8]) -> Result<()> {
+    check_bytes(bytes, to.len())?;
+    to.fill(0);
+    to.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    Ok(())
+}
+
+/// Returns an error for bytes that an element of dtype `S` with room for `room` would not
+/// give back.
+pub(super) fn check_bytes(bytes: &[u8], room: usize) -> Result<()> {
+    if bytes.len() > room || bytes.ends_with(b"\0") {
+        return Err(unfit(&String::from_utf8_lossy(bytes), bytes.len(), room, "bytes"));
+    }
+    Ok(())
+}
+
+/// As `check_bytes`, for dtype `U` and characters.
+pub(super) fn check_text(text: &str, room: usize) -> Result<()> {
+    let length = text.chars().count();
+    if length > room || text.ends_with('\0') {
+        return Err(unfit(text, length, room, "characters"));
+    }
+    Ok(())
+}
+
+/// The error for text that has `length` bytes or characters (`unit`), where at most `room`
+/// fit, or that ends in NUL.
+fn unfit(text: &str, length: usize, room: usize, unit: &str) -> Error {
+    let text = excerpt(text);
+    let (value, expected) = if length > room {
+        (format!("'{text}' has {length} {unit}"), format!("at most {room} {unit}"))
+    } else {
+        let expected = "text that does not: NULs at the end are padding, which readers remove";
+        (format!("'{text}' ends in NUL"), expected.to_owned())
+    };
+    DTypeError::Value { value, expected }.into()
 }
 
 impl<const N: usize> FromStr for Bytes<N> {
@@ -237,12 +266,9 @@ pub(super) fn to_char_lossy(point: u32) -> char {
 impl<const N: usize, P: CodePoint> FromStr for Text<N, P> {
     type Err = Error;
 
-    /// Rejects text of more than `N` characters.
+    /// Rejects text of more than `N` characters, and text that ends in NUL.
     fn from_str(text: &str) -> Result<Text<N, P>> {
-        let length = text.chars().count();
-        if length > N {
-            return Err(too_long(text, length, N, "characters"));
-        }
+        check_text(text, N)?;
         let mut stored = Text::default();
         for (to, c) in stored.0.iter_mut().zip(text.chars()) {
             *to = P::from_point(c.into());

@@ -1,7 +1,7 @@
 //! Elements of dtypes `S` and `U` as `String`.
 
 use super::scalar::{read, write};
-use super::strings::{to_char_lossy, too_long};
+use super::strings::{check_text, store_bytes, to_char_lossy};
 use super::{Element, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
@@ -40,23 +40,13 @@ impl Element for String {
         decode_points(order, bytes).map(to_char_lossy).collect()
     }
 
-    /// Rejects text that is too long, where NumPy would truncate it.
+    /// Rejects text that is too long or ends in NUL, which NumPy would cut off.
     fn encode(&self, text: &TextCodec, bytes: &mut [u8]) -> Result<()> {
-        let (length, room, unit) = match text.points {
-            None => (self.len(), bytes.len(), "bytes"),
-            Some(_) => (self.chars().count(), bytes.len() / 4, "characters"),
-        };
-        if length > room {
-            return Err(too_long(self, length, room, unit));
-        }
+        let Some(order) = text.points else { return store_bytes(self.as_bytes(), bytes) };
+        check_text(self, bytes.len() / 4)?;
         bytes.fill(0);
-        match text.points {
-            None => bytes.iter_mut().zip(self.bytes()).for_each(|(to, byte)| *to = byte),
-            Some(order) => {
-                let points = bytes.chunks_exact_mut(4).zip(self.chars());
-                points.for_each(|(to, c)| write(u32::from(c), order, to));
-            }
-        }
+        let points = bytes.chunks_exact_mut(4).zip(self.chars());
+        points.for_each(|(to, c)| write(u32::from(c), order, to));
         Ok(())
     }
 }

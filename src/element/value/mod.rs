@@ -21,6 +21,7 @@ use num_complex::Complex;
 use crate::dtype::{DType, Field, Kind, Unit};
 use crate::element::cast::nearest_half;
 use crate::element::date::fits_unit;
+use crate::element::strings::store_bytes;
 use crate::element::{Element, Ticks, item, item_mut, trim_nuls};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
@@ -175,12 +176,8 @@ impl Element for Value {
                 Value::Text(text) => text.encode(&String::codec(dtype)?, bytes),
                 _ => Err(self.misfit(dtype)),
             },
-            (Kind::Bytes, room) => match self {
-                Value::Bytes(stored) if stored.len() <= room => {
-                    bytes.fill(0);
-                    bytes.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
-                    Ok(())
-                }
+            (Kind::Bytes, _) => match self {
+                Value::Bytes(stored) => store_bytes(stored, bytes),
                 _ => Err(self.misfit(dtype)),
             },
             (Kind::Struct, _) => match self {

@@ -7,6 +7,7 @@ use super::{Value, date, to_f32};
 use crate::dtype::literal::Reader;
 use crate::dtype::{DType, Kind};
 use crate::element::cast::nearest_half;
+use crate::element::strings::{check_bytes, check_text};
 use crate::element::{Element as _, Ticks};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
@@ -167,22 +168,20 @@ impl Value {
     /// that will be stored.
     fn fit(self, dtype: &DType) -> Result<Value> {
         let room = dtype.itemsize();
-        let fits = match &self {
-            Value::Text(text) => text.chars().count() <= room / 4,
-            Value::Bytes(bytes) => bytes.len() <= room,
-            Value::Void(bytes) => bytes.len() == room,
-            Value::Record(_) | Value::Array(_) => true,
+        match &self {
+            Value::Text(text) => check_text(text, room / 4)?,
+            Value::Bytes(bytes) => check_bytes(bytes, room)?,
+            Value::Void(bytes) if bytes.len() != room => {
+                return Err(parse_error(&self.to_string(), dtype, "a value that fits"));
+            }
+            Value::Void(_) | Value::Record(_) | Value::Array(_) => {}
             _ => {
                 let mut element = vec![0; room];
                 self.encode(dtype, &mut element)?;
                 return Ok(Value::decode(dtype, &element));
             }
-        };
-        if fits {
-            Ok(self)
-        } else {
-            Err(parse_error(&self.to_string(), dtype, "a value that fits"))
         }
+        Ok(self)
     }
 }
 
