@@ -24,8 +24,64 @@ const FILE: &str = "NPYMAP_TEST_FULL_DISK";
 #[test]
 fn child_process() {
     let Ok(path) = env::var(FILE).map(PathBuf::from) else { return };
+    nobody_else_runs_out_of_space(&path);
     archives(&path);
     fill(&path);
+}
+
+/// Creates an archive with a member that does not fit.
+fn sized_npz(path: &Path) -> npymap::Result<()> {
+    let mut writer = NpzWriter::create(path.with_extension("npz"))?;
+    let (dtype, shape) = (DType::of::<u64>(), [200_000]);
+    // SAFETY: no other process uses the file.
+    unsafe {
+        writer.create_member("b", &dtype, &shape, Order::C, |_| -> npymap::Result<()> {
+            panic!("there is no room")
+        })
+    }
+}
+
+/// While more space is asked for than there is, other programs can use what is free.
+fn nobody_else_runs_out_of_space(path: &Path) {
+    let other = path.with_extension("other");
+    let large = Array2::from_elem((20_000, 10), 1_u64);
+    let raw = RawSpec::new(DType::of::<u64>()).shape(large.shape());
+    let extended = path.with_extension("bin");
+    fs::write(&extended, [7; 100]).unwrap();
+    let mut log = Appender::create(
+        path.with_extension("log"),
+        &DType::of::<u64>(),
+        &[10],
+        &CreateOptions::new(),
+    )
+    .unwrap();
+    std::thread::scope(|scope| {
+        let refused = scope.spawn(|| {
+            for _ in 0..100 {
+                let created = create(path, "<u8", large.shape(), &CreateOptions::new());
+                let opened = open_mut_with(&OpenOptions::new().raw(raw.clone()), &extended);
+                for error in [
+                    created.unwrap_err(),
+                    opened.unwrap_err(),
+                    log.resize(20_000).unwrap_err(),
+                    sized_npz(path).unwrap_err(),
+                ] {
+                    is_full(&error);
+                    let text = error.to_string();
+                    assert!(text.contains(" bytes are needed, "), "{text}");
+                    assert!(text.contains(" are free: ") && error.path().is_some(), "{text}");
+                }
+            }
+        });
+        while !refused.is_finished() {
+            fs::write(&other, [1; 8192]).unwrap();
+            fs::remove_file(&other).unwrap();
+        }
+    });
+    drop(log);
+    for path in [path.with_extension("log"), extended] {
+        fs::remove_file(path).unwrap();
+    }
 }
 
 #[track_caller]

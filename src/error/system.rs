@@ -30,6 +30,17 @@ pub(crate) enum SystemError {
         source: io::Error,
     },
 
+    /// There is less space on the disk than would be reserved.
+    #[error("cannot reserve space: {asked} bytes are needed, {free} are free: {source}")]
+    Space {
+        /// The number of bytes to reserve.
+        asked: u64,
+        /// The number that is free.
+        free: u64,
+        /// The system's error for a full disk.
+        source: io::Error,
+    },
+
     /// The path refers to a directory, pipe or device.
     #[error("is {found}, not a regular file")]
     NotRegular {
@@ -97,7 +108,7 @@ impl SystemError {
                 io::ErrorKind::UnexpectedEof => ErrorKind::Truncated,
                 _ => ErrorKind::Io,
             },
-            SystemError::Map { .. } => ErrorKind::Io,
+            SystemError::Map { .. } | SystemError::Space { .. } => ErrorKind::Io,
             SystemError::NotRegular { .. } | SystemError::NotImmutable => ErrorKind::Unsupported,
             SystemError::Exists => ErrorKind::AlreadyExists,
             SystemError::Locked => ErrorKind::Locked,
@@ -109,6 +120,7 @@ impl SystemError {
         match self {
             SystemError::Io { source, .. }
             | SystemError::Map { source, .. }
+            | SystemError::Space { source, .. }
             | SystemError::Plain(source) => Some(source),
             _ => None,
         }

@@ -47,6 +47,12 @@ fn system_errors() {
         K::Io,
         "cannot map 5 bytes: x",
     );
+    let source = io::ErrorKind::StorageFull.into();
+    assert_error(
+        SystemError::Space { asked: 6, free: 5, source },
+        K::Io,
+        "cannot reserve space: 6 bytes are needed, 5 are free: no storage space",
+    );
     let found = "a directory";
     let only = "is a directory, not a regular file";
     assert_error(SystemError::NotRegular { found }, K::Unsupported, only);

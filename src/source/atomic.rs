@@ -219,7 +219,7 @@ impl AtomicFile {
     /// Reserves space on the disk for a file of `len` bytes, without making the
     /// file longer. Does nothing where the file system cannot.
     ///
-    /// A full disk is then an error before anything is written. On ext4, replacing
+    /// A full disk is then an error before anything is written or reserved. On ext4, replacing
     /// a large file is also faster: without reserved space, giving the new file its
     /// name begins to write it to the disk.
     ///
@@ -246,7 +246,7 @@ impl AtomicFile {
         if len == 0 {
             return Ok(());
         }
-        let reserved = platform::allocate(self.file(), 0, len, platform::FileSize::Keep);
+        let reserved = file::allocate(self.file(), 0, len, platform::FileSize::Keep);
         let reserved = reserved.map(drop).map_err(SystemError::io("reserve space"));
         reserved.map_err(|error| error.with_path(&self.path))
     }

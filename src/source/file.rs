@@ -101,6 +101,23 @@ pub(crate) fn short_file(offset: u64, len: usize, found: usize, size: Option<u64
     ExtentError::ShortFile { needed, found: size.map_or(read, |size| size.min(read)) }.into()
 }
 
+/// Reserves space on the disk if there is enough; `false` if the system has no call for it.
+///
+/// The call takes all that is free before it fails, so other programs could not write
+/// meanwhile.
+pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io::Result<bool> {
+    if let Some(free) = platform::free_space(file) {
+        // What the file occupies may be before the offset, or reserved after it.
+        let occupied = platform::allocated(&file.metadata()?);
+        let asked = len.min(offset.saturating_add(len).saturating_sub(occupied));
+        if asked > free {
+            let source = platform::disk_full();
+            return Err(io::Error::other(Error::from(SystemError::Space { asked, free, source })));
+        }
+    }
+    platform::allocate(file, offset, len, size)
+}
+
 /// Extends a file with zeros to `len` bytes and reserves their space, so that a
 /// full disk is an error now and not a signal at a store.
 pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
@@ -108,7 +125,7 @@ pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
     if at >= len {
         return Ok(());
     }
-    if platform::allocate(file, at, len - at, FileSize::Extend)? {
+    if allocate(file, at, len - at, FileSize::Extend)? {
         return Ok(());
     }
     write_zeros(file, at, len)
@@ -137,7 +154,7 @@ pub(crate) fn extend(file: &File, to: u64) -> io::Result<()> {
         return Ok(());
     }
     let mut end = from;
-    let allocated = platform::allocate(file, from, to - from, FileSize::Keep);
+    let allocated = allocate(file, from, to - from, FileSize::Keep);
     let extended = allocated.and_then(|is_reserved| {
         if !is_reserved {
             return append_zeros(file, &mut end, to);

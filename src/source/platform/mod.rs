@@ -32,7 +32,9 @@ pub(crate) use name::{
     rename, standard_stream, sync_directory, unnamed_file,
 };
 pub(crate) use process::process_id;
-pub(crate) use space::{FileSize, allocate, is_sparse, next_data, next_hole};
+pub(crate) use space::{
+    FileSize, allocate, disk_full, free_space, is_sparse, next_data, next_hole,
+};
 
 /// Memory maps. On systems without them, anonymous memory comes from the heap
 /// and mapping a file is an error.

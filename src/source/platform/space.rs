@@ -36,6 +36,28 @@ pub(crate) fn is_sparse(_: &File) -> io::Result<bool> {
     Ok(true)
 }
 
+/// The space that this user may still take on the file system of a file, in bytes; `None`
+/// if the system does not report it.
+#[cfg(unix)]
+pub(crate) fn free_space(file: &File) -> Option<u64> {
+    let found = rustix::fs::fstatvfs(file).ok()?;
+    // Some file systems have no number of blocks, such as tmpfs without a limit.
+    (found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn free_space(_: &File) -> Option<u64> {
+    None
+}
+
+/// The error of a system call for which there is too little space.
+pub(crate) fn disk_full() -> io::Error {
+    #[cfg(unix)]
+    return rustix::io::Errno::NOSPC.into();
+    #[cfg(not(unix))]
+    io::ErrorKind::StorageFull.into()
+}
+
 /// Whether reserving space after the end of a file makes the file longer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileSize {
