@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-use crate::place::{is_url, shown};
+use crate::url::{is_url, shown};
 use crate::waiting::interrupted;
 
 static FORMAT_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();

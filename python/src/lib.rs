@@ -12,6 +12,7 @@ mod batches;
 mod errors;
 mod grow;
 mod header;
+mod joined;
 mod locate;
 mod lock;
 mod mapping;
@@ -27,6 +28,7 @@ mod recover;
 mod rows;
 mod sampler;
 mod to_numpy;
+mod url;
 mod waiting;
 mod writer;
 
@@ -50,11 +52,11 @@ mod _core {
     #[pymodule_export]
     use crate::mapping::Mapping;
     #[pymodule_export]
-    use crate::memory::{Buffer, Memory};
+    use crate::memory::{Buffer, Memory, mmap_class};
     #[pymodule_export]
     use crate::open::{create, map_elements, open_member, open_npy, open_raw, open_raw_descriptor};
     #[pymodule_export]
-    use crate::place::{created, is_url_in_python, read_version, shown_in_python};
+    use crate::place::{created, read_version};
     #[pymodule_export]
     use crate::ragged::Ragged;
     #[pymodule_export]
@@ -64,9 +66,14 @@ mod _core {
     #[pymodule_export]
     use crate::recover::{Recovery, recover, resize};
     #[pymodule_export]
-    use crate::rows::{Rows, check_casting, npy_stack_paths, rows_at, rows_of, stack_rows};
+    use crate::rows::{
+        Rows, check_casting, join_rows, npy_stack_paths, rows_at, rows_in_memory, rows_of,
+        stack_rows,
+    };
     #[pymodule_export]
     use crate::sampler::Sampler;
+    #[pymodule_export]
+    use crate::url::{is_url_in_python, shown_in_python};
     #[pymodule_export]
     use crate::writer::{NewFile, NpzWriter, save};
 }

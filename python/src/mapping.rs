@@ -8,14 +8,16 @@ use npymap::array::AnyArray;
 use npymap::source::{Advice, FileId, LockKind};
 use npymap::{Mode, Order, Result};
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
 
 use crate::errors::OrRaise;
 use crate::lock::{self, Lock};
 use crate::memory::Memory;
 use crate::path::FilePath;
-use crate::to_numpy::to_array;
+use crate::to_numpy::to_dtype;
 
 /// Evaluates an expression for an array of either kind.
 macro_rules! for_any {
@@ -26,7 +28,10 @@ macro_rules! for_any {
         }
     };
 }
-pub(crate) use for_any;
+
+static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static MEMMAP: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static MAP: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// An open array. Its memory is that of the base class.
 #[pyclass(frozen, extends = Memory, module = "npymap._core")]
@@ -65,11 +70,6 @@ impl Mapping {
         Mapping::create(py, array, order, shown)
     }
 
-    /// Whether the order is Fortran's.
-    pub(crate) fn is_fortran(&self) -> bool {
-        self.is_fortran
-    }
-
     /// The identity of the file; `None` if there is none, or it was not opened by path.
     pub(crate) fn file_id(slf: &Bound<'_, Mapping>) -> Option<FileId> {
         let array = slf.as_super().get().array();
@@ -90,6 +90,37 @@ impl Mapping {
             None => result.or_raise(py),
         }
     }
+}
+
+/// Makes a `memmap` of the elements of a mapping.
+pub(crate) fn to_memmap<'py>(mapping: &Bound<'py, Mapping>) -> PyResult<Bound<'py, PyAny>> {
+    to_array(mapping, MEMMAP.import(mapping.py(), "npymap._memmap", "memmap")?)
+}
+
+/// Makes an array of a class of the elements of a mapping, which it keeps: by an object that
+/// is a `mmap.mmap` if they are in a file.
+fn to_array<'py>(
+    mapping: &Bound<'py, Mapping>,
+    class: &Bound<'py, PyType>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = mapping.py();
+    let is_of_file = for_any!(mapping.as_super().get().array(), array => array.mode().is_some());
+    let map = if is_of_file {
+        MAP.import(py, "npymap._map", "Map")?.call1((mapping,))?
+    } else {
+        mapping.as_any().clone()
+    };
+    let (shape, dtype) = for_any!(mapping.as_super().get().array(), array => {
+        (PyTuple::new(py, array.shape())?, to_dtype(py, array.dtype())?)
+    });
+    let new = NEW.get_or_try_init(py, || {
+        Ok::<_, PyErr>(py.import("numpy")?.getattr("ndarray")?.getattr("__new__")?.unbind())
+    })?;
+    if mapping.get().is_fortran {
+        let order = intern!(py, "F");
+        return new.bind(py).call1((class, shape, dtype, map, 0, py.None(), order));
+    }
+    new.bind(py).call1((class, shape, dtype, map))
 }
 
 /// The order of an array with a header, or of one of an archive.

@@ -9,24 +9,26 @@
 #![allow(unsafe_code)]
 
 use std::any::Any;
-use std::ffi::c_int;
+use std::ffi::{c_int, c_uint, c_void};
 use std::fs::File;
+use std::ops::Range;
 #[cfg(unix)]
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
-use std::ptr::{self, with_exposed_provenance_mut};
+use std::ptr::{self, with_exposed_provenance, with_exposed_provenance_mut};
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use npymap::array::{AnyArray, MappedArrayMut};
-use npymap::loader::Batch;
+use npymap::loader::{Batch, RowSource};
 use npymap::source::AnySource;
-use npymap::{CreateOptions, DType, MappedArray, Mode, Result, Source};
+use npymap::{CreateOptions, DType, Error, ErrorKind, MappedArray, Mode, Result, Source};
 use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// Opens a file for mapping.
 pub(crate) fn map(path: &Path, mode: Mode) -> Result<AnySource> {
@@ -162,6 +164,155 @@ unsafe fn fill(
     let status =
         unsafe { ffi::PyBuffer_FillInfo(view, owner.as_ptr(), start, len, read_only, flags) };
     if status == 0 { Ok(()) } else { Err(PyErr::fetch(owner.py())) }
+}
+
+/// Makes a subclass of `mmap.mmap` whose buffer is that of the attribute `mapping`.
+///
+/// Programs recognise an array of a file by a `mmap.mmap` among its bases. Before Python 3.12, a
+/// class that is written in Python has no buffer of its own.
+#[pyfunction]
+pub(crate) fn mmap_class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let bases = PyTuple::new(py, [py.import("mmap")?.getattr("mmap")?])?;
+    let get_buffer: ffi::getbufferproc = get_buffer_of_mapping;
+    #[expect(clippy::as_conversions, reason = "the only way to pass a function as a slot")]
+    let pfunc = get_buffer as *mut c_void;
+    let mut slots = [
+        ffi::PyType_Slot { slot: ffi::Py_bf_getbuffer, pfunc },
+        ffi::PyType_Slot { slot: 0, pfunc: ptr::null_mut() },
+    ];
+    let flags = ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE;
+    let mut spec = ffi::PyType_Spec {
+        name: c"npymap._core.MmapBase".as_ptr(),
+        // That of the base.
+        basicsize: 0,
+        itemsize: 0,
+        flags: c_uint::try_from(flags)?,
+        slots: slots.as_mut_ptr(),
+    };
+    // SAFETY: the slots end with an empty one, and the function has the type of its slot. The
+    // interpreter copies them; the name is static.
+    let class = unsafe { ffi::PyType_FromSpecWithBases(&raw mut spec, bases.as_ptr()) };
+    // SAFETY: the call returned a new reference, or null with an exception.
+    unsafe { Bound::from_owned_ptr_or_err(py, class) }
+}
+
+/// Fills in a view of the memory of a mapping: see [`mmap_class`].
+unsafe extern "C" fn get_buffer_of_mapping(
+    object: *mut ffi::PyObject,
+    view: *mut ffi::Py_buffer,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: the interpreter calls this with an object, and is attached.
+    let mapping = unsafe { ffi::PyObject_GetAttrString(object, c"mapping".as_ptr()) };
+    if mapping.is_null() {
+        // SAFETY: the view can be filled in. Without an owner there is no buffer.
+        unsafe { (*view).obj = ptr::null_mut() };
+        return -1;
+    }
+    // SAFETY: as above; the view gets a reference of its own to the mapping.
+    let status = unsafe { ffi::PyObject_GetBuffer(mapping, view, flags) };
+    // SAFETY: the reference is the one that was returned above.
+    unsafe { ffi::Py_DECREF(mapping) };
+    status
+}
+
+/// The elements of an array in memory, which may be anywhere in it, as rows.
+///
+/// As with all of Python's own arrays, the program must not change them while they are copied.
+pub(crate) struct MemoryRows {
+    buffer: PyUntypedBuffer,
+    dtype: DType,
+    shape: Vec<usize>,
+    /// The length and the distance in bytes of the axes after the first, without those at the
+    /// end whose elements are adjacent.
+    axes: Vec<(usize, isize)>,
+    /// The distance in bytes of the rows.
+    stride: isize,
+    /// The size of adjacent elements of a row in bytes.
+    piece: usize,
+}
+
+impl MemoryRows {
+    /// Borrows an array whose elements are of the size of a dtype; `None` if it is none of
+    /// such elements, or has no axis.
+    pub(crate) fn new(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<MemoryRows>> {
+        let buffer = PyUntypedBuffer::get(array)?;
+        if buffer.item_size() != dtype.itemsize() || buffer.format().to_bytes().contains(&b'O') {
+            return Ok(None);
+        }
+        let shape = buffer.shape().to_vec();
+        let mut axes: Vec<(usize, isize)> =
+            shape.iter().copied().zip(buffer.strides().iter().copied()).collect();
+        if axes.is_empty() {
+            return Ok(None);
+        }
+        let (_, stride) = axes.remove(0);
+        let mut piece = dtype.itemsize();
+        while let Some((len, distance)) = axes.pop() {
+            if len != 1 && usize::try_from(distance) != Ok(piece) {
+                axes.push((len, distance));
+                break;
+            }
+            piece *= len;
+        }
+        Ok(Some(MemoryRows { buffer, dtype, shape, axes, stride, piece }))
+    }
+}
+
+/// Copies the elements of some axes, given as lengths and distances, from an address on.
+/// `out` has as many bytes, in pieces that are adjacent in the innermost axis.
+///
+/// # Safety
+///
+/// All of them can be read, and nobody writes to them meanwhile.
+unsafe fn copy_elements(address: usize, axes: &[(usize, isize)], out: &mut [u8]) {
+    let Some(((len, distance), inner)) = axes.split_first() else {
+        let from = with_exposed_provenance::<u8>(address);
+        // SAFETY: as the caller promises. `out` is other memory, because nobody else has it.
+        return unsafe { ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len()) };
+    };
+    let each = out.len() / (*len).max(1);
+    let mut from = address;
+    for part in out.chunks_exact_mut(each.max(1)) {
+        // SAFETY: as the caller promises, because these are some of the elements.
+        unsafe { copy_elements(from, inner, part) };
+        from = from.wrapping_add_signed(*distance);
+    }
+}
+
+impl RowSource for MemoryRows {
+    fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+        let row = self.axes.iter().fold(self.piece, |size, (len, _)| size * len);
+        let start = self.buffer.buf_ptr().expose_provenance();
+        let mut parts = out.chunks_exact_mut(row.max(1));
+        for number in ranges.iter().flat_map(Range::clone) {
+            let Some(row_number) = isize::try_from(number).ok().filter(|_| number < self.row_count())
+            else {
+                let text = format!("row {number} of {}", self.row_count());
+                return Err(Error::new(ErrorKind::OutOfBounds, text));
+            };
+            let distance = self.stride.wrapping_mul(row_number);
+            match parts.next() {
+                Some(part) => {
+                    let row = start.wrapping_add_signed(distance);
+                    // SAFETY: the row exists, and the buffer keeps its memory. Nobody writes to
+                    // it, as this type's comment says.
+                    unsafe { copy_elements(row, &self.axes, part) };
+                }
+                None if row == 0 => {}
+                None => return Err(Error::new(ErrorKind::WrongShape, "out is too short")),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The memory of one array of a batch: pages of its own, large ones if there are many.

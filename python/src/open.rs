@@ -1,8 +1,5 @@
 //! Opening and creating files that are mapped.
 
-use std::borrow::Cow;
-use std::path::Path;
-
 use npymap::any::open_any;
 use npymap::array::{AnyArray, Description, RawSpec};
 use npymap::npy::Version;
@@ -12,11 +9,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
-use crate::mapping::{Mapping, parse_advice};
+use crate::mapping::{Mapping, parse_advice, to_memmap};
 use crate::memory;
 use crate::number::{MaxHeaderLen, unsigned};
-use crate::path::FilePath;
-use crate::to_numpy::to_memmap;
+use crate::path::{FilePath, absolute};
 
 /// The arguments of `numpy.memmap` that describe the elements.
 #[derive(Debug)]
@@ -201,15 +197,6 @@ pub(crate) fn parse_version(version: (u8, u8)) -> PyResult<Version> {
             Err(PyValueError::new_err(text))
         }
     }
-}
-
-/// The path in a form that does not depend on the working directory, which may
-/// change while the file is mapped.
-pub(crate) fn absolute(path: &Path) -> Cow<'_, Path> {
-    if path.is_absolute() {
-        return Cow::Borrowed(path);
-    }
-    std::path::absolute(path).map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
 /// The mode to open a file in whose arrays are copies, if there is none.

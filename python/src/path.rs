@@ -1,5 +1,6 @@
 //! Paths of files as callers give them.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use pyo3::intern;
@@ -58,4 +59,13 @@ impl<'py> FromPyObject<'_, 'py> for FilePath {
 /// Returns whether a path may be a URL, which `to_path` of `npymap/_paths.py` rejects.
 fn may_be_url(path: &Path) -> bool {
     path.to_str().is_none_or(|text| text.contains("://"))
+}
+
+/// The path in a form that does not depend on the working directory, which may
+/// change while the file is mapped.
+pub(crate) fn absolute(path: &Path) -> Cow<'_, Path> {
+    if path.is_absolute() {
+        return Cow::Borrowed(path);
+    }
+    std::path::absolute(path).map_or(Cow::Borrowed(path), Cow::Owned)
 }

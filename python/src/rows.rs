@@ -12,15 +12,16 @@ use npymap::loader::{FieldRows, IndexBatches, RowSource, Stacked, Windows};
 use npymap::source::{AnySource, FileId};
 use npymap::{ArrayFile, DType, MappedArray, Mode, Order, Result};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::OrRaise;
+use crate::joined::Joined;
 use crate::mapping::Mapping;
-use crate::memory::{self, BytesMut};
+use crate::memory::{self, BytesMut, MemoryRows};
 use crate::number::unsigned;
-use crate::open::absolute;
+use crate::path::absolute;
 use crate::place::map_same;
 use crate::to_numpy;
 use crate::waiting::detached;
@@ -61,6 +62,8 @@ pub(crate) struct Rows {
     count: usize,
     /// The files that have the rows.
     files: Arc<[FileId]>,
+    /// Whether a server has some of them.
+    is_remote: bool,
 }
 
 /// A cast to another dtype: its `descr` as text, and the casting rule.
@@ -83,16 +86,37 @@ impl Cast {
     }
 }
 
+impl RowSource for Rows {
+    fn dtype(&self) -> &DType {
+        for_source!(&self.source, rows => rows.dtype())
+    }
+
+    fn shape(&self) -> &[usize] {
+        for_source!(&self.source, rows => RowSource::shape(&**rows))
+    }
+
+    fn row_count(&self) -> usize {
+        self.count
+    }
+
+    fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+        Rows::read_ranges(self, ranges, out)
+    }
+}
+
 impl Rows {
     /// All rows of a source, which are in some files.
     fn new(source: Source, files: impl IntoIterator<Item = FileId>) -> Rows {
         let count = for_source!(&source, rows => rows.row_count());
-        Rows { source, first: 0, count, files: files.into_iter().collect() }
+        let files = files.into_iter().collect();
+        Rows { source, first: 0, count, files, is_remote: false }
     }
 
     /// The rows of a file that is read.
     pub(crate) fn of_file(file: &Arc<ArrayFile>, id: Option<FileId>) -> Rows {
-        Rows::new(Source::Other(Arc::<ArrayFile>::clone(file)), id)
+        let is_remote = id.is_none();
+        let rows = Rows::new(Source::Other(Arc::<ArrayFile>::clone(file)), id);
+        Rows { is_remote, ..rows }
     }
 
     /// The dtype of the elements.
@@ -105,9 +129,9 @@ impl Rows {
         for_source!(&self.source, rows => RowSource::row_len(rows))
     }
 
-    /// Returns whether the rows are in no file of this machine.
+    /// Returns whether a server has some of the rows.
     pub(crate) fn is_remote(&self) -> bool {
-        self.files.is_empty()
+        self.is_remote
     }
 
     /// Announces batches to the source, which can then read ahead.
@@ -151,7 +175,9 @@ impl Rows {
             Source::Mapped(rows) if self.first == 0 && self.count == rows.len() => {
                 Ok(npymap::Rows::clone(rows))
             }
-            _ => Err(PyValueError::new_err("expected all rows of an array that is mapped")),
+            _ => Err(PyTypeError::new_err(
+                "expected an array whose elements are adjacent in a file, mapped in mode 'r' or 'r+'",
+            )),
         }
     }
 
@@ -325,10 +351,12 @@ pub(crate) fn rows_of(mapping: &Bound<'_, Mapping>) -> PyResult<Option<Rows>> {
     Ok(rows?.map(|rows| Rows::new(mapped(rows), Mapping::file_id(mapping))))
 }
 
-/// As [`rows_of`], for a mapping of bytes that are elements of another dtype and shape.
+/// As [`rows_of`], for a part of a mapping that starts at a byte of it, and has elements of
+/// another dtype and shape.
 #[pyfunction]
 pub(crate) fn rows_at(
     mapping: &Bound<'_, Mapping>,
+    start: u64,
     descr: &str,
     shape: Vec<usize>,
     is_fortran: bool,
@@ -342,9 +370,28 @@ pub(crate) fn rows_at(
             },
         };
         let (dtype, order) = (descr.parse()?, if is_fortran { Order::F } else { Order::C });
-        open_description(&Description { dtype, shape, order, ..description }).map(Some)
+        let Some(offset) = description.offset.checked_add(start) else { return Ok(None) };
+        open_description(&Description { dtype, shape, order, offset, ..description }).map(Some)
     });
     Ok(rows?.map(|rows| Rows::new(mapped(rows), Mapping::file_id(mapping))))
+}
+
+/// The rows of an array in memory. Its elements are of the size of those of `descr`.
+#[pyfunction]
+pub(crate) fn rows_in_memory(array: &Bound<'_, PyAny>, descr: &str) -> PyResult<Rows> {
+    let py = array.py();
+    let rows = MemoryRows::new(array, descr.parse().or_raise(py)?)?
+        .ok_or_else(|| PyTypeError::new_err(format!("expected rows of elements of {descr}")))?;
+    Ok(Rows::new(Source::Other(Arc::new(rows)), None))
+}
+
+/// The rows of several sources, one after another.
+#[pyfunction]
+pub(crate) fn join_rows(parts: Vec<Rows>) -> PyResult<Rows> {
+    let files: Vec<FileId> = parts.iter().flat_map(|rows| rows.files.iter().copied()).collect();
+    let is_remote = parts.iter().any(|rows| rows.is_remote);
+    let joined = Joined::new(parts).map_err(PyValueError::new_err)?;
+    Ok(Rows { is_remote, ..Rows::new(Source::Other(Arc::new(joined)), files) })
 }
 
 /// Maps the file of an array for reading, unless it was replaced. Both maps show what

@@ -8,39 +8,11 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
 
-use crate::mapping::{Mapping, for_any};
-
 /// NumPy's dtypes for the first few without fields that the program used.
 static DTYPES: [PyOnceLock<(DType, Py<PyAny>)>; 8] = [const { PyOnceLock::new() }; 8];
 static FROM_DESCR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-static MEMMAP: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static NDARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-
-/// Makes a `memmap` of the elements of a mapping.
-pub(crate) fn to_memmap<'py>(mapping: &Bound<'py, Mapping>) -> PyResult<Bound<'py, PyAny>> {
-    to_array(mapping, MEMMAP.import(mapping.py(), "npymap._memmap", "memmap")?)
-}
-
-/// Makes an array of a class of the elements of a mapping, which it keeps.
-pub(crate) fn to_array<'py>(
-    mapping: &Bound<'py, Mapping>,
-    class: &Bound<'py, PyType>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = mapping.py();
-    let (shape, dtype) = for_any!(mapping.as_super().get().array(), array => {
-        (PyTuple::new(py, array.shape())?, to_dtype(py, array.dtype())?)
-    });
-    let new = NEW.get_or_try_init(py, || {
-        Ok::<_, PyErr>(py.import("numpy")?.getattr("ndarray")?.getattr("__new__")?.unbind())
-    })?;
-    if mapping.get().is_fortran() {
-        let order = intern!(py, "F");
-        return new.bind(py).call1((class, shape, dtype, mapping, 0, py.None(), order));
-    }
-    new.bind(py).call1((class, shape, dtype, mapping))
-}
 
 /// Makes an array whose elements are not set.
 pub(crate) fn empty<'py>(
@@ -81,7 +53,7 @@ fn buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
 }
 
 /// Makes NumPy's dtype.
-fn to_dtype(py: Python<'_>, dtype: &DType) -> PyResult<Py<PyAny>> {
+pub(crate) fn to_dtype(py: Python<'_>, dtype: &DType) -> PyResult<Py<PyAny>> {
     if matches!(dtype.kind(), Kind::Struct | Kind::Subarray) {
         return from_descr(py, dtype);
     }

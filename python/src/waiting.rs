@@ -14,7 +14,7 @@ thread_local! {
 
 /// Calls a function without the interpreter's lock. If a signal handler raises an exception
 /// while the function waits for a server, the wait ends with an error, and
-/// [`or_raise`](crate::errors::OrRaise::or_raise) raises that exception instead.
+/// `OrRaise` raises that exception instead.
 #[cfg(feature = "remote")]
 pub(crate) fn detached<T: Send>(py: Python<'_>, run: impl FnOnce() -> T + Send) -> T {
     if !is_main(py) {

@@ -1,5 +1,7 @@
 """Arrays of every kind, for tests that compare with NumPy."""
 
+from multiprocessing.reduction import ForkingPickler
+
 import numpy as np
 
 RECORD = np.dtype([("x", "<f4"), ("pos", ">i2", (3,)), ("name", "U3")])
@@ -47,3 +49,8 @@ def elements(array):
 def has_padding(dtype):
     """Return whether there are bytes between fields, which NumPy copies or not."""
     return np.dtype(dtype).isalignedstruct
+
+
+def sent(value):
+    """Return the bytes that `multiprocessing` sends for a value."""
+    return bytes(ForkingPickler.dumps(value))

@@ -81,7 +81,7 @@ def test_it_pickles_as_a_description(tmp_path):
     np.save(path, np.zeros((10, 4)))
     again = pickle.loads(pickle.dumps(npymap.ArrayFile(tmp_path / "b.npy")))
     os.replace(path, tmp_path / "b.npy")
-    with pytest.raises(npymap.FormatError, match="when it was pickled") as error:
+    with pytest.raises(npymap.FormatError, match="was replaced since the array was described") as error:
         again[0]
     assert error.value.kind == "Changed"
 
@@ -134,7 +134,7 @@ def test_parts_are_mapped(tmp_path, order):
         assert found.dtype == array.dtype and np.array_equal(found, array[index]), index
         assert np.array_equal(pickle.loads(pickle.dumps(found)), found)
     part = file.map(np.s_[3:5, :, 1:3] if order == "C" else np.s_[:, :, 1])
-    assert part.base.base.facts[0][0] <= 240
+    assert part._mmap.size() <= 240
     assert file.map(3).sum() == array[3].sum() and file.map((1, 2, 3)).shape == ()
     for index in [20, (0, 0, 0, 0), None]:
         with pytest.raises(IndexError):
@@ -204,7 +204,7 @@ def test_members_of_archives(tmp_path):
             with pytest.raises((KeyError, npymap.FormatError)):
                 npymap.ArrayFile(path, member=wrong)
         os.utime(path, ns=(0, os.stat(path).st_mtime_ns - 1_000_000_000))
-        with pytest.raises(npymap.FormatError, match="since the array was pickled"):
+        with pytest.raises(npymap.FormatError, match="was modified since the array was described"):
             pickle.loads(pickle.dumps(again))[0]
     with pytest.raises(KeyError):
         npymap.ArrayFile(tmp_path / "x.npy", member="x")

@@ -77,6 +77,10 @@ def test_replaced_files_do_not_pickle(paths):
     npymap.save(paths[0], [1.0, 2.0])
     with pytest.raises(npymap.FormatError, match="another file"):
         pickle.dumps(ragged)
+    data = pickle.dumps(npymap.Ragged(*paths))
+    npymap.save(paths[0], [1.0, 3.0])
+    with pytest.raises(npymap.FormatError, match="was replaced since"):
+        pickle.loads(data)
 
 
 def test_files_grow(paths):
@@ -198,7 +202,7 @@ def test_arrays_without_axes_have_no_rows(paths, tmp_path):
 def test_arrays_without_rows_are_type_errors(paths):
     with npymap.RaggedAppender(*paths, dtype="u2") as to:
         to.append([1, 2])
-    with pytest.raises(TypeError, match="copy-on-write, got memmap"):
+    with pytest.raises(TypeError, match="adjacent in a file"):
         npymap.Ragged(npymap.open(paths[0], "c"), paths[1])
 
 

@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from arrays import sent
 
 import npymap
 
@@ -160,7 +161,7 @@ def test_copy_on_write_arrays_and_arrays_in_memory_are_numpys(tmp_path, array):
     mapped = npymap.open(tmp_path / "a.npy", "c")
     mapped[4] = mapped[5]
     assert_equal(mapped[[4, 5]], array[[5, 5]])
-    assert mapped.rows is None
+    assert_equal(mapped.rows.take([4, 5]), array[[5, 5]])
     assert (mapped + mapped)[[1]].shape if array.dtype.kind in "fc" else True
 
 
@@ -273,20 +274,21 @@ def test_outputs_in_the_file_have_the_dtype(tmp_path):
     assert other[:, 0].tolist() == [0.5, 0.5, 4.5]
 
 
+class Sub(npymap.memmap):
+    """A subclass, as programs define them."""
+
+
 def test_rows_pickle_with_their_source(tmp_path, array):
     path = tmp_path / "a.npy"
-
-    class Sub(npymap.memmap):
-        pass
-
     for source in [npymap.open(path), npymap.open(path)[20:40], npymap.open(path).view(Sub),
                    npymap.ArrayFile(path), npymap.Stacked([path, path])]:
         rows = source.rows
         for rows in [rows, rows.windows(3)]:
-            data = pickle.dumps(rows)
-            assert len(data) < 1000
-            again = pickle.loads(data)
-            assert_equal(again.take([5, 0]), rows.take([5, 0]))
+            for dumps in (pickle.dumps, sent):
+                again = pickle.loads(dumps(rows))
+                # NumPy unpickles elements in the byte order of the machine.
+                assert_equal(again.take([5, 0]).astype(rows.dtype), rows.take([5, 0]))
+            assert len(sent(rows)) < 1200 or isinstance(source, Sub)
 
 
 def test_prefetch_checks_rows(tmp_path, array):
@@ -544,35 +546,20 @@ def test_why_a_file_has_no_rows(tmp_path, mode):
     array = fresh()
     npymap.save(path, np.zeros(4))
     for view in (array, array[1:]):
-        with pytest.raises(npymap.FormatError, match="a.npy: .*another file") as error:
-            view.rows
-        assert error.value.kind == "Changed"
-        assert view[[0, 1]].tolist() == view[:2].tolist()
+        assert view.rows.take([0, 1]).tolist() == view[[0, 1]].tolist() == view[:2].tolist()
         assert view.take([1], mode="clip").tolist() == [view[1]]
-        with pytest.raises(npymap.FormatError):
-            view.rows
     array = fresh()
     path.unlink()
-    assert array[[3, 0]].tolist() == [3, 0]
-    with pytest.raises(FileNotFoundError) as error:
-        array.rows
-    assert error.value.filename == str(path)
-    # It is tried again.
-    array = fresh()
-    path.rename(tmp_path / "b.npy")
-    assert array[[3, 0]].tolist() == [3, 0]
-    (tmp_path / "b.npy").rename(path)
-    assert array.rows.take([3, 0]).tolist() == [3, 0]
+    assert array[[3, 0]].tolist() == array.rows.take([3, 0]).tolist() == [3, 0]
 
 
-def test_an_open_file_has_no_rows_if_it_is_writable(tmp_path):
+def test_an_open_file_has_rows(tmp_path):
     with open(tmp_path / "a", "w+b") as file:
         file.write(bytes(64))
         array = npymap.memmap(file, "f8", "r+", shape=8)
-        with pytest.raises(ValueError, match="not opened by path"):
-            array.rows
-        assert array[[1]].tolist() == [0]
-        assert npymap.memmap(file, "f8", "r", shape=8).rows.take([1]).tolist() == [0]
+        array[1] = 5
+        assert array.rows.take([1]).tolist() == array[[1]].tolist() == [5]
+        assert npymap.memmap(file, "f8", "r", shape=8).rows.take([1]).tolist() == [5]
 
 
 def test_castings_are_checked_also_if_nothing_is_cast(npy):

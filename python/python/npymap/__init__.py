@@ -26,11 +26,13 @@ from ._archives import Npz, Tar, Ten
 from ._core import Recovery, __version__
 from ._arrayfile import ArrayFile
 from ._batches import Batches
+from ._describe import Description, describe
 from ._errors import FormatError
 from ._grow import Appender
 from ._io import load, save, savez, savez_compressed
 from ._memmap import memmap
 from ._open import Header, create, header, open, open_memmap, recover, resize
+from ._picklers import register as _register
 from ._ragged import Ragged, RaggedAppender
 from ._rows import Rows
 from ._sampler import Sampler
@@ -40,6 +42,7 @@ __all__ = [
     "Appender",
     "ArrayFile",
     "Batches",
+    "Description",
     "FormatError",
     "Header",
     "Npz",
@@ -52,6 +55,7 @@ __all__ = [
     "Tar",
     "Ten",
     "create",
+    "describe",
     "format",
     "header",
     "load",
@@ -64,3 +68,5 @@ __all__ = [
     "savez",
     "savez_compressed",
 ]
+
+_register()

@@ -32,6 +32,7 @@ __all__ = [
     "Appender",
     "ArrayFile",
     "Batches",
+    "Description",
     "FormatError",
     "Header",
     "Npz",
@@ -44,6 +45,7 @@ __all__ = [
     "Tar",
     "Ten",
     "create",
+    "describe",
     "format",
     "header",
     "load",
@@ -68,6 +70,21 @@ class FormatError(ValueError):
         member: str | None = None,
         kind: str = "Damaged",
     ) -> None: ...
+
+class Description(NamedTuple):
+    path: str
+    version: tuple[Any, ...]
+    mode: str
+    offset: int
+    nbytes: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    first: int
+    strides: tuple[int, ...]
+    is_writable: bool
+    def open(self, *, changed: Literal["raise", "ok"] = "raise") -> memmap: ...
+
+def describe(array: NDArray[Any]) -> Description: ...
 
 class Header(NamedTuple):
     shape: tuple[int, ...]
@@ -95,9 +112,8 @@ class memmap(np.memmap[Any, Any]):
     def offset(self) -> int | None: ...  # type: ignore[override]
     @property
     def member(self) -> str | None: ...
-    # None for copy-on-write arrays, arrays in memory, and views that are no range of rows.
     @property
-    def rows(self) -> Rows | _MaybeNone: ...
+    def rows(self) -> Rows: ...
     def __getitem__(self, index: Any) -> Any: ...
     def take(
         self, indices: Any, axis: Any = None, out: Any = None, mode: _TakeMode = "raise"
@@ -251,7 +267,9 @@ class Rows:
 
 class _HasRows(Protocol):
     @property
-    def rows(self) -> Rows | None: ...
+    def rows(self) -> Rows: ...
+
+_Source: TypeAlias = _HasRows | Rows | NDArray[Any]
 
 class ArrayFile:
     def __init__(
@@ -290,7 +308,7 @@ class ArrayFile:
     def __dask_tokenize__(self) -> object: ...
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
-    def __getstate__(self) -> tuple[Any, ...]: ...
+    def __getstate__(self, *, is_sent: bool = False) -> tuple[Any, ...]: ...
     def __setstate__(self, state: tuple[Any, ...]) -> None: ...
     def read(self, start: SupportsIndex = 0, stop: SupportsIndex | None = None) -> NDArray[Any]: ...
     def map(self, index: Any = ()) -> memmap: ...
@@ -307,11 +325,11 @@ class ArrayFile:
     def check(self) -> None: ...
 
 class Stacked:
-    def __init__(self, paths: Iterable[_Path]) -> None: ...
+    def __init__(self, arrays: Iterable[_Path | _Source]) -> None: ...
     @classmethod
     def npy_stack(cls, directory: _Path) -> Self: ...
     @property
-    def paths(self) -> list[str]: ...
+    def paths(self) -> list[str | None]: ...
     @property
     def rows(self) -> Rows: ...
     @property
@@ -337,7 +355,7 @@ class Stacked:
     ) -> NDArray[Any]: ...
 
 class Ragged:
-    def __init__(self, data: _Path | memmap, offsets: _Path | memmap) -> None: ...
+    def __init__(self, data: _Path | _HasRows, offsets: _Path | _HasRows) -> None: ...
     @property
     def dtype(self) -> np.dtype[Any]: ...
     def __len__(self) -> int: ...
@@ -439,7 +457,7 @@ class Sampler:
 class Batches(Iterator[tuple[NDArray[Any], ...]]):
     def __init__(
         self,
-        arrays: _HasRows | Rows | Sequence[_HasRows | Rows],
+        arrays: _Source | Sequence[_Source],
         sampler: Sampler | Iterable[ArrayLike],
         size: SupportsIndex | None = None,
         *,

@@ -7,7 +7,9 @@ import numpy as np
 
 from . import _core
 from ._dtypes import from_descr
+from ._describe import check_version, version_of
 from ._errors import FormatError
+from ._map import Map
 from ._memmap import memmap, owner
 from ._open import MAX_HEADER_SIZE, open
 from ._paths import is_url, shown, to_absolute
@@ -23,8 +25,9 @@ class ArrayFile:
     """An array in a file by its path: elements are read on request, nothing is mapped.
 
     A file that is truncated meanwhile raises `FormatError`, where a map would end the
-    process. It pickles as path and layout, so schedulers send a few bytes, and workers
-    read what they need.
+    process. It pickles as path, layout and version of the file, so schedulers send a few
+    bytes, and workers read what they need. If the file was replaced or modified since, they
+    raise `FormatError`.
 
         >>> a = npymap.ArrayFile("a.npy")
         >>> a.shape, a.dtype
@@ -63,18 +66,17 @@ class ArrayFile:
 
     def _open(self):
         """Find the array in the file."""
+        # Before the file is opened, so that a change meanwhile is seen later.
+        version = None if self._is_remote else version_of(self._path)
         if self._member is None:
             file = _core.ReadFile(self._path, self._at, self._max_header_size)
-            self._version = file.version
         else:
-            # Before the file is opened, so that a change meanwhile is seen later.
-            version = None if self._is_remote else _version(self._path)
             file = _core.ReadFile.member(self._path, self._member)
             if file is None:
                 text = (f"{shown(self._path)}[{self._member}]: a compressed member, of which no parts "
                         "can be read: use npymap.Npz")
                 raise FormatError(text, shown(self._path), self._member, "Unsupported")
-            self._version = file.version if self._is_remote else version
+        self._version = file.version if self._is_remote else version
         self._set_layout(file.facts)
         self._opened_file = file, os.getpid()
 
@@ -84,7 +86,7 @@ class ArrayFile:
         self._elements = descr, shape, is_fortran, offset
 
     def _opened(self):
-        """Return the open file, which has the layout that was pickled."""
+        """Return the open file, which has the layout that was found first."""
         # Attributes are read once: another thread may open the file meanwhile.
         file, process = self._opened_file
         if file is None or self._is_remote and process != os.getpid():
@@ -97,16 +99,14 @@ class ArrayFile:
         if self._is_remote:
             place = self._path, self._at, self._max_header_size
             return _open_object(place, self._member, self._elements, self._version, os.getpid())
+        check_version(self._path, self._version, self._member)
         if self._member is not None:
-            if _version(self._path) != self._version:
-                text = f"{shown(self._path)}: was changed since the array was pickled"
-                raise FormatError(text, self._path, self._member, "Changed")
             return _core.ReadFile.elements(self._path, self._elements)
         file = _core.ReadFile(self._path, self._at, self._max_header_size)
         shape, descr, is_fortran, offset = file.facts
         if (descr, shape, is_fortran, offset) != self._elements:
             text = (f"{shown(self._path)}: has shape {shape} and dtype {from_descr(descr)}, but had "
-                    f"{self._shape} and {self._dtype} when it was pickled")
+                    f"{self._shape} and {self._dtype} when it was described")
             raise FormatError(text, self._path, None, "Changed")
         return file
 
@@ -205,7 +205,7 @@ class ArrayFile:
         """Map the elements that integers and slices select, as a `memmap`. Not for URLs.
 
         Only the bytes from the first to the last of them are mapped, until the array and
-        its views are gone. It is read-only, and pickles as its place in the file.
+        its views are gone. It is read-only.
 
             >>> part = npymap.ArrayFile("a.npy").map(np.s_[1:, 2])
             >>> part
@@ -225,7 +225,7 @@ class ArrayFile:
             offset += sum(start * stride for (start, _), stride in zip(spans, strides))
             length = itemsize + sum((n - 1) * stride for n, stride in zip(shape, strides))
         mapping = self._opened().map(offset, length)
-        array = np.ndarray.__new__(memmap, shape, self._dtype, mapping, 0, strides)
+        array = np.ndarray.__new__(memmap, shape, self._dtype, Map(mapping), 0, strides)
         # With the ellipsis, a single element is an array, too.
         return array[(*inner, ...)]
 
@@ -324,10 +324,14 @@ class ArrayFile:
     def __hash__(self):
         return hash((self._path, self._member, self._at))
 
-    def __getstate__(self):
+    def __getstate__(self, *, is_sent=False):
+        version = self._version
+        if is_sent and not self._is_remote:
+            # Workers may write to the file.
+            version = version._replace(nbytes=None, modified=None)
         descr, shape, is_fortran, offset = self._elements
         return (self._path, self._mode, self._member, self._at, self._max_header_size,
-                self._version, (shape, descr, is_fortran, offset))
+                version, (shape, descr, is_fortran, offset))
 
     def __setstate__(self, state):
         self._path, self._mode, self._member, self._at, self._max_header_size = state[:5]
@@ -349,7 +353,7 @@ def _open_object(place, member, elements, version, process):
         file = _core.ReadFile.elements(path, elements)
         is_same = True
     if not is_same or file.version != version:
-        text = f"{shown(path)}: was replaced since the array was pickled"
+        text = f"{shown(path)}: was replaced since the array was described"
         raise FormatError(text, shown(path), member, "Changed")
     return file
 
@@ -358,9 +362,3 @@ def file_facts(path):
     """Return numbers that differ for another file, and for one that was changed."""
     stat = os.stat(path)
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
-
-
-def _version(path):
-    """Return numbers that change when a file does."""
-    stat = os.stat(path)
-    return stat.st_size, stat.st_mtime_ns

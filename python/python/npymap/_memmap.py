@@ -3,16 +3,17 @@
 import errno
 import math
 import os
-import platform
 from pathlib import Path
 
 import numpy as np
 
 from . import _core
 from ._dtypes import to_raw_descr
+from ._describe import byte_bounds
 from ._errors import FormatError
+from ._map import Map, map_of
 from ._paths import is_fortran, to_shape
-from ._rows import Rows, mapped_rows, take_mapped
+from ._rows import rows_of_array, take_mapped
 
 _MODES = {"readonly": "r", "readwrite": "r+", "write": "w+", "copyonwrite": "c"}
 _ALL_MODES = ["r", "c", "r+", "w+", *_MODES]
@@ -27,11 +28,8 @@ def to_mode(mode):
 
 
 def owner(array):
-    """Return the object whose memory the array uses, if that is a mapping."""
-    base = array.base
-    while isinstance(base, np.ndarray):
-        base = base.base
-    return base if isinstance(base, _core.Mapping) else None
+    """Return the mapping whose memory the array uses, if that is one of a file."""
+    return map_of(array)[1]
 
 
 def wrap(mapping, kind=None, dtype=None):
@@ -48,16 +46,17 @@ def wrap(mapping, kind=None, dtype=None):
 
 def _new(kind, shape, dtype, mapping, is_fortran_order):
     order = "F" if is_fortran_order else "C"
-    return np.ndarray.__new__(kind, shape, dtype, mapping, 0, None, order)
+    memory = mapping if mapping.mode is None else Map(mapping)
+    return np.ndarray.__new__(kind, shape, dtype, memory, 0, None, order)
 
 
 class memmap(np.memmap):
     """An array backed by a file: `numpy.memmap`, with more methods.
 
-    Slices and other views refer to the same file, and keep it mapped. Any view
-    pickles as path, offset and strides, so sending it to another process sends a
-    few hundred bytes. Copy-on-write arrays, and arrays whose path no longer leads
-    to their file, pickle as a copy.
+    Slices and other views refer to the same file, and keep it mapped. A pickle holds
+    the elements, as NumPy's. To a process of `multiprocessing`, loky, joblib, Dask or Ray, a
+    few hundred bytes are sent, by which it opens the file: see `describe`. Of copy-on-write
+    arrays, and of arrays whose path no longer leads to their file, the elements are sent.
 
     The constructor is that of `numpy.memmap`, for files without a header. In mode
     "w+" an existing file is replaced, not truncated: arrays that map it stay valid.
@@ -114,7 +113,8 @@ class memmap(np.memmap):
 
     @property
     def _mmap(self):
-        return owner(self)
+        base = map_of(self)[0]
+        return base if base is None else base.base
 
     @property
     def filename(self):
@@ -160,12 +160,11 @@ class memmap(np.memmap):
     def rows(self):
         """The rows of the array, for random access: see `Rows`.
 
-        None for copy-on-write arrays, arrays in memory, and views that are not a range
-        of rows of the array in the file. Raises if the file of a writable array cannot be
-        opened again: it was replaced, deleted, or passed as an open file.
+        Those of an array whose elements are adjacent in a file are read from the file ahead
+        of their use; those of all others, also of copy-on-write arrays, are copied from memory,
+        which reads them from the file one after another.
         """
-        core = mapped_rows(self)
-        return None if core is None else Rows(core, self)
+        return rows_of_array(self)
 
     def take(self, indices, axis=None, out=None, mode="raise"):
         """Copy elements: `numpy.take`. Rows are read as by `Rows.take`."""
@@ -271,49 +270,30 @@ class memmap(np.memmap):
                     raise TypeError(f"rows {rows!r}, expected a slice, or a start and a stop") from None
                 rows = slice(start, stop)
             part = np.ndarray.__getitem__(self, rows)
-        elif type(self.base) is _core.Mapping:
+        elif type(self.base) is Map:
             return None
         low, high = byte_bounds(part)
         return low - mapping.address, high - mapping.address
 
     def __reduce_ex__(self, protocol):
-        if type(self) is not memmap:
-            return np.ndarray.__reduce_ex__(self, protocol)
-        description = self._description()
-        if description is None:
-            return self.view(np.ndarray).__reduce_ex__(protocol)
-        return _reopen, description
+        mapping = owner(self)
+        if mapping is not None:
+            _check_length(mapping)
+        array = self.view(np.ndarray) if type(self) is memmap else self
+        return np.ndarray.__reduce_ex__(array, protocol)
 
     def __reduce__(self):
         # NumPy's `__reduce_ex__` calls this method.
         return self.__reduce_ex__(2) if type(self) is memmap else np.ndarray.__reduce__(self)
 
-    def _description(self):
-        """Return the arguments of `_reopen`, or None if only a copy is faithful."""
-        mapping = owner(self)
-        if mapping is None or mapping.mode not in ("r", "r+", "w+"):
-            return None
-        path = mapping.path
-        if path is None:
-            return None
-        try:
-            mapping.check()
-            identity = _identity(path)
-        except (OSError, ValueError) as error:
-            if getattr(error, "kind", None) == "Truncated":
-                # A copy would end the process.
-                raise
-            return None
-        low, high = byte_bounds(self)
-        first = self.__array_interface__["data"][0] - low
-        if self.size == 0:
-            # The first element may be after the end of the file.
-            low = high = mapping.address
-        mode = "r" if mapping.mode == "r" else "r+"
-        place = path, mapping.offset + low - mapping.address, high - low, mode
-        host = platform.node(), identity
-        is_writable = self.flags.writeable
-        return place, host, (self.shape, self.dtype, first, self.strides, is_writable)
+
+def _check_length(mapping):
+    """Raise if a file became too short: copying the elements would end the process."""
+    try:
+        mapping.check()
+    except (OSError, ValueError) as error:
+        if getattr(error, "kind", None) == "Truncated":
+            raise
 
 
 def _with_characters(array):
@@ -322,39 +302,6 @@ def _with_characters(array):
     `take` and `compress` of NumPy copy a character of each, as if there were one.
     """
     return array if array.itemsize else np.zeros(array.shape, array.dtype)
-
-
-def _identity(path):
-    """Return what distinguishes a file from those that had its path before."""
-    # The number of a file that was removed is used again.
-    return os.stat(path).st_ino, _core.created(path)
-
-
-def byte_bounds(array):
-    """Return the addresses of the first byte of an array and after its last one."""
-    low = high = array.__array_interface__["data"][0]
-    if array.size == 0:
-        return low, low
-    for length, stride in zip(array.shape, array.strides):
-        if stride < 0:
-            low += (length - 1) * stride
-        else:
-            high += (length - 1) * stride
-    return low, high + array.itemsize
-
-
-def _reopen(place, host, view):
-    """Open the elements that another process described."""
-    path, offset, length, mode = place
-    if host[0] == platform.node() and _identity(path) != host[1]:
-        text = f"{path}: was replaced since the array was pickled"
-        raise FormatError(text, path, None, "Changed")
-    mapping = _core.map_elements(path, mode, offset, length)
-    shape, dtype, first, strides, is_writable = view
-    array = np.ndarray.__new__(memmap, shape, dtype, mapping, first, strides)
-    if not is_writable:
-        array.flags.writeable = False
-    return array
 
 
 def _of_subarrays(kind, mapping, dtype, inner, is_fortran_order):

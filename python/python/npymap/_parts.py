@@ -1,7 +1,5 @@
 """Arrays that tasks in other processes read in parts: described in a few bytes."""
 
-import pickle
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,7 +9,7 @@ from ._archives import Npz
 from ._arrayfile import ArrayFile, file_facts
 from ._dtypes import from_descr
 from ._errors import FormatError
-from ._memmap import memmap, owner
+from ._memmap import owner
 from ._open import MAX_HEADER_SIZE
 from ._paths import is_url, to_absolute, to_source
 from ._select import expand, is_basic
@@ -116,16 +114,3 @@ class Inflated:
     def __dask_tokenize__(self):
         version = _core.read_version(self.path) or file_facts(self.path)
         return "npymap.Inflated", self.path, self.member, version
-
-
-def _send(array, context=None):
-    """Return what Dask's workers send for a mapped array: its place in the file."""
-    # As NumPy's arrays of objects, so that workers can load it without this module.
-    return {"pickle": True}, [pickle.dumps(array, protocol=5)]
-
-
-# Workers have imported it before they get a task.
-if "distributed" in sys.modules:
-    from distributed.protocol import dask_serialize
-
-    dask_serialize.register(memmap, _send)

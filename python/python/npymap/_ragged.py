@@ -6,10 +6,11 @@ import os
 import numpy as np
 
 from . import _core
+from ._describe import describe
 from ._dtypes import from_descr, to_cast
 from ._grow import as_elements, row_descr
 from ._paths import to_path, to_shape
-from ._rows import as_bytes, as_indices, contiguous, output, overlaps, process_of, rows_of, to_pickle
+from ._rows import as_bytes, as_indices, contiguous, output, overlaps, process_of, rows_of
 
 
 class Ragged:
@@ -107,18 +108,23 @@ class Ragged:
         return out, np.array(lengths, np.int64).reshape(indices.shape)
 
     def __reduce__(self):
-        return Ragged, tuple(to_pickle(array) for array in self._arrays)
+        return _open_ragged, tuple(map(describe, self._arrays))
 
     def __deepcopy__(self, memo):
         # Deep copies of mapped arrays are in memory.
         return self
 
 
+def _open_ragged(data, offsets):
+    return Ragged(data.open(), offsets.open())
+
+
 def _array(array, name):
     """Open the array if it is a path."""
     from ._open import open
 
-    array = array if hasattr(array, "rows") else open(to_path(array))
+    is_array = isinstance(array, np.ndarray) or hasattr(array, "rows")
+    array = array if is_array else open(to_path(array))
     if getattr(array, "ndim", None) == 0:
         raise ValueError(f"{name} without axes, expected an array of rows")
     return array

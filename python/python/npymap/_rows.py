@@ -1,13 +1,13 @@
 """Rows of arrays in any order."""
 
 import mmap
-import operator
 import os
 
 import numpy as np
 
 from . import _core
-from ._dtypes import from_descr, is_foreign, to_cast, to_raw_descr
+from ._dtypes import from_descr, is_foreign, is_pickled, to_cast, to_raw_descr
+from ._map import map_of
 
 _MODES = ("raise", "wrap", "clip")
 _INT64 = np.dtype(np.int64)
@@ -92,7 +92,7 @@ class Rows:
         >>> rows.windows(2).take([1]).shape
         (1, 2, 4)
 
-    Rows pickle with their source: a mapped array pickles as its path.
+    Rows pickle with their source: an array with its elements.
     """
 
     __slots__ = ("_dtype", "_native", "_path", "_process", "_shape", "_source")
@@ -105,8 +105,8 @@ class Rows:
         self._path = path
         self._shape = shape
         # That of an array may say more than a `descr`.
-        is_array = isinstance(source, np.ndarray) and not path
-        self._dtype = source.dtype if is_array else from_descr(descr)
+        is_same = source is not None and all(method == "windows" for method, _ in path)
+        self._dtype = source.dtype if is_same else from_descr(descr)
 
     @property
     def _core(self):
@@ -216,48 +216,19 @@ class Rows:
         return Rows(self._core.field(name), self._source, (*self._path, ("field", name)))
 
     def __reduce__(self):
-        return _rebuild, (to_pickle(self._source), self._path)
+        return _rebuild, (self._source, self._path)
 
     def __copy__(self):
         return self
 
     def __deepcopy__(self, memo):
-        # A deep copy of a mapped array is in memory, and has no rows.
+        # Rows cannot be changed.
         return self
 
 
 def process_of(source):
     """Return this process if its connections read the source; they do not survive a fork."""
     return os.getpid() if getattr(source, "_is_remote", False) else None
-
-
-def to_pickle(source):
-    """Return the source of rows, so that it pickles as its place in a file."""
-    from ._memmap import memmap
-
-    if not isinstance(source, memmap):
-        return source
-    # If its path led elsewhere, or if it was of a subclass, it would pickle as a copy, which
-    # has no rows.
-    source.check()
-    root, _ = _root(source)
-    flags = source.flags
-    if source is not root and not flags.c_contiguous and not flags.f_contiguous:
-        # Rows in Fortran order are all over the array.
-        start = _first_row(source, root)
-        if start is not None:
-            return _Slice(root.view(memmap), slice(start, start + len(source)))
-    return source.view(memmap)
-
-
-class _Slice:
-    """Pickles as a slice of an array."""
-
-    def __init__(self, array, index):
-        self._place = array, index
-
-    def __reduce__(self):
-        return operator.getitem, self._place
 
 
 def _rebuild(source, path):
@@ -280,9 +251,9 @@ def overlaps(source, core, out):
     """
     if not isinstance(out, np.ndarray):
         return False
-    if isinstance(source, np.ndarray) and np.may_share_memory(source, out):
+    if _shares_memory(source, out):
         return True
-    mapping = _root(out)[1]
+    mapping = map_of(out)[1]
     if mapping is not None:
         return core.shares_file(mapping)
     while isinstance(out, np.ndarray):
@@ -291,30 +262,67 @@ def overlaps(source, core, out):
     return isinstance(out.obj if isinstance(out, memoryview) else out, mmap.mmap)
 
 
+def _shares_memory(source, out):
+    if isinstance(source, Rows):
+        source = source._source
+    if isinstance(source, np.ndarray):
+        return np.may_share_memory(source, out)
+    return any(_shares_memory(part, out) for part in getattr(source, "_sources", ()))
+
+
 def rows_of(source):
-    """Return the rows of anything that has them, or raise `TypeError`."""
-    rows = source if isinstance(source, Rows) else getattr(source, "rows", None)
-    if rows is None:
-        raise TypeError("expected an array of a file, or a range of its rows, that is not "
-                        f"copy-on-write, got {type(source).__name__}")
-    return rows
+    """Return the rows of anything that has them, also of arrays in memory, or raise `TypeError`."""
+    if isinstance(source, Rows):
+        return source
+    rows = getattr(source, "rows", None)
+    if isinstance(rows, Rows):
+        return rows
+    if isinstance(source, np.ndarray):
+        return rows_of_array(source)
+    raise TypeError(f"expected an array, an ArrayFile, a Stacked or Rows, got {type(source).__name__}")
 
 
-def mapped_rows(array):
-    """Return the rows of a mapped array or of a view of one.
+def rows_of_array(array):
+    """Return the rows of an array of a file, or of one in memory."""
+    if array.ndim == 0:
+        raise TypeError("an array without axes has no rows: use array.reshape(1)")
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("rows of a masked array: use those of its data and of its mask")
+    if is_pickled(array.dtype):
+        raise TypeError(f"rows of {array.dtype}, which are Python objects: convert them to another dtype")
+    return Rows(_mapped_rows(array) or _rows_in_memory(array), array)
 
-    Returns None if the view is not a range of whole rows of the array in the file, or
-    the file does not have the array's elements: those of copy-on-write arrays. Raises if
-    the file cannot be opened again.
-    """
-    root, mapping = _root(array)
-    if root is None or array.ndim == 0:
+
+def _mapped_rows(array):
+    """Return the rows of an array that are in a file one after another, or None."""
+    root, mapping = map_of(array)
+    if root is None or root.ndim == 0 or root.dtype.itemsize == 0:
         return None
-    core = _core_rows(root, mapping, is_needed=True)
-    if core is None or array is root:
-        return core
-    start = _first_row(array, root)
-    return None if start is None else core.range(start, start + len(array))
+    start = 0 if array is root else _first_row(array, root)
+    if start is not None:
+        core = _core_rows(root, mapping)
+        if core is None or array is root:
+            return core
+        return core.range(start, start + len(array))
+    flags = array.flags
+    if not flags.forc or array.size == 0:
+        return None
+    first = array.__array_interface__["data"][0] - mapping.address
+    descr = to_raw_descr(array.dtype)
+    try:
+        return _core.rows_at(mapping, first, descr, array.shape, not flags.c_contiguous)
+    except (OSError, ValueError):
+        return None
+
+
+def _rows_in_memory(array):
+    array = np.asarray(array)
+    descr = to_raw_descr(array.dtype)
+    if array.dtype.itemsize == 0:
+        # Rows without bytes are anywhere.
+        return _core.rows_in_memory(np.ndarray(array.shape, array.dtype, np.empty(8, np.uint8)), descr)
+    # NumPy has no buffers of some dtypes, such as dates.
+    return _core.rows_in_memory(array.view(np.dtype((np.void, array.itemsize))), descr)
 
 
 def take_mapped(array, indices, out=None, mode="raise"):
@@ -324,7 +332,7 @@ def take_mapped(array, indices, out=None, mode="raise"):
         return None
     if mode not in _MODES:
         return None
-    root, mapping = _root(array)
+    root, mapping = map_of(array)
     if root is None:
         return None
     if out is not None and not isinstance(out, np.ndarray):
@@ -334,7 +342,7 @@ def take_mapped(array, indices, out=None, mode="raise"):
         start = _first_row(array, root)
         if start is None:
             return None
-    core = _core_rows(root, mapping, is_needed=False)
+    core = _core_rows(root, mapping)
     if core is None:
         return None
     shape = indices.shape + array.shape[1:]
@@ -357,19 +365,11 @@ def take_mapped(array, indices, out=None, mode="raise"):
     return out
 
 
-def _root(array):
-    """Return the array of the whole file that an array is a view of."""
-    base = array.base
-    while isinstance(base, np.ndarray):
-        array, base = base, base.base
-    return (array, base) if isinstance(base, _core.Mapping) else (None, None)
-
-
-def _core_rows(root, mapping, *, is_needed):
-    """Return the rows of a whole array, or None if it has none.
+def _core_rows(root, mapping):
+    """Return the rows of a whole array, or None if its file has none.
 
     The file of a writable array is opened again by its path: it may have been deleted, or
-    have been passed as an open file. Then this raises if `is_needed`.
+    have been passed as an open file.
     """
     if root.ndim == 0:
         return None
@@ -377,12 +377,10 @@ def _core_rows(root, mapping, *, is_needed):
     # The shape and the dtype of an array can be set.
     layout = root.shape, root.strides, root.dtype
     known, core = own.get("_rows", (None, None))
-    if known != layout or core is None and is_needed:
+    if known != layout:
         try:
             core = _open_rows(root, mapping)
         except (OSError, ValueError):
-            if is_needed:
-                raise
             core = None
         own["_rows"] = layout, core
     return core
@@ -391,16 +389,17 @@ def _core_rows(root, mapping, *, is_needed):
 def _open_rows(root, mapping):
     shape, descr, is_fortran = mapping.facts
     flags = root.flags
-    # Strides can be set, and those of a reversed array are pickled.
+    # Strides can be set, and those of a reversed array are sent.
     in_order = flags.f_contiguous if is_fortran else flags.c_contiguous
     if in_order and shape == root.shape and (
             is_foreign(root.dtype) or from_descr(descr) == root.dtype):
         return _core.rows_of(mapping)
-    # An array that was pickled has its bytes mapped, whatever their dtype.
+    # An array that was described has its bytes mapped, whatever their dtype.
     if not flags.forc:
         return None
     descr = to_raw_descr(root.dtype)
-    return _core.rows_at(mapping, descr, root.shape, not flags.c_contiguous)
+    first = root.__array_interface__["data"][0] - mapping.address
+    return _core.rows_at(mapping, first, descr, root.shape, not flags.c_contiguous)
 
 
 def _first_row(array, root):

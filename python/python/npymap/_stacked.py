@@ -1,35 +1,60 @@
-"""Many files as one array."""
+"""Many arrays as one."""
 
 import os
 
 from . import _core
-from ._paths import to_absolute, to_path
-from ._rows import Rows
+from ._arrayfile import ArrayFile
+from ._describe import check_version, version_of
+from ._dtypes import from_descr
+from ._open import open
+from ._paths import is_url, to_absolute, to_path
+from ._rows import Rows, rows_of
 
 
 class Stacked:
-    """Many `.npy` files as one array along the first axis.
+    """Many arrays as one along the first axis.
 
-    All must have the same dtype and the same other axes. They are mapped, without a
-    file descriptor each, so there may be thousands.
+    Each is a path of a `.npy` file, a URL of one, or whatever has rows: an array of a file or in
+    memory, an `ArrayFile`, another `Stacked`, or `Rows`. All must have the same dtype and the
+    same other axes. Files that are given by paths only are mapped without a file
+    descriptor each, so there may be thousands.
 
         >>> both = npymap.Stacked(["a.npy", "a.npy"])
         >>> both.shape
         (6, 4)
         >>> both.take([5, 0])[:, 0]
         array([8., 0.])
+
+    Pickles hold the paths, and raise `FormatError` if a file was replaced or modified since;
+    what was not given by a path is pickled by itself.
     """
 
-    def __init__(self, paths):
-        if isinstance(paths, (str, bytes, os.PathLike)):
-            raise TypeError("expected an iterable of paths, got a single one")
-        self._paths = [to_absolute(to_path(path)) for path in paths]
-        try:
-            core = _core.stack_rows(self._paths)
-        except IndexError:
-            raise ValueError("an array without axes, expected arrays of rows") from None
-        # Without this object as source, which would refer to itself.
-        self._rows = Rows(core, None)
+    def __init__(self, arrays):
+        if isinstance(arrays, (str, bytes, os.PathLike)):
+            raise TypeError("expected an iterable of paths or arrays, got a single path")
+        self._sources = [_to_source(array) for array in arrays]
+        self._is_remote = any(getattr(source, "_is_remote", False) for source in self._sources)
+        # Before files are opened, so that a change meanwhile is seen later.
+        self._versions = [version_of(source) if isinstance(source, str) else None
+                          for source in self._sources]
+        self._connect()
+
+    def _connect(self):
+        if all(isinstance(source, str) for source in self._sources):
+            try:
+                self._core = _core.stack_rows(self._sources)
+            except IndexError:
+                raise ValueError("an array without axes, expected arrays of rows") from None
+            self._dtype = from_descr(self._core.facts[1])
+        else:
+            rows = [rows_of(open(source) if isinstance(source, str) else source)
+                    for source in self._sources]
+            self._core = _core.join_rows([rows_._core for rows_ in rows])
+            self._dtype = rows[0].dtype
+            for number, rows_ in enumerate(rows):
+                if rows_.dtype != self._dtype:
+                    raise ValueError(f"array {number} has dtype {rows_.dtype}, the first {self._dtype}")
+        self._process = os.getpid()
 
     @classmethod
     def npy_stack(cls, directory):
@@ -38,23 +63,26 @@ class Stacked:
 
     @property
     def paths(self):
-        """The absolute paths."""
-        return list(self._paths)
+        """The absolute paths; None for what was not given by a path."""
+        return [source if isinstance(source, str) else None for source in self._sources]
 
     @property
     def rows(self):
-        """The rows of all files: see `Rows`."""
-        return Rows(self._rows._core, self)
+        """The rows of all arrays: see `Rows`."""
+        if self._is_remote and self._process != os.getpid():
+            # Connections do not survive a fork.
+            self._connect()
+        return Rows(self._core, self)
 
     @property
     def shape(self):
         """The length of each axis; the first is the number of all rows."""
-        return self._rows.shape
+        return self._core.facts[0]
 
     @property
     def dtype(self):
         """The dtype of the elements."""
-        return self._rows.dtype
+        return self._dtype
 
     @property
     def ndim(self):
@@ -62,24 +90,40 @@ class Stacked:
         return len(self.shape)
 
     def __len__(self):
-        return len(self._rows)
+        return self.shape[0]
 
     def __repr__(self):
-        return f"<npymap.Stacked: {len(self._paths)} files, shape {self.shape}, dtype {self.dtype}>"
+        return f"<npymap.Stacked: {len(self._sources)} arrays, shape {self.shape}, dtype {self.dtype}>"
 
     def take(self, indices, out=None, *, dtype=None, casting="same_kind", mode="raise"):
         """Copy rows, as `Rows.take`."""
-        return self._rows.take(indices, out, dtype=dtype, casting=casting, mode=mode)
+        return self.rows.take(indices, out, dtype=dtype, casting=casting, mode=mode)
 
     def __getitem__(self, index):
-        return self._rows[index]
+        return self.rows[index]
 
     def __iter__(self):
         """Yield copies of the rows, one after another."""
-        return (self._rows[index] for index in range(len(self)))
+        rows = self.rows
+        return (rows[index] for index in range(len(self)))
 
     def __array__(self, dtype=None, copy=None):
-        return self._rows.__array__(dtype, copy)
+        return self.rows.__array__(dtype, copy)
 
     def __reduce__(self):
-        return Stacked, (self._paths,)
+        return _stack, (self._sources, self._versions)
+
+
+def _to_source(array):
+    """Return an absolute path, or what has rows."""
+    if isinstance(array, (str, bytes, os.PathLike)):
+        path = to_absolute(array)
+        return ArrayFile(path) if is_url(path) else path
+    return array
+
+
+def _stack(sources, versions):
+    for source, version in zip(sources, versions):
+        if isinstance(source, str):
+            check_version(source, version)
+    return Stacked(sources)

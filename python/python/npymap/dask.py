@@ -37,9 +37,9 @@ from dask.layers import ArrayBlockIdDep, ArrayBlockwiseDep, ArraySliceDep
 from dask.utils import parse_bytes
 
 from . import _core
+from ._describe import byte_bounds
 from ._grow import to_dtype
 from ._io import save
-from ._memmap import byte_bounds
 from ._open import create, open
 from ._parts import Inflated, open_all
 from ._paths import to_absolute, to_path, to_source

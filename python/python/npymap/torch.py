@@ -12,8 +12,8 @@
             saved = loader.state_dict()     # after this batch
 
 Each batch is read by one call, in the worker, and arrives as tensors. Datasets and
-samplers pickle as paths and a few integers, so workers may be forked or spawned, and no
-worker has a copy of the data.
+samplers are sent to workers as paths and a few integers, so these may be forked or spawned, and
+none has a copy of the data. Arrays in memory are sent with their elements.
 """
 
 import numpy as np
