@@ -4,10 +4,8 @@ import numpy as np
 
 from . import _core
 
-_Base = _core.mmap_class()
 
-
-class Map(_Base):
+class Map(_core.mmap_class()):  # type: ignore[misc]
     """What keeps a file mapped: a `mmap.mmap`, by which programs recognise arrays of files.
 
     Its buffer is the bytes that are mapped. They stay so until no array refers to them:
@@ -19,7 +17,7 @@ class Map(_Base):
     def __new__(cls, mapping):
         self = super().__new__(cls, -1, 1)
         # It needs no memory of its own.
-        _Base.close(self)
+        super(Map, self).close()
         self.mapping = mapping
         return self
 

@@ -33,7 +33,7 @@ pub(crate) use name::{
 };
 pub(crate) use process::process_id;
 pub(crate) use space::{
-    FileSize, allocate, disk_full, free_space, is_sparse, next_data, next_hole,
+    FileSize, allocate, allocated, disk_full, free_space, is_sparse, next_data, next_hole,
 };
 
 /// Memory maps. On systems without them, anonymous memory comes from the heap

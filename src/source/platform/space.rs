@@ -58,6 +58,15 @@ pub(crate) fn disk_full() -> io::Error {
     io::ErrorKind::StorageFull.into()
 }
 
+/// The space a file takes on the disk, in bytes; its length on systems other than
+/// Unix.
+pub(crate) fn allocated(metadata: &std::fs::Metadata) -> u64 {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::blocks(metadata).saturating_mul(512);
+    #[cfg(not(unix))]
+    metadata.len()
+}
+
 /// Whether reserving space after the end of a file makes the file longer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileSize {
