@@ -73,7 +73,10 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
         ErrorKind::Io | ErrorKind::Other => PyOSError::new_err(message(error, path, &fact)),
         ErrorKind::NotFound => PyKeyError::new_err(fact),
         ErrorKind::OutOfBounds => PyIndexError::new_err(fact),
-        ErrorKind::WrongDType => PyTypeError::new_err(message(error, path, &fact)),
+        ErrorKind::WrongDType => {
+            let text = format!("{}{}", message(error, path, &fact), advice(error, &fact));
+            PyTypeError::new_err(text)
+        }
         ErrorKind::InvalidInput | ErrorKind::InvalidValue | ErrorKind::WrongShape => {
             PyValueError::new_err(message(error, path, &fact))
         }
@@ -104,6 +107,18 @@ fn advice(error: &Error, fact: &str) -> &'static str {
         }
         ErrorKind::LimitExceeded if fact.contains(" bytes of memory, but the limit ") => {
             ". Members this large are read only if `max_inflated` allows it"
+        }
+        ErrorKind::WrongDType if fact.starts_with("cannot cast ") => {
+            ". Use casting=\"unsafe\" if the elements may lose what the other dtype has no room for"
+        }
+        _ if fact.ends_with(": it is a zip archive") => {
+            ". Use npymap.load, npymap.Npz, or npymap.open with member="
+        }
+        _ if fact.ends_with(": it is compressed with gzip, decompress it first") => {
+            ", or read it by npymap.load(gzip.open(path))"
+        }
+        _ if fact.ends_with(", expected b\"\\x93NUMPY\"") => {
+            ". Raw elements without a header are opened by npymap.memmap(path, dtype, mode=\"r\")"
         }
         _ => "",
     }

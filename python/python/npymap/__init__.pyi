@@ -1,5 +1,5 @@
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager
 from typing import IO, Any, Literal, NamedTuple, Protocol, Self, SupportsIndex, TypeAlias, final, overload
 from zipfile import ZipFile
@@ -180,6 +180,7 @@ def load(
     encoding: _Encoding = "ASCII",
     *,
     max_header_size: SupportsIndex = 10_000,
+    out: NDArray[Any] | None = None,
 ) -> Any: ...
 def save(
     file: Any, arr: ArrayLike, allow_pickle: bool = True, *, sync: bool = False
@@ -423,7 +424,7 @@ class RaggedAppender:
 class Sampler:
     def __init__(
         self,
-        length: SupportsIndex,
+        length: SupportsIndex | Sized,
         *,
         seed: SupportsIndex = 0,
         order: Literal["shuffled", "sequential", "blocks", "replacement"] = "shuffled",

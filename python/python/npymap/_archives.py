@@ -67,6 +67,11 @@ class Npz(NpzFile):
     that are not arrays are returned as `bytes`.
 
     At most `max_inflated` bytes are inflated for an array, 16 GiB unless given.
+
+        >>> npymap.savez("a.npz", x=np.arange(3), y=[0.5])
+        >>> with npymap.Npz("a.npz", "r") as archive:
+        ...     archive["x"]
+        memmap([0, 1, 2])
     """
 
     # For `__del__`, if the archive could not be opened.

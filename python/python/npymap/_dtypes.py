@@ -23,6 +23,9 @@ def _parse(text):
 
 def to_descr(dtype):
     """Return the text of the `descr` of a dtype without Python objects."""
+    if is_foreign(dtype) and dtype.kind != "V":
+        # NumPy would write a name that it cannot read, such as `<f1`.
+        return f"'|V{dtype.itemsize}'"
     if dtype.names is None and dtype.metadata is None and dtype.subdtype is None:
         return f"'{dtype.str}'"
     return repr(np.lib.format.dtype_to_descr(dtype))

@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 
 from . import _core
-from ._dtypes import check_size, from_descr, to_descr
+from ._dtypes import check_size, from_descr, is_foreign, to_descr
 from ._paths import is_fortran, to_path, to_shape
 from ._rows import as_bytes, contiguous
 
@@ -21,6 +21,12 @@ def row_descr(dtype, row):
     if dtype.names is None:
         check_size(dtype)
     return to_descr(dtype), row
+
+
+def kept_dtype(dtype, descr):
+    """Return the dtype of the rows of a new file: that of another package, which no `descr` says."""
+    dtype = np.dtype(dtype)
+    return dtype if is_foreign(dtype) else from_descr(descr)
 
 
 # Objects in which NumPy finds dates.
@@ -40,6 +46,9 @@ def as_elements(values, dtype, casting):
     if dtype.names is not None and not hasattr(values, "dtype"):
         return _as_structs(values, dtype, casting)
     found = np.asarray(values)
+    if is_foreign(found.dtype) and dtype.kind == "V" and dtype.itemsize == found.itemsize:
+        # Files have the elements of other packages as bytes.
+        return found.view(dtype)
     if found.size == 0:
         return found.astype(dtype)
     if isinstance(values, (list, tuple, int)) and dtype.kind in "iu" and found.dtype.kind in "iufO":
@@ -208,9 +217,10 @@ class Appender:
             new = (*row_descr(dtype, row), is_fortran_order, overwrite)
         elif overwrite or is_fortran_order or to_shape(row) != ():
             raise ValueError("row, order and overwrite are for a new file, which needs a dtype")
-        self._core = _core.Appender(to_path(path), buffer, wait, new)
+        self._path = to_path(path)
+        self._core = _core.Appender(self._path, buffer, wait, new)
         shape, descr, self._is_fortran = self._core.facts
-        self._dtype = from_descr(descr)
+        self._dtype = from_descr(descr) if dtype is None else kept_dtype(dtype, descr)
         self._row = shape[:-1] if self._is_fortran else shape[1:]
 
     @property
@@ -226,6 +236,9 @@ class Appender:
     def __len__(self):
         """The number of rows, including those that are not written yet."""
         return self.shape[-1 if self._is_fortran else 0]
+
+    def __repr__(self):
+        return f"<npymap.Appender {self._path!r}: shape {self.shape}, dtype {self._dtype}>"
 
     def append(self, rows, *, casting="same_kind"):
         """Append rows, or a single one without the growing axis: all of them, or none.

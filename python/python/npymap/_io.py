@@ -28,7 +28,7 @@ _MORE = 1 << 10
 
 
 def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="ASCII", *,
-         max_header_size=MAX_HEADER_SIZE):
+         max_header_size=MAX_HEADER_SIZE, out=None):
     """Load a `.npy` or `.npz` file: `numpy.load`.
 
     With `mmap_mode`, arrays are mapped, also those of archives, which NumPy reads:
@@ -37,7 +37,20 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
     `FormatError`: `Ten` and `Tar` open them.
 
     `file` may be a URL: an archive if it ends in ".npz".
+
+    With `out`, the elements of a `.npy` file are read into that array, which has the shape, the
+    dtype and the order of those in the file, and is returned.
+
+        >>> npymap.load("a.npy")[1]
+        array([4., 5., 6., 7.])
+        >>> out = np.empty((3, 4))
+        >>> npymap.load("a.npy", out=out) is out
+        True
     """
+    if out is not None:
+        if mmap_mode or hasattr(file, "read"):
+            raise ValueError("out is for .npy files that are named by a path, without a mode")
+        return _read(to_source(file), max_header_size, out)
     if encoding not in ("ASCII", "latin1", "bytes"):
         raise ValueError("encoding must be 'ASCII', 'latin1', or 'bytes'")
     options = {"allow_pickle": allow_pickle, "fix_imports": fix_imports, "encoding": encoding}
@@ -84,14 +97,29 @@ def _read_url(path, limit, allow_pickle):
         raise FormatError(text, path, None, "Unsupported") from None
 
 
-def _read(path, limit):
+def _read(path, limit, out=None):
     reader = _core.Reader(path, 0, limit)
     if reader.has_longs:
         warn_longs()
     shape, descr, is_fortran = reader.facts
-    array = np.ndarray(shape, from_descr(descr), order="F" if is_fortran else "C")
+    array = out
+    if out is None:
+        array = np.ndarray(shape, from_descr(descr), order="F" if is_fortran else "C")
+    else:
+        _check_out(out, shape, from_descr(descr), is_fortran)
     reader.read_into(_as_bytes(array))
     return array
+
+
+def _check_out(out, shape, dtype, is_fortran):
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is a {type(out).__name__}, expected an array")
+    if out.shape != shape or out.dtype != dtype:
+        raise ValueError(f"out has shape {out.shape} and dtype {out.dtype}, the file {shape} and {dtype}")
+    flags = out.flags
+    if not (flags.f_contiguous if is_fortran else flags.c_contiguous) or not flags.writeable:
+        order = "Fortran" if is_fortran else "C"
+        raise ValueError(f"out must be writable and contiguous in {order} order, as the file")
 
 
 def _as_bytes(array):
@@ -120,6 +148,10 @@ def save(file, arr, allow_pickle=True, *, sync=False):
     stay valid, and no other program sees an incomplete file. Like NumPy, it does not
     wait for the disk; with `sync=True` it does, and after a loss of power there is the old
     file or the new one. File objects are written by NumPy.
+
+        >>> npymap.save("b.npy", [1, 2, 3])
+        >>> npymap.open("b.npy")
+        memmap([1, 2, 3])
     """
     if hasattr(file, "write"):
         if sync:

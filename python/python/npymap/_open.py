@@ -42,6 +42,12 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
 
     Raises `FileNotFoundError` and other `OSError`, `KeyError` for members that do not
     exist, and `FormatError`.
+
+        >>> a = npymap.open("a.npy", "r+")
+        >>> a[0, 1] = 7
+        >>> npymap.savez("a.npz", x=a, y=[1, 2])
+        >>> npymap.open("a.npz", member="x")[0, :2]
+        memmap([0., 7.])
     """
     if mode not in _MODES:
         mode = to_mode(mode)
@@ -65,8 +71,21 @@ def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
     raises `OSError` here instead of ending the process later, unless `sparse=True`.
     With `page_aligned=True` the elements start at byte 4096, so that rows of one
     page are in one page. NumPy reads such files, but not cnpy.
+
+        >>> a = npymap.create("new.npy", "f4", (2, 3))
+        >>> a[1] = 5
+        >>> npymap.load("new.npy")
+        array([[0., 0., 0.],
+               [5., 5., 5.]], dtype=float32)
     """
-    return _create(path, np.dtype(dtype), to_shape(shape), is_fortran(order),
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError:
+        if isinstance(dtype, (int, tuple, list)) and not isinstance(shape, (int, tuple, list)):
+            text = f"a dtype {dtype!r} and a shape {shape!r}: the dtype is first, or shape= and dtype= say"
+            raise TypeError(text) from None
+        raise
+    return _create(path, dtype, to_shape(shape), is_fortran(order),
                    (version, overwrite, sparse, page_aligned, False))
 
 

@@ -2,13 +2,36 @@
 
 import operator
 import os
+import re
+from urllib.request import url2pathname
 
 from ._core import is_url, shown
 
 
+# A letter of a drive is no scheme.
+_SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+)://")
+
+
+def _decode(path):
+    """Return a path or a URL as text: that of `file://` as a path."""
+    path = os.fsdecode(path)
+    found = _SCHEME.match(path)
+    if found is None or is_url(path):
+        return path
+    if found[1].lower() == "file":
+        host, slash, name = path[len("file://"):].partition("/")
+        if host not in ("", "localhost"):
+            raise ValueError(f"{path}: a file of the host {host!r}, expected file:///path")
+        return url2pathname(slash + name)
+    if os.path.lexists(path):
+        return path
+    raise ValueError(f"{path}: a URL of the scheme {found[1]!r}, expected file, http, https, s3, gs or az. "
+                     f"A file of that name is './{path}'")
+
+
 def to_path(path):
     """Return the path of a file as text."""
-    path = os.fsdecode(path)
+    path = _decode(path)
     if is_url(path):
         raise ValueError(f"{shown(path)}: a URL, which load, ArrayFile, Npz, Tar, Ten and header read, "
                          "without a mode; other functions need a file")
@@ -17,12 +40,12 @@ def to_path(path):
 
 def to_source(path):
     """Return the path of a file, or a URL, as text."""
-    return os.fsdecode(path)
+    return _decode(path)
 
 
 def to_absolute(path):
     """Return the absolute path of a file, or a URL, as text."""
-    path = os.fsdecode(path)
+    path = _decode(path)
     if not path or is_url(path):
         return path
     # `abspath` would take `link/..` for the directory of the link, not of its target.

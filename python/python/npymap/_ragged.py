@@ -8,7 +8,7 @@ import numpy as np
 from . import _core
 from ._describe import describe
 from ._dtypes import from_descr, to_cast
-from ._grow import as_elements, row_descr
+from ._grow import as_elements, kept_dtype, row_descr
 from ._paths import to_path, to_shape
 from ._rows import as_bytes, as_indices, contiguous, output, overlaps, process_of, rows_of
 
@@ -177,7 +177,8 @@ class RaggedAppender:
             raise ValueError("row and overwrite are for new files, which need a dtype")
         self._core = _core.RaggedAppender(*paths, recover, new)
         descr, self._row = self._core.item
-        self._dtype = from_descr(descr)
+        self._dtype = from_descr(descr) if dtype is None else kept_dtype(dtype, descr)
+        self._paths = paths
 
     @property
     def dtype(self):
@@ -188,8 +189,13 @@ class RaggedAppender:
         """The number of rows, including those that are not written yet."""
         return self._core.rows
 
+    def __repr__(self):
+        return f"<npymap.RaggedAppender {self._paths}: {len(self)} rows, dtype {self._dtype}>"
+
     def append(self, row, *, casting="same_kind"):
-        """Append one row."""
+        """Append one row; of the dtype "u1", it may be `bytes`, such as an encoded image."""
+        if isinstance(row, (bytes, bytearray, memoryview)) and self._dtype == np.uint8:
+            row = np.frombuffer(row, np.uint8)
         row = as_elements(row, self._dtype, casting)
         if row.shape[1:] != self._row or row.ndim != 1 + len(self._row):
             raise ValueError(f"a row of shape {row.shape}, expected {('*', *self._row)}")

@@ -47,6 +47,8 @@ def as_indices(indices):
     if indices.dtype.kind not in "iu":
         if indices.dtype == object:
             _check_integers(indices)
+        if indices.dtype == bool and indices.size:
+            raise TypeError("row numbers of dtype bool: rows[mask] selects by a mask")
         if indices.size:
             raise TypeError(f"row numbers of dtype {indices.dtype}, expected integers")
         indices = indices.astype(np.int64)
@@ -166,6 +168,11 @@ class Rows:
             dtype = out.dtype
         else:
             dtype = self._dtype
+        if dtype != self._dtype and (is_foreign(dtype) or is_foreign(self._dtype)):
+            # The library does not know the elements.
+            taken = output(shape, self._dtype, None)
+            self._core.take_into(indices, mode, as_bytes(taken), None)
+            return _cast(taken, dtype, casting, out)
         cast = None
         if dtype is not self._dtype and dtype != self._dtype:
             cast = to_cast(dtype, casting, self._dtype)
@@ -224,6 +231,16 @@ class Rows:
     def __deepcopy__(self, memo):
         # Rows cannot be changed.
         return self
+
+
+def _cast(array, dtype, casting, out):
+    if casting == "same_value":
+        raise TypeError(f"elements of {array.dtype} are not cast with casting `same_value`")
+    if out is None:
+        return array.astype(dtype, casting=casting)
+    output(array.shape, dtype, out)
+    np.copyto(out, array, casting=casting)
+    return out
 
 
 def process_of(source):

@@ -8,6 +8,14 @@ from . import _core
 from ._rows import as_bytes
 
 
+def _to_length(length):
+    try:
+        return operator.index(length)
+    except TypeError:
+        # An array, or the like.
+        return len(length)
+
+
 class Sampler:
     """Row indices in random order, in constant memory, whatever the length.
 
@@ -33,6 +41,7 @@ class Sampler:
     - "replacement": `draws` rows, each of any number; with `weights`, of a probability
       proportional to its weight. It is the default if there are weights
 
+    `length` is the number of rows, or whatever has a length: an array, an `ArrayFile`.
     Arguments of another order raise `ValueError`.
 
     Ranks and workers each get their own part of the same epoch: pass `rank`, `world`,
@@ -55,7 +64,7 @@ class Sampler:
         draws = None if draws is None else operator.index(draws)
         kind = order, operator.index(seed), block, buffer, draws, weights
         share = tuple(operator.index(number) for number in (rank, world, worker, workers))
-        self._arguments = operator.index(length), kind, share, tail
+        self._arguments = _to_length(length), kind, share, tail
         # Refuses orders that it does not know.
         self._core = _core.Sampler(*self._arguments)
         _check_order(order, block, buffer, draws, weights)

@@ -21,7 +21,7 @@ import torch
 import torch.utils.data
 
 from ._batches import Batches
-from ._rows import as_bytes, rows_of
+from ._rows import as_bytes, numbers_of, rows_of
 from ._sampler import Sampler
 
 __all__ = ["BatchSampler", "Batches", "DataLoader", "Dataset", "IterableDataset"]
@@ -62,7 +62,9 @@ class Dataset(torch.utils.data.Dataset):
         return len(self._rows[0])
 
     def __getitem__(self, index):
-        """Return tensors of one row, or of the rows of a list or array."""
+        """Return tensors of one row, or of the rows of a slice, a list or an array."""
+        if isinstance(index, slice):
+            index = numbers_of(range(*index.indices(len(self))))
         tensors = tuple(
             _to_tensor(rows.take(index, dtype=dtype, casting=self._casting))
             for rows, dtype in zip(self._rows, self._dtypes)
@@ -138,11 +140,19 @@ class DataLoader(torch.utils.data.DataLoader):
     workers have read ahead, and `load_state_dict()` continues with the next one, with any
     number of workers.
 
-    Other arguments are those of PyTorch's `DataLoader`.
+    Without a sampler, batches are in order, or with `shuffle=True` shuffled by a seed of PyTorch's
+    generator. Other arguments are those of PyTorch's `DataLoader`.
     """
 
-    def __init__(self, dataset, sampler, batch_size, *, drop_last=False, iterable=False,
-                 **options):
+    def __init__(self, dataset, sampler=None, batch_size=1, *, shuffle=False, drop_last=False,
+                 iterable=False, **options):
+        if isinstance(sampler, int):
+            raise TypeError(f"a sampler {sampler}, expected a Sampler: batch_size={sampler} is the size")
+        if sampler is None:
+            seed = int(torch.randint(1 << 62, ())) if shuffle else 0
+            sampler = Sampler(len(dataset), seed=seed, order="shuffled" if shuffle else "sequential")
+        elif shuffle:
+            raise ValueError("both a sampler and shuffle=True, expected one of them")
         self._order = BatchSampler(sampler, batch_size, drop_last=drop_last)
         self._batches = None
         if not options.get("in_order", True):

@@ -43,9 +43,10 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
     def __init__(
         self,
         dataset: Any,
-        sampler: Sampler,
-        batch_size: int,
+        sampler: Sampler | None = None,
+        batch_size: int = 1,
         *,
+        shuffle: bool = False,
         drop_last: bool = False,
         iterable: bool = False,
         **options: Any,
