@@ -1,0 +1,139 @@
+//! The command line: options and subcommands.
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+
+use crate::commands::npz_add::AddArgs;
+use crate::commands::npz_extract::ExtractArgs;
+use crate::commands::npz_members::{MoveArgs, RemoveArgs};
+use crate::commands::npz_pack::PackArgs;
+use crate::commands::npz_recover::RecoverArgs;
+use crate::commands::npz_verify::VerifyArgs;
+use crate::commands::{
+    append, bench, completions, concat, convert, create, demo, diff, fill, get, head, header, info,
+    ls, man, raw, recover, sample, set, show, shuffle, stats, tail,
+};
+use crate::input::error::CliError;
+use crate::input::style;
+use crate::output::output_args::OutputArgs;
+
+/// Inspects, edits, converts and compares NumPy array files of any size.
+///
+/// Elements are memory-mapped rather than read. While the program uses a file,
+/// no other process may truncate it or change its elements. If standard output
+/// is closed, what would be printed is lost without an error.
+#[derive(Debug, Parser)]
+#[command(name = "npymap", version, styles = style::HELP, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: CliCommand,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CliCommand {
+    Info(info::InfoArgs),
+    Ls(ls::LsArgs),
+    Head(head::HeadArgs),
+    Tail(tail::TailArgs),
+    Stats(stats::StatsArgs),
+    Show(show::ShowArgs),
+    Get(get::GetArgs),
+    Set(set::SetArgs),
+    Header(header::HeaderArgs),
+    Create(create::CreateArgs),
+    Convert(convert::ConvertArgs),
+    Npz(NpzArgs),
+    Raw(raw::RawArgs),
+    Diff(diff::DiffArgs),
+    Demo(demo::DemoArgs),
+    Append(append::AppendArgs),
+    Concat(concat::ConcatArgs),
+    Fill(fill::FillArgs),
+    Recover(recover::RecoverArgs),
+    Sample(sample::SampleArgs),
+    Shuffle(shuffle::ShuffleArgs),
+    Bench(bench::BenchArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
+
+impl CliCommand {
+    /// Runs the command.
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        match self {
+            CliCommand::Info(info) => info.run().map_err(CliError::from),
+            CliCommand::Ls(ls) => ls.run().map_err(CliError::from),
+            CliCommand::Head(head) => head.run(),
+            CliCommand::Tail(tail) => tail.run(),
+            CliCommand::Stats(stats) => stats.run(),
+            CliCommand::Show(show) => show.run(),
+            CliCommand::Get(get) => get.run(),
+            CliCommand::Set(set) => set.run(),
+            CliCommand::Header(header) => header.run(),
+            CliCommand::Create(create) => create.run(),
+            CliCommand::Convert(convert) => convert.run(),
+            CliCommand::Npz(npz) => npz.run(),
+            CliCommand::Raw(raw) => raw.run(),
+            CliCommand::Diff(diff) => diff.run(),
+            CliCommand::Demo(demo) => demo.run(),
+            CliCommand::Append(append) => append.run(),
+            CliCommand::Concat(concat) => concat.run(),
+            CliCommand::Fill(fill) => fill.run(),
+            CliCommand::Recover(recover) => recover.run(),
+            CliCommand::Sample(sample) => sample.run(),
+            CliCommand::Shuffle(shuffle) => shuffle.run(),
+            CliCommand::Bench(bench) => bench.run(),
+            CliCommand::Completions(completions) => completions.run(Cli::command()),
+            CliCommand::Man(man) => man.run(Cli::command()),
+        }
+    }
+
+    /// The exit status of a command that failed. `diff` exits with 1 if the
+    /// arrays differ, so its failures are 2, as in `cmp`.
+    pub(crate) fn failure_code(&self, error: &CliError) -> ExitCode {
+        match (self, error) {
+            (CliCommand::Diff(_), _) | (_, CliError::Usage { .. }) => ExitCode::from(2),
+            _ => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// Packs, changes, extracts, verifies and recovers .npz archives.
+///
+/// Archives that are changed are locked, and replaced when the new one is
+/// complete. Members that do not change are copied without inflating them;
+/// their dates are not kept, and comments are left out.
+#[derive(Debug, Args)]
+pub(crate) struct NpzArgs {
+    #[command(subcommand)]
+    command: NpzCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum NpzCommand {
+    Add(AddArgs),
+    Rm(RemoveArgs),
+    Mv(MoveArgs),
+    Pack(PackArgs),
+    Extract(ExtractArgs),
+    Verify(VerifyArgs),
+    Recover(RecoverArgs),
+}
+
+impl NpzArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        match &self.command {
+            NpzCommand::Add(add) => add.run(),
+            NpzCommand::Rm(remove) => remove.run(),
+            NpzCommand::Mv(rename) => rename.run(),
+            NpzCommand::Pack(pack) => pack.run(),
+            NpzCommand::Extract(extract) => extract.run(),
+            NpzCommand::Verify(verify) => verify.run(),
+            NpzCommand::Recover(recover) => recover.run(),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `npymap append`: appends rows to an array.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::{DType, ErrorKind, OpenOptions, Order, npy::MAX_HEADER_LEN, write::RecoverOptions};
+use serde_json::json;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::escape::{self, safe};
+use crate::input::input_args::FileArgs;
+use crate::input::input_rows::{self, InputRows, RowSpec};
+use crate::input::progress::Progress;
+use crate::input::shape_arg::PartialShape;
+use crate::input::{open, text};
+use crate::output::locking::WaitArgs;
+use crate::output::{edit, signals};
+
+/// Appends the rows of other arrays to an array, in place.
+///
+/// Rows are appended along the first axis, or along the last one if FILE is in
+/// Fortran order. An array with one axis fewer is a single row. Byte order and
+/// memory order are converted to those of FILE, unless its fields differ in byte
+/// order; everything else must match.
+/// Either all rows are appended or none, and concurrent readers of FILE see
+/// either the old array or the new one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap append log.npy today.npy
+  npymap append --flush all.npy part-1.npy part-2.npy part-3.npy
+  npymap append --json log.npy today.npy
+  npymap convert today.csv - | npymap append log.npy -
+  head -c 320 points.bin | npymap append log.npy - --raw
+
+FILE must exist: `npymap create --shape '(0, 3)'` makes an empty array. If FILE
+has bytes after its elements, see `npymap recover`.
+
+Exit status: 0 if all rows were appended, 1 if none were, or if --flush could not
+wait for the disk, 2 for a usage error.")]
+pub(crate) struct AppendArgs {
+    /// Wait until the data is on disk
+    #[arg(long)]
+    flush: bool,
+
+    /// ROWS are raw binary files, without headers, of elements in the dtype and
+    /// row shape of FILE
+    #[arg(long)]
+    raw: bool,
+
+    /// Print a JSON object: the number of rows that were appended, and the new
+    /// shape
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Maximum header length, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+
+    /// .npy file to append to
+    file: ArrayPath,
+
+    /// .npy files, or FILE[MEMBER], whose rows are appended; - is standard input
+    #[arg(value_name = "ROWS", required = true)]
+    rows: Vec<ArrayPath>,
+}
+
+const MEMBER: &str = "members of archives cannot be appended to: write the longer array to a .npy file with `npymap concat`";
+
+impl AppendArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let path = self.file.require_file(MEMBER)?;
+        edit::reject_stream(&self.file)?;
+        let options = OpenOptions::new().max_header_len(self.max_header_len);
+        signals::watch().map_err(CliError::io(path, "open"))?;
+        let opened =
+            self.wait.with_lock(path, |locking| options.clone().locking(locking).append(path));
+        let mut array = opened.map_err(|error| self.explain(path, error))?;
+        let (dtype, shape, order) = (array.dtype().clone(), array.shape().to_vec(), array.order());
+        let axis = if order == Order::C { 0 } else { shape.len().saturating_sub(1) };
+        let spec = RowSpec { path, dtype: &dtype, shape: &shape, axis };
+        let args = self.file_args(&dtype, &shape, axis);
+        let rows = input_rows::open_all(&spec, &self.rows, args.options(order))?;
+        let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
+        let nbytes = rows.iter().map(InputRows::nbytes).fold(0, usize::saturating_add);
+        let mut progress = Progress::new(nbytes);
+        let appended = array.append_parts(count, |write| {
+            rows.iter().try_for_each(|rows| {
+                rows.blocks(order, &mut |block| {
+                    progress.add(block.len());
+                    write(block)
+                })
+            })
+        });
+        appended.map_err(CliError::with_path(path))?;
+        let flushed = if self.flush { array.sync() } else { array.flush() };
+        flushed.map_err(|error| self.explain_failure(path, array.shape(), error))?;
+        let reported = self.report(path, count, array.shape());
+        reported.map_err(CliError::after(path, "the rows were added"))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn report(&self, path: &Path, count: usize, shape: &[usize]) -> io::Result<()> {
+        let out = &mut std::io::stdout();
+        if self.json {
+            let path = path.to_string_lossy();
+            let report = json!({ "path": path, "appended": count, "shape": shape });
+            return escape::json_line(out, &report);
+        }
+        let (count, shape) = (text::plural(count, "row"), text::shape(shape));
+        writeln!(out, "{}: {count} added, shape {shape}", safe(path.display()))
+    }
+
+    /// Says so if readers see the rows although waiting for the disk failed.
+    fn explain_failure(&self, path: &Path, shape: &[usize], error: npymap::Error) -> CliError {
+        let options = OpenOptions::new().max_header_len(self.max_header_len);
+        let header = open::read_source(path).and_then(|source| options.header(&source));
+        if self.flush && header.is_ok_and(|header| header.shape == shape) {
+            let text =
+                format!("{}: the rows were added, but may not be on the disk", error.message());
+            return CliError::Text { path: path.to_owned(), text };
+        }
+        CliError::with_path(path)(error)
+    }
+
+    /// How to read ROWS: with --raw, as rows of FILE.
+    fn file_args(&self, dtype: &DType, shape: &[usize], axis: usize) -> FileArgs {
+        FileArgs {
+            raw: self.raw.then(|| dtype.clone()),
+            offset: None,
+            shape: Some(PartialShape::unknown_along(shape, axis)),
+            max_header_len: self.max_header_len,
+        }
+    }
+
+    /// Explains why rows cannot be appended, and suggests `recover` if a writer
+    /// did not finish.
+    fn explain(&self, path: &Path, error: npymap::Error) -> CliError {
+        let options = RecoverOptions::new();
+        let planned = match error.kind() {
+            ErrorKind::Damaged | ErrorKind::Truncated => {
+                options.max_header_len(self.max_header_len).plan(path)
+            }
+            _ => return CliError::with_path(path)(error),
+        };
+        match planned {
+            Ok(recovery) if !recovery.is_complete() => {
+                CliError::Unfinished { path: path.to_owned() }
+            }
+            _ => CliError::with_path(path)(error),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! `npymap concat`: joins arrays.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::ndarray::{Axis, SliceInfoElem};
+use npymap::view::DynView;
+use npymap::{DType, MappedArray, MappedArrayMut, Order, element::Casting, layout::Layout};
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::input_args::{InputArgs, InputOptions};
+use crate::input::input_rows::{self, InputRows, RowSpec};
+use crate::input::progress::Progress;
+use crate::output::draft::Draft;
+use crate::output::new_file::NewFileArgs;
+use crate::output::output_format::{self, OutputFormat};
+use crate::output::report::ReportArgs;
+use crate::select::axis_arg::AxisArg;
+use crate::select::cast;
+
+/// Bytes written at a time when each row combines parts of several files.
+const BLOCK: usize = 64 << 20;
+
+/// Joins arrays along an axis, like NumPy's concatenate or stack.
+///
+/// OUT is in C order and has the dtype of the first array; the others may
+/// differ in byte order and memory order only, and if the fields of the first
+/// one differ in byte order, all have its dtype. With --stack, all have the same
+/// shape. OUT gets its name only when it is complete and on disk.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap concat part-1.npy part-2.npy part-3.npy -o all.npy
+  npymap concat all.npy more.npy -o all.npy --overwrite
+  npymap concat 'a.npz[x]' 'b.npz[x]' -o x.npy
+  npymap concat --axis 1 features.npy more.npy -o wide.npy
+  npymap concat --stack x.npy y.npy -o both.npy
+
+Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
+pub(crate) struct ConcatArgs {
+    /// Join along a new axis at the position --axis, with one index for each array
+    #[arg(long)]
+    stack: bool,
+
+    /// Axis to join along; -1 is the last
+    #[arg(long, value_name = "N", default_value = "0")]
+    axis: AxisArg,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
+    new_file: NewFileArgs,
+
+    #[command(flatten)]
+    read: InputArgs,
+
+    /// .npy files, or FILE[MEMBER], to join
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<ArrayPath>,
+
+    /// New .npy file, or - for standard output; may be one of the inputs, with
+    /// --overwrite
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+}
+
+impl ConcatArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        output_format::require_npy(&self.output)?;
+        self.report.check(&self.output)?;
+        let Some(input) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
+        // If the output replaces an input, that one is locked before it is read.
+        let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
+        let (dtype, mut shape) = dtype_and_shape(input, self.read.options())?;
+        if self.stack {
+            // Each array is one row of the result.
+            shape = self.with_new_axis(input, &shape)?;
+        }
+        let axis = self.axis(input, &shape)?;
+        let spec = RowSpec { path: input.name(), dtype: &dtype, shape: &shape, axis };
+        let rows = input_rows::open_all(&spec, &self.inputs, self.read.options())?;
+        for (rows, input) in rows.iter().zip(&self.inputs) {
+            if rows.shape().len() + usize::from(self.stack) != shape.len() {
+                return Err(spec.shape_error(input, rows.shape()));
+            }
+        }
+        let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
+        if let Some(dim) = shape.get_mut(axis) {
+            *dim = count;
+        }
+        let options = self.new_file.options(Order::C);
+        let array = draft.array(&dtype, &shape, &options)?;
+        let filled = if axis == 0 {
+            write_in_sequence(&rows, array)
+        } else {
+            write_interleaved(&rows, axis, array)
+        };
+        filled.map_err(CliError::with_path(&self.output))?;
+        // The output may replace one of them, which Windows does not do while
+        // it is mapped.
+        drop(rows);
+        draft.commit()?;
+        self.report.print(&self.output, OutputFormat::Npy)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// A shape with a new axis of length 1 where it is requested.
+    fn with_new_axis(&self, input: &ArrayPath, shape: &[usize]) -> Result<Vec<usize>, CliError> {
+        let longer = [shape, &[1]].concat();
+        let axis = self.axis(input, &longer)?;
+        let mut longer = shape.to_vec();
+        longer.insert(axis, 1);
+        Ok(longer)
+    }
+
+    /// The index of the requested axis, counted from the first.
+    fn axis(&self, input: &ArrayPath, shape: &[usize]) -> Result<usize, CliError> {
+        let to_error = |what| CliError::Mismatch { path: input.name().to_owned(), what };
+        self.axis.resolve(shape).map_err(to_error)
+    }
+}
+
+/// Writes arrays one after another.
+fn write_in_sequence(rows: &[InputRows], array: MappedArrayMut) -> npymap::Result<()> {
+    let mut all = as_bytes(array)?;
+    let mut progress = Progress::new(all.nbytes());
+    let mut written = 0;
+    rows.iter().try_for_each(|rows: &InputRows| {
+        rows.blocks(Order::C, &mut |block| {
+            all.write_elements(&[written], block)?;
+            written += block.len();
+            progress.add(block.len());
+            Ok(())
+        })
+    })?;
+    all.close()
+}
+
+/// Writes arrays joined along an axis other than the first: assembles a block
+/// of the output in memory, writes it, then the next.
+fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> npymap::Result<()> {
+    let (dtype, shape) = (array.dtype().clone(), array.shape().to_vec());
+    let along = shape.iter().take(axis).position(|&dim| dim > 1).unwrap_or(0);
+    let dims = shape.get(along).copied().unwrap_or(1);
+    let mut all = as_bytes(array)?;
+    if all.is_empty() {
+        return all.close();
+    }
+    let mut progress = Progress::new(all.nbytes());
+    let step = BLOCK.checked_div(all.nbytes() / dims).unwrap_or(1).clamp(1, dims);
+    let mut written = 0;
+    for start in (0..dims).step_by(step) {
+        let end = dims.min(start + step);
+        let mut shape = shape.clone();
+        if let Some(dim) = shape.get_mut(along) {
+            *dim = end - start;
+        }
+        let mut block = MappedArray::anonymous(&dtype, &shape)?;
+        let mut position = 0;
+        for rows in rows {
+            let mut from = rows.view()?;
+            if from.ndim() < shape.len() {
+                from = with_axis(&from, axis)?;
+            }
+            let from =
+                from.try_slice(cast::axis_range(from.ndim(), Axis(along), start, end - start))?;
+            let to = block.dyn_view_mut()?;
+            let part = cast::axis_range(to.ndim(), Axis(axis), position, rows.count);
+            cast::copy_whole(to.try_slice(part)?, &from, Casting::Equiv)?;
+            position += rows.count;
+        }
+        let block = block.as_bytes()?;
+        all.write_elements(&[written], block)?;
+        written += block.len();
+        progress.add(block.len());
+    }
+    all.close()
+}
+
+/// A view with a new axis of length 1.
+fn with_axis<'a>(view: &DynView<'a>, axis: usize) -> npymap::Result<DynView<'a>> {
+    let mut slice = cast::axis_range(view.ndim(), Axis(view.ndim()), 0, 0);
+    slice.insert(axis, SliceInfoElem::NewAxis);
+    view.try_slice(slice)
+}
+
+/// Reinterprets an array as bytes, which can be written whatever its dtype.
+pub(crate) fn as_bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
+    let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0)?;
+    MappedArray::from_parts(array.into_data(), bytes)
+}
+
+/// The dtype and shape of an array.
+fn dtype_and_shape(
+    input: &ArrayPath,
+    options: InputOptions<'_>,
+) -> Result<(DType, Vec<usize>), CliError> {
+    let array = options.array(input).map_err(CliError::with_path(input.name()))?;
+    Ok((array.dtype().clone(), array.shape().to_vec()))
+}

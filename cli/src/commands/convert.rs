@@ -1,0 +1,434 @@
+//! `npymap convert`: converts arrays to another format, dtype or layout.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::slice;
+
+use clap::{Args, ValueEnum};
+use npymap::array::CopyOptions;
+use npymap::npz::Compression;
+use npymap::ten::TenWriteOptions;
+use npymap::{ByteOrder, DType, ErrorKind, MappedArray, Order, element::Casting};
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::input_args::{FileArgs, InputOptions};
+use crate::input::inputs::{Input, Inputs};
+use crate::input::platform;
+use crate::input::progress::Progress;
+use crate::input::text_input::TextInputOptions;
+use crate::input::threads::ThreadArgs;
+use crate::output::archive_output::{self, MemberOptions};
+use crate::output::convert_selection::{self, SelectionArgs, TextArgs};
+use crate::output::draft::Draft;
+use crate::output::elements;
+use crate::output::new_file::{NewFileArgs, OrderArg};
+use crate::output::output_format::OutputFormat;
+use crate::output::report::ReportArgs;
+use crate::output::sink::Sink;
+use crate::select::layout_args::LayoutArgs;
+
+/// Converts arrays: format, dtype, memory order, byte order, version.
+///
+/// Whatever no option changes is kept; without options, OUT is what np.save
+/// writes for the array. An .npz or .ten OUT gets all arrays of IN, with their
+/// names; members that are not arrays are skipped, or rejected if OUT replaces
+/// IN. OUT gets its name only when it is complete and on disk, so IN and OUT
+/// may be the same file.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap convert fortran.npy c.npy --order C
+  npymap convert old.npy old.npy --overwrite --byte-order native
+  npymap convert long.npy long2.npy --version 2
+  npymap convert 'weights.npz[layer1/w]' w.npy
+  npymap convert packed.npz stored.npz
+  npymap convert weights.npz packed.npz --deflate=9
+  npymap convert batch.ten batch.npz
+  npymap convert doubles.npy singles.npy --dtype f4 --force
+  npymap convert events.npy late.npy --select '900000:' --field t,temp
+  npymap convert events.npy hot.npy --where 'temp > 27 and sensor == \"alpha\"'
+  npymap convert frames.npy channels.npy --axes 2,0,1
+  npymap convert image.npy pixels.npy --reshape -1,3
+  npymap convert events.npy events.csv --nan ''
+  npymap convert events.csv events.npy
+  npymap convert table.csv table.npy --dtype f4 --skip 2
+  npymap convert events.npy events.csv --delimiter ';'
+  npymap convert --raw '<i2' --offset 44 --shape -1,2 sound.wav sound.npy
+  npymap convert - - --from jsonl --format csv < rows.jsonl
+
+A whole array is written to a .npy OUT by several threads, and is sparse if IN is;
+other outputs are written by one thread. With --dtype, structs are cast field by field, by
+position. If a value would change, the command fails and writes nothing, unless
+--force is given; decimal numbers in text are rounded to floats of the dtype, as by
+numpy.loadtxt, and those that are too large are an error. Without --dtype, integers in
+text that would be rounded are an error, too.
+
+The first line of a CSV or TSV is a header if it looks like names, or if it has the
+names of all fields of --dtype. With a --dtype without fields, a line of elements is
+data, and for text dtypes (U, S) there is no header: use --skip 1. In CSV and TSV,
+bytes are text, or b'...' if they are not UTF-8 or the text has this form. In JSON
+lines, bytes are characters up to U+00FF, complex numbers are lists of two numbers, and
+lists of a field have the same length in every line.
+
+Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
+pub(crate) struct ConvertArgs {
+    /// .npy, .npz, .ten or tar file, or FILE[MEMBER], or .csv, .tsv or .jsonl; -
+    /// is standard input
+    #[arg(value_name = "IN")]
+    input: ArrayPath,
+
+    /// New file, whose extension selects its format: .npy, .npz, .ten, .tb, .csv,
+    /// .tsv, .jsonl or .bin; - is standard output
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+
+    /// Memory order: the last axis varies fastest (C) or the first (F)
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "C|F")]
+    order: Option<OrderArg>,
+
+    /// Byte order of all numbers
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "little|big|native")]
+    byte_order: Option<ByteOrderArg>,
+
+    /// Deflate the members of an .npz, at a level from 0 to 9
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "6", value_parser = clap::value_parser!(u32).range(..=9))]
+    deflate: Option<u32>,
+
+    /// Allow u4 in a .ten, which webdataset cannot read
+    #[arg(long)]
+    allow_u4: bool,
+
+    /// New dtype of the elements: type string such as f8 or '>i4', or list of
+    /// fields
+    #[arg(long)]
+    dtype: Option<DType>,
+
+    /// With --dtype, allow values of an array to change: to be rounded, truncated
+    /// or wrapped around
+    #[arg(long, requires = "dtype")]
+    force: bool,
+
+    #[command(flatten)]
+    selection: SelectionArgs,
+
+    #[command(flatten)]
+    layout: LayoutArgs,
+
+    #[command(flatten)]
+    text: TextArgs,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
+    new_file: NewFileArgs,
+
+    #[command(flatten)]
+    read: FileArgs,
+
+    /// With --raw, memory order of IN: the last axis varies fastest (C) or the
+    /// first (F)
+    #[arg(long, value_enum, requires = "raw", hide_possible_values = true, value_name = "C|F")]
+    raw_order: Option<OrderArg>,
+}
+
+const NO_TEXT: &str =
+    "--delimiter, --from, --skip, --no-header and --nan are for CSV, TSV and JSON lines";
+const NO_FORCE: &str = "--force is for arrays: text is parsed as --dtype, and nothing is cast";
+const LAYOUT: &str = "--axes and --reshape are for .npy files: convert in two steps";
+
+const SINGLE: &str = "--select, --field and --where are for one array: write a .npy file";
+
+/// A byte order.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ByteOrderArg {
+    Little,
+    Big,
+    Native,
+}
+
+impl From<ByteOrderArg> for ByteOrder {
+    fn from(bytes: ByteOrderArg) -> ByteOrder {
+        match bytes {
+            ByteOrderArg::Little => ByteOrder::Little,
+            ByteOrderArg::Big => ByteOrder::Big,
+            ByteOrderArg::Native => ByteOrder::NATIVE,
+        }
+    }
+}
+
+impl ConvertArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let format = self.text.output_format(&self.output)?;
+        let text = self.text_input();
+        let has_text = text.is_some() || format.text().is_some();
+        self.reject_if(self.text.is_given() && !has_text, NO_TEXT)?;
+        self.text.check(&self.input.path, text.as_ref(), format)?;
+        self.reject_if(self.force && text.is_some(), NO_FORCE)?;
+        self.report.check(&self.output)?;
+        self.write(format, text)?;
+        self.report.print(&self.output, format)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn write(&self, format: OutputFormat, text: Option<TextInputOptions>) -> Result<(), CliError> {
+        if format.text().is_some() || format == OutputFormat::Raw {
+            self.reject_layout(format)?;
+            let mut sink = Sink::begin(Some(&self.output), self.new_file.if_exists())?;
+            self.write_rows(&self.open_single(text)?, format, &mut sink)?;
+            return sink.finish();
+        }
+        // If the output replaces the input, that one is locked before it is
+        // read.
+        let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
+        match (format, text) {
+            (OutputFormat::Npy, Some(text)) if self.is_plain() => {
+                self.reject_archive_options(OutputFormat::Npy)?;
+                let options = self.new_file.options(Order::C);
+                convert_selection::write_text(&self.input.path, text, &draft, &options)?;
+            }
+            (OutputFormat::Npy, text) => self.write_npy(&self.open_single(text)?, &draft)?,
+            (format, text) => self.write_archive(format, text, &draft)?,
+        }
+        draft.commit()
+    }
+
+    /// How to read the input, if it is text.
+    fn text_input(&self) -> Option<TextInputOptions> {
+        let text = self.text.input(&self.input, self.dtype.as_ref());
+        text.filter(|_| !self.read.is_raw())
+    }
+
+    fn read_options(&self) -> InputOptions<'_> {
+        self.read.options(self.raw_order.map_or(Order::C, Order::from))
+    }
+
+    /// Returns whether a text is written as it is read.
+    fn is_plain(&self) -> bool {
+        !self.selection.is_given()
+            && !self.layout.is_given()
+            && self.order.is_none()
+            && self.byte_order.is_none()
+    }
+
+    /// The only array of the input, or that of a text.
+    fn open_single(&self, text: Option<TextInputOptions>) -> Result<MappedArray, CliError> {
+        if let Some(text) = text {
+            convert_selection::read_text(&self.input.path, text)
+        } else {
+            let options = self.read_options();
+            options.array(&self.input).map_err(CliError::of_input(&self.input))
+        }
+    }
+
+    /// Writes all arrays of the input, or that of a text, to an archive.
+    fn write_archive(
+        &self,
+        format: OutputFormat,
+        text: Option<TextInputOptions>,
+        draft: &Draft,
+    ) -> Result<(), CliError> {
+        self.reject_if(self.selection.is_given(), SINGLE)?;
+        self.reject_if(self.layout.is_given(), LAYOUT)?;
+        let opened;
+        let inputs;
+        let arrays = if let Some(text) = text {
+            opened = convert_selection::read_text(&self.input.path, text)?;
+            vec![Input::of_array(&self.input, &opened)]
+        } else {
+            let options = self.read_options();
+            let mut file =
+                Inputs::open(&self.input, options).map_err(CliError::of_input(&self.input))?;
+            file.set_output(&self.output);
+            inputs = file;
+            Inputs::check_lost(slice::from_ref(&inputs))?;
+            inputs.arrays()?
+        };
+        match format {
+            OutputFormat::Ten => self.write_ten(&arrays, draft),
+            _ => self.write_npz(&arrays, draft),
+        }
+    }
+
+    /// Writes the selected rows as text or as raw elements.
+    fn write_rows(
+        &self,
+        array: &MappedArray,
+        format: OutputFormat,
+        sink: &mut Sink,
+    ) -> Result<(), CliError> {
+        let to_error = CliError::with_path(self.input.name());
+        let all = array.dyn_view().map_err(&to_error)?;
+        elements::check_count(self.input.name(), all.itemsize(), all.len())?;
+        self.selection.with_rows(&all, &to_error, |rows| {
+            if let Some(text) = self.text.output(format) {
+                rows.check_empty(self.input.name())?;
+                return text.write(rows, sink, &to_error);
+            }
+            let stored = rows.unfiltered().map_err(&to_error)?.dtype().clone();
+            let dtype = self.output_dtype(&stored);
+            let to_error = |error| self.write_error(error);
+            rows.bytes(&dtype, self.casting_of_output(), &to_error, |block| sink.write(block))
+        })
+    }
+
+    /// The dtype of the output, given that of the input.
+    fn output_dtype(&self, stored: &DType) -> DType {
+        let dtype = self.dtype.as_ref().unwrap_or(stored);
+        let bytes = self.byte_order.map(ByteOrder::from);
+        bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order))
+    }
+
+    fn casting_of_output(&self) -> Casting {
+        if self.dtype.is_some() { self.casting() } else { Casting::Equiv }
+    }
+
+    /// Rejects options that a format without a header cannot store.
+    fn reject_layout(&self, format: OutputFormat) -> Result<(), CliError> {
+        self.reject_archive_options(format)?;
+        self.reject_if(self.new_file.version.is_some(), "--version is for .npy files")?;
+        self.reject_if(self.order.is_some(), "--order is for .npy and .npz files")?;
+        self.reject_if(self.layout.is_given(), LAYOUT)?;
+        let is_text = format != OutputFormat::Raw;
+        let is_cast = self.byte_order.is_some() || self.dtype.is_some();
+        let from_text = self.text_input().is_some();
+        self.reject_if(
+            is_text && is_cast && !from_text,
+            "text has no dtype: convert to .npy with --dtype or --byte-order first",
+        )
+    }
+
+    fn reject_archive_options(&self, format: OutputFormat) -> Result<(), CliError> {
+        let reason = match format {
+            OutputFormat::Npy => "a .npy can't be deflated: use .npz",
+            _ => "text and raw files can't be deflated: use .npz",
+        };
+        self.reject_if(self.deflate.is_some(), reason)?;
+        self.reject_if(self.allow_u4, "--allow-u4 is for .ten files")
+    }
+
+    fn write_npz(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
+        self.reject_if(
+            self.new_file.version.is_some(),
+            "--version does not apply to members of an .npz",
+        )?;
+        self.reject_if(self.allow_u4, "--allow-u4 is for .ten files")?;
+        let options = MemberOptions {
+            bytes: self.byte_order.map(ByteOrder::from),
+            order: self.order.map(Order::from),
+            dtype: self.dtype.clone(),
+            casting: self.casting(),
+            compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
+        };
+        archive_output::write_npz(draft, inputs, &options)
+    }
+
+    fn write_ten(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
+        let is_c = matches!(self.order, None | Some(OrderArg::C));
+        let is_little = matches!(self.byte_order, None | Some(ByteOrderArg::Little))
+            || self.byte_order.map(ByteOrder::from) == Some(ByteOrder::Little);
+        self.reject_if(!is_c || !is_little, "a .ten is in C order and little-endian")?;
+        self.reject_if(self.new_file.version.is_some(), "--version does not apply to .ten files")?;
+        self.reject_if(self.deflate.is_some(), "a .ten can't be deflated: use .npz")?;
+        let options = MemberOptions {
+            bytes: None,
+            order: None,
+            dtype: self.dtype.clone(),
+            casting: self.casting(),
+            compression: Compression::Stored,
+        };
+        archive_output::write_ten(
+            draft,
+            inputs,
+            &TenWriteOptions::new().allow_u4(self.allow_u4),
+            &options,
+        )
+    }
+
+    fn write_npy(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
+        self.reject_archive_options(OutputFormat::Npy)?;
+        if self.layout.is_given() {
+            return self.write_arranged(from, draft);
+        }
+        if self.selection.is_given() {
+            return self.write_selection(from, draft);
+        }
+        let dtype = self.output_dtype(from.dtype());
+        let order = archive_output::output_order(self.order.map(Order::from), from.layout());
+        let is_sparse = from.path().is_some_and(platform::is_sparse);
+        let options = self.new_file.options(order).sparse(is_sparse);
+        let mut array = draft.array(&dtype, from.shape(), &options)?;
+        let copying = CopyOptions::new()
+            .casting(self.casting_of_output())
+            .over_zeros(is_sparse)
+            .threads(self.threads.count().get());
+        let mut progress = Progress::new(array.nbytes());
+        let written = array.write_array(from, &copying, |bytes| progress.add(bytes));
+        written.map_err(|error| self.write_error(error))?;
+        array.close().map_err(CliError::with_path(&self.output))
+    }
+
+    /// Writes an array with other axes, in C order unless --order is given.
+    fn write_arranged(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
+        let to_error = CliError::with_path(self.input.name());
+        let order = self.order.map_or(Order::C, Order::from);
+        self.reject_if(
+            order == Order::F && self.layout.reshapes(),
+            "--reshape writes C order: use --order F in a second step",
+        )?;
+        self.reject_if(
+            self.selection.is_filtered(),
+            "--axes and --reshape are for all rows: use --where in a first step",
+        )?;
+        let all = from.dyn_view().map_err(&to_error)?;
+        self.selection.with_rows(&all, &to_error, |rows| {
+            let view = rows.unfiltered().map_err(&to_error)?;
+            let arranged = self.layout.arrange(&view).map_err(&to_error)?;
+            let dtype = self.output_dtype(view.dtype());
+            let array = draft.array(&dtype, &arranged.shape, &self.new_file.options(order))?;
+            let written = arranged.write(array, self.casting_of_output());
+            written.map_err(|error| self.write_error(error))
+        })
+    }
+
+    /// Writes the selected part of an array, in C order unless --order is given.
+    fn write_selection(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
+        let to_error = CliError::with_path(self.input.name());
+        let order = self.order.map_or(Order::C, Order::from);
+        self.reject_if(
+            order == Order::F && self.selection.is_filtered(),
+            "--where writes C order",
+        )?;
+        let all = from.dyn_view().map_err(&to_error)?;
+        self.selection.with_rows(&all, &to_error, |rows| {
+            let (dtype, shape) = rows.dtype_and_shape().map_err(&to_error)?;
+            let dtype = self.output_dtype(&dtype);
+            let array = draft.array(&dtype, &shape, &self.new_file.options(order))?;
+            rows.write(array, self.casting_of_output(), &|error| self.write_error(error))
+        })
+    }
+
+    /// Attaches the path of the input to errors about values and dtypes, that
+    /// of the output to others.
+    fn write_error(&self, error: npymap::Error) -> CliError {
+        match error.kind() {
+            ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::WrongDType => {
+                CliError::with_path(self.input.name())(error)
+            }
+            _ => CliError::with_path(&self.output)(error),
+        }
+    }
+
+    fn casting(&self) -> Casting {
+        if self.force { Casting::Unsafe } else { Casting::SameValue }
+    }
+
+    fn reject_if(&self, is_given: bool, reason: &'static str) -> Result<(), CliError> {
+        if is_given { Err(CliError::usage(&self.output, reason)) } else { Ok(()) }
+    }
+}

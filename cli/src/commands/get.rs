@@ -1,0 +1,278 @@
+//! `npymap get`: prints elements, or writes them to a file.
+
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::{Error, MappedArray, Order, element::Casting, view::DynView};
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::input_args::InputArgs;
+use crate::input::text_format::Delimiter;
+use crate::input::{remote, stream};
+use crate::output::draft::Draft;
+use crate::output::elements;
+use crate::output::new_file::NewFileArgs;
+use crate::output::output_format::{self, OutputFormat};
+use crate::output::sink::Sink;
+use crate::output::text_output::TextOptions;
+use crate::select::filter::Filter;
+use crate::select::rows::{Fields, RowSelection};
+use crate::select::selection::{IndexArg, Selected};
+
+/// Prints elements: one, some or all; or writes them to a file.
+///
+/// INDEX is what NumPy accepts in a[…]: integers, slices with steps, `...`,
+/// `None` and one list of integers, whose elements are copied to memory. A dot
+/// and a field name may follow, as in 5.pos, and more of them for nested fields,
+/// as in 5.pos.z.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap get embeddings.npy 0
+  npymap get embeddings.npy '-1, ::100' ':3, 0' '[5, 7]'
+  npymap get --json embeddings.npy 5
+  npymap get 'weights.npz[layer1/w]' 0
+  npymap get events.npy 5.pos.z :10.score '..., 0.x'
+  npymap get embeddings.npy :1000 -o first.npy
+  npymap get events.npy --where 'score > 0.5' --format csv --nan ''
+  npymap get --raw '<i2' --shape -1,2 recording.pcm '::100' --format tsv
+
+In JSON, nan, inf and -inf are strings, complex numbers [re, im], records
+objects, and NaT is null.
+
+CSV, TSV and JSON lines have a line for each record, or for each row along the
+last axis of other arrays. In CSV and TSV, records have a line of names, with
+columns pos.0, pos.1, … for a subarray pos; numbers have all digits, and time
+differences are counts of their unit. Text is written as it is, so a
+spreadsheet may execute what starts with =, +, - or @ as a formula: import
+such columns as text.
+
+In CONDITION, fields are compared with numbers, text in quotes, dates in quotes,
+True and False by ==, !=, <, <=, > and >=, and joined by and, or and not;
+isnan(x) finds NaN and NaT. Elements without fields are called value, and
+value[0] in the first column; unusual names of fields are put in backticks.
+
+Exit status: 0 on success, 1 if the file or an INDEX was rejected, 2 for a usage
+error.")]
+pub(crate) struct GetArgs {
+    /// Print a line of JSON for each INDEX
+    #[arg(long, conflicts_with_all = ["format", "output"])]
+    json: bool,
+
+    /// Print in this format
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "csv|tsv|jsonl|npy|raw")]
+    format: Option<OutputFormat>,
+
+    /// In CSV, the character between fields [default: ,]
+    #[arg(long, value_name = "CHAR")]
+    delimiter: Option<Delimiter>,
+
+    /// In CSV and TSV, leave out the names of fields
+    #[arg(long)]
+    no_header: bool,
+
+    /// In CSV and TSV, write this text for NaN and `NaT`
+    #[arg(long, value_name = "TEXT")]
+    nan: Option<String>,
+
+    /// Only rows that satisfy this condition; without --format, each is printed
+    /// on a line of its own
+    #[arg(long = "where", value_name = "CONDITION")]
+    filter: Option<Filter>,
+
+    /// New file, whose extension selects the format unless --format does: .npy,
+    /// .csv, .tsv, .jsonl or .bin
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    new_file: NewFileArgs,
+
+    #[command(flatten)]
+    read: InputArgs,
+
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file; - is standard
+    /// input
+    file: ArrayPath,
+
+    /// Elements to print; optional with --format, --where and --output, which
+    /// take one
+    #[arg(value_name = "INDEX", required_unless_present_any = ["format", "filter", "output"])]
+    selections: Vec<IndexArg>,
+}
+
+const ARCHIVE: &str = "archives are written by `npymap convert`, which has --select and --where";
+
+const SEPARATED: &str = "--no-header and --nan are for --format csv and tsv";
+
+const DELIMITER: &str = "--delimiter is for --format csv";
+
+const ONE_INDEX: &str = "--format, --where and --output take one INDEX";
+
+const EXTENSION: &str = "the extension of a new file selects its format: use .npy, .csv, .tsv, .jsonl or .bin, or --format";
+
+/// The format that an extension selects, among those of this command.
+fn format_of(output: &Path) -> Result<OutputFormat, CliError> {
+    OutputFormat::from_extension(output).map_err(|error| match error {
+        CliError::Rejected { path, reason } if reason == output_format::ANY => {
+            CliError::Rejected { path, reason: EXTENSION }
+        }
+        error => error,
+    })
+}
+
+type ToError<'a> = &'a (dyn Fn(Error) -> CliError + Sync);
+
+impl GetArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let format = match (self.format, &self.output) {
+            (Some(format), _) => Some(format),
+            (None, Some(output)) => Some(format_of(output)?),
+            (None, None) => None,
+        };
+        let output = self.output.as_deref();
+        let is_separated = matches!(format, Some(OutputFormat::Csv | OutputFormat::Tsv));
+        if !is_separated && (self.no_header || self.nan.is_some()) {
+            return Err(CliError::usage(self.file.name(), SEPARATED));
+        }
+        if format != Some(OutputFormat::Csv) && self.delimiter.is_some() {
+            return Err(CliError::usage(self.file.name(), DELIMITER));
+        }
+        let is_npy = format == Some(OutputFormat::Npy);
+        self.new_file.check(self.file.name(), output.is_some(), is_npy)?;
+        match format {
+            None if self.filter.is_none() => self.print_all()?,
+            None => self.with_rows(|rows, to_error| self.print_rows(rows, to_error))?,
+            Some(OutputFormat::Npz | OutputFormat::Ten) => {
+                return Err(CliError::usage(output.unwrap_or(self.file.name()), ARCHIVE));
+            }
+            // If the output replaces the input, that one is locked before it is read,
+            // and on Windows no longer mapped when it is replaced.
+            Some(OutputFormat::Npy) => {
+                let output = output.unwrap_or(Path::new(stream::STANDARD));
+                let draft = Draft::begin(output, self.new_file.if_exists())?;
+                self.with_rows(|rows, to_error| self.write_npy(rows, &draft, to_error))?;
+                draft.commit()?;
+            }
+            Some(format) => {
+                let mut sink = Sink::begin(output, self.new_file.if_exists())?;
+                self.with_rows(|rows, to_error| self.write(format, rows, &mut sink, to_error))?;
+                sink.finish()?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Opens the array. Of a URL, only the selected rows are read.
+    fn array(&self) -> npymap::Result<MappedArray> {
+        let args = &self.read.file;
+        if !args.is_raw() {
+            let selections = self.selections.as_slice();
+            let rows = remote::selected_rows(&self.file, args.max_header_len, selections)?;
+            if let Some(array) = rows {
+                return Ok(array);
+            }
+        }
+        self.read.array(&self.file)
+    }
+
+    /// Prints the elements of each INDEX as NumPy does, or as JSON.
+    fn print_all(&self) -> Result<(), CliError> {
+        let to_error = CliError::with_path(self.file.name());
+        let array = self.array().map_err(&to_error)?;
+        let all = array.dyn_view().map_err(&to_error)?;
+        let selected = self.selections.iter().map(|selection| selection.select(&all));
+        let selected = selected.collect::<npymap::Result<Vec<_>>>();
+        let selected = selected.map_err(&to_error)?;
+        let views = selected.iter().map(Selected::view).collect::<npymap::Result<Vec<_>>>();
+        let views = views.map_err(&to_error)?;
+        for view in &views {
+            self.check_count(self.file.name(), view)?;
+        }
+        let out = &mut BufWriter::new(std::io::stdout().lock());
+        for view in &views {
+            if self.json { elements::print_json(out, view) } else { elements::print(out, view) }?;
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Rejects more elements without bytes than are printed.
+    fn check_count(&self, path: &Path, view: &DynView<'_>) -> Result<(), CliError> {
+        if self.json {
+            elements::check_json(path, view)
+        } else {
+            elements::check_count(path, view.itemsize(), view.len())
+        }
+    }
+
+    /// Calls `process` with the selected rows of the file.
+    fn with_rows(
+        &self,
+        process: impl FnOnce(&RowSelection<'_>, ToError<'_>) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let path = self.file.name();
+        let to_error = CliError::with_path(path);
+        let index = match self.selections.as_slice() {
+            [] => IndexArg::default(),
+            [only] => only.clone(),
+            _ => return Err(CliError::usage(path, ONE_INDEX)),
+        };
+        let array = self.array().map_err(&to_error)?;
+        let all = array.dyn_view().map_err(&to_error)?;
+        let selected = index.without_field().select(&all).map_err(&to_error)?;
+        let view = selected.view().map_err(&to_error)?;
+        self.check_count(path, &view)?;
+        let fields = Fields::one_or_all(index.field());
+        let rows = RowSelection::new(view, self.filter.as_ref(), fields).map_err(&to_error)?;
+        process(&rows, &to_error)
+    }
+
+    /// Prints each row by itself.
+    fn print_rows(&self, rows: &RowSelection<'_>, to_error: ToError<'_>) -> Result<(), CliError> {
+        let mut sink = Sink::begin(None, self.new_file.if_exists())?;
+        rows.each_block(to_error, |block| self.text_of_rows(block), |text| sink.write(&text))?;
+        sink.finish()
+    }
+
+    fn text_of_rows(&self, view: &DynView<'_>) -> npymap::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let count = view.shape().first().copied().unwrap_or(0);
+        for number in 0..count {
+            let row = view.index_axis(0, number)?;
+            let print = if self.json { elements::print_json } else { elements::print };
+            print(&mut out, &row)?;
+        }
+        Ok(out)
+    }
+
+    fn write_npy(
+        &self,
+        rows: &RowSelection<'_>,
+        draft: &Draft,
+        to_error: ToError<'_>,
+    ) -> Result<(), CliError> {
+        let (dtype, shape) = rows.dtype_and_shape().map_err(to_error)?;
+        let array = draft.array(&dtype, &shape, &self.new_file.options(Order::C))?;
+        rows.write(array, Casting::Equiv, to_error)
+    }
+
+    fn write(
+        &self,
+        format: OutputFormat,
+        rows: &RowSelection<'_>,
+        sink: &mut Sink,
+        to_error: ToError<'_>,
+    ) -> Result<(), CliError> {
+        let Some(format) = format.text() else {
+            let dtype = rows.unfiltered().map_err(to_error)?.dtype().clone();
+            return rows.bytes(&dtype, Casting::Equiv, to_error, |block| sink.write(block));
+        };
+        rows.check_empty(self.file.name())?;
+        let format = format.with_delimiter(self.delimiter);
+        let options = TextOptions { format, header: !self.no_header, nan: self.nan.as_deref() };
+        options.write(rows, sink, to_error)
+    }
+}

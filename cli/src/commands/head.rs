@@ -1,0 +1,207 @@
+//! `npymap head`: prints the first elements as a table.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::{MappedArray, view::DynView};
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::input_args::InputArgs;
+use crate::input::stream_start::StreamStart;
+use crate::input::text;
+use crate::output::elements;
+use crate::output::sheet::{self, PrintedTable, Sheet};
+use crate::select::filter::Filter;
+use crate::select::rows::{Fields, FirstRows, RowSelection};
+use crate::select::selection::{AxisIndices, IndexArg};
+
+/// Prints the first elements of an array or a selection as a table.
+///
+/// Records have a column for each field, other arrays one for each index of the
+/// last axis. Columns that do not fit the terminal are left out and counted
+/// below the table. Rows and columns are numbered as in the array. Of a stream in C
+/// order, only as much is read as is printed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap head penguins.npy
+  npymap head -n 3 penguins.npy '::100'
+  npymap head events.npy '-5:'
+  npymap head --width 200 events.npy .pos
+  npymap head --json events.npy
+  npymap head events.npy --where 'temp > 27 and sensor == \"alpha\"'
+
+Exit status: 0 on success, 1 if the file or INDEX was rejected, 2 for a usage
+error.")]
+pub(crate) struct HeadArgs {
+    /// Number of rows
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    rows: usize,
+
+    /// Maximum line length, in characters [default: the width of the terminal]
+    #[arg(long, value_name = "N")]
+    width: Option<usize>,
+
+    /// Print a line of JSON for each row
+    #[arg(long, conflicts_with = "width")]
+    json: bool,
+
+    /// Only rows that satisfy this condition, as for `npymap get`
+    #[arg(long = "where", value_name = "CONDITION")]
+    filter: Option<Filter>,
+
+    #[command(flatten)]
+    read: InputArgs,
+
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file; - is standard
+    /// input
+    file: ArrayPath,
+
+    /// Elements to select [default: all]
+    #[arg(value_name = "INDEX")]
+    selection: Option<IndexArg>,
+}
+
+/// The bytes of a stream that are searched first.
+const FIRST_BYTES: usize = 1 << 16;
+
+impl HeadArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let to_error = CliError::with_path(self.file.name());
+        let selection = self.selection.clone().unwrap_or_default();
+        if let Some(mut stream) = self.open_stream().map_err(&to_error)? {
+            if self.filter.is_some() && self.selection.is_none() {
+                return self.print_matching_of_stream(&mut stream);
+            }
+            let needed = selection.needed_rows(stream.shape(), self.rows);
+            if let Some(rows) = needed.filter(|_| self.filter.is_none()) {
+                return self.print_array(&stream.array(rows).map_err(&to_error)?, &selection);
+            }
+            stream.finish().map_err(CliError::io(self.file.name(), "read"))?;
+        }
+        let array = self.read.array(&self.file).map_err(&to_error)?;
+        self.print_array(&array, &selection)
+    }
+
+    /// Starts to read a stream whose first rows may be printed before its end.
+    fn open_stream(&self) -> npymap::Result<Option<StreamStart>> {
+        if self.read.file.is_raw() || self.file.member.is_some() {
+            return Ok(None);
+        }
+        StreamStart::open(&self.file.path, self.read.file.max_header_len)
+    }
+
+    fn print_array(&self, array: &MappedArray, selection: &IndexArg) -> Result<ExitCode, CliError> {
+        let path = self.file.name();
+        let to_error = CliError::with_path(path);
+        let all = array.dyn_view().map_err(&to_error)?;
+        if let Some(filter) = &self.filter {
+            let first = self.first_matching(&all, selection, filter)?;
+            return self.print_matching(&all, selection, &first);
+        }
+        let axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
+        let selected = selection.select(&all).map_err(&to_error)?;
+        let sheet = Sheet::new(path, selected.view().map_err(&to_error)?, axes)?;
+        let out = &mut BufWriter::new(anstream::stdout().lock());
+        self.print(out, &sheet)?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Finds the first rows that satisfy the condition.
+    fn first_matching(
+        &self,
+        all: &DynView<'_>,
+        selection: &IndexArg,
+        filter: &Filter,
+    ) -> Result<FirstRows, CliError> {
+        let path = self.file.name();
+        let to_error = CliError::with_path(path);
+        elements::check_count(path, all.itemsize(), all.len())?;
+        let selected = selection.without_field().select(all).map_err(&to_error)?;
+        let fields = Fields::one_or_all(selection.field());
+        let rows = selected.view().map_err(&to_error)?;
+        let rows = RowSelection::new(rows, Some(filter), fields).map_err(&to_error)?;
+        rows.first(self.rows).map_err(&to_error)
+    }
+
+    fn print_matching(
+        &self,
+        all: &DynView<'_>,
+        selection: &IndexArg,
+        first: &FirstRows,
+    ) -> Result<ExitCode, CliError> {
+        let path = self.file.name();
+        let to_error = CliError::with_path(path);
+        let mut axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
+        let inner = axes.split_off(first.leading.min(axes.len()));
+        let labels = match axes.as_slice() {
+            [rows] => first.numbers.iter().map(|&number| rows.at(number)).collect(),
+            // Rows along several axes are numbered consecutively.
+            _ => first.numbers.clone(),
+        };
+        let axes = std::iter::once(AxisIndices::List(labels)).chain(inner).collect();
+        let sheet = Sheet::new(path, first.view().map_err(&to_error)?, axes)?;
+        let out = &mut BufWriter::new(anstream::stdout().lock());
+        self.print(out, &sheet)?;
+        if first.has_more && !self.json {
+            writeln!(out, "… more rows")?;
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Reads more and more of a stream, until there are enough rows that satisfy
+    /// the condition.
+    fn print_matching_of_stream(&self, stream: &mut StreamStart) -> Result<ExitCode, CliError> {
+        let to_error = CliError::with_path(self.file.name());
+        let Some(filter) = &self.filter else { return Ok(ExitCode::SUCCESS) };
+        let selection = IndexArg::default();
+        let all = stream.shape().first().copied().unwrap_or(1);
+        let mut known = FIRST_BYTES.div_ceil(stream.row_nbytes().max(1)).min(all);
+        loop {
+            let array = stream.array(known).map_err(&to_error)?;
+            let rows = array.dyn_view().map_err(&to_error)?;
+            let rows =
+                if known < all { rows.split_at(0, known).map_err(&to_error)?.0 } else { rows };
+            let first = self.first_matching(&rows, &selection, filter)?;
+            if first.has_more || known == all {
+                return self.print_matching(&rows, &selection, &first);
+            }
+            known = known.saturating_mul(2).min(all);
+        }
+    }
+
+    fn print(&self, out: &mut impl Write, sheet: &Sheet<'_>) -> Result<(), CliError> {
+        let shown = sheet.rows().min(self.rows);
+        if self.json {
+            return sheet::print_json(out, sheet, 0..shown);
+        }
+        let printed = PrintedTable::print(out, sheet, 0..shown, self.width)?;
+        let columns = printed.omitted_columns(sheet);
+        Ok(print_omitted(out, sheet.rows() - shown, columns, sheet.is_record)?)
+    }
+}
+
+/// `2 more rows`
+fn more(count: usize, thing: &str) -> String {
+    text::plural(count, &format!("more {thing}"))
+}
+
+/// Prints how many rows and columns were left out of the table.
+pub(crate) fn print_omitted(
+    out: &mut impl Write,
+    rows: usize,
+    columns: usize,
+    fields: bool,
+) -> io::Result<()> {
+    let thing = if fields { "field" } else { "column" };
+    match (rows, columns) {
+        (0, 0) => Ok(()),
+        (rows, 0) => writeln!(out, "… {}", more(rows, "row")),
+        (0, columns) => writeln!(out, "… {}", more(columns, thing)),
+        (rows, columns) => writeln!(out, "… {} and {}", more(rows, "row"), more(columns, thing)),
+    }
+}

@@ -1,0 +1,298 @@
+//! `npymap header`: corrects the header of a file in place.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::npy::{HeaderText, MAX_HEADER_LEN, Preamble, Version};
+use npymap::{DType, Error, Header, Order, source::FileLock};
+use serde_json::json;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::{CliError, rephrase_advice};
+use crate::input::escape::{self, safe};
+use crate::input::shape_arg::{self, PartialShape};
+use crate::input::text;
+use crate::output::edit;
+use crate::output::locking::WaitArgs;
+use crate::output::new_file::OrderArg;
+
+/// Corrects the header of a .npy file in place, or checks it.
+///
+/// The bytes of the elements do not change, only the description of their dtype,
+/// shape or order. The new header must fit into the space of the old one, and its
+/// elements must take exactly the bytes of the file; otherwise nothing is changed,
+/// and the message says what would work. If the old header cannot be read, give
+/// both --dtype and --shape. Without options, the header is only checked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap header log.npy --dry-run --shape -1,4
+  npymap header frames.npy --dtype '>i2' --shape '(100, 480, 640)'
+  npymap header columns.npy --order F
+  npymap header log.npy
+
+Exit status: 0 if the header was changed or is correct, 1 if it cannot be changed
+in place, 2 for a usage error.")]
+pub(crate) struct HeaderArgs {
+    /// New length of each axis; one may be -1, to be computed from the length of
+    /// the file
+    #[arg(long, value_parser = shape_arg::parse)]
+    shape: Option<PartialShape>,
+
+    /// New dtype: type string such as f8 or '>i4', or list of fields
+    #[arg(long)]
+    dtype: Option<DType>,
+
+    /// New memory order: the last axis varies fastest (C) or the first (F)
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "C|F")]
+    order: Option<OrderArg>,
+
+    /// Print what would be done, without doing it
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Maximum header length, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+
+    /// .npy file
+    file: ArrayPath,
+}
+
+const MEMBER: &str = "the headers of members cannot be changed in place: write the array to a .npy file with `npymap convert`";
+
+const UNREADABLE: &str = "give both its --dtype and its --shape";
+
+/// The header of a file, and the bytes that follow it.
+struct StoredHeader {
+    preamble: Preamble,
+    /// The bytes before the first element.
+    bytes: Vec<u8>,
+    parsed: Result<Header, Error>,
+    /// The number of bytes after the header.
+    nbytes: u64,
+}
+
+impl HeaderArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let path = self.file.require_file(MEMBER)?;
+        edit::reject_stream(&self.file)?;
+        let to_error = CliError::with_path(path);
+        let is_written = !self.dry_run && !self.is_check();
+        let lock = if is_written {
+            let lock = self.wait.with_lock(path, |locking| FileLock::exclusive(path, locking));
+            lock.map_err(&to_error)?
+        } else {
+            None
+        };
+        let opened = File::options().read(true).write(is_written).open(path);
+        let file = opened.map_err(CliError::io(path, "open"))?;
+        lock.as_ref().map_or(Ok(()), |lock| lock.check(path)).map_err(&to_error)?;
+        let stored = StoredHeader::read(path, &file, self.max_header_len)?;
+        let header = self.new_header(path, &stored)?;
+        let bytes = encode(path, &header)?;
+        if is_written && bytes != stored.bytes {
+            write(&file, &bytes, &stored.bytes).map_err(CliError::io(path, "write the header"))?;
+        }
+        // Without a change, the text may still differ from NumPy's.
+        let is_changed = !self.is_check() && bytes != stored.bytes;
+        let printed = self.print(path, &stored, &header, is_changed);
+        let done = if is_changed && !self.dry_run {
+            "the header was changed"
+        } else {
+            "nothing was changed"
+        };
+        printed.map_err(CliError::after(path, done))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns whether the header is only checked.
+    fn is_check(&self) -> bool {
+        self.shape.is_none() && self.dtype.is_none() && self.order.is_none()
+    }
+
+    /// The header with the requested changes, whose elements take exactly the
+    /// bytes of the file.
+    fn new_header(&self, path: &Path, stored: &StoredHeader) -> Result<Header, CliError> {
+        let to_error = CliError::with_path(path);
+        let old = stored.parsed.as_ref().ok();
+        let dtype = self.dtype.as_ref().or(old.map(|old| &old.dtype));
+        let has_shape = self.shape.is_some() || old.is_some();
+        let Some(dtype) = dtype.filter(|_| has_shape) else {
+            let error = stored.parsed.as_ref().err();
+            let error = error.map(|error| rephrase_advice(error)).unwrap_or_default();
+            let what = format!("a header that cannot be read: {error}: {UNREADABLE}");
+            return Err(CliError::Mismatch { path: path.to_owned(), what });
+        };
+        let order = self.order.map(Order::from).or(old.map(|old| old.order)).unwrap_or(Order::C);
+        let own = old.map(|old| old.shape.as_slice()).unwrap_or_default();
+        let count = stored.nbytes.checked_div(to_u64(dtype.itemsize())).unwrap_or(0);
+        let shape = match &self.shape {
+            Some(shape) => {
+                shape.fill(usize::try_from(count).unwrap_or(usize::MAX)).map_err(&to_error)?
+            }
+            None => own.to_vec(),
+        };
+        let mut header = Header::new(dtype.clone(), &shape, order).map_err(&to_error)?;
+        let needed = header.layout().map_err(&to_error)?.nbytes();
+        header.version = stored.preamble.version();
+        header.data_offset = stored.bytes.len();
+        if to_u64(needed) == stored.nbytes {
+            return Ok(header);
+        }
+        let (found, wanted) = (text::byte_count(stored.nbytes), text::shape(&shape));
+        let advice = fitting_shape(&header, stored.nbytes);
+        let what =
+            format!("{found} of elements, but shape {wanted} of {dtype} takes {needed}: {advice}");
+        Err(CliError::Mismatch { path: path.to_owned(), what })
+    }
+
+    fn print(
+        &self,
+        path: &Path,
+        stored: &StoredHeader,
+        header: &Header,
+        is_changed: bool,
+    ) -> io::Result<()> {
+        let out = &mut io::stdout();
+        if self.json {
+            let line = json!({
+                "path": path.display().to_string(),
+                "old": stored.parsed.as_ref().ok().map(facts),
+                "new": facts(header),
+                "changed": is_changed,
+                "done": is_changed && !self.dry_run,
+            });
+            return escape::json_line(out, &line);
+        }
+        let (path, new) = (safe(path.display()), safe(description(header)));
+        match (&stored.parsed, is_changed) {
+            (_, false) => writeln!(out, "{path}: unchanged, {new}"),
+            (Ok(old), true) => {
+                let becomes = if self.dry_run { "would become" } else { "is now" };
+                writeln!(out, "{path}: {} {becomes} {new}", safe(description(old)))
+            }
+            (Err(_), true) => {
+                let becomes = if self.dry_run { "would be" } else { "is now" };
+                writeln!(out, "{path}: {becomes} {new}")
+            }
+        }
+    }
+}
+
+impl StoredHeader {
+    fn read(path: &Path, file: &File, max_header_len: usize) -> Result<StoredHeader, CliError> {
+        let to_error = CliError::with_path(path);
+        let io_error = CliError::io(path, "read the header");
+        let len = file.metadata().map_err(&io_error)?.len();
+        let mut reader = file;
+        let text = HeaderText::read(&mut reader, max_header_len).map_err(&to_error)?;
+        let preamble = text.preamble();
+        let mut bytes = Vec::new();
+        reader.rewind().map_err(&io_error)?;
+        let read = reader.take(preamble.data_offset()).read_to_end(&mut bytes);
+        read.map_err(&io_error)?;
+        let nbytes = len.saturating_sub(preamble.data_offset());
+        Ok(StoredHeader { preamble, bytes, parsed: text.header(), nbytes })
+    }
+}
+
+/// The bytes of a header that replace those in the file.
+fn encode(path: &Path, header: &Header) -> Result<Vec<u8>, CliError> {
+    let to_error = CliError::with_path(path);
+    let encoded = header.encode_in_place().or_else(|_| {
+        // Names that are not Latin-1 need another version.
+        let mut header = header.clone();
+        header.version = Version::V3;
+        header.encode_in_place()
+    });
+    if let Some(bytes) = encoded.map_err(&to_error)? {
+        return Ok(bytes);
+    }
+    let needed = header.encode(None).map_err(&to_error)?.bytes.len();
+    let (dtype, shape) = (shell_quoted(&header.dtype), text::shape(&header.shape));
+    let order = if header.order == Order::F { " --raw-order F" } else { "" };
+    let what = format!(
+        "{} bytes for its header, and the new one takes {needed}: copy the elements with `npymap convert --raw {dtype} --offset {} --shape '{shape}'{order} IN OUT.npy`",
+        header.data_offset, header.data_offset
+    );
+    Err(CliError::Mismatch { path: path.to_owned(), what })
+}
+
+/// Overwrites the header. If that fails, the old one is restored.
+fn write(mut file: &File, bytes: &[u8], old: &[u8]) -> io::Result<()> {
+    file.rewind()?;
+    if let Err(error) = file.write_all(bytes) {
+        let restored = file.rewind().and_then(|()| file.write_all(old));
+        return Err(restored.err().unwrap_or(error));
+    }
+    file.sync_all()
+}
+
+/// Advice on a shape that fits the size of the file.
+fn fitting_shape(header: &Header, nbytes: u64) -> String {
+    let itemsize = header.dtype.itemsize();
+    let nbytes = usize::try_from(nbytes).unwrap_or(usize::MAX);
+    let axes = (0..header.shape.len()).rev();
+    // Rows are appended along the slowest axis.
+    let axes: Vec<usize> =
+        if header.order == Order::C { axes.rev().collect() } else { axes.collect() };
+    for axis in axes {
+        let others = header.shape.iter().enumerate().filter(|(at, _)| *at != axis);
+        let step = others.fold(itemsize, |step, (_, dim)| step.saturating_mul(*dim));
+        if step > 0 && nbytes.is_multiple_of(step) {
+            let mut shape = header.shape.clone();
+            shape.iter_mut().skip(axis).take(1).for_each(|dim| *dim = nbytes / step);
+            return format!("--shape '{}' would fit", text::shape(&shape));
+        }
+    }
+    match nbytes.checked_div(itemsize) {
+        None => "no shape fits, because these elements have no bytes".to_owned(),
+        Some(count) if count * itemsize == nbytes => {
+            format!("shapes of {} would fit", text::plural(count, "element"))
+        }
+        _ => format!(
+            "no shape fits, because it is not a multiple of {itemsize}: `npymap recover` drops an incomplete row"
+        ),
+    }
+}
+
+/// `'<f8', shape (342, 4), C order`
+fn description(header: &Header) -> String {
+    let order = if header.order == Order::F { "Fortran" } else { "C" };
+    format!("{}, shape {}, {order} order", header.dtype, text::shape(&header.shape))
+}
+
+fn facts(header: &Header) -> serde_json::Value {
+    json!({
+        "descr": header.dtype.to_string(),
+        "shape": header.shape,
+        "fortran_order": header.order == Order::F,
+    })
+}
+
+/// A dtype as a word of a shell command.
+fn shell_quoted(dtype: &DType) -> String {
+    let text = dtype.to_string();
+    if text.starts_with('\'') {
+        text
+    } else if text.contains(['\\', '"', '$', '`', '!']) {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    } else {
+        format!("\"{text}\"")
+    }
+}
+
+fn to_u64(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,98 @@
+//! `npymap npz add`: adds arrays to an archive.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::MappedArray;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::npz_inputs::MemberArgs;
+use crate::output::locking::WaitArgs;
+use crate::output::npz_update::{self, Change};
+
+/// Adds arrays to an archive, or replaces some of its members.
+///
+/// An IN is a .npy file, a directory of them, FILE[MEMBER], or all arrays of an
+/// archive. Existing members need --overwrite; they keep their place, and their
+/// compression unless --deflate is given.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap npz add weights.npz bias.npy
+  npymap npz add weights.npz bias.npy --name layer1/b --overwrite
+  npymap npz add weights.npz 'other.npz[scale]' --deflate
+
+Exit status: 0 if all arrays were added, 1 if none was, 2 for a usage error.")]
+pub(crate) struct AddArgs {
+    /// Replace members that have the same names
+    #[arg(long)]
+    overwrite: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    members: MemberArgs,
+
+    /// .npz file
+    file: PathBuf,
+
+    /// Arrays to add
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<ArrayPath>,
+}
+
+impl AddArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let files = self.members.files(&self.inputs)?;
+        let opened = files.open(&self.members)?;
+        let inputs = files.arrays(&opened)?;
+        let arrays = inputs.iter().map(|input| (input.open)());
+        let arrays = arrays.collect::<npymap::Result<Vec<MappedArray>>>();
+        let arrays = arrays.map_err(CliError::Library)?;
+        let max_header_len = self.members.max_header_len();
+        let mut update = npz_update::begin(&self.file, self.wait, max_header_len)?;
+        if self.members.is_deflated() {
+            update.compression(self.members.compression());
+        }
+        let mut full_names = HashSet::new();
+        for input in &inputs {
+            let old = update.npz().member(&input.name).ok();
+            if !self.overwrite && old.is_some() {
+                let path = format!("{}[{}]", self.file.display(), input.name);
+                return Err(CliError::Exists { path: path.into() });
+            }
+            let new = || format!("{}.npy", input.name);
+            let full_name = old.map_or_else(new, |member| member.full_name().to_owned());
+            if !full_names.insert(full_name.clone()) {
+                let what = format!(
+                    "the full name `{full_name}`, as an array before it: choose others with --name"
+                );
+                return Err(CliError::Mismatch { path: input.path.clone(), what });
+            }
+        }
+        let mut changes: Vec<_> = inputs.iter().zip(&arrays).collect();
+        // Names are looked up among members that were set before, too: after `x`, `x.npy`
+        // would be taken for it.
+        changes.sort_by_key(|(input, _)| Reverse(input.name.strip_suffix(".npy").map(str::len)));
+        for (input, array) in changes {
+            update.set(&input.name, array).map_err(CliError::Library)?;
+        }
+        let new = update.write().map_err(CliError::Library)?;
+        let members: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
+        // Windows doesn't replace an archive whose members are mapped.
+        drop((arrays, inputs));
+        drop(opened);
+        new.commit_sync().map_err(CliError::Library)?;
+        Change { path: &self.file, done: "added", members: &members }.print(self.json)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,294 @@
+//! `npymap npz extract`: writes members to files.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::ops::Bound::{Excluded, Unbounded};
+use std::path::{Component, Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::npz::{Member, Npz};
+use serde_json::json;
+
+use crate::input::error::CliError;
+use crate::input::escape::{self, safe};
+use crate::input::inputs::last_of_each_name;
+use crate::input::progress::Progress;
+use crate::input::{messages, open, text};
+use crate::output::draft::{Draft, IfExists};
+use crate::output::locking::WaitArgs;
+use crate::output::until_closed::UntilClosed;
+
+/// Extracts members, inflating them and verifying their checksums.
+///
+/// Each file has the path of the member in the archive and gets its name only
+/// when it is complete. Damaged members are reported and skipped. Other
+/// obstacles, such as files that exist, prevent everything, unless --keep-going
+/// is given.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap npz extract weights.npz
+  npymap npz extract weights.npz layer1/w layer1/b --directory layers
+  npymap npz extract weights.npz --keep-going --directory layers
+
+Exit status: 0 if everything was extracted, 1 if something was not, 2 for a
+usage error.")]
+pub(crate) struct ExtractArgs {
+    /// .npz file
+    file: PathBuf,
+
+    /// Members, with or without .npy [default: all]
+    #[arg(value_name = "MEMBER")]
+    members: Vec<String>,
+
+    /// Directory to extract to
+    #[arg(long, short, default_value = ".", value_name = "DIRECTORY")]
+    directory: PathBuf,
+
+    /// Replace existing files
+    #[arg(long)]
+    overwrite: bool,
+
+    /// Extract the other members if some cannot be: because files exist, names
+    /// point outside the directory, or two members have the same path
+    #[arg(long)]
+    keep_going: bool,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+}
+
+const LINK: &str = "is a symbolic link, which may point outside the directory: remove it first";
+
+/// The files that members are extracted to. None of them is in another.
+#[derive(Default)]
+struct Targets(BTreeSet<PathBuf>);
+
+const NEEDS_DIRECTORY: &str =
+    "another member is a file where this one needs a directory: extract one of them by name";
+
+const IN_THE_WAY: &str =
+    "is a file where another member needs a directory: extract one of them by name";
+
+impl Targets {
+    /// Why a new member cannot be extracted beside these: one of the two is a file where
+    /// the other one needs a directory.
+    fn conflict(&self, target: &Path) -> Option<&'static str> {
+        // Sorted by their parts, a directory is next to what is in it.
+        let (before, after) = ((Unbounded, Excluded(target)), (Excluded(target), Unbounded));
+        let mut before = self.0.range::<Path, _>(before);
+        let mut after = self.0.range::<Path, _>(after);
+        if before.next_back().is_some_and(|path| target.starts_with(path)) {
+            return Some(NEEDS_DIRECTORY);
+        }
+        after.next()?.starts_with(target).then_some(IN_THE_WAY)
+    }
+}
+
+impl ExtractArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let npz = open::quiet_npz(&self.file).map_err(CliError::Library)?;
+        let mut failures = 0;
+        let mut targets: Vec<(Member<'_>, PathBuf)> = Vec::new();
+        let mut others = Targets::default();
+        // All names are checked before anything is written.
+        for member in self.members(&npz, &mut failures)? {
+            match self.checked_target(&member, &others) {
+                Ok(target) => {
+                    others.0.insert(target.clone());
+                    targets.push((member, target));
+                }
+                Err(error) => self.skip(error, &mut failures)?,
+            }
+        }
+        let total = targets.iter().map(|(member, _)| member.size()).fold(0, u64::saturating_add);
+        let mut progress = Progress::new(usize::try_from(total).unwrap_or(usize::MAX));
+        let mut extracted = Vec::new();
+        for (member, target) in &targets {
+            match self.extract(member, target, &mut progress) {
+                Err(failure) if is_about_member(&failure) => {
+                    messages::print_error(&failure);
+                    failures += 1;
+                }
+                done => {
+                    done?;
+                    extracted.push(member.name());
+                }
+            }
+        }
+        let printed = self.print(&extracted, failures);
+        let done = format!("{} extracted", text::plural(extracted.len(), "member"));
+        printed.map_err(CliError::after(&self.file, &done))?;
+        Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// The members to extract, without directories.
+    fn members<'a>(&self, npz: &'a Npz, failures: &mut usize) -> Result<Vec<Member<'a>>, CliError> {
+        let mut members = Vec::new();
+        for name in &self.members {
+            match npz.member(name).map_err(CliError::Library) {
+                Ok(member) => members.push(member),
+                Err(error) => self.skip(error, failures)?,
+            }
+        }
+        if self.members.is_empty() {
+            // Of members with the same name, the last one counts.
+            members = last_of_each_name(npz.members(), Member::full_name);
+        }
+        // A name may be given twice.
+        let mut names = HashSet::new();
+        members.retain(|member| {
+            !member.full_name().ends_with('/') && names.insert(member.full_name())
+        });
+        Ok(members)
+    }
+
+    /// Reports a member that is not extracted, if others are to be extracted
+    /// nevertheless.
+    fn skip(&self, error: CliError, failures: &mut usize) -> Result<(), CliError> {
+        if !self.keep_going {
+            return Err(error);
+        }
+        messages::print_error(&error);
+        *failures += 1;
+        Ok(())
+    }
+
+    fn print(&self, extracted: &[&str], failures: usize) -> io::Result<()> {
+        let out = &mut UntilClosed::new(io::stdout());
+        if self.json {
+            let path = self.file.to_string_lossy();
+            let line = json!({ "path": path, "extracted": extracted, "failed": failures });
+            return escape::json_line(out, &line);
+        }
+        let count = text::plural(extracted.len(), "member");
+        writeln!(out, "{}: {count} extracted", safe(self.file.display()))
+    }
+
+    /// The file to extract a member to. Checks that it can be created: that its name
+    /// does not point outside the directory, that no other member has the same path,
+    /// or is a file where this one needs a directory, and that existing files and
+    /// directories do not conflict.
+    fn checked_target(&self, member: &Member<'_>, others: &Targets) -> Result<PathBuf, CliError> {
+        let name = self.relative_path(member)?;
+        let target = self.directory.join(name);
+        if others.0.contains(&target) {
+            let reason = "another member has the same path: extract one of them by name";
+            return Err(CliError::Rejected { path: self.path_of(member.name()), reason });
+        }
+        if let Some(reason) = others.conflict(&target) {
+            return Err(CliError::Rejected { path: self.path_of(member.name()), reason });
+        }
+        self.check_directories(name)?;
+        self.check_existing(&target)?;
+        Ok(target)
+    }
+
+    fn path_of(&self, member: &str) -> PathBuf {
+        format!("{}[{member}]", self.file.display()).into()
+    }
+
+    /// The path of a member in the directory. Names that point outside are rejected.
+    fn relative_path<'a>(&self, member: &Member<'a>) -> Result<&'a Path, CliError> {
+        let name = Path::new(member.full_name());
+        let name = name.strip_prefix(".").unwrap_or(name);
+        let is_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
+        if !is_inside || name.as_os_str().is_empty() || member.full_name().contains('\\') {
+            let path = self.path_of(member.name());
+            let reason = "its name points outside the directory: extract it with `npymap convert`";
+            return Err(CliError::Rejected { path, reason });
+        }
+        Ok(name)
+    }
+
+    /// Checks what exists of the directories that a path leads through. Only
+    /// --directory itself may be a link.
+    fn check_directories(&self, name: &Path) -> Result<(), CliError> {
+        let not_a_directory = "is not a directory: extract to another one with --directory";
+        let mut path = self.directory.clone();
+        if path.exists() && !path.is_dir() {
+            return Err(CliError::Rejected { path, reason: not_a_directory });
+        }
+        for part in name.parent().into_iter().flat_map(Path::components) {
+            path.push(part);
+            // Nothing is in a directory that does not exist.
+            let Ok(metadata) = fs::symlink_metadata(&path) else { break };
+            if metadata.is_symlink() {
+                return Err(CliError::Rejected { path, reason: LINK });
+            }
+            if !metadata.is_dir() {
+                return Err(CliError::Rejected { path, reason: not_a_directory });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a file does not exist, or may be replaced.
+    fn check_existing(&self, target: &Path) -> Result<(), CliError> {
+        let Ok(metadata) = fs::symlink_metadata(target) else { return Ok(()) };
+        let path = target.to_owned();
+        if metadata.is_dir() {
+            let reason = "is a directory: extract to another one with --directory";
+            return Err(CliError::Rejected { path, reason });
+        }
+        if !self.overwrite {
+            return Err(CliError::Exists { path });
+        }
+        if metadata.is_symlink() {
+            return Err(CliError::Rejected { path, reason: LINK });
+        }
+        Ok(())
+    }
+
+    /// How to treat an existing file.
+    fn if_exists(&self) -> IfExists {
+        if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail }
+    }
+
+    fn extract(
+        &self,
+        member: &Member<'_>,
+        target: &Path,
+        progress: &mut Progress,
+    ) -> Result<(), CliError> {
+        let directory = target.parent().unwrap_or(&self.directory);
+        fs::create_dir_all(directory).map_err(CliError::io(directory, "create"))?;
+        let to_error = CliError::io(target, "write");
+        let draft = Draft::begin_at(target, self.if_exists())?;
+        let mut file = draft.file();
+        let mut from = member.reader().map_err(CliError::Library)?;
+        let mut block = vec![0; 1 << 20];
+        loop {
+            let n = from.read(&mut block).map_err(|error| self.read_error(member, error))?;
+            if n == 0 {
+                break;
+            }
+            file.write_all(block.get(..n).unwrap_or_default()).map_err(&to_error)?;
+            progress.add(n);
+        }
+        draft.commit_unsynced()
+    }
+
+    fn read_error(&self, member: &Member<'_>, error: io::Error) -> CliError {
+        let path = self.path_of(member.name());
+        match error.downcast::<npymap::Error>() {
+            Ok(error) => CliError::WithPath { path, error },
+            Err(error) => CliError::io(&path, "read")(error),
+        }
+    }
+}
+
+/// Returns whether only this member cannot be read: others may be intact, while
+/// a full disk concerns all.
+fn is_about_member(failure: &CliError) -> bool {
+    matches!(
+        failure,
+        CliError::WithPath { .. } | CliError::Library(_) | CliError::Io { action: "read", .. }
+    )
+}

@@ -1,0 +1,90 @@
+//! `npymap npz rm` and `npymap npz mv`: remove and rename members.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::npy::MAX_HEADER_LEN;
+
+use crate::input::error::CliError;
+use crate::output::locking::WaitArgs;
+use crate::output::npz_update::{self, Change};
+
+/// Removes members of an archive.
+///
+/// If a member is not found, nothing is removed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap npz rm weights.npz optimizer/step
+  npymap npz rm weights.npz layer1/w layer1/b
+
+Exit status: 0 if all were removed, 1 if none was, 2 for a usage error.")]
+pub(crate) struct RemoveArgs {
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// .npz file
+    file: PathBuf,
+
+    /// Members, with or without .npy
+    #[arg(value_name = "MEMBER", required = true)]
+    members: Vec<String>,
+}
+
+/// Renames a member of an archive.
+///
+/// Its place, its compression and its bytes stay the same.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap npz mv weights.npz arr_0 layer3/w
+
+Exit status: 0 if the member was renamed, 1 if it does not exist or another one
+has the new name, 2 for a usage error.")]
+pub(crate) struct MoveArgs {
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// .npz file
+    file: PathBuf,
+
+    /// Member, with or without .npy
+    #[arg(value_name = "OLD")]
+    old: String,
+
+    /// Its new name, without .npy
+    #[arg(value_name = "NEW")]
+    new: String,
+}
+
+impl RemoveArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let mut update = npz_update::begin(&self.file, self.wait, MAX_HEADER_LEN)?;
+        for member in &self.members {
+            update.remove(member).map_err(CliError::Library)?;
+        }
+        update.commit().map_err(CliError::Library)?;
+        Change { path: &self.file, done: "removed", members: &self.members }.print(self.json)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl MoveArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let mut update = npz_update::begin(&self.file, self.wait, MAX_HEADER_LEN)?;
+        update.rename(&self.old, &self.new).map_err(CliError::Library)?;
+        update.commit().map_err(CliError::Library)?;
+        let members = [self.new.clone()];
+        Change { path: &self.file, done: "renamed", members: &members }.print(self.json)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

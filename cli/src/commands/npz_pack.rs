@@ -1,0 +1,88 @@
+//! `npymap npz pack`: makes an archive of arrays.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::element::Casting;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::inputs::Inputs;
+use crate::input::npz_inputs::MemberArgs;
+use crate::input::stream;
+use crate::output::archive_output::{self, MemberOptions};
+use crate::output::draft::{Draft, IfExists};
+use crate::output::locking::WaitArgs;
+use crate::output::npz_update::Change;
+use crate::output::output_format;
+
+/// Makes an archive of arrays, like NumPy's savez.
+///
+/// An IN is a .npy file, a directory of them, FILE[MEMBER], or all arrays of an
+/// archive. The files of a directory are named by their paths in it, so `npymap
+/// npz extract` restores the same files.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap npz pack x.npy y.npy -o both.npz
+  npymap npz pack layers -o weights.npz --deflate
+  npymap npz pack 'run1.npz[loss]' 'run2.npz[loss]' --name loss1 --name loss2 -o losses.npz
+
+Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
+pub(crate) struct PackArgs {
+    /// Replace an existing file
+    #[arg(long)]
+    overwrite: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    members: MemberArgs,
+
+    /// Arrays to pack
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<ArrayPath>,
+
+    /// New .npz file; - is standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+}
+
+impl PackArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        output_format::require_npz(&self.output, self.json)?;
+        let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
+        // If the output replaces an input, that one is locked before it is read.
+        let draft = Draft::begin(&self.output, if_exists)?;
+        let files = self.members.files(&self.inputs)?;
+        let mut open = files.open(&self.members)?;
+        for inputs in &mut open {
+            inputs.set_output(&self.output);
+        }
+        let arrays = files.arrays(&open)?;
+        Inputs::check_lost(&open)?;
+        let options = MemberOptions {
+            bytes: None,
+            order: None,
+            dtype: None,
+            casting: Casting::Equiv,
+            compression: self.members.compression(),
+        };
+        archive_output::write_npz(&draft, &arrays, &options)?;
+        let members: Vec<String> = arrays.iter().map(|array| array.name.clone()).collect();
+        // Windows does not replace a file that is mapped.
+        drop(arrays);
+        drop(open);
+        draft.commit()?;
+        if !stream::is_output(&self.output) {
+            Change { path: &self.output, done: "packed", members: &members }.print(self.json)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,153 @@
+//! `npymap npz recover`: saves the intact members of a damaged archive.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::ErrorKind;
+use npymap::npz::{Member, Npz, NpzWriter};
+use serde_json::json;
+
+use crate::input::error::CliError;
+use crate::input::escape::{self, safe};
+use crate::input::inputs::last_of_each_name;
+use crate::input::progress::Progress;
+use crate::input::{messages, open, stream, text};
+use crate::output::draft::{Draft, IfExists};
+use crate::output::locking::WaitArgs;
+use crate::output::output_format;
+
+/// Copies the intact members of a damaged archive to a new one.
+///
+/// If the end of the archive, with its directory, is missing because its writer
+/// died or a download was interrupted, these are the members before the damage.
+/// Otherwise they are those whose checksums match. Members that are encrypted, or
+/// compressed by a method that is not supported, are skipped. An archive after other bytes
+/// is read only if its end is intact.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap npz recover broken.npz -o mended.npz
+
+Exit status: 0 if OUT was written, 1 if there is no intact member, 2 for a usage
+error.")]
+pub(crate) struct RecoverArgs {
+    /// Replace an existing file
+    #[arg(long)]
+    overwrite: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// .npz file
+    file: PathBuf,
+
+    /// New .npz file; - is standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+}
+
+const NOTHING: &str = "has no intact member";
+
+const NO_METHOD: &str = "has no intact member that can be read";
+
+/// The members that were found in an archive.
+#[derive(Default)]
+struct Found {
+    recovered: Vec<String>,
+    damaged: Vec<String>,
+    /// Those that may be intact, but are encrypted, or compressed by another method.
+    skipped: Vec<String>,
+}
+
+impl RecoverArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        output_format::require_npz(&self.output, self.json)?;
+        let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
+        let draft = Draft::begin(&self.output, if_exists)?;
+        let (npz, has_directory) = match open::quiet_npz(&self.file) {
+            Ok(npz) => (npz, true),
+            Err(error) if error.kind() == ErrorKind::Io => return Err(CliError::Library(error)),
+            Err(error) => match open::scanned_npz(&self.file) {
+                Ok(npz) => {
+                    messages::print_note(&error);
+                    (npz, false)
+                }
+                Err(_) => return Err(CliError::Library(error)),
+            },
+        };
+        let found = self.copy(&npz, &draft)?;
+        drop(npz);
+        if found.recovered.is_empty() {
+            let reason = if found.skipped.is_empty() { NOTHING } else { NO_METHOD };
+            return Err(CliError::Rejected { path: self.file.clone(), reason });
+        }
+        draft.commit()?;
+        self.print(&found, has_directory)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Copies the intact members, and reports the others.
+    fn copy(&self, npz: &Npz, draft: &Draft) -> Result<Found, CliError> {
+        let members = last_of_each_name(npz.members(), Member::full_name);
+        let total = members.iter().map(Member::size).fold(0, u64::saturating_add);
+        let mut progress = Progress::new(usize::try_from(total).unwrap_or(usize::MAX));
+        let mut writer =
+            NpzWriter::new_seekable(draft.file()).map_err(CliError::with_path(&self.output))?;
+        let mut found = Found::default();
+        for member in &members {
+            let name = member.name().to_owned();
+            match member.verify() {
+                Ok(()) => {
+                    writer.copy(member).map_err(CliError::Library)?;
+                    found.recovered.push(name);
+                }
+                // Its bytes may be intact.
+                Err(error) if error.kind() == ErrorKind::Io => {
+                    return Err(CliError::Library(error));
+                }
+                Err(error) => {
+                    messages::print_error(&error);
+                    let is_other = error.kind() == ErrorKind::Unsupported;
+                    if is_other { &mut found.skipped } else { &mut found.damaged }.push(name);
+                }
+            }
+            progress.add(usize::try_from(member.size()).unwrap_or(usize::MAX));
+        }
+        writer.into_inner().map_err(CliError::with_path(&self.output))?;
+        Ok(found)
+    }
+
+    fn print(&self, found: &Found, has_directory: bool) -> io::Result<()> {
+        if stream::is_output(&self.output) {
+            return Ok(());
+        }
+        let out = &mut io::stdout();
+        if self.json {
+            let line = json!({
+                "path": self.file.to_string_lossy(),
+                "recovered": found.recovered,
+                "damaged": found.damaged,
+                "skipped": found.skipped,
+                "directory": has_directory,
+            });
+            return escape::json_line(out, &line);
+        }
+        let path = safe(self.file.display());
+        let recovered = text::plural(found.recovered.len(), "member");
+        let rest = match (found.damaged.len(), found.skipped.len(), has_directory) {
+            (0, 0, true) => "none is damaged".to_owned(),
+            (0, 0, false) => "before the damage".to_owned(),
+            (0, skipped, true) => format!("{skipped} skipped"),
+            (0, skipped, false) => format!("{skipped} skipped, before the damage"),
+            (damaged, 0, _) => format!("{damaged} damaged"),
+            (damaged, skipped, _) => format!("{damaged} damaged, {skipped} skipped"),
+        };
+        writeln!(out, "{path}: {recovered} recovered, {rest}")
+    }
+}

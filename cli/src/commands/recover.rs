@@ -1,0 +1,125 @@
+//! `npymap recover`: repairs a file whose writer died.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::{
+    npy::MAX_HEADER_LEN,
+    write::{RecoverOptions, Recovery},
+};
+use serde_json::json;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::escape::{self, safe};
+use crate::input::text;
+use crate::output::edit;
+use crate::output::locking::WaitArgs;
+use crate::output::signals;
+
+/// Repairs a .npy file whose writer died while appending rows.
+///
+/// The array gets all complete rows in the file, whatever its header says. An
+/// incomplete last row is dropped. The header itself must be valid.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap recover --dry-run log.npy
+  npymap recover --zero-fill log.npy
+
+Programs that do not lock the file, such as NumPy, must not write to it
+meanwhile.
+
+Exit status: 0 if the file is complete or was repaired, 1 if it cannot be
+repaired, 2 for a usage error.")]
+pub(crate) struct RecoverArgs {
+    /// Print what would be done, without doing it
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Complete the last row with zeros instead of dropping it
+    #[arg(long)]
+    zero_fill: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Maximum header length, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+
+    /// .npy file
+    file: ArrayPath,
+}
+
+const MEMBER: &str = "members of archives cannot be recovered: `npymap npz verify` lists the damaged members of an .npz";
+
+impl RecoverArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let path = self.file.require_file(MEMBER)?;
+        edit::reject_stream(&self.file)?;
+        let options =
+            RecoverOptions::new().zero_fill(self.zero_fill).max_header_len(self.max_header_len);
+        signals::watch().map_err(CliError::io(path, "open"))?;
+        let recovery = if self.dry_run {
+            options.plan(path)
+        } else {
+            self.wait.with_lock(path, |locking| options.clone().locking(locking).recover(path))
+        };
+        let recovery = recovery.map_err(CliError::with_path(path))?;
+        let out = &mut std::io::stdout();
+        let printed = if self.json {
+            escape::json_line(out, &self.json(path, &recovery))
+        } else {
+            writeln!(out, "{}", self.describe(path, &recovery))
+        };
+        let is_changed = !self.dry_run && !recovery.is_complete();
+        let done = if is_changed { "was recovered" } else { "nothing was changed" };
+        printed.map_err(CliError::after(path, done))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn describe(&self, path: &Path, recovery: &Recovery) -> String {
+        let path = safe(path.display());
+        let (old_shape, shape) =
+            (text::shape(&recovery.header_shape), text::shape(&recovery.shape));
+        if recovery.is_complete() {
+            return format!("{path}: complete, shape {shape}");
+        }
+        let (becomes, would_be) =
+            if self.dry_run { ("would become", "would be ") } else { ("is now", "") };
+        let (dropped, filled) =
+            (text::byte_count(recovery.dropped), text::byte_count(recovery.filled));
+        match (recovery.dropped, recovery.filled) {
+            (_, 0) if old_shape == shape => {
+                format!(
+                    "{path}: shape {shape} unchanged, {dropped} after its rows {would_be}dropped"
+                )
+            }
+            _ if old_shape == shape => {
+                format!(
+                    "{path}: shape {shape} unchanged, {filled} of zeros {would_be}added to its last row"
+                )
+            }
+            (0, 0) => format!("{path}: shape {old_shape} {becomes} {shape}"),
+            (_, 0) => format!("{path}: shape {old_shape} {becomes} {shape}, {dropped} dropped"),
+            _ => format!("{path}: shape {old_shape} {becomes} {shape}, {filled} of zeros added"),
+        }
+    }
+
+    fn json(&self, path: &Path, recovery: &Recovery) -> serde_json::Value {
+        let path = path.display().to_string();
+        let (old_shape, shape) = (&recovery.header_shape, &recovery.shape);
+        let (dropped, filled) = (recovery.dropped, recovery.filled);
+        json!({
+            "path": path, "said": old_shape, "shape": shape, "dropped": dropped, "filled": filled,
+            "done": !self.dry_run && !recovery.is_complete(),
+        })
+    }
+}

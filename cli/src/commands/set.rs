@@ -1,0 +1,144 @@
+//! `npymap set`: sets elements in place.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::element::Casting;
+use npymap::{MappedArray, MappedArrayMut, Result, npy::MAX_HEADER_LEN};
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::{open, platform};
+use crate::output::edit::{self, EditOptions};
+use crate::output::locking::WaitArgs;
+use crate::select::new_value::{NewValue, Target};
+use crate::select::selection::IndexArg;
+
+/// Sets elements to a value, in place.
+///
+/// INDEX is what NumPy accepts in a[…]: integers, slices and one list of
+/// integers. A dot and a field name may follow. Only the bytes of the selected
+/// elements are written.
+///
+/// VALUE is a number, True or False, text, a date such as 2020-02-29T12:00,
+/// `NaT`, a count of the unit for a time difference, b'\x00' for void, or a
+/// record such as (1, 'a'). Lists such as [[1, 2], [3, 4]] and @FILE, the array
+/// of a file or FILE[MEMBER], are broadcast to the elements as in NumPy. For
+/// elements that are text, a list is text like any other: use @FILE.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap set embeddings.npy '5, 3' -1.5
+  npymap set embeddings.npy '::2, -1' nan
+  npymap set --flush events.npy 7.when 2020-02-29T12:00
+  npymap set image.npy '10:20, 10:20' '[255, 0, 0]'
+  npymap set embeddings.npy '[3, 5]' @row.npy
+
+If VALUE does not fit the elements, nothing is written. Put text that starts
+with a hyphen after `--`, and text that starts with @ in quotes of its own, as
+in \"'@home'\".
+
+Exit status: 0 if the elements were set, 1 if the file, INDEX or VALUE was
+rejected, 2 for a usage error.")]
+pub(crate) struct SetArgs {
+    /// Wait until the data is on disk
+    #[arg(long)]
+    flush: bool,
+
+    /// Allow the values of @FILE to change: to be rounded, truncated or wrapped
+    /// around
+    #[arg(long)]
+    force: bool,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Maximum header length, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+
+    /// .npy file, or FILE[MEMBER] of an .npz or .ten file; an .npz is rewritten
+    file: ArrayPath,
+
+    /// Elements to set
+    #[arg(value_name = "INDEX")]
+    selection: IndexArg,
+
+    /// Their new value, list of values, or @FILE
+    value: String,
+}
+
+const SAME_FILE: &str = "is the file to change: copy the array first, with `npymap convert`";
+
+impl SetArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let options =
+            EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
+        let file = self.value_file().map(ArrayPath::from);
+        let file = file.map(|path| self.open_value(&path)).transpose()?;
+        let count = options.edit(&self.file, |array| self.change(array, file))?;
+        edit::report(self.file.name(), count, self.json)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The file that VALUE names.
+    fn value_file(&self) -> Option<OsString> {
+        self.value.strip_prefix('@').map(OsString::from)
+    }
+
+    /// Opens the array whose elements are the new values. The file to change would
+    /// change them while they are written.
+    fn open_value(&self, path: &ArrayPath) -> Result<MappedArray, CliError> {
+        let to_error = CliError::with_path(path.name());
+        let names = path.path.canonicalize().ok().zip(self.file.path.canonicalize().ok());
+        let source = open::map(&path.path).map_err(&to_error)?;
+        // Standard input and hard links have other names.
+        let ids = source.file_id().zip(platform::file_id(&self.file.path));
+        if names.is_some_and(|(value, file)| value == file)
+            || ids.is_some_and(|(value, file)| value == file)
+        {
+            return Err(CliError::Rejected { path: path.name().to_owned(), reason: SAME_FILE });
+        }
+        open::any_of(source, self.max_header_len)
+            .and_then(|file| file.get(path.member.as_deref()))
+            .map_err(to_error)
+    }
+
+    fn casting(&self) -> Casting {
+        if self.force { Casting::Unsafe } else { Casting::SameValue }
+    }
+
+    /// Sets the elements and returns how many there are.
+    fn change(&self, array: &mut MappedArrayMut, file: Option<MappedArray>) -> Result<usize> {
+        let field = self.selection.field();
+        let dtype = match field {
+            Some(field) => array.field(field)?.dtype().clone(),
+            None => array.dtype().clone(),
+        };
+        let value = match file {
+            Some(file) => NewValue::File(file),
+            None => NewValue::parse(&self.value, &dtype)?,
+        };
+        // Everything is checked before the first element is written.
+        value.check(&dtype, self.casting())?;
+        let parts = self.selection.parts(array.shape())?;
+        let shape = self.selection.shape(&array.dyn_view()?)?;
+        let is_array = !shape.is_empty() || self.selection.keeps_array();
+        let values = value.broadcast(&shape, is_array)?;
+        let mut count = 0;
+        for (number, part) in parts.indices.iter().enumerate() {
+            let own = match (&values, parts.list_axis) {
+                (Some(values), Some(axis)) => Some(values.index_axis(axis, number)?),
+                (values, _) => values.clone(),
+            };
+            let target = Target { part: part.as_ref(), field };
+            count += value.write(array, &target, own.as_ref(), self.casting())?;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,287 @@
+//! `npymap show`: draws arrays.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use npymap::view::DynView;
+use npymap::{DType, MappedArray, dtype::Kind};
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::input_args::InputArgs;
+use crate::input::inputs::Inputs;
+use crate::input::threads::ThreadArgs;
+use crate::output::draft::{Draft, IfExists};
+use crate::output::locking::WaitArgs;
+use crate::output::picture::{Image, Norm, Picture};
+use crate::output::raster::Scale;
+use crate::output::{show_png, show_text};
+use crate::select::selection::{IndexArg, Selected};
+use crate::stats::columns::Columns;
+use crate::stats::scan::Ignored;
+use crate::stats::stats_rows::{self, Wanted};
+
+/// Draws an array: a matrix as an image, a vector as a line.
+///
+/// A matrix larger than the terminal is averaged by area; a line shows minima
+/// and maxima. Elements without a value, such as NaN, have a colour of their
+/// own. An array of three axes is drawn in colour if the last axis has length 3
+/// or 4 and the dtype is u1, or with --channels.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap show embeddings.npy
+  npymap show embeddings.npy --range p1,p99
+  npymap show penguins.npy ':, 3' --log
+  npymap show image.npy
+  npymap show frames.npy '0, ::2, ::2' -o frame.png
+
+A .png has a pixel for each element of a matrix.
+
+Exit status: 0 on success, 1 if the file or INDEX was rejected, 2 for a usage
+error.")]
+pub(crate) struct ShowArgs {
+    /// The values of the darkest and the brightest colour, or percentiles:
+    /// 0,1 or p1,p99 [default: the extremes; for u1 in colour, 0,255]
+    #[arg(long, value_name = "LO,HI", value_parser = parse_range)]
+    range: Option<ColorRange>,
+
+    /// Draw in colour: the axis of three or four colours is the last or the
+    /// first
+    #[arg(long, value_name = "last|first", value_enum, hide_possible_values = true)]
+    channels: Option<ChannelAxis>,
+
+    /// Draw logarithms; numbers that are not positive have no value
+    #[arg(long)]
+    log: bool,
+
+    /// Write an image file instead; - is standard output
+    #[arg(short, long, value_name = "OUT.png")]
+    output: Option<PathBuf>,
+
+    /// With -o, replace an existing file
+    #[arg(long, requires = "output")]
+    overwrite: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    read: InputArgs,
+
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file; - is standard
+    /// input
+    file: ArrayPath,
+
+    /// Elements to draw [default: all]
+    #[arg(value_name = "INDEX")]
+    selection: Option<IndexArg>,
+}
+
+/// The values of the darkest and the brightest colour.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum ColorRange {
+    Values(f64, f64),
+    Percentiles(f64, f64),
+}
+
+/// Which axis has the colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ChannelAxis {
+    Last,
+    First,
+}
+
+impl ShowArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let to_error = CliError::with_path(self.file.name());
+        let inputs = Inputs::open(&self.file, self.read.options()).map_err(&to_error)?;
+        let array = inputs.single().map_err(&to_error)?;
+        let all = array.dyn_view().map_err(&to_error)?;
+        let selected = match &self.selection {
+            Some(selection) => selection.select(&all).map_err(&to_error)?,
+            None => Selected::View(all),
+        };
+        let view = selected.view().map_err(&to_error)?;
+        let image = self.image(&view)?;
+        let drawn = self.without_alpha(&view, &image)?;
+        let (norm, nan) = self.norm(&array, &drawn, &image)?;
+        let picture = Picture { image, norm, nan, threads: self.threads.count() };
+        match &self.output {
+            Some(output) => self.write_png(output, &picture)?,
+            None => self.print(&view, &picture)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The elements to draw.
+    fn image<'a>(&self, view: &DynView<'a>) -> Result<Image<'a>, CliError> {
+        if !is_real(view.dtype()) {
+            return Err(self.mismatch(format!(
+                "elements of dtype {}, and only numbers can be drawn: select a field",
+                view.dtype()
+            )));
+        }
+        if view.is_empty() {
+            return Err(self.mismatch("no elements to draw".to_owned()));
+        }
+        let is_photo = *view.dtype() == DType::of::<u8>()
+            && view.ndim() == 3
+            && matches!(view.shape().last(), Some(3 | 4));
+        let channels = self.channels.or(is_photo.then_some(ChannelAxis::Last));
+        match (channels, view.ndim()) {
+            (None, 1) => Ok(Image::Line(view.clone())),
+            (None, 2) => Ok(Image::Map(view.clone())),
+            (Some(channels), 3) => {
+                let axis = if channels == ChannelAxis::First { 0 } else { 2 };
+                let count = view.shape().get(axis).copied().unwrap_or(0);
+                if !matches!(count, 3 | 4) {
+                    let shape = crate::input::text::shape(view.shape());
+                    return Err(self.mismatch(format!(
+                        "shape {shape}, with {count} elements along axis {axis}, and a colour has 3 or 4"
+                    )));
+                }
+                let colors = [0, 1, 2].map(|number| view.index_axis(axis, number));
+                let [red, green, blue] = colors;
+                let to_error = CliError::with_path(self.file.name());
+                Ok(Image::Color(Box::new([
+                    red.map_err(&to_error)?,
+                    green.map_err(&to_error)?,
+                    blue.map_err(&to_error)?,
+                ])))
+            }
+            (Some(_), ndim) => Err(self.mismatch(format!(
+                "{ndim} axes, and an image in colour has three: select them with INDEX"
+            ))),
+            (None, 0) => Err(self.mismatch("a single element: print it with `npymap get`".into())),
+            (None, ndim) => {
+                let example = vec!["0"; ndim - 2].join(", ");
+                Err(self.mismatch(format!(
+                    "{ndim} axes, and one or two can be drawn: select them with an INDEX such as '{example}'"
+                )))
+            }
+        }
+    }
+
+    /// The elements that are drawn: not those of a fourth channel.
+    fn without_alpha<'v>(
+        &self,
+        view: &DynView<'v>,
+        image: &Image<'_>,
+    ) -> Result<DynView<'v>, CliError> {
+        if !matches!(image, Image::Color(_)) {
+            return Ok(view.clone());
+        }
+        let axis = if self.channels == Some(ChannelAxis::First) { 0 } else { 2 };
+        let (colors, _) = view.split_at(axis, 3).map_err(CliError::with_path(self.file.name()))?;
+        Ok(colors)
+    }
+
+    /// How values become colours, and how many elements are NaN.
+    fn norm(
+        &self,
+        array: &MappedArray,
+        view: &DynView<'_>,
+        image: &Image<'_>,
+    ) -> Result<(Norm, usize), CliError> {
+        let to_error = CliError::with_path(self.file.name());
+        let scale = if self.log { Scale::Log } else { Scale::Linear };
+        let quantiles = match self.range {
+            Some(ColorRange::Percentiles(low, high)) => vec![low / 100.0, high / 100.0],
+            _ => Vec::new(),
+        };
+        let wanted = Wanted {
+            std: false,
+            quantiles: &quantiles,
+            bins: None,
+            ignored: Ignored::Infinite,
+            unwanted: &[],
+            places: 0,
+        };
+        let columns = Columns::new(array, view, None, self.threads.count()).map_err(&to_error)?;
+        let rows = stats_rows::compute(&columns, &wanted).map_err(&to_error)?;
+        let Some(row) = rows.first() else { return Ok((Norm::new(scale, 0.0, 1.0), 0)) };
+        let found = row.quantiles.iter().flatten().filter_map(|(_, value)| *value);
+        let found: Vec<_> = found.collect();
+        let is_byte_color = matches!(image, Image::Color(_)) && *view.dtype() == DType::of::<u8>();
+        let (low, high) = match (self.range, found.as_slice()) {
+            (Some(ColorRange::Values(low, high)), _) => (low, high),
+            (_, [low, high]) => (*low, *high),
+            _ if is_byte_color => (0.0, 255.0),
+            _ => row.summary.finite.unwrap_or((0.0, 1.0)),
+        };
+        let nan = row.summary.nan.unwrap_or(0);
+        if scale == Scale::Log && high <= 0.0 {
+            if matches!(self.range, Some(ColorRange::Values(..))) {
+                let reason = "--range has no positive numbers, whose logarithms could be drawn";
+                return Err(CliError::usage(self.file.name(), reason));
+            }
+            return Err(
+                self.mismatch("no positive elements, whose logarithms could be drawn".into())
+            );
+        }
+        Ok((Norm::new(scale, low, high), nan))
+    }
+
+    fn print(&self, view: &DynView<'_>, picture: &Picture<'_>) -> Result<(), CliError> {
+        let out = &mut BufWriter::new(anstream::stdout().lock());
+        let name = self.file.name().display().to_string();
+        let drawing = show_text::draw(picture).map_err(CliError::with_path(self.file.name()))?;
+        show_text::print_title(out, &name, view)?;
+        drawing.print(out)?;
+        Ok(out.flush()?)
+    }
+
+    fn write_png(&self, output: &Path, picture: &Picture<'_>) -> Result<(), CliError> {
+        if output == Path::new("-") {
+            let mut out = BufWriter::new(io::stdout().lock());
+            let written = show_png::write(&mut out, picture, output);
+            return written.map_err(CliError::of_output).and_then(|()| Ok(out.flush()?));
+        }
+        if !output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
+            let reason = "only images are written: use the extension .png";
+            return Err(CliError::Rejected { path: output.to_owned(), reason });
+        }
+        let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
+        let draft = Draft::begin(output, if_exists)?;
+        let mut out: BufWriter<&File> = BufWriter::new(draft.file());
+        show_png::write(&mut out, picture, output)?;
+        out.flush().map_err(CliError::io(output, "write"))?;
+        drop(out);
+        draft.commit_unsynced()
+    }
+
+    fn mismatch(&self, what: String) -> CliError {
+        CliError::Mismatch { path: self.file.name().to_owned(), what }
+    }
+}
+
+/// Returns whether elements are real numbers.
+fn is_real(dtype: &DType) -> bool {
+    matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float)
+        && dtype.itemsize() <= 8
+}
+
+/// Parses `0,1` or `p1,p99`.
+fn parse_range(text: &str) -> Result<ColorRange, &'static str> {
+    const EXPECTED: &str =
+        "expected two numbers or percentiles, the lesser one first, such as 0,1 or p1,p99";
+    let (low, high) = text.split_once(',').ok_or(EXPECTED)?;
+    let percentiles = low.trim().strip_prefix('p').zip(high.trim().strip_prefix('p'));
+    let (low, high) = percentiles.unwrap_or((low.trim(), high.trim()));
+    let numbers = low.parse::<f64>().ok().zip(high.parse::<f64>().ok());
+    let numbers = numbers.filter(|(low, high)| low < high && (high - low).is_finite());
+    match (numbers, percentiles) {
+        (Some((low, high)), None) => Ok(ColorRange::Values(low, high)),
+        (Some((low, high)), Some(_)) if low >= 0.0 && high <= 100.0 => {
+            Ok(ColorRange::Percentiles(low, high))
+        }
+        _ => Err(EXPECTED),
+    }
+}

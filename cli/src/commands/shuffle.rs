@@ -1,0 +1,84 @@
+//! `npymap shuffle`: writes the rows of an array in random order.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::{Order, Sampler};
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::input_args::InputArgs;
+use crate::output::draft::Draft;
+use crate::output::new_file::NewFileArgs;
+use crate::output::output_format::{self, OutputFormat};
+use crate::output::report::ReportArgs;
+use crate::output::row_copy;
+
+/// Writes the rows of an array in random order.
+///
+/// The array may be larger than memory: the rows that fit into --memory are
+/// read in the order of IN and written in the order of OUT. Rows are taken
+/// along the first axis. The same seed gives the same order on every machine.
+/// OUT gets its name only when it is complete and on disk, so IN and OUT may be
+/// the same file.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap shuffle train.npy shuffled.npy
+  npymap shuffle train.npy train.npy --overwrite --seed 7
+  npymap shuffle huge.npy shuffled.npy --memory 8192
+
+With the same seed, arrays of the same length are shuffled in the same way, so
+samples and their labels stay together.
+
+Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
+pub(crate) struct ShuffleArgs {
+    /// .npy file, or FILE[MEMBER]; - is standard input
+    #[arg(value_name = "IN")]
+    input: ArrayPath,
+
+    /// New .npy file, or - for standard output
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+
+    /// Random seed
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Memory to use for rows, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    memory: u32,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
+    new_file: NewFileArgs,
+
+    #[command(flatten)]
+    read: InputArgs,
+}
+
+impl ShuffleArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        output_format::require_npy(&self.output)?;
+        self.report.check(&self.output)?;
+        let path = self.input.name();
+        // If the output replaces the input, that one is locked before it is read.
+        let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
+        let from = self.read.array(&self.input).map_err(CliError::with_path(path))?;
+        let rows = row_copy::open(path, &from)?;
+        let options = self.new_file.options(Order::C);
+        let to = draft.array(from.dtype(), from.shape(), &options)?;
+        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20);
+        let order = Sampler::shuffled(rows.len(), self.seed);
+        row_copy::write(&rows, order, to, memory).map_err(CliError::with_path(&self.output))?;
+        // The output may replace the input, which Windows does not do while it
+        // is mapped.
+        drop((rows, from));
+        draft.commit()?;
+        self.report.print(&self.output, OutputFormat::Npy)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

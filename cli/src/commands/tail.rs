@@ -1,0 +1,205 @@
+//! `npymap tail`: prints the last rows as a table, and those that are appended.
+
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use clap::Args;
+use npymap::{DType, MappedArray};
+
+use crate::commands::head;
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::input_args::InputArgs;
+use crate::input::messages;
+use crate::input::platform;
+use crate::input::remote;
+use crate::input::stream;
+use crate::output::sheet::{self, PrintedTable, Sheet};
+use crate::select::selection::IndexArg;
+
+/// Prints the last elements of an array or a selection as a table.
+///
+/// The table is that of `npymap head`. With --follow, rows that other programs
+/// append are printed as they arrive, until the program is interrupted.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap tail log.npy
+  npymap tail -n 3 log.npy ':, :2'
+  npymap tail -n 100 --json events.npy
+
+To follow a file, run `npymap tail -f log.npy`, or `npymap tail -f --json
+log.npy` in a pipe.
+
+Exit status: 0 on success, 1 if the file or INDEX was rejected, 2 for a usage
+error.")]
+pub(crate) struct TailArgs {
+    /// Number of rows
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    rows: usize,
+
+    /// Print rows as they are appended to the file, as tail -f does for lines
+    #[arg(short, long)]
+    follow: bool,
+
+    /// Maximum line length, in characters [default: the width of the terminal]
+    #[arg(long, value_name = "N")]
+    width: Option<usize>,
+
+    /// Print a line of JSON for each row
+    #[arg(long, conflicts_with = "width")]
+    json: bool,
+
+    #[command(flatten)]
+    read: InputArgs,
+
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file; - is standard
+    /// input
+    file: ArrayPath,
+
+    /// Elements to select [default: all]
+    #[arg(value_name = "INDEX")]
+    selection: Option<IndexArg>,
+}
+
+/// The pause between two checks of a file.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a file may be unreadable while another program writes it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const MEMBER: &str = "no rows can be appended to a member: name a .npy file, or omit --follow";
+
+const NOT_FOLLOWED: &str =
+    "rows are appended at the end: with --follow, the first axis needs a slice such as 10: or ::2";
+
+const STREAM: &str = "streams and URLs cannot be followed: omit --follow";
+
+const FORTRAN: &str = "grows along its last axis, because it is in Fortran order: omit --follow";
+
+/// The part of a file that was printed.
+#[derive(Default)]
+struct Printed {
+    /// The number of rows in the file when it was last printed.
+    rows: usize,
+    table: Option<PrintedTable>,
+    /// The dtype and the lengths of the axes but the first.
+    kind: Option<(DType, Vec<usize>)>,
+}
+
+impl TailArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let out = &mut BufWriter::new(anstream::stdout().lock());
+        if self.follow {
+            self.file.require_file(MEMBER)?;
+            let path = &self.file.path;
+            if stream::is_standard(path) || platform::is_stream(path) || remote::is_url(path) {
+                return Err(CliError::usage(self.file.name(), STREAM));
+            }
+        }
+        let seen = self.stamp();
+        let array = self.read.array(&self.file);
+        let array = array.map_err(CliError::with_path(self.file.name()))?;
+        let selection = self.selection.clone().unwrap_or_default();
+        if self.follow && !selection.grows_at_its_end(array.shape()) {
+            return Err(CliError::usage(self.file.name(), NOT_FOLLOWED));
+        }
+        let mut printed = Printed::default();
+        self.print(out, &array, &mut printed)?;
+        out.flush()?;
+        if self.follow && array.ndim() > 1 && !array.layout().is_c_contiguous() {
+            let path = self.file.name().to_owned();
+            return Err(CliError::Rejected { path, reason: FORTRAN });
+        }
+        drop(array);
+        if self.follow {
+            self.print_appended(out, &mut printed, seen)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints rows as they are appended, until the file cannot be read.
+    fn print_appended(
+        &self,
+        out: &mut impl Write,
+        printed: &mut Printed,
+        mut seen: Option<(u64, SystemTime)>,
+    ) -> Result<(), CliError> {
+        let mut failing_since = None;
+        // After a change, it is read once more: another one in the same tick of the
+        // system's clock does not change the stamp.
+        let mut was_changed = true;
+        loop {
+            thread::sleep(PAUSE);
+            let stamp = self.stamp();
+            let is_changed = stamp != seen;
+            if !is_changed && !was_changed && failing_since.is_none() {
+                continue;
+            }
+            (seen, was_changed) = (stamp, is_changed);
+            match self.read.array(&self.file) {
+                Ok(array) => {
+                    failing_since = None;
+                    self.print(out, &array, printed)?;
+                    out.flush()?;
+                }
+                // The file may be replaced, or its header not be written yet.
+                Err(error) => {
+                    let since = *failing_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() > PATIENCE {
+                        return Err(CliError::with_path(self.file.name())(error));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The length of the file and the time of its last change.
+    fn stamp(&self) -> Option<(u64, SystemTime)> {
+        let metadata = std::fs::metadata(&self.file.path).ok()?;
+        Some((metadata.len(), metadata.modified().ok()?))
+    }
+
+    /// Prints the last rows, or those after the ones that were printed already.
+    fn print(
+        &self,
+        out: &mut impl Write,
+        array: &MappedArray,
+        printed: &mut Printed,
+    ) -> Result<(), CliError> {
+        let path = self.file.name();
+        let to_error = CliError::with_path(path);
+        let all = array.dyn_view().map_err(&to_error)?;
+        let selection = self.selection.clone().unwrap_or_default();
+        let axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
+        let selected = selection.select(&all).map_err(&to_error)?;
+        let sheet = Sheet::new(path, selected.view().map_err(&to_error)?, axes)?;
+        let kind = (array.dtype().clone(), array.shape().iter().skip(1).copied().collect());
+        let rows = sheet.rows();
+        if printed.kind.as_ref().is_some_and(|old| *old != kind) || rows < printed.rows {
+            let note = format!("{}: was replaced, or has lost rows", path.display());
+            messages::print_note(&note);
+            *printed = Printed::default();
+        }
+        let first = match printed.kind {
+            Some(_) => printed.rows,
+            None => rows.saturating_sub(self.rows),
+        };
+        if self.json {
+            sheet::print_json(out, &sheet, first..rows)?;
+        } else if let Some(table) = &mut printed.table {
+            table.print_more(out, &sheet, first..rows)?;
+        } else {
+            let table = PrintedTable::print(out, &sheet, first..rows, self.width)?;
+            if !self.follow {
+                let columns = table.omitted_columns(&sheet);
+                head::print_omitted(out, 0, columns, sheet.is_record)?;
+            }
+            printed.table = Some(table);
+        }
+        (printed.rows, printed.kind) = (rows, Some(kind));
+        Ok(())
+    }
+}

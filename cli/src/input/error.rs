@@ -1,0 +1,190 @@
+//! Errors of commands.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use npymap::ErrorKind;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::remote::shown;
+
+/// Why a command failed, with the file it is about.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CliError {
+    /// Standard output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+    /// An error of the library, to be shown with this path.
+    #[error("{}: {}", shown(path), error.message())]
+    WithPath { path: PathBuf, error: npymap::Error },
+    /// An error of the library that names the file itself.
+    #[error(transparent)]
+    Library(npymap::Error),
+    /// An error of the system.
+    #[error("{}: cannot {action}: {error}", shown(path))]
+    Io { path: PathBuf, action: &'static str, error: io::Error },
+    /// An argument that does not suit the file.
+    #[error("{}: {reason}", shown(path))]
+    Rejected { path: PathBuf, reason: &'static str },
+    /// Arguments that do not go together, whatever the file holds.
+    #[error("{}: {reason}", shown(path))]
+    Usage { path: PathBuf, reason: Cow<'static, str> },
+    /// Text that a command cannot read.
+    #[error("{}: {text}", shown(path))]
+    Text { path: PathBuf, text: String },
+    /// The length of the file does not match its header.
+    #[error(
+        "{}: its last writer did not finish: `npymap recover` repairs it, and shows how with --dry-run",
+        shown(path)
+    )]
+    Unfinished { path: PathBuf },
+    /// The file does not match another file or an argument.
+    #[error("{}: has {what}", shown(path))]
+    Mismatch { path: PathBuf, what: String },
+    /// More columns than are printed.
+    #[error(
+        "{}: axis {axis} leaves {count} columns, and at most {most} are summarized: select fewer with INDEX",
+        shown(path)
+    )]
+    TooManyColumns { path: PathBuf, axis: usize, count: usize, most: usize },
+    /// More zero-size elements, or rows without any, than are printed.
+    #[error(
+        "{}: {count} {what} were requested, and at most {most} are printed: select fewer",
+        shown(path)
+    )]
+    TooManyElements { path: PathBuf, count: usize, what: &'static str, most: usize },
+    /// Another process holds the lock on the file.
+    #[error("{}: is being written by another process: omit --no-wait to wait for it", shown(path))]
+    Locked { path: PathBuf },
+    /// The file exists already.
+    #[error("{}: already exists: choose another name, or replace it with --overwrite", shown(path))]
+    Exists { path: PathBuf },
+}
+
+impl CliError {
+    /// Rejects arguments, with the file that they are for.
+    pub(crate) fn usage(path: &Path, reason: impl Into<Cow<'static, str>>) -> CliError {
+        CliError::Usage { path: path.to_owned(), reason: reason.into() }
+    }
+
+    /// Attaches the path that the user gave: the library may know the file by a
+    /// temporary name.
+    pub(crate) fn with_path(path: &Path) -> impl Fn(npymap::Error) -> CliError {
+        move |error| match error.kind() {
+            ErrorKind::AlreadyExists => CliError::Exists { path: path.to_owned() },
+            ErrorKind::Locked => CliError::Locked { path: path.to_owned() },
+            _ => CliError::WithPath { path: path.to_owned(), error },
+        }
+    }
+
+    /// Names the input in an error, unless the library has named the file: it
+    /// does not know the name of a stream.
+    pub(crate) fn of_input(input: &ArrayPath) -> impl Fn(npymap::Error) -> CliError {
+        move |error| match error.path() {
+            Some(_) => CliError::Library(error),
+            None => CliError::WithPath { path: input.name().to_owned(), error },
+        }
+    }
+
+    /// Attaches a path and what was attempted: `cannot {action}`.
+    pub(crate) fn io(path: &Path, action: &'static str) -> impl Fn(io::Error) -> CliError {
+        move |error| match error.kind() {
+            io::ErrorKind::AlreadyExists => CliError::Exists { path: path.to_owned() },
+            _ => CliError::Io { path: path.to_owned(), action, error },
+        }
+    }
+
+    /// An error of a writer that writes to standard output.
+    pub(crate) fn of_output(self) -> CliError {
+        match self {
+            CliError::Io { action: "write", error, .. } => CliError::Output(error),
+            other => other,
+        }
+    }
+
+    /// The error of a report on what was done to a file: that it was done, but the
+    /// report cannot be written.
+    pub(crate) fn after<E: Into<CliError>>(path: &Path, done: &str) -> impl Fn(E) -> CliError {
+        move |error| match error.into() {
+            error @ CliError::Output(_) if !error.is_broken_pipe() => {
+                let text = format!("{done}, but {error}");
+                CliError::Text { path: path.to_owned(), text }
+            }
+            error => error,
+        }
+    }
+
+    /// Returns whether standard output was closed by its reader.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// Advice at the end of errors of the library, and the equivalent for this program.
+const ADVICE: [(&str, &str); 12] = [
+    // Only casts that keep all values fail so, and not because a text has another form.
+    ("can hold exactly", "can hold exactly: allow it to change with --force"),
+    (
+        "raise it with `max_header_len` if you trust the file",
+        "raise it with --max-header-len if you trust the file",
+    ),
+    (
+        "raise it with `max_inflated` if you trust the file",
+        "unpack it with `npymap npz extract` if you trust the file",
+    ),
+    (
+        "it was truncated, or is still being written",
+        "it was truncated, or is still being written: `npymap recover` keeps the complete rows of a .npy file",
+    ),
+    ("allow it with `TenWriteOptions::allow_u4`", "allow it with --allow-u4"),
+    ("allow replacing it with `CreateOptions::overwrite`", "allow replacing it with --overwrite"),
+    (
+        "it is a .npy file, open it with `MappedArray::open`",
+        "it is a .npy file: name it without a member",
+    ),
+    (
+        "`recover` turns the bytes that follow into rows",
+        "`npymap recover` turns the bytes that follow into rows",
+    ),
+    (
+        "it is a webdataset .ten file, open it with `Ten` or `open_any`",
+        "it is a webdataset .ten file, whose arrays are named by position: FILE.ten[0] or FILE.tar[MEMBER.ten[0]]",
+    ),
+    (
+        "it is a zip archive, open an .npz file with `Npz` or `open_any`",
+        "it is a zip archive: unpack it first",
+    ),
+    (
+        "is empty, so there is nothing to map: for a shape without elements, open it in mode 'r+'",
+        "is empty, so there is nothing to map",
+    ),
+    ("store through `view_mut`, or open it with `open_mut`", "convert it to a file of its own"),
+];
+
+/// Rephrases a message of the library in terms of this program's commands and
+/// options.
+pub(crate) fn rephrase_advice(message: &dyn Display) -> String {
+    let message = message.to_string();
+    let ended = ADVICE.iter().find_map(|(library, program)| {
+        Some(format!("{}{program}", message.strip_suffix(library)?))
+    });
+    ended.unwrap_or(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rephrase_advice;
+
+    #[test]
+    fn advice_is_at_the_end_and_names_are_kept() {
+        let library = "it was truncated, or is still being written";
+        let program = "`npymap recover` keeps the complete rows of a .npy file";
+        let text = format!("{library}.npy: ends at byte 5: {library}");
+        assert_eq!(rephrase_advice(&text), format!("{text}: {program}"));
+        let text = format!("{library}.npy: cannot open: permission denied");
+        assert_eq!(rephrase_advice(&text), text);
+        assert_eq!(rephrase_advice(&format!("a.npy: {program}")), format!("a.npy: {program}"));
+    }
+}

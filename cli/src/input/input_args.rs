@@ -1,0 +1,105 @@
+//! Options of commands that read arrays, and opening their inputs: files,
+//! members, raw binary files and standard input.
+
+use std::path::Path;
+
+use clap::Args;
+use npymap::any::{AnyFile, Npy};
+use npymap::{DType, MappedArray, Order, Result, npy::MAX_HEADER_LEN};
+
+use crate::input::array_path::ArrayPath;
+use crate::input::open;
+use crate::input::shape_arg::{self, PartialShape};
+use crate::output::new_file::OrderArg;
+
+/// How to read inputs.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct InputArgs {
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+
+    /// With --raw, memory order: the last axis varies fastest (C) or the first
+    /// (F)
+    #[arg(
+        long = "order",
+        id = "raw_order",
+        value_enum,
+        requires = "raw",
+        hide_possible_values = true,
+        value_name = "C|F"
+    )]
+    pub(crate) raw_order: Option<OrderArg>,
+}
+
+impl InputArgs {
+    /// Opens an array.
+    pub(crate) fn array(&self, input: &ArrayPath) -> Result<MappedArray> {
+        self.options().array(input)
+    }
+
+    pub(crate) fn options(&self) -> InputOptions<'_> {
+        self.file.options(self.raw_order.map_or(Order::C, Order::from))
+    }
+}
+
+/// The options without the memory order of raw files, for commands with an
+/// option `--order` of their own.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FileArgs {
+    /// Read a raw binary file, without a header, whose elements have this dtype:
+    /// a type string such as f8 or '>i4', or a list of fields
+    #[arg(long, value_name = "DTYPE")]
+    pub(crate) raw: Option<DType>,
+
+    /// With --raw, the offset of the first element, in bytes [default: 0]
+    #[arg(long, value_name = "N", requires = "raw")]
+    pub(crate) offset: Option<u64>,
+
+    /// With --raw, the length of each axis; one of them may be -1, to be
+    /// computed from the length of the file [default: -1]
+    #[arg(long, value_name = "SHAPE", requires = "raw", value_parser = shape_arg::parse)]
+    pub(crate) shape: Option<PartialShape>,
+
+    /// Maximum header length, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    pub(crate) max_header_len: usize,
+}
+
+impl FileArgs {
+    /// Returns whether inputs are raw binary files.
+    pub(crate) fn is_raw(&self) -> bool {
+        self.raw.is_some()
+    }
+
+    pub(crate) fn options(&self, order: Order) -> InputOptions<'_> {
+        InputOptions { args: self, order }
+    }
+}
+
+/// How to open inputs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InputOptions<'a> {
+    args: &'a FileArgs,
+    order: Order,
+}
+
+impl InputOptions<'_> {
+    /// The memory order of raw files.
+    pub(crate) fn raw_order(self) -> Order {
+        self.order
+    }
+
+    /// Opens an array: a file or the member that `input` names, mapped
+    /// read-only. Streams are copied first.
+    pub(crate) fn array(self, input: &ArrayPath) -> Result<MappedArray> {
+        self.file(&input.path)?.get(input.member.as_deref())
+    }
+
+    /// Opens a file of any format, or a raw file as if it were a `.npy`.
+    pub(crate) fn file(self, path: &Path) -> Result<AnyFile> {
+        let Some(dtype) = &self.args.raw else { return open::any(path, self.args.max_header_len) };
+        let place = (self.args.offset.unwrap_or(0), self.order);
+        let (source, options) = open::raw(path, dtype, place, self.args.shape.as_ref())?;
+        Npy::new(source, options).map(AnyFile::Npy)
+    }
+}

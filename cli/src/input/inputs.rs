@@ -1,0 +1,339 @@
+//! The arrays of a file that are converted, with their names.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use npymap::npz::{Member, Npz};
+use npymap::{MappedArray, Result, any::AnyFile, tar::ShardMember, ten::Ten};
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::globs::NamePattern;
+use crate::input::input_args::InputOptions;
+use crate::input::inspect::MemberName;
+use crate::input::messages;
+use crate::input::remote::shown;
+
+/// An array that is opened when it is needed.
+pub(crate) struct Input<'a> {
+    /// Its name in formats that have names.
+    pub(crate) name: String,
+    /// The member of an archive that it is.
+    pub(crate) member: Option<MemberName>,
+    /// Its path in messages: `FILE[MEMBER]`, or the argument as given.
+    pub(crate) path: PathBuf,
+    /// Opens it, or returns the error if that is not possible.
+    pub(crate) open: Box<dyn Fn() -> Result<MappedArray> + 'a>,
+}
+
+impl<'a> Input<'a> {
+    /// An array that is open already.
+    pub(crate) fn of_array(path: &ArrayPath, array: &'a MappedArray) -> Input<'a> {
+        let name = "arr_0".to_owned();
+        Input {
+            name,
+            member: None,
+            path: path.name().to_owned(),
+            open: Box::new(|| Ok(array.clone())),
+        }
+    }
+}
+
+/// An open file, and which of its arrays to convert.
+pub(crate) struct Inputs<'a> {
+    input: &'a ArrayPath,
+    file: AnyFile,
+    /// The output replaces the file, so members that are left out would be
+    /// lost.
+    is_replaced: bool,
+}
+
+impl<'a> Inputs<'a> {
+    pub(crate) fn open(input: &'a ArrayPath, options: InputOptions<'_>) -> Result<Inputs<'a>> {
+        let file = options.file(&input.path)?;
+        Ok(Inputs { input, file, is_replaced: false })
+    }
+
+    /// Makes it an error to skip members if `output` is the file itself.
+    pub(crate) fn set_output(&mut self, output: &Path) {
+        let same = self.input.path.canonicalize().ok().zip(output.canonicalize().ok());
+        self.is_replaced = same.is_some_and(|(input, output)| input == output);
+    }
+
+    /// Returns whether this is an archive, without the name of one member.
+    pub(crate) fn is_collection(&self) -> bool {
+        let is_archive = !matches!(self.file, AnyFile::Npy(_));
+        is_archive && (self.input.member.is_none() || self.pattern().is_some())
+    }
+
+    /// The selected array, or the only one of the file.
+    pub(crate) fn single(&self) -> Result<MappedArray> {
+        self.file.get(self.input.member.as_deref())
+    }
+
+    /// The selected array, those whose names match a pattern, or all arrays in
+    /// order. Members that are not arrays are skipped with a note, or rejected if
+    /// they would be lost.
+    pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, CliError> {
+        let Some(pattern) = self.pattern() else {
+            return self.members(self.input.member.as_deref());
+        };
+        let mut inputs = self.members(None)?;
+        inputs.retain(|input| {
+            let member = input.member.as_ref().map(MemberName::text);
+            pattern.matches(&input.name) || member.is_some_and(|m| pattern.matches(&m))
+        });
+        if inputs.is_empty() {
+            let reason = "no member matches this pattern: list the members with `npymap ls`";
+            return Err(CliError::Rejected { path: self.input.name().to_owned(), reason });
+        }
+        Ok(inputs)
+    }
+
+    /// Checks that no array is lost of the file that the output replaces, if it is one of
+    /// the inputs: these must select all arrays together.
+    pub(crate) fn check_lost(all: &[Inputs<'_>]) -> Result<(), CliError> {
+        let replaced: Vec<_> = all.iter().filter(|inputs| inputs.is_replaced).collect();
+        let Some(file) = replaced.first() else { return Ok(()) };
+        let mut kept = HashSet::new();
+        for inputs in &replaced {
+            let members = inputs.arrays()?.into_iter().filter_map(|input| input.member);
+            kept.extend(members.map(|member| file.full_name(&member)));
+        }
+        let mut members = file.members(None)?.into_iter().filter_map(|input| input.member);
+        match members.find(|member| !kept.contains(&file.full_name(member))) {
+            Some(lost) => Err(file.loss_error(&lost.text())),
+            None => Ok(()),
+        }
+    }
+
+    /// The name of a member as the archive has it: it may be called without `.npy`.
+    fn full_name(&self, member: &MemberName) -> String {
+        match &self.file {
+            AnyFile::Npz(npz) => npz.member(&member.text()).map(|found| found.full_name().into()),
+            _ => Ok(member.text()),
+        }
+        .unwrap_or_else(|_| member.text())
+    }
+
+    /// The pattern that selects members. Names have precedence over patterns, as
+    /// they may contain the same characters.
+    fn pattern(&self) -> Option<NamePattern> {
+        let member = self.input.member.as_deref().filter(|name| NamePattern::is_pattern(name))?;
+        let is_name = match &self.file {
+            AnyFile::Npz(npz) => npz.member(member).is_ok(),
+            AnyFile::Ten(ten) => ten.index(member).is_ok(),
+            AnyFile::Tar(_) => self.file.get(Some(member)).is_ok(),
+            _ => true,
+        };
+        if is_name { None } else { member.parse().ok() }
+    }
+
+    /// One member, or all arrays in order. Those that can't be opened are among
+    /// them, so that the others can be used.
+    fn members<'s>(&'s self, member: Option<&'s str>) -> Result<Vec<Input<'s>>, CliError> {
+        match &self.file {
+            AnyFile::Npz(npz) if member.is_none() => {
+                let mut inputs = Vec::new();
+                let members = reachable(npz);
+                npz.prefetch_headers().map_err(CliError::Library)?;
+                let hidden = npz.len() > members.len();
+                for name in hidden.then(|| unreachable(npz, &members)).into_iter().flatten() {
+                    self.skip(name, "has the same name as another member")?;
+                }
+                for member in members {
+                    if member.header().is_ok_and(|header| header.is_none()) {
+                        self.skip(member.full_name(), NO_ARRAY)?;
+                        continue;
+                    }
+                    let name = member.name().to_owned();
+                    let path = self.path_of(&name);
+                    inputs.push(Input {
+                        member: Some(MemberName::Text(name.clone())),
+                        name,
+                        path,
+                        open: Box::new(move || member.open()),
+                    });
+                }
+                Ok(inputs)
+            }
+            AnyFile::Ten(ten) if member.is_none() => {
+                let names = unique_names(ten.infos());
+                let inputs = names.into_iter().enumerate().map(|(index, name)| Input {
+                    name,
+                    member: Some(MemberName::Position(index)),
+                    path: self.path_of(&index.to_string()),
+                    open: Box::new(move || ten.get(index)),
+                });
+                Ok(inputs.collect())
+            }
+            AnyFile::Tar(shard) if member.is_none() => {
+                let mut inputs: Vec<Input<'_>> = Vec::new();
+                shard.prefetch_headers().map_err(CliError::Library)?;
+                let names: HashSet<_> = shard.members().map(|member| member.name()).collect();
+                for member in last_of_each_name(shard.members(), ShardMember::name) {
+                    let name = member.name();
+                    // The names of others may differ in bytes that are not UTF-8.
+                    shard.member(name).map_err(CliError::Library)?;
+                    if member.is_ten().is_ok_and(|is_ten| is_ten) {
+                        match member.ten() {
+                            Ok(ten) => {
+                                self.check_names(&member, &ten)?;
+                                inputs.extend(self.arrays_of_ten(name, &ten));
+                            }
+                            Err(_) => inputs.push(Input {
+                                name: name.to_owned(),
+                                member: Some(MemberName::Text(name.to_owned())),
+                                path: self.path_of(name),
+                                open: Box::new(move || member.ten()?.get(0)),
+                            }),
+                        }
+                    } else if member.header().is_ok_and(|header| header.is_none()) {
+                        self.skip(name, NO_ARRAY)?;
+                    } else {
+                        let path = self.path_of(name);
+                        let full_name = Some(MemberName::Text(name.to_owned()));
+                        // Unless it is the name of another member.
+                        let short = name.strip_suffix(".npy").filter(|name| !names.contains(name));
+                        let name = short.unwrap_or(name).to_owned();
+                        inputs.push(Input {
+                            name,
+                            member: full_name,
+                            path,
+                            open: Box::new(move || member.open()),
+                        });
+                    }
+                }
+                Ok(inputs)
+            }
+            file => {
+                let path = self.input.name().to_owned();
+                let position = match (file, member) {
+                    (AnyFile::Ten(ten), Some(member)) => ten.index(member).ok(),
+                    _ => None,
+                };
+                let name = name_of(file, member, position);
+                let text = member.map(|member| MemberName::Text(member.to_owned()));
+                Ok(vec![Input {
+                    name,
+                    member: position.map(MemberName::Position).or(text),
+                    path,
+                    open: Box::new(move || file.get(member)),
+                }])
+            }
+        }
+    }
+
+    /// Rejects a `.ten` whose arrays would have names that are much longer than they are.
+    fn check_names(&self, member: &ShardMember<'_>, ten: &Ten) -> Result<(), CliError> {
+        let len = member.name().len().saturating_mul(ten.len());
+        if u64::try_from(len).is_ok_and(|len| len <= MOST_NAMES.saturating_mul(member.size())) {
+            return Ok(());
+        }
+        let reason = "has too many arrays for a name of this length: unpack the tar file first";
+        Err(CliError::Rejected { path: self.path_of(member.name()), reason })
+    }
+
+    /// The arrays of a `.ten` in a tar file.
+    fn arrays_of_ten<'s>(&self, name: &str, ten: &Ten) -> Vec<Input<'s>> {
+        let inputs = (0..ten.len()).map(|index| {
+            let (name, ten) = (format!("{name}[{index}]"), ten.clone());
+            Input {
+                path: self.path_of(&name),
+                member: Some(MemberName::Text(name.clone())),
+                name,
+                open: Box::new(move || ten.get(index)),
+            }
+        });
+        inputs.collect()
+    }
+
+    /// Prints that a member is skipped, unless it would be lost.
+    fn skip(&self, member: &str, why: &str) -> Result<(), CliError> {
+        if self.is_replaced {
+            return Err(self.loss_error(member));
+        }
+        let member = shown(&self.path_of(member));
+        messages::print_note(&format_args!("{member}: {why} and is skipped"));
+        Ok(())
+    }
+
+    fn loss_error(&self, member: &str) -> CliError {
+        let reason = "would be lost: choose another name for the output";
+        CliError::Rejected { path: self.path_of(member), reason }
+    }
+
+    fn path_of(&self, member: &str) -> PathBuf {
+        format!("{}[{member}]", self.input.path.display()).into()
+    }
+}
+
+/// The name of a member, as among all members.
+fn name_of(file: &AnyFile, member: Option<&str>, position: Option<usize>) -> String {
+    let Some(member) = member else { return "arr_0".to_owned() };
+    let name = match (file, position) {
+        (AnyFile::Npz(npz), _) => npz.member(member).ok().map(|member| member.name().to_owned()),
+        (AnyFile::Ten(ten), Some(index)) => unique_names(ten.infos()).get(index).cloned(),
+        (AnyFile::Tar(_), _) => member.strip_suffix(".npy").map(str::to_owned),
+        _ => None,
+    };
+    name.unwrap_or_else(|| member.to_owned())
+}
+
+/// How much longer than a `.ten` the names of its arrays in a tar file are at most.
+const MOST_NAMES: u64 = 16;
+
+const NO_ARRAY: &str = "is not an array";
+
+/// The members that names select: `w` takes precedence over `w.npy`, and of
+/// members with the same name the last one counts.
+fn reachable(npz: &Npz) -> Vec<Member<'_>> {
+    let bare = npz.members().filter(has_bare_name).map(|member| member.name());
+    let bare: HashSet<_> = bare.collect();
+    let members = npz.members();
+    let members = members.filter(|member| has_bare_name(member) || !bare.contains(member.name()));
+    last_of_each_name(members, Member::full_name)
+}
+
+/// Returns whether the name of a member does not end in `.npy`.
+fn has_bare_name(member: &Member<'_>) -> bool {
+    member.full_name() == member.name()
+}
+
+/// The full names of members that are not among `members`.
+fn unreachable<'a>(npz: &'a Npz, members: &[Member<'_>]) -> Vec<&'a str> {
+    let names: HashSet<_> = members.iter().map(Member::full_name).collect();
+    npz.members().map(|member| member.full_name()).filter(|name| !names.contains(name)).collect()
+}
+
+/// The last member of each name, in order.
+pub(crate) fn last_of_each_name<'a, T>(
+    members: impl Iterator<Item = T>,
+    name: impl Fn(&T) -> &'a str,
+) -> Vec<T> {
+    let mut members: Vec<T> = members.collect();
+    members.reverse();
+    let mut names = HashSet::new();
+    members.retain(|member| names.insert(name(member)));
+    members.reverse();
+    members
+}
+
+/// For each array its info if that is unique, otherwise the name that NumPy gives to
+/// unnamed arrays.
+fn unique_names<'a>(infos: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let infos: Vec<&str> = infos.collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for info in &infos {
+        *counts.entry(info).or_default() += 1;
+    }
+    let is_unique = |info: &str| !info.is_empty() && counts.get(info) == Some(&1);
+    let all_unique = infos.iter().all(|info| is_unique(info));
+    // Such an info could be the name of another array.
+    let is_free = |info: &str| all_unique || !info.starts_with("arr_");
+    let names = infos.iter().enumerate().map(|(index, info)| {
+        let is_name = is_unique(info) && is_free(info);
+        if is_name { (*info).to_owned() } else { format!("arr_{index}") }
+    });
+    names.collect()
+}

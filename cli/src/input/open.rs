@@ -1,0 +1,175 @@
+//! Opens and creates mapped arrays: all `unsafe` code of the program.
+//!
+//! The program cannot check what mapping requires, so its help text requires it
+//! of the user: while the program uses a file, no other process may truncate or
+//! change it.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::path::Path;
+
+use npymap::npz::{Npz, NpzOptions};
+use npymap::ten::{Ten, TenOptions};
+use npymap::{
+    CreateOptions, DType, MappedArray, MappedArrayMut, OpenOptions, Order, Result, Source,
+    any::{AnyFile, Format, Npy},
+    array::RawSpec,
+    source::MapMut,
+    tar::Shard,
+};
+
+use crate::input::array_path::ArrayPath;
+use crate::input::shape_arg::PartialShape;
+use crate::input::{progress, remote, stream};
+
+/// A source that maps a file read-only, or the copy of a stream. Arrays of a URL are
+/// read into memory.
+pub(crate) fn map(path: &Path) -> Result<Source> {
+    if let Some(source) = remote::source(path)? {
+        return Ok(source.into_read_only());
+    }
+    if let Some(file) = stream::open(path)? {
+        // SAFETY: the copy has no name, so no other process can change it; if it is
+        // standard input, the help text requires that none does.
+        return unsafe { Source::map_file(file) };
+    }
+    // SAFETY: the help text requires that no other process truncates or changes the file.
+    unsafe { Source::map(path) }
+}
+
+/// A source that reads a file, or the copy of a stream, without mapping it.
+pub(crate) fn read_source(path: &Path) -> Result<Source<MapMut>> {
+    if let Some(source) = remote::source(path)? {
+        return Ok(source);
+    }
+    match stream::open(path)? {
+        Some(file) => Source::read_file(file),
+        None => Source::read(path),
+    }
+}
+
+/// A source that maps a file read-write.
+fn map_mut(path: &Path) -> Result<Source<MapMut>> {
+    // SAFETY: the help text requires that no other process truncates or changes the file.
+    unsafe { Source::map_mut(path) }
+}
+
+/// The format of a file.
+pub(crate) fn format(path: &Path) -> Result<Format> {
+    Format::recognize(&map(path)?)
+}
+
+/// Maps a file read-only.
+pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
+    options.open(map(path)?)
+}
+
+/// Opens a raw file, and returns how to interpret it. The elements start at an offset.
+pub(crate) fn raw(
+    path: &Path,
+    dtype: &DType,
+    (offset, order): (u64, Order),
+    shape: Option<&PartialShape>,
+) -> Result<(Source, OpenOptions)> {
+    let source = map(path)?;
+    let raw = RawSpec::new(dtype.clone()).offset(offset).order(order);
+    let raw = match shape {
+        Some(shape) => {
+            let Some(nbytes) = source.nbytes().checked_sub(offset) else {
+                // The library says so.
+                return Ok((source, OpenOptions::new().raw(raw)));
+            };
+            raw.shape(&shape.of_bytes(nbytes, dtype.itemsize())?)
+        }
+        None => raw,
+    };
+    Ok((source, OpenOptions::new().raw(raw)))
+}
+
+/// Opens a file of any format.
+pub(crate) fn any(path: &Path, max_header_len: usize) -> Result<AnyFile> {
+    any_of(map(path)?, max_header_len)
+}
+
+/// Opens a source of any format.
+pub(crate) fn any_of(source: Source, max_header_len: usize) -> Result<AnyFile> {
+    Ok(match Format::recognize(&source)? {
+        Format::Npz => AnyFile::Npz(npz_options(max_header_len).open(source)?),
+        Format::Ten => AnyFile::Ten(TenOptions::new().any_extension(true).open(source)?),
+        Format::Tar => AnyFile::Tar(Shard::open(source)?),
+        _ => AnyFile::Npy(Npy::new(source, OpenOptions::new().max_header_len(max_header_len))?),
+    })
+}
+
+/// Opens an archive whose stored members are mapped, and shows a progress bar
+/// for the others.
+pub(crate) fn npz(path: &Path, max_header_len: usize) -> Result<Npz> {
+    npz_options(max_header_len).open(map(path)?)
+}
+
+/// The options with which archives are opened.
+pub(crate) fn npz_options(max_header_len: usize) -> NpzOptions {
+    progress::show_members(NpzOptions::new().max_header_len(max_header_len))
+}
+
+/// Opens an archive without a progress bar.
+pub(crate) fn quiet_npz(path: &Path) -> Result<Npz> {
+    Npz::open(map(path)?)
+}
+
+/// Opens an archive without its directory, which may be damaged.
+pub(crate) fn scanned_npz(path: &Path) -> Result<Npz> {
+    NpzOptions::new().scan(map(path)?)
+}
+
+/// Opens a `.ten` file whose arrays are mapped.
+pub(crate) fn ten(path: &Path) -> Result<Ten> {
+    TenOptions::new().any_extension(true).open(map(path)?)
+}
+
+/// Opens a tar file whose arrays are mapped.
+pub(crate) fn shard(path: &Path) -> Result<Shard> {
+    Shard::open(map(path)?)
+}
+
+/// Maps a `.npy` file, or an array of a `.ten`, read-write.
+pub(crate) fn write_array(input: &ArrayPath, max_header_len: usize) -> Result<MappedArrayMut> {
+    match &input.member {
+        Some(member) => write_ten(&input.path, member),
+        None => write(&input.path, &OpenOptions::new().max_header_len(max_header_len)),
+    }
+}
+
+/// Maps a file read-write.
+pub(crate) fn write(path: &Path, options: &OpenOptions) -> Result<MappedArrayMut> {
+    options.open(map_mut(path)?)
+}
+
+/// Maps an array of a `.ten` file read-write.
+pub(crate) fn write_ten(path: &Path, member: &str) -> Result<MappedArrayMut> {
+    let ten = TenOptions::new().any_extension(true).open(map_mut(path)?)?;
+    ten.get(ten.index(member)?)
+}
+
+/// Maps an open file read-only.
+pub(crate) fn read_file(file: File, options: &OpenOptions) -> Result<MappedArray> {
+    // SAFETY: the help text requires that no other process truncates or changes the file.
+    options.open(unsafe { Source::map_file(file) }?)
+}
+
+/// Maps an open file read-write.
+pub(crate) fn write_file(file: File, options: &OpenOptions) -> Result<MappedArrayMut> {
+    // SAFETY: the help text requires that no other process truncates or changes the file.
+    options.open(unsafe { Source::map_mut_file(file) }?)
+}
+
+/// Initializes an empty file as an array of zeros and maps it read-write.
+pub(crate) fn create(
+    file: File,
+    dtype: &DType,
+    shape: &[usize],
+    options: &CreateOptions,
+) -> Result<MappedArrayMut> {
+    options.initialize(&file, dtype, shape)?;
+    write_file(file, &OpenOptions::new().max_header_len(usize::MAX))
+}

@@ -1,0 +1,66 @@
+//! The first rows of a `.npy` in a stream, without waiting for the rest.
+
+use std::io;
+use std::path::Path;
+
+use npymap::layout::Layout;
+use npymap::npy::HeaderText;
+use npymap::{MappedArray, OpenOptions, Order, Result};
+
+use crate::input::open;
+use crate::input::stream::{self, PartialCopy};
+
+/// A stream that starts with the header of a `.npy` in C order.
+pub(crate) struct StreamStart {
+    copy: PartialCopy,
+    layout: Layout,
+}
+
+impl StreamStart {
+    /// Reads the header of a stream. `None` if `path` is a file, or a stream that
+    /// has to be read to its end: it is then copied, and can be opened by its path.
+    pub(crate) fn open(path: &Path, max_header_len: usize) -> Result<Option<StreamStart>> {
+        let Some(mut copy) = stream::begin(path)? else { return Ok(None) };
+        let header = HeaderText::read(&mut copy, max_header_len).and_then(|text| text.header());
+        let layout = header.and_then(|header| Ok((header.order, header.layout()?)));
+        match layout {
+            Ok((Order::C, layout)) if layout.nbytes() > 0 => Ok(Some(StreamStart { copy, layout })),
+            _ => {
+                copy.finish()?;
+                Ok(None)
+            }
+        }
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// The size of an index of the first axis, in bytes.
+    pub(crate) fn row_nbytes(&self) -> usize {
+        let count = self.shape().first().copied().unwrap_or(1);
+        self.layout.nbytes().checked_div(count).unwrap_or(0)
+    }
+
+    /// Reads at least the first `rows` indices of the first axis, and returns the
+    /// array, with zeros in place of the elements that were not read.
+    pub(crate) fn array(&mut self, rows: usize) -> Result<MappedArray> {
+        let (nbytes, start) = (self.layout.nbytes(), self.layout.offset());
+        let needed = start.saturating_add(nbytes.min(rows.saturating_mul(self.row_nbytes())));
+        self.copy.fill(to_u64(needed))?;
+        if self.copy.len() >= to_u64(needed) {
+            self.copy.extend(to_u64(start.saturating_add(nbytes)))?;
+        }
+        // A stream that ended too early is an error here.
+        open::read_file(self.copy.file()?, &OpenOptions::new().max_header_len(usize::MAX))
+    }
+
+    /// Reads the rest, so that the stream can be opened by its path.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.copy.finish()
+    }
+}
+
+fn to_u64(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}

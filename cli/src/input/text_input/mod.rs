@@ -1,0 +1,202 @@
+//! Reads CSV, TSV and JSON lines as arrays, in two passes and constant memory:
+//! one finds the dtype and counts the rows, one writes them.
+
+mod blocks;
+mod cell_parser;
+mod columns;
+mod facts;
+#[cfg(test)]
+#[path = "../../../../fuzz/bodies/text.rs"]
+mod fuzzed;
+mod passes;
+mod rows;
+mod target;
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
+use std::path::{Path, PathBuf};
+
+use npymap::{DType, MappedArray, MappedArrayMut, Order, layout::Layout};
+
+use crate::input::error::CliError;
+use crate::input::parallel;
+use crate::input::progress::Progress;
+use crate::input::stream;
+use crate::input::text_format::{MARK, TextFormat};
+use blocks::{BLOCK, Blocks};
+use columns::Columns;
+use facts::Facts;
+use passes::{Fill, Scan};
+use rows::Visitor;
+use target::Target;
+
+/// How to read a text.
+#[derive(Clone, Debug)]
+pub(crate) struct TextInputOptions {
+    pub(crate) format: TextFormat,
+    /// Lines to skip at the start.
+    pub(crate) skip: usize,
+    /// Whether the first row may have the names of the columns.
+    pub(crate) header: bool,
+    /// The dtype of the array, if it is not inferred.
+    pub(crate) dtype: Option<DType>,
+}
+
+/// A text that is read as an array.
+pub(crate) struct TextInput {
+    path: PathBuf,
+    file: File,
+    options: TextInputOptions,
+    /// Where the rows start, after the header.
+    start: u64,
+    columns: Columns,
+}
+
+impl TextInput {
+    /// Opens a text and reads its first row.
+    pub(crate) fn open(path: &Path, options: TextInputOptions) -> Result<TextInput, CliError> {
+        let to_error = CliError::io(path, "read");
+        let file = match stream::open(path).map_err(&to_error)? {
+            Some(file) => file,
+            None => File::open(path).map_err(CliError::io(path, "open"))?,
+        };
+        let start = first_byte(&file, options.skip).map_err(&to_error)?;
+        let block = Blocks::new(at(&file, start).map_err(&to_error)?, options.format, BLOCK).next();
+        let block = block.map_err(&to_error)?.unwrap_or_default();
+        let dtype = options.dtype.as_ref();
+        let first = Columns::of_first_row(&block, options.format, options.header, dtype);
+        let first = first.map_err(|text| text_error(path, text))?;
+        let Some((columns, len)) = first else {
+            return Err(text_error(path, "has no rows to read an array from".to_owned()));
+        };
+        let start = start + u64::try_from(len).unwrap_or(0);
+        Ok(TextInput { path: path.to_owned(), file, options, start, columns })
+    }
+
+    /// Writes the rows to the array that `create` makes with a dtype and shape.
+    pub(crate) fn write(
+        &self,
+        create: impl FnOnce(&DType, &[usize]) -> Result<MappedArrayMut, CliError>,
+    ) -> Result<(), CliError> {
+        let (facts, rows) = self.scan()?;
+        let target = match &self.options.dtype {
+            Some(dtype) => Target::requested(dtype, &self.columns),
+            None => Target::inferred(&facts, &self.columns),
+        };
+        let to_error = CliError::with_path(&self.path);
+        let target = target.map_err(&to_error)?;
+        let array = create(&target.dtype, &target.shape(rows))?;
+        // Bytes can be written whatever the dtype is.
+        let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0);
+        let bytes = bytes.and_then(|bytes| MappedArray::from_parts(array.into_data(), bytes));
+        let mut array = bytes.map_err(&to_error)?;
+        let mut written = 0;
+        self.each_block(
+            || Fill::new(&self.columns, &target),
+            |fill| fill.rows,
+            |fill| {
+                if !fill.bytes.is_empty() {
+                    array.write_elements(&[written], &fill.bytes).map_err(&to_error)?;
+                }
+                written += fill.bytes.len();
+                Ok(())
+            },
+        )?;
+        array.close().map_err(to_error)
+    }
+
+    /// Returns facts about the columns, and the number of rows.
+    fn scan(&self) -> Result<(Vec<Facts>, usize), CliError> {
+        let mut facts = vec![Facts::default(); self.columns.count];
+        let mut rows = 0;
+        let needs_facts = self.options.dtype.is_none();
+        self.each_block(
+            || Scan::new(&self.columns, needs_facts),
+            |scan| scan.rows,
+            |scan| {
+                facts.iter_mut().zip(&scan.facts).for_each(|(all, own)| all.merge(own));
+                rows += scan.rows;
+                Ok(())
+            },
+        )?;
+        Ok((facts, rows))
+    }
+
+    /// Visits the rows of each block with a new visitor, on several threads, and
+    /// calls `merge` with the visitors in order.
+    fn each_block<V: Visitor + Send>(
+        &self,
+        visitor: impl Fn() -> V + Sync,
+        rows: impl Fn(&V) -> usize,
+        mut merge: impl FnMut(V) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let to_error = CliError::io(&self.path, "read");
+        let format = self.options.format;
+        let file = at(&self.file, self.start).map_err(&to_error)?;
+        let mut blocks = Blocks::new(file, format, BLOCK);
+        let size = self.file.metadata().map_or(0, |metadata| metadata.len());
+        let mut progress = Progress::new(usize::try_from(size).unwrap_or(usize::MAX));
+        let mut before = 0;
+        parallel::pipeline(
+            usize::MAX,
+            || blocks.next().map_err(&to_error),
+            |block| {
+                let mut visitor = visitor();
+                let visited = self.columns.visit(&block, format, &mut visitor);
+                Ok((visitor, visited, block.len()))
+            },
+            |(visitor, visited, len)| {
+                let own = rows(&visitor);
+                visited.map_err(|text| {
+                    text_error(&self.path, format!("row {}: {text}", before + own))
+                })?;
+                before += own;
+                progress.add(len);
+                merge(visitor)
+            },
+        )
+    }
+}
+
+fn text_error(path: &Path, text: String) -> CliError {
+    CliError::Text { path: path.to_owned(), text }
+}
+
+/// The file, to be read from a position.
+fn at(mut file: &File, start: u64) -> io::Result<&File> {
+    file.seek(io::SeekFrom::Start(start))?;
+    Ok(file)
+}
+
+/// The position of the first row: after a byte order mark, and lines to skip.
+fn first_byte(mut file: &File, skip: usize) -> io::Result<u64> {
+    file.rewind()?;
+    let mut reader = BufReader::new(file);
+    let mut mark = [0; 3];
+    let n = reader.by_ref().take(3).read(&mut mark)?;
+    let mut at = if n == 3 && mark == *MARK { 3 } else { 0 };
+    reader.seek(io::SeekFrom::Start(at))?;
+    for _ in 0..skip {
+        at += u64::try_from(reader.skip_until(b'\n')?).unwrap_or(0);
+    }
+    Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::fuzzed;
+
+    #[test]
+    fn the_fuzz_target_holds_for_its_corpus() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/text");
+        let mut inputs = 0;
+        for entry in fs::read_dir(&folder).unwrap() {
+            fuzzed::text(&fs::read(entry.unwrap().path()).unwrap());
+            inputs += 1;
+        }
+        assert!(inputs > 0, "{}", folder.display());
+    }
+}

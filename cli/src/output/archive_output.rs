@@ -1,0 +1,122 @@
+//! Writes arrays to archives and lists.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+
+use npymap::npz::{Compression, NpzWriter};
+use npymap::ten::TenWriteOptions;
+use npymap::{
+    ByteOrder, DType, MappedArray, Order, element::Casting, layout::Layout, view::ByteBlocks,
+};
+
+use crate::input::error::CliError;
+use crate::input::inputs::Input;
+use crate::input::progress::Progress;
+use crate::output::draft::Draft;
+use crate::select::cast;
+
+/// How to store the members of an archive.
+#[derive(Clone, Debug)]
+pub(crate) struct MemberOptions {
+    pub(crate) bytes: Option<ByteOrder>,
+    pub(crate) order: Option<Order>,
+    pub(crate) dtype: Option<DType>,
+    pub(crate) casting: Casting,
+    pub(crate) compression: Compression,
+}
+
+/// The requested order, or the order of the array. Arrays that have both orders
+/// are C, as in np.save.
+pub(crate) fn output_order(requested: Option<Order>, layout: &Layout) -> Order {
+    let own = if layout.is_c_contiguous() { Order::C } else { Order::F };
+    let is_both = layout.is_c_contiguous() && layout.is_f_contiguous();
+    if is_both { Order::C } else { requested.unwrap_or(own) }
+}
+
+/// Writes an `.npz` archive.
+pub(crate) fn write_npz(
+    draft: &Draft,
+    inputs: &[Input<'_>],
+    options: &MemberOptions,
+) -> Result<(), CliError> {
+    let path = draft.path();
+    let mut writer = NpzWriter::new_seekable(draft.file()).map_err(CliError::with_path(path))?;
+    writer.compression(options.compression);
+    for input in inputs {
+        write_member(path, &mut writer, input, options)?;
+    }
+    writer.into_inner().map(drop).map_err(CliError::with_path(path))
+}
+
+fn write_member(
+    path: &Path,
+    writer: &mut NpzWriter<&File>,
+    input: &Input<'_>,
+    options: &MemberOptions,
+) -> Result<(), CliError> {
+    let array = (input.open)().map_err(CliError::Library)?;
+    let order = output_order(options.order, array.layout());
+    let array = cast(array, options).map_err(CliError::with_path(&input.path))?;
+    let dtype = array.dtype();
+    let dtype = options.bytes.map_or(dtype.clone(), |bytes| dtype.with_byte_order(bytes));
+    let member = writer.begin(&input.name, &dtype, array.shape(), order);
+    let mut member = member.map_err(CliError::with_path(path))?;
+    let mut progress = Progress::new(array.nbytes());
+    let blocks = byte_blocks(&array, order, options.bytes).map_err(CliError::Library)?;
+    let written = blocks.try_for_each(|block| {
+        progress.add(block.len());
+        member.write_all(block)
+    });
+    written.map_err(CliError::io(path, "write"))?;
+    member.finish().map_err(CliError::with_path(path))
+}
+
+/// The bytes of all elements in a memory order, and in a byte order if one is
+/// given.
+pub(crate) fn byte_blocks(
+    array: &MappedArray,
+    order: Order,
+    bytes: Option<ByteOrder>,
+) -> npymap::Result<ByteBlocks<'_>> {
+    let view = array.dyn_view()?;
+    let blocks = match order {
+        Order::C => view.byte_blocks(),
+        Order::F => view.t().byte_blocks(),
+    };
+    Ok(match bytes {
+        Some(bytes) => blocks.byte_order(bytes),
+        None => blocks,
+    })
+}
+
+/// Writes a `.ten` list, with the names of the arrays as their infos.
+pub(crate) fn write_ten(
+    draft: &Draft,
+    inputs: &[Input<'_>],
+    ten_options: &TenWriteOptions,
+    options: &MemberOptions,
+) -> Result<(), CliError> {
+    let path = draft.path();
+    let mut to = BufWriter::new(draft.file());
+    // One map at a time: Linux allows about 65,000 per process.
+    for input in inputs {
+        let array = cast((input.open)().map_err(CliError::Library)?, options);
+        let array = array.map_err(CliError::with_path(&input.path))?;
+        let ten_options = ten_options.clone().infos(&[&input.name]);
+        ten_options.write(&mut to, &[&array]).map_err(CliError::with_path(path))?;
+    }
+    to.flush().map_err(CliError::io(path, "write"))
+}
+
+/// Casts an array to the requested dtype, in memory, unless it has that dtype.
+fn cast(array: MappedArray, options: &MemberOptions) -> npymap::Result<MappedArray> {
+    let Some(dtype) = options.dtype.as_ref().filter(|&dtype| dtype != array.dtype()) else {
+        return Ok(array);
+    };
+    let mut copy = MappedArray::anonymous(dtype, array.shape())?;
+    let mut progress = Progress::new(array.nbytes());
+    let (from, mut to) = (array.dyn_view()?, copy.dyn_view_mut()?);
+    cast::copy(&from, &mut to, options.casting, &mut |bytes| progress.add(bytes))?;
+    copy.into_read_only()
+}

@@ -1,0 +1,221 @@
+//! Options of `convert` that select part of an array, and those for text.
+
+use std::path::Path;
+
+use clap::Args;
+use npymap::{DType, MappedArray, MappedArrayMut, OpenOptions, view::DynView};
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::open;
+use crate::input::text_format::{Delimiter, TextFormat};
+use crate::input::text_input::{TextInput, TextInputOptions};
+use crate::output::draft::Draft;
+use crate::output::output_format::OutputFormat;
+use crate::output::text_output::TextOptions;
+use crate::select::filter::Filter;
+use crate::select::rows::{Fields, RowSelection};
+use crate::select::selection::{IndexArg, Selected};
+
+/// Which part of IN to convert.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SelectionArgs {
+    /// Only these elements: an INDEX as for `npymap get`
+    #[arg(long, value_name = "INDEX")]
+    select: Option<IndexArg>,
+
+    /// Only these fields; the values of a single one are not wrapped in records
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    field: Vec<String>,
+
+    /// Only rows that satisfy this condition, as for `npymap get`
+    #[arg(long = "where", value_name = "CONDITION")]
+    filter: Option<Filter>,
+}
+
+type ToError<'a> = &'a (dyn Fn(npymap::Error) -> CliError + Sync);
+
+impl SelectionArgs {
+    /// Returns whether part of the array is selected.
+    pub(crate) fn is_given(&self) -> bool {
+        self.select.is_some() || !self.field.is_empty() || self.filter.is_some()
+    }
+
+    /// Returns whether rows are selected by a condition.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// Calls `process` with the selected rows of a view.
+    pub(crate) fn with_rows(
+        &self,
+        all: &DynView<'_>,
+        to_error: ToError<'_>,
+        process: impl FnOnce(&RowSelection<'_>) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let index = self.select.clone().unwrap_or_default();
+        // The condition is about the rows, not the field of them that is selected.
+        let has_rows = self.filter.is_some() && self.field.is_empty();
+        let rows = if has_rows { index.without_field() } else { index.clone() };
+        let selected: Selected<'_> = rows.select(all).map_err(to_error)?;
+        let view = selected.view().map_err(to_error)?;
+        let fields = match self.field.as_slice() {
+            [] if has_rows => Fields::one_or_all(index.field()),
+            [] => Fields::All,
+            [one] => Fields::One(one.clone()),
+            several => Fields::Several(several.to_vec()),
+        };
+        process(&RowSelection::new(view, self.filter.as_ref(), fields).map_err(to_error)?)
+    }
+}
+
+/// How to read and write text.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TextArgs {
+    /// Format of OUT [default: by its extension; .npy for -]
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "npy|npz|ten|csv|tsv|jsonl|raw"
+    )]
+    format: Option<OutputFormat>,
+
+    /// Read IN as text in this format [default: by its extension]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "csv|tsv|jsonl")]
+    from: Option<TextArg>,
+
+    /// Skip the first N lines of IN, which is text
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip: usize,
+
+    /// The character between the fields of a CSV, IN or OUT [default: ,]
+    #[arg(long, value_name = "CHAR")]
+    delimiter: Option<Delimiter>,
+
+    /// CSV and TSV have no names of fields: the first line of IN is data, and OUT
+    /// gets none
+    #[arg(long)]
+    no_header: bool,
+
+    /// In CSV and TSV, write this text for NaN and `NaT`
+    #[arg(long, value_name = "TEXT")]
+    nan: Option<String>,
+}
+
+/// A format of text.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum TextArg {
+    Csv,
+    Tsv,
+    Jsonl,
+}
+
+impl TextArgs {
+    /// Returns whether an option that is only for text is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.from.is_some()
+            || self.skip > 0
+            || self.delimiter.is_some()
+            || self.no_header
+            || self.nan.is_some()
+    }
+
+    /// Rejects options that neither the text that is read nor the one that is written has.
+    pub(crate) fn check(
+        &self,
+        path: &Path,
+        input: Option<&TextInputOptions>,
+        output: OutputFormat,
+    ) -> Result<(), CliError> {
+        let separator = |format| match format {
+            TextFormat::Separated(separator) => Some(separator),
+            TextFormat::JsonLines => None,
+        };
+        let is_comma = |path| OutputFormat::from_extension(path).ok() == Some(OutputFormat::Csv);
+        let reads_csv = match self.from {
+            Some(from) => matches!(from, TextArg::Csv),
+            None => is_comma(path),
+        };
+        let reads_separated = match self.from {
+            Some(from) => !matches!(from, TextArg::Jsonl),
+            None => OutputFormat::from_extension(path).ok() != Some(OutputFormat::Jsonl),
+        };
+        let written = output.text().and_then(separator);
+        let is_unused = [
+            (self.from.is_some() && input.is_none(), "--from is for IN that is text"),
+            (self.skip > 0 && input.is_none(), "--skip is for IN that is text"),
+            (
+                self.no_header && written.is_none() && !(reads_separated && input.is_some()),
+                "--no-header is for CSV and TSV",
+            ),
+            (self.nan.is_some() && written.is_none(), "--nan is for OUT that is CSV or TSV"),
+            (
+                self.delimiter.is_some()
+                    && !(reads_csv && input.is_some())
+                    && output != OutputFormat::Csv,
+                "--delimiter is for CSV: a TSV has tabs",
+            ),
+        ];
+        match is_unused.into_iter().find(|(is_unused, _)| *is_unused) {
+            Some((_, reason)) => Err(CliError::usage(path, reason)),
+            None => Ok(()),
+        }
+    }
+
+    /// The format of the output.
+    pub(crate) fn output_format(&self, path: &Path) -> Result<OutputFormat, CliError> {
+        self.format.map_or_else(|| OutputFormat::from_extension(path), Ok)
+    }
+
+    /// How to read IN, if it is text.
+    pub(crate) fn input(
+        &self,
+        input: &ArrayPath,
+        dtype: Option<&DType>,
+    ) -> Option<TextInputOptions> {
+        let format = match self.from {
+            Some(TextArg::Csv) => OutputFormat::Csv.text(),
+            Some(TextArg::Tsv) => OutputFormat::Tsv.text(),
+            Some(TextArg::Jsonl) => OutputFormat::Jsonl.text(),
+            None => OutputFormat::from_extension(&input.path).ok().and_then(OutputFormat::text),
+        };
+        let format = format.filter(|_| input.member.is_none())?;
+        Some(TextInputOptions {
+            format: format.with_delimiter(self.delimiter),
+            skip: self.skip,
+            header: !self.no_header,
+            dtype: dtype.cloned(),
+        })
+    }
+
+    /// How to write rows in a format, if it is text.
+    pub(crate) fn output(&self, format: OutputFormat) -> Option<TextOptions<'_>> {
+        let format = format.text()?.with_delimiter(self.delimiter);
+        Some(TextOptions { format, header: !self.no_header, nan: self.nan.as_deref() })
+    }
+}
+
+/// Reads a text into a temporary array.
+pub(crate) fn read_text(path: &Path, options: TextInputOptions) -> Result<MappedArray, CliError> {
+    let file = tempfile::tempfile().map_err(CliError::io(path, "create a copy of"))?;
+    TextInput::open(path, options)?.write(|dtype, shape| {
+        let file = file.try_clone().map_err(CliError::io(path, "create a copy of"))?;
+        open::create(file, dtype, shape, &npymap::CreateOptions::new())
+            .map_err(CliError::with_path(path))
+    })?;
+    let options = OpenOptions::new().max_header_len(usize::MAX);
+    open::read_file(file, &options).map_err(CliError::with_path(path))
+}
+
+/// Reads a text into a new file.
+pub(crate) fn write_text(
+    path: &Path,
+    options: TextInputOptions,
+    draft: &Draft,
+    create: &npymap::CreateOptions,
+) -> Result<(), CliError> {
+    TextInput::open(path, options)?.write(|dtype, shape| -> Result<MappedArrayMut, CliError> {
+        draft.array(dtype, shape, create)
+    })
+}

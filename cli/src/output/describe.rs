@@ -1,0 +1,270 @@
+//! Descriptions of arrays for people.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use npymap::{ByteOrder, DType, Order, any::Format, dtype::Kind, layout::Layout};
+
+use crate::input::array_info::{ArrayInfo, RawArrayInfo};
+use crate::input::array_path::ArrayPath;
+use crate::input::escape::safe;
+use crate::input::inspect::{EntryContent, MemberName};
+use crate::input::style::{HEADING, LABEL};
+use crate::input::text::{self, plural, shape};
+use crate::output::table::{self, Column};
+
+/// A file entry that could be opened.
+pub(crate) struct DescribedEntry {
+    pub(crate) path: PathBuf,
+    pub(crate) format: Format,
+    pub(crate) member: Option<MemberName>,
+    pub(crate) info: Option<String>,
+    pub(crate) content: EntryContent,
+}
+
+impl DescribedEntry {
+    fn array(&self) -> Option<&ArrayInfo> {
+        match &self.content {
+            EntryContent::Array(array) => Some(array),
+            EntryContent::Other => None,
+        }
+    }
+
+    fn member_name(&self) -> String {
+        self.member.as_ref().map(ToString::to_string).unwrap_or_default()
+    }
+
+    fn info_text(&self) -> String {
+        safe(self.info.as_deref().unwrap_or_default())
+    }
+
+    fn dtype_text(&self) -> String {
+        self.array().map_or("not an array".to_owned(), |array| abbreviated(array.layout.dtype()))
+    }
+}
+
+/// Prints that files contain no arrays.
+pub(crate) fn print_empty(out: &mut impl Write, files: &[ArrayPath]) -> io::Result<()> {
+    files.iter().try_for_each(|file| writeln!(out, "{}: no arrays", safe(file.name().display())))
+}
+
+/// Describes one entry in a few lines.
+pub(crate) fn print_paragraph(out: &mut impl Write, row: &DescribedEntry) -> io::Result<()> {
+    let member = row.member.as_ref().map(|member| format!("[{member}]")).unwrap_or_default();
+    let name = format!("{}{member}", safe(row.path.display()));
+    let EntryContent::Array(array) = &row.content else {
+        return writeln!(out, "{HEADING}{name}{HEADING:#}\n  not an array");
+    };
+    print_facts(out, &name, text::format_name(row.format), row.info.as_deref(), array)
+}
+
+/// Describes an array without a header.
+pub(crate) fn print_raw_paragraph(
+    out: &mut impl Write,
+    path: &Path,
+    array: &RawArrayInfo,
+) -> io::Result<()> {
+    print_facts(out, &safe(path.display()), "raw", None, &ArrayInfo::from(array))
+}
+
+fn print_facts(
+    out: &mut impl Write,
+    name: &str,
+    format: &str,
+    info: Option<&str>,
+    array: &ArrayInfo,
+) -> io::Result<()> {
+    let ArrayInfo { layout, order: axes, version, data_offset, digest } = array;
+    let version = version.map(|version| format!(" {version}")).unwrap_or_default();
+    let storage = match data_offset {
+        Some(offset) => format!("{format}{version}, elements from byte {offset}"),
+        None => format!("{format}{version}, deflated"),
+    };
+    writeln!(out, "{HEADING}{name}{HEADING:#}")?;
+    let mut lines = vec![
+        ("dtype", dtype(layout.dtype())),
+        ("shape", format!("{}, {}", shape(layout.shape()), order(*axes))),
+        ("size ", size(layout)),
+        ("file ", storage),
+    ];
+    lines.extend(info.iter().map(|info| ("info ", safe(info))));
+    lines.extend(digest.iter().map(|digest| ("hash ", format!("sha256 {digest}"))));
+    let room = table::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(INDENT));
+    for (label, text) in lines {
+        let text = wrapped(&text, room);
+        writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
+    }
+    print_fields(out, layout.dtype())
+}
+
+/// The width of the labels of a paragraph.
+const INDENT: usize = 9;
+
+/// Breaks a text before fields, so that it fits into lines of this width.
+fn wrapped(text: &str, room: usize) -> String {
+    let mut lines = String::new();
+    let mut used = 0;
+    for part in text.split_inclusive("), ") {
+        let width = table::width(part.trim_end());
+        if used > 0 && used + width > room {
+            lines.truncate(lines.trim_end().len());
+            lines.push('\n');
+            lines.push_str(&" ".repeat(INDENT));
+            used = 0;
+        }
+        lines.push_str(part);
+        used += table::width(part);
+    }
+    lines
+}
+
+/// Lists the fields of a struct, and their own fields as `field.subfield`.
+fn print_fields(out: &mut impl Write, dtype: &DType) -> io::Result<()> {
+    if dtype.fields().is_empty() {
+        return Ok(());
+    }
+    let mut columns = vec![
+        Column::text("field"),
+        Column::numbers("byte"),
+        Column::text("dtype"),
+        Column::text("axes"),
+        Column::text("title"),
+    ];
+    add_fields(&mut columns, "", 0, dtype);
+    if let Some(width) = table::terminal_width() {
+        table::fit(&mut columns, width.saturating_sub(1));
+    }
+    let mut lines = Vec::new();
+    table::print(&mut lines, &columns)?;
+    let lines = String::from_utf8_lossy(&lines).into_owned();
+    lines.lines().try_for_each(|line| writeln!(out, " {line}"))
+}
+
+fn add_fields(columns: &mut [Column], prefix: &str, start: usize, dtype: &DType) {
+    for field in dtype.fields() {
+        let name = format!("{prefix}{}", field.name());
+        let (base, axes) = field.dtype.subarray().unwrap_or((&field.dtype, &[]));
+        let cells = [
+            safe(&name),
+            (start + field.offset).to_string(),
+            abbreviated(base),
+            if axes.is_empty() { String::new() } else { shape(axes) },
+            safe(field.title.as_deref().unwrap_or("")),
+        ];
+        columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
+        add_fields(columns, &format!("{name}."), start + field.offset, base);
+    }
+}
+
+/// Prints a table with a row for each entry.
+pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::Result<()> {
+    let members = rows.iter().any(|row| row.member.is_some());
+    let infos = rows.iter().any(|row| row.info.as_ref().is_some_and(|info| !info.is_empty()));
+    let digests = rows.iter().any(|row| row.array().is_some_and(|array| array.digest.is_some()));
+    let columns = [
+        (true, Column::paths("file"), rows.iter().map(|row| safe(row.path.display())).collect()),
+        (members, Column::paths("member"), rows.iter().map(DescribedEntry::member_name).collect()),
+        (infos, Column::text("info"), rows.iter().map(DescribedEntry::info_text).collect()),
+        (true, Column::text("dtype"), rows.iter().map(DescribedEntry::dtype_text).collect()),
+        (true, Column::text("shape"), cells(rows, |array| shape(array.layout.shape()))),
+        (true, Column::text("order"), cells(rows, |array| order(array.order).to_owned())),
+        (true, Column::numbers("size"), cells(rows, |array| text::size(array.layout.nbytes()))),
+        (members, Column::text("elements"), cells(rows, location)),
+        (
+            digests,
+            Column::numbers("sha256"),
+            cells(rows, |array| array.digest.clone().unwrap_or_default()),
+        ),
+    ];
+    let shown = columns.into_iter().filter(|(is_shown, ..)| *is_shown);
+    let mut columns: Vec<Column> = shown
+        .map(|(_, mut column, cells): (_, _, Vec<String>)| {
+            for cell in cells {
+                column.push(cell);
+            }
+            column
+        })
+        .collect();
+    if let Some(width) = table::terminal_width() {
+        table::fit(&mut columns, width);
+    }
+    table::print(out, &columns)
+}
+
+/// A cell for each array, and an empty one for other members.
+fn cells(rows: &[DescribedEntry], cell: impl Fn(&ArrayInfo) -> String) -> Vec<String> {
+    rows.iter().map(|row| row.array().map(&cell).unwrap_or_default()).collect()
+}
+
+fn location(array: &ArrayInfo) -> String {
+    array.data_offset.map_or("deflated".to_owned(), |offset| format!("from byte {offset}"))
+}
+
+/// `'<f8', float of 8 bytes, little-endian`
+fn dtype(dtype: &DType) -> String {
+    let order = match dtype.byte_order() {
+        ByteOrder::Little => ", little-endian",
+        ByteOrder::Big => ", big-endian",
+        ByteOrder::NotApplicable => "",
+    };
+    format!("{dtype}, {}{order}", kind(dtype))
+}
+
+/// The dtype, or a summary of a long one.
+pub(crate) fn abbreviated(dtype: &DType) -> String {
+    let text = dtype.to_string();
+    if text.len() <= 40 { text } else { kind(dtype).into_owned() }
+}
+
+fn kind(dtype: &DType) -> Cow<'static, str> {
+    let bytes = plural(dtype.itemsize(), "byte");
+    let name = match dtype.kind() {
+        Kind::Bool => return "boolean".into(),
+        Kind::Int => "integer",
+        Kind::UInt => "unsigned integer",
+        Kind::Float => "float",
+        Kind::Complex => "complex",
+        Kind::TimeDelta => return "time difference".into(),
+        Kind::DateTime => return "date".into(),
+        Kind::Bytes => "text",
+        Kind::Unicode => {
+            return format!("text of {}", plural(dtype.itemsize() / 4, "character")).into();
+        }
+        Kind::Struct => {
+            return format!("{} in {bytes}", plural(dtype.fields().len(), "field")).into();
+        }
+        _ => "void",
+    };
+    format!("{name} of {bytes}").into()
+}
+
+fn order(order: Order) -> &'static str {
+    match order {
+        Order::C => "C order",
+        Order::F => "Fortran order",
+    }
+}
+
+/// `10.69 KiB: 1368 elements of 8 bytes`
+fn size(layout: &Layout) -> String {
+    let itemsize = plural(layout.dtype().itemsize(), "byte");
+    format!("{}: {} of {itemsize}", text::size(layout.nbytes()), plural(layout.len(), "element"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_dtypes_are_broken_before_fields() {
+        let text = "[('a', '<f4'), ('b', '<f4', (3,)), ('c', '<U8')], 3 fields in 48 bytes";
+        assert_eq!(wrapped(text, 100), text);
+        let indent = format!("\n{}", " ".repeat(INDENT));
+        let expected = text
+            .replace("), ('b'", &format!("),{indent}('b'"))
+            .replace("), ('c'", &format!("),{indent}('c'"));
+        assert_eq!(wrapped(text, 30), expected);
+        assert_eq!(wrapped("'<f8', float of 8 bytes", 5), "'<f8', float of 8 bytes");
+    }
+}

@@ -1,0 +1,315 @@
+//! Comparing the arrays of two archives or directories, by their names.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::commands::diff::{DiffArgs, DiffResult};
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::escape::{self, safe};
+use crate::input::inputs::Input;
+use crate::input::messages;
+use crate::input::style::{ADDED, CHANGED, REMOVED};
+use crate::input::walk::{self, Depth};
+use crate::output::diff_one::{self, DiffReport};
+use crate::output::table::{self, Column};
+use crate::output::terminal;
+
+const NO_MATCH: &str =
+    "no array of the two matches --match: list the names of one with `npymap ls`";
+
+/// Compares two directories file by file.
+pub(crate) fn directories(args: &DiffArgs, out: &mut impl Write) -> Result<DiffResult, CliError> {
+    let mut table = DiffTable::new(args);
+    let (a, b) = (files(&mut table, &args.a)?, files(&mut table, &args.b)?);
+    let names: BTreeSet<_> = a.union(&b).collect();
+    for name in names {
+        let [first, second] = [&args.a, &args.b].map(|root| root.path.join(name));
+        let compared = match (a.contains(name), b.contains(name)) {
+            (true, true) if !table.may_select(name) => Ok(()),
+            (true, true) => table.compare_files(out, name, &first, &second),
+            _ if !table.matches(&name.display().to_string()) => Ok(()),
+            (true, false) => table.add_only(out, &name.display().to_string(), Side::A),
+            _ => table.add_only(out, &name.display().to_string(), Side::B),
+        };
+        table.continue_after(compared)?;
+    }
+    table.finish(out)
+}
+
+/// The files with arrays in a directory.
+fn files(table: &mut DiffTable<'_>, directory: &ArrayPath) -> Result<BTreeSet<PathBuf>, CliError> {
+    let listing = walk::list(&directory.path, Depth::All);
+    let listing = listing.map_err(CliError::io(directory.name(), "list"))?;
+    for (inner, error) in listing.unreadable {
+        table.continue_after(Err(CliError::io(&directory.path.join(inner), "list")(error)))?;
+    }
+    Ok(listing.files.into_iter().collect())
+}
+
+/// Compares two archives member by member.
+pub(crate) fn archives(
+    args: &DiffArgs,
+    out: &mut impl Write,
+    a: &[Input<'_>],
+    b: &[Input<'_>],
+) -> Result<DiffResult, CliError> {
+    let mut table = DiffTable::new(args);
+    table.compare_members(out, None, a, b)?;
+    table.finish(out)
+}
+
+/// Which of the two has an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    A,
+    B,
+}
+
+/// The results so far. Rows are printed at the end, JSON at once.
+struct DiffTable<'a> {
+    args: &'a DiffArgs,
+    rows: Vec<DiffRow>,
+    count: usize,
+    equal: usize,
+    different: usize,
+    only: [usize; 2],
+    result: DiffResult,
+}
+
+/// A line of the table.
+struct DiffRow {
+    name: String,
+    status: Status,
+    elements: String,
+    count: String,
+    /// The largest and mean absolute difference, and the rms.
+    distances: [String; 3],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Equal,
+    Different,
+    Only(Side),
+}
+
+impl<'a> DiffTable<'a> {
+    fn new(args: &'a DiffArgs) -> DiffTable<'a> {
+        let (rows, result) = (Vec::new(), DiffResult::Equal);
+        DiffTable { args, rows, count: 0, equal: 0, different: 0, only: [0, 0], result }
+    }
+
+    /// Compares two files of the same name.
+    fn compare_files(
+        &mut self,
+        out: &mut impl Write,
+        name: &Path,
+        a: &Path,
+        b: &Path,
+    ) -> Result<(), CliError> {
+        let [a, b] = [a, b].map(ArrayPath::from_file);
+        let (a, b) = (self.args.open_file(&a)?, self.args.open_file(&b)?);
+        self.compare_members(out, Some(&name.display().to_string()), &a.arrays()?, &b.arrays()?)
+    }
+
+    /// Compares the members of two archives, or the arrays of two `.npy`.
+    fn compare_members(
+        &mut self,
+        out: &mut impl Write,
+        file: Option<&str>,
+        a: &[Input<'_>],
+        b: &[Input<'_>],
+    ) -> Result<(), CliError> {
+        let others: HashMap<_, _> = b.iter().map(|input| (&input.name, input)).collect();
+        for input in a {
+            let name = full_name(file, input);
+            let compared = match others.get(&input.name) {
+                _ if !self.is_selected(&name, input) => Ok(()),
+                Some(other) => self.compare(out, &name, input, other),
+                None => check_opens(input).and_then(|()| self.add_only(out, &name, Side::A)),
+            };
+            self.continue_after(compared)?;
+        }
+        let names: BTreeSet<_> = a.iter().map(|input| &input.name).collect();
+        for input in b.iter().filter(|input| !names.contains(&input.name)) {
+            let name = full_name(file, input);
+            if self.is_selected(&name, input) {
+                let added = check_opens(input).and_then(|()| self.add_only(out, &name, Side::B));
+                self.continue_after(added)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether the pattern can match an array of a file: of one that is a single
+    /// array, its name decides.
+    fn may_select(&self, file: &Path) -> bool {
+        let is_array = file.extension().is_some_and(|extension| extension == "npy");
+        !is_array || self.matches(&file.display().to_string())
+    }
+
+    fn is_selected(&self, name: &str, input: &Input<'_>) -> bool {
+        self.matches(name) || self.matches(&input.name)
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        self.args.pattern.as_ref().is_none_or(|pattern| pattern.matches(name))
+    }
+
+    /// Prints an error about an array and goes on with the next one.
+    fn continue_after(&mut self, compared: Result<(), CliError>) -> Result<(), CliError> {
+        match compared {
+            Err(error @ CliError::Output(_)) => Err(error),
+            Err(error) => {
+                messages::print_error(&error);
+                self.result = DiffResult::Trouble;
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn compare(
+        &mut self,
+        out: &mut impl Write,
+        name: &str,
+        a: &Input<'_>,
+        b: &Input<'_>,
+    ) -> Result<(), CliError> {
+        let (report, paths) = self.args.compare_inputs(a, b)?;
+        self.count += 1;
+        if report.is_equal {
+            self.equal += 1;
+            if self.args.only_changed {
+                return Ok(());
+            }
+        } else {
+            self.different += 1;
+            self.result = self.result.max(DiffResult::Different);
+        }
+        if self.args.json {
+            return Ok(diff_one::print_json(out, &paths, Some(name), &report)?);
+        }
+        self.rows.push(DiffRow::new(name, &report));
+        Ok(())
+    }
+
+    /// Adds an array, or a file, that only one of the two has.
+    fn add_only(&mut self, out: &mut impl Write, name: &str, side: Side) -> Result<(), CliError> {
+        self.count += 1;
+        let [in_a, in_b] = &mut self.only;
+        *(if side == Side::A { in_a } else { in_b }) += 1;
+        self.result = self.result.max(DiffResult::Different);
+        if self.args.json {
+            let which = if side == Side::A { "a" } else { "b" };
+            let line = json!({ "name": name, "equal": false, "only": which });
+            return Ok(escape::json_line(out, &line)?);
+        }
+        self.rows.push(DiffRow::only(name, side));
+        Ok(())
+    }
+
+    fn finish(self, out: &mut impl Write) -> Result<DiffResult, CliError> {
+        if self.args.pattern.is_some() && self.count == 0 && self.result == DiffResult::Equal {
+            let path = self.args.a.name().to_owned();
+            return Err(CliError::Rejected { path, reason: NO_MATCH });
+        }
+        if !self.args.json {
+            self.print(out)?;
+        }
+        out.flush()?;
+        Ok(self.result)
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        if !self.rows.is_empty() {
+            let mut columns = vec![
+                Column::paths("name"),
+                Column::text("status"),
+                Column::text("elements"),
+                Column::numbers("differ"),
+                Column::numbers("largest"),
+                Column::numbers("mean"),
+                Column::numbers("rms"),
+            ];
+            for row in &self.rows {
+                row.push_to(&mut columns);
+            }
+            table::fit(&mut columns, table::terminal_width().unwrap_or(usize::MAX));
+            table::print(out, &columns)?;
+        }
+        let mut parts = Vec::new();
+        for (count, what) in [(self.equal, "equal"), (self.different, "different")] {
+            parts.extend((count > 0).then(|| format!("{count} {what}")));
+        }
+        for (count, path) in self.only.iter().zip([&self.args.a, &self.args.b]) {
+            let name = safe(path.name().display());
+            parts.extend((*count > 0).then(|| format!("{count} only in {name}")));
+        }
+        let parts = if parts.is_empty() { "none to compare".to_owned() } else { parts.join(", ") };
+        writeln!(out, "{}: {parts}", crate::input::text::plural(self.count, "array"))
+    }
+}
+
+/// The name of an array in a directory, or in an archive.
+fn full_name(file: Option<&str>, input: &Input<'_>) -> String {
+    match (file, &input.member) {
+        (Some(file), Some(_)) => format!("{file}[{}]", input.name),
+        (Some(file), None) => file.to_owned(),
+        (None, _) => input.name.clone(),
+    }
+}
+
+/// Opens an array that the other side does not have: a damaged one is an error.
+fn check_opens(input: &Input<'_>) -> Result<(), CliError> {
+    (input.open)().map(drop).map_err(CliError::with_path(&input.path))
+}
+
+impl DiffRow {
+    fn new(name: &str, report: &DiffReport) -> DiffRow {
+        let status = if report.is_equal { Status::Equal } else { Status::Different };
+        let changed = report.elements.as_ref().filter(|comparison| comparison.count > 0);
+        let distances = changed.map(|changed| [changed.largest, changed.mean(), changed.rms()]);
+        let is_same_shape = report.shapes[0] == report.shapes[1];
+        let elements = match (report.is_same_type, is_same_shape) {
+            (true, true) => format!("{} {}", report.dtype_text(), report.shape_text()),
+            (false, true) => report.dtype_text(),
+            (true, false) => report.shape_text(),
+            (false, false) => format!("{}, {}", report.dtype_text(), report.shape_text()),
+        };
+        let count = report.elements.as_ref().map(|comparison| comparison.count.to_string());
+        DiffRow {
+            name: safe(name),
+            status,
+            elements,
+            count: count.unwrap_or_default(),
+            distances: distances
+                .unwrap_or_default()
+                .map(|distance| distance.map_or_else(String::new, terminal::brief)),
+        }
+    }
+
+    fn only(name: &str, side: Side) -> DiffRow {
+        let (elements, count) = (String::new(), String::new());
+        let distances = [const { String::new() }; 3];
+        DiffRow { name: safe(name), status: Status::Only(side), elements, count, distances }
+    }
+
+    fn push_to(&self, columns: &mut [Column]) {
+        let (style, status) = match self.status {
+            Status::Equal => (anstyle::Style::new(), "equal"),
+            Status::Different => (CHANGED, "different"),
+            Status::Only(Side::A) => (REMOVED, "only in a"),
+            Status::Only(Side::B) => (ADDED, "only in b"),
+        };
+        let [largest, mean, rms] = &self.distances;
+        let cells = [&self.name, status, &self.elements, &self.count, largest, mean, rms];
+        for (number, (column, cell)) in columns.iter_mut().zip(cells).enumerate() {
+            column.push_styled(cell, if number == 1 { style } else { anstyle::Style::new() });
+        }
+    }
+}

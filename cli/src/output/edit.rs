@@ -1,0 +1,86 @@
+//! Edits an array in place: a file, or a member of one.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use npymap::{MappedArrayMut, any::Format, source::FileLock};
+use serde_json::json;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::escape::{self, safe};
+use crate::input::{open, platform, remote, stream, text};
+use crate::output::locking::WaitArgs;
+use crate::output::rewrite;
+
+/// Prints how many elements of an array were set.
+pub(crate) fn report(path: &Path, count: usize, as_json: bool) -> Result<(), CliError> {
+    let out = &mut io::stdout();
+    let printed = if as_json {
+        escape::json_line(out, &json!({ "path": path.to_string_lossy(), "set": count }))
+    } else {
+        writeln!(out, "{}: {} set", safe(path.display()), text::plural(count, "element"))
+    };
+    printed.map_err(CliError::after(path, "the elements were set"))
+}
+
+const NOT_EDITABLE: &str = "cannot be edited: name an array of an .npz or .ten as FILE[MEMBER], or extract one from a tar file with `npymap convert`";
+
+const STREAM: &str = "a stream cannot be changed in place: write it to a file first, with `npymap convert - FILE.npy`";
+
+/// Options of commands that edit an array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EditOptions {
+    /// Wait until the data is on disk.
+    pub(crate) flush: bool,
+    pub(crate) max_header_len: usize,
+    pub(crate) wait: WaitArgs,
+}
+
+impl EditOptions {
+    /// Applies `change` to an array and returns its result. A member of an
+    /// `.npz` is changed by rewriting the archive.
+    pub(crate) fn edit(
+        self,
+        target: &ArrayPath,
+        change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
+    ) -> Result<usize, CliError> {
+        let ArrayPath { path, member, .. } = target;
+        reject_stream(target)?;
+        let format = open::format(path).map_err(CliError::Library)?;
+        match (format, member) {
+            (Format::Npy, None) | (Format::Ten, Some(_)) => {
+                self.edit_in_place(target, change).map_err(CliError::with_path(target.name()))
+            }
+            (Format::Npz, Some(name)) => rewrite::edit_member(path, name, self, change),
+            _ => Err(CliError::Rejected { path: target.name().to_owned(), reason: NOT_EDITABLE }),
+        }
+    }
+
+    fn edit_in_place(
+        self,
+        target: &ArrayPath,
+        change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
+    ) -> npymap::Result<usize> {
+        let path = &target.path;
+        let lock = self.wait.with_lock(path, |locking| FileLock::exclusive(path, locking))?;
+        let mut array = open::write_array(target, self.max_header_len)?;
+        // A program that does not lock may have replaced the file before it was
+        // opened.
+        lock.as_ref().map_or(Ok(()), |lock| lock.check(path))?;
+        let count = change(&mut array)?;
+        if self.flush {
+            array.close()?;
+        }
+        Ok(count)
+    }
+}
+
+/// Rejects standard input, pipes and URLs, which cannot be changed in place.
+pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
+    remote::reject_change(target.name())?;
+    if stream::is_standard(&target.path) || platform::is_stream(&target.path) {
+        return Err(CliError::Rejected { path: target.name().to_owned(), reason: STREAM });
+    }
+    Ok(())
+}

@@ -1,0 +1,283 @@
+//! Prints elements one after another, in brackets, without holding them in
+//! memory.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+
+use npymap::{DType, Value, element::Ticks, view::DynView};
+use serde::{Serialize, Serializer};
+
+use crate::input::escape::{self, escaped};
+
+use crate::input::error::CliError;
+use crate::input::float_text;
+
+/// The limit on zero-size elements, and on rows without elements, that are printed:
+/// a header can claim any number.
+const MAX_ZERO_SIZED: usize = 1 << 20;
+
+/// Rejects more zero-size elements than that.
+pub(crate) fn check_count(path: &Path, itemsize: usize, count: usize) -> Result<(), CliError> {
+    check_limit(path, "zero-size elements", if itemsize == 0 { count } else { 0 })
+}
+
+/// Rejects more rows without elements than that.
+pub(crate) fn check_empty_rows(path: &Path, count: usize) -> Result<(), CliError> {
+    check_limit(path, "rows without elements", count)
+}
+
+fn check_limit(path: &Path, what: &'static str, count: usize) -> Result<(), CliError> {
+    if count <= MAX_ZERO_SIZED {
+        return Ok(());
+    }
+    let (path, most) = (path.to_owned(), MAX_ZERO_SIZED);
+    Err(CliError::TooManyElements { path, count, what, most })
+}
+
+/// Prints elements as NumPy does: a single element by itself, others in
+/// brackets with a line for each row.
+pub(crate) fn print(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
+    if view.ndim() == 0 {
+        return view.iter().try_for_each(|value| {
+            write_scalar(out, &value)?;
+            writeln!(out)
+        });
+    }
+    write_nested(out, view, |out, closed| separate(out, closed, view.ndim()), write_element)
+}
+
+/// Rejects too many elements, or too many empty rows, for [`print_json`].
+pub(crate) fn check_json(path: &Path, view: &DynView<'_>) -> Result<(), CliError> {
+    check_count(path, view.itemsize(), view.len())?;
+    let rows = if view.is_empty() { empty_rows(view.shape()) } else { 0 };
+    check_empty_rows(path, rows)
+}
+
+/// The number of empty rows of an array without elements, with the rows that
+/// they are in.
+fn empty_rows(shape: &[usize]) -> usize {
+    let (mut rows, mut count) = (1_usize, 1_usize);
+    for dim in shape.iter().take_while(|dim| **dim > 0) {
+        count = count.saturating_mul(*dim);
+        rows = rows.saturating_add(count);
+    }
+    rows
+}
+
+/// Prints elements as JSON, on one line, in the lists of NumPy's `tolist`.
+pub(crate) fn print_json(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
+    if view.is_empty() {
+        write_empty(out, view.shape())?;
+        return writeln!(out);
+    }
+    if view.ndim() == 0 {
+        view.iter().try_for_each(|value| escape::json(out, &JsonValue(&value, view.dtype())))?;
+        return writeln!(out);
+    }
+    write_nested(
+        out,
+        view,
+        |out, _| write!(out, ","),
+        |out, value| escape::json(out, &JsonValue(value, view.dtype())),
+    )
+}
+
+/// Writes the lists of an array without elements: `[[],[]]` for shape (2, 0).
+fn write_empty(out: &mut impl Write, shape: &[usize]) -> io::Result<()> {
+    write_brackets(out, b"[", 1)?;
+    if let Some((&len, inner)) = shape.split_first() {
+        for number in 0..len {
+            out.write_all(if number > 0 { b"," } else { b"" })?;
+            write_empty(out, inner)?;
+        }
+    }
+    write_brackets(out, b"]", 1)
+}
+
+/// Writes all elements in C order, with brackets around the rows of each axis.
+/// `separate` is called between elements with the number of rows that ended.
+fn write_nested<W: Write>(
+    out: &mut W,
+    view: &DynView<'_>,
+    separate: impl Fn(&mut W, usize) -> io::Result<()>,
+    write: impl Fn(&mut W, &Value) -> io::Result<()>,
+) -> io::Result<()> {
+    if view.is_empty() {
+        return writeln!(out, "[]");
+    }
+    let rows = row_lens(view.shape());
+    let last = view.len() - 1;
+    let mut brackets = rows.len();
+    for (number, value) in view.iter().enumerate() {
+        write_brackets(out, b"[", brackets)?;
+        write(out, &value)?;
+        brackets = ended_rows(&rows, number + 1);
+        write_brackets(out, b"]", brackets)?;
+        if number < last {
+            separate(out, brackets)?;
+        }
+    }
+    writeln!(out)
+}
+
+/// The number of axes along which a row ends after this many elements. A row
+/// ends only where the rows inside it end.
+fn ended_rows(rows: &[usize], number: usize) -> usize {
+    rows.iter().rev().take_while(|&&row| number.is_multiple_of(row)).count()
+}
+
+/// The number of elements in a row of each axis.
+fn row_lens(shape: &[usize]) -> Vec<usize> {
+    let mut rows: Vec<usize> = shape.to_vec();
+    let mut count = 1;
+    for row in rows.iter_mut().rev() {
+        count *= *row;
+        *row = count;
+    }
+    rows
+}
+
+fn write_brackets(out: &mut impl Write, bracket: &[u8], count: usize) -> io::Result<()> {
+    (0..count).try_for_each(|_| out.write_all(bracket))
+}
+
+/// Separates an element from the previous one, which ended `closed` rows: on
+/// the same line, or on a new line indented to the row's bracket, with empty
+/// lines between matrices.
+fn separate(out: &mut impl Write, closed: usize, ndim: usize) -> io::Result<()> {
+    match closed {
+        0 => write!(out, ", "),
+        _ => {
+            write!(out, ",{}{}", "\n".repeat(closed), " ".repeat(ndim - closed))
+        }
+    }
+}
+
+/// Writes an element in brackets. Numbers have all digits, as by themselves;
+/// text and dates are quoted as NumPy does in arrays.
+fn write_element(out: &mut impl Write, value: &Value) -> io::Result<()> {
+    match (value, float_text::rounded(value)) {
+        (_, Some(rounded)) => out.write_all(rounded.as_bytes()),
+        (Value::Text(_) | Value::DateTime(..) | Value::TimeDelta(..), None) => {
+            write!(out, "{value:#}")
+        }
+        (_, None) => write!(out, "{value}"),
+    }
+}
+
+/// Writes an element by itself, on one line: text without quotes.
+fn write_scalar(out: &mut impl Write, value: &Value) -> io::Result<()> {
+    match (value, float_text::rounded(value)) {
+        (Value::Text(text), _) => out.write_all(escaped(text).as_bytes()),
+        (_, Some(rounded)) => out.write_all(escaped(&rounded).as_bytes()),
+        (_, None) => write!(out, "{value}"),
+    }
+}
+
+/// An element, or the elements of a subarray in brackets, on one line.
+pub(crate) fn cell(view: &DynView<'_>) -> String {
+    let mut text = CellBuffer(Vec::new());
+    // Text that does not fit is an error, and cut off.
+    let _ = match view.iter().next() {
+        Some(value) if view.ndim() == 0 => write_scalar(&mut text, &value),
+        _ => write_nested(&mut text, view, |out, _| write!(out, ", "), write_element),
+    };
+    let text = String::from_utf8_lossy(&text.0);
+    text.trim_end().to_owned()
+}
+
+/// The maximum length of a cell, in bytes; longer than any line.
+const CELL: usize = 1 << 14;
+
+/// A buffer for the text of a cell. Writing more is an error.
+struct CellBuffer(Vec<u8>);
+
+impl Write for CellBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = bytes.len().min(CELL - self.0.len());
+        self.0.extend(bytes.iter().take(room));
+        // Writing none of the bytes makes `write_all` fail.
+        Ok(room)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns whether elements are printed as numbers.
+pub(crate) fn is_number(dtype: &DType) -> bool {
+    use npymap::dtype::Kind as K;
+    matches!(dtype.kind(), K::Int | K::UInt | K::Float | K::Complex | K::TimeDelta)
+}
+
+/// A value of a dtype as JSON. JSON has no bytes, NaN or complex numbers; dates
+/// are strings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JsonValue<'a>(pub(crate) &'a Value, pub(crate) &'a DType);
+
+impl Serialize for JsonValue<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let JsonValue(value, dtype) = *self;
+        match value {
+            Value::Bool(value) => to.serialize_bool(*value),
+            Value::Int(value) => to.serialize_i64(*value),
+            Value::UInt(value) => to.serialize_u64(*value),
+            Value::F64(value) if value.is_finite() => to.serialize_f64(*value),
+            Value::F16(_) | Value::F32(_) | Value::F64(_) => number(value, to),
+            Value::C64(value) => {
+                to.collect_seq([value.re, value.im].map(|part| JsonScalar(Value::F32(part))))
+            }
+            Value::C128(value) => {
+                to.collect_seq([value.re, value.im].map(|part| JsonScalar(Value::F64(part))))
+            }
+            Value::Bytes(bytes) | Value::Void(bytes) => to.collect_str(&Latin1(bytes)),
+            Value::Text(text) => to.serialize_str(text),
+            Value::DateTime(Ticks::NAT, _) | Value::TimeDelta(Ticks::NAT, _) => to.serialize_none(),
+            Value::TimeDelta(ticks, _) => to.serialize_i64(ticks.0),
+            Value::Record(values) => {
+                let fields = dtype.fields().iter().zip(values);
+                to.collect_map(
+                    fields.map(|(field, value)| (field.name(), JsonValue(value, &field.dtype))),
+                )
+            }
+            Value::Array(values) => {
+                let base = dtype.subarray().map_or(dtype, |(base, _)| base);
+                to.collect_seq(values.iter().map(|value| JsonValue(value, base)))
+            }
+            _ => to.collect_str(value),
+        }
+    }
+}
+
+/// A number, a date or a time difference as JSON.
+#[derive(Clone, Debug)]
+pub(crate) struct JsonScalar(pub(crate) Value);
+
+impl Serialize for JsonScalar {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        JsonValue(&self.0, &DType::of::<u8>()).serialize(to)
+    }
+}
+
+/// A float with the fewest digits that identify it, or `nan` or `inf` as a
+/// string.
+fn number<S: Serializer>(value: &Value, to: S) -> Result<S::Ok, S::Error> {
+    let text = value.to_string();
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => to.serialize_f64(number),
+        _ => to.serialize_str(&text),
+    }
+}
+
+/// Bytes as characters of the same code points.
+struct Latin1<'a>(&'a [u8]);
+
+impl fmt::Display for Latin1<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chunks(4096).try_for_each(|bytes| {
+            f.write_str(&bytes.iter().copied().map(char::from).collect::<String>())
+        })
+    }
+}

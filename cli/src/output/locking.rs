@@ -1,0 +1,34 @@
+//! Waiting for other writers of a file.
+
+use std::path::Path;
+
+use clap::Args;
+use npymap::{ErrorKind, source::Locking};
+
+use crate::input::messages;
+
+/// Whether to wait while another process writes the file.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct WaitArgs {
+    /// Fail immediately if another process is writing the file
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+}
+
+impl WaitArgs {
+    /// Calls `lock`, which locks the file at `path`. If another process holds
+    /// the lock, prints a note and waits, unless `--no-wait` was given.
+    pub(crate) fn with_lock<T>(
+        self,
+        path: &Path,
+        lock: impl Fn(Locking) -> npymap::Result<T>,
+    ) -> npymap::Result<T> {
+        match lock(Locking::Try) {
+            Err(error) if !self.no_wait && error.kind() == ErrorKind::Locked => {
+                messages::print_waiting(path);
+                lock(Locking::Wait)
+            }
+            locked => locked,
+        }
+    }
+}

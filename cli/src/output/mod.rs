@@ -1,0 +1,35 @@
+//! What commands write: files, formats, tables and pictures.
+
+pub(crate) mod archive_output;
+pub(crate) mod cells;
+pub(crate) mod colors;
+pub(crate) mod convert_selection;
+pub(crate) mod describe;
+pub(crate) mod diff_many;
+pub(crate) mod diff_one;
+pub(crate) mod draft;
+pub(crate) mod edit;
+pub(crate) mod elements;
+pub(crate) mod generate;
+pub(crate) mod json;
+pub(crate) mod line;
+pub(crate) mod locking;
+pub(crate) mod new_file;
+pub(crate) mod npz_update;
+pub(crate) mod output_args;
+pub(crate) mod output_format;
+pub(crate) mod picture;
+pub(crate) mod raster;
+pub(crate) mod report;
+pub(crate) mod rewrite;
+pub(crate) mod row_copy;
+pub(crate) mod sheet;
+pub(crate) mod show_png;
+pub(crate) mod show_text;
+pub(crate) mod signals;
+pub(crate) mod sink;
+pub(crate) mod stats_output;
+pub(crate) mod table;
+pub(crate) mod terminal;
+pub(crate) mod text_output;
+pub(crate) mod until_closed;

@@ -1,0 +1,130 @@
+//! Options of commands that create files, and their parsers.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use npymap::{CreateOptions, Order, npy::Version};
+
+use crate::input::error::CliError;
+use crate::output::draft::IfExists;
+use crate::output::locking::WaitArgs;
+
+/// How to create a new file.
+#[derive(Debug, Args)]
+pub(crate) struct NewFileArgs {
+    /// Format version [default: the lowest that can hold the header]
+    #[arg(long, value_name = "1|2|3", value_parser = parse_version)]
+    pub(crate) version: Option<Version>,
+
+    /// Replace an existing file
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+}
+
+impl NewFileArgs {
+    /// How to treat an existing file.
+    pub(crate) fn if_exists(&self) -> IfExists {
+        if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail }
+    }
+
+    /// Rejects options without an effect: those for files if none is written, and those for
+    /// `.npy` files if it is another one.
+    pub(crate) fn check(&self, path: &Path, is_file: bool, is_npy: bool) -> Result<(), CliError> {
+        if self.overwrite && !is_file {
+            return Err(CliError::usage(path, "--overwrite is for --output"));
+        }
+        if self.wait.no_wait && !is_file {
+            return Err(CliError::usage(path, "--no-wait is for --output"));
+        }
+        if self.version.is_some() && !is_npy {
+            return Err(CliError::usage(path, "--version is for .npy files"));
+        }
+        Ok(())
+    }
+
+    /// The options for the library.
+    pub(crate) fn options(&self, order: Order) -> CreateOptions {
+        let options = CreateOptions::new().order(order).overwrite(self.overwrite);
+        match self.version {
+            Some(version) => options.version(version),
+            None => options,
+        }
+    }
+}
+
+/// The memory order of a new array.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum OrderArg {
+    /// The last one
+    #[value(name = "C", alias = "c")]
+    C,
+    /// The first one
+    #[value(name = "F", alias = "f")]
+    F,
+}
+
+impl From<OrderArg> for Order {
+    fn from(order: OrderArg) -> Order {
+        match order {
+            OrderArg::C => Order::C,
+            OrderArg::F => Order::F,
+        }
+    }
+}
+
+fn parse_version(text: &str) -> Result<Version, &'static str> {
+    match text {
+        "1" | "1.0" => Ok(Version::V1),
+        "2" | "2.0" => Ok(Version::V2),
+        "3" | "3.0" => Ok(Version::V3),
+        _ => Err("expected 1, 2 or 3"),
+    }
+}
+
+/// The shape of a new array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ShapeArg(pub(crate) Vec<usize>);
+
+/// Parses `(3, 4)`, `(3,)`, `()` or `3, 4`.
+pub(crate) fn parse_shape(text: &str) -> Result<ShapeArg, &'static str> {
+    let text = text.trim();
+    let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    if inner.is_none() && text.is_empty() {
+        return Err(SHAPE);
+    }
+    let inner = inner.unwrap_or(text).trim();
+    if inner.is_empty() {
+        return Ok(ShapeArg(Vec::new()));
+    }
+    let axes = inner.strip_suffix(',').unwrap_or(inner).split(',');
+    let axes = axes.map(|axis| axis.trim().parse().map_err(|_| SHAPE));
+    axes.collect::<Result<_, _>>().map(ShapeArg)
+}
+
+const SHAPE: &str = "expected a shape such as '(3, 4)', '(3,)' or '()'";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_pythons_tuples() {
+        for (text, expected) in [
+            ("(3, 4)", vec![3, 4]),
+            ("( 3,4, )", vec![3, 4]),
+            ("(3,)", vec![3]),
+            ("3", vec![3]),
+            ("3,4", vec![3, 4]),
+            ("()", vec![]),
+            ("(0, 4294967295)", vec![0, 4_294_967_295]),
+        ] {
+            assert_eq!(parse_shape(text), Ok(ShapeArg(expected)), "{text}");
+        }
+        for text in ["", "(", "(3", "3)", "-1", "(3, -4)", "(,)", "3,,4", "a", "1.5", "((3))"] {
+            assert_eq!(parse_shape(text), Err(SHAPE), "{text}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Formats of new files, by their extensions.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::stream;
+use crate::input::text_format::TextFormat;
+use crate::output::report;
+
+/// A format that arrays can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    Npy,
+    Npz,
+    Ten,
+    /// A line of fields separated by commas for each row.
+    Csv,
+    /// The same with tabs.
+    Tsv,
+    /// A line of JSON for each row.
+    Jsonl,
+    /// Elements in C order, without a header.
+    Raw,
+}
+
+impl OutputFormat {
+    /// The name of a format whose files do not describe their arrays.
+    pub(crate) fn headerless_name(self) -> Option<&'static str> {
+        match self {
+            OutputFormat::Npy | OutputFormat::Npz | OutputFormat::Ten => None,
+            OutputFormat::Csv => Some("csv"),
+            OutputFormat::Tsv => Some("tsv"),
+            OutputFormat::Jsonl => Some("jsonl"),
+            OutputFormat::Raw => Some("raw"),
+        }
+    }
+
+    /// The format of text, if it is one.
+    pub(crate) fn text(self) -> Option<TextFormat> {
+        match self {
+            OutputFormat::Csv => Some(TextFormat::Separated(',')),
+            OutputFormat::Tsv => Some(TextFormat::Separated('\t')),
+            OutputFormat::Jsonl => Some(TextFormat::JsonLines),
+            _ => None,
+        }
+    }
+
+    /// The format that an extension selects. Streams are `.npy` files.
+    pub(crate) fn from_extension(path: &Path) -> Result<OutputFormat, CliError> {
+        ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
+        if stream::is_output(path) {
+            return Ok(OutputFormat::Npy);
+        }
+        let extension = path.extension().and_then(|ending| ending.to_str());
+        match extension.map(str::to_ascii_lowercase).as_deref() {
+            Some("npy") => Ok(OutputFormat::Npy),
+            Some("npz") => Ok(OutputFormat::Npz),
+            Some("ten" | "tb") => Ok(OutputFormat::Ten),
+            Some("csv") => Ok(OutputFormat::Csv),
+            Some("tsv") => Ok(OutputFormat::Tsv),
+            Some("jsonl" | "ndjson") => Ok(OutputFormat::Jsonl),
+            Some("bin" | "raw") => Ok(OutputFormat::Raw),
+            // A part of a file name, so it is not wrong usage.
+            _ => Err(CliError::Rejected { path: path.to_owned(), reason: ANY }),
+        }
+    }
+}
+
+/// Rejects a new `.npy` file with the extension of another format.
+pub(crate) fn require_npy(path: &Path) -> Result<(), CliError> {
+    ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
+    match OutputFormat::from_extension(path) {
+        Ok(OutputFormat::Npy) => Ok(()),
+        _ => Err(CliError::Rejected { path: path.to_owned(), reason: NPY }),
+    }
+}
+
+/// Rejects a new `.npz` file with the extension of another format, and a report in JSON
+/// if it is a stream.
+pub(crate) fn require_npz(path: &Path, json: bool) -> Result<(), CliError> {
+    if stream::is_output(path) {
+        return if json { Err(CliError::usage(path, report::STREAM)) } else { Ok(()) };
+    }
+    match OutputFormat::from_extension(path) {
+        Ok(OutputFormat::Npz) => Ok(()),
+        _ => Err(CliError::Rejected { path: path.to_owned(), reason: NPZ }),
+    }
+}
+
+const NPZ: &str = "this command writes .npz files: use the extension .npz";
+
+pub(crate) const ANY: &str = "the extension of a new file selects its format: use .npy, .npz, .ten, .csv, .tsv, .jsonl or .bin, or --format";
+
+const NPY: &str = "this command writes .npy files: use the extension .npy (`npymap convert` also writes .npz and .ten)";

@@ -1,0 +1,107 @@
+//! The drawings of `show`: which elements, and how their values become colours.
+
+use std::num::NonZero;
+
+use npymap::view::DynView;
+use npymap::{Result, dtype::Kind};
+
+use crate::output::colors::{self, ColorMap, NAN, Rgb};
+use crate::output::raster::{Raster, Scale};
+
+/// A drawing of elements.
+pub(crate) struct Picture<'a> {
+    pub(crate) image: Image<'a>,
+    pub(crate) norm: Norm,
+    /// How many elements are NaN.
+    pub(crate) nan: usize,
+    pub(crate) threads: NonZero<usize>,
+}
+
+/// The elements to draw.
+pub(crate) enum Image<'a> {
+    /// A vector, as a line.
+    Line(DynView<'a>),
+    /// A matrix, in the colours of a map.
+    Map(DynView<'a>),
+    /// Three matrices: red, green and blue.
+    Color(Box<[DynView<'a>; 3]>),
+}
+
+/// How values become numbers from 0 to 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Norm {
+    pub(crate) scale: Scale,
+    /// The extremes, as they are.
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Norm {
+    pub(crate) fn new(scale: Scale, low: f64, high: f64) -> Norm {
+        // A logarithmic scale covers six powers of ten if it could reach zero.
+        let low = if scale == Scale::Log && low <= 0.0 { high / 1e6 } else { low };
+        Norm { scale, low, high }
+    }
+
+    /// The place of a scaled value between the extremes.
+    pub(crate) fn place(self, scaled: f64) -> f64 {
+        let (low, high) = (self.scale.apply(self.low), self.scale.apply(self.high));
+        if high > low { (scaled - low) / (high - low) } else { scaled - low + 0.5 }
+    }
+}
+
+impl Picture<'_> {
+    /// Height and width, in elements.
+    pub(crate) fn dims(&self) -> [usize; 2] {
+        let view = match &self.image {
+            Image::Line(view) | Image::Map(view) => view,
+            Image::Color(channels) => {
+                let [red, ..] = channels.as_ref();
+                red
+            }
+        };
+        [0, 1].map(|axis| view.shape().get(axis).copied().unwrap_or(1))
+    }
+
+    /// The colours of a map.
+    pub(crate) fn color_map(&self) -> ColorMap {
+        match &self.image {
+            Image::Map(view) if view.itemsize() == 1 && view.dtype().kind() != Kind::Int => {
+                ColorMap::Gray
+            }
+            _ => ColorMap::Viridis,
+        }
+    }
+
+    /// The values of the pixels of a map, or of each colour.
+    pub(crate) fn rasters(&self, size: [usize; 2]) -> Result<Vec<Raster>> {
+        let views: &[DynView<'_>] = match &self.image {
+            Image::Line(view) | Image::Map(view) => std::slice::from_ref(view),
+            Image::Color(channels) => channels.as_slice(),
+        };
+        let rasters = views.iter();
+        rasters.map(|view| Raster::compute(view, size, self.norm.scale, self.threads)).collect()
+    }
+
+    /// The colours of a row of pixels.
+    pub(crate) fn row_colors(&self, rows: &[Vec<f64>]) -> Vec<Rgb> {
+        match rows {
+            [red, green, blue] => {
+                let pixels = red.iter().zip(green).zip(blue);
+                pixels.map(|((red, green), blue)| self.mixed([*red, *green, *blue])).collect()
+            }
+            rows => rows.first().into_iter().flatten().map(|value| self.mapped(*value)).collect(),
+        }
+    }
+
+    fn mapped(&self, scaled: f64) -> Rgb {
+        if scaled.is_nan() { NAN } else { self.color_map().color(self.norm.place(scaled)) }
+    }
+
+    fn mixed(&self, scaled: [f64; 3]) -> Rgb {
+        if scaled.iter().any(|value| value.is_nan()) {
+            return NAN;
+        }
+        scaled.map(|value| colors::to_byte(self.norm.place(value).clamp(0.0, 1.0) * 255.0))
+    }
+}

@@ -1,0 +1,205 @@
+//! Rasters: the elements of a view averaged over the area of each pixel.
+
+use std::num::NonZero;
+
+use npymap::element::Real;
+use npymap::{Result, View, view::DynView, with_type};
+
+use crate::input::progress::Progress;
+use crate::stats::tiles::{self, Tile};
+
+/// How elements are transformed before they are averaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    Linear,
+    /// The logarithm to base 10. Numbers that are not positive have none.
+    Log,
+}
+
+impl Scale {
+    pub(crate) fn apply(self, number: f64) -> f64 {
+        match self {
+            Scale::Linear => number,
+            Scale::Log if number > 0.0 => number.log10(),
+            Scale::Log => f64::NAN,
+        }
+    }
+}
+
+/// Pixels, row by row.
+#[derive(Clone, Debug)]
+pub(crate) struct Raster {
+    width: usize,
+    pixels: Vec<Pixel>,
+}
+
+/// The sum of the elements of a pixel, each weighted by its area in it, and the
+/// areas of those with and without a value.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pixel {
+    sum: f64,
+    area: f64,
+    empty: f64,
+}
+
+impl Raster {
+    /// Averages a view of two axes. Along neither axis may there be more pixels
+    /// than elements.
+    pub(crate) fn compute(
+        view: &DynView<'_>,
+        [height, width]: [usize; 2],
+        scale: Scale,
+        threads: NonZero<usize>,
+    ) -> Result<Raster> {
+        let mut raster = Raster { width, pixels: vec![Pixel::default(); height * width] };
+        let dims = [0, 1].map(|axis| view.shape().get(axis).copied().unwrap_or(0));
+        let mut progress = Progress::new(view.len().saturating_mul(view.itemsize()));
+        tiles::process(
+            threads,
+            &Tile::split(view)?,
+            |tile| {
+                let spans = TileSpans::new(tile, dims, [height, width]);
+                with_type!(tile.view.dtype(), real T => {
+                    Ok(Part::compute(&tile.view.view::<T>()?, &spans, scale))
+                }, _ => Ok(Part::compute(&tile.view.view::<f64>()?, &spans, scale)))
+            },
+            |tile, part| {
+                raster.add(&part);
+                progress.add(tile.view.len().saturating_mul(tile.view.itemsize()));
+            },
+        )?;
+        Ok(raster)
+    }
+
+    fn add(&mut self, part: &Part) {
+        let rows = self.pixels.chunks_mut(self.width.max(1)).skip(part.top);
+        for (row, own) in rows.zip(part.pixels.chunks(part.width.max(1))) {
+            for (pixel, own) in row.iter_mut().skip(part.left).zip(own) {
+                pixel.add_row(*own, 1.0);
+            }
+        }
+    }
+
+    /// The values of a row of pixels. A pixel is NaN if at least half of it has no
+    /// value.
+    pub(crate) fn row(&self, row: usize) -> Vec<f64> {
+        let pixels = self.pixels.iter().skip(row * self.width).take(self.width);
+        let values = pixels
+            .map(|pixel| if pixel.area > pixel.empty { pixel.sum / pixel.area } else { f64::NAN });
+        values.collect()
+    }
+}
+
+/// The pixels of a tile.
+struct Part {
+    top: usize,
+    left: usize,
+    width: usize,
+    pixels: Vec<Pixel>,
+}
+
+impl Part {
+    fn compute<T: Real>(view: &View<'_, T>, spans: &TileSpans, scale: Scale) -> Part {
+        let [(top, height), (left, width)] = [&spans.rows, &spans.columns].map(|s| pixel_range(s));
+        let mut pixels = vec![Pixel::default(); height * width];
+        let mut sums = vec![Pixel::default(); width];
+        for (elements, row) in view.outer_iter().zip(&spans.rows) {
+            sums.fill(Pixel::default());
+            for (element, span) in elements.iter().zip(&spans.columns) {
+                let value = scale.apply(element.to_f64());
+                for (sum, share) in sums.iter_mut().skip(span.pixel - left).zip(span.shares) {
+                    sum.add(value, share);
+                }
+            }
+            let own_rows = pixels.chunks_mut(width.max(1)).skip(row.pixel - top);
+            for (own, share) in own_rows.zip(row.shares) {
+                own.iter_mut().zip(&sums).for_each(|(own, sum)| own.add_row(*sum, share));
+            }
+        }
+        Part { top, left, width, pixels }
+    }
+}
+
+impl Pixel {
+    fn add(&mut self, value: f64, share: f64) {
+        // Infinity times a share of zero would be NaN.
+        if share == 0.0 {
+        } else if value.is_nan() {
+            self.empty += share;
+        } else {
+            self.sum += value * share;
+            self.area += share;
+        }
+    }
+
+    fn add_row(&mut self, row: Pixel, share: f64) {
+        if share > 0.0 {
+            self.sum += row.sum * share;
+            self.area += row.area * share;
+            self.empty += row.empty * share;
+        }
+    }
+}
+
+/// How the rows and columns of a tile are shared among pixels.
+struct TileSpans {
+    rows: Vec<Span>,
+    columns: Vec<Span>,
+}
+
+/// The first pixel that a row or column is part of, and how much of it is part
+/// of this and of the next one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Span {
+    pixel: usize,
+    shares: [f64; 2],
+}
+
+impl TileSpans {
+    fn new(tile: &Tile<'_>, dims: [usize; 2], pixels: [usize; 2]) -> TileSpans {
+        let [rows, columns] = [0, 1].map(|axis| {
+            let first = tile.origin.get(axis).copied().unwrap_or(0);
+            let count = tile.view.shape().get(axis).copied().unwrap_or(0);
+            let (dim, pixels) = (dims.get(axis), pixels.get(axis));
+            let (dim, pixels) = (dim.copied().unwrap_or(1), pixels.copied().unwrap_or(1));
+            (first..first + count).map(|at| Span::new(at, dim, pixels)).collect()
+        });
+        TileSpans { rows, columns }
+    }
+}
+
+impl Span {
+    /// The span of element `at` of `dim`, in at most `dim` pixels.
+    fn new(at: usize, dim: usize, pixels: usize) -> Span {
+        let [at, dim, pixels] = [at, dim, pixels].map(|n| u128::try_from(n).unwrap_or(0));
+        // An element is `pixels` units long, and a pixel `dim` units.
+        let (start, end) = (at * pixels, (at + 1) * pixels);
+        let pixel = start / dim.max(1);
+        let edge = (pixel + 1) * dim;
+        let shares = [end.min(edge) - start, end.saturating_sub(edge)];
+        let shares = shares.map(|share| u64::try_from(share).unwrap_or(u64::MAX).to_f64());
+        Span { pixel: usize::try_from(pixel).unwrap_or(usize::MAX), shares }
+    }
+}
+
+/// The first pixel of some spans, and their number.
+fn pixel_range(spans: &[Span]) -> (usize, usize) {
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return (0, 0) };
+    let end = last.pixel + if last.shares[1] > 0.0 { 2 } else { 1 };
+    (first.pixel, end - first.pixel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_shared_by_area() {
+        let spans: Vec<_> = (0..5).map(|at| Span::new(at, 5, 2)).collect();
+        let expected =
+            [(0, [2.0, 0.0]), (0, [2.0, 0.0]), (0, [1.0, 1.0]), (1, [2.0, 0.0]), (1, [2.0, 0.0])];
+        assert_eq!(spans, expected.map(|(pixel, shares)| Span { pixel, shares }));
+        assert_eq!(Span::new(3, 4, 4), Span { pixel: 3, shares: [4.0, 0.0] });
+        assert_eq!(pixel_range(&spans), (0, 2));
+    }
+}

@@ -1,0 +1,63 @@
+//! `--json` of commands that write new files: what was written.
+
+use std::io;
+use std::path::Path;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::inspect::Inspector;
+use crate::input::{escape, remote, stream};
+use crate::output::json::JsonEntry;
+use crate::output::output_format::OutputFormat;
+
+/// Whether to report what was written.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Print a line of JSON for each array that was written, as `npymap info
+    /// --json` does; for text and raw files, one with format and nbytes
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) const STREAM: &str = "--json is for files: this output is a stream";
+
+const URL: &str = "--json is for files: this output is a URL";
+
+impl ReportArgs {
+    /// Rejects a report of an output that cannot be read again, or that standard
+    /// output gets itself.
+    pub(crate) fn check(self, output: &Path) -> Result<(), CliError> {
+        if self.json && remote::is_url(output) {
+            return Err(CliError::usage(output, URL));
+        }
+        if self.json && stream::is_output(output) {
+            return Err(CliError::usage(output, STREAM));
+        }
+        Ok(())
+    }
+
+    /// Prints the report of a complete file.
+    pub(crate) fn print(self, output: &Path, format: OutputFormat) -> Result<(), CliError> {
+        if !self.json {
+            return Ok(());
+        }
+        print_lines(output, format).map_err(CliError::after(output, "was written"))
+    }
+}
+
+fn print_lines(output: &Path, format: OutputFormat) -> Result<(), CliError> {
+    let out = &mut io::stdout().lock();
+    let Some(name) = format.headerless_name() else {
+        let inspector = Inspector::new(usize::MAX);
+        inspector.for_each_entry(&ArrayPath::from_file(output), &mut |entry| {
+            escape::json_line(out, &JsonEntry::new(output, &entry))
+        })?;
+        return Ok(());
+    };
+    let nbytes = output.metadata().map_err(CliError::io(output, "open"))?.len();
+    let path = output.to_string_lossy();
+    Ok(escape::json_line(out, &json!({ "path": path, "format": name, "nbytes": nbytes }))?)
+}

@@ -1,0 +1,97 @@
+//! Copies the rows of a file in any order.
+
+use std::path::Path;
+
+use npymap::{DType, MappedArray, MappedArrayMut, Order, Result, Rows, layout::Layout};
+
+use crate::input::error::CliError;
+use crate::input::progress::Progress;
+
+/// Opens an array for reading its rows.
+pub(crate) fn open(path: &Path, array: &MappedArray) -> Result<Rows, CliError> {
+    array.rows().map_err(CliError::with_path(path))
+}
+
+/// The size of a row, in bytes.
+fn row_size(rows: &Rows) -> usize {
+    rows.row_len() * rows.dtype().itemsize()
+}
+
+/// Copies some rows to an array in memory.
+pub(crate) fn take(rows: &Rows, indices: &[usize]) -> Result<MappedArray<Vec<u8>>> {
+    let mut shape = rows.shape().to_vec();
+    if let Some(first) = shape.first_mut() {
+        *first = indices.len();
+    }
+    let layout = Layout::new(rows.dtype().clone(), &shape, Order::C, 0)?;
+    let mut bytes = vec![0; layout.nbytes()];
+    rows.take_bytes(indices, &mut bytes)?;
+    MappedArray::from_parts(bytes, layout)
+}
+
+/// Bytes of memory for the index of a row: with its position, by itself, and as
+/// checked by the library.
+const INDEX: usize = 4 * size_of::<usize>();
+
+/// How many rows fit into memory twice, as read and as written, with the
+/// indices that order them.
+fn rows_per_block(memory: usize, row: usize) -> usize {
+    (memory / row.saturating_mul(2).saturating_add(INDEX)).max(1)
+}
+
+/// Writes the rows with these indices to a new array, using about `memory`
+/// bytes.
+///
+/// The rows of a block are read in the order of the file, so that a page that
+/// contains several of them is read once.
+pub(crate) fn write(
+    rows: &Rows,
+    mut indices: impl Iterator<Item = usize>,
+    to: MappedArrayMut,
+    memory: usize,
+) -> Result<()> {
+    let size = row_size(rows);
+    if size == 0 {
+        // There may be any number of zero-size rows, and nothing to write.
+        return to.close();
+    }
+    let bytes = Layout::new(DType::of::<u8>(), &[to.nbytes()], Order::C, 0)?;
+    let mut to = MappedArray::from_parts(to.into_data(), bytes)?;
+    let mut progress = Progress::new(to.nbytes());
+    let room = rows_per_block(memory, size);
+    let (mut sorted, mut block) = (Vec::new(), Vec::new());
+    let mut written = 0;
+    loop {
+        let mut order: Vec<(usize, usize)> = Vec::with_capacity(room.min(rows.len()));
+        order.extend(indices.by_ref().take(room).zip(0..));
+        if order.is_empty() {
+            return to.close();
+        }
+        order.sort_unstable();
+        let from: Vec<usize> = order.iter().map(|(row, _)| *row).collect();
+        sorted.resize(from.len() * size, 0);
+        block.resize(from.len() * size, 0);
+        rows.take_bytes(&from, &mut sorted)?;
+        for (row, (_, position)) in sorted.chunks_exact(size).zip(&order) {
+            let to = block.get_mut(position * size..(position + 1) * size);
+            to.unwrap_or_default().copy_from_slice(row);
+        }
+        to.write_elements(&[written], &block)?;
+        written += block.len();
+        progress.add(block.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_of_short_rows_count_as_memory() {
+        for row in [1, 2, 8, 4096, 1 << 20] {
+            let count = rows_per_block(64 << 20, row);
+            assert!(count * (2 * row + INDEX) <= 64 << 20 && count > 0, "{row}: {count}");
+        }
+        assert_eq!((rows_per_block(100, 1 << 20), rows_per_block(100, usize::MAX)), (1, 1));
+    }
+}

@@ -1,0 +1,248 @@
+//! An array as a table: its rows, with a column for each field or index.
+
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
+
+use npymap::ndarray::SliceInfoElem;
+use npymap::view::DynView;
+
+use crate::input::error::CliError;
+use crate::input::escape::safe;
+use crate::input::row_blocks::index;
+use crate::output::elements;
+use crate::output::table::{self, Column, GAP};
+use crate::select::leaf_fields;
+use crate::select::selection::AxisIndices;
+
+/// The maximum line length without a terminal.
+const DEFAULT_WIDTH: usize = 80;
+
+/// The maximum number of columns: more fit on no terminal.
+const MAX_COLUMNS: usize = 500;
+
+/// Rows printed at a time, with column widths that fit them.
+const BLOCK: usize = 256;
+
+/// The columns of a printed table, to which more rows may be added.
+pub(crate) struct PrintedTable {
+    cuts: LineFit,
+    columns: Vec<Column>,
+}
+
+impl PrintedTable {
+    /// Prints headings and some rows, one block at a time, so that output starts
+    /// at once and memory is bounded. `width` is the maximum line length, by
+    /// default that of the terminal.
+    pub(crate) fn print(
+        out: &mut impl Write,
+        sheet: &Sheet<'_>,
+        rows: Range<usize>,
+        width: Option<usize>,
+    ) -> Result<PrintedTable, CliError> {
+        let width = width.or_else(table::terminal_width).unwrap_or(DEFAULT_WIDTH);
+        let first = rows.start..rows.end.min(rows.start.saturating_add(BLOCK));
+        let mut columns = sheet.checked_block(first.clone(), MAX_COLUMNS)?;
+        let cuts = LineFit::new(&columns, width);
+        cuts.apply(&mut columns);
+        table::print_headings(out, &columns)?;
+        table::print_rows(out, &columns)?;
+        let mut printed = PrintedTable { cuts, columns };
+        printed.print_more(out, sheet, first.end..rows.end)?;
+        Ok(printed)
+    }
+
+    /// Prints more rows.
+    pub(crate) fn print_more(
+        &mut self,
+        out: &mut impl Write,
+        sheet: &Sheet<'_>,
+        rows: Range<usize>,
+    ) -> Result<(), CliError> {
+        for start in rows.clone().step_by(BLOCK) {
+            let range = start..rows.end.min(start + BLOCK);
+            let mut next = sheet.checked_block(range, self.columns.len())?;
+            self.cuts.apply(&mut next);
+            next.iter_mut().zip(&self.columns).for_each(|(next, column)| next.widen(column));
+            table::print_rows(out, &next)?;
+            self.columns = next;
+        }
+        Ok(())
+    }
+
+    /// The number of columns that do not fit the line.
+    pub(crate) fn omitted_columns(&self, sheet: &Sheet<'_>) -> usize {
+        let values = self.columns.len() - usize::from(sheet.has_index_column());
+        sheet.columns().saturating_sub(values)
+    }
+}
+
+/// Prints rows as JSON, each on a line.
+pub(crate) fn print_json(
+    out: &mut impl Write,
+    sheet: &Sheet<'_>,
+    mut rows: Range<usize>,
+) -> Result<(), CliError> {
+    rows.try_for_each(|row| {
+        let row = sheet.row_view(row).map_err(CliError::with_path(sheet.path))?;
+        Ok(elements::print_json(out, &row)?)
+    })
+}
+
+/// An array as a sheet of rows and columns.
+pub(crate) struct Sheet<'a> {
+    /// The path for errors.
+    path: &'a Path,
+    view: DynView<'a>,
+    /// The indices of the rows and columns in the array.
+    axes: Vec<AxisIndices>,
+    /// The array, or its fields that are not structs themselves.
+    leaves: Vec<(String, DynView<'a>)>,
+    pub(crate) is_record: bool,
+    /// The lengths of the axes that enumerate the rows.
+    leading: Vec<usize>,
+    /// The length of the axis that enumerates the columns, unless fields do.
+    across: Option<usize>,
+}
+
+impl<'a> Sheet<'a> {
+    /// A sheet of a selection, whose axes have these indices in the array.
+    pub(crate) fn new(
+        path: &'a Path,
+        view: DynView<'a>,
+        axes: Vec<AxisIndices>,
+    ) -> Result<Sheet<'a>, CliError> {
+        let is_record = !view.dtype().fields().is_empty();
+        let mut leading = view.shape().to_vec();
+        let across = if !is_record && leading.len() > 1 { leading.pop() } else { None };
+        let leaves = if is_record {
+            leaf_fields::find(&view).map_err(CliError::with_path(path))?
+        } else {
+            vec![(view.dtype().to_string(), view.clone())]
+        };
+        Ok(Sheet { path, view, axes, leaves, is_record, leading, across })
+    }
+
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.leading.iter().product()
+    }
+
+    /// The number of columns, without that of row indices.
+    fn columns(&self) -> usize {
+        self.across.unwrap_or(self.leaves.len())
+    }
+
+    /// Returns whether the first column shows the indices of the rows.
+    fn has_index_column(&self) -> bool {
+        !self.leading.is_empty()
+    }
+
+    /// The index in the array of a position along an axis of the selection.
+    fn number(&self, axis: usize, at: usize) -> usize {
+        self.axes.get(axis).map_or(at, |axis| axis.at(at))
+    }
+
+    /// The heading of a column.
+    fn heading(&self, at: usize) -> String {
+        self.number(self.leading.len(), at).to_string()
+    }
+
+    /// The elements of a row.
+    fn row_view(&self, number: usize) -> npymap::Result<DynView<'a>> {
+        let index = index(&self.leading, number);
+        let index = index.iter().map(|&at| isize::try_from(at).unwrap_or(isize::MAX));
+        self.view.try_slice(index.map(SliceInfoElem::Index).collect::<Vec<_>>())
+    }
+
+    /// The first `count` columns of some rows.
+    fn checked_block(&self, rows: Range<usize>, count: usize) -> Result<Vec<Column>, CliError> {
+        self.block(rows, count).map_err(CliError::with_path(self.path))
+    }
+
+    fn block(&self, rows: Range<usize>, count: usize) -> npymap::Result<Vec<Column>> {
+        let mut columns = Vec::new();
+        columns.extend(self.has_index_column().then(|| Column::indices("")));
+        let count = count.saturating_sub(columns.len());
+        for (name, leaf) in &self.leaves {
+            let is_number = elements::is_number(leaf.dtype());
+            let headings = self.across.map(|across| (0..across).map(|at| self.heading(at)));
+            match headings {
+                Some(headings) => columns
+                    .extend(headings.take(count).map(|heading| Column::values(heading, is_number))),
+                None => columns.push(Column::values(safe(name), is_number)),
+            }
+        }
+        columns.truncate(count + usize::from(self.has_index_column()));
+        for number in rows {
+            let index = index(&self.leading, number);
+            for (column, cell) in columns.iter_mut().zip(self.row(&index, count)) {
+                column.push(cell?);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The first `count` cells of a row.
+    fn row(&self, index: &[usize], count: usize) -> impl Iterator<Item = npymap::Result<String>> {
+        let numbers = index.iter().enumerate().map(|(axis, &at)| self.number(axis, at).to_string());
+        let numbers = numbers.collect::<Vec<_>>().join(", ");
+        let number = self.has_index_column().then_some(Ok(numbers));
+        let cells = (0..count.min(self.columns())).map(move |column| {
+            let (leaf, own) = match self.across {
+                Some(_) => (self.leaves.first(), Some(column)),
+                None => (self.leaves.get(column), None),
+            };
+            let index = index
+                .iter()
+                .copied()
+                .chain(own)
+                .map(|at| SliceInfoElem::Index(isize::try_from(at).unwrap_or(isize::MAX)));
+            let Some((_, leaf)) = leaf else { return Ok(String::new()) };
+            Ok(elements::cell(&leaf.try_slice(index.collect::<Vec<_>>())?))
+        });
+        number.into_iter().chain(cells)
+    }
+}
+
+/// How columns are cut to fit a line.
+struct LineFit {
+    /// The number of columns that are kept.
+    count: usize,
+    /// The maximum widths of the first and the last column.
+    first: usize,
+    last: usize,
+}
+
+impl LineFit {
+    fn new(columns: &[Column], width: usize) -> LineFit {
+        // Lines start with a space.
+        let width = width.saturating_sub(1);
+        let (mut left, mut used, mut count, mut last) = (width, 0, 0_usize, 0);
+        for column in columns {
+            // The first column, of indices or names, takes half a line at most.
+            let limit = if count == 0 { width / 2 } else { usize::MAX };
+            let room = column.width().min(limit) + GAP;
+            // The last column needs no gap after it.
+            if count > 1 && room > left + GAP {
+                break;
+            }
+            left = left.saturating_sub(room);
+            used += room;
+            last = room;
+            count += 1;
+        }
+        let first = if count > 1 { width / 2 } else { width };
+        LineFit { count, first, last: width.saturating_sub(used - last).max(8) }
+    }
+
+    fn apply(&self, columns: &mut Vec<Column>) {
+        columns.truncate(self.count);
+        if let Some(first) = columns.first_mut() {
+            first.shorten(self.first);
+        }
+        if let Some(last) = columns.last_mut() {
+            last.shorten(self.last);
+        }
+    }
+}

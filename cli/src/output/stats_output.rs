@@ -1,0 +1,233 @@
+//! The output of `stats`: a table, paragraphs or JSON.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use npymap::Value;
+use serde::{Serialize, Serializer};
+
+use crate::input::escape::{self, safe};
+use crate::input::float_text;
+use crate::input::inspect::MemberName;
+use crate::input::style::LABEL;
+use crate::output::elements::JsonScalar;
+use crate::output::table::{self, Column};
+use crate::output::terminal;
+use crate::stats::histogram;
+use crate::stats::stats_rows::{Histogram, StatsRow};
+use crate::stats::summary::Sum;
+
+/// Formats a statistic of a row, if the row has it.
+type CellFn = fn(&StatsRow) -> Option<String>;
+
+/// The cell of a statistic that a row does not have.
+const NONE: &str = "-";
+
+const CELLS: [(&str, CellFn); 11] = [
+    ("field", |row| Some(safe(&row.field)).filter(|field| !field.is_empty())),
+    ("column", |row| row.index.as_deref().map(index_text)),
+    ("dtype", |row| Some(row.dtype.clone())),
+    ("count", |row| Some(row.summary.count.to_string())),
+    ("NaN", |row| row.summary.nan.map(|count| count.to_string())),
+    ("NaT", |row| row.summary.nat.map(|count| count.to_string())),
+    ("infinite", |row| row.summary.infinite.map(|count| count.to_string())),
+    ("min", |row| row.summary.min.as_ref().map(float_text::text)),
+    ("mean", |row| row.summary.mean().map(float)),
+    ("max", |row| row.summary.max.as_ref().map(float_text::text)),
+    ("sum", |row| row.summary.sum.map(|sum| sum.to_string())),
+];
+
+/// Prints a table with a row for each array, field or column, without
+/// statistics that no row has. If a row does not fit the terminal, prints a
+/// paragraph for each.
+pub(crate) fn print_table(out: &mut impl Write, rows: &[StatsRow]) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut columns = names(rows);
+    for (heading, cell) in CELLS {
+        let is_text = ["field", "column", "dtype"].contains(&heading);
+        let own: Vec<_> = rows.iter().map(cell).collect();
+        columns.extend(column(heading, !is_text, own));
+    }
+    let std = rows.iter().map(|row| row.std.flatten().map(float)).collect();
+    columns.extend(column("std", true, std));
+    columns.extend(quantiles(rows));
+    let bars = rows.iter().map(|row| row.histogram.as_ref().and_then(Option::as_ref).map(bars));
+    columns.extend(column("histogram", false, bars.collect()));
+    match table::terminal_width() {
+        Some(width) if table::line_width(&columns) > width => {
+            print_paragraphs(out, &columns, rows.len(), width)
+        }
+        _ => table::print(out, &columns),
+    }
+}
+
+/// A column of cells; `None` if all are empty.
+fn column(heading: &str, are_numbers: bool, cells: Vec<Option<String>>) -> Option<Column> {
+    let mut column = Column::values(heading, are_numbers);
+    let is_shown = cells.iter().any(Option::is_some);
+    for cell in cells {
+        column.push(cell.unwrap_or_else(|| NONE.to_owned()));
+    }
+    is_shown.then_some(column)
+}
+
+/// The files and members, if there are several.
+fn names(rows: &[StatsRow]) -> Vec<Column> {
+    let mut columns = Vec::new();
+    let is_same = |other: &StatsRow| rows.first().is_some_and(|row| row.path == other.path);
+    if !rows.iter().all(is_same) {
+        let mut column = Column::paths("file");
+        for row in rows {
+            column.push(safe(row.path.display()));
+        }
+        columns.push(column);
+    }
+    let first = rows.first().and_then(|row| row.member.as_ref());
+    if !columns.is_empty() || rows.iter().any(|row| row.member.as_ref() != first) {
+        let members =
+            rows.iter().map(|row| row.member.as_ref().map(|member| safe(member.text()))).collect();
+        columns.extend(column("member", false, members));
+    }
+    columns
+}
+
+/// A column for each quantile.
+fn quantiles(rows: &[StatsRow]) -> Vec<Column> {
+    let requested = rows.first().and_then(|row| row.quantiles.as_ref());
+    let requested = requested.into_iter().flatten().enumerate();
+    let columns = requested.filter_map(|(number, (quantile, _))| {
+        let cells = rows.iter().map(|row| row.quantiles.as_ref()?.get(number)?.1.map(float));
+        column(&percent(*quantile), true, cells.collect())
+    });
+    columns.collect()
+}
+
+/// `2.5%`
+fn percent(quantile: f64) -> String {
+    // Without the rounding error of the product.
+    let text = format!("{:.10}", quantile * 100.0);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn float(number: f64) -> String {
+    float_text::text(&Value::F64(number))
+}
+
+/// `11.34 ▁▁▁▃▅██▇▆▅▅▆▇██▇▄▂▁ 29.11`
+fn bars(histogram: &Histogram) -> String {
+    let bars = histogram::sparkline(&histogram.counts, terminal::is_unicode());
+    let edges = histogram.bins.edges();
+    let [first, last] =
+        [edges.first(), edges.last()].map(|edge| edge.copied().map(terminal::brief));
+    format!("{} {bars} {}", first.unwrap_or_default(), last.unwrap_or_default())
+}
+
+fn index_text(index: &[Option<usize>]) -> String {
+    let axes = index.iter().map(|at| at.map_or_else(|| ":".to_owned(), |at| at.to_string()));
+    axes.collect::<Vec<_>>().join(", ")
+}
+
+/// Prints a paragraph for each row, with a line for each statistic that it has.
+fn print_paragraphs(
+    out: &mut impl Write,
+    columns: &[Column],
+    rows: usize,
+    width: usize,
+) -> io::Result<()> {
+    let headings = columns.iter().map(|column| table::width(&column.heading));
+    let room = headings.max().unwrap_or(0).max(8);
+    for row in 0..rows {
+        if row > 0 {
+            writeln!(out)?;
+        }
+        for column in columns {
+            let cell = column.cells.get(row).map_or("", String::as_str);
+            if cell == NONE {
+                continue;
+            }
+            let cell = table::truncate_end(cell, width.saturating_sub(room + 4));
+            let heading = &column.heading;
+            writeln!(out, "  {LABEL}{heading:room$}{LABEL:#}  {cell}")?;
+        }
+    }
+    Ok(())
+}
+
+/// A line of `--json`.
+#[expect(clippy::option_option, reason = "left out, and null")]
+#[derive(Debug, Serialize)]
+struct JsonStats<'a> {
+    path: Cow<'a, str>,
+    member: Option<&'a MemberName>,
+    field: Option<&'a str>,
+    index: Option<&'a [Option<usize>]>,
+    descr: &'a str,
+    count: usize,
+    nan: Option<usize>,
+    nat: Option<usize>,
+    infinite: Option<usize>,
+    min: Option<JsonScalar>,
+    max: Option<JsonScalar>,
+    sum: Option<Sum>,
+    mean: Option<JsonScalar>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    std: Option<Option<JsonScalar>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quantiles: Option<JsonQuantiles<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    histogram: Option<Option<JsonHistogram<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    places: Option<&'a [Vec<usize>]>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonHistogram<'a> {
+    counts: &'a [u64],
+    edges: &'a [f64],
+}
+
+/// An object with a member for each quantile: `{"0.5": 44.45}`.
+#[derive(Debug)]
+struct JsonQuantiles<'a>(&'a [(f64, Option<f64>)]);
+
+impl Serialize for JsonQuantiles<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let found = self.0.iter();
+        to.collect_map(found.map(|(quantile, value)| (quantile.to_string(), value.map(json_float))))
+    }
+}
+
+fn json_float(number: f64) -> JsonScalar {
+    JsonScalar(Value::F64(number))
+}
+
+/// Prints a line of JSON.
+pub(crate) fn print_json(out: &mut impl Write, row: &StatsRow) -> io::Result<()> {
+    let summary = &row.summary;
+    let line = JsonStats {
+        path: row.path.to_string_lossy(),
+        member: row.member.as_ref(),
+        field: Some(row.field.as_str()).filter(|field| !field.is_empty()),
+        index: row.index.as_deref(),
+        descr: &row.dtype,
+        count: summary.count,
+        nan: summary.nan,
+        nat: summary.nat,
+        infinite: summary.infinite,
+        min: summary.min.clone().map(JsonScalar),
+        max: summary.max.clone().map(JsonScalar),
+        sum: summary.sum,
+        mean: summary.mean().map(json_float),
+        std: row.std.map(|std| std.map(json_float)),
+        quantiles: row.quantiles.as_deref().map(JsonQuantiles),
+        histogram: row.histogram.as_ref().map(|histogram| {
+            histogram
+                .as_ref()
+                .map(|Histogram { bins, counts }| JsonHistogram { counts, edges: bins.edges() })
+        }),
+        places: row.places.as_ref().map(|places| places.0.as_slice()),
+    };
+    escape::json_line(out, &line)
+}

@@ -1,0 +1,247 @@
+//! Tables for people: columns as wide as their widest cell, narrowed to fit the
+//! terminal.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::input::style::HEADING_CELL;
+
+/// Spaces between two columns.
+pub(crate) const GAP: usize = 2;
+
+/// The width below which no column is cut.
+const MIN_CUT_WIDTH: usize = 8;
+
+/// A heading and a cell for each row.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) heading: String,
+    pub(crate) cells: Vec<String>,
+    /// The style of each cell.
+    styles: Vec<Style>,
+    side: Alignment,
+    cut: CutSide,
+    /// The widest cell so far.
+    width: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Alignment {
+    Left,
+    Right,
+}
+
+/// Where a cell is cut if the line is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CutSide {
+    Neither,
+    Start,
+    End,
+}
+
+impl Column {
+    /// A column of text.
+    pub(crate) fn text(heading: impl Into<String>) -> Column {
+        let heading = heading.into();
+        Column {
+            width: width(&heading),
+            heading,
+            cells: Vec::new(),
+            styles: Vec::new(),
+            side: Alignment::Left,
+            cut: CutSide::End,
+        }
+    }
+
+    /// A column of paths, which are cut at their start.
+    pub(crate) fn paths(heading: impl Into<String>) -> Column {
+        Column { cut: CutSide::Start, ..Column::text(heading) }
+    }
+
+    /// A column of numbers, aligned to the right and never cut.
+    pub(crate) fn numbers(heading: impl Into<String>) -> Column {
+        Column { side: Alignment::Right, cut: CutSide::Neither, ..Column::text(heading) }
+    }
+
+    /// A column of indices, which are cut at their start.
+    pub(crate) fn indices(heading: impl Into<String>) -> Column {
+        Column { side: Alignment::Right, ..Column::paths(heading) }
+    }
+
+    /// A column of numbers or of text.
+    pub(crate) fn values(heading: impl Into<String>, are_numbers: bool) -> Column {
+        if are_numbers { Column::numbers(heading) } else { Column::text(heading) }
+    }
+
+    pub(crate) fn push(&mut self, cell: impl Into<String>) {
+        self.push_styled(cell, Style::new());
+    }
+
+    pub(crate) fn push_styled(&mut self, cell: impl Into<String>, style: Style) {
+        let cell = cell.into();
+        self.width = self.width.max(width(&cell));
+        self.cells.push(cell);
+        self.styles.push(style);
+    }
+
+    /// Makes the column at least as wide as another.
+    pub(crate) fn widen(&mut self, other: &Column) {
+        self.width = self.width.max(other.width);
+    }
+
+    /// The width in terminal columns.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Cuts heading and cells to a width of `room`.
+    pub(crate) fn shorten(&mut self, room: usize) {
+        let cut = if self.cut == CutSide::Start { truncate_start } else { truncate_end };
+        self.heading = cut(&self.heading, room);
+        self.cells.iter_mut().for_each(|cell| *cell = cut(cell, room));
+        self.width = self.width.min(room);
+    }
+}
+
+/// The width of the terminal, if standard output is one. `COLUMNS` overrides
+/// it.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let configured = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    configured.filter(|&columns| columns > 0).or_else(|| {
+        let (columns, _) = terminal_size::terminal_size_of(io::stdout())?;
+        Some(columns.0.into())
+    })
+}
+
+/// The width of a line, in terminal columns.
+pub(crate) fn line_width(columns: &[Column]) -> usize {
+    1 + columns.iter().map(|column| column.width + GAP).sum::<usize>().saturating_sub(GAP)
+}
+
+/// Cuts columns of text, the widest first, until a line fits into `room`.
+pub(crate) fn fit(columns: &mut [Column], room: usize) {
+    loop {
+        let excess = line_width(columns).saturating_sub(room);
+        let cuttable = columns.iter_mut().filter(|column| column.cut != CutSide::Neither);
+        let widest = cuttable.max_by_key(|column| column.width);
+        match widest.filter(|column| excess > 0 && column.width > MIN_CUT_WIDTH) {
+            // A quarter at most, so that other wide columns are cut as well.
+            Some(column) => column.shorten(
+                column.width.saturating_sub(excess).max(column.width * 3 / 4).max(MIN_CUT_WIDTH),
+            ),
+            None => return,
+        }
+    }
+}
+
+/// Prints headings and rows.
+pub(crate) fn print(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
+    print_headings(out, columns)?;
+    print_rows(out, columns)
+}
+
+pub(crate) fn print_headings(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
+    print_line(out, columns.iter().map(|column| (column, column.heading.as_str(), HEADING_CELL)))
+}
+
+pub(crate) fn print_rows(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
+    let count = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
+    (0..count).try_for_each(|row| {
+        let cells = columns.iter().map(|column| {
+            let cell = column.cells.get(row).map_or("", String::as_str);
+            (column, cell, column.styles.get(row).copied().unwrap_or_default())
+        });
+        print_line(out, cells)
+    })
+}
+
+/// Prints a line without trailing spaces.
+fn print_line<'a>(
+    out: &mut impl Write,
+    cells: impl Iterator<Item = (&'a Column, &'a str, Style)>,
+) -> io::Result<()> {
+    let mut spaces = 1;
+    for (column, text, style) in cells {
+        let room = column.width.saturating_sub(width(text));
+        if text.trim_end().is_empty() {
+            spaces += column.width + GAP;
+            continue;
+        }
+        let (left, right) = match column.side {
+            Alignment::Left => (0, room),
+            Alignment::Right => (room, 0),
+        };
+        write!(out, "{:1$}{style}{text}{style:#}", "", spaces + left)?;
+        spaces = right + GAP;
+    }
+    writeln!(out)
+}
+
+/// The width of text, in terminal columns.
+pub(crate) fn width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
+/// The start of a text that fits into `room`, with an ellipsis if it is cut.
+pub(crate) fn truncate_end(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    take_width(text.chars(), room).into_iter().chain(['…']).collect()
+}
+
+/// The end of a text that fits into `room`, with an ellipsis if it is cut.
+pub(crate) fn truncate_start(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    take_width(text.chars().rev(), room).into_iter().chain(['…']).rev().collect()
+}
+
+/// The first characters, with room left for an ellipsis.
+fn take_width(text: impl Iterator<Item = char>, room: usize) -> Vec<char> {
+    let mut left = room.saturating_sub(1);
+    text.map_while(|c| {
+        left = left.checked_sub(width(c.encode_utf8(&mut [0; 4])))?;
+        Some(c)
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_fit_and_numbers_stay_whole() {
+        let mut path = Column::paths("file");
+        path.push("/a/long/way/to/the/file.npy");
+        let mut text = Column::text("dtype");
+        text.push("a description that goes on");
+        let mut number = Column::numbers("count");
+        number.push("12345678901234567890");
+        let mut columns = [path, text, number];
+        fit(&mut columns, 50);
+        assert!(line_width(&columns) <= 50);
+        let mut out = Vec::new();
+        print(&mut out, &columns).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        let last = out.lines().last().unwrap();
+        assert!(last.contains("file.npy") && last.contains(" 12345678901234567890"), "{out}");
+        assert!(last.chars().count() <= 50, "{out}");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(
+            (truncate_end("漢字漢字", 5), truncate_start("漢字漢字", 5)),
+            ("漢字…".into(), "…漢字".into())
+        );
+        assert_eq!(
+            (truncate_end("abcd", 4), truncate_start("abcde", 4)),
+            ("abcd".into(), "…cde".into())
+        );
+    }
+}

@@ -1,0 +1,239 @@
+//! Writes rows as text that other programs read: CSV, TSV and JSON lines.
+
+use std::io::{self, IsTerminal as _};
+
+use csv::{Writer, WriterBuilder};
+use npymap::{Error, ErrorKind, Result, Value, dtype::Kind, view::DynView};
+use serde::{Serialize, Serializer};
+
+use crate::input::error::CliError;
+use crate::input::escape;
+use crate::input::row_blocks;
+use crate::input::text_format::{MARK, MAX_COLUMNS, TextFormat};
+use crate::output::cells::{self, Cells};
+use crate::output::elements::JsonValue;
+use crate::output::sink::Sink;
+use crate::select::rows::{self, RowSelection};
+
+/// How to write rows as text.
+#[derive(Clone, Debug)]
+pub(crate) struct TextOptions<'a> {
+    pub(crate) format: TextFormat,
+    /// Whether records have a line with the names of their fields.
+    pub(crate) header: bool,
+    /// The text of NaN and `NaT`.
+    pub(crate) nan: Option<&'a str>,
+}
+
+impl TextOptions<'_> {
+    /// Writes rows, block by block.
+    pub(crate) fn write(
+        &self,
+        rows: &RowSelection<'_>,
+        sink: &mut Sink,
+        to_error: &(dyn Fn(npymap::Error) -> CliError + Sync),
+    ) -> Result<(), CliError> {
+        // On a terminal, text of the file could send commands to it.
+        let is_escaped = matches!(sink, Sink::Standard(_)) && io::stdout().is_terminal();
+        let all = rows.unfiltered().map_err(to_error)?;
+        let mut is_at_start = true;
+        let mut write = |text: Vec<u8>| {
+            let text = if is_at_start { self.quote_mark(text) } else { text };
+            is_at_start &= text.is_empty();
+            sink.write(&text)
+        };
+        if let (TextFormat::Separated(separator), true) = (self.format, self.header) {
+            write(header(&all, separator, is_escaped).map_err(to_error)?)?;
+        }
+        rows.each_block(
+            to_error,
+            |view| match self.format {
+                TextFormat::Separated(separator) => self.lines(view, separator, is_escaped),
+                TextFormat::JsonLines => json_lines(view),
+            },
+            write,
+        )
+    }
+
+    /// Quotes the first field of a file if it starts like a byte order mark, which
+    /// readers would skip. Otherwise, it needs no quotes.
+    fn quote_mark(&self, text: Vec<u8>) -> Vec<u8> {
+        match self.format {
+            TextFormat::Separated(separator) if text.starts_with(MARK) => {
+                let ends = |&b: &u8| char::from(b) == separator || b == b'\n';
+                let (field, rest) = text.split_at(text.iter().position(ends).unwrap_or(text.len()));
+                [b"\"", field, b"\"", rest].concat()
+            }
+            _ => text,
+        }
+    }
+
+    /// The rows of a view as lines of separated fields.
+    fn lines(&self, view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u8>> {
+        let leading = rows::leading_axes(view);
+        let count: usize = view.shape().iter().take(leading).product();
+        let columns = columns(view, leading)?;
+        let mut out = writer(separator);
+        let mut text = String::new();
+        for row in 0..count {
+            for (cells, width) in &columns {
+                for index in row * width..(row + 1) * width {
+                    text.clear();
+                    match self.nan {
+                        Some(nan) if cells.is_nan(index) => text.push_str(nan),
+                        _ => cells.write(index, &mut text),
+                    }
+                    write_field(&mut out, &text, is_escaped)?;
+                }
+            }
+            out.write_record(None::<&[u8]>).map_err(csv_error)?;
+        }
+        into_bytes(out)
+    }
+}
+
+/// The elements of each field, and how many belong to one row.
+fn columns(view: &DynView<'_>, leading: usize) -> Result<Vec<(Box<dyn Cells>, usize)>> {
+    let leaves = leaves(view)?;
+    let columns = leaves
+        .iter()
+        .map(|(_, leaf)| Ok((cells::decode(leaf)?, leaf.shape().iter().skip(leading).product())));
+    columns.collect()
+}
+
+/// The fields that are not structs. The elements of a subarray of structs are one
+/// after another, as `p.0.x`, `p.0.y`, `p.1.x`: in the order of their names in
+/// JSON.
+fn leaves<'a>(view: &DynView<'a>) -> Result<Vec<(String, DynView<'a>)>> {
+    let mut found = Vec::new();
+    add_leaves(&mut found, "", view, view.ndim())?;
+    Ok(found)
+}
+
+/// Adds the leaves of a field of records that have `ndim` axes.
+fn add_leaves<'a>(
+    found: &mut Vec<(String, DynView<'a>)>,
+    name: &str,
+    view: &DynView<'a>,
+    ndim: usize,
+) -> Result<()> {
+    if view.dtype().kind() != Kind::Struct {
+        check_columns(found.len() + 1)?;
+        found.push((name.to_owned(), view.clone()));
+        return Ok(());
+    }
+    let fields = view.dtype().fields();
+    match view.shape().get(ndim) {
+        // Without fields, there may be any number of elements.
+        Some(&len) if !fields.is_empty() => {
+            for at in 0..len {
+                let (before, element) = (found.len(), view.index_axis(ndim, at)?);
+                add_leaves(found, &join(name, &at.to_string()), &element, ndim)?;
+                // Neither do the others have any.
+                if found.len() == before {
+                    break;
+                }
+            }
+            Ok(())
+        }
+        _ => fields.iter().try_for_each(|field| {
+            let leaf = view.getfield(&field.dtype, field.offset)?;
+            add_leaves(found, &join(name, field.name()), &leaf, ndim)
+        }),
+    }
+}
+
+/// Rejects more columns than text may have that is read.
+fn check_columns(count: usize) -> Result<()> {
+    if count <= MAX_COLUMNS {
+        return Ok(());
+    }
+    let text =
+        format!("has more than {MAX_COLUMNS} elements in a row, too many for columns: use .jsonl");
+    Err(Error::new(ErrorKind::LimitExceeded, text))
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// The names of the columns of records: fields, and the indices of subarrays, as
+/// `pos.0`. Other arrays have no names.
+fn header(view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u8>> {
+    if view.dtype().kind() != Kind::Struct {
+        return Ok(Vec::new());
+    }
+    let mut out = writer(separator);
+    let mut columns = 0_usize;
+    for (name, leaf) in leaves(view)? {
+        let axes = leaf.shape().get(view.ndim()..).unwrap_or_default();
+        let count = axes.iter().product();
+        columns = columns.saturating_add(count);
+        check_columns(columns)?;
+        for number in 0..count {
+            let mut name = name.clone();
+            for at in row_blocks::index(axes, number) {
+                name.push('.');
+                name.push_str(&at.to_string());
+            }
+            write_field(&mut out, &name, is_escaped)?;
+        }
+    }
+    out.write_record(None::<&[u8]>).map_err(csv_error)?;
+    into_bytes(out)
+}
+
+fn writer(separator: char) -> Writer<Vec<u8>> {
+    let separator = u8::try_from(separator).unwrap_or(b',');
+    // Rows without fields are lines too.
+    WriterBuilder::new().delimiter(separator).flexible(true).from_writer(Vec::new())
+}
+
+fn write_field(out: &mut Writer<Vec<u8>>, text: &str, is_escaped: bool) -> Result<()> {
+    let written = if is_escaped {
+        out.write_field(escape::escaped(text).as_bytes())
+    } else {
+        out.write_field(text)
+    };
+    written.map_err(csv_error)
+}
+
+fn into_bytes(out: Writer<Vec<u8>>) -> Result<Vec<u8>> {
+    out.into_inner().map_err(|error| npymap::Error::other(error.to_string()))
+}
+
+fn csv_error(error: csv::Error) -> npymap::Error {
+    npymap::Error::other(error)
+}
+
+/// The rows of a view as lines of JSON: records are objects, rows of other
+/// arrays are arrays, single elements are values.
+fn json_lines(view: &DynView<'_>) -> Result<Vec<u8>> {
+    let leading = rows::leading_axes(view);
+    let count: usize = view.shape().iter().take(leading).product();
+    let mut values = view.iter();
+    let mut out = Vec::new();
+    let to_error = npymap::Error::from;
+    if leading == view.ndim() {
+        for value in values {
+            escape::json_line(&mut out, &JsonValue(&value, view.dtype())).map_err(to_error)?;
+        }
+        return Ok(out);
+    }
+    let width: usize = view.shape().iter().skip(leading).product();
+    for _ in 0..count {
+        let row: Vec<Value> = values.by_ref().take(width).collect();
+        escape::json_line(&mut out, &JsonRow(&row, view)).map_err(to_error)?;
+    }
+    Ok(out)
+}
+
+/// A row of an array without fields.
+struct JsonRow<'a>(&'a [Value], &'a DynView<'a>);
+
+impl Serialize for JsonRow<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let JsonRow(values, view) = self;
+        to.collect_seq(values.iter().map(|value| JsonValue(value, view.dtype())))
+    }
+}

@@ -1,0 +1,38 @@
+//! An axis on the command line, counted from the first or from the last.
+
+use std::num::ParseIntError;
+use std::str::FromStr;
+
+use crate::input::text;
+
+/// An axis; `-1` is the last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AxisArg(isize);
+
+impl AxisArg {
+    /// The axis of an array, counted from the first. If there is none, what is
+    /// wrong with the shape.
+    pub(crate) fn resolve(self, shape: &[usize]) -> Result<usize, String> {
+        let (AxisArg(axis), ndim) = (self, shape.len());
+        let resolved = match usize::try_from(axis) {
+            Ok(axis) => Some(axis).filter(|&axis| axis < ndim),
+            Err(_) => ndim.checked_add_signed(axis),
+        };
+        resolved.ok_or_else(|| {
+            let shape = text::shape(shape);
+            if ndim == 0 {
+                format!("shape {shape}, so there is no axis {axis}")
+            } else {
+                format!("shape {shape}, and axis {axis} is out of range -{ndim}..{ndim}")
+            }
+        })
+    }
+}
+
+impl FromStr for AxisArg {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<AxisArg, ParseIntError> {
+        text.trim().parse().map(AxisArg)
+    }
+}

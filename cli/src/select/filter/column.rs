@@ -1,0 +1,324 @@
+//! The values of a field, and their comparisons.
+
+use std::cmp::Ordering;
+
+use npymap::{
+    DType, Element, Error, ErrorKind, Result, Value, dtype::Kind, element::Ticks, half::f16,
+    view::DynView,
+};
+
+use super::syntax::{Comparison, Number, Operand};
+use crate::input::text::code_points;
+
+/// The values of a field, one for each row.
+pub(super) struct Column {
+    /// The field, as in messages.
+    name: String,
+    dtype: DType,
+    values: Values,
+}
+
+enum Values {
+    Bool(Vec<bool>),
+    Int(Vec<i64>),
+    UInt(Vec<u64>),
+    Float(Vec<f64>),
+    /// Code points, which need not be valid Unicode.
+    Text(Vec<Vec<u32>>),
+    Bytes(Vec<Vec<u8>>),
+    /// Dates and time differences.
+    Ticks(Vec<i64>),
+}
+
+impl Comparison {
+    /// The comparison with its operands exchanged.
+    pub(super) fn reversed(self) -> Comparison {
+        match self {
+            Comparison::Lt => Comparison::Gt,
+            Comparison::Le => Comparison::Ge,
+            Comparison::Gt => Comparison::Lt,
+            Comparison::Ge => Comparison::Le,
+            symmetric => symmetric,
+        }
+    }
+
+    /// Returns whether the comparison holds for operands in this order; NaN and
+    /// `NaT` have none.
+    fn holds(self, order: Option<Ordering>) -> bool {
+        match (self, order) {
+            (Comparison::Eq, order) => order == Some(Ordering::Equal),
+            (Comparison::Ne, order) => order != Some(Ordering::Equal),
+            (_, None) => false,
+            (Comparison::Lt, Some(order)) => order.is_lt(),
+            (Comparison::Le, Some(order)) => order.is_le(),
+            (Comparison::Gt, Some(order)) => order.is_gt(),
+            (Comparison::Ge, Some(order)) => order.is_ge(),
+        }
+    }
+}
+
+impl Column {
+    pub(super) fn new(name: String, view: &DynView<'_>) -> Result<Column> {
+        let dtype = view.dtype().clone();
+        let values = match (dtype.kind(), dtype.itemsize()) {
+            (Kind::Bool, _) => Values::Bool(view.view::<bool>()?.to_vec()),
+            (Kind::Int, 1) => Values::Int(widened::<i8, _>(view)?),
+            (Kind::Int, 2) => Values::Int(widened::<i16, _>(view)?),
+            (Kind::Int, 4) => Values::Int(widened::<i32, _>(view)?),
+            (Kind::Int, _) => Values::Int(widened::<i64, _>(view)?),
+            (Kind::UInt, 1) => Values::UInt(widened::<u8, _>(view)?),
+            (Kind::UInt, 2) => Values::UInt(widened::<u16, _>(view)?),
+            (Kind::UInt, 4) => Values::UInt(widened::<u32, _>(view)?),
+            (Kind::UInt, _) => Values::UInt(widened::<u64, _>(view)?),
+            (Kind::Float, 2) => Values::Float(widened::<f16, _>(view)?),
+            (Kind::Float, 4) => Values::Float(widened::<f32, _>(view)?),
+            (Kind::Float, 8) => Values::Float(widened::<f64, _>(view)?),
+            (Kind::Unicode, _) => {
+                Values::Text(view.element_bytes().map(|text| code_points(&dtype, text)).collect())
+            }
+            (Kind::Bytes, _) => Values::Bytes(view.iter().map(bytes).collect()),
+            (Kind::DateTime | Kind::TimeDelta, _) => {
+                Values::Ticks(view.view::<Ticks>()?.iter().map(|ticks| ticks.0).collect())
+            }
+            _ => {
+                let text = format!("{name} has dtype {dtype}, which cannot be compared");
+                return Err(Error::new(ErrorKind::WrongDType, text));
+            }
+        };
+        Ok(Column { name, dtype, values })
+    }
+
+    /// Returns which values are NaN or `NaT`.
+    pub(super) fn is_nan(&self) -> Result<Vec<bool>> {
+        match &self.values {
+            Values::Float(values) => Ok(values.iter().map(|value| value.is_nan()).collect()),
+            Values::Ticks(values) => Ok(values.iter().map(|&value| is_nat(value)).collect()),
+            _ => Err(self.mismatch("isnan() is for floats, dates and time differences")),
+        }
+    }
+
+    /// Returns which values are true.
+    pub(super) fn is_true(&self) -> Result<Vec<bool>> {
+        match &self.values {
+            Values::Bool(values) => Ok(values.clone()),
+            _ => Err(self.mismatch("only a boolean is a condition by itself: compare it")),
+        }
+    }
+
+    /// Compares each value with a constant.
+    pub(super) fn compare_with(&self, by: Comparison, constant: &Operand) -> Result<Vec<bool>> {
+        match (&self.values, constant) {
+            (Values::Bool(values), Operand::Bool(bool)) => {
+                Ok(values.iter().map(|value| by.holds(Some(value.cmp(bool)))).collect())
+            }
+            (Values::Int(values), Operand::Number(number)) => {
+                let bound = Bound::new(*number);
+                Ok(values.iter().map(|&value| by.holds(bound.order(value.into()))).collect())
+            }
+            (Values::UInt(values), Operand::Number(number)) => {
+                let bound = Bound::new(*number);
+                Ok(values.iter().map(|&value| by.holds(bound.order(value.into()))).collect())
+            }
+            (Values::Float(values), Operand::Number(number)) => {
+                let constant = self.rounded(*number)?;
+                Ok(values.iter().map(|value| by.holds(value.partial_cmp(&constant))).collect())
+            }
+            (Values::Text(values), Operand::Text(text)) => {
+                let text: Vec<u32> = text.chars().map(u32::from).collect();
+                Ok(values.iter().map(|value| by.holds(Some(value.cmp(&text)))).collect())
+            }
+            (Values::Bytes(values), Operand::Text(text)) => {
+                let text = text.as_bytes();
+                Ok(values.iter().map(|value| by.holds(Some(value.as_slice().cmp(text)))).collect())
+            }
+            (Values::Ticks(values), Operand::Text(text)) => {
+                let ticks = self.ticks(text)?;
+                Ok(values.iter().map(|&value| by.holds(order_of_ticks(value, ticks))).collect())
+            }
+            (Values::Ticks(values), Operand::Number(Number::Int(count)))
+                if self.dtype.kind() == Kind::TimeDelta =>
+            {
+                let ticks = self.ticks(&count.to_string())?;
+                Ok(values.iter().map(|&value| by.holds(order_of_ticks(value, ticks))).collect())
+            }
+            _ => {
+                Err(self
+                    .mismatch(&format!("it is not compared with {constant}: {}", self.expected())))
+            }
+        }
+    }
+
+    /// Compares each value with that of another field in the same row.
+    pub(super) fn compare(&self, by: Comparison, other: &Column) -> Result<Vec<bool>> {
+        use Values as V;
+        let mask = match (&self.values, &other.values) {
+            (V::Bool(a), V::Bool(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
+            (V::Int(a), V::Int(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
+            (V::UInt(a), V::UInt(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
+            (V::Float(a), V::Float(b)) => mask(a, b, |a, b| by.holds(a.partial_cmp(b))),
+            (V::Int(a), V::UInt(b)) => {
+                mask(a, b, |&a, &b| by.holds(Some(i128::from(a).cmp(&b.into()))))
+            }
+            (V::Int(a), V::Float(b)) => mask(a, b, |&a, &b| by.holds(Bound::of(b).order(a.into()))),
+            (V::UInt(a), V::Float(b)) => {
+                mask(a, b, |&a, &b| by.holds(Bound::of(b).order(a.into())))
+            }
+            (V::UInt(_) | V::Float(_), V::Int(_)) | (V::Float(_), V::UInt(_)) => {
+                return other.compare(by.reversed(), self);
+            }
+            (V::Text(a), V::Text(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
+            (V::Bytes(a), V::Bytes(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
+            (V::Ticks(a), V::Ticks(b)) if self.has_same_unit(other) => {
+                mask(a, b, |&a, &b| by.holds(order_of_ticks(a, b)))
+            }
+            _ => {
+                let text =
+                    format!("it is not compared with {} of dtype {}", other.name, other.dtype);
+                return Err(self.mismatch(&text));
+            }
+        };
+        Ok(mask)
+    }
+
+    fn has_same_unit(&self, other: &Column) -> bool {
+        self.dtype.kind() == other.dtype.kind() && self.dtype.unit() == other.dtype.unit()
+    }
+
+    /// A constant rounded to the field's type, as NumPy does: `x == 0.1` holds for
+    /// the `f4` that is nearest to 0.1.
+    fn rounded(&self, number: Number) -> Result<f64> {
+        let text = match number {
+            Number::Int(int) => int.to_string(),
+            Number::Float(float) => float.to_string(),
+        };
+        let Ok(value) = Value::parse(&text, &self.dtype) else {
+            // Too large for the type.
+            return Ok(if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY });
+        };
+        value.as_f64().ok_or_else(|| self.mismatch("it is not a number"))
+    }
+
+    /// A date or a time difference in the field's unit.
+    fn ticks(&self, text: &str) -> Result<i64> {
+        match Value::parse(text, &self.dtype)? {
+            Value::DateTime(ticks, _) | Value::TimeDelta(ticks, _) if ticks == Ticks::NAT => {
+                Err(self.mismatch("nothing compares equal to NaT: write `isnan(FIELD)`"))
+            }
+            Value::DateTime(ticks, _) | Value::TimeDelta(ticks, _) => Ok(ticks.0),
+            _ => Err(self.mismatch(self.expected())),
+        }
+    }
+
+    /// Advice on values to compare the field with.
+    fn expected(&self) -> &'static str {
+        match self.values {
+            Values::Bool(_) => "write True or False",
+            Values::Int(_) | Values::UInt(_) | Values::Float(_) => "write a number",
+            Values::Text(_) | Values::Bytes(_) => "write text in quotes",
+            Values::Ticks(_) if self.dtype.kind() == Kind::DateTime => {
+                "write a date of its unit in quotes, such as \"2020-02-29\" for days"
+            }
+            Values::Ticks(_) => "write a count of its unit",
+        }
+    }
+
+    fn mismatch(&self, what: &str) -> Error {
+        let text = format!("{} has dtype {}: {what}", self.name, self.dtype);
+        Error::new(ErrorKind::WrongDType, text)
+    }
+}
+
+fn bytes(value: Value) -> Vec<u8> {
+    match value {
+        Value::Bytes(bytes) => bytes,
+        _ => Vec::new(),
+    }
+}
+
+fn widened<T: Element + Into<U>, U>(view: &DynView<'_>) -> Result<Vec<U>> {
+    Ok(view.view::<T>()?.iter().map(Into::into).collect())
+}
+
+fn mask<A, B>(a: &[A], b: &[B], holds: impl Fn(&A, &B) -> bool) -> Vec<bool> {
+    a.iter().zip(b).map(|(a, b)| holds(a, b)).collect()
+}
+
+fn is_nat(ticks: i64) -> bool {
+    Ticks(ticks) == Ticks::NAT
+}
+
+fn order_of_ticks(a: i64, b: i64) -> Option<Ordering> {
+    (!is_nat(a) && !is_nat(b)).then(|| a.cmp(&b))
+}
+
+/// A number to compare integers with, exactly.
+enum Bound {
+    /// NaN, which has no order.
+    None,
+    /// An integer, or a number between it and the next one.
+    Finite {
+        floor: i128,
+        has_fraction: bool,
+    },
+    Infinite {
+        is_positive: bool,
+    },
+}
+
+impl Bound {
+    fn new(number: Number) -> Bound {
+        match number {
+            Number::Int(floor) => Bound::Finite { floor, has_fraction: false },
+            Number::Float(float) => Bound::of(float),
+        }
+    }
+
+    fn of(float: f64) -> Bound {
+        if float.is_nan() {
+            return Bound::None;
+        }
+        // Exact: the digits of an integer, and none after the point.
+        match format!("{:.0}", float.floor()).parse() {
+            Ok(floor) => Bound::Finite { floor, has_fraction: float.fract() != 0.0 },
+            // Beyond every 128-bit integer.
+            Err(_) => Bound::Infinite { is_positive: float > 0.0 },
+        }
+    }
+
+    /// The order of an integer and the bound.
+    fn order(&self, value: i128) -> Option<Ordering> {
+        match self {
+            Bound::None => None,
+            Bound::Finite { floor, has_fraction } => Some(match value.cmp(floor) {
+                Ordering::Equal if *has_fraction => Ordering::Less,
+                order => order,
+            }),
+            Bound::Infinite { is_positive: true } => Some(Ordering::Less),
+            Bound::Infinite { is_positive: false } => Some(Ordering::Greater),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_compared_exactly() {
+        let large = (1_i128 << 53) + 1;
+        for (value, number, order) in [
+            (large, Number::Float(9_007_199_254_740_992.0), Some(Ordering::Greater)),
+            (large, Number::Int(large), Some(Ordering::Equal)),
+            (3, Number::Float(3.5), Some(Ordering::Less)),
+            (4, Number::Float(3.5), Some(Ordering::Greater)),
+            (-4, Number::Float(-3.5), Some(Ordering::Less)),
+            (-3, Number::Float(-3.5), Some(Ordering::Greater)),
+            (0, Number::Float(-0.0), Some(Ordering::Equal)),
+            (i64::MAX.into(), Number::Float(1e300), Some(Ordering::Less)),
+            (i64::MIN.into(), Number::Float(-f64::INFINITY), Some(Ordering::Greater)),
+            (0, Number::Float(f64::NAN), None),
+        ] {
+            assert_eq!(Bound::new(number).order(value), order, "{value} {number:?}");
+        }
+    }
+}

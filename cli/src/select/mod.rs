@@ -1,0 +1,11 @@
+//! Which part of an array: indices and conditions, and casts of what they select.
+
+pub(crate) mod axis_arg;
+pub(crate) mod cast;
+pub(crate) mod filter;
+pub(crate) mod layout_args;
+pub(crate) mod leaf_fields;
+pub(crate) mod new_value;
+pub(crate) mod origins;
+pub(crate) mod rows;
+pub(crate) mod selection;

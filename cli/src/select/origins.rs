@@ -1,0 +1,45 @@
+//! Where the elements of a selection are in the array.
+
+use crate::select::selection::AxisIndices;
+
+/// The indices of an array that an index of a selection stands for.
+pub(crate) struct Origins {
+    pub(crate) axes: Vec<AxisOrigin>,
+    /// The axis of the selection along which a list of rows is, and where it would be if
+    /// NumPy did not move it.
+    pub(crate) list: Option<(usize, usize)>,
+}
+
+/// How an axis of the array is selected, or a new one.
+pub(crate) enum AxisOrigin {
+    /// A single index.
+    Fixed(usize),
+    /// An axis of length 1 that the array does not have.
+    New,
+    Axis(AxisIndices),
+}
+
+impl Origins {
+    /// The index in the array; parts that are unknown stay so. Axes of the selection after
+    /// those of the array are kept.
+    pub(crate) fn at(&self, index: &[Option<usize>]) -> Vec<Option<usize>> {
+        let mut index = index.to_vec();
+        if let Some((moved, from)) = self.list.filter(|(moved, _)| *moved < index.len()) {
+            let at = index.remove(moved);
+            index.insert(from.min(index.len()), at);
+        }
+        let mut index = index.into_iter();
+        let mut found = Vec::new();
+        for axis in &self.axes {
+            match axis {
+                AxisOrigin::Fixed(at) => found.push(Some(*at)),
+                AxisOrigin::New => drop(index.next()),
+                AxisOrigin::Axis(axis) => {
+                    found.extend(index.next().map(|at| at.map(|at| axis.at(at))));
+                }
+            }
+        }
+        found.extend(index);
+        found
+    }
+}

@@ -1,0 +1,287 @@
+//! The parts of an array that have statistics of their own: its fields, or the
+//! columns along an axis.
+
+use std::iter;
+use std::num::NonZero;
+use std::ops::Range;
+use std::path::Path;
+
+use npymap::ndarray::SliceInfoElem;
+use npymap::{MappedArray, view::DynView};
+
+use crate::input::error::CliError;
+use crate::input::progress::Progress;
+use crate::select::leaf_fields;
+use crate::stats::scan::{Answer, Ignored, Task};
+use crate::stats::tiles::{self, Tile};
+
+/// The maximum number of columns: more would not be useful, and might not fit into
+/// memory.
+const MAX_COLUMNS: usize = 1 << 16;
+
+/// The columns of a view, in order.
+pub(crate) struct Columns<'a> {
+    view: DynView<'a>,
+    /// The fields that are not structs themselves.
+    leaves: Vec<(String, DynView<'a>)>,
+    axis: Option<usize>,
+    tiles: Vec<Tile<'a>>,
+    holes: Holes<'a>,
+    threads: NonZero<usize>,
+}
+
+/// A column, or the part of one in a tile.
+pub(crate) struct Column<'v> {
+    /// Its position among all columns.
+    pub(crate) number: usize,
+    /// The name of its field; empty for dtypes without fields.
+    pub(crate) field: &'v str,
+    /// Its index, with `None` for the axis along which it lies; `None` if
+    /// columns are fields only.
+    pub(crate) index: Option<Vec<Option<usize>>>,
+    pub(crate) view: DynView<'v>,
+    /// All elements are zero, and reading them is not necessary.
+    pub(crate) is_hole: bool,
+}
+
+impl<'a> Columns<'a> {
+    /// The columns of `view`, which is part of `array` or of a copy.
+    pub(crate) fn new(
+        array: &'a MappedArray,
+        view: &DynView<'a>,
+        axis: Option<usize>,
+        threads: NonZero<usize>,
+    ) -> npymap::Result<Columns<'a>> {
+        if let Some(axis) = axis {
+            // Fails if the axis is out of range.
+            view.split_at(axis, 0)?;
+        }
+        let leaves = leaf_fields::find_real(view)?;
+        let (tiles, holes) = (Tile::split(view)?, Holes::new(array));
+        Ok(Columns { view: view.clone(), leaves, axis, tiles, holes, threads })
+    }
+
+    /// The number of columns.
+    pub(crate) fn len(&self) -> usize {
+        let columns = self.leaves.iter().map(|(_, leaf)| count(leaf.shape(), self.axis));
+        columns.fold(0, usize::saturating_add)
+    }
+
+    /// Rejects too many columns.
+    pub(crate) fn check_count(&self, path: &Path, axis: usize) -> Result<(), CliError> {
+        let count = self.len();
+        if count <= MAX_COLUMNS {
+            return Ok(());
+        }
+        let path = path.to_owned();
+        Err(CliError::TooManyColumns { path, axis, count, most: MAX_COLUMNS })
+    }
+
+    /// All columns.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = npymap::Result<Column<'_>>> {
+        let leaves = self.leaves.iter().scan(0, |first, (field, leaf)| {
+            let own = *first;
+            *first += count(leaf.shape(), self.axis);
+            Some((own, field, leaf))
+        });
+        leaves.flat_map(move |(first, field, leaf)| {
+            (0..count(leaf.shape(), self.axis)).map(move |number| {
+                let index = self.axis.map(|axis| index(leaf.shape(), axis, number));
+                let view = column_view(leaf, index.as_deref())?;
+                Ok(Column { number: first + number, field, index, view, is_hole: false })
+            })
+        })
+    }
+
+    /// Calls `work` with each part of each column, on several threads, and
+    /// `merge` with the column's number and the result, always in the same
+    /// order.
+    pub(crate) fn pass<T: Send>(
+        &self,
+        work: impl Fn(&Column<'_>) -> npymap::Result<T> + Sync,
+        mut merge: impl FnMut(usize, T),
+    ) -> npymap::Result<()> {
+        let mut progress = Progress::new(self.view.len().saturating_mul(self.view.itemsize()));
+        tiles::process(
+            self.threads,
+            &self.tiles,
+            |tile| {
+                let is_hole = self.holes.contain(&tile.view);
+                let leaves = leaf_fields::find_real(&tile.view)?;
+                let part = TilePart { leaves, origin: &tile.origin, is_hole };
+                self.work_on(&part, &work)
+            },
+            |tile, results| {
+                for (number, result) in results {
+                    merge(number, result);
+                }
+                progress.add(tile.view.len().saturating_mul(tile.view.itemsize()));
+            },
+        )
+    }
+
+    fn work_on<T>(
+        &self,
+        tile: &TilePart<'_>,
+        work: &impl Fn(&Column<'_>) -> npymap::Result<T>,
+    ) -> npymap::Result<Vec<(usize, T)>> {
+        let (mut first, mut results) = (0, Vec::new());
+        for ((field, whole), (_, view)) in self.leaves.iter().zip(&tile.leaves) {
+            for number in 0..count(view.shape(), self.axis) {
+                let index = self.axis.map(|axis| index(view.shape(), axis, number));
+                let own = index
+                    .as_deref()
+                    .map_or(0, |index| column_number(index, tile.origin, whole.shape()));
+                let view = column_view(view, index.as_deref())?;
+                let is_hole = tile.is_hole;
+                let column = Column { number: first + own, field, index, view, is_hole };
+                results.push((column.number, work(&column)?));
+            }
+            first += count(whole.shape(), self.axis);
+        }
+        Ok(results)
+    }
+
+    /// The results of tasks, each about the column of a number, in one pass. The
+    /// tasks are in the order of the columns.
+    pub(crate) fn answers(
+        &self,
+        tasks: &[(usize, Task<'_>)],
+        ignored: Ignored,
+    ) -> npymap::Result<Vec<Answer>> {
+        let mut answers: Vec<_> = tasks.iter().map(|(_, task)| task.empty()).collect();
+        self.pass(
+            |column| {
+                let own = tasks.get(of_column(tasks, column.number)).unwrap_or_default();
+                let results = own.iter().map(|(_, task)| {
+                    if column.is_hole {
+                        task.compute_zeros(&column.view)
+                    } else {
+                        task.compute(&column.view, ignored)
+                    }
+                });
+                results.collect::<npymap::Result<Vec<_>>>()
+            },
+            |number, results| {
+                let own = answers.get_mut(of_column(tasks, number)).unwrap_or_default();
+                own.iter_mut().zip(results).for_each(|(answer, result)| answer.merge(result));
+            },
+        )?;
+        Ok(answers)
+    }
+}
+
+/// The tasks about a column.
+fn of_column(tasks: &[(usize, Task<'_>)], number: usize) -> Range<usize> {
+    let start = tasks.partition_point(|(column, _)| *column < number);
+    start..tasks.partition_point(|(column, _)| *column <= number)
+}
+
+/// The fields of a tile.
+struct TilePart<'a> {
+    leaves: Vec<(String, DynView<'a>)>,
+    origin: &'a [usize],
+    is_hole: bool,
+}
+
+/// The holes of a sparse file. Their elements are zero and need not be read.
+struct Holes<'a> {
+    bytes: &'a [u8],
+    /// The ranges of those bytes outside holes.
+    stored: Vec<Range<usize>>,
+}
+
+impl<'a> Holes<'a> {
+    fn new(array: &'a MappedArray) -> Holes<'a> {
+        let bytes = array.as_bytes().unwrap_or_default();
+        // If the holes are not known, everything is read.
+        let stored = array.stored_ranges().unwrap_or_else(|_| iter::once(0..bytes.len()).collect());
+        Holes { bytes, stored }
+    }
+
+    /// Returns whether a view is contiguous and inside a hole.
+    fn contain(&self, view: &DynView<'_>) -> bool {
+        let Some(own) = view.memory_order().as_bytes() else { return false };
+        let Some(start) = own.as_ptr().addr().checked_sub(self.bytes.as_ptr().addr()) else {
+            return false;
+        };
+        if start + own.len() > self.bytes.len() {
+            return false;
+        }
+        let next = self.stored.partition_point(|range| range.end <= start);
+        self.stored.get(next).is_none_or(|range| range.start >= start + own.len())
+    }
+}
+
+/// The number of columns along an axis.
+fn count(shape: &[usize], axis: Option<usize>) -> usize {
+    let Some(axis) = axis else { return 1 };
+    let kept = shape.iter().enumerate().filter(|(other, _)| *other != axis);
+    kept.fold(1_usize, |count, (_, dim)| count.saturating_mul(*dim))
+}
+
+/// The index of the `number`th column, in C order.
+fn index(shape: &[usize], axis: usize, number: usize) -> Vec<Option<usize>> {
+    let mut rest = number;
+    let mut index: Vec<_> = shape
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(other, &dim)| {
+            if other == axis {
+                return None;
+            }
+            let at = rest % dim.max(1);
+            rest /= dim.max(1);
+            Some(at)
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
+/// The number of a column in the whole array, given its index relative to
+/// `origin`.
+fn column_number(index: &[Option<usize>], origin: &[usize], shape: &[usize]) -> usize {
+    let origins = origin.iter().copied().chain(iter::repeat(0));
+    let axes = index.iter().zip(shape).zip(origins);
+    axes.fold(0, |number, ((at, dim), origin)| match at {
+        Some(at) => number * dim + origin + at,
+        None => number,
+    })
+}
+
+/// The column at an index, or the whole view.
+fn column_view<'a>(
+    view: &DynView<'a>,
+    index: Option<&[Option<usize>]>,
+) -> npymap::Result<DynView<'a>> {
+    let Some(index) = index else { return Ok(view.clone()) };
+    view.try_slice(index.iter().copied().map(element).collect::<Vec<_>>())
+}
+
+fn element(index: Option<usize>) -> SliceInfoElem {
+    match index {
+        Some(index) => SliceInfoElem::Index(isize::try_from(index).unwrap_or(isize::MAX)),
+        None => SliceInfoElem::Slice { start: 0, end: None, step: 1 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_tiles_are_numbered_as_in_the_whole_array() {
+        let shape = [2, 3, 4];
+        for axis in 0..3 {
+            for number in 0..count(&shape, Some(axis)) {
+                let index = index(&shape, axis, number);
+                assert_eq!(index.get(axis), Some(&None));
+                assert_eq!(column_number(&index, &[0, 0, 0], &shape), number);
+            }
+        }
+        // The column at (1, 1) of a tile that starts at (0, 1, 2).
+        assert_eq!(column_number(&[None, Some(1), Some(1)], &[0, 1, 2], &shape), 11);
+    }
+}

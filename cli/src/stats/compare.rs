@@ -1,0 +1,382 @@
+//! Compares arrays element by element, equal bytes at the speed of memory.
+
+use std::num::NonZero;
+
+use npymap::view::{Blocks, DynView};
+use npymap::{Result, Value, element::Real, with_type};
+
+use crate::input::progress::Progress;
+use crate::stats::tiles::{self, Tile};
+use crate::stats::tolerance::{
+    NumericValue, Stored, Tolerance, difference, distance, has_distances,
+};
+
+/// Bytes compared at a time.
+const BLOCK: usize = 1 << 18;
+
+/// Numbers compared at a time.
+const CHUNK: usize = 2048;
+
+/// Sums that the processor adds up at the same time.
+const LANES: usize = 8;
+
+/// A pair of elements that differ.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    pub(crate) index: Vec<usize>,
+    pub(crate) a: Value,
+    pub(crate) b: Value,
+}
+
+/// The differences between the elements of two arrays.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    tolerance: Tolerance,
+    /// How many pairs to keep.
+    limit: usize,
+    /// The number of pairs that differ.
+    pub(crate) count: usize,
+    /// The first pairs in C order, or in memory order if both arrays are in
+    /// Fortran order.
+    pub(crate) first: Vec<Pair>,
+    /// The largest distance between two numbers that differ.
+    pub(crate) largest: Option<f64>,
+    distances: Distances,
+}
+
+impl Comparison {
+    /// Compares the elements of two views of the same shape, on several threads.
+    pub(crate) fn compute(
+        a: &DynView<'_>,
+        b: &DynView<'_>,
+        tolerance: Tolerance,
+        limit: usize,
+        threads: NonZero<usize>,
+    ) -> Result<Comparison> {
+        let mut comparison = Comparison::new(tolerance, limit, a);
+        // There may be too many zero-size elements to iterate over.
+        if a.is_empty() || (a.itemsize() == 0 && b.itemsize() == 0) {
+            return Ok(comparison);
+        }
+        let mut progress = Progress::new(a.len().saturating_mul(a.itemsize()));
+        tiles::process(
+            threads,
+            &Tile::split(a)?,
+            |tile| {
+                let mut part = Comparison::new(tolerance, limit, a);
+                part.compare_tile(tile, &tile.same_part(b)?)?;
+                Ok(part)
+            },
+            |tile, part| {
+                comparison.merge(part);
+                progress.add(tile.view.len().saturating_mul(tile.view.itemsize()));
+            },
+        )?;
+        Ok(comparison)
+    }
+
+    /// The mean of the distances of all pairs of numbers without NaN; `None`
+    /// without such pairs.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        self.distances.mean_of(self.distances.sum)
+    }
+
+    /// The square root of the mean of their squares.
+    pub(crate) fn rms(&self) -> Option<f64> {
+        self.distances.mean_of(self.distances.squares).map(f64::sqrt)
+    }
+
+    fn new(tolerance: Tolerance, limit: usize, view: &DynView<'_>) -> Comparison {
+        let distances =
+            Distances { are_numbers: has_distances(view.dtype()), ..Distances::default() };
+        Comparison { tolerance, limit, count: 0, first: Vec::new(), largest: None, distances }
+    }
+
+    /// Adds the differences of the next tile.
+    fn merge(&mut self, other: Comparison) {
+        self.count += other.count;
+        let room = self.limit - self.first.len();
+        self.first.extend(other.first.into_iter().take(room));
+        self.note_largest(other.largest);
+        self.distances.add(other.distances);
+    }
+
+    fn compare_tile(&mut self, tile: &Tile<'_>, b: &DynView<'_>) -> Result<()> {
+        let a = &tile.view;
+        if is_fortran(a) && is_fortran(b) {
+            self.compare_blocks(&a.t(), &b.t(), &[])?;
+            self.first.iter_mut().for_each(|pair| pair.index.reverse());
+        } else {
+            self.compare_blocks(a, b, &[])?;
+        }
+        for pair in &mut self.first {
+            pair.index.iter_mut().zip(&tile.origin).for_each(|(at, origin)| *at += origin);
+        }
+        Ok(())
+    }
+
+    /// Compares block by block; `outer` is the index of these views in the
+    /// whole arrays.
+    fn compare_blocks(&mut self, a: &DynView<'_>, b: &DynView<'_>, outer: &[usize]) -> Result<()> {
+        let row = a.len().checked_div(a.shape().first().copied().unwrap_or(0)).unwrap_or(0);
+        let row = row.saturating_mul(a.itemsize().max(1));
+        if a.ndim() > 1 && row > BLOCK {
+            for (i, (a, b)) in a.outer_iter().zip(b.outer_iter()).enumerate() {
+                self.compare_blocks(&a, &b, &[outer, &[i]].concat())?;
+            }
+            return Ok(());
+        }
+        if a.ndim() == 0 {
+            return self.compare_block(&Block { a, b, outer, start: 0 });
+        }
+        let rows = (BLOCK / row.max(1)).max(1);
+        let blocks = a.axis_chunks(0, rows)?.zip(b.axis_chunks(0, rows)?);
+        for (number, (a, b)) in blocks.enumerate() {
+            self.compare_block(&Block { a: &a, b: &b, outer, start: number * rows })?;
+        }
+        Ok(())
+    }
+
+    /// Compares the elements of a block.
+    fn compare_block(&mut self, block: &Block<'_, '_>) -> Result<()> {
+        let Block { a, b, .. } = *block;
+        let same_type = a.dtype() == b.dtype();
+        let bytes = a.as_bytes().zip(b.as_bytes());
+        if same_type && bytes.is_some_and(|(a, b)| a == b) {
+            self.distances.count += a.len() - count_nan(a)?;
+            return Ok(());
+        }
+        if same_type {
+            with_type!(a.dtype(), integer T => {
+                let (a, b) = (a.view::<T>()?, b.view::<T>()?);
+                // Doubles have all integers of 32 bits.
+                if bytes.is_some() && a.itemsize() <= 4 {
+                    self.compare_slices(block, a.blocks(), b.blocks());
+                    return Ok(());
+                }
+                for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
+                    let (x, y) = (NumericValue::Integer(x.into()), NumericValue::Integer(y.into()));
+                    self.compare_numbers(block, number, x, y);
+                }
+                return Ok(());
+            }, _ => {});
+            with_type!(a.dtype(), float T => {
+                let (a, b) = (a.view::<T>()?, b.view::<T>()?);
+                if bytes.is_some() {
+                    self.compare_slices(block, a.blocks(), b.blocks());
+                    return Ok(());
+                }
+                for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
+                    let (x, y) = (NumericValue::Float(x.to_f64()), NumericValue::Float(y.to_f64()));
+                    self.compare_numbers(block, number, x, y);
+                }
+                return Ok(());
+            }, _ => {});
+        }
+        if self.distances.are_numbers {
+            for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
+                let is_equal = self.tolerance.equal_values(&x, &y);
+                self.record(block, number, is_equal, distance(&x, &y));
+            }
+            return Ok(());
+        }
+        for (number, (x, y)) in a.element_bytes().zip(b.element_bytes()).enumerate() {
+            let x = Stored { dtype: a.dtype(), bytes: x };
+            let y = Stored { dtype: b.dtype(), bytes: y };
+            let is_equal = self.tolerance.equal_elements(x, y);
+            self.record(block, number, is_equal, None);
+        }
+        Ok(())
+    }
+
+    /// Compares the elements of contiguous views.
+    fn compare_slices<T: Real>(
+        &mut self,
+        block: &Block<'_, '_>,
+        mut a: Blocks<'_, T>,
+        mut b: Blocks<'_, T>,
+    ) {
+        let (mut left, mut right): (&[T], &[T]) = (&[], &[]);
+        let mut number = 0;
+        loop {
+            if left.is_empty() {
+                left = a.next().unwrap_or_default();
+            }
+            if right.is_empty() {
+                right = b.next().unwrap_or_default();
+            }
+            // Blocks of arrays with different alignments have different lengths.
+            let count = left.len().min(right.len()).min(CHUNK);
+            let (Some((x, left_rest)), Some((y, right_rest))) =
+                (left.split_at_checked(count), right.split_at_checked(count))
+            else {
+                return;
+            };
+            if count == 0 {
+                return;
+            }
+            if !self.compare_finite(x, y) {
+                for (at, (x, y)) in x.iter().zip(y).enumerate() {
+                    let (x, y) = (NumericValue::Float(x.to_f64()), NumericValue::Float(y.to_f64()));
+                    self.compare_numbers(block, number + at, x, y);
+                }
+            }
+            (left, right, number) = (left_rest, right_rest, number + count);
+        }
+    }
+
+    /// Compares finite numbers, in lanes that the processor computes at the same
+    /// time. Returns `false`, and does nothing, if a number is not finite or if
+    /// pairs that differ are to be kept.
+    fn compare_finite<T: Real>(&mut self, a: &[T], b: &[T]) -> bool {
+        let tolerance = self.tolerance;
+        let (mut sums, mut squares, mut largest) =
+            ([0.0_f64; LANES], [0.0_f64; LANES], [0.0_f64; LANES]);
+        let (mut counts, mut magnitudes) = ([0_u32; LANES], [0.0_f64; LANES]);
+        for (a, b) in a.chunks(LANES).zip(b.chunks(LANES)) {
+            let lanes = sums.iter_mut().zip(&mut squares).zip(&mut largest).zip(&mut counts);
+            let lanes = lanes.zip(&mut magnitudes).zip(a.iter().zip(b));
+            for (((((sum, squares), largest), count), magnitude), (x, y)) in lanes {
+                let (x, y) = (x.to_f64(), y.to_f64());
+                let distance = (x - y).abs();
+                let differs = distance > tolerance.bound(y.abs());
+                *sum += distance;
+                *squares += distance * distance;
+                *count += u32::from(differs);
+                *largest = if differs && distance > *largest { distance } else { *largest };
+                // Zero times an infinity is NaN, and so is everything added to it.
+                *magnitude += x * 0.0 + y * 0.0;
+            }
+        }
+        let differing: u32 = counts.iter().sum();
+        if magnitudes.iter().any(|sum| sum.is_nan())
+            || (differing > 0 && self.first.len() < self.limit)
+        {
+            return false;
+        }
+        self.count += usize::try_from(differing).unwrap_or(usize::MAX);
+        let most = largest.iter().copied().fold(0.0, f64::max);
+        self.note_largest((differing > 0).then_some(most));
+        self.distances.count += a.len();
+        self.distances.sum += sums.iter().sum::<f64>();
+        self.distances.squares += squares.iter().sum::<f64>();
+        true
+    }
+
+    fn compare_numbers(
+        &mut self,
+        block: &Block<'_, '_>,
+        number: usize,
+        x: NumericValue,
+        y: NumericValue,
+    ) {
+        let is_equal = self.tolerance.equal_numbers(x, y);
+        self.record(block, number, is_equal, Some(difference(x, y)));
+    }
+
+    /// Records the `number`th elements of a block.
+    fn record(
+        &mut self,
+        block: &Block<'_, '_>,
+        number: usize,
+        is_equal: bool,
+        distance: Option<f64>,
+    ) {
+        let distance = distance.map(f64::abs).filter(|distance| !distance.is_nan());
+        if let Some(distance) = distance {
+            self.distances.count += 1;
+            self.distances.sum += distance;
+            self.distances.squares += distance * distance;
+        }
+        if is_equal {
+            return;
+        }
+        self.count += 1;
+        if self.first.len() < self.limit {
+            self.first.push(block.pair(number));
+        }
+        self.note_largest(distance);
+    }
+
+    fn note_largest(&mut self, distance: Option<f64>) {
+        self.largest = match (self.largest, distance) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+/// The number of elements of a contiguous view that are NaN.
+#[expect(clippy::eq_op, clippy::float_cmp, reason = "only NaN differs from itself")]
+fn count_nan(view: &DynView<'_>) -> Result<usize> {
+    let mut count = 0;
+    with_type!(view.dtype(), number T => {
+        let mut blocks = view.view::<T>()?.blocks();
+        while let Some(block) = blocks.next() {
+            count += block.iter().filter(|x| x != x).count();
+        }
+    }, _ => {});
+    Ok(count)
+}
+
+/// The distances of pairs of numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Distances {
+    are_numbers: bool,
+    /// The number of pairs.
+    count: usize,
+    sum: f64,
+    squares: f64,
+}
+
+impl Distances {
+    fn mean_of(self, sum: f64) -> Option<f64> {
+        let count = u64::try_from(self.count).ok().filter(|&count| count > 0)?;
+        self.are_numbers.then(|| sum / count.to_f64())
+    }
+
+    fn add(&mut self, other: Distances) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+}
+
+/// Parts of two arrays at the same place.
+struct Block<'v, 'a> {
+    a: &'v DynView<'a>,
+    b: &'v DynView<'a>,
+    /// The index of the views that the block is part of.
+    outer: &'v [usize],
+    /// Where the block starts along their first axis.
+    start: usize,
+}
+
+impl Block<'_, '_> {
+    /// The `number`th elements, with their index in the whole arrays.
+    fn pair(&self, number: usize) -> Pair {
+        let inner = unravel_index(number, self.a.shape());
+        let mut index = [self.outer, &inner].concat();
+        if let Some(first) = index.get_mut(self.outer.len()) {
+            *first += self.start;
+        }
+        Pair { index, a: self.a.at(inner.as_slice()), b: self.b.at(inner.as_slice()) }
+    }
+}
+
+/// Returns whether a view is contiguous in Fortran order only.
+fn is_fortran(view: &DynView<'_>) -> bool {
+    view.as_bytes().is_none() && view.t().as_bytes().is_some()
+}
+
+/// The index of the `number`th element in C order.
+fn unravel_index(number: usize, shape: &[usize]) -> Vec<usize> {
+    let mut number = number;
+    let mut index = shape.to_vec();
+    for i in index.iter_mut().rev() {
+        let dim = (*i).max(1);
+        *i = number % dim;
+        number /= dim;
+    }
+    index
+}

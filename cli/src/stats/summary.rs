@@ -1,0 +1,256 @@
+//! Statistics of elements whose type is known at run time.
+
+use std::fmt;
+
+use npymap::{
+    DType, Element, Order, Result, Value, View,
+    dtype::Kind,
+    element::{Real, Ticks},
+    layout::Layout,
+    view::DynView,
+    with_type,
+};
+use serde::{Serialize, Serializer};
+
+use crate::input::float_text;
+use crate::output::elements::JsonScalar;
+use crate::stats::keys::{self, Key};
+use crate::stats::quantiles::Population;
+use crate::stats::scan::{Ignored, KeyRange};
+
+/// The statistics of a column. Those that its dtype does not have are `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Summary {
+    pub(crate) count: usize,
+    /// The number of elements in the sum and the extremes.
+    numbers: usize,
+    pub(crate) nan: Option<usize>,
+    pub(crate) nat: Option<usize>,
+    pub(crate) infinite: Option<usize>,
+    pub(crate) sum: Option<Sum>,
+    pub(crate) min: Option<Value>,
+    pub(crate) max: Option<Value>,
+    /// The keys of the minimum and the maximum.
+    keys: Option<KeyRange>,
+    /// The finite minimum and maximum.
+    pub(crate) finite: Option<(f64, f64)>,
+}
+
+/// A sum, exact if it is of integers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sum {
+    Integer(i128),
+    Float(f64),
+}
+
+impl Sum {
+    fn add(self, other: Sum) -> Sum {
+        match (self, other) {
+            // No file holds enough integers for 128 bits to overflow.
+            (Sum::Integer(a), Sum::Integer(b)) => Sum::Integer(a.wrapping_add(b)),
+            (a, b) => Sum::Float(a.to_f64() + b.to_f64()),
+        }
+    }
+
+    #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "rounded once")]
+    fn to_f64(self) -> f64 {
+        match self {
+            Sum::Integer(sum) => sum as f64,
+            Sum::Float(sum) => sum,
+        }
+    }
+}
+
+impl fmt::Display for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sum::Integer(sum) => sum.fmt(f),
+            Sum::Float(sum) => f.write_str(&float_text::text(&Value::F64(*sum))),
+        }
+    }
+}
+
+impl Serialize for Sum {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Sum::Integer(sum) => to.serialize_i128(*sum),
+            Sum::Float(sum) => JsonScalar(Value::F64(*sum)).serialize(to),
+        }
+    }
+}
+
+impl Summary {
+    /// Computes the statistics of all elements of a view.
+    pub(crate) fn compute(view: &DynView<'_>, ignored: Ignored) -> Result<Summary> {
+        let dtype = view.dtype().clone();
+        if matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta) {
+            return Ok(summarize_dates(&view.view::<Ticks>()?, &dtype));
+        }
+        with_type!(dtype, real T => {
+            Ok(summarize_numbers(&view.view::<T>()?, &dtype, ignored))
+        }, _ => Ok(Summary { count: view.len(), ..Summary::default() }))
+    }
+
+    /// The same for a view of zeros, without reading the elements.
+    pub(crate) fn compute_zeros(view: &DynView<'_>) -> Result<Summary> {
+        let count = view.len();
+        let layout = Layout::new(view.dtype().clone(), &[count.min(1)], Order::C, 0)?;
+        let one = vec![0; layout.nbytes()];
+        let one = Summary::compute(&DynView::from_bytes(&one, &layout)?, Ignored::Nothing)?;
+        Ok(Summary { count, numbers: count, ..one })
+    }
+
+    /// The mean of the elements that are not ignored.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let count = u64::try_from(self.numbers).ok().filter(|&count| count > 0)?;
+        self.sum.map(|sum| sum.to_f64() / count.to_f64())
+    }
+
+    /// The standard deviation, given the sum of the squares of the distances
+    /// from the mean.
+    pub(crate) fn std(&self, squares: f64) -> Option<f64> {
+        let count = u64::try_from(self.numbers).ok().filter(|&count| count > 0)?;
+        self.sum.map(|_| (squares / count.to_f64()).sqrt())
+    }
+
+    /// The numbers that are not ignored, if there are any.
+    pub(crate) fn population(&self, kind: Kind) -> Option<Population> {
+        let count = u64::try_from(self.numbers).ok()?;
+        self.keys.map(|range| Population { count, range, kind })
+    }
+
+    /// Adds the statistics of another part of the column.
+    pub(crate) fn merge(&mut self, other: Summary) {
+        self.count += other.count;
+        self.numbers += other.numbers;
+        self.nan = add_counts(self.nan, other.nan);
+        self.nat = add_counts(self.nat, other.nat);
+        self.infinite = add_counts(self.infinite, other.infinite);
+        self.sum = match (self.sum, other.sum) {
+            (Some(a), Some(b)) => Some(a.add(b)),
+            (a, b) => a.or(b),
+        };
+        self.min = select_extreme(self.min.take(), other.min, is_less);
+        self.max = select_extreme(self.max.take(), other.max, |a, b| is_less(b, a));
+        self.keys = match (self.keys, other.keys) {
+            (Some(a), Some(b)) => {
+                Some(KeyRange { first: a.first.min(b.first), last: a.last.max(b.last) })
+            }
+            (a, b) => a.or(b),
+        };
+        self.finite = match (self.finite, other.finite) {
+            (Some((min, max)), Some((low, high))) => Some((min.min(low), max.max(high))),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+fn add_counts(a: Option<usize>, b: Option<usize>) -> Option<usize> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a + b),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The summary of a column of numbers.
+fn summarize_numbers<T: Key>(view: &View<'_, T>, dtype: &DType, ignored: Ignored) -> Summary {
+    let stats = view.stats();
+    let floats = dtype.kind() == Kind::Float;
+    let sum = stats.integer_sum.map_or(Sum::Float(stats.sum), Sum::Integer);
+    let all =
+        NumberStats { count: stats.count - stats.nan, sum, extremes: stats.min.zip(stats.max) };
+    let finite = if stats.infinite > 0 { finite_stats(view) } else { all };
+    let chosen = if ignored == Ignored::Infinite { finite } else { all };
+    let (min, max) = chosen.extremes.unzip();
+    Summary {
+        count: stats.count,
+        numbers: chosen.count,
+        nan: floats.then_some(stats.nan),
+        nat: None,
+        infinite: floats.then_some(stats.infinite),
+        sum: Some(chosen.sum),
+        min: min.and_then(|min| to_value(&min, dtype)),
+        max: max.and_then(|max| to_value(&max, dtype)),
+        keys: chosen.extremes.map(|(min, max)| keys::range(min, max)),
+        finite: finite.extremes.map(|(min, max)| (min.to_f64(), max.to_f64())),
+    }
+}
+
+/// The statistics of elements that are not NaN.
+#[derive(Clone, Copy, Debug)]
+struct NumberStats<T> {
+    count: usize,
+    sum: Sum,
+    extremes: Option<(T, T)>,
+}
+
+/// The statistics of the finite elements of a view that has others.
+fn finite_stats<T: Real>(view: &View<'_, T>) -> NumberStats<T> {
+    let (mut count, mut total, mut extremes) = (0, 0.0, None);
+    view.for_each_block(|block| {
+        for part in block.chunks(2048) {
+            let mut sum = 0.0;
+            for &element in part.iter().filter(|element| element.to_f64().is_finite()) {
+                let (min, max) = extremes.unwrap_or((element, element));
+                count += 1;
+                sum += element.to_f64();
+                extremes = Some((
+                    if element < min { element } else { min },
+                    if element > max { element } else { max },
+                ));
+            }
+            total += sum;
+        }
+    });
+    NumberStats { count, sum: Sum::Float(total), extremes }
+}
+
+/// Converts an element to a value.
+fn to_value<T: Element>(number: &T, dtype: &DType) -> Option<Value> {
+    let mut bytes = vec![0; dtype.itemsize()];
+    number.encode(&T::codec(dtype).ok()?, &mut bytes).ok()?;
+    Some(Value::decode(dtype, &bytes))
+}
+
+/// The summary of a column of dates or time differences.
+fn summarize_dates(view: &npymap::View<'_, Ticks>, dtype: &DType) -> Summary {
+    let (mut nat, mut ends) = (0, None);
+    view.for_each_block(|block| {
+        for &ticks in block {
+            if ticks == Ticks::NAT {
+                nat += 1;
+            } else {
+                let (min, max) = ends.unwrap_or((ticks, ticks));
+                ends = Some((ticks.min(min), ticks.max(max)));
+            }
+        }
+    });
+    let count = view.len();
+    let (min, max) = ends.unzip();
+    let min = min.and_then(|min| to_value(&min, dtype));
+    let max = max.and_then(|max| to_value(&max, dtype));
+    Summary { count, nat: Some(nat), min, max, ..Summary::default() }
+}
+
+/// The value that wins over the other one.
+fn select_extreme(
+    a: Option<Value>,
+    b: Option<Value>,
+    wins: impl Fn(&Value, &Value) -> bool,
+) -> Option<Value> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if wins(&b, &a) { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Compares values of one type.
+fn is_less(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a < b,
+        (Value::UInt(a), Value::UInt(b)) => a < b,
+        (Value::DateTime(a, _), Value::DateTime(b, _))
+        | (Value::TimeDelta(a, _), Value::TimeDelta(b, _)) => a < b,
+        _ => a.as_f64() < b.as_f64(),
+    }
+}
