@@ -5,7 +5,8 @@
 
 Prints each import of a higher layer, with its file and line, and fails if there
 is one, so there are no cycles. Comments, documentation and strings are ignored.
-`guide` is documentation.
+`guide` is documentation. The same for the folders of `cli/src/`, where files of a
+folder may import each other, but not in circles, and those of `commands` not at all.
 """
 
 import pathlib
@@ -33,10 +34,52 @@ def imports(path):
             yield number, module
 
 
+# The folders of the program, from the bottom to the top.
+FOLDERS = ["input", "select", "stats", "output", "commands"]
+
+
+def program_imports(path):
+    """Yields the folder and module of each import of a file of the program."""
+    lines = (re.sub(r'"(\\.|[^"\\])*"', '""', line).split("//")[0] for line in path.read_text().splitlines())
+    for folder, names in re.findall(r"\bcrate::(\w+)::(\w+|\{[^;]*\})", "\n".join(lines)):
+        if folder in FOLDERS:
+            # `{a, b::{self, C}}` imports the modules `a` and `b`.
+            while (flat := re.sub(r"::\{[^{}]*\}", "", names)) != names:
+                names = flat
+            for name in re.findall(r"(?<![:\w])\w+", names):
+                yield folder, name
+
+
+def check_program(root):
+    """Prints imports of the program that are not allowed, and returns whether there are any."""
+    graph = {}
+    for path in sorted(root.rglob("*.rs")):
+        parts = path.relative_to(root).parts
+        if len(parts) > 1 and parts[1] != "mod.rs":
+            module = (parts[0], parts[1].removesuffix(".rs"))
+            graph.setdefault(module, set()).update(program_imports(path))
+    failed = False
+    for module in graph:
+        graph[module].discard(module)
+        for other in sorted(graph[module]):
+            is_higher = FOLDERS.index(other[0]) > FOLDERS.index(module[0])
+            if is_higher or other[0] == module[0] == "commands":
+                print(f"cli/src/{'/'.join(module)}: imports `{'::'.join(other)}`")
+                failed = True
+    left = dict(graph)
+    while done := [module for module in left if not any(other in left for other in left[module])]:
+        for module in done:
+            del left[module]
+    for module in sorted(left):
+        print(f"cli/src/{'/'.join(module)}: is in a circle of imports, or imports one")
+        failed = True
+    return failed
+
+
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent / "src"
     modules = {path.stem for path in root.iterdir()} - {"lib", "guide"}
-    failed = False
+    failed = check_program(root.parent / "cli" / "src")
     for module in sorted(modules ^ set(LAYERS)):
         print(f"src/{module}: must be both in src/ and in the list of layers in .ci/layers.py")
         failed = True

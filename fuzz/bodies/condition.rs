@@ -1,6 +1,6 @@
 //! Conditions on rows, as the program parses them.
 
-#[path = "../../cli/src/filter/syntax.rs"]
+#[path = "../../cli/src/select/filter/syntax.rs"]
 #[allow(dead_code, reason = "the program evaluates conditions")]
 mod syntax;
 

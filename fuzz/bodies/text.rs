@@ -10,7 +10,7 @@ use super::facts::Cell;
 use super::passes::{Fill, Scan};
 use super::rows::Visitor;
 use super::target::Target;
-use crate::text_format::TextFormat;
+use crate::input::text_format::TextFormat;
 
 /// Dtypes that are requested instead of the inferred one.
 const DTYPES: [&str; 8] = [

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::ndarray::{Axis, SliceInfoElem};
 use npymap::view::DynView;
-use npymap::{DType, MappedArray, MappedArrayMut, Order, element::Casting, layout::Layout};
+use npymap::{DType, MappedArray, MappedArrayMut, Order, element::Casting};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -125,7 +125,7 @@ impl ConcatArgs {
 
 /// Writes arrays one after another.
 fn write_in_sequence(rows: &[InputRows], array: MappedArrayMut) -> npymap::Result<()> {
-    let mut all = as_bytes(array)?;
+    let mut all = cast::as_bytes(array)?;
     let mut progress = Progress::new(all.nbytes());
     let mut written = 0;
     rows.iter().try_for_each(|rows: &InputRows| {
@@ -145,7 +145,7 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
     let (dtype, shape) = (array.dtype().clone(), array.shape().to_vec());
     let along = shape.iter().take(axis).position(|&dim| dim > 1).unwrap_or(0);
     let dims = shape.get(along).copied().unwrap_or(1);
-    let mut all = as_bytes(array)?;
+    let mut all = cast::as_bytes(array)?;
     if all.is_empty() {
         return all.close();
     }
@@ -185,12 +185,6 @@ fn with_axis<'a>(view: &DynView<'a>, axis: usize) -> npymap::Result<DynView<'a>>
     let mut slice = cast::axis_range(view.ndim(), Axis(view.ndim()), 0, 0);
     slice.insert(axis, SliceInfoElem::NewAxis);
     view.try_slice(slice)
-}
-
-/// Reinterprets an array as bytes, which can be written whatever its dtype.
-pub(crate) fn as_bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
-    let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0)?;
-    MappedArray::from_parts(array.into_data(), bytes)
 }
 
 /// The dtype and shape of an array.

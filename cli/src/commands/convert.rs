@@ -16,17 +16,18 @@ use crate::input::input_args::{FileArgs, InputOptions};
 use crate::input::inputs::{Input, Inputs};
 use crate::input::platform;
 use crate::input::progress::Progress;
+use crate::input::shape_arg::OrderArg;
 use crate::input::text_input::TextInputOptions;
 use crate::input::threads::ThreadArgs;
 use crate::output::archive_output::{self, MemberOptions};
 use crate::output::convert_selection::{self, SelectionArgs, TextArgs};
 use crate::output::draft::Draft;
-use crate::output::elements;
-use crate::output::new_file::{NewFileArgs, OrderArg};
+use crate::output::new_file::NewFileArgs;
 use crate::output::output_format::OutputFormat;
 use crate::output::report::ReportArgs;
 use crate::output::sink::Sink;
 use crate::select::layout_args::LayoutArgs;
+use crate::select::limits;
 
 /// Converts arrays: format, dtype, memory order, byte order, version.
 ///
@@ -222,7 +223,7 @@ impl ConvertArgs {
             convert_selection::read_text(&self.input.path, text)
         } else {
             let options = self.read_options();
-            options.array(&self.input).map_err(CliError::of_input(&self.input))
+            options.array(&self.input).map_err(CliError::of_input(self.input.name()))
         }
     }
 
@@ -242,8 +243,8 @@ impl ConvertArgs {
             vec![Input::of_array(&self.input, &opened)]
         } else {
             let options = self.read_options();
-            let mut file =
-                Inputs::open(&self.input, options).map_err(CliError::of_input(&self.input))?;
+            let mut file = Inputs::open(&self.input, options)
+                .map_err(CliError::of_input(self.input.name()))?;
             file.set_output(&self.output);
             inputs = file;
             Inputs::check_lost(slice::from_ref(&inputs))?;
@@ -264,7 +265,7 @@ impl ConvertArgs {
     ) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.input.name());
         let all = array.dyn_view().map_err(&to_error)?;
-        elements::check_count(self.input.name(), all.itemsize(), all.len())?;
+        limits::check_count(self.input.name(), all.itemsize(), all.len())?;
         self.selection.with_rows(&all, &to_error, |rows| {
             if let Some(text) = self.text.output(format) {
                 rows.check_empty(self.input.name())?;

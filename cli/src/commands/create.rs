@@ -7,9 +7,10 @@ use clap::{Args, ValueEnum};
 use npymap::{DType, Value, dtype::Kind, half::f16};
 
 use crate::input::error::CliError;
+use crate::input::shape_arg::OrderArg;
 use crate::output::draft::Draft;
 use crate::output::generate::{FloatRange, Numbers};
-use crate::output::new_file::{self, NewFileArgs, OrderArg, ShapeArg};
+use crate::output::new_file::{self, NewFileArgs, ShapeArg};
 use crate::output::output_format::{self, OutputFormat};
 use crate::output::report::ReportArgs;
 

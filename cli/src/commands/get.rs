@@ -1,5 +1,7 @@
 //! `npymap get`: prints elements, or writes them to a file.
 
+#[cfg(feature = "remote")]
+use crate::select::remote_rows;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,8 +12,8 @@ use npymap::{Error, MappedArray, Order, element::Casting, view::DynView};
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
+use crate::input::stream;
 use crate::input::text_format::Delimiter;
-use crate::input::{remote, stream};
 use crate::output::draft::Draft;
 use crate::output::elements;
 use crate::output::new_file::NewFileArgs;
@@ -19,6 +21,7 @@ use crate::output::output_format::{self, OutputFormat};
 use crate::output::sink::Sink;
 use crate::output::text_output::TextOptions;
 use crate::select::filter::Filter;
+use crate::select::limits;
 use crate::select::rows::{Fields, RowSelection};
 use crate::select::selection::{IndexArg, Selected};
 
@@ -168,11 +171,10 @@ impl GetArgs {
 
     /// Opens the array. Of a URL, only the selected rows are read.
     fn array(&self) -> npymap::Result<MappedArray> {
-        let args = &self.read.file;
-        if !args.is_raw() {
-            let selections = self.selections.as_slice();
-            let rows = remote::selected_rows(&self.file, args.max_header_len, selections)?;
-            if let Some(array) = rows {
+        #[cfg(feature = "remote")]
+        if !self.read.file.is_raw() {
+            let len = self.read.file.max_header_len;
+            if let Some(array) = remote_rows::selected_rows(&self.file, len, &self.selections)? {
                 return Ok(array);
             }
         }
@@ -204,7 +206,7 @@ impl GetArgs {
         if self.json {
             elements::check_json(path, view)
         } else {
-            elements::check_count(path, view.itemsize(), view.len())
+            limits::check_count(path, view.itemsize(), view.len())
         }
     }
 

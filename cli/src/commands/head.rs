@@ -1,6 +1,6 @@
 //! `npymap head`: prints the first elements as a table.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,12 +10,12 @@ use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
 use crate::input::stream_start::StreamStart;
-use crate::input::text;
-use crate::output::elements;
 use crate::output::sheet::{self, PrintedTable, Sheet};
 use crate::select::filter::Filter;
+use crate::select::limits;
+use crate::select::origins::AxisIndices;
 use crate::select::rows::{Fields, FirstRows, RowSelection};
-use crate::select::selection::{AxisIndices, IndexArg};
+use crate::select::selection::IndexArg;
 
 /// Prints the first elements of an array or a selection as a table.
 ///
@@ -119,7 +119,7 @@ impl HeadArgs {
     ) -> Result<FirstRows, CliError> {
         let path = self.file.name();
         let to_error = CliError::with_path(path);
-        elements::check_count(path, all.itemsize(), all.len())?;
+        limits::check_count(path, all.itemsize(), all.len())?;
         let selected = selection.without_field().select(all).map_err(&to_error)?;
         let fields = Fields::one_or_all(selection.field());
         let rows = selected.view().map_err(&to_error)?;
@@ -181,27 +181,6 @@ impl HeadArgs {
         }
         let printed = PrintedTable::print(out, sheet, 0..shown, self.width)?;
         let columns = printed.omitted_columns(sheet);
-        Ok(print_omitted(out, sheet.rows() - shown, columns, sheet.is_record)?)
-    }
-}
-
-/// `2 more rows`
-fn more(count: usize, thing: &str) -> String {
-    text::plural(count, &format!("more {thing}"))
-}
-
-/// Prints how many rows and columns were left out of the table.
-pub(crate) fn print_omitted(
-    out: &mut impl Write,
-    rows: usize,
-    columns: usize,
-    fields: bool,
-) -> io::Result<()> {
-    let thing = if fields { "field" } else { "column" };
-    match (rows, columns) {
-        (0, 0) => Ok(()),
-        (rows, 0) => writeln!(out, "… {}", more(rows, "row")),
-        (0, columns) => writeln!(out, "… {}", more(columns, thing)),
-        (rows, columns) => writeln!(out, "… {} and {}", more(rows, "row"), more(columns, thing)),
+        Ok(sheet::print_omitted(out, sheet.rows() - shown, columns, sheet.is_record)?)
     }
 }

@@ -13,11 +13,11 @@ use serde_json::json;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{CliError, rephrase_advice};
 use crate::input::escape::{self, safe};
+use crate::input::shape_arg::OrderArg;
 use crate::input::shape_arg::{self, PartialShape};
 use crate::input::text;
 use crate::output::edit;
 use crate::output::locking::WaitArgs;
-use crate::output::new_file::OrderArg;
 
 /// Corrects the header of a .npy file in place, or checks it.
 ///

@@ -194,5 +194,8 @@ impl InfoArgs {
 
 /// Returns the value, or prints the error.
 fn ok_or_print<T>(path: &ArrayPath, result: Result<T>) -> Option<T> {
-    result.map_err(CliError::of_input(path)).inspect_err(|error| messages::print_error(error)).ok()
+    result
+        .map_err(CliError::of_input(path.name()))
+        .inspect_err(|error| messages::print_error(error))
+        .ok()
 }

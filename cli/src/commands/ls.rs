@@ -312,7 +312,7 @@ impl LsResult {
             Ok(EntryContent::Other) => Some(LsRow { name, content: RowContent::Other, nbytes: 0 }),
             Err(error) => {
                 let input = ArrayPath::from_file(path);
-                messages::print_error(&CliError::of_input(&input)(error));
+                messages::print_error(&CliError::of_input(input.name())(error));
                 self.failures += 1;
                 None
             }

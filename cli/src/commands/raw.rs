@@ -11,8 +11,8 @@ use crate::input::array_info::RawArrayInfo;
 use crate::input::error::CliError;
 use crate::input::escape;
 use crate::input::open;
+use crate::input::shape_arg::OrderArg;
 use crate::input::shape_arg::{self, PartialShape};
-use crate::output::new_file::OrderArg;
 use crate::output::{describe, json};
 
 /// Describes a file without a header, interpreted as an array like NumPy's

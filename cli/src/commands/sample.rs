@@ -16,6 +16,7 @@ use crate::output::new_file::NewFileArgs;
 use crate::output::output_format;
 use crate::output::{elements, row_copy};
 use crate::select::filter::Filter;
+use crate::select::limits;
 use crate::select::rows;
 
 /// Bytes of rows in memory while writing a file.
@@ -107,8 +108,8 @@ impl SampleArgs {
             draft.commit()?;
         } else {
             let count = self.rows.saturating_mul(rows.row_len());
-            elements::check_count(path, rows.dtype().itemsize(), count)?;
-            elements::check_empty_rows(path, if rows.row_len() == 0 { self.rows } else { 0 })?;
+            limits::check_count(path, rows.dtype().itemsize(), count)?;
+            limits::check_empty_rows(path, if rows.row_len() == 0 { self.rows } else { 0 })?;
             self.print(&rows, indices)?;
         }
         Ok(ExitCode::SUCCESS)

@@ -3,7 +3,8 @@
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use crate::stats::places::Unwanted;
+use clap::Args;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -113,15 +114,6 @@ pub(crate) struct StatsArgs {
 const fn const_str() -> &'static str {
     const { assert!(DEFAULT_BINS == 20) };
     "20"
-}
-
-/// Elements with which `--fail-on` fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Unwanted {
-    /// NaN and NaT
-    Nan,
-    /// Infinity of either sign
-    Inf,
 }
 
 impl StatsArgs {

@@ -8,14 +8,13 @@ use std::time::{Duration, Instant, SystemTime};
 use clap::Args;
 use npymap::{DType, MappedArray};
 
-use crate::commands::head;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
 use crate::input::messages;
 use crate::input::platform;
-use crate::input::remote;
 use crate::input::stream;
+use crate::input::url;
 use crate::output::sheet::{self, PrintedTable, Sheet};
 use crate::select::selection::IndexArg;
 
@@ -95,7 +94,7 @@ impl TailArgs {
         if self.follow {
             self.file.require_file(MEMBER)?;
             let path = &self.file.path;
-            if stream::is_standard(path) || platform::is_stream(path) || remote::is_url(path) {
+            if stream::is_standard(path) || platform::is_stream(path) || url::is_url(path) {
                 return Err(CliError::usage(self.file.name(), STREAM));
             }
         }
@@ -195,7 +194,7 @@ impl TailArgs {
             let table = PrintedTable::print(out, &sheet, first..rows, self.width)?;
             if !self.follow {
                 let columns = table.omitted_columns(&sheet);
-                head::print_omitted(out, 0, columns, sheet.is_record)?;
+                sheet::print_omitted(out, 0, columns, sheet.is_record)?;
             }
             printed.table = Some(table);
         }

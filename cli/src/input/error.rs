@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use npymap::ErrorKind;
 
-use crate::input::array_path::ArrayPath;
-use crate::input::remote::shown;
+use crate::input::url::shown;
 
 /// Why a command failed, with the file it is about.
 #[derive(Debug, thiserror::Error)]
@@ -81,10 +80,10 @@ impl CliError {
 
     /// Names the input in an error, unless the library has named the file: it
     /// does not know the name of a stream.
-    pub(crate) fn of_input(input: &ArrayPath) -> impl Fn(npymap::Error) -> CliError {
+    pub(crate) fn of_input(input: &Path) -> impl Fn(npymap::Error) -> CliError {
         move |error| match error.path() {
             Some(_) => CliError::Library(error),
-            None => CliError::WithPath { path: input.name().to_owned(), error },
+            None => CliError::WithPath { path: input.to_owned(), error },
         }
     }
 

@@ -9,8 +9,8 @@ use npymap::{DType, MappedArray, Order, Result, npy::MAX_HEADER_LEN};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::open;
+use crate::input::shape_arg::OrderArg;
 use crate::input::shape_arg::{self, PartialShape};
-use crate::output::new_file::OrderArg;
 
 /// How to read inputs.
 #[derive(Args, Clone, Debug)]

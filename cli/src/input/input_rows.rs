@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use npymap::{ByteOrder, DType, MappedArray, Order, view::DynView};
+use npymap::{
+    ByteOrder, DType, MappedArray, Order,
+    view::{ByteBlocks, DynView},
+};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::InputOptions;
 use crate::input::text;
-use crate::output::archive_output;
 
 /// Rows of a file, to be written to another one.
 pub(crate) struct InputRows {
@@ -76,7 +78,7 @@ impl InputRows {
         order: Order,
         visit: &mut dyn FnMut(&[u8]) -> npymap::Result<()>,
     ) -> npymap::Result<()> {
-        archive_output::byte_blocks(&self.array, order, self.byte_order)?.try_for_each(visit)
+        byte_blocks(&self.array, order, self.byte_order)?.try_for_each(visit)
     }
 
     pub(crate) fn view(&self) -> npymap::Result<DynView<'_>> {
@@ -112,4 +114,22 @@ fn byte_order_between(from: &DType, to: &DType) -> Option<ByteOrder> {
 fn remove_axis(shape: &[usize], axis: usize) -> Vec<usize> {
     let others = shape.iter().enumerate().filter(|(at, _)| *at != axis);
     others.map(|(_, &dim)| dim).collect()
+}
+
+/// The bytes of all elements in a memory order, and in a byte order if one is
+/// given.
+pub(crate) fn byte_blocks(
+    array: &MappedArray,
+    order: Order,
+    bytes: Option<ByteOrder>,
+) -> npymap::Result<ByteBlocks<'_>> {
+    let view = array.dyn_view()?;
+    let blocks = match order {
+        Order::C => view.byte_blocks(),
+        Order::F => view.t().byte_blocks(),
+    };
+    Ok(match bytes {
+        Some(bytes) => blocks.byte_order(bytes),
+        None => blocks,
+    })
 }

@@ -12,7 +12,7 @@ use crate::input::globs::NamePattern;
 use crate::input::input_args::InputOptions;
 use crate::input::inspect::MemberName;
 use crate::input::messages;
-use crate::input::remote::shown;
+use crate::input::url::shown;
 
 /// An array that is opened when it is needed.
 pub(crate) struct Input<'a> {

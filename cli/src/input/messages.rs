@@ -9,8 +9,8 @@ use clap::error::ContextValue;
 
 use crate::input::error::rephrase_advice;
 use crate::input::escape::{escaped, safe};
-use crate::input::remote::{shown, without_queries};
 use crate::input::style::{ERROR, LABEL};
+use crate::input::url::{shown, without_queries};
 
 /// Prints a line on standard error. An error of that is ignored.
 fn print_line(line: &dyn Display) {

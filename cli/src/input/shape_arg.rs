@@ -1,5 +1,7 @@
 //! A shape on the command line, one of whose axes may be unknown.
 
+use clap::ValueEnum;
+use npymap::Order;
 use npymap::{Error, ErrorKind, Result};
 
 /// A shape; `None` is the axis whose length follows from the number of elements.
@@ -73,6 +75,26 @@ fn parse_dim(text: &str) -> Result<Option<usize>, &'static str> {
 }
 
 const SHAPE: &str = "expected a shape such as '(3, 4)', '(3,)', '()' or -1,64,80";
+
+/// The memory order of a new array.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum OrderArg {
+    /// The last one
+    #[value(name = "C", alias = "c")]
+    C,
+    /// The first one
+    #[value(name = "F", alias = "f")]
+    F,
+}
+
+impl From<OrderArg> for Order {
+    fn from(order: OrderArg) -> Order {
+        match order {
+            OrderArg::C => Order::C,
+            OrderArg::F => Order::F,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::input::progress::Progress;
+use crate::input::url;
 use crate::input::{platform, remote};
 
 /// The bytes of a stream that are copied between two updates of the progress.
@@ -113,7 +114,7 @@ impl PartialCopy {
 
     /// Copies the rest, so that the stream can be opened. URLs can be opened anyway.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        if remote::is_url(&self.path) {
+        if url::is_url(&self.path) {
             return Ok(());
         }
         self.to.set_len(self.len)?;

@@ -6,11 +6,10 @@ use std::path::Path;
 
 use npymap::npz::{Compression, NpzWriter};
 use npymap::ten::TenWriteOptions;
-use npymap::{
-    ByteOrder, DType, MappedArray, Order, element::Casting, layout::Layout, view::ByteBlocks,
-};
+use npymap::{ByteOrder, DType, MappedArray, Order, element::Casting, layout::Layout};
 
 use crate::input::error::CliError;
+use crate::input::input_rows::byte_blocks;
 use crate::input::inputs::Input;
 use crate::input::progress::Progress;
 use crate::output::draft::Draft;
@@ -70,24 +69,6 @@ fn write_member(
     });
     written.map_err(CliError::io(path, "write"))?;
     member.finish().map_err(CliError::with_path(path))
-}
-
-/// The bytes of all elements in a memory order, and in a byte order if one is
-/// given.
-pub(crate) fn byte_blocks(
-    array: &MappedArray,
-    order: Order,
-    bytes: Option<ByteOrder>,
-) -> npymap::Result<ByteBlocks<'_>> {
-    let view = array.dyn_view()?;
-    let blocks = match order {
-        Order::C => view.byte_blocks(),
-        Order::F => view.t().byte_blocks(),
-    };
-    Ok(match bytes {
-        Some(bytes) => blocks.byte_order(bytes),
-        None => blocks,
-    })
 }
 
 /// Writes a `.ten` list, with the names of the arrays as their infos.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::commands::diff::{DiffArgs, DiffResult};
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
@@ -15,6 +14,7 @@ use crate::input::messages;
 use crate::input::style::{ADDED, CHANGED, REMOVED};
 use crate::input::walk::{self, Depth};
 use crate::output::diff_one::{self, DiffReport};
+use crate::output::diff_options::{DiffOptions, DiffResult};
 use crate::output::table::{self, Column};
 use crate::output::terminal;
 
@@ -22,12 +22,17 @@ const NO_MATCH: &str =
     "no array of the two matches --match: list the names of one with `npymap ls`";
 
 /// Compares two directories file by file.
-pub(crate) fn directories(args: &DiffArgs, out: &mut impl Write) -> Result<DiffResult, CliError> {
-    let mut table = DiffTable::new(args);
-    let (a, b) = (files(&mut table, &args.a)?, files(&mut table, &args.b)?);
+pub(crate) fn directories(
+    args: &DiffOptions,
+    roots: [&ArrayPath; 2],
+    out: &mut impl Write,
+) -> Result<DiffResult, CliError> {
+    let mut table = DiffTable::new(args, roots);
+    let [a, b] = roots;
+    let (a, b) = (files(&mut table, a)?, files(&mut table, b)?);
     let names: BTreeSet<_> = a.union(&b).collect();
     for name in names {
-        let [first, second] = [&args.a, &args.b].map(|root| root.path.join(name));
+        let [first, second] = roots.map(|root| root.path.join(name));
         let compared = match (a.contains(name), b.contains(name)) {
             (true, true) if !table.may_select(name) => Ok(()),
             (true, true) => table.compare_files(out, name, &first, &second),
@@ -52,12 +57,13 @@ fn files(table: &mut DiffTable<'_>, directory: &ArrayPath) -> Result<BTreeSet<Pa
 
 /// Compares two archives member by member.
 pub(crate) fn archives(
-    args: &DiffArgs,
+    args: &DiffOptions,
+    roots: [&ArrayPath; 2],
     out: &mut impl Write,
     a: &[Input<'_>],
     b: &[Input<'_>],
 ) -> Result<DiffResult, CliError> {
-    let mut table = DiffTable::new(args);
+    let mut table = DiffTable::new(args, roots);
     table.compare_members(out, None, a, b)?;
     table.finish(out)
 }
@@ -71,7 +77,9 @@ enum Side {
 
 /// The results so far. Rows are printed at the end, JSON at once.
 struct DiffTable<'a> {
-    args: &'a DiffArgs,
+    args: &'a DiffOptions,
+    /// The two that are compared.
+    roots: [&'a ArrayPath; 2],
     rows: Vec<DiffRow>,
     count: usize,
     equal: usize,
@@ -98,9 +106,9 @@ enum Status {
 }
 
 impl<'a> DiffTable<'a> {
-    fn new(args: &'a DiffArgs) -> DiffTable<'a> {
+    fn new(args: &'a DiffOptions, roots: [&'a ArrayPath; 2]) -> DiffTable<'a> {
         let (rows, result) = (Vec::new(), DiffResult::Equal);
-        DiffTable { args, rows, count: 0, equal: 0, different: 0, only: [0, 0], result }
+        DiffTable { args, roots, rows, count: 0, equal: 0, different: 0, only: [0, 0], result }
     }
 
     /// Compares two files of the same name.
@@ -215,7 +223,8 @@ impl<'a> DiffTable<'a> {
 
     fn finish(self, out: &mut impl Write) -> Result<DiffResult, CliError> {
         if self.args.pattern.is_some() && self.count == 0 && self.result == DiffResult::Equal {
-            let path = self.args.a.name().to_owned();
+            let [first, _] = self.roots;
+            let path = first.name().to_owned();
             return Err(CliError::Rejected { path, reason: NO_MATCH });
         }
         if !self.args.json {
@@ -246,7 +255,7 @@ impl<'a> DiffTable<'a> {
         for (count, what) in [(self.equal, "equal"), (self.different, "different")] {
             parts.extend((count > 0).then(|| format!("{count} {what}")));
         }
-        for (count, path) in self.only.iter().zip([&self.args.a, &self.args.b]) {
+        for (count, path) in self.only.iter().zip(self.roots) {
             let name = safe(path.name().display());
             parts.extend((*count > 0).then(|| format!("{count} only in {name}")));
         }

@@ -1,15 +1,15 @@
 //! The output of `diff` for a pair of arrays.
 
+use crate::input::json_value::JsonValue;
 use std::io::{self, Write};
 
 use npymap::{DType, Value};
 use serde_json::{Value as Json, json};
 
 use crate::input::escape::{self, safe};
+use crate::input::json_value::JsonScalar;
 use crate::input::style::{HEADING, LABEL};
 use crate::input::{float_text, text};
-use crate::output::elements;
-use crate::output::elements::JsonScalar;
 use crate::output::table::{self, Column};
 use crate::stats::compare::{Comparison, Pair};
 
@@ -146,8 +146,8 @@ fn json_pair(pair: &Pair, report: &DiffReport) -> Json {
     let [a, b] = &report.dtypes;
     json!({
         "index": pair.index,
-        "a": elements::JsonValue(&pair.a, a),
-        "b": elements::JsonValue(&pair.b, b),
+        "a": JsonValue(&pair.a, a),
+        "b": JsonValue(&pair.b, b),
     })
 }
 

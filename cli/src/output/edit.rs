@@ -11,7 +11,7 @@ use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
 use crate::input::{open, platform, remote, stream, text};
 use crate::output::locking::WaitArgs;
-use crate::output::rewrite;
+use crate::output::signals;
 
 /// Prints how many elements of an array were set.
 pub(crate) fn report(path: &Path, count: usize, as_json: bool) -> Result<(), CliError> {
@@ -52,7 +52,7 @@ impl EditOptions {
             (Format::Npy, None) | (Format::Ten, Some(_)) => {
                 self.edit_in_place(target, change).map_err(CliError::with_path(target.name()))
             }
-            (Format::Npz, Some(name)) => rewrite::edit_member(path, name, self, change),
+            (Format::Npz, Some(name)) => edit_member(path, name, self, change),
             _ => Err(CliError::Rejected { path: target.name().to_owned(), reason: NOT_EDITABLE }),
         }
     }
@@ -83,4 +83,26 @@ pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
         return Err(CliError::Rejected { path: target.name().to_owned(), reason: STREAM });
     }
     Ok(())
+}
+
+/// Applies `change` to a member, and replaces the archive once the new one is
+/// complete and on disk. Members stay stored or deflated.
+fn edit_member(
+    path: &Path,
+    name: &str,
+    options: EditOptions,
+    change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
+) -> Result<usize, CliError> {
+    signals::watch().map_err(CliError::io(path, "create"))?;
+    let npz_options = open::npz_options(options.max_header_len);
+    let update = options.wait.with_lock(path, |locking| npz_options.update(path, locking));
+    let mut update = update.map_err(CliError::Library)?;
+    let member = update.npz().member(name).map_err(CliError::Library)?;
+    // Finds the same member, even if another is called as this one without `.npy`.
+    let full_name = member.full_name().to_owned();
+    let mut array = member.open().map_err(CliError::Library)?;
+    let count = change(&mut array).map_err(CliError::Library)?;
+    update.set(&full_name, &array).map_err(CliError::Library)?;
+    update.commit().map_err(CliError::Library)?;
+    Ok(count)
 }

@@ -1,39 +1,17 @@
 //! Prints elements one after another, in brackets, without holding them in
 //! memory.
 
-use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use npymap::{DType, Value, element::Ticks, view::DynView};
-use serde::{Serialize, Serializer};
+use npymap::{DType, Value, view::DynView};
 
 use crate::input::escape::{self, escaped};
+use crate::input::json_value::JsonValue;
+use crate::select::limits;
 
 use crate::input::error::CliError;
 use crate::input::float_text;
-
-/// The limit on zero-size elements, and on rows without elements, that are printed:
-/// a header can claim any number.
-const MAX_ZERO_SIZED: usize = 1 << 20;
-
-/// Rejects more zero-size elements than that.
-pub(crate) fn check_count(path: &Path, itemsize: usize, count: usize) -> Result<(), CliError> {
-    check_limit(path, "zero-size elements", if itemsize == 0 { count } else { 0 })
-}
-
-/// Rejects more rows without elements than that.
-pub(crate) fn check_empty_rows(path: &Path, count: usize) -> Result<(), CliError> {
-    check_limit(path, "rows without elements", count)
-}
-
-fn check_limit(path: &Path, what: &'static str, count: usize) -> Result<(), CliError> {
-    if count <= MAX_ZERO_SIZED {
-        return Ok(());
-    }
-    let (path, most) = (path.to_owned(), MAX_ZERO_SIZED);
-    Err(CliError::TooManyElements { path, count, what, most })
-}
 
 /// Prints elements as NumPy does: a single element by itself, others in
 /// brackets with a line for each row.
@@ -49,9 +27,9 @@ pub(crate) fn print(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> 
 
 /// Rejects too many elements, or too many empty rows, for [`print_json`].
 pub(crate) fn check_json(path: &Path, view: &DynView<'_>) -> Result<(), CliError> {
-    check_count(path, view.itemsize(), view.len())?;
+    limits::check_count(path, view.itemsize(), view.len())?;
     let rows = if view.is_empty() { empty_rows(view.shape()) } else { 0 };
-    check_empty_rows(path, rows)
+    limits::check_empty_rows(path, rows)
 }
 
 /// The number of empty rows of an array without elements, with the rows that
@@ -210,74 +188,4 @@ impl Write for CellBuffer {
 pub(crate) fn is_number(dtype: &DType) -> bool {
     use npymap::dtype::Kind as K;
     matches!(dtype.kind(), K::Int | K::UInt | K::Float | K::Complex | K::TimeDelta)
-}
-
-/// A value of a dtype as JSON. JSON has no bytes, NaN or complex numbers; dates
-/// are strings.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct JsonValue<'a>(pub(crate) &'a Value, pub(crate) &'a DType);
-
-impl Serialize for JsonValue<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let JsonValue(value, dtype) = *self;
-        match value {
-            Value::Bool(value) => to.serialize_bool(*value),
-            Value::Int(value) => to.serialize_i64(*value),
-            Value::UInt(value) => to.serialize_u64(*value),
-            Value::F64(value) if value.is_finite() => to.serialize_f64(*value),
-            Value::F16(_) | Value::F32(_) | Value::F64(_) => number(value, to),
-            Value::C64(value) => {
-                to.collect_seq([value.re, value.im].map(|part| JsonScalar(Value::F32(part))))
-            }
-            Value::C128(value) => {
-                to.collect_seq([value.re, value.im].map(|part| JsonScalar(Value::F64(part))))
-            }
-            Value::Bytes(bytes) | Value::Void(bytes) => to.collect_str(&Latin1(bytes)),
-            Value::Text(text) => to.serialize_str(text),
-            Value::DateTime(Ticks::NAT, _) | Value::TimeDelta(Ticks::NAT, _) => to.serialize_none(),
-            Value::TimeDelta(ticks, _) => to.serialize_i64(ticks.0),
-            Value::Record(values) => {
-                let fields = dtype.fields().iter().zip(values);
-                to.collect_map(
-                    fields.map(|(field, value)| (field.name(), JsonValue(value, &field.dtype))),
-                )
-            }
-            Value::Array(values) => {
-                let base = dtype.subarray().map_or(dtype, |(base, _)| base);
-                to.collect_seq(values.iter().map(|value| JsonValue(value, base)))
-            }
-            _ => to.collect_str(value),
-        }
-    }
-}
-
-/// A number, a date or a time difference as JSON.
-#[derive(Clone, Debug)]
-pub(crate) struct JsonScalar(pub(crate) Value);
-
-impl Serialize for JsonScalar {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        JsonValue(&self.0, &DType::of::<u8>()).serialize(to)
-    }
-}
-
-/// A float with the fewest digits that identify it, or `nan` or `inf` as a
-/// string.
-fn number<S: Serializer>(value: &Value, to: S) -> Result<S::Ok, S::Error> {
-    let text = value.to_string();
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => to.serialize_f64(number),
-        _ => to.serialize_str(&text),
-    }
-}
-
-/// Bytes as characters of the same code points.
-struct Latin1<'a>(&'a [u8]);
-
-impl fmt::Display for Latin1<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chunks(4096).try_for_each(|bytes| {
-            f.write_str(&bytes.iter().copied().map(char::from).collect::<String>())
-        })
-    }
 }

@@ -14,7 +14,6 @@ use npymap::half::f16;
 use npymap::ndarray::Axis;
 use npymap::{DType, MappedArray, MappedArrayMut, Result};
 
-use crate::commands::concat;
 use crate::input::progress::Progress;
 use crate::select::cast;
 
@@ -106,7 +105,7 @@ impl Numbers {
             return array.close();
         }
         let (count, dtype) = (array.len(), array.dtype().clone());
-        let mut array = concat::as_bytes(array)?;
+        let mut array = cast::as_bytes(array)?;
         for first in (0..count).step_by(BLOCK) {
             let block = self.block(first, BLOCK.min(count - first), &dtype)?;
             array.write_elements(&[first * dtype.itemsize()], block.as_bytes()?)?;

@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::input::array_info::{ArrayInfo, RawArrayInfo};
 use crate::input::error::rephrase_advice;
 use crate::input::inspect::{EntryContent, FileEntry, MemberName};
-use crate::input::{remote, text};
+use crate::input::text;
+use crate::input::url;
 
 /// A line of `info --json`.
 #[derive(Debug, Serialize)]
@@ -56,7 +57,7 @@ impl JsonEntry {
                 text::format_name(entry.format),
                 entry.info.clone(),
                 array,
-                remote::is_url(path),
+                url::is_url(path),
             )),
             Ok(EntryContent::Other) => JsonContent::Other { array: false },
             Err(error) => JsonContent::Failure { error: rephrase_advice(error) },
@@ -75,7 +76,7 @@ impl JsonEntry {
                 "raw",
                 None,
                 &ArrayInfo::from(raw),
-                remote::is_url(path),
+                url::is_url(path),
             )),
             Err(error) => JsonContent::Failure { error: rephrase_advice(error) },
         };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use npymap::{CreateOptions, Order, npy::Version};
 
 use crate::input::error::CliError;
@@ -51,26 +51,6 @@ impl NewFileArgs {
         match self.version {
             Some(version) => options.version(version),
             None => options,
-        }
-    }
-}
-
-/// The memory order of a new array.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum OrderArg {
-    /// The last one
-    #[value(name = "C", alias = "c")]
-    C,
-    /// The first one
-    #[value(name = "F", alias = "f")]
-    F,
-}
-
-impl From<OrderArg> for Order {
-    fn from(order: OrderArg) -> Order {
-        match order {
-            OrderArg::C => Order::C,
-            OrderArg::F => Order::F,
         }
     }
 }

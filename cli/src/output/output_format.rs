@@ -8,7 +8,6 @@ use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::stream;
 use crate::input::text_format::TextFormat;
-use crate::output::report;
 
 /// A format that arrays can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -82,7 +81,7 @@ pub(crate) fn require_npy(path: &Path) -> Result<(), CliError> {
 /// if it is a stream.
 pub(crate) fn require_npz(path: &Path, json: bool) -> Result<(), CliError> {
     if stream::is_output(path) {
-        return if json { Err(CliError::usage(path, report::STREAM)) } else { Ok(()) };
+        return if json { Err(CliError::usage(path, STREAM)) } else { Ok(()) };
     }
     match OutputFormat::from_extension(path) {
         Ok(OutputFormat::Npz) => Ok(()),
@@ -95,3 +94,5 @@ const NPZ: &str = "this command writes .npz files: use the extension .npz";
 pub(crate) const ANY: &str = "the extension of a new file selects its format: use .npy, .npz, .ten, .csv, .tsv, .jsonl or .bin, or --format";
 
 const NPY: &str = "this command writes .npy files: use the extension .npy (`npymap convert` also writes .npz and .ten)";
+
+pub(crate) const STREAM: &str = "--json is for files: this output is a stream";

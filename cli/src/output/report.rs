@@ -9,9 +9,10 @@ use serde_json::json;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::inspect::Inspector;
-use crate::input::{escape, remote, stream};
+use crate::input::url;
+use crate::input::{escape, stream};
 use crate::output::json::JsonEntry;
-use crate::output::output_format::OutputFormat;
+use crate::output::output_format::{OutputFormat, STREAM};
 
 /// Whether to report what was written.
 #[derive(Clone, Copy, Debug, Args)]
@@ -22,15 +23,13 @@ pub(crate) struct ReportArgs {
     json: bool,
 }
 
-pub(crate) const STREAM: &str = "--json is for files: this output is a stream";
-
 const URL: &str = "--json is for files: this output is a URL";
 
 impl ReportArgs {
     /// Rejects a report of an output that cannot be read again, or that standard
     /// output gets itself.
     pub(crate) fn check(self, output: &Path) -> Result<(), CliError> {
-        if self.json && remote::is_url(output) {
+        if self.json && url::is_url(output) {
             return Err(CliError::usage(output, URL));
         }
         if self.json && stream::is_output(output) {

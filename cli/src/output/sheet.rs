@@ -1,6 +1,7 @@
 //! An array as a table: its rows, with a column for each field or index.
 
-use std::io::Write;
+use crate::input::text;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use crate::input::row_blocks::index;
 use crate::output::elements;
 use crate::output::table::{self, Column, GAP};
 use crate::select::leaf_fields;
-use crate::select::selection::AxisIndices;
+use crate::select::origins::AxisIndices;
 
 /// The maximum line length without a terminal.
 const DEFAULT_WIDTH: usize = 80;
@@ -244,5 +245,26 @@ impl LineFit {
         if let Some(last) = columns.last_mut() {
             last.shorten(self.last);
         }
+    }
+}
+
+/// `2 more rows`
+fn more(count: usize, thing: &str) -> String {
+    text::plural(count, &format!("more {thing}"))
+}
+
+/// Prints how many rows and columns were left out of the table.
+pub(crate) fn print_omitted(
+    out: &mut impl Write,
+    rows: usize,
+    columns: usize,
+    fields: bool,
+) -> io::Result<()> {
+    let thing = if fields { "field" } else { "column" };
+    match (rows, columns) {
+        (0, 0) => Ok(()),
+        (rows, 0) => writeln!(out, "… {}", more(rows, "row")),
+        (0, columns) => writeln!(out, "… {}", more(columns, thing)),
+        (rows, columns) => writeln!(out, "… {} and {}", more(rows, "row"), more(columns, thing)),
     }
 }

@@ -8,10 +8,10 @@ use serde::{Serialize, Serializer};
 
 use crate::input::error::CliError;
 use crate::input::escape;
+use crate::input::json_value::JsonValue;
 use crate::input::row_blocks;
 use crate::input::text_format::{MARK, MAX_COLUMNS, TextFormat};
 use crate::output::cells::{self, Cells};
-use crate::output::elements::JsonValue;
 use crate::output::sink::Sink;
 use crate::select::rows::{self, RowSelection};
 

@@ -1,6 +1,7 @@
 //! Casts arrays to another dtype, in steps that report progress.
 
 use npymap::ndarray::{Axis, Slice, SliceInfoElem};
+use npymap::{DType, MappedArray, MappedArrayMut, Order, layout::Layout};
 use npymap::{
     Result,
     element::Casting,
@@ -71,4 +72,10 @@ pub(crate) fn axis_range(ndim: usize, along: Axis, start: usize, len: usize) -> 
     let range = Slice::new(isize::try_from(start).unwrap_or(isize::MAX), Some(end), 1);
     let whole = Slice::new(0, None, 1);
     (0..ndim).map(|axis| if axis == along.0 { range } else { whole }.into()).collect()
+}
+
+/// Reinterprets an array as bytes, which can be written whatever its dtype.
+pub(crate) fn as_bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
+    let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0)?;
+    MappedArray::from_parts(array.into_data(), bytes)
 }

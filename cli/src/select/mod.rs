@@ -5,7 +5,10 @@ pub(crate) mod cast;
 pub(crate) mod filter;
 pub(crate) mod layout_args;
 pub(crate) mod leaf_fields;
+pub(crate) mod limits;
 pub(crate) mod new_value;
 pub(crate) mod origins;
+#[cfg(feature = "remote")]
+pub(crate) mod remote_rows;
 pub(crate) mod rows;
 pub(crate) mod selection;

@@ -1,7 +1,5 @@
 //! Where the elements of a selection are in the array.
 
-use crate::select::selection::AxisIndices;
-
 /// The indices of an array that an index of a selection stands for.
 pub(crate) struct Origins {
     pub(crate) axes: Vec<AxisOrigin>,
@@ -41,5 +39,26 @@ impl Origins {
         }
         found.extend(index);
         found
+    }
+}
+
+/// The indices that an axis of a selection has in the array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AxisIndices {
+    Slice { start: usize, step: isize },
+    List(Vec<usize>),
+}
+
+impl AxisIndices {
+    /// The index in the array of a position along the axis.
+    pub(crate) fn at(&self, position: usize) -> usize {
+        match self {
+            AxisIndices::Slice { start, step } => {
+                let distance =
+                    isize::try_from(position).unwrap_or(isize::MAX).saturating_mul(*step);
+                start.saturating_add_signed(distance)
+            }
+            AxisIndices::List(rows) => rows.get(position).copied().unwrap_or(position),
+        }
     }
 }

@@ -18,8 +18,8 @@ use crate::input::open;
 use crate::input::parallel;
 use crate::input::progress::Progress;
 use crate::input::row_blocks::RowBlocks;
-use crate::output::elements;
 use crate::select::filter::Filter;
+use crate::select::limits;
 use crate::select::selection::IndexArg;
 
 /// The number of axes that enumerate the rows of a view: all axes of records,
@@ -188,7 +188,7 @@ impl<'a> RowSelection<'a> {
     /// number.
     pub(crate) fn check_empty(&self, path: &Path) -> Result<(), CliError> {
         let rows: usize = self.rows.shape().iter().take(self.leading).product();
-        elements::check_empty_rows(path, if self.rows.is_empty() { rows } else { 0 })
+        limits::check_empty_rows(path, if self.rows.is_empty() { rows } else { 0 })
     }
 
     /// The number of blocks.
@@ -351,7 +351,7 @@ pub(crate) fn copy_matching(
     let to_io_error = CliError::io(path, "create a copy of");
     let index = selection.cloned().unwrap_or_default();
     let all = array.dyn_view().map_err(&to_error)?;
-    elements::check_count(path, all.itemsize(), all.len())?;
+    limits::check_count(path, all.itemsize(), all.len())?;
     let selected = index.without_field().select(&all).map_err(&to_error)?;
     let fields = Fields::one_or_all(index.field());
     let rows = selected.view().map_err(&to_error)?;

@@ -9,7 +9,7 @@ use npymap::{
 };
 
 use crate::select::cast;
-use crate::select::origins::{AxisOrigin, Origins};
+use crate::select::origins::{AxisIndices, AxisOrigin, Origins};
 
 /// An index in NumPy's notation, followed by a field path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -247,27 +247,6 @@ pub(crate) struct Parts {
     /// The axis of the selection that the parts are along, if a list selects
     /// them.
     pub(crate) list_axis: Option<usize>,
-}
-
-/// The indices that an axis of a selection has in the array.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum AxisIndices {
-    Slice { start: usize, step: isize },
-    List(Vec<usize>),
-}
-
-impl AxisIndices {
-    /// The index in the array of a position along the axis.
-    pub(crate) fn at(&self, position: usize) -> usize {
-        match self {
-            AxisIndices::Slice { start, step } => {
-                let distance =
-                    isize::try_from(position).unwrap_or(isize::MAX).saturating_mul(*step);
-                start.saturating_add_signed(distance)
-            }
-            AxisIndices::List(rows) => rows.get(position).copied().unwrap_or(position),
-        }
-    }
 }
 
 /// The indices along each axis that remains.

@@ -5,10 +5,44 @@ use npymap::dtype::Kind;
 use npymap::element::Real;
 use npymap::half::f16;
 
-use crate::stats::scan::KeyRange;
-
 /// The bit that separates negative from other numbers.
 const SIGN: u64 = 1 << 63;
+
+/// The number of parts into which a range of keys is split, as a power of two:
+/// their counts fit in the fastest cache.
+pub(crate) const SPLIT_BITS: u32 = 12;
+
+/// A range of keys, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct KeyRange {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+}
+
+impl KeyRange {
+    /// By how many bits an offset in the range is shifted to get its part.
+    pub(crate) fn shift(self) -> u32 {
+        (u64::BITS - (self.last - self.first).leading_zeros()).saturating_sub(SPLIT_BITS)
+    }
+
+    /// The number of parts.
+    pub(crate) fn parts(self) -> usize {
+        usize::try_from((self.last - self.first) >> self.shift()).unwrap_or(usize::MAX - 1) + 1
+    }
+
+    /// The range of one part.
+    pub(crate) fn part(self, number: u64) -> KeyRange {
+        let first = self.first + (number << self.shift());
+        let rest = (1 << self.shift()) - 1;
+        KeyRange { first, last: first.saturating_add(rest).min(self.last) }
+    }
+
+    /// The offset of a key in the range, if it is inside.
+    pub(crate) fn offset(self, key: u64) -> Option<u64> {
+        let offset = key.wrapping_sub(self.first);
+        (offset <= self.last - self.first).then_some(offset)
+    }
+}
 
 /// A number with a key. If one number is less than another, so is its key.
 pub(crate) trait Key: Real {

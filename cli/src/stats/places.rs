@@ -1,10 +1,10 @@
 //! Where the elements are that `stats --fail-on` rejects.
 
+use clap::ValueEnum;
 use npymap::element::{Real, Ticks};
 use npymap::view::DynView;
 use npymap::{Element, Result, View, dtype::Kind, with_type};
 
-use crate::commands::stats::Unwanted;
 use crate::stats::columns::Column;
 use crate::stats::scan::Ignored;
 use crate::stats::summary::Summary;
@@ -112,4 +112,13 @@ pub(crate) fn no_elements<'a>(view: &DynView<'a>) -> Result<DynView<'a>> {
         return Ok(view.try_slice(none)?.split_at(0, 0)?.0);
     }
     Ok(view.split_at(0, 0)?.0)
+}
+
+/// Elements with which `--fail-on` fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Unwanted {
+    /// NaN and NaT
+    Nan,
+    /// Infinity of either sign
+    Inf,
 }

@@ -1,6 +1,7 @@
 //! Exact quantiles of columns of any length in bounded memory: counting narrows
 //! down where an element of some rank is, until the rest can be sorted.
 
+use crate::stats::keys::KeyRange;
 use std::collections::BTreeMap;
 
 use npymap::Result;
@@ -8,7 +9,7 @@ use npymap::dtype::Kind;
 use npymap::element::Real as _;
 
 use crate::stats::keys;
-use crate::stats::scan::{Answer, KeyRange, Task};
+use crate::stats::scan::{Answer, Task};
 
 /// The memory for counts and keys, in bytes.
 const BUDGET: usize = 128 << 20;

@@ -4,49 +4,13 @@
 use npymap::{Order, Result, element::Real, layout::Layout, view::DynView, with_type};
 
 use crate::stats::histogram::Bins;
-use crate::stats::keys::Key;
-
-/// The number of parts into which a range of keys is split, as a power of two:
-/// their counts fit in the fastest cache.
-const SPLIT_BITS: u32 = 12;
+use crate::stats::keys::{Key, KeyRange};
 
 /// Elements that are ignored besides NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ignored {
     Nothing,
     Infinite,
-}
-
-/// A range of keys, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct KeyRange {
-    pub(crate) first: u64,
-    pub(crate) last: u64,
-}
-
-impl KeyRange {
-    /// By how many bits an offset in the range is shifted to get its part.
-    fn shift(self) -> u32 {
-        (u64::BITS - (self.last - self.first).leading_zeros()).saturating_sub(SPLIT_BITS)
-    }
-
-    /// The number of parts.
-    fn parts(self) -> usize {
-        usize::try_from((self.last - self.first) >> self.shift()).unwrap_or(usize::MAX - 1) + 1
-    }
-
-    /// The range of one part.
-    pub(crate) fn part(self, number: u64) -> KeyRange {
-        let first = self.first + (number << self.shift());
-        let rest = (1 << self.shift()) - 1;
-        KeyRange { first, last: first.saturating_add(rest).min(self.last) }
-    }
-
-    /// The offset of a key in the range, if it is inside.
-    fn offset(self, key: u64) -> Option<u64> {
-        let offset = key.wrapping_sub(self.first);
-        (offset <= self.last - self.first).then_some(offset)
-    }
 }
 
 /// A question about the elements of a column.
@@ -187,6 +151,7 @@ fn squares<T: Real>(block: &[T], center: f64, ignored: Ignored) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::keys::SPLIT_BITS;
 
     #[test]
     fn parts_cover_a_range_without_overlap() {

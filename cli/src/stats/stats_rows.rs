@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use npymap::Result;
 use npymap::dtype::Kind;
 
-use crate::commands::stats::Unwanted;
 use crate::input::inspect::MemberName;
 use crate::input::text::plural;
 use crate::select::origins::Origins;
 use crate::stats::columns::{Column, Columns};
 use crate::stats::histogram::Bins;
+use crate::stats::places::Unwanted;
 use crate::stats::places::{self, Places};
 use crate::stats::quantiles;
 use crate::stats::scan::{Answer, Ignored, Task};

@@ -1,5 +1,6 @@
 //! Statistics of elements whose type is known at run time.
 
+use crate::stats::keys::KeyRange;
 use std::fmt;
 
 use npymap::{
@@ -13,10 +14,10 @@ use npymap::{
 use serde::{Serialize, Serializer};
 
 use crate::input::float_text;
-use crate::output::elements::JsonScalar;
+use crate::input::json_value::JsonScalar;
 use crate::stats::keys::{self, Key};
 use crate::stats::quantiles::Population;
-use crate::stats::scan::{Ignored, KeyRange};
+use crate::stats::scan::Ignored;
 
 /// The statistics of a column. Those that its dtype does not have are `None`.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,0 +1,120 @@
+//! How arrays are compared and what is printed of them.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::MappedArray;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::input::globs::NamePattern;
+use crate::input::input_args::InputArgs;
+use crate::input::inputs::{Input, Inputs};
+use crate::input::threads::ThreadArgs;
+use crate::output::diff_one::DiffReport;
+use crate::stats::compare::Comparison;
+use crate::stats::tolerance::{Tolerance, comparable};
+
+/// Options of comparisons.
+#[derive(Debug, Args)]
+pub(crate) struct DiffOptions {
+    /// Relative tolerance: how much numbers may differ per unit of b
+    #[arg(long, value_name = "RTOL", default_value_t = 0.0, value_parser = parse_tolerance)]
+    rtol: f64,
+
+    /// Absolute tolerance, added to the relative one
+    #[arg(long, value_name = "ATOL", default_value_t = 0.0, value_parser = parse_tolerance)]
+    atol: f64,
+
+    /// Compare values only: dtypes may differ
+    #[arg(long)]
+    values: bool,
+
+    /// Number of differing elements to show
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    first: usize,
+
+    /// Compare only arrays whose names match a pattern: * and ? match any
+    /// characters, including slashes
+    #[arg(long = "match", value_name = "GLOB")]
+    pub(crate) pattern: Option<NamePattern>,
+
+    /// Leave out arrays that are equal
+    #[arg(long)]
+    pub(crate) only_changed: bool,
+
+    /// Print a JSON object for each pair of arrays
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    read: InputArgs,
+}
+
+impl DiffOptions {
+    pub(crate) fn open_file<'p>(&self, path: &'p ArrayPath) -> Result<Inputs<'p>, CliError> {
+        Inputs::open(path, self.read.options()).map_err(CliError::with_path(path.name()))
+    }
+
+    /// Compares two arrays of collections.
+    pub(crate) fn compare_inputs(
+        &self,
+        a: &Input<'_>,
+        b: &Input<'_>,
+    ) -> Result<(DiffReport, [String; 2]), CliError> {
+        let first = (a.open)().map_err(CliError::with_path(&a.path))?;
+        let second = (b.open)().map_err(CliError::with_path(&b.path))?;
+        let report = self.compare(&first, &second).map_err(CliError::with_path(&a.path))?;
+        Ok((report, [a, b].map(|input| input.path.display().to_string())))
+    }
+
+    pub(crate) fn compare(&self, a: &MappedArray, b: &MappedArray) -> npymap::Result<DiffReport> {
+        let (a, b) = (a.dyn_view()?, b.dyn_view()?);
+        let tolerance = Tolerance { relative: self.rtol, absolute: self.atol };
+        let elements = if a.shape() == b.shape() && comparable(a.dtype(), b.dtype()) {
+            let threads = self.threads.count();
+            Some(Comparison::compute(&a, &b, tolerance, self.first, threads)?)
+        } else {
+            None
+        };
+        let is_same_type = self.values || a.dtype() == b.dtype();
+        let are_equal = elements.as_ref().is_some_and(|comparison| comparison.count == 0);
+        Ok(DiffReport {
+            dtypes: [&a, &b].map(|view| view.dtype().clone()),
+            shapes: [&a, &b].map(|view| view.shape().to_vec()),
+            is_equal: is_same_type && are_equal,
+            is_same_type,
+            elements,
+        })
+    }
+}
+
+/// The answer that the exit status gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum DiffResult {
+    Equal,
+    Different,
+    /// An array could not be compared.
+    Trouble,
+}
+
+impl DiffResult {
+    pub(crate) fn exit_code(self) -> ExitCode {
+        match self {
+            DiffResult::Equal => ExitCode::SUCCESS,
+            DiffResult::Different => ExitCode::from(1),
+            DiffResult::Trouble => ExitCode::from(2),
+        }
+    }
+}
+
+/// Parses a tolerance.
+fn parse_tolerance(text: &str) -> Result<f64, &'static str> {
+    match text.trim().parse() {
+        Ok(tolerance) if tolerance >= 0.0 => Ok(tolerance),
+        _ => Err("expected a number that is not negative, such as 1e-5"),
+    }
+}
