@@ -2,16 +2,18 @@
 #![no_main]
 #![allow(dead_code, reason = "the program uses the rest")]
 
-/// The modules that the parsers use, where the program has them.
+#[path = "../../cli/src/input/row_blocks.rs"]
+mod row_blocks;
+#[path = "../../cli/src/input/text.rs"]
+mod text;
+#[path = "../../cli/src/input/text_format.rs"]
+mod text_format;
+#[path = "../bodies/text_input.rs"]
+mod text_input;
+
+/// Where the program has these modules.
 mod input {
-    #[path = "../../../cli/src/input/row_blocks.rs"]
-    pub(crate) mod row_blocks;
-    #[path = "../../../cli/src/input/text.rs"]
-    pub(crate) mod text;
-    #[path = "../../../cli/src/input/text_format.rs"]
-    pub(crate) mod text_format;
-    #[path = "../../bodies/text_input.rs"]
-    pub(crate) mod text_input;
+    pub(crate) use crate::{row_blocks, text, text_format};
 }
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| input::text_input::fuzzed::text(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| text_input::fuzzed::text(data));
