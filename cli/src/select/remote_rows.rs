@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use npymap::any::Format;
 use npymap::source::ReadAt as _;
-use npymap_remote::Remote;
 use npymap::{ArrayFile, MappedArray, OpenOptions, Order, Result};
+use npymap_remote::Remote;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::open;
