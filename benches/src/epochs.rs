@@ -88,7 +88,10 @@ pub(crate) fn benchmarks<'a>(
 
 /// Epochs as README shows them: each size of rows, by each number of threads, cold and in
 /// memory, and without maps.
-pub(crate) fn loader_benchmarks<'a>(directory: &'a Path, quick: bool) -> Result<Vec<Benchmark<'a>>> {
+pub(crate) fn loader_benchmarks<'a>(
+    directory: &'a Path,
+    quick: bool,
+) -> Result<Vec<Benchmark<'a>>> {
     let nbytes = if quick { QUICK_FILE } else { FILE };
     check_space(directory, u64::try_from(LOADER_SIZES.len() * nbytes)?)?;
     let ways: [(&str, Way); 4] = [

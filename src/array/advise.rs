@@ -200,10 +200,10 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated),
-    /// [`Changed`](crate::ErrorKind::Changed), [`Io`](crate::ErrorKind::Io)
-    /// when the path does not exist,
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array was not
+    /// [`NotFound`](crate::ErrorKind::NotFound) when the path does not exist,
+    /// [`Changed`](crate::ErrorKind::Changed) when it leads to another file,
+    /// [`Truncated`](crate::ErrorKind::Truncated) when the file has become too short for the
+    /// elements, [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array was not
     /// opened by path.
     ///
     /// # Examples

@@ -39,7 +39,8 @@ use crate::source::storage::{InMemory, Storage};
 
 /// Where the bytes of one or more arrays come from.
 ///
-/// A source knows nothing of formats, and every format opens from any source:
+/// A source knows nothing of formats. Every format opens from any source, except that
+/// [`Npz::open`](crate::Npz::open) refuses [`Source::map_mut`]:
 /// [`MappedArray::from_source`](crate::MappedArray::from_source),
 /// [`OpenOptions::open`](crate::OpenOptions::open),
 /// [`Npz::open`](crate::Npz::open), [`Ten::open`](crate::ten::Ten::open),
