@@ -126,7 +126,7 @@ fn the_largest_empty_views_take_no_time() {
             assert!(numbers.sum().abs() < 1.0);
             let empty = array.shape().iter().position(|&dim| dim == 0).unwrap();
             let error = numbers.sum_axis(empty).unwrap_err();
-            assert!(is_error(&error, ErrorKind::LimitExceeded, "sums or means of none"));
+            assert!(is_error(&error, ErrorKind::LimitExceeded, "sums of none"));
         }
         if array.is_empty() {
             assert_eq!(view.to_vec(), []);

@@ -88,10 +88,7 @@ pub(crate) fn benchmarks<'a>(
 
 /// Epochs as README shows them: each size of rows, by each number of threads, cold and in
 /// memory, and without maps.
-pub(crate) fn loader_benchmarks<'a>(
-    directory: &'a Path,
-    quick: bool,
-) -> Result<Vec<Benchmark<'a>>> {
+pub(crate) fn loader_benchmarks(directory: &Path, quick: bool) -> Result<Vec<Benchmark<'_>>> {
     let nbytes = if quick { QUICK_FILE } else { FILE };
     check_space(directory, u64::try_from(LOADER_SIZES.len() * nbytes)?)?;
     let ways: [(&str, Way); 4] = [
@@ -121,9 +118,8 @@ pub(crate) fn loader_benchmarks<'a>(
         }
         let target = (size >= 4 << 10).then_some(1.5);
         for (what, is_cold) in [(", in memory", false), (", cold", true)] {
-            let time = |way| match is_cold {
-                true => work.cold(&sampler, way),
-                false => work.in_memory(&sampler, way),
+            let time = |way| {
+                if is_cold { work.cold(&sampler, way) } else { work.in_memory(&sampler, way) }
             };
             benchmarks.push(Benchmark {
                 name: name(&format!(" of an `ArrayFile`{what}")),

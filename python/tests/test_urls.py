@@ -219,10 +219,11 @@ def test_errors_are_pythons(web):
         npymap.ArrayFile(f"{url}/a.npy#1")
     for call in [lambda: npymap.open(f"{url}/a.npy"), lambda: npymap.load(f"{url}/a.npy", "r"),
                  lambda: npymap.Npz(f"{url}/a.npz", "r"), lambda: npymap.save(f"{url}/b.npy", [1]),
-                 lambda: npymap.ArrayFile(f"{url}/a.npy", "r"), lambda: npymap.Stacked([f"{url}/a.npy"]),
+                 lambda: npymap.ArrayFile(f"{url}/a.npy", "r"),
                  lambda: npymap.ArrayFile(f"{url}/a.npy").map(3)]:
         with pytest.raises(ValueError, match="a URL, which"):
             call()
+    assert np.array_equal(npymap.Stacked([f"{url}/a.npy"]).take([399, 0]), ARRAY[[399, 0]])
 
 
 def test_dask_and_xarray_read_urls(web):
