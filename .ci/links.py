@@ -86,6 +86,11 @@ class Checker:
             self.pages[path] = Page(path.read_text())
         return self.pages[path]
 
+    def redirected(self, path):
+        """Returns the page to which rustdoc redirects the path of a private module."""
+        target = re.search(r'<meta http-equiv="refresh" content="0;URL=([^"]+)"', path.read_text())
+        return Path(os.path.normpath(path.parent / target[1])) if target else path
+
     def anchors_of(self, path):
         if path not in self.headings:
             self.headings[path] = markdown_anchors(path.read_text())
@@ -108,7 +113,7 @@ class Checker:
         if not path.is_file():
             return "no such page"
         lines = re.fullmatch(r"\d+(-\d+)?", anchor) and "src" in path.relative_to(DOC).parts
-        if anchor and not lines and path.suffix == ".html" and anchor not in self.page(path).anchors:
+        if anchor and not lines and path.suffix == ".html" and anchor not in self.page(self.redirected(path)).anchors:
             return "no such anchor"
         return None
 
@@ -144,7 +149,7 @@ class Checker:
             return self.in_repository(Path(name).parent / path if path else name, anchor)
 
         for link in markdown_links(text):
-            if not link.startswith(("crate::", "std::")):
+            if not link.startswith(("crate::", "std::", "npymap::")):
                 self.check(name, link, relative)
 
     def documentation(self, path):
