@@ -28,8 +28,17 @@ def canonical(array):
     return result
 
 
-def describe(array):
+def mapping_of(array):
+    """Return the mapping of an array of a file, or the memory of an inflated member."""
     mapping = owner(array)
+    while mapping is None:
+        array = array.base
+        mapping = array if hasattr(array, "facts") else None
+    return mapping
+
+
+def describe(array):
+    mapping = mapping_of(array)
     shape, descr, is_fortran = mapping.facts
     return {
         "ok": True,
