@@ -1,8 +1,10 @@
 //! Computes results on several threads, and uses them in order.
 
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
-use std::sync::mpsc;
-use std::thread;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::{mem, thread};
 
 /// Jobs that are waiting or being worked on, for each thread.
 const AHEAD: usize = 2;
@@ -36,48 +38,128 @@ pub(crate) fn pipeline<J: Send, T: Send, E: Send>(
         }
         return Ok(());
     }
-    let work = &work;
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                let (jobs, waiting) = mpsc::sync_channel::<J>(AHEAD);
-                let (done, results) = mpsc::sync_channel(AHEAD);
-                scope.spawn(move || {
-                    // Nothing is received after an error: the rest is not needed.
-                    waiting.into_iter().all(|job| done.send(work(job)).is_ok())
-                });
-                (jobs, results)
-            })
-            .collect();
-        let mut oldest = workers.iter().cycle();
-        let mut in_flight = 0;
-        for (jobs, _) in workers.iter().cycle() {
-            if in_flight == threads * AHEAD {
-                receive(oldest.next().map(|(_, results)| results), &mut merge)?;
-                in_flight -= 1;
-            }
-            let Some(job) = next()? else { break };
-            // A thread that panicked receives nothing, and the scope panics too.
-            if jobs.send(job).is_err() {
-                break;
-            }
-            in_flight += 1;
-        }
-        (0..in_flight)
-            .try_for_each(|_| receive(oldest.next().map(|(_, results)| results), &mut merge))
-    })
+    let jobs = Mutex::new(BTreeMap::new());
+    let results = Mutex::new(BTreeMap::new());
+    let failure = Cell::new(None);
+    let unless_failed = |result: Result<bool, E>| result.map_err(|e| failure.set(Some(e))).ok();
+    take_turns(
+        threads,
+        &mut |number| {
+            unless_failed(next().map(|job| {
+                let more = job.is_some();
+                lock(&jobs).extend(job.map(|job| (number, job)));
+                more
+            }))
+        },
+        &|number| {
+            let job = lock(&jobs).remove(&number);
+            let result = job.map(&work);
+            lock(&results).extend(result.map(|result| (number, result)));
+        },
+        &mut |number| {
+            let result = lock(&results).remove(&number);
+            unless_failed(result.map_or(Ok(()), |result| merge(result?)).map(|()| true))
+        },
+    );
+    failure.into_inner().map_or(Ok(()), Err)
 }
 
-/// Merges the next result of a worker.
-fn receive<T, E>(
-    results: Option<&mpsc::Receiver<Result<T, E>>>,
-    merge: &mut impl FnMut(T) -> Result<(), E>,
-) -> Result<(), E> {
-    match results.map(mpsc::Receiver::recv) {
-        Some(Ok(result)) => merge(result?),
-        // A thread that panicked sends nothing, and the scope panics too.
-        _ => Ok(()),
+/// What the threads of [`take_turns`] have done.
+#[derive(Default)]
+struct Turns {
+    /// Jobs that were prepared, and those that a thread has begun.
+    prepared: usize,
+    begun: usize,
+    /// Jobs that are done, but not merged.
+    done: BTreeSet<usize>,
+    /// Nothing more is needed.
+    ended: bool,
+}
+
+/// Prepares, works on and merges jobs by their numbers. `prepare` and `merge` run on this
+/// thread, in order. `prepare` says whether there was a job, and both return nothing to
+/// stop.
+///
+/// It is not generic, because its many callers would each compile a copy.
+fn take_turns(
+    threads: usize,
+    prepare: &mut dyn FnMut(usize) -> Option<bool>,
+    work: &(dyn Fn(usize) + Sync),
+    merge: &mut dyn FnMut(usize) -> Option<bool>,
+) {
+    let turns = Mutex::new(Turns::default());
+    let changed = Condvar::new();
+    thread::scope(|scope| {
+        // Ends the threads, also if a closure panics.
+        let _end = End(&turns, &changed);
+        for _ in 0..threads {
+            scope.spawn(|| work_until_ended(&turns, &changed, work));
+        }
+        let mut merge_next = |number: usize| {
+            let waiting = changed
+                .wait_while(lock(&turns), |turns| !turns.done.contains(&number) && !turns.ended);
+            let mut turns = waiting.unwrap_or_else(PoisonError::into_inner);
+            if turns.ended {
+                // A thread has panicked, and so will the scope.
+                return None;
+            }
+            turns.done.remove(&number);
+            drop(turns);
+            merge(number)
+        };
+        let mut prepared = 0;
+        let mut merged = 0;
+        loop {
+            if prepared - merged == threads * AHEAD {
+                merge_next(merged)?;
+                merged += 1;
+            }
+            if !prepare(prepared)? {
+                break;
+            }
+            prepared += 1;
+            lock(&turns).prepared = prepared;
+            changed.notify_all();
+        }
+        for number in merged..prepared {
+            merge_next(number)?;
+        }
+        Some(())
+    });
+}
+
+/// Works on the oldest job that nobody has begun, again and again.
+fn work_until_ended(turns: &Mutex<Turns>, changed: &Condvar, work: &(dyn Fn(usize) + Sync)) {
+    loop {
+        let waiting =
+            changed.wait_while(lock(turns), |turns| turns.begun == turns.prepared && !turns.ended);
+        let mut state = waiting.unwrap_or_else(PoisonError::into_inner);
+        if state.ended {
+            return;
+        }
+        let number = state.begun;
+        state.begun += 1;
+        drop(state);
+        let end = End(turns, changed);
+        work(number);
+        mem::forget(end);
+        lock(turns).done.insert(number);
+        changed.notify_all();
     }
+}
+
+/// Ends all threads when it is dropped.
+struct End<'a>(&'a Mutex<Turns>, &'a Condvar);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        lock(self.0).ended = true;
+        self.1.notify_all();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -124,5 +206,22 @@ mod tests {
             |_| Ok(()),
         );
         assert_eq!(failed, Err("no more"));
+    }
+
+    /// The error that is reported must not wait for a thread that has died.
+    #[test]
+    #[should_panic(expected = "a scoped thread panicked")]
+    fn a_panic_of_a_thread_ends_the_work() {
+        let _ = in_order::<_, ()>(100, |n| if n == 50 { panic!() } else { Ok(()) }, |_, ()| Ok(()));
+    }
+
+    #[test]
+    #[should_panic(expected = "while merging")]
+    fn a_panic_while_merging_ends_the_threads() {
+        let _ = in_order::<_, ()>(
+            100,
+            Ok,
+            |n, _| if n == 50 { panic!("while merging") } else { Ok(()) },
+        );
     }
 }
