@@ -11,8 +11,8 @@ use crate::commands::npz_pack::PackArgs;
 use crate::commands::npz_recover::RecoverArgs;
 use crate::commands::npz_verify::VerifyArgs;
 use crate::commands::{
-    append, bench, completions, concat, convert, create, demo, diff, fill, get, head, header, info,
-    ls, man, raw, recover, sample, set, show, shuffle, stats, tail,
+    append, completions, concat, convert, create, diff, fill, get, head, header, info, ls, man,
+    raw, recover, sample, set, show, shuffle, stats, tail,
 };
 use crate::input::error::CliError;
 use crate::input::style;
@@ -49,14 +49,12 @@ pub(crate) enum CliCommand {
     Npz(NpzArgs),
     Raw(raw::RawArgs),
     Diff(diff::DiffArgs),
-    Demo(demo::DemoArgs),
     Append(append::AppendArgs),
     Concat(concat::ConcatArgs),
     Fill(fill::FillArgs),
     Recover(recover::RecoverArgs),
     Sample(sample::SampleArgs),
     Shuffle(shuffle::ShuffleArgs),
-    Bench(bench::BenchArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -79,14 +77,12 @@ impl CliCommand {
             CliCommand::Npz(npz) => npz.run(),
             CliCommand::Raw(raw) => raw.run(),
             CliCommand::Diff(diff) => diff.run(),
-            CliCommand::Demo(demo) => demo.run(),
             CliCommand::Append(append) => append.run(),
             CliCommand::Concat(concat) => concat.run(),
             CliCommand::Fill(fill) => fill.run(),
             CliCommand::Recover(recover) => recover.run(),
             CliCommand::Sample(sample) => sample.run(),
             CliCommand::Shuffle(shuffle) => shuffle.run(),
-            CliCommand::Bench(bench) => bench.run(),
             CliCommand::Completions(completions) => completions.run(Cli::command()),
             CliCommand::Man(man) => man.run(Cli::command()),
         }

@@ -1,12 +1,10 @@
 //! The commands, one file each: they parse arguments, call the rest and print.
 
 pub(crate) mod append;
-pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod concat;
 pub(crate) mod convert;
 pub(crate) mod create;
-pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod fill;
 pub(crate) mod get;

@@ -95,28 +95,15 @@ pub(crate) fn file_id(_: &Path) -> Option<FileId> {
     None
 }
 
-/// The free space on the disk of a directory, in bytes, if the system reports
-/// it.
-#[cfg(unix)]
-pub(crate) fn free_space(directory: &Path) -> io::Result<Option<u64>> {
-    let disk = rustix::fs::statvfs(directory)?;
-    Ok(Some(disk.f_bavail.saturating_mul(disk.f_frsize)))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn free_space(_: &Path) -> io::Result<Option<u64>> {
-    Ok(None)
-}
-
 /// The disk space of a file, in bytes, if the system reports it.
 #[cfg(unix)]
-pub(crate) fn space_taken(file: &File) -> Option<u64> {
+fn space_taken(file: &File) -> Option<u64> {
     use std::os::unix::fs::MetadataExt as _;
     Some(file.metadata().ok()?.blocks().saturating_mul(512))
 }
 
 #[cfg(not(unix))]
-pub(crate) fn space_taken(_: &File) -> Option<u64> {
+fn space_taken(_: &File) -> Option<u64> {
     None
 }
 
@@ -126,12 +113,4 @@ pub(crate) fn is_sparse(path: &Path) -> bool {
     let file = File::open(path).ok();
     let taken = file.and_then(|file| Some((space_taken(&file)?, file.metadata().ok()?.len())));
     taken.is_some_and(|(taken, len)| taken < len)
-}
-
-/// The resident memory of this process, mapped pages included, in bytes, if the
-/// system reports it.
-pub(crate) fn memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }

@@ -6,8 +6,8 @@ use crate::run::{npymap, run_ok};
 fn every_command_has_examples() {
     let all = run_ok(["--help"]);
     for command in [
-        "info", "get", "set", "create", "convert", "raw", "diff", "demo", "sample", "shuffle",
-        "bench", "stats", "ls",
+        "info", "get", "set", "create", "convert", "raw", "diff", "sample", "shuffle", "stats",
+        "ls",
     ] {
         assert!(all.contains(&format!("\n  {command} ")), "{all}");
         let help = run_ok([command, "--help"]);

@@ -7,7 +7,6 @@ mod compare;
 mod conventions;
 mod convert;
 mod create;
-mod demo;
 mod diff;
 mod digest;
 mod examples;

@@ -145,7 +145,6 @@ fn options_that_change_nothing_are_wrong_usage() {
         &["show", &path, "--log", "--range=-5,-1"],
         &["npz", "pack", &path, "-o", "p.npz", "--name", "x", "--name", "y"],
         &["tail", "-f", "-"],
-        &["bench", "-"],
     ] {
         run_err(2, arguments);
     }

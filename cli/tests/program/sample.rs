@@ -1,10 +1,10 @@
-//! `sample`, `shuffle` and `bench`.
+//! `sample` and `shuffle`.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::run::{copy_penguins, npymap, path_in, run_err, run_ok};
+use crate::run::{copy_penguins, path_in, run_err, run_ok};
 
 fn info(path: &Path) -> Value {
     let out = run_ok(["info".as_ref(), "--json".as_ref(), "--digest".as_ref(), path.as_os_str()]);
@@ -99,21 +99,6 @@ fn arrays_without_rows_are_refused_or_empty() {
     );
     assert!(run_err(1, ["sample", empty, "-n", "1"]).contains("has 0 rows"));
     run_ok(["shuffle", empty, out]);
-    assert!(run_err(1, ["bench", empty]).contains("has no rows to read"));
-}
-
-#[test]
-fn bench_reports_rows_and_bytes_per_second() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = copy_penguins(directory.path());
-    let text = path.to_str().unwrap();
-    // Rows are left out when a disk takes longer.
-    let out = run_ok(["bench", text, "--json", "--seconds", "600"]);
-    let figures: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(figures.len(), 6);
-    assert!(figures.iter().all(|figure| figure["rows"] == 342 && figure["bytes"] == 342 * 32));
-    assert!(run_ok(["bench", text]).contains("at random, sampled"));
-    assert_eq!(npymap(["bench", text, "--batch", "0"]).code, Some(2));
 }
 
 /// Writes a file that is only a header, and returns its path.
