@@ -12,7 +12,7 @@ use crate::commands::npz_recover::RecoverArgs;
 use crate::commands::npz_verify::VerifyArgs;
 use crate::commands::{
     append, completions, concat, convert, create, diff, fill, get, head, header, info, ls, man,
-    raw, recover, sample, set, show, shuffle, stats, tail,
+    recover, sample, set, show, shuffle, stats, tail,
 };
 use crate::input::error::CliError;
 use crate::input::style;
@@ -47,7 +47,6 @@ pub(crate) enum CliCommand {
     Create(create::CreateArgs),
     Convert(convert::ConvertArgs),
     Npz(NpzArgs),
-    Raw(raw::RawArgs),
     Diff(diff::DiffArgs),
     Append(append::AppendArgs),
     Concat(concat::ConcatArgs),
@@ -75,7 +74,6 @@ impl CliCommand {
             CliCommand::Create(create) => create.run(),
             CliCommand::Convert(convert) => convert.run(),
             CliCommand::Npz(npz) => npz.run(),
-            CliCommand::Raw(raw) => raw.run(),
             CliCommand::Diff(diff) => diff.run(),
             CliCommand::Append(append) => append.run(),
             CliCommand::Concat(concat) => concat.run(),

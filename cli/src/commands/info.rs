@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::Result;
 
-use crate::input::array_info::RawArrayInfo;
+use crate::input::array_info::ArrayInfo;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
@@ -32,6 +32,7 @@ Examples:
   npymap info --digest a.npy b.npy
   npymap info weights.npz 'weights.npz[layer1/w]'
   npymap info --raw '>f4' --shape -1,480,640 --offset 512 frames.raw
+  npymap info --raw \"[('x', '<f4'), ('y', '<f4')]\" --json points.bin
 
 Exit status: 0 if all arrays could be opened, 1 if one could not, 2 for a usage
 error.")]
@@ -93,16 +94,17 @@ impl InfoArgs {
 
     /// Describes raw files, and returns how many cannot be opened.
     fn print_raw(&self, out: &mut impl Write) -> io::Result<usize> {
-        let mut failures = 0;
-        for (number, path) in self.files.iter().enumerate() {
-            let options = self.read.options();
+        let (mut failures, mut gap) = (0, "");
+        let options = self.read.options();
+        for path in &self.files {
             let info = options
                 .array(path)
-                .and_then(|array| RawArrayInfo::new(&array, options.raw_order(), self.digest));
+                .and_then(|array| ArrayInfo::from_raw(&array, options.raw_order(), self.digest));
             if self.json {
                 escape::json_line(out, &JsonEntry::raw(path.name(), &info))?;
             } else if let Ok(info) = &info {
-                write!(out, "{}", if number > 0 { "\n" } else { "" })?;
+                out.write_all(gap.as_bytes())?;
+                gap = "\n";
                 describe::print_raw_paragraph(out, path.name(), info)?;
             }
             failures += usize::from(ok_or_print(path, info).is_none());

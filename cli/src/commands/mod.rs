@@ -19,7 +19,6 @@ pub(crate) mod npz_members;
 pub(crate) mod npz_pack;
 pub(crate) mod npz_recover;
 pub(crate) mod npz_verify;
-pub(crate) mod raw;
 pub(crate) mod recover;
 pub(crate) mod sample;
 pub(crate) mod set;

@@ -1,10 +1,10 @@
-//! Facts about an array in a file, as `info` and `raw` print them.
+//! Facts about an array in a file, as `info` prints them.
 
 use npymap::{Header, MappedArray, Order, Result, layout::Layout, npy::Version};
 
 use crate::input::digest;
 
-/// Facts about an array with a header.
+/// Facts about an array.
 pub(crate) struct ArrayInfo {
     pub(crate) layout: Layout,
     pub(crate) order: Order,
@@ -33,37 +33,14 @@ impl ArrayInfo {
         let data_offset = Some(data_offset);
         ArrayInfo { layout, order: Order::C, version: None, data_offset, digest: None }
     }
-}
-
-/// Facts about an array without a header.
-pub(crate) struct RawArrayInfo {
-    pub(crate) layout: Layout,
-    pub(crate) order: Order,
-    /// Where the elements start in the file.
-    pub(crate) offset: u64,
-    /// SHA-256 of the elements, if requested.
-    pub(crate) digest: Option<String>,
-}
-
-impl RawArrayInfo {
-    pub(crate) fn new(array: &MappedArray, order: Order, digest: bool) -> Result<RawArrayInfo> {
-        Ok(RawArrayInfo {
+    /// Facts about an array without a header, with its digest if that is requested.
+    pub(crate) fn from_raw(array: &MappedArray, order: Order, digest: bool) -> Result<ArrayInfo> {
+        Ok(ArrayInfo {
             layout: array.layout().clone(),
             order,
-            offset: array.data_offset().unwrap_or(0),
+            version: None,
+            data_offset: array.data_offset(),
             digest: digest.then(|| digest::sha256(array)).transpose()?,
         })
-    }
-}
-
-impl From<&RawArrayInfo> for ArrayInfo {
-    fn from(raw: &RawArrayInfo) -> ArrayInfo {
-        ArrayInfo {
-            layout: raw.layout.clone(),
-            order: raw.order,
-            version: None,
-            data_offset: Some(raw.offset),
-            digest: raw.digest.clone(),
-        }
     }
 }

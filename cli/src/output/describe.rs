@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use npymap::{ByteOrder, DType, Order, any::Format, dtype::Kind, layout::Layout};
 
-use crate::input::array_info::{ArrayInfo, RawArrayInfo};
+use crate::input::array_info::ArrayInfo;
 use crate::input::array_path::ArrayPath;
 use crate::input::escape::safe;
 use crate::input::inspect::{EntryContent, MemberName};
@@ -63,9 +63,9 @@ pub(crate) fn print_paragraph(out: &mut impl Write, row: &DescribedEntry) -> io:
 pub(crate) fn print_raw_paragraph(
     out: &mut impl Write,
     path: &Path,
-    array: &RawArrayInfo,
+    array: &ArrayInfo,
 ) -> io::Result<()> {
-    print_facts(out, &safe(path.display()), "raw", None, &ArrayInfo::from(array))
+    print_facts(out, &safe(path.display()), "raw", None, array)
 }
 
 fn print_facts(

@@ -5,7 +5,7 @@ use std::path::Path;
 use npymap::{Order, Result};
 use serde::Serialize;
 
-use crate::input::array_info::{ArrayInfo, RawArrayInfo};
+use crate::input::array_info::ArrayInfo;
 use crate::input::error::rephrase_advice;
 use crate::input::inspect::{EntryContent, FileEntry, MemberName};
 use crate::input::text;
@@ -70,14 +70,9 @@ impl JsonEntry {
     }
 
     /// The line of a file without a header.
-    pub(crate) fn raw(path: &Path, array: &Result<RawArrayInfo>) -> JsonEntry {
+    pub(crate) fn raw(path: &Path, array: &Result<ArrayInfo>) -> JsonEntry {
         let content = match array {
-            Ok(raw) => JsonContent::Array(JsonArray::new(
-                "raw",
-                None,
-                &ArrayInfo::from(raw),
-                url::is_url(path),
-            )),
+            Ok(array) => JsonContent::Array(JsonArray::new("raw", None, array, url::is_url(path))),
             Err(error) => JsonContent::Failure { error: rephrase_advice(error) },
         };
         JsonEntry { path: path.to_string_lossy().into_owned(), member: None, content }

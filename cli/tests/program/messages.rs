@@ -34,10 +34,10 @@ fn advice_fits_the_format() {
     let [raw, ten, zip, tar] =
         ["a.bin", "k.ten", "p.npz", "w.tar"].map(|name| path_in(&directory, name));
     fs::write(&raw, "").unwrap();
-    let refusal = run_err(1, ["raw", &raw]);
+    let refusal = run_err(1, ["info", "--raw", "u1", &raw]);
     assert_eq!(refusal, format!("error: {raw}: is empty, so there is nothing to map\n"));
     fs::write(&raw, "abc").unwrap();
-    let refusal = run_err(1, ["raw", &raw, "--dtype", "f8", "--shape", "(4,)"]);
+    let refusal = run_err(1, ["info", &raw, "--raw", "f8", "--shape", "(4,)"]);
     assert!(refusal.contains("the complete rows of a .npy file"), "{refusal}");
     let mut builder = tar::Builder::new(fs::File::create(&tar).unwrap());
     for (path, name) in [(&ten, "k.ten"), (&zip, "p.npz")] {
