@@ -8,7 +8,6 @@ use super::advise::row_bytes;
 use super::{MappedArray, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::element::fast_path::writes_all_bytes;
 use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant};
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::Layout;
@@ -92,8 +91,7 @@ impl MappedArray<MapMut> {
     ///
     /// As [`write_elements`](MappedArray::write_elements).
     pub fn write_fill<T: Element>(&mut self, value: &T) -> Result<()> {
-        let MappedArray { place: Place { layout, .. }, data, origin } = self;
-        origin.add_path_on_err(fill(data, layout, value))
+        self.write_fill_slice([], None, value).map(drop)
     }
 
     /// Writes a value to the elements that `slice` selects, or to a field of
@@ -137,7 +135,7 @@ impl MappedArray<MapMut> {
         value: &T,
     ) -> Result<usize> {
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
-        origin.add_path_on_err(fill_slice(data, layout, slice.as_ref(), field, value))
+        origin.add_path_on_err(fill(data, layout, (slice.as_ref(), field), value))
     }
 
     /// Waits until the whole array and its header are on the disk; after
@@ -206,35 +204,14 @@ impl MappedArray<MapMut> {
     }
 }
 
-/// Stores through the map are faster than more writes than this.
+/// Stores through the map are faster than more short writes than this.
 pub(super) const MAX_WRITES: usize = 4096;
 
-/// See [`MappedArray::write_fill`].
-fn fill<T: Element>(data: &mut MapMut, layout: &Layout, value: &T) -> Result<()> {
-    data.check_writable()?;
-    let (size, nbytes) = (layout.dtype().itemsize(), layout.nbytes());
-    let fill = FillValue::new(value, T::codec(layout.dtype())?, size)?;
-    let mut block = fill.repeat(nbytes)?;
-    let mut written = 0;
-    while written < nbytes {
-        let count = block.len().min(nbytes - written);
-        let (at, part) = (layout.offset() + written, block.get_mut(..count).invariant(IN_BUFFER));
-        if !fill.writes_all_bytes {
-            data.read(at, part)?;
-            fill.encode(part)?;
-        }
-        data.write(at, part)?;
-        written += count;
-    }
-    Ok(())
-}
-
 /// See [`MappedArray::write_fill_slice`].
-fn fill_slice<T: Element>(
+fn fill<T: Element>(
     data: &mut MapMut,
     layout: &Layout,
-    slice: &[SliceInfoElem],
-    field: Option<&str>,
+    (slice, field): (&[SliceInfoElem], Option<&str>),
     value: &T,
 ) -> Result<usize> {
     data.check_writable()?;
@@ -244,57 +221,76 @@ fn fill_slice<T: Element>(
         None => selected,
     };
     let (count, size) = (selected.len(), selected.itemsize());
-    let fill = FillValue::new(value, T::codec(selected.dtype())?, size)?;
-    if count == 0 || size == 0 {
-        return Ok(count);
-    }
-    let ranges = selected.byte_ranges(BLOCK);
-    if ranges.size_hint().0 > MAX_WRITES && !data.is_sparse()? {
-        let bytes = data.as_mut();
-        for range in ranges {
-            fill.encode(bytes.get_mut(range).invariant(IN_BYTES))?;
-        }
-        return Ok(count);
-    }
-    let mut block = Vec::new();
-    for range in ranges {
-        block.resize(range.len(), 0);
-        if !fill.writes_all_bytes {
-            data.read(range.start, &mut block)?;
-        }
-        fill.encode(&mut block)?;
-        data.write(range.start, &block)?;
+    let encoded = Encoded::new(value, &T::codec(selected.dtype())?, size)?;
+    if count > 0 && size > 0 {
+        encoded.write(data, selected.byte_ranges(BLOCK), count)?;
     }
     Ok(count)
 }
 
 /// A value to write to many elements.
-struct FillValue<'v, T: Element> {
-    value: &'v T,
-    codec: T::Codec,
-    size: usize,
-    /// See the function of this name.
-    writes_all_bytes: bool,
+struct Encoded {
+    /// Its bytes; those that it does not have are 0.
+    bytes: Vec<u8>,
+    /// If there are such bytes, which keep what is stored: 255 for each of them,
+    /// and 0 for the others.
+    kept: Option<Vec<u8>>,
 }
 
-impl<'v, T: Element> FillValue<'v, T> {
-    fn new(value: &'v T, codec: T::Codec, size: usize) -> Result<FillValue<'v, T>> {
-        let writes_all_bytes = writes_all_bytes(value, &codec, size)?;
-        Ok(FillValue { value, codec, size, writes_all_bytes })
+impl Encoded {
+    fn new<T: Element>(value: &T, codec: &T::Codec, size: usize) -> Result<Encoded> {
+        let (mut bytes, mut over_ones) = (vec![0; size], vec![0xff; size]);
+        value.encode(codec, &mut bytes)?;
+        value.encode(codec, &mut over_ones)?;
+        let is_kept = |(zero, one)| if zero == one { 0 } else { 0xff };
+        let kept =
+            (bytes != over_ones).then(|| bytes.iter().zip(&over_ones).map(is_kept).collect());
+        Ok(Encoded { bytes, kept })
     }
 
-    /// Encodes the value into each element of `bytes`.
-    fn encode(&self, bytes: &mut [u8]) -> Result<()> {
-        bytes
-            .chunks_exact_mut(self.size)
-            .try_for_each(|element| self.value.encode(&self.codec, element))
+    /// Writes the value to `count` elements in ranges of adjacent ones.
+    fn write(
+        mut self,
+        data: &mut MapMut,
+        ranges: impl Iterator<Item = Range<usize>>,
+        count: usize,
+    ) -> Result<()> {
+        let mut ranges = ranges.peekable();
+        let (size, writes) = (self.bytes.len(), ranges.size_hint().0);
+        // No range is longer than the first one.
+        let repetitions = ranges.peek().map_or(0, Range::len) / size;
+        self.bytes = self.bytes.repeat(repetitions);
+        self.kept = self.kept.map(|kept| kept.repeat(repetitions));
+        let is_scattered = writes > MAX_WRITES && count / writes < BLOCK / 2 / size;
+        if is_scattered && !data.is_sparse()? {
+            let all = data.as_mut();
+            ranges.for_each(|range| self.store(all.get_mut(range).invariant(IN_BYTES)));
+            return Ok(());
+        }
+        let mut block = Vec::new();
+        for range in ranges {
+            let start = range.start;
+            if self.kept.is_none() {
+                data.write(start, self.bytes.get(..range.len()).invariant(IN_BUFFER))?;
+                continue;
+            }
+            block.resize(range.len(), 0);
+            data.read(start, &mut block)?;
+            self.store(&mut block);
+            data.write(start, &block)?;
+        }
+        Ok(())
     }
 
-    /// A block of repetitions of the value, at most `nbytes` long.
-    fn repeat(&self, nbytes: usize) -> Result<Vec<u8>> {
-        let mut one = vec![0; self.size];
-        self.value.encode(&self.codec, &mut one)?;
-        let count = (BLOCK.min(nbytes) / self.size.max(1)).max(1);
-        Ok(one.repeat(count))
+    /// Stores the value into adjacent elements.
+    fn store(&self, to: &mut [u8]) {
+        let bytes = self.bytes.get(..to.len()).invariant(IN_BUFFER);
+        match &self.kept {
+            None => to.copy_from_slice(bytes),
+            Some(kept) => {
+                let new = bytes.iter().zip(kept);
+                to.iter_mut().zip(new).for_each(|(to, (byte, kept))| *to = *to & kept | byte);
+            }
+        }
     }
 }
