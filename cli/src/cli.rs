@@ -11,8 +11,8 @@ use crate::commands::npz_pack::PackArgs;
 use crate::commands::npz_recover::RecoverArgs;
 use crate::commands::npz_verify::VerifyArgs;
 use crate::commands::{
-    append, completions, concat, convert, create, diff, fill, get, head, header, info, ls, man,
-    recover, sample, set, show, shuffle, stats, tail,
+    append, completions, concat, convert, create, diff, get, head, header, info, ls, man, recover,
+    sample, set, show, shuffle, stats, tail,
 };
 use crate::input::error::CliError;
 use crate::input::style;
@@ -50,7 +50,6 @@ pub(crate) enum CliCommand {
     Diff(diff::DiffArgs),
     Append(append::AppendArgs),
     Concat(concat::ConcatArgs),
-    Fill(fill::FillArgs),
     Recover(recover::RecoverArgs),
     Sample(sample::SampleArgs),
     Shuffle(shuffle::ShuffleArgs),
@@ -77,7 +76,6 @@ impl CliCommand {
             CliCommand::Diff(diff) => diff.run(),
             CliCommand::Append(append) => append.run(),
             CliCommand::Concat(concat) => concat.run(),
-            CliCommand::Fill(fill) => fill.run(),
             CliCommand::Recover(recover) => recover.run(),
             CliCommand::Sample(sample) => sample.run(),
             CliCommand::Shuffle(shuffle) => shuffle.run(),

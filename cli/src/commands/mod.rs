@@ -6,7 +6,6 @@ pub(crate) mod concat;
 pub(crate) mod convert;
 pub(crate) mod create;
 pub(crate) mod diff;
-pub(crate) mod fill;
 pub(crate) mod get;
 pub(crate) mod head;
 pub(crate) mod header;

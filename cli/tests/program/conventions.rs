@@ -119,7 +119,7 @@ fn what_was_written_is_reported_as_json() {
     assert_eq!(report, serde_json::json!({ "path": csv, "format": "csv", "nbytes": 12 }));
     let report = parsed(&run_ok(["append", &a, &b, "--json"]));
     assert_eq!(report, serde_json::json!({ "path": a, "appended": 3, "shape": [6, 2] }));
-    let report = parsed(&run_ok(["fill", &a, "7", "--json"]));
+    let report = parsed(&run_ok(["set", &a, ":", "7", "--json"]));
     assert_eq!(report, serde_json::json!({ "path": a, "set": 12 }));
     for arguments in [
         &["convert", "--json", &a, "-"][..],

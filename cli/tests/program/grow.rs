@@ -1,4 +1,4 @@
-//! `append`, `concat`, `fill` and `recover` write to arrays on disk.
+//! `append`, `concat` and `recover` write to arrays on disk.
 
 use std::fs;
 use std::path::Path;
@@ -108,18 +108,6 @@ fn rows_that_were_not_added_are_not_said_to_be() {
     let error = String::from_utf8_lossy(&run.stderr);
     assert!(error.contains("File too large") && !error.contains("were added"), "{error}");
     assert_eq!((run.status.code(), std::fs::read(&log).unwrap()), (Some(1), before));
-}
-
-#[test]
-fn files_are_filled_in_place() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = copy_penguins(directory.path());
-    let text = path.to_str().unwrap();
-    assert_eq!(run_ok(["fill", "--flush", text, "-1.5"]), format!("{text}: 1368 elements set\n"));
-    assert_eq!(run_ok(["get", text, "5"]), "[-1.5, -1.5, -1.5, -1.5]\n");
-    let before = fs::read(&path).unwrap();
-    run_err(1, ["fill", text, "many"]);
-    assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 #[test]

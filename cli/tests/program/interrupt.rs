@@ -152,10 +152,10 @@ fn a_limit_on_file_sizes_is_an_error_and_changes_nothing() {
         &["convert", &rows, &archive, "--overwrite"],
         &["convert", &rows, &archive, "--overwrite", "--order", "F", "--deflate=0"],
         &["convert", &rows, &list],
-        &["fill", &member, "3"],
+        &["set", &member, ":", "3"],
         &["set", &member, "0", "3"],
     ] {
-        let blocks = if arguments[0] == "fill" || arguments[0] == "set" { 10 } else { 200 };
+        let blocks = if arguments[0] == "set" { 10 } else { 200 };
         let (code, error) = limited(blocks, arguments);
         assert_eq!(code, Some(1), "{arguments:?}: {error}");
         assert!(error.contains("File too large"), "{arguments:?}: {error}");

@@ -46,20 +46,23 @@ fn members_cannot_be_created() {
 }
 
 #[test]
-fn members_are_filled() {
+fn members_are_set() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, ten, tar] = files(directory.path());
     let packed = format!("{npz}.deflated.npz");
     run_ok(["convert", "--deflate", &npz, &packed]);
     for (file, member) in [(&npz, "w"), (&packed, "w"), (&ten, "w"), (&ten, "0")] {
         let place = format!("{file}[{member}]");
-        assert_eq!(run_ok(["fill", "--flush", &place, "-1"]), format!("{place}: 4 elements set\n"));
+        assert_eq!(
+            run_ok(["set", "--flush", &place, ":", "-1"]),
+            format!("{place}: 4 elements set\n")
+        );
         assert_eq!(run_ok(["get", &place, "1"]), "[-1.0, -1.0]\n");
         assert_eq!(run_ok(["get", &format!("{file}[b]"), ":"]), "[7, 8]\n");
         let before = fs::read(file).unwrap();
-        run_err(1, ["fill", &place, "many"]);
-        run_err(1, ["fill", file, "1"]);
-        run_err(1, ["fill", &format!("{file}[x]"), "1"]);
+        run_err(1, ["set", &place, ":", "many"]);
+        run_err(1, ["set", file, ":", "1"]);
+        run_err(1, ["set", &format!("{file}[x]"), ":", "1"]);
         assert!(fs::read(file).unwrap() == before);
     }
     run_ok(["npz", "verify", &npz, &packed]);
@@ -70,7 +73,7 @@ fn members_are_filled() {
             .members()
             .all(|member| !member.is_stored())
     );
-    let error = run_err(1, ["fill", &format!("{tar}[0.npy]"), "1"]);
+    let error = run_err(1, ["set", &format!("{tar}[0.npy]"), ":", "1"]);
     assert!(error.contains("extract one from a tar file with `npymap convert`"), "{error}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4);
 }

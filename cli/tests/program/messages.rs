@@ -115,7 +115,7 @@ fn a_report_that_cannot_be_printed_says_what_was_done() {
     run_ok(["npz", "pack", &path, "-o", &archive]);
     for (arguments, done) in [
         (&["set", &path, "0", "5"][..], "the elements were set"),
-        (&["fill", "--json", &path, "6"], "the elements were set"),
+        (&["set", "--json", &path, ":", "6"], "the elements were set"),
         (&["header", &path, "--dtype", "i8"], "the header was changed"),
         (&["npz", "mv", &archive, "a", "b"], "the members were"),
         (&["npz", "extract", &archive, "-d", &to], "1 member extracted"),

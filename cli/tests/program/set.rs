@@ -1,6 +1,6 @@
 //! `set` changes the selected elements and nothing else.
 
-use crate::run::{copy_penguins, npymap, run_err, run_ok};
+use crate::run::{copy_penguins, npymap, path_in, run_err, run_ok};
 
 #[test]
 fn selected_elements_get_the_value() {
@@ -25,6 +25,28 @@ fn selected_elements_get_the_value() {
 }
 
 #[test]
+fn a_colon_or_dots_are_every_element() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    let count = 360_000;
+    for order in ["C", "F"] {
+        let new = ["--shape", "(400, 900)", "--order", order, "--dtype", "<f8", "--overwrite"];
+        run_ok(["create", &path].into_iter().chain(new));
+        for (index, value) in [(":", "-1.5"), ("...", "2.5")] {
+            let done = run_ok(["set", &path, index, value, "--flush"]);
+            assert_eq!(done, format!("{path}: {count} elements set\n"));
+            let expected = value.parse::<f64>().unwrap().to_le_bytes().repeat(count);
+            assert!(std::fs::read(&path).unwrap()[128..] == expected, "{order} {index}");
+        }
+    }
+    run_ok(["create", &path, "--shape", "()", "--dtype", "i2", "--overwrite"]);
+    assert_eq!(run_ok(["set", &path, "...", "7"]), format!("{path}: 1 element set\n"));
+    assert_eq!(run_ok(["get", &path, "..."]), "7\n");
+    let error = run_err(1, ["set", &path, ":", "7"]);
+    assert!(error.contains("axis 0 is out of bounds for shape ()"), "{error}");
+}
+
+#[test]
 fn a_value_that_does_not_fit_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = copy_penguins(directory.path());
@@ -39,8 +61,6 @@ fn a_value_that_does_not_fit_changes_nothing() {
     );
     assert!(run_err(1, ["set", text, "0.x", "1"]).contains("has no fields"));
     assert_eq!(npymap(["set", text, "0"]).code, Some(2));
-    let error = run_err(2, ["fill", text, "@default.npy"]);
-    assert!(error.contains("names a file for `npymap set`"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 

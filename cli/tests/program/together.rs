@@ -180,7 +180,7 @@ fn read_bytes(log: &str, is_done: &AtomicBool) {
 }
 
 #[test]
-fn rows_appended_beside_fill_are_filled_or_not() {
+fn rows_appended_beside_set_are_set_or_not() {
     let directory = tempfile::tempdir().unwrap();
     let log = create(directory.path(), "log.npy", &format!("(2, {WIDTH})"), "9");
     let before = fs::read(&log).unwrap();
@@ -193,7 +193,7 @@ fn rows_appended_beside_fill_are_filled_or_not() {
             let _done = Done(&is_done);
             scope.spawn(|| read_bytes(&log, &is_done));
             at_once(&[
-                &["fill", &log, "7"],
+                &["set", &log, ":", "7"],
                 &["append", &log, &one],
                 &["recover", &log],
                 &["set", &log, "0, 0", "65"],
@@ -298,10 +298,9 @@ fn waiting_for_a_locked_file_prints_a_note() {
     fs::copy(&path, &other).unwrap();
     let before = fs::read(&path).unwrap();
     let lock = FileLock::acquire(&path, LockKind::Exclusive).unwrap();
-    let commands: [&[&str]; 6] = [
+    let commands: [&[&str]; 5] = [
         &["append", text, &other],
         &["set", text, "0, 0", "7"],
-        &["fill", text, "7"],
         &["recover", text],
         &["convert", &other, text, "--overwrite"],
         &["create", text, "--overwrite", "--shape", "3"],
@@ -317,7 +316,7 @@ fn waiting_for_a_locked_file_prints_a_note() {
         assert_eq!(fs::read(&path).unwrap(), before);
     }
     let mut command = crate::run::command();
-    command.args(["fill", text, "7"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args(["set", text, ":", "7"]).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut output = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut output).unwrap();
