@@ -6,7 +6,7 @@
 use std::error::Error;
 
 use npymap::ndarray::{Array2, Ix2};
-use npymap::{MappedArray, write_npy};
+use npymap::{MappedArray, WriteOptions};
 
 const WORDS: usize = 20_000;
 const WIDTH: usize = 64;
@@ -14,7 +14,7 @@ const WIDTH: usize = 64;
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("embeddings.npy");
-    write_npy(
+    WriteOptions::new().write(
         &path,
         &Array2::from_shape_fn((WORDS, WIDTH), |(word, component)| embedding(word, component)),
     )?;

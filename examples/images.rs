@@ -8,7 +8,7 @@
 use std::error::Error;
 
 use npymap::ndarray::{Array1, Array4};
-use npymap::{BatchOptions, MappedArray, Sampler, write_npy};
+use npymap::{BatchOptions, MappedArray, Sampler, WriteOptions};
 
 const COUNT: usize = 2_000;
 const SIDE: usize = 28;
@@ -19,8 +19,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let [images, labels] = ["x.npy", "y.npy"].map(|name| directory.path().join(name));
     let shape = (COUNT, SIDE, SIDE, CHANNELS.len());
-    write_npy(&images, &Array4::from_shape_fn(shape, |(image, ..)| label(image) * 25))?;
-    write_npy(&labels, &(0..COUNT).map(label).collect::<Array1<u8>>())?;
+    WriteOptions::new()
+        .write(&images, &Array4::from_shape_fn(shape, |(image, ..)| label(image) * 25))?;
+    WriteOptions::new().write(&labels, &(0..COUNT).map(label).collect::<Array1<u8>>())?;
 
     // SAFETY: no other process uses the file.
     let x = unsafe { MappedArray::open(&images)? }.rows()?;

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use npymap::ndarray::{Array1, ArrayView2, s};
-use npymap::{Loader, MappedArray, Sampler, write_npy};
+use npymap::{Loader, MappedArray, Sampler, WriteOptions};
 
 const TOKENS: usize = 4_000_000;
 const BLOCK: usize = 256;
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("train.npy");
     let tokens = (0..TOKENS).map(|position| u16::try_from(position * 31 % 50_257).unwrap_or(0));
-    write_npy(&path, &tokens.collect::<Array1<u16>>())?;
+    WriteOptions::new().write(&path, &tokens.collect::<Array1<u16>>())?;
 
     // SAFETY: no other process uses the file.
     let tokens = unsafe { MappedArray::open(&path)? }.rows()?;

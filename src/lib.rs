@@ -96,7 +96,7 @@ pub use source::{Mode, Source};
 #[doc(inline)]
 pub use view::{Indices, View, ViewMut};
 #[doc(inline)]
-pub use write::{Appender, read_npy, write_npy};
+pub use write::{Appender, WriteOptions};
 
 pub mod guide {
     #![doc = include_str!("guide/index.md")]

@@ -5,8 +5,8 @@ use std::fs;
 
 use npymap::ndarray::{Array1, Array2, Ix1, array, aview1};
 use npymap::{
-    Appender, Be, CreateOptions, DType, ErrorKind, Header, OpenOptions, Order, npy::Version,
-    read_npy, source::Locking, write::resize, write_npy,
+    Appender, Be, CreateOptions, DType, ErrorKind, Header, OpenOptions, Order, WriteOptions,
+    npy::Version, source::Locking, write::resize,
 };
 
 use crate::support::{
@@ -71,11 +71,14 @@ fn values_are_stored_in_the_dtype_of_the_file() {
         appender.append_slice(&[1.5_f32, 2.5]).unwrap();
         appender.append(&aview1(&[3.5_f32])).unwrap();
         appender.close().unwrap();
-        assert_eq!(read_npy::<f32, _>(&path).unwrap(), array![0.0, 1.5, 2.5, 3.5]);
+        assert_eq!(
+            OpenOptions::new().read_ndarray::<f32, _>(&path).unwrap(),
+            array![0.0, 1.5, 2.5, 3.5]
+        );
     }
     let path = file(&directory, "b.npy", &npy(">f4", &[0], Order::C, &[]));
     Appender::open(&path).unwrap().append_slice(&[Be::new(1.5_f32)]).unwrap();
-    assert_eq!(read_npy::<f32, _>(&path).unwrap(), array![1.5]);
+    assert_eq!(OpenOptions::new().read_ndarray::<f32, _>(&path).unwrap(), array![1.5]);
     let path = file(&directory, "c.npy", &npy("<U3", &[0], Order::C, &[]));
     let mut appender = Appender::open(&path).unwrap();
     appender.append_slice(&["abc".to_owned(), "é".to_owned()]).unwrap();
@@ -84,7 +87,10 @@ fn values_are_stored_in_the_dtype_of_the_file() {
     assert_eq!(appender.shape(), [2], "all rows or none");
     appender.append_slice(&["z".to_owned()]).unwrap();
     drop(appender);
-    assert_eq!(read_npy::<String, _>(&path).unwrap(), array!["abc", "é", "z"]);
+    assert_eq!(
+        OpenOptions::new().read_ndarray::<String, _>(&path).unwrap(),
+        array!["abc", "é", "z"]
+    );
 }
 
 #[test]
@@ -98,7 +104,7 @@ fn a_value_that_does_not_fit_undoes_the_append() {
     appender.append_slice(&many).unwrap_err();
     assert_eq!(appender.rows(), 1);
     appender.close().unwrap();
-    assert_eq!(read_npy::<String, _>(&path).unwrap(), array!["a"]);
+    assert_eq!(OpenOptions::new().read_ndarray::<String, _>(&path).unwrap(), array!["a"]);
     assert_eq!(fs::metadata(&path).unwrap().len(), 128 + 8);
 }
 
@@ -190,7 +196,7 @@ fn headers_by_other_writers_become_numpys() {
         text.as_str().trim_end(),
         here("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }")
     );
-    assert_eq!(read_npy::<f32, _>(&path).unwrap(), array![0.0, 0.0, 1.0]);
+    assert_eq!(OpenOptions::new().read_ndarray::<f32, _>(&path).unwrap(), array![0.0, 0.0, 1.0]);
 }
 
 #[test]
@@ -275,7 +281,7 @@ fn a_locked_file_is_not_replaced() {
     assert_eq!(error.kind(), ErrorKind::Locked);
     first.append_slice(&[1_u8, 2]).unwrap();
     first.close().unwrap();
-    assert_eq!(read_npy::<u8, Ix1>(&path).unwrap().to_vec(), [1, 2]);
+    assert_eq!(OpenOptions::new().read_ndarray::<u8, Ix1>(&path).unwrap().to_vec(), [1, 2]);
     Appender::create(&path, &dtype, &[], &overwrite).unwrap().close().unwrap();
 }
 
@@ -299,7 +305,7 @@ fn a_panic_in_a_part_adds_no_rows() {
         log.append_slice(&[4_u8, 5]).unwrap();
         assert_eq!(log.rows(), 3);
         log.close().unwrap();
-        let array = read_npy::<u8, Ix1>(&path).unwrap();
+        let array = OpenOptions::new().read_ndarray::<u8, Ix1>(&path).unwrap();
         assert_eq!(array.to_vec(), [1, 4, 5]);
     }
 }
@@ -324,10 +330,10 @@ fn resized_arrays_keep_their_rows() {
     let path = directory.path().join("a.npy");
     let table = Array2::from_shape_fn((5, 3), |(r, c)| (r * 3 + c) as f64);
     for (rows, expected) in [(5, 5), (9, 9), (2, 2), (0, 0)] {
-        write_npy(&path, &table).unwrap();
+        WriteOptions::new().write(&path, &table).unwrap();
         let mapped = cfg!(unix).then(|| open(&path).unwrap());
         resize(&path, rows).unwrap();
-        let resized: Array2<f64> = read_npy(&path).unwrap();
+        let resized: Array2<f64> = OpenOptions::new().read_ndarray(&path).unwrap();
         assert_eq!(resized.dim(), (expected, 3));
         for (row, old) in resized.rows().into_iter().zip(table.rows()) {
             assert_eq!(row, old);

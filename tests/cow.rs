@@ -5,13 +5,11 @@ use std::fmt::Debug;
 
 use npymap::ndarray::{Array1, Array2, ArrayD, Ix1, Ix2, IxDyn, s};
 use npymap::{
-    Be, DType, Element, ErrorKind, Le, MappedArray, OpenOptions, Order, View,
+    Be, DType, Element, ErrorKind, Le, MappedArray, OpenOptions, Order, View, WriteOptions,
     array::RawSpec,
     bytemuck,
     element::{Bool, Casting, InPlace, Number},
     layout::Layout,
-    write::read_npy_as,
-    write_npy,
 };
 
 use crate::support::{directory, file, foreign, is_error, native, npy, open, open_mut};
@@ -150,7 +148,7 @@ fn reads_as<U: Number + PartialEq + Debug>(dtype: &str, shape: &[usize]) {
         for casting in [Casting::No, Casting::Equiv, Casting::Safe, Casting::Unsafe] {
             let expected = array.dyn_view().unwrap().to_ndarray_as::<U, IxDyn>(casting);
             let what = format!("{dtype} {shape:?} {order:?} {casting} to {}", U::dtype());
-            match (read_npy_as::<U, IxDyn>(&path, casting), expected) {
+            match (OpenOptions::new().read_ndarray_as::<U, IxDyn>(&path, casting), expected) {
                 (Ok(found), Ok(expected)) => {
                     // Not `==`: some of the numbers are NaN.
                     let [found_text, expected_text] = [&found, &expected]
@@ -185,22 +183,25 @@ fn files_are_read_and_cast_as_views_are() {
 fn a_cast_while_reading_is_checked_like_every_other() {
     let directory = directory();
     let path = directory.path().join("a.npy");
-    write_npy(&path, &Array2::from_shape_fn((300, 100), |(i, j)| (i * 100 + j) as i32)).unwrap();
-    let wide: Array2<f64> = read_npy_as(&path, Casting::Safe).unwrap();
+    WriteOptions::new()
+        .write(&path, &Array2::from_shape_fn((300, 100), |(i, j)| (i * 100 + j) as i32))
+        .unwrap();
+    let wide: Array2<f64> = OpenOptions::new().read_ndarray_as(&path, Casting::Safe).unwrap();
     assert_eq!(wide[[299, 99]], 29999.0);
-    let error = read_npy_as::<f32, Ix2>(&path, Casting::Safe).unwrap_err();
+    let error = OpenOptions::new().read_ndarray_as::<f32, Ix2>(&path, Casting::Safe).unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongDType, "allow it with casting `same_kind`"));
     assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
-    let error = read_npy_as::<u8, Ix2>(&path, Casting::SameValue).unwrap_err();
+    let error =
+        OpenOptions::new().read_ndarray_as::<u8, Ix2>(&path, Casting::SameValue).unwrap_err();
     assert!(is_error(&error, ErrorKind::InvalidValue, "256"), "{error}");
-    let error = read_npy_as::<f64, Ix1>(&path, Casting::Safe).unwrap_err();
+    let error = OpenOptions::new().read_ndarray_as::<f64, Ix1>(&path, Casting::Safe).unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongShape, "asked for 1: use `Ix2`"), "{error}");
     let raw = RawSpec::new(DType::of::<i32>()).shape(&[2]).offset(128);
     let part: Array1<i64> =
         OpenOptions::new().raw(raw).read_ndarray_as(&path, Casting::Safe).unwrap();
     assert_eq!(part.to_vec(), [0, 1]);
     std::fs::File::options().write(true).open(&path).unwrap().set_len(5000).unwrap();
-    let error = read_npy_as::<f64, Ix2>(&path, Casting::Safe).unwrap_err();
+    let error = OpenOptions::new().read_ndarray_as::<f64, Ix2>(&path, Casting::Safe).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
 }
 
@@ -208,7 +209,7 @@ fn a_cast_while_reading_is_checked_like_every_other() {
 fn text_is_not_cast_while_reading() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|S3", &[1], Order::C, b"1.5"));
-    let error = read_npy_as::<f64, Ix1>(&path, Casting::Unsafe).unwrap_err();
+    let error = OpenOptions::new().read_ndarray_as::<f64, Ix1>(&path, Casting::Unsafe).unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongDType, "only numbers can be cast"), "{error}");
 }
 
@@ -225,7 +226,7 @@ fn members_are_read_from_every_source_stored_and_deflated() {
     let none = Array1::<u16>::zeros(0);
     let scalar = npymap::ndarray::arr0(0.5_f32);
     let text = Array1::from(vec![npymap::element::Bytes::<3>::new(b"abc").unwrap()]);
-    let members: [(&str, &dyn npz::Save); 5] = [
+    let members: [(&str, &dyn npymap::write::Save); 5] = [
         ("table", &table),
         ("columns", &columns),
         ("none", &none),

@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use npymap::ndarray::Array2;
 use npymap::{
-    Appender, CreateOptions, DType, read_npy,
+    Appender, CreateOptions, DType, OpenOptions, WriteOptions,
     write::{RecoverOptions, recover, resize},
-    write_npy,
 };
 
 use crate::support::{command, create, directory, names, open, open_mut, rounds};
@@ -59,7 +58,9 @@ fn child_process() {
         "append" => append(&path, seed),
         "grow" => grow(&path),
         "set" => set(&path, seed),
-        "write" => forever(seed, |n| assert!(write_npy(&path, &array_number(n)).is_ok())),
+        "write" => {
+            forever(seed, |n| assert!(WriteOptions::new().write(&path, &array_number(n)).is_ok()))
+        }
         "resize" => forever(seed, |n| resize(&path, 1000 + (n % 7) as usize).unwrap()),
         "create" => forever(seed, |n| make(&path, n)),
         other => panic!("{other}"),
@@ -197,9 +198,9 @@ fn a_killed_appender_leaves_rows_that_were_added() {
 fn a_killed_writer_leaves_the_old_or_the_new_array() {
     let directory = directory();
     let path = directory.path().join("a.npy");
-    write_npy(&path, &array_number(0)).unwrap();
+    WriteOptions::new().write(&path, &array_number(0)).unwrap();
     kill("write", &path, || {
-        let array: Array2<u64> = read_npy(&path).unwrap();
+        let array: Array2<u64> = OpenOptions::new().read_ndarray(&path).unwrap();
         assert!(array == array_number(0) || array == array_number(1));
     });
 }
@@ -210,7 +211,7 @@ fn a_killed_creator_leaves_a_complete_file() {
     let path = directory.path().join("a.npy");
     make(&path, 0);
     kill("create", &path, || {
-        let array: Array2<u64> = read_npy(&path).unwrap();
+        let array: Array2<u64> = OpenOptions::new().read_ndarray(&path).unwrap();
         let full = [array_number(0), array_number(1)]
             .into_iter()
             .find(|turn| turn.dim() == array.dim())
@@ -225,9 +226,9 @@ fn a_killed_resize_leaves_the_old_or_the_new_rows() {
     let directory = directory();
     let path = directory.path().join("a.npy");
     let all = Array2::from_shape_fn((1000, 30), |(r, c)| (r * 30 + c) as f32);
-    write_npy(&path, &all).unwrap();
+    WriteOptions::new().write(&path, &all).unwrap();
     kill("resize", &path, || {
-        let array: Array2<f32> = read_npy(&path).unwrap();
+        let array: Array2<f32> = OpenOptions::new().read_ndarray(&path).unwrap();
         assert!((1000..1007).contains(&array.nrows()));
         assert_eq!(array.slice(npymap::ndarray::s![..1000, ..]), all);
         assert!(array.rows().into_iter().skip(1000).all(|row| row.iter().all(|&v| v == 0.0)));
@@ -240,9 +241,9 @@ fn a_killed_resize_leaves_the_old_or_the_new_rows() {
 fn a_killed_editor_tears_no_element() {
     let directory = directory();
     let path = directory.path().join("a.npy");
-    write_npy(&path, &Array2::<u64>::zeros((300, 301))).unwrap();
+    WriteOptions::new().write(&path, &Array2::<u64>::zeros((300, 301))).unwrap();
     kill("set", &path, || {
-        let array: Array2<u64> = read_npy(&path).unwrap();
+        let array: Array2<u64> = OpenOptions::new().read_ndarray(&path).unwrap();
         assert_eq!(array.dim(), (300, 301));
         assert!(array.iter().all(|value| value >> 32 == value & 0xffff_ffff));
     });

@@ -12,8 +12,8 @@ use npymap::ndarray::{Array2, s};
 use npymap::npz::{self, Compression, NpzWriter};
 use npymap::ten;
 use npymap::{
-    Appender, CreateOptions, DType, ErrorKind, OpenOptions, Order, array::RawSpec, read_npy,
-    write::RecoverOptions, write_npy,
+    Appender, CreateOptions, DType, ErrorKind, OpenOptions, Order, WriteOptions, array::RawSpec,
+    write::RecoverOptions,
 };
 
 use crate::support::{create, directory, header_with, names, open_mut_with};
@@ -151,7 +151,7 @@ fn fill(path: &Path) {
     let large = Array2::from_elem((20_000, 10), 1_u64);
     let (dtype, shape) = (DType::of::<u64>(), large.shape());
     is_full(&create(path, "<u8", shape, &CreateOptions::new()).unwrap_err());
-    is_full(&write_npy(path, &large).unwrap_err());
+    is_full(&WriteOptions::new().write(path, &large).unwrap_err());
     assert_eq!(names(directory), Vec::<String>::new());
 
     let sparse = CreateOptions::new().sparse(true);
@@ -196,7 +196,7 @@ fn fill(path: &Path) {
     let rows = log.rows();
     is_full(&log.resize(rows - 1).unwrap_err());
     log.close().unwrap();
-    let array: Array2<u64> = read_npy(path).unwrap();
+    let array: Array2<u64> = OpenOptions::new().read_ndarray(path).unwrap();
     assert_eq!(array.nrows(), rows);
     assert!(rows > 5000 && RecoverOptions::new().plan(path).unwrap().is_complete());
     assert_eq!(names(directory), ["a.npy"]);

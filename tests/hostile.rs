@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use npymap::{
     DType, ErrorKind, MappedArray, OpenOptions, Order, Value, element::Casting, ndarray::IxDyn,
-    view::DynView, write::read_npy_from,
+    view::DynView,
 };
 
 use crate::support::{is_error, raw, text};
@@ -132,7 +132,8 @@ fn the_largest_empty_views_take_no_time() {
             assert_eq!(view.to_vec(), []);
             assert_eq!(view.iter().next(), None);
         } else if array.len() > 1 {
-            let read = read_npy_from::<Value, IxDyn>(bytes.as_slice()).unwrap_err();
+            let read =
+                OpenOptions::new().read_ndarray_from::<Value, IxDyn>(bytes.as_slice()).unwrap_err();
             assert!(is_error(&read, ErrorKind::LimitExceeded, "zero-size elements"), "{read}");
         }
         assert!(OpenOptions::new().read_from(bytes.as_slice()).is_ok());

@@ -5,12 +5,11 @@ use std::fmt::Debug;
 
 use ndarray::{Array2, Axis, Ix2, array, s};
 use npymap::{
-    Be, DType, Le, MappedArray, OpenOptions, Order, Result, Source,
+    Be, DType, Le, MappedArray, OpenOptions, Order, Result, Source, WriteOptions,
     element::{InPlace, Scalar, Typed},
     layout::Layout,
     source::MapMut,
     ten::{self, Ten},
-    write::{read_npy_from, write_npy_to},
 };
 
 /// Runs everything here.
@@ -34,8 +33,8 @@ fn table() -> Array2<f64> {
 
 fn arrays() -> Result<()> {
     let mut bytes = Vec::new();
-    write_npy_to(&mut bytes, &table())?;
-    assert_eq!(read_npy_from::<f64, Ix2>(&*bytes)?, table());
+    WriteOptions::new().write_to(&mut bytes, &table())?;
+    assert_eq!(OpenOptions::new().read_ndarray_from::<f64, Ix2>(&*bytes)?, table());
 
     let mut streamed = OpenOptions::new().read_from(&*bytes)?;
     streamed.as_slice_mut::<f64>()?[0] = 7.0;
@@ -88,7 +87,7 @@ fn ten() -> Result<()> {
 #[cfg(feature = "tar")]
 fn tar() -> Result<()> {
     let mut member = Vec::new();
-    write_npy_to(&mut member, &table())?;
+    WriteOptions::new().write_to(&mut member, &table())?;
     let bytes = tar_file(&[("a.npy", &member)]);
     let array = npymap::tar::Shard::open(Source::bytes(bytes))?.get("a.npy")?;
     assert_eq!(array.view::<f64>()?.to_vec(), table().into_raw_vec_and_offset().0);
@@ -274,7 +273,7 @@ where
 
 fn rows() -> Result<()> {
     let mut bytes = Vec::new();
-    write_npy_to(&mut bytes, &table())?;
+    WriteOptions::new().write_to(&mut bytes, &table())?;
     let array = OpenOptions::new().read_from(&*bytes)?.into_read_only()?;
     let mut taken = [0.0; 6];
     array.rows()?.take(&[1, 0], &mut taken)?;

@@ -5,9 +5,8 @@ use std::fs;
 
 use npymap::ndarray::{Array2, ArrayD, array};
 use npymap::{
-    Appender, OpenOptions, read_npy,
+    Appender, OpenOptions, WriteOptions,
     write::{recover, resize},
-    write_npy,
 };
 use serde_json::{Value, json};
 
@@ -50,7 +49,7 @@ fn files_are_continued_by_other_writers() {
     let Some(mut numpy) = Oracle::start("grow.py") else { return };
     let directory = directory();
     let (log, rows) = (path_in(&directory, "log.npy"), path_in(&directory, "rows.npy"));
-    write_npy(&rows, &array![[1.5_f32, 2.5]]).unwrap();
+    WriteOptions::new().write(&rows, &array![[1.5_f32, 2.5]]).unwrap();
     if numpy.ask(&json!(["create", log, rows])) == json!(false) {
         return eprintln!("nothing was tested, there is no npy-append-array");
     }
@@ -63,7 +62,7 @@ fn files_are_continued_by_other_writers() {
         let header = header_with(&OpenOptions::new(), &log).unwrap();
         assert_eq!((header.shape, header.data_offset), (vec![count, 2], 128));
     }
-    let table: Array2<f32> = read_npy(&log).unwrap();
+    let table: Array2<f32> = OpenOptions::new().read_ndarray(&log).unwrap();
     assert_eq!(
         table,
         Array2::from_shape_fn((130, 2), |(r, c)| if c == 1 { 2.5 } else { first_value(r) })
@@ -83,7 +82,7 @@ fn numpy_reads_resized_and_recovered_files() {
     let Some(mut numpy) = Oracle::start("grow.py") else { return };
     let directory = directory();
     let path = directory.path().join("a.npy");
-    write_npy(&path, &Array2::<f64>::zeros((9, 2))).unwrap();
+    WriteOptions::new().write(&path, &Array2::<f64>::zeros((9, 2))).unwrap();
     for rows in [10, 1000, 3, 0, 1] {
         resize(&path, rows).unwrap();
         assert_eq!(loaded_shape(&mut numpy, &path), json!([rows, 2]));

@@ -4,7 +4,8 @@ use std::fs;
 
 use npymap::ndarray::ArrayD;
 use npymap::{
-    CreateOptions, DType, Element, Header, OpenOptions, Order, Value, write::WriteOptions,
+    CreateOptions, DType, Element, Header, OpenOptions, Order, Value, WriteOptions,
+    write::WithDType,
 };
 use serde_json::json;
 
@@ -29,13 +30,13 @@ fn check_round_trip<T: Element>(file: &[u8], path: &str, elements: &str, saved: 
     assert_eq!(stored(&array, &header.dtype), elements, "{header:?}");
 
     let copy = format!("{path}.copy");
-    let options = WriteOptions::new(header.dtype.clone());
-    options.write(&copy, &array).unwrap();
+    let to_write = WithDType::new(&array, header.dtype.clone());
+    WriteOptions::new().write(&copy, &to_write).unwrap();
     let written = fs::read(&copy).unwrap();
     // `open_memmap` writes any order, `save` the array's.
     assert_eq!(written == file, saved || written == file, "{header:?}");
     let mut streamed = Vec::new();
-    options.write_to(&mut streamed, &array).unwrap();
+    WriteOptions::new().write_to(&mut streamed, &to_write).unwrap();
     assert!(streamed == written, "{header:?}");
     fs::remove_file(&copy).unwrap();
 

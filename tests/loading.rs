@@ -88,7 +88,7 @@ fn parts_of_an_array_in_a_file_have_rows() {
             Order::C => array.view(),
             Order::F => fortran.view().reversed_axes(),
         };
-        npymap::write_npy(&path, &stored).unwrap();
+        npymap::WriteOptions::new().write(&path, &stored).unwrap();
         let rows = open(&path).unwrap().rows().unwrap();
         for part in [
             s![.., .., ..],
@@ -198,7 +198,9 @@ fn what_does_not_fit_is_an_error_before_the_first_batch() {
 fn errors_of_the_file_name_it() {
     let directory = directory();
     let path = directory.path().join("a.npy");
-    npymap::write_npy(&path, &npymap::ndarray::Array2::<u16>::zeros((9, 2))).unwrap();
+    npymap::WriteOptions::new()
+        .write(&path, &npymap::ndarray::Array2::<u16>::zeros((9, 2)))
+        .unwrap();
     let file = Arc::new(npymap::ArrayFile::open(&path).unwrap());
     let error = file.batches::<f64>(Sampler::sequential(9), 2).unwrap_err();
     assert_eq!(error.path(), Some(&*path));

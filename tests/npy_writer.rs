@@ -31,12 +31,16 @@ fn parts_of_any_length_make_the_file_of_numpy() {
                     writer.commit().unwrap();
                     assert_eq!(fs::read(&path).unwrap(), expected);
                 }
-                options.write_bytes(&path, &header.dtype, &[2, 1], elements).unwrap();
-                assert_eq!(fs::read(&path).unwrap(), expected);
             }
         }
     }
     assert_eq!(names(directory.path()), ["a.npy"]);
+}
+
+fn write_bytes(to: npymap::Result<NpyWriter>, elements: &[u8]) {
+    let mut to = to.unwrap();
+    to.write_bytes(elements).unwrap();
+    to.commit().unwrap();
 }
 
 #[test]
@@ -46,14 +50,14 @@ fn shapes_without_elements_and_axes_of_subarrays_are_written() {
     let (dtype, options) = ("('<u2', (2,))".parse().unwrap(), CreateOptions::new().overwrite(true));
     for (shape, elements) in [(&[][..], &[1, 0, 2, 0][..]), (&[0, 3], &[]), (&[1], &[1, 0, 2, 0])] {
         // NumPy does not write such a dtype, so the header is an error, as in `create`.
-        assert!(options.write_bytes(&path, &dtype, shape, elements).is_err());
+        assert!(options.writer(&path, &dtype, shape).is_err());
         let raw = options.clone().raw(3);
-        raw.write_bytes(&path, &dtype, shape, elements).unwrap();
+        write_bytes(raw.writer(&path, &dtype, shape), elements);
         assert_eq!(fs::read(&path).unwrap(), [&[0; 3], elements].concat());
     }
     for shape in [&[][..], &[0], &[3, 0]] {
         let elements = if shape.is_empty() { &b"abcd"[..] } else { &[] };
-        options.write_bytes(&path, &"|S4".parse().unwrap(), shape, elements).unwrap();
+        write_bytes(options.writer(&path, &"|S4".parse().unwrap(), shape), elements);
         assert_eq!(fs::read(&path).unwrap(), npy("|S4", shape, Order::C, elements));
     }
 }
@@ -89,7 +93,7 @@ fn existing_files_are_replaced_only_if_that_is_allowed() {
     let directory = directory();
     let path = file(&directory, "a.npy", b"old");
     let (dtype, options) = ("|u1".parse().unwrap(), CreateOptions::new());
-    let error = options.write_bytes(&path, &dtype, &[2], &[1, 2]).unwrap_err();
+    let error = options.writer(&path, &dtype, &[2]).unwrap_err();
     assert!(is_error(&error, ErrorKind::AlreadyExists, "already exists"));
     let mut writer = options.overwrite(true).writer(&path, &dtype, &[2]).unwrap();
     writer.write_bytes(&[1, 2]).unwrap();

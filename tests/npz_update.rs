@@ -221,7 +221,7 @@ fn utf8(name: &str, data: &[u8]) -> Zipped {
 /// An array as a `.npy` file.
 fn npy(values: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    npymap::write::write_npy_to(&mut bytes, &arr1(values)).unwrap();
+    npymap::WriteOptions::new().write_to(&mut bytes, &arr1(values)).unwrap();
     bytes
 }
 

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 
 use npymap::ndarray::{Array1, Array2, arr0, arr1, arr2};
 use npymap::npz::{self, Compression, Npz, NpzWriter};
-use npymap::{DType, MappedArray, Order, Source, write::WriteOptions};
+use npymap::{DType, MappedArray, Order, Source, WriteOptions, write::WithDType};
 
 use crate::support::{directory, map, names};
 
@@ -32,7 +32,7 @@ fn elements_of_stored_members_are_aligned() {
 #[test]
 fn members_are_whole_npy_files() {
     let mut expected = Vec::new();
-    npymap::write::write_npy_to(&mut expected, &table().reversed_axes()).unwrap();
+    WriteOptions::new().write_to(&mut expected, &table().reversed_axes()).unwrap();
     for compression in [Compression::Stored, Compression::Deflated(9), Compression::Deflated(0)] {
         let mut writer = NpzWriter::new(Vec::new());
         writer.compression(compression).write("a", &table().reversed_axes()).unwrap();
@@ -51,7 +51,7 @@ fn arrays_of_any_layout_are_written() {
     writer.write("mapped", &mapped).unwrap();
     writer.write("größe", &arr0(true)).unwrap();
     writer.write("empty", &Array1::<u16>::zeros(0)).unwrap();
-    writer.write_as("words", &words, &WriteOptions::new(">U5".parse().unwrap())).unwrap();
+    writer.write("words", &WithDType::new(&words, ">U5".parse().unwrap())).unwrap();
     let mut member = writer.begin("streamed", &">i2".parse().unwrap(), &[2], Order::F).unwrap();
     member.write_all(&[0, 1]).unwrap();
     member.write_all(&[1, 0]).unwrap();

@@ -70,7 +70,7 @@ fn raw_binary_has_no_header_to_read() {
 fn open_any_detects_that_its_file_was_truncated() {
     let directory = directory();
     let path = directory.path().join("a.npy");
-    npymap::write_npy(&path, &Array1::from_elem(4096, 0.5_f64)).unwrap();
+    npymap::WriteOptions::new().write(&path, &Array1::from_elem(4096, 0.5_f64)).unwrap();
     let file = map(&path).and_then(npymap::open_any).unwrap();
     assert_eq!(file.get(None).unwrap().len(), 4096);
     truncate(&path, 4096);

@@ -2,7 +2,7 @@
 
 use npymap::loader::{Reading, Stacked};
 use npymap::ndarray::{Array2, ShapeBuilder as _};
-use npymap::{MappedArray, Order, Sampler, write_npy};
+use npymap::{MappedArray, Order, Sampler, WriteOptions};
 
 const ROWS: usize = 700;
 const WAYS: [Reading; 3] = [Reading::Auto, Reading::Pages, Reading::Stream];
@@ -12,7 +12,7 @@ fn array(directory: &std::path::Path, order: Order) -> MappedArray {
     let path = directory.join(format!("{order:?}.npy"));
     let shape = (ROWS, 100).set_f(order == Order::F);
     let elements = Array2::from_shape_fn(shape, |(row, column)| (row * 100 + column) as u32);
-    write_npy(&path, &elements).unwrap();
+    WriteOptions::new().write(&path, &elements).unwrap();
     // SAFETY: nobody else uses the file.
     unsafe { MappedArray::open(path) }.unwrap()
 }

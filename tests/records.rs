@@ -249,7 +249,8 @@ fn padding_is_zero_in_files() {
     let [path, log] = ["a.npy", "log.npy"].map(|name| directory.path().join(name));
     let dtype: DType = here("[('a', '<u4'), ('b', '<f4')]").parse().unwrap();
     let rows = npymap::ndarray::arr1(&[Padded { a: 1, rest: Pad([1, 2, 3, 4]) }; 3]);
-    npymap::write::WriteOptions::new(dtype.clone()).write(&path, &rows).unwrap();
+    let to_write = npymap::write::WithDType::new(&rows, dtype.clone());
+    npymap::WriteOptions::new().write(&path, &to_write).unwrap();
     let mut to = npymap::Appender::create(&log, &dtype, &[], &CreateOptions::new()).unwrap();
     to.append_slice(rows.as_slice().unwrap()).unwrap();
     to.close().unwrap();
@@ -347,8 +348,9 @@ fn files_of_records_are_read_and_written_whole() {
         .map(|i| Tight { a: i, b: f64::from(i), inner: Point { x: Be::new(1.0), y: Be::new(2.0) } })
         .collect();
     let rows = npymap::ndarray::Array1::from(rows);
-    npymap::write_npy(&path, &rows).unwrap();
-    let again: npymap::ndarray::Array1<Tight> = npymap::read_npy(&path).unwrap();
+    npymap::WriteOptions::new().write(&path, &rows).unwrap();
+    let again: npymap::ndarray::Array1<Tight> =
+        npymap::OpenOptions::new().read_ndarray(&path).unwrap();
     assert_eq!(rows, again);
     let _: Le<u8> = Le::new(again[0].a);
 }

@@ -7,7 +7,7 @@ use tar::{Builder, EntryType, Header};
 /// A `.npy` with two axes.
 pub(crate) fn npy() -> Vec<u8> {
     let mut bytes = Vec::new();
-    npymap::write::write_npy_to(&mut bytes, &arr2(&[[0.5_f32, 1.5], [2.5, 3.5]])).unwrap();
+    npymap::WriteOptions::new().write_to(&mut bytes, &arr2(&[[0.5_f32, 1.5], [2.5, 3.5]])).unwrap();
     bytes
 }
 

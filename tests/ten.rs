@@ -48,7 +48,7 @@ fn all_orders_and_byte_orders_are_written_the_same() {
     let mut array = MappedArray::anonymous(&">f4".parse().unwrap(), &[2, 3]).unwrap();
     array.view_mut::<f32>().unwrap().copy_from(table().view()).unwrap();
     let mut fortran = Vec::new();
-    npymap::write::write_npy_to(&mut fortran, &turned).unwrap();
+    npymap::WriteOptions::new().write_to(&mut fortran, &turned).unwrap();
     let fortran = MappedArray::from_bytes(fortran).unwrap();
     assert!(fortran.layout().is_f_contiguous());
     let sources: [&dyn Tensor; 3] = [&array, &fortran, &table()];

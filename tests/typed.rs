@@ -330,7 +330,9 @@ fn append(path: &std::path::Path, rows: &[u16]) {
 fn reloaded_arrays_have_the_rows_that_were_appended() {
     let directory = directory();
     let path = directory.path().join("a.npy");
-    npymap::write_npy(&path, &npymap::ndarray::arr2(&[[1_u16, 2], [3, 4]])).unwrap();
+    npymap::WriteOptions::new()
+        .write(&path, &npymap::ndarray::arr2(&[[1_u16, 2], [3, 4]]))
+        .unwrap();
     let mut array = open(&path).unwrap();
     let before = array.clone();
     let rows = array.rows().unwrap();
@@ -367,7 +369,9 @@ fn an_array_inside_a_file_is_reloaded_at_its_offset() {
 fn arrays_without_rows_are_reloaded_when_there_are_some() {
     let directory = directory();
     let path = directory.path().join("a.npy");
-    npymap::write_npy(&path, &npymap::ndarray::Array2::<u16>::zeros((0, 2))).unwrap();
+    npymap::WriteOptions::new()
+        .write(&path, &npymap::ndarray::Array2::<u16>::zeros((0, 2)))
+        .unwrap();
     let mut array = open(&path).unwrap();
     let before = array.clone();
     array.reload().unwrap();

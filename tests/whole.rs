@@ -12,13 +12,11 @@ use npymap::ndarray::{
 };
 use npymap::num_complex::Complex;
 use npymap::{
-    Be, DType, Element, ErrorKind, Header, Le, OpenOptions, Order,
+    Be, DType, Element, ErrorKind, Header, Le, OpenOptions, Order, WriteOptions,
     element::{Bool, Ticks, Typed},
     half,
     npy::Version,
-    read_npy,
-    write::{WriteOptions, read_npy_from, write_npy_to},
-    write_npy,
+    write::WithDType,
 };
 
 use crate::cases::{cases, data, max_header_len};
@@ -40,7 +38,7 @@ fn names(directory: &Path) -> Vec<String> {
 
 fn written<T: Element + Typed, D: Dimension>(array: &Array<T, D>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_npy_to(&mut bytes, array).unwrap();
+    WriteOptions::new().write_to(&mut bytes, array).unwrap();
     bytes
 }
 
@@ -56,8 +54,9 @@ fn read_and_write<T: Element>(bytes: &[u8], header: &Header) -> Vec<u8> {
     let array: ArrayD<T> = options.read_ndarray_from(bytes).unwrap();
     assert_eq!(array.shape(), header.shape);
     let mut out = Vec::new();
-    let options = WriteOptions::new(header.dtype.clone());
-    assert_eq!(options.version(header.version).write_to(&mut out, &array).unwrap(), header.version);
+    let options = WriteOptions::new().version(header.version);
+    let array = WithDType::new(&array, header.dtype.clone());
+    assert_eq!(options.write_to(&mut out, &array).unwrap(), header.version);
     out
 }
 
@@ -119,7 +118,7 @@ fn the_order_is_the_one_numpy_stores() {
     assert_eq!((stored_order(&written(&c)), stored_order(&written(&f))), (Order::C, Order::F));
     assert!(written(&f).ends_with(npymap::bytemuck::cast_slice(&[0, 3, 1, 4, 2, 5])));
     let mut columns = Vec::new();
-    write_npy_to(&mut columns, &f.slice(s![.., ..2])).unwrap();
+    WriteOptions::new().write_to(&mut columns, &f.slice(s![.., ..2])).unwrap();
     assert_eq!(stored_order(&columns), Order::F);
 
     // Arrays that are contiguous in both orders count as C order.
@@ -137,13 +136,16 @@ fn the_order_is_the_one_numpy_stores() {
         c.row(0).broadcast((4, 3)).unwrap(),
     ] {
         let mut bytes = Vec::new();
-        write_npy_to(&mut bytes, &view).unwrap();
+        WriteOptions::new().write_to(&mut bytes, &view).unwrap();
         assert_eq!(stored_order(&bytes), Order::C);
-        assert_eq!(read_npy_from::<i32, Ix2>(bytes.as_slice()).unwrap(), view);
+        assert_eq!(
+            OpenOptions::new().read_ndarray_from::<i32, Ix2>(bytes.as_slice()).unwrap(),
+            view
+        );
     }
     let three = Array::from_iter(0..24_u16).into_shape_with_order((2, 3, 4)).unwrap();
     let mut bytes = Vec::new();
-    write_npy_to(&mut bytes, &three.view().permuted_axes([1, 0, 2])).unwrap();
+    WriteOptions::new().write_to(&mut bytes, &three.view().permuted_axes([1, 0, 2])).unwrap();
     assert_eq!(stored_order(&bytes), Order::C);
 }
 
@@ -161,14 +163,14 @@ where
             let elements = (0..u8::MAX).take(shape.iter().product()).map(&value).collect();
             let array = ArrayD::from_shape_vec(IxDyn(shape).set_f(fortran), elements).unwrap();
             let mut bytes = Vec::new();
-            let options = WriteOptions::new(dtype.clone());
-            assert_eq!(options.write_to(&mut bytes, &array).unwrap(), Version::V1);
+            let to_write = WithDType::new(&array, dtype.clone());
+            assert_eq!(WriteOptions::new().write_to(&mut bytes, &to_write).unwrap(), Version::V1);
             let header = Header::parse(&bytes).unwrap();
             assert_eq!((&header.dtype, header.shape.as_slice()), (dtype, shape));
             assert_eq!(bytes.len(), header.layout().unwrap().end());
 
             let mut stream = bytes.as_slice();
-            let back: ArrayD<T> = read_npy_from(&mut stream).unwrap();
+            let back: ArrayD<T> = OpenOptions::new().read_ndarray_from(&mut stream).unwrap();
             assert!(stream.is_empty());
             assert_eq!(back, array, "{dtype} {shape:?}");
             assert_eq!(back.strides(), array.strides(), "{dtype} {shape:?}");
@@ -215,18 +217,23 @@ fn arrays_larger_than_a_block_round_trip() {
     let (_directory, path) = scratch();
     let elements = Array1::from_iter((0..300_001).map(f64::from));
     for dtype in ["<f8", ">f8"] {
-        WriteOptions::new(dtype.parse().unwrap()).write(&path, &elements).unwrap();
-        assert_eq!(read_npy::<f64, Ix1>(&path).unwrap(), elements);
+        let to_write = WithDType::new(&elements, dtype.parse().unwrap());
+        WriteOptions::new().write(&path, &to_write).unwrap();
+        assert_eq!(OpenOptions::new().read_ndarray::<f64, Ix1>(&path).unwrap(), elements);
         let file = io::BufReader::new(File::open(&path).unwrap());
-        assert_eq!(read_npy_from::<f64, Ix1>(file).unwrap(), elements);
+        assert_eq!(OpenOptions::new().read_ndarray_from::<f64, Ix1>(file).unwrap(), elements);
     }
     let records = Array1::from_iter((0..300_001_i32).map(|i| (i64::from(i), 0.5_f32)));
     let dtype = "[('a', '<i8'), ('b', '>f4')]".parse().unwrap();
-    WriteOptions::new(dtype).write(&path, &records.slice(s![..;-3])).unwrap();
-    assert_eq!(read_npy::<(i64, f32), Ix1>(&path).unwrap(), records.slice(s![..;-3]));
+    WriteOptions::new().write(&path, &WithDType::new(&records.slice(s![..;-3]), dtype)).unwrap();
+    assert_eq!(
+        OpenOptions::new().read_ndarray::<(i64, f32), Ix1>(&path).unwrap(),
+        records.slice(s![..;-3])
+    );
     let large = Array1::from_elem(3, Raw(vec![7; 100_000]));
-    WriteOptions::new("|V100000".parse().unwrap()).write(&path, &large).unwrap();
-    assert_eq!(read_npy::<Raw, Ix1>(&path).unwrap(), large);
+    let to_write = WithDType::new(&large, "|V100000".parse().unwrap());
+    WriteOptions::new().write(&path, &to_write).unwrap();
+    assert_eq!(OpenOptions::new().read_ndarray::<Raw, Ix1>(&path).unwrap(), large);
 }
 
 #[test]
@@ -242,7 +249,7 @@ fn padding_is_zero_in_every_block() {
     let dtype: DType = "[('a', '|u1'), ('', '|V3')]".parse().unwrap();
     let mut bytes = Vec::new();
     let array = Array1::from_elem(50_000, (0xff_u8,));
-    WriteOptions::new(dtype).write_to(&mut bytes, &array).unwrap();
+    WriteOptions::new().write_to(&mut bytes, &WithDType::new(&array, dtype)).unwrap();
     assert!(bytes[128..].chunks(4).all(|element| element == [0xff, 0, 0, 0]));
 }
 
@@ -268,21 +275,25 @@ fn arrays_are_read_in_sequence_from_a_stream() {
     let bytes = fixture("two-arrays.npy");
     let first = Header::parse(&bytes).unwrap();
     let mut stream = bytes.as_slice();
-    let _: ArrayD<Raw> = read_npy_from(&mut stream).unwrap();
+    let _: ArrayD<Raw> = OpenOptions::new().read_ndarray_from(&mut stream).unwrap();
     assert_eq!(stream.len(), bytes.len() - first.layout().unwrap().end());
-    let _: ArrayD<Raw> = read_npy_from(&mut stream).unwrap();
+    let _: ArrayD<Raw> = OpenOptions::new().read_ndarray_from(&mut stream).unwrap();
     assert!(stream.is_empty());
 
     let mut bytes = Vec::new();
-    write_npy_to(&mut bytes, &arr1(&[1.5_f32, 2.5])).unwrap();
-    WriteOptions::new(">i2".parse().unwrap()).write_to(&mut bytes, &arr0(-2_i16)).unwrap();
-    write_npy_to(&mut bytes, &Array2::<u8>::zeros((0, 4))).unwrap();
-    write_npy_to(&mut bytes, &arr1(&[true])).unwrap();
+    WriteOptions::new().write_to(&mut bytes, &arr1(&[1.5_f32, 2.5])).unwrap();
+    let (second, dtype) = (arr0(-2_i16), ">i2".parse().unwrap());
+    WriteOptions::new().write_to(&mut bytes, &WithDType::new(&second, dtype)).unwrap();
+    WriteOptions::new().write_to(&mut bytes, &Array2::<u8>::zeros((0, 4))).unwrap();
+    WriteOptions::new().write_to(&mut bytes, &arr1(&[true])).unwrap();
     bytes.extend(b"rest");
 
     let mut stream = Halting { from: bytes.as_slice(), ready: false };
-    assert_eq!(read_npy_from::<f32, Ix1>(&mut stream).unwrap(), array![1.5, 2.5]);
-    let second: Array0<i16> = read_npy_from(&mut stream).unwrap();
+    assert_eq!(
+        OpenOptions::new().read_ndarray_from::<f32, Ix1>(&mut stream).unwrap(),
+        array![1.5, 2.5]
+    );
+    let second: Array0<i16> = OpenOptions::new().read_ndarray_from(&mut stream).unwrap();
     assert_eq!(second.into_scalar(), -2);
     let third = OpenOptions::new().read_from(&mut stream).unwrap();
     assert_eq!(third.shape(), [0, 4]);
@@ -291,7 +302,7 @@ fn arrays_are_read_in_sequence_from_a_stream() {
     assert_eq!(stream.from, b"rest");
 
     let mut end: &[u8] = b"";
-    let error = read_npy_from::<f32, Ix1>(&mut end).unwrap_err();
+    let error = OpenOptions::new().read_ndarray_from::<f32, Ix1>(&mut end).unwrap_err();
     assert!(is_error(&error, ErrorKind::Truncated, "it is empty"));
 }
 
@@ -299,20 +310,23 @@ fn arrays_are_read_in_sequence_from_a_stream() {
 fn streams_truncated_anywhere_are_errors() {
     let record = "[('a', '<i2'), ('b', '>f4')]".parse().unwrap();
     let mut bytes = Vec::new();
-    WriteOptions::new(record).write_to(&mut bytes, &array![(1_i16, 2.0_f32), (3, 4.0)]).unwrap();
+    let array = array![(1_i16, 2.0_f32), (3, 4.0)];
+    WriteOptions::new().write_to(&mut bytes, &WithDType::new(&array, record)).unwrap();
     for end in 0..bytes.len() {
         let cut = &bytes[..end];
-        let error = read_npy_from::<(i16, f32), Ix1>(cut).unwrap_err();
+        let error = OpenOptions::new().read_ndarray_from::<(i16, f32), Ix1>(cut).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Truncated, "{end}: {error}");
-        assert!(read_npy_from::<[u8; 6], Ix1>(cut).is_err(), "{end}");
+        assert!(OpenOptions::new().read_ndarray_from::<[u8; 6], Ix1>(cut).is_err(), "{end}");
         assert!(OpenOptions::new().read_from(cut).is_err(), "{end}");
     }
-    let error = read_npy_from::<[u8; 6], Ix1>(&bytes[..bytes.len() - 1]).unwrap_err();
+    let error = OpenOptions::new()
+        .read_ndarray_from::<[u8; 6], Ix1>(&bytes[..bytes.len() - 1])
+        .unwrap_err();
     assert_eq!(error.to_string(), "ends inside the elements: found 11 of 12 bytes");
 
     let (_directory, path) = scratch();
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-    let error = read_npy::<[u8; 6], Ix1>(&path).unwrap_err();
+    let error = OpenOptions::new().read_ndarray::<[u8; 6], Ix1>(&path).unwrap_err();
     let text = format!(
         "{}: the elements end at byte 140 and the file at 139: it was truncated, or is still being written",
         path.display()
@@ -336,12 +350,12 @@ fn announced_sizes_are_not_trusted() {
         bytes.extend(text.as_bytes());
         bytes.extend([0; 1000]);
         let errors = [
-            read_npy_from::<Raw, IxDyn>(&*bytes).unwrap_err(),
+            OpenOptions::new().read_ndarray_from::<Raw, IxDyn>(&*bytes).unwrap_err(),
             OpenOptions::new().read_from(&*bytes).unwrap_err(),
         ];
-        let number = read_npy_from::<f64, IxDyn>(&*bytes);
-        let byte = read_npy_from::<u8, IxDyn>(&*bytes);
-        let text = read_npy_from::<String, IxDyn>(&*bytes);
+        let number = OpenOptions::new().read_ndarray_from::<f64, IxDyn>(&*bytes);
+        let byte = OpenOptions::new().read_ndarray_from::<u8, IxDyn>(&*bytes);
+        let text = OpenOptions::new().read_ndarray_from::<String, IxDyn>(&*bytes);
         for error in errors.into_iter().chain(number.err()).chain(byte.err()).chain(text.err()) {
             assert!(
                 is_error(&error, ErrorKind::Truncated, "ends inside the elements: found 1000 of")
@@ -352,7 +366,7 @@ fn announced_sizes_are_not_trusted() {
         }
         let (_directory, path) = scratch();
         fs::write(&path, &bytes).unwrap();
-        let error = read_npy::<Raw, IxDyn>(&path).unwrap_err();
+        let error = OpenOptions::new().read_ndarray::<Raw, IxDyn>(&path).unwrap_err();
         assert!(
             is_error(&error, ErrorKind::Truncated, "the elements end at byte")
                 || usize::BITS < 64 && error.to_string().contains("address"),
@@ -365,12 +379,12 @@ fn announced_sizes_are_not_trusted() {
 fn zero_sized_elements_are_limited() {
     let header = Header::new("|S0".parse().unwrap(), &[1 << 30], Order::C).unwrap();
     let bytes = header.encode(None).unwrap().bytes;
-    let error = read_npy_from::<String, Ix1>(&*bytes).unwrap_err();
+    let error = OpenOptions::new().read_ndarray_from::<String, Ix1>(&*bytes).unwrap_err();
     assert_eq!(
         error.to_string(),
         "shape (1073741824,) has zero-size elements, of which at most 1048576 are read into memory: map or view the array instead"
     );
-    assert!(read_npy_from::<[u8; 0], Ix1>(&*bytes).is_err());
+    assert!(OpenOptions::new().read_ndarray_from::<[u8; 0], Ix1>(&*bytes).is_err());
     assert_eq!(OpenOptions::new().read_from(&*bytes).unwrap().len(), 1 << 30);
 }
 
@@ -378,18 +392,19 @@ fn zero_sized_elements_are_limited() {
 fn errors_name_other_ranks_and_types() {
     let bytes = written(&array![[1_i32, 2]]);
     assert_eq!(
-        read_npy_from::<i32, Ix1>(&*bytes).unwrap_err().to_string(),
+        OpenOptions::new().read_ndarray_from::<i32, Ix1>(&*bytes).unwrap_err().to_string(),
         "shape (1, 2) has 2 axes, asked for 1: use `Ix2`, or `IxDyn` for any number"
     );
     assert_eq!(
-        read_npy_from::<f32, Ix2>(&*bytes).unwrap_err().to_string(),
+        OpenOptions::new().read_ndarray_from::<f32, Ix2>(&*bytes).unwrap_err().to_string(),
         here("stored as '<i4', asked for `f32`: use `i32`")
     );
     let (directory, path) = scratch();
-    let error = WriteOptions::new("<f8".parse().unwrap()).write(&path, &arr1(&[1_i32]));
+    let (numbers, dtype) = (arr1(&[1_i32]), "<f8".parse().unwrap());
+    let error = WriteOptions::new().write(&path, &WithDType::new(&numbers, dtype));
     assert!(is_error(&error.unwrap_err(), ErrorKind::WrongDType, "asked for"));
     let missing = directory.path().join("missing.npy");
-    let error = read_npy::<f64, Ix1>(&missing).unwrap_err();
+    let error = OpenOptions::new().read_ndarray::<f64, Ix1>(&missing).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{}: cannot open: ", missing.display())));
     assert_eq!(error.path(), Some(&*missing));
 }
@@ -399,22 +414,28 @@ fn an_error_leaves_everything_unchanged() {
     let (directory, path) = scratch();
     fs::write(&path, "precious").unwrap();
     let words = array!["a".to_owned(), "toolong".to_owned()];
-    let mut options = WriteOptions::new("<U3".parse().unwrap());
-    let error = options.write(&path, &words).unwrap_err();
+    let words = WithDType::new(&words, "<U3".parse().unwrap());
+    let error = WriteOptions::new().write(&path, &words).unwrap_err();
     let text =
         format!("{}: 'toolong' has 7 characters: expected at most 3 characters", path.display());
     assert_eq!(error.to_string(), text);
     let names_no_latin1: DType = "[('整', '<i4')]".parse().unwrap();
-    options = WriteOptions::new(names_no_latin1);
-    let error = options.version(Version::V1).write(&path, &arr1(&[(1_i32,)])).unwrap_err();
+    let (records, options) = (arr1(&[(1_i32,)]), WriteOptions::new().version(Version::V1));
+    let error = options.write(&path, &WithDType::new(&records, names_no_latin1)).unwrap_err();
     assert!(is_error(&error, ErrorKind::InvalidInput, "cannot hold this header"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"precious");
     assert_eq!(names(directory.path()), ["a.npy"]);
 
-    let error = write_npy(directory.path(), &arr0(1_u8)).unwrap_err();
+    let error = WriteOptions::new().write(directory.path(), &arr0(1_u8)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
     let nowhere = directory.path().join("missing/a.npy");
-    assert!(write_npy(&nowhere, &arr0(1_u8)).unwrap_err().to_string().contains("cannot create"));
+    assert!(
+        WriteOptions::new()
+            .write(&nowhere, &arr0(1_u8))
+            .unwrap_err()
+            .to_string()
+            .contains("cannot create")
+    );
     assert_eq!(names(directory.path()), ["a.npy"]);
 }
 
@@ -436,23 +457,23 @@ impl Write for Full {
 #[test]
 fn errors_of_a_writer_are_passed_on() {
     let array = Array1::<u16>::zeros(1000);
-    assert_eq!(write_npy_to(Full(2128), &array).unwrap(), Version::V1);
-    let error = write_npy_to(Full(2127), &array).unwrap_err().to_string();
+    assert_eq!(WriteOptions::new().write_to(Full(2128), &array).unwrap(), Version::V1);
+    let error = WriteOptions::new().write_to(Full(2127), &array).unwrap_err().to_string();
     assert!(error.starts_with("cannot write the elements: "), "{error}");
-    let error = write_npy_to(Full(127), &array).unwrap_err().to_string();
+    let error = WriteOptions::new().write_to(Full(127), &array).unwrap_err().to_string();
     assert!(error.starts_with("cannot write the header: "), "{error}");
 }
 
 #[test]
 fn the_version_is_the_requested_one_or_the_first_that_fits() {
     let (_directory, path) = scratch();
-    let options = WriteOptions::new(DType::of::<i32>());
+    let options = WriteOptions::new();
     for version in [Version::V1, Version::V2, Version::V3] {
         assert_eq!(options.clone().version(version).write(&path, &arr0(1_i32)).unwrap(), version);
         assert_eq!(header_with(&OpenOptions::new(), &path).unwrap().version, version);
     }
-    let options = WriteOptions::new("[('整', '<i4')]".parse().unwrap());
-    assert_eq!(options.write(&path, &arr1(&[(1_i32,)])).unwrap(), Version::V3);
+    let (records, dtype) = (arr1(&[(1_i32,)]), "[('整', '<i4')]".parse().unwrap());
+    assert_eq!(options.write(&path, &WithDType::new(&records, dtype)).unwrap(), Version::V3);
 }
 
 // Windows can't replace a mapped file.
@@ -460,13 +481,13 @@ fn the_version_is_the_requested_one_or_the_first_that_fits() {
 #[test]
 fn maps_of_a_replaced_file_remain_valid() {
     let (_directory, path) = scratch();
-    write_npy(&path, &arr1(&[1.0_f64; 1000])).unwrap();
+    WriteOptions::new().write(&path, &arr1(&[1.0_f64; 1000])).unwrap();
     // SAFETY: the file is replaced, never changed.
     let old = unsafe { npymap::MappedArray::open(&path).unwrap() };
-    let options = WriteOptions::new(DType::of::<f64>()).sync(true);
+    let options = WriteOptions::new().sync(true);
     options.write(&path, &arr1(&[2.0_f64])).unwrap();
     assert_eq!(old.as_slice::<f64>().unwrap(), [1.0; 1000]);
-    assert_eq!(read_npy::<f64, Ix1>(&path).unwrap(), arr1(&[2.0]));
+    assert_eq!(OpenOptions::new().read_ndarray::<f64, Ix1>(&path).unwrap(), arr1(&[2.0]));
 }
 
 #[cfg(unix)]
@@ -478,20 +499,20 @@ mod unix {
     #[test]
     fn a_replaced_file_keeps_its_permissions_and_owner() {
         let (directory, path) = scratch();
-        write_npy(&path, &arr0(1_u8)).unwrap();
+        WriteOptions::new().write(&path, &arr0(1_u8)).unwrap();
         let new = fs::metadata(&path).unwrap();
         let plain = File::create(directory.path().join("plain")).unwrap();
         assert_eq!(new.mode(), plain.metadata().unwrap().mode());
         for mode in [0o600, 0o640, 0o444] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            write_npy(&path, &arr0(2_u8)).unwrap();
+            WriteOptions::new().write(&path, &arr0(2_u8)).unwrap();
             let now = fs::metadata(&path).unwrap();
             assert_eq!(now.mode() & 0o777, mode);
             assert_eq!((now.uid(), now.gid()), (new.uid(), new.gid()));
         }
         // Only root can change the owner of files.
         if std::os::unix::fs::chown(&path, Some(12_345), Some(54_321)).is_ok() {
-            write_npy(&path, &arr0(2_u8)).unwrap();
+            WriteOptions::new().write(&path, &arr0(2_u8)).unwrap();
             let now = fs::metadata(&path).unwrap();
             assert_eq!((now.uid(), now.gid()), (12_345, 54_321));
         }
@@ -506,23 +527,23 @@ mod unix {
         symlink("there/b.npy", &path).unwrap();
         symlink("a.npy", &link).unwrap();
         for value in [1_u8, 2] {
-            write_npy(&link, &arr0(value)).unwrap();
+            WriteOptions::new().write(&link, &arr0(value)).unwrap();
             assert_eq!(names(directory.path()), ["a.npy", "link", "there"]);
             assert_eq!(names(&there), ["b.npy"]);
-            let back: Array0<u8> = read_npy(there.join("b.npy")).unwrap();
+            let back: Array0<u8> = OpenOptions::new().read_ndarray(there.join("b.npy")).unwrap();
             assert_eq!(back.into_scalar(), value);
         }
         assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
         symlink("round", &round).unwrap();
-        assert!(write_npy(&round, &arr0(1_u8)).is_err());
+        assert!(WriteOptions::new().write(&round, &arr0(1_u8)).is_err());
     }
 
     #[test]
     fn devices_and_pipes_are_written_and_read_directly() {
-        let options = WriteOptions::new(DType::of::<f64>()).sync(true);
+        let options = WriteOptions::new().sync(true);
         options.write("/dev/null", &Array1::<f64>::zeros(100_000)).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
-        let error = read_npy::<f64, Ix1>("/dev/null").unwrap_err();
+        let error = OpenOptions::new().read_ndarray::<f64, Ix1>("/dev/null").unwrap_err();
         assert!(is_error(&error, ErrorKind::Truncated, "it is empty"), "{error}");
 
         let (directory, path) = scratch();
@@ -530,10 +551,10 @@ mod unix {
             .unwrap();
         let array = Array1::from_iter((0..100_000).map(f64::from));
         for dtype in ["<f8", ">f8"] {
-            let options = WriteOptions::new(dtype.parse().unwrap());
+            let to_write = WithDType::new(&array, dtype.parse().unwrap());
             std::thread::scope(|scope| {
-                scope.spawn(|| options.write(&path, &array).unwrap());
-                assert_eq!(read_npy::<f64, Ix1>(&path).unwrap(), array);
+                scope.spawn(|| WriteOptions::new().write(&path, &to_write).unwrap());
+                assert_eq!(OpenOptions::new().read_ndarray::<f64, Ix1>(&path).unwrap(), array);
             });
         }
         assert_eq!(names(directory.path()), ["a.npy"]);
@@ -547,7 +568,7 @@ mod unix {
         if std::env::var_os(CHILD).is_some() {
             let mut out = io::stdout();
             out.write_all(b"before").unwrap();
-            write_npy("/dev/stdout", &arr0(7_u8)).unwrap();
+            WriteOptions::new().write("/dev/stdout", &arr0(7_u8)).unwrap();
             out.write_all(b"after\n").unwrap();
             return;
         }
@@ -572,7 +593,7 @@ mod unix {
         let mut file = File::create(&path).unwrap();
         file.write_all(b"before").unwrap();
         let name = format!("/dev/fd/{}", file.as_raw_fd());
-        write_npy(&name, &arr0(7_u8)).unwrap();
+        WriteOptions::new().write(&name, &arr0(7_u8)).unwrap();
         let bytes = fs::read(&path).unwrap();
         assert_eq!(bytes.strip_prefix(b"before").unwrap(), written(&arr0(7_u8)));
         assert_eq!(file.metadata().unwrap().ino(), fs::metadata(&path).unwrap().ino());

@@ -1,12 +1,11 @@
 //! Writes arrays of C to files.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use npymap::layout::Layout;
-use npymap::npz::{Compression, Npz, Save as _};
+use npymap::npz::{Compression, Npz};
 use npymap::source::{AtomicFile, Locking, MapMut};
-use npymap::{CreateOptions, DType, MappedArray, Order};
+use npymap::{CreateOptions, DType, MappedArray, Order, WriteOptions};
 
 use crate::array::check_size;
 use crate::error::{Failure, Result};
@@ -65,8 +64,7 @@ pub(crate) fn elements<'a>(
 pub(crate) fn save(path: &Path, array: &MappedArray<&[u8]>, flags: Flags) -> Result<()> {
     let overwrite = flags.has(status::NPYMAP_OVERWRITE);
     let mut file = if overwrite { AtomicFile::create(path) } else { AtomicFile::create_new(path) }?;
-    array.write_npy(&mut file)?;
-    file.flush().map_err(|error| Failure::new(status::NPYMAP_ERROR_IO, error.to_string()))?;
+    WriteOptions::new().write_to(&mut file, array)?;
     file.commit()?;
     Ok(())
 }

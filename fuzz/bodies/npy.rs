@@ -10,7 +10,6 @@ use npymap::{
     dtype::Kind,
     element::{Bool, InPlace, Ticks},
     view::DynView,
-    write::read_npy_from,
 };
 
 /// The number of elements that are read.
@@ -30,9 +29,9 @@ pub(crate) fn npy(data: &[u8]) {
     }
     read_view(&array.dyn_view().unwrap(), 0);
     if array.len() <= MAX_ELEMENTS {
-        let _ = read_npy_from::<f64, IxDyn>(data);
-        let _ = read_npy_from::<String, IxDyn>(data);
-        if let Ok(values) = read_npy_from::<Value, IxDyn>(data) {
+        let _ = OpenOptions::new().read_ndarray_from::<f64, IxDyn>(data);
+        let _ = OpenOptions::new().read_ndarray_from::<String, IxDyn>(data);
+        if let Ok(values) = OpenOptions::new().read_ndarray_from::<Value, IxDyn>(data) {
             assert_eq!(values.shape(), array.shape());
         }
     }

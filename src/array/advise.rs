@@ -213,7 +213,7 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("a.npy");
-    /// npymap::write_npy(&path, &npymap::ndarray::arr1(&[1_u64, 2, 3]))?;
+    /// npymap::WriteOptions::new().write(&path, &npymap::ndarray::arr1(&[1_u64, 2, 3]))?;
     /// // SAFETY: nothing is borrowed from it after the file is truncated.
     /// let array = unsafe { MappedArray::open(&path)? };
     /// array.check()?;

@@ -121,7 +121,7 @@ impl MappedArray<MapMut> {
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("a.npy");
-    /// npymap::write_npy(&path, &arr2(&[[1_u8, 2, 3], [4, 5, 6]]))?;
+    /// npymap::WriteOptions::new().write(&path, &arr2(&[[1_u8, 2, 3], [4, 5, 6]]))?;
     /// // SAFETY: nobody else knows of the file.
     /// let mut array = unsafe { npymap::MappedArray::open_mut(&path)? };
     /// assert_eq!(array.write_fill_slice(s![.., 1..], None, &0_u8)?, 4);

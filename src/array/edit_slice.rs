@@ -45,7 +45,7 @@ impl MappedArrayMut {
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("a.npy");
-    /// npymap::write_npy(&path, &arr2(&[[1_u8, 2, 3], [4, 5, 6]]))?;
+    /// npymap::WriteOptions::new().write(&path, &arr2(&[[1_u8, 2, 3], [4, 5, 6]]))?;
     /// // SAFETY: nobody else knows of the file.
     /// let mut array = unsafe { MappedArray::open_mut(&path)? };
     /// let mut row = MappedArray::anonymous(&DType::of::<f64>(), &[2])?;

@@ -81,7 +81,7 @@ pub use walk::{Walk, WalkEntry};
 /// | in a mode known only at run time | | [`OpenOptions::open_mode`] |
 /// | to append rows, no `unsafe` | | [`Appender`](crate::Appender) |
 /// | from a stream | | [`OpenOptions::read_from`] |
-/// | a copy as an ndarray array | `numpy.load` | [`read_npy`](crate::read_npy) |
+/// | a copy as an ndarray array | `numpy.load` | [`OpenOptions::read_ndarray`] |
 /// | rows read on request, no `unsafe` | | [`ArrayFile`] |
 /// | bytes in memory | | [`from_bytes`](MappedArray::from_bytes) |
 /// | no file | | [`anonymous`](MappedArray::anonymous) |

@@ -31,7 +31,7 @@ impl MappedArray<Map> {
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("log.npy");
-    /// npymap::write_npy(&path, &array![1.5_f64, 2.5])?;
+    /// npymap::WriteOptions::new().write(&path, &array![1.5_f64, 2.5])?;
     /// // SAFETY: rows are only appended.
     /// let mut log = unsafe { MappedArray::open(&path)? };
     /// let mut appender = Appender::open(&path)?;

@@ -77,8 +77,8 @@ impl OpenOptions {
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("several.bin");
     /// let mut file = std::fs::File::create(&path)?;
-    /// npymap::write::write_npy_to(&mut file, &npymap::ndarray::arr1(&[1_u16, 2, 3]))?;
-    /// npymap::write::write_npy_to(&mut file, &npymap::ndarray::arr1(&[0.5_f64]))?;
+    /// npymap::WriteOptions::new().write_to(&mut file, &npymap::ndarray::arr1(&[1_u16, 2, 3]))?;
+    /// npymap::WriteOptions::new().write_to(&mut file, &npymap::ndarray::arr1(&[0.5_f64]))?;
     ///
     /// let arrays = OpenOptions::new().walk(Source::read(&path)?)?.collect::<npymap::Result<Vec<_>>>()?;
     /// let second = OpenOptions::new().offset(arrays[1].offset).open(Source::read(&path)?)?;

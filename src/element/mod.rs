@@ -200,7 +200,7 @@ pub trait InPlace: Element + Pod {
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not determine a dtype: parse one, such as `\"<U8\".parse::<DType>()`, and write with `WriteOptions::new(dtype)`; records have one with `#[record(typed)]`",
+    message = "`{Self}` does not determine a dtype: parse one, such as `\"<U8\".parse::<DType>()`, and write `WithDType::new(&array, dtype)`; records have one with `#[record(typed)]`",
     note = "in a record, declare the dtype: `#[record(dtype = \"<M8[ns]\")]`"
 )]
 pub trait Typed {

@@ -6,9 +6,9 @@
 /// # Examples
 ///
 /// ```
-/// use npymap::{ErrorKind, read_npy};
+/// use npymap::{ErrorKind, OpenOptions};
 ///
-/// let steps = match read_npy::<f32, npymap::ndarray::Ix1>("steps.npy") {
+/// let steps = match OpenOptions::new().read_ndarray::<f32, npymap::ndarray::Ix1>("steps.npy") {
 ///     Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
 ///     other => other?.to_vec(),
 /// };

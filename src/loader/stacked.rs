@@ -50,12 +50,12 @@ impl Stacked {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, Result, write_npy, loader::Stacked, ndarray::arr2};
+    /// use npymap::{MappedArray, Result, WriteOptions, loader::Stacked, ndarray::arr2};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let paths = ["one.npy", "two.npy"].map(|name| directory.path().join(name));
-    /// write_npy(&paths[0], &arr2(&[[1, 2], [3, 4]]))?;
-    /// write_npy(&paths[1], &arr2(&[[5, 6]]))?;
+    /// WriteOptions::new().write(&paths[0], &arr2(&[[1, 2], [3, 4]]))?;
+    /// WriteOptions::new().write(&paths[1], &arr2(&[[5, 6]]))?;
     /// // SAFETY: nobody else uses the files.
     /// let arrays = paths.iter().map(|path| unsafe { MappedArray::open(path) });
     /// let both = Stacked::new(arrays.collect::<Result<Vec<_>>>()?)?;

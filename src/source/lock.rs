@@ -16,11 +16,11 @@ use crate::source::platform::{self, FileId, FileStat, LockKind};
 /// # Examples
 ///
 /// ```
-/// use npymap::{MappedArray, OpenOptions, source::Locking, write_npy, ndarray::arr1};
+/// use npymap::{MappedArray, OpenOptions, WriteOptions, source::Locking, ndarray::arr1};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("log.npy");
-/// write_npy(&path, &arr1(&[1, 2]))?;
+/// WriteOptions::new().write(&path, &arr1(&[1, 2]))?;
 /// let mut log = OpenOptions::new().locking(Locking::Wait).append(&path)?;
 /// log.append_slice(&[3])?;
 /// log.close()?;

@@ -1,9 +1,16 @@
 //! Writing arrays to files: complete, in parts, or row by row.
 
 pub(crate) mod append;
-pub(crate) mod ndarray_io;
 mod npy_writer;
+mod options;
+pub(crate) mod read;
+pub(crate) mod save;
 
 pub use append::{Appender, RecoverOptions, Recovery, recover, resize};
-pub use ndarray_io::{WriteOptions, read_npy, read_npy_as, read_npy_from, write_npy, write_npy_to};
 pub use npy_writer::NpyWriter;
+pub use options::WriteOptions;
+pub use save::{Save, WithDType};
+
+/// The number of bytes encoded or decoded at a time: few enough to stay in the
+/// processor's cache, enough to make few system calls.
+const BLOCK: usize = 64 * 1024;

@@ -70,36 +70,6 @@ impl CreateOptions {
         self.start(path, dtype, shape).map_err(|error| error.with_path(path))
     }
 
-    /// Writes a new file with these elements, as stored: `numpy.save` for a dtype
-    /// that is known only at run time. The file gets its name when it is complete.
-    ///
-    /// # Errors
-    ///
-    /// As [`writer`](CreateOptions::writer) and [`NpyWriter::commit`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{CreateOptions, MappedArray};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("numbers.npy");
-    /// CreateOptions::new().write_bytes(&path, &">u2".parse()?, &[2], &[0, 7, 1, 0])?;
-    /// assert_eq!(MappedArray::read(&path)?.view::<u16>()?.to_vec(), [7, 256]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn write_bytes(
-        &self,
-        path: impl AsRef<Path>,
-        dtype: &DType,
-        shape: &[usize],
-        bytes: &[u8],
-    ) -> Result<()> {
-        let mut writer = self.writer(path, dtype, shape)?;
-        writer.write_bytes(bytes)?;
-        writer.commit()
-    }
-
     fn start(&self, path: &Path, dtype: &DType, shape: &[usize]) -> Result<NpyWriter> {
         let plan = self.plan_file(dtype, shape)?;
         let (at, end) = (plan.offset(), plan.end()?);

@@ -8,6 +8,7 @@ use npymap::Source;
 use npymap::ndarray::{arr1, arr2};
 use npymap::npz::{self, Npz};
 use npymap::ten::TenWriteOptions;
+use npymap::write::Save;
 use serde_json::{Value, json};
 
 use crate::run::{data, is_quick, npymap, path_in, run_err, run_ok};
@@ -260,8 +261,8 @@ fn extract_err(to: &Path, names: &[&str]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let path = path_in(&directory, "x.npz");
     let array = arr1(&[1_u8]);
-    let members: Vec<(&str, &dyn npz::Save)> =
-        names.iter().map(|name| (*name, &array as &dyn npz::Save)).collect();
+    let members: Vec<(&str, &dyn Save)> =
+        names.iter().map(|name| (*name, &array as &dyn Save)).collect();
     npz::savez(&path, &members).unwrap();
     run_err(1, ["npz", "extract", &path, "-d", to.to_str().unwrap()])
 }
@@ -420,7 +421,7 @@ fn no_member_of_a_tar_file_is_lost_because_of_its_name() {
     let directory = tempfile::tempdir().unwrap();
     let [tar, npz] = ["x.tar", "x.npz"].map(|name| text(directory.path().join(name)));
     let mut data = Vec::new();
-    npymap::write::write_npy_to(&mut data, &arr1(&[0.5])).unwrap();
+    npymap::WriteOptions::new().write_to(&mut data, &arr1(&[0.5])).unwrap();
     let mut builder = tar::Builder::new(Vec::new());
     for name in [b"a\xff.npy", b"a\xfe.npy"] {
         let mut header = tar::Header::new_ustar();

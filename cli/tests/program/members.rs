@@ -19,7 +19,7 @@ fn files(directory: &Path) -> [String; 3] {
     npz::savez(&npz, &[("w", &w), ("b", &b)]).unwrap();
     TenWriteOptions::new().infos(&["w", "b"]).save(&ten, &[&w, &b]).unwrap();
     let mut builder = tar::Builder::new(fs::File::create(&tar).unwrap());
-    npymap::write_npy(path_in(directory, "w.npy"), &w).unwrap();
+    npymap::WriteOptions::new().write(path_in(directory, "w.npy"), &w).unwrap();
     for (from, name) in [("w.npy", "0.npy"), ("x.ten", "0.ten"), ("w.npy", "0.npy")] {
         builder.append_path_with_name(path_in(directory, from), name).unwrap();
     }
@@ -254,7 +254,7 @@ fn unsupported_conversions_are_rejected_and_leave_the_output_unchanged() {
     let text = npymap::MappedArray::anonymous(&"|S3".parse().unwrap(), &[2]).unwrap();
     npz::savez(&words, &[("w", &text)]).unwrap();
     run_ok(["create", &wide, "--shape", "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1)"]);
-    npymap::write_npy(&big, &Array2::<u32>::zeros((2, 2))).unwrap();
+    npymap::WriteOptions::new().write(&big, &Array2::<u32>::zeros((2, 2))).unwrap();
     let before = fs::read(&ten).unwrap();
     for (arguments, reason) in [
         (&[&*names][..], "the info `layer1/weights`: expected ASCII of at most 8 bytes"),
@@ -291,7 +291,7 @@ fn members_that_cannot_be_opened_do_not_hide_others() {
     let directory = tempfile::tempdir().unwrap();
     let [array, object, list, a, b, c] = ["w.npy", "o.npy", "x.ten", "a.tar", "b.tar", "c.tar"]
         .map(|name| path_in(&directory, name));
-    npymap::write_npy(&array, &arr1(&[1, 2])).unwrap();
+    npymap::WriteOptions::new().write(&array, &arr1(&[1, 2])).unwrap();
     let header = format!("{:<117}\n", "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }");
     fs::write(&object, [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes(), b"N."].concat()).unwrap();
     fs::write(&list, b"~TenBin~ and no list").unwrap();

@@ -8,7 +8,7 @@ use npymap::ndarray::{Array2, arr2, s};
 use npymap::npz::{self, Compression, NpzWriter};
 use npymap::source::{AtomicFile, Locking};
 use npymap::write::{recover, resize};
-use npymap::{Appender, CreateOptions, DType, MappedArray, Npz, Order, Result, ten, write_npy};
+use npymap::{Appender, CreateOptions, DType, MappedArray, Npz, Order, Result, WriteOptions, ten};
 
 use crate::scene::{Job, Promise, Syncs, atomic, flushed, job};
 
@@ -26,7 +26,7 @@ pub(crate) const ROLES: &[Job] = &[
     job(&["role", "resize to more rows"], Promise::Rows),
     atomic(&["role", "resize to fewer rows"]),
     flushed(&["role", "recover"], Promise::Rows),
-    Job { syncs: Syncs::Nothing, ..atomic(&["role", "write_npy"]) },
+    Job { syncs: Syncs::Nothing, ..atomic(&["role", "write"]) },
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "create"]) },
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "savez"]) },
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "savez_compressed"]) },
@@ -80,7 +80,7 @@ fn play(role: &str, directory: &Path) -> Result<()> {
         "resize to more rows" => resize(&file, 300),
         "resize to fewer rows" => resize(&file, 2),
         "recover" => recover(directory.join("torn.npy")).map(drop),
-        "write_npy" => write_npy(&file, &rows(50)).map(drop),
+        "write" => WriteOptions::new().write(&file, &rows(50)).map(drop),
         "create" => create(&file),
         "savez" => npz::savez(&archive, &[("a", &rows(3)), ("b", &rows(400))]),
         "savez_compressed" => npz::savez_compressed(&archive, &[("a", &rows(3))]),

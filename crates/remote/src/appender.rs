@@ -4,11 +4,10 @@ use std::fmt;
 use std::io::Write as _;
 use std::path::Path;
 
-use npymap::ndarray::{ArrayRef, ArrayView1, Dimension};
-
 use npymap::layout::{Layout, Order};
-use npymap::write::WriteOptions;
-use npymap::{DType, Element, Error, ErrorKind, Header, Result};
+use npymap::ndarray::{ArrayRef, ArrayView1, Dimension};
+use npymap::write::WithDType;
+use npymap::{DType, Element, Error, ErrorKind, Header, Result, WriteOptions};
 
 use crate::invariant::Invariant;
 use crate::{RemoteWriter, errors};
@@ -222,7 +221,7 @@ fn encode_as_stored<T: Element, D: Dimension>(
     dtype: &DType,
 ) -> Result<Vec<u8>> {
     let mut file = Vec::new();
-    WriteOptions::new(dtype.clone()).write_to(&mut file, array)?;
+    WriteOptions::new().write_to(&mut file, &WithDType::new(array, dtype.clone()))?;
     let start = Header::parse(&file)?.data_offset;
     Ok(file.split_off(start))
 }

@@ -204,12 +204,12 @@ impl RemoteOptions {
     /// use npymap::ndarray::array;
     /// use npymap_remote::object_store::{memory::InMemory, path::Path};
     /// use npymap_remote::RemoteOptions;
-    /// use npymap::write::write_npy_to;
+    /// use npymap::WriteOptions;
     /// use npymap::{MappedArray, Source};
     ///
     /// let (store, path) = (Arc::new(InMemory::new()), Path::from("a.npy"));
     /// let mut writer = RemoteOptions::new().create_object(store.clone(), path.clone())?;
-    /// write_npy_to(&mut writer, &array![1, 2, 3])?;
+    /// WriteOptions::new().write_to(&mut writer, &array![1, 2, 3])?;
     /// writer.finish()?;
     ///
     /// let object = RemoteOptions::new().open_object(store, path)?;

@@ -24,7 +24,7 @@ pub(super) const PARTS: std::ops::RangeInclusive<usize> = 5 << 20..=1 << 30;
 /// Writes an object to a store: made by
 /// [`RemoteOptions::create`](crate::RemoteOptions::create).
 ///
-/// It is a [`Write`], so [`write_npy_to`](npymap::write::write_npy_to),
+/// It is a [`Write`], so [`WriteOptions::write_to`](npymap::WriteOptions::write_to),
 /// [`NpzWriter::new`](npymap::npz::NpzWriter::new) and the other functions for writers
 /// write to it; [`RemoteAppender`](crate::RemoteAppender) is for arrays whose
 /// number of rows is not known before.
@@ -47,11 +47,11 @@ pub(super) const PARTS: std::ops::RangeInclusive<usize> = 5 << 20..=1 << 30;
 /// use npymap::ndarray::array;
 /// use npymap::npz::NpzWriter;
 /// use npymap_remote::RemoteOptions;
-/// use npymap::write::write_npy_to;
+/// use npymap::WriteOptions;
 ///
 /// let options = RemoteOptions::new();
 /// let mut writer = options.create("s3://bucket/a.npy")?;
-/// write_npy_to(&mut writer, &array![1.0, 2.0, 3.0])?;
+/// WriteOptions::new().write_to(&mut writer, &array![1.0, 2.0, 3.0])?;
 /// writer.finish()?;
 ///
 /// let mut npz = NpzWriter::new(options.create("s3://bucket/b.npz")?);

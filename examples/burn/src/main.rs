@@ -8,7 +8,7 @@ use std::error::Error;
 use burn::prelude::*;
 use npymap::loader::RowSource as _;
 use npymap::ndarray::Array2;
-use npymap::{MappedArray, Sampler, write_npy};
+use npymap::{MappedArray, Sampler, WriteOptions};
 
 const COUNT: usize = 4_096;
 /// The coefficients that the model has to find; the last one is the constant.
@@ -21,7 +21,7 @@ const RATE: f32 = 0.2;
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("table.npy");
-    write_npy(&path, &Array2::from_shape_fn((COUNT, INPUTS + 1), element))?;
+    WriteOptions::new().write(&path, &Array2::from_shape_fn((COUNT, INPUTS + 1), element))?;
 
     // SAFETY: no other process uses the file.
     let rows = unsafe { MappedArray::open(&path)? }.rows()?;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use candle_core::{D, DType, Device, Tensor, Var};
 use npymap::ndarray::{Array1, Array2};
-use npymap::{BatchOptions, MappedArray, Sampler, write_npy};
+use npymap::{BatchOptions, MappedArray, Sampler, WriteOptions};
 
 const COUNT: usize = 4_096;
 const SIDE: usize = 8;
@@ -98,9 +98,9 @@ impl Model {
 /// Writes noisy images, each brighter in one quarter of its rows, and the
 /// labels: which quarter that is.
 fn write(images: &Path, labels: &Path) -> Result<(), Box<dyn Error>> {
-    write_npy(images, &Array2::from_shape_fn((COUNT, SIDE * SIDE), pixel))?;
+    WriteOptions::new().write(images, &Array2::from_shape_fn((COUNT, SIDE * SIDE), pixel))?;
     let classes = (0..COUNT).map(|image| u8::try_from(class(image)));
-    write_npy(labels, &classes.collect::<Result<Array1<u8>, _>>()?)?;
+    WriteOptions::new().write(labels, &classes.collect::<Result<Array1<u8>, _>>()?)?;
     Ok(())
 }
 

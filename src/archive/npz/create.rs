@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::member_writer::{Compression, write_error};
 use super::npz_file::{NpzFile, OutputFile};
-use super::save::Save;
 use super::writer::NpzWriter;
 use crate::array::{MappedArray, with_path_in_errors};
 use crate::dtype::DType;
@@ -19,6 +18,7 @@ use crate::layout::Order;
 use crate::npy::Header;
 use crate::source::atomic::{self, AtomicFile};
 use crate::source::{Source, file};
+use crate::write::Save;
 
 impl NpzWriter<NpzFile> {
     /// Starts an archive in a temporary file, which

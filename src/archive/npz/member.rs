@@ -16,7 +16,7 @@ use crate::error::{ArchiveError, ErrorKind, Result};
 use crate::npy::Header;
 use crate::source::map::{Map, MapMut};
 use crate::source::pages::Mapping;
-use crate::write::ndarray_io::{Length, read_place};
+use crate::write::read::{Length, read_place};
 
 /// The largest ratio of a member's uncompressed length to its deflated length.
 const MAX_RATIO: u64 = 1032;
@@ -150,14 +150,15 @@ impl<'a, D: Mapping> Member<'a, D> {
     }
 
     /// Reads the array into an ndarray array, decoded to `T`, and checks its
-    /// CRC-32: as [`read_npy`](crate::read_npy), from any source.
+    /// CRC-32.
     ///
     /// Stored and deflated members are read straight into the array. Any byte
     /// order and alignment is decoded; the memory order, C or Fortran, is kept.
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Member::open) and [`read_npy`](crate::read_npy).
+    /// Those of [`open`](Member::open) and
+    /// [`OpenOptions::read_ndarray`](crate::OpenOptions::read_ndarray).
     pub fn read_ndarray<T: Element, N: Dimension>(&self) -> Result<Array<T, N>> {
         self.name_member(self.read_array())
     }

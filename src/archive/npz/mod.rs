@@ -14,7 +14,6 @@ mod npz_file;
 mod open;
 mod reader;
 mod records;
-mod save;
 mod scan;
 mod update;
 mod writer;
@@ -43,7 +42,6 @@ pub use member_writer::{Compression, MemberWriter};
 pub use npz_file::NpzFile;
 pub use open::{MemberProgress, NpzOptions};
 pub use reader::MemberReader;
-pub use save::Save;
 pub use update::NpzUpdate;
 pub use writer::NpzWriter;
 

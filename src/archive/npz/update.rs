@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::member_writer::Compression;
 use super::open::NpzOptions;
-use super::save::Save;
 use super::writer::{NpzWriter, check_file_name, existing_name, file_name};
 use super::{EntryList, Npz, name};
 use crate::archive::entries::no_member;
@@ -15,6 +14,7 @@ use crate::source::Source;
 use crate::source::atomic::AtomicFile;
 use crate::source::lock::Locking;
 use crate::source::map::MapMut;
+use crate::write::Save;
 
 /// An update of some members of an archive file, started by [`Npz::update`].
 ///

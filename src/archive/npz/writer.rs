@@ -5,21 +5,17 @@ use std::io::{Seek, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ndarray::{ArrayRef, Dimension};
-
 use super::member_writer::{Compression, MemberWriter, WriterState, write_error};
 use super::name;
 use super::npz_file::OutputFile;
 use super::records::Method;
-use super::save::Save;
 use super::zip_writer::{MemberStart, ZipWriter};
 use crate::dtype::DType;
-use crate::element::Element;
 use crate::error::invariant::to_u64;
 use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
 use crate::layout::Order;
 use crate::npy::Header;
-use crate::write::ndarray_io::WriteOptions;
+use crate::write::Save;
 
 /// The type and the permissions of a new member, or directory. They mark the archive as
 /// made on Unix: `unzip` does not decode names as UTF-8 in archives of other systems.
@@ -146,42 +142,20 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a member of that
     /// name already exists, when the format cannot store the name, or when an
-    /// earlier member was not finished; those of [`Header::new`],
-    /// [`Io`](crate::ErrorKind::Io).
-    pub fn write(&mut self, name: &str, array: &(impl Save + ?Sized)) -> Result<()> {
+    /// earlier member was not finished;
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements cannot be stored as
+    /// the dtype, [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is too
+    /// long; those of [`Header::new`], [`Io`](crate::ErrorKind::Io).
+    pub fn write(&mut self, name: &str, array: &dyn Save) -> Result<()> {
         self.write_file(&file_name(name), array)
     }
 
     /// Writes an array as the member with this full name.
-    pub(super) fn write_file(
-        &mut self,
-        file_name: &str,
-        array: &(impl Save + ?Sized),
-    ) -> Result<()> {
-        let lengths = (array.header_len()?, array.nbytes());
-        let done = self.start(file_name, lengths).and_then(|mut member| {
-            array.write_npy(&mut member)?;
-            member.finish()
-        });
-        self.name_file(done)
-    }
-
-    /// Writes an ndarray array with another dtype, as
-    /// [`WriteOptions::write`] does.
-    ///
-    /// # Errors
-    ///
-    /// As [`write`](NpzWriter::write), and those of
-    /// [`WriteOptions::write_to`].
-    pub fn write_as<T: Element, D: Dimension>(
-        &mut self,
-        name: &str,
-        array: &ArrayRef<T, D>,
-        options: &WriteOptions,
-    ) -> Result<()> {
-        let lengths = options.lengths(array)?;
-        let done = self.start(&file_name(name), lengths).and_then(|mut member| {
-            options.write_to(&mut member, array)?;
+    pub(super) fn write_file(&mut self, file_name: &str, array: &dyn Save) -> Result<()> {
+        let header = array.header(None)?.bytes;
+        let done = self.start(file_name, (header.len(), array.nbytes())).and_then(|mut member| {
+            member.write_all(&header).map_err(SystemError::io("write the header"))?;
+            array.write_elements(&mut member)?;
             member.finish()
         });
         self.name_file(done)

@@ -3,9 +3,9 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use npymap::WriteOptions;
 use npymap::ndarray::{Array2, array, s};
 use npymap::npz::{Npz, NpzWriter};
-use npymap::write::write_npy_to;
 use npymap::{Appender, CreateOptions, DType, ErrorKind, MappedArray, Result};
 use npymap_remote::RemoteAppender;
 use npymap_remote::object_store::{ObjectStoreExt as _, memory::InMemory, path::Path};
@@ -226,7 +226,7 @@ fn urls_are_written() {
         .option("aws_skip_signature", "true");
     let mut writer = options.create("s3://bucket/folder/a.npy").unwrap();
     assert_eq!(writer.url(), "s3://bucket/folder/a.npy");
-    write_npy_to(&mut writer, &array![1_u8, 2]).unwrap();
+    WriteOptions::new().write_to(&mut writer, &array![1_u8, 2]).unwrap();
     writer.finish().unwrap();
     assert_eq!(server.objects().objects["/bucket/folder/a.npy"].len(), 130);
     let error = options.create("http://127.0.0.1:1/a.npy").unwrap_err();

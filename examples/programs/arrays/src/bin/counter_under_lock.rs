@@ -21,7 +21,7 @@
 //! ```
 
 use npymap::ndarray::{Array1, array};
-use npymap::{MappedArray, Source, read_npy, source::Locking, write_npy};
+use npymap::{MappedArray, OpenOptions, Source, WriteOptions, source::Locking};
 
 fn count() -> npymap::Result<()> {
     for _ in 0..50 {
@@ -33,9 +33,9 @@ fn count() -> npymap::Result<()> {
 }
 
 fn main() -> npymap::Result<()> {
-    write_npy("counter.npy", &array![0_i64])?;
+    WriteOptions::new().write("counter.npy", &array![0_i64])?;
     let threads = [(); 4].map(|()| std::thread::spawn(count));
     threads.into_iter().try_for_each(|thread| thread.join().unwrap())?;
-    println!("{}", read_npy::<i64, _>("counter.npy")? as Array1<i64>);
+    println!("{}", OpenOptions::new().read_ndarray::<i64, _>("counter.npy")? as Array1<i64>);
     Ok(())
 }

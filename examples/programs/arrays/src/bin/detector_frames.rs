@@ -11,10 +11,10 @@
 //! ```
 
 use npymap::ndarray::{Array3, Axis, s};
-use npymap::{element::Casting, write::read_npy_as};
+use npymap::{OpenOptions, element::Casting};
 
 fn main() -> npymap::Result<()> {
-    let frames: Array3<i32> = read_npy_as("frames.npy", Casting::Safe)?;
+    let frames: Array3<i32> = OpenOptions::new().read_ndarray_as("frames.npy", Casting::Safe)?;
     let signal = &frames.slice(s![1.., .., ..]) - &frames.index_axis(Axis(0), 0);
     let max: Vec<_> = signal.outer_iter().filter_map(|frame| frame.iter().copied().max()).collect();
     println!("{max:?}");

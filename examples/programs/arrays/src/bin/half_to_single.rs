@@ -12,11 +12,11 @@
 //! ```
 
 use npymap::ndarray::{Array2, s};
-use npymap::{element::Casting, write::read_npy_as, write_npy};
+use npymap::{OpenOptions, WriteOptions, element::Casting};
 
 fn main() -> npymap::Result<()> {
-    let single: Array2<f32> = read_npy_as("half.npy", Casting::Safe)?;
-    write_npy("single.npy", &single)?;
+    let single: Array2<f32> = OpenOptions::new().read_ndarray_as("half.npy", Casting::Safe)?;
+    WriteOptions::new().write("single.npy", &single)?;
     println!("{:?} {}", single.shape(), single.slice(s![7, ..3]));
     Ok(())
 }

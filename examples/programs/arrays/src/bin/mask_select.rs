@@ -10,12 +10,12 @@
 //! [334, 8] 5.224523435234503
 //! ```
 
-use npymap::{MappedArray, ndarray::Array1, read_npy};
+use npymap::{MappedArray, OpenOptions, ndarray::Array1};
 
 fn main() -> npymap::Result<()> {
     // SAFETY: no other process changes the file.
     let table = unsafe { MappedArray::open("table.npy")? };
-    let mask: Array1<bool> = read_npy("mask.npy")?;
+    let mask: Array1<bool> = OpenOptions::new().read_ndarray("mask.npy")?;
     let selected = table.view::<f64>()?.compress(0, &mask)?;
     println!("{:?} {}", selected.shape(), selected.sum());
     Ok(())

@@ -11,10 +11,10 @@
 use std::io::{stdin, stdout};
 
 use npymap::ndarray::ArrayD;
-use npymap::write::{read_npy_from, write_npy_to};
+use npymap::{OpenOptions, WriteOptions};
 
 fn main() -> npymap::Result<()> {
-    let table: ArrayD<f64> = read_npy_from(stdin())?;
-    write_npy_to(stdout(), &(table * 2.0))?;
+    let table: ArrayD<f64> = OpenOptions::new().read_ndarray_from(stdin())?;
+    WriteOptions::new().write_to(stdout(), &(table * 2.0))?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-// says: write with `WriteOptions::new(dtype)`
+// says: write `WithDType::new(&array, dtype)`
 fn main() {
-    npymap::write_npy("x.npy", &npymap::ndarray::array!["a".to_owned()]).unwrap();
+    npymap::WriteOptions::new().write("x.npy", &npymap::ndarray::array!["a".to_owned()]).unwrap();
 }

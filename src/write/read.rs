@@ -24,110 +24,30 @@ use crate::with_type;
 /// The number of bytes read at a time directly into an array.
 const STEP: usize = 256 * 1024;
 
-/// Reads a complete `.npy` file, decoded to `T`: `numpy.load`.
-///
-/// Any byte order is decoded. The memory order, C or Fortran, is kept. Pipes and
-/// devices can be read too.
-///
-/// For headers over the default length limit, see
-/// [`OpenOptions::read_ndarray`].
-///
-/// # Errors
-///
-/// [`WrongShape`](crate::ErrorKind::WrongShape) when the array's number of axes
-/// is not that of `D`, [`WrongDType`](crate::ErrorKind::WrongDType) when its
-/// elements cannot be decoded to `T`,
-/// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
-/// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a million
-/// zero-size elements, [`Io`](crate::ErrorKind::Io), also when there is not
-/// enough memory, and those of [`Header::read`](crate::Header::read) and
-/// [`Layout::new`].
-///
-/// # Examples
-///
-/// ```
-/// use npymap::ndarray::Array2;
-///
-/// let penguins: Array2<f64> = npymap::read_npy("data/penguins.npy")?;
-/// assert_eq!(penguins[[0, 3]], 3750.0);
-/// # Ok::<(), npymap::Error>(())
-/// ```
-pub fn read_npy<T: Element, D: Dimension>(path: impl AsRef<Path>) -> Result<Array<T, D>> {
-    OpenOptions::new().read_ndarray(path)
-}
-
-/// Reads a complete `.npy` file of numbers and casts them to `U`, block by block:
-/// `numpy.load(path).astype(U, casting=…)` in the memory of the result.
-///
-/// # Errors
-///
-/// As [`read_npy`]; [`WrongDType`](crate::ErrorKind::WrongDType) when the elements
-/// are not numbers, or `casting` does not allow the cast, naming one that does;
-/// [`InvalidValue`](crate::ErrorKind::InvalidValue) with [`Casting::SameValue`] for
-/// the first number whose value would change.
-///
-/// # Examples
-///
-/// ```
-/// use npymap::{element::Casting, ndarray::Array2, write::read_npy_as};
-///
-/// let penguins: Array2<f32> = read_npy_as("data/penguins.npy", Casting::SameKind)?;
-/// assert_eq!(penguins[[0, 3]], 3750.0);
-/// # Ok::<(), npymap::Error>(())
-/// ```
-pub fn read_npy_as<U: Number, D: Dimension>(
-    path: impl AsRef<Path>,
-    casting: Casting,
-) -> Result<Array<U, D>> {
-    OpenOptions::new().read_ndarray_as(path, casting)
-}
-
-/// Reads a complete array from any reader and leaves it at the first byte after
-/// the elements, so several arrays may follow one another.
-///
-/// Wrap a reader for which small reads are slow in a
-/// [`BufReader`](std::io::BufReader). The announced size is not trusted: memory
-/// grows with the data that was read.
-///
-/// # Errors
-///
-/// As [`read_npy`]. After an error, the reader's position is unspecified.
-///
-/// # Examples
-///
-/// ```
-/// use npymap::ndarray::{Array0, Array1, arr0, arr1};
-///
-/// let mut stream = Vec::new();
-/// npymap::write::write_npy_to(&mut stream, &arr1(&[1_u16, 2, 3]))?;
-/// npymap::write::write_npy_to(&mut stream, &arr0(0.5_f64))?;
-///
-/// let mut stream = stream.as_slice();
-/// let first: Array1<u16> = npymap::write::read_npy_from(&mut stream)?;
-/// let second: Array0<f64> = npymap::write::read_npy_from(&mut stream)?;
-/// assert_eq!((first.sum(), second.into_scalar()), (6, 0.5));
-/// assert!(stream.is_empty());
-/// # Ok::<(), npymap::Error>(())
-/// ```
-pub fn read_npy_from<T: Element, D: Dimension>(from: impl Read) -> Result<Array<T, D>> {
-    OpenOptions::new().read_ndarray_from(from)
-}
-
 impl OpenOptions {
-    /// Reads a complete array, as [`read_npy`].
+    /// Reads a complete `.npy` file, decoded to `T`, as an ndarray array: `numpy.load`.
+    ///
+    /// Any byte order is decoded. The memory order, C or Fortran, is kept. Pipes and
+    /// devices can be read too.
     ///
     /// # Errors
     ///
-    /// As [`read_npy`].
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the array's number of axes
+    /// is not that of `D`, [`WrongDType`](crate::ErrorKind::WrongDType) when its
+    /// elements cannot be decoded to `T`,
+    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a million
+    /// zero-size elements, [`Io`](crate::ErrorKind::Io), also when there is not
+    /// enough memory, and those of [`Header::read`](crate::Header::read) and
+    /// [`Layout::new`].
     ///
     /// # Examples
     ///
     /// ```
-    /// use npymap::{OpenOptions, ndarray::ArrayD};
+    /// use npymap::{OpenOptions, ndarray::Array2};
     ///
-    /// let penguins: ArrayD<f64> =
-    ///     OpenOptions::new().max_header_len(1_000_000).read_ndarray("data/penguins.npy")?;
-    /// assert_eq!(penguins.shape(), [342, 4]);
+    /// let penguins: Array2<f64> = OpenOptions::new().read_ndarray("data/penguins.npy")?;
+    /// assert_eq!(penguins[[0, 3]], 3750.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn read_ndarray<T: Element, D: Dimension>(
@@ -139,11 +59,28 @@ impl OpenOptions {
             .map_err(|error| error.with_path(path))
     }
 
-    /// As [`read_npy_as`].
+    /// Reads a complete `.npy` file of numbers and casts them to `U`, block by block:
+    /// `numpy.load(path).astype(U, casting=…)` in the memory of the result.
     ///
     /// # Errors
     ///
-    /// As [`read_npy_as`].
+    /// As [`read_ndarray`](OpenOptions::read_ndarray);
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are not numbers,
+    /// or `casting` does not allow the cast, naming one that does;
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with [`Casting::SameValue`] for
+    /// the first number whose value would change.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{OpenOptions, element::Casting, ndarray::Array2};
+    ///
+    /// let options = OpenOptions::new();
+    /// let penguins: Array2<f32> =
+    ///     options.read_ndarray_as("data/penguins.npy", Casting::SameKind)?;
+    /// assert_eq!(penguins[[0, 3]], 3750.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
     pub fn read_ndarray_as<U: Number, D: Dimension>(
         &self,
         path: impl AsRef<Path>,
@@ -182,11 +119,35 @@ impl OpenOptions {
         Place::from_header(&header, 0)
     }
 
-    /// Reads a complete array from a reader, as [`read_npy_from`].
+    /// Reads a complete array from any reader and leaves it at the first byte after
+    /// the elements, so several arrays may follow one another.
+    ///
+    /// Wrap a reader for which small reads are slow in a
+    /// [`BufReader`](std::io::BufReader). The announced size is not trusted: memory
+    /// grows with the data that was read.
     ///
     /// # Errors
     ///
-    /// As [`read_npy_from`].
+    /// As [`read_ndarray`](OpenOptions::read_ndarray). After an error, the reader's
+    /// position is unspecified.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::ndarray::{Array0, Array1, arr0, arr1};
+    /// use npymap::{OpenOptions, WriteOptions};
+    ///
+    /// let mut stream = Vec::new();
+    /// WriteOptions::new().write_to(&mut stream, &arr1(&[1_u16, 2, 3]))?;
+    /// WriteOptions::new().write_to(&mut stream, &arr0(0.5_f64))?;
+    ///
+    /// let mut stream = stream.as_slice();
+    /// let first: Array1<u16> = OpenOptions::new().read_ndarray_from(&mut stream)?;
+    /// let second: Array0<f64> = OpenOptions::new().read_ndarray_from(&mut stream)?;
+    /// assert_eq!((first.sum(), second.into_scalar()), (6, 0.5));
+    /// assert!(stream.is_empty());
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
     pub fn read_ndarray_from<T: Element, D: Dimension>(
         &self,
         mut from: impl Read,

@@ -1,0 +1,130 @@
+//! Writes complete arrays, byte for byte as `numpy.save` does.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::Save;
+use crate::error::{Result, SystemError};
+use crate::npy::{Encoded, Version};
+use crate::source::atomic;
+
+/// Writes complete arrays to `.npy` files and streams, as `numpy.save` does, with
+/// options: the format version, and whether to wait for the disk.
+///
+/// An array that is contiguous in Fortran order is written in that order, any other in
+/// C order. The dtype is that of the array, or of the Rust type of its elements; use
+/// [`WithDType`](crate::write::WithDType) for another one.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ndarray::{Array2, array};
+/// use npymap::{OpenOptions, WriteOptions};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("table.npy");
+/// WriteOptions::new().write(&path, &array![[1.5_f32, 2.0], [3.0, 4.0]])?;
+/// let table: Array2<f32> = OpenOptions::new().read_ndarray(&path)?;
+/// assert_eq!(table[[0, 0]], 1.5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct WriteOptions {
+    version: Option<Version>,
+    sync: bool,
+}
+
+impl WriteOptions {
+    /// Returns the defaults: the oldest format version that can represent the header,
+    /// and no wait for the disk.
+    pub fn new() -> WriteOptions {
+        WriteOptions::default()
+    }
+
+    /// Sets the format version. Writing fails if it cannot represent the header.
+    pub fn version(self, version: Version) -> WriteOptions {
+        WriteOptions { version: Some(version), ..self }
+    }
+
+    /// Waits until the file and its name are on the disk.
+    pub fn sync(self, sync: bool) -> WriteOptions {
+        WriteOptions { sync, ..self }
+    }
+
+    /// Writes an array to a file and returns the format version.
+    ///
+    /// The file replaces an existing one when it is complete: programs that have
+    /// the old file open or mapped keep using it, and an error leaves it
+    /// unchanged. The new file gets the permissions of the old one, and its owner
+    /// if the system allows it; symbolic links are followed. Pipes, devices and
+    /// names such as `/dev/stdout` are written directly. See
+    /// [`AtomicFile`](crate::source::AtomicFile).
+    ///
+    /// # Errors
+    ///
+    /// Before a file is created: [`WrongDType`](crate::ErrorKind::WrongDType)
+    /// when elements cannot be stored as the dtype, those of
+    /// [`Header::new`](crate::Header::new) and
+    /// [`Header::encode`](crate::Header::encode). After that
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is too
+    /// long, and [`Io`](crate::ErrorKind::Io).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{WriteOptions, write::WithDType};
+    /// use npymap::{ndarray::arr1, npy::Version};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("big-endian.npy");
+    /// let version = WriteOptions::new()
+    ///     .version(Version::V2)
+    ///     .sync(true)
+    ///     .write(&path, &WithDType::new(&arr1(&[1_i32, 256]), ">i4".parse()?))?;
+    /// assert_eq!(version, Version::V2);
+    /// assert!(std::fs::read(&path)?.ends_with(&[0, 0, 0, 1, 0, 0, 1, 0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write(&self, path: impl AsRef<Path>, array: &dyn Save) -> Result<Version> {
+        let path = path.as_ref();
+        self.replace_file(path, array).map_err(|error| error.with_path(path))
+    }
+
+    fn replace_file(&self, path: &Path, array: &dyn Save) -> Result<Version> {
+        let header = array.header(self.version)?;
+        atomic::write(path, self.sync, |mut file, _| write(&mut file, &header, array))?;
+        Ok(header.version)
+    }
+
+    /// Writes an array to any writer and returns the format version. Several
+    /// arrays may follow one another.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](WriteOptions::write). After an error, the writer may have
+    /// received a part of the array.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Header, WriteOptions, ndarray::arr0};
+    ///
+    /// let mut bytes = Vec::new();
+    /// WriteOptions::new().write_to(&mut bytes, &arr0(true))?;
+    /// assert_eq!(Header::parse(&bytes)?.dtype.to_string(), "'|b1'");
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn write_to(&self, mut to: impl Write, array: &dyn Save) -> Result<Version> {
+        let header = array.header(self.version)?;
+        write(&mut to, &header, array)?;
+        Ok(header.version)
+    }
+}
+
+/// Writes an array whose header was encoded.
+fn write(to: &mut dyn Write, header: &Encoded, array: &dyn Save) -> Result<()> {
+    to.write_all(&header.bytes).map_err(SystemError::io("write the header"))?;
+    array.write_elements(to)?;
+    to.flush().map_err(SystemError::io("write the elements"))
+}
