@@ -8,7 +8,7 @@
 
 use npymap::bytemuck::{Pod, Zeroable};
 use npymap::{
-    CreateOptions, DType, Le, MappedArray, Record,
+    DType, Le, MappedArray, Record,
     element::{Bytes, Pad, Ticks},
 };
 
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dtype = DType::of::<Event>();
     println!("{dtype}");
     // SAFETY: no other process uses the file.
-    let mut file = unsafe { MappedArray::create(&path, &dtype, &[1000], &CreateOptions::new())? };
+    let mut file = unsafe { MappedArray::create(&path, &dtype, &[1000])? };
     for (number, event) in (0_u16..).zip(file.as_slice_mut::<Event>()?) {
         event.when = Le::new(Ticks(1_582_977_600_000 + 40 * i64::from(number)));
         event.station = if number % 3 == 0 { "EGLL" } else { "LFPG" }.parse()?;

@@ -254,8 +254,7 @@ fn threads_write_elements_of_any_order_and_type() {
         let path = directory.path().join("a.npy");
         let options = CreateOptions::new().order(order);
         // SAFETY: nobody else knows of the file.
-        let array =
-            unsafe { MappedArray::create(&path, &dtype.parse().unwrap(), &[16, 16], &options) };
+        let array = unsafe { options.create(&path, &dtype.parse().unwrap(), &[16, 16]) };
         let mut array = array.unwrap();
         let writer = array.element_writer().unwrap();
         std::thread::scope(|scope| {

@@ -145,7 +145,7 @@ pub(crate) fn create(
 ) -> Result<MappedArrayMut> {
     let dtype: DType = descr.parse()?;
     // SAFETY: nobody else uses the test's directory.
-    unsafe { MappedArray::create(path, &dtype, shape, options) }
+    unsafe { options.create(path, &dtype, shape) }
 }
 
 /// The names of the files in a directory.

@@ -26,7 +26,7 @@ pub(crate) fn open(path: &Path) -> Result<MappedArray> {
 pub(crate) fn create(path: &Path, len: usize, size: usize) -> Result<u64> {
     let options = CreateOptions::new().page_aligned(true).sparse(true);
     // SAFETY: as in `open`.
-    let array = unsafe { MappedArray::create(path, &DType::of::<u8>(), &[len, size], &options) }?;
+    let array = unsafe { options.create(path, &DType::of::<u8>(), &[len, size]) }?;
     Ok(array.data_offset().ok_or("the array is not in a file")?)
 }
 

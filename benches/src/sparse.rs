@@ -54,7 +54,7 @@ pub(crate) fn create(directory: &Path) -> Result<PathBuf> {
     let options = CreateOptions::new().sparse(true).page_aligned(true);
     let shape = [ROWS, ROW / 4];
     // SAFETY: no other process uses the file.
-    unsafe { MappedArray::create(&path, &DType::of::<f32>(), &shape, &options) }?.close()?;
+    unsafe { options.create(&path, &DType::of::<f32>(), &shape) }?.close()?;
     if stat(&path)?.st_blocks > 2048 {
         return Err("the file system does not support sparse files".into());
     }

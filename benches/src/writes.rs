@@ -93,7 +93,7 @@ fn create(path: &Path, len: usize, fill: Fill, times: u32) -> Result<Duration> {
         let dtype = DType::of::<f64>();
         // SAFETY: only this process knows the file, in its own directory.
         #[allow(unsafe_code)]
-        let created = unsafe { MappedArray::create(path, &dtype, &[len], &CreateOptions::new()) };
+        let created = unsafe { MappedArray::create(path, &dtype, &[len]) };
         let mut array = created?;
         fill(&mut array)?;
         drop(array);
@@ -117,9 +117,7 @@ fn edited(directory: &Path) -> Result<PathBuf> {
     let path = directory.join("edited.npy");
     // SAFETY: only this process knows the file, in its own directory.
     #[allow(unsafe_code)]
-    let created = unsafe {
-        MappedArray::create(&path, &DType::of::<f64>(), &[EDITED], &CreateOptions::new())
-    };
+    let created = unsafe { MappedArray::create(&path, &DType::of::<f64>(), &[EDITED]) };
     let mut array = created?;
     array.write_fill(&1.0_f64)?;
     array.close()?;

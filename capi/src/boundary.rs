@@ -14,7 +14,7 @@ use std::slice;
 
 use npymap::bytemuck::Pod;
 use npymap::source::AnySource;
-use npymap::{CreateOptions, DType, MappedArray, MappedArrayMut, Mode, Source};
+use npymap::{CreateOptions, DType, MappedArrayMut, Mode, Source};
 
 use crate::error::{Failure, Result};
 use crate::status;
@@ -247,5 +247,5 @@ pub(crate) fn create(
     options: &CreateOptions,
 ) -> Result<MappedArrayMut> {
     // SAFETY: as in `source`.
-    Ok(unsafe { MappedArray::create(path, dtype, shape, options) }?)
+    Ok(unsafe { options.create(path, dtype, shape) }?)
 }

@@ -58,7 +58,7 @@ pub(crate) fn create(
     options: &CreateOptions,
 ) -> Result<MappedArrayMut> {
     // SAFETY: as in `map`.
-    unsafe { MappedArray::create(path, dtype, shape, options) }
+    unsafe { options.create(path, dtype, shape) }
 }
 
 /// Makes a file of a copy of a descriptor.

@@ -63,9 +63,7 @@ impl MappedArrayMut {
     /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
     /// let options = CreateOptions::new().order(Order::F);
     /// // SAFETY: as above.
-    /// let mut columns = unsafe {
-    ///     MappedArray::create(&path, penguins.dtype(), penguins.shape(), &options)?
-    /// };
+    /// let mut columns = unsafe { options.create(&path, penguins.dtype(), penguins.shape())? };
     /// columns.write_array(&penguins, &CopyOptions::new(), |_| {})?;
     /// assert_eq!(columns.view::<f64>()?.at([341, 3]), 3775.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -89,16 +87,14 @@ impl MappedArrayMut {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{CreateOptions, MappedArray, array::CopyOptions, ndarray::s};
+    /// use npymap::{MappedArray, array::CopyOptions, ndarray::s};
     ///
     /// let penguins = MappedArray::read("data/penguins.npy")?;
     /// let some = penguins.dyn_view()?.slice(s![..;2, ..2]);
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("some.npy");
     /// // SAFETY: nobody else knows of the file yet.
-    /// let mut array = unsafe {
-    ///     MappedArray::create(&path, some.dtype(), some.shape(), &CreateOptions::new())?
-    /// };
+    /// let mut array = unsafe { MappedArray::create(&path, some.dtype(), some.shape())? };
     /// array.write_view(&some, &CopyOptions::new(), |_| {})?;
     /// assert_eq!(array.view::<f64>()?.at([1, 0]), 40.3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -11,7 +11,7 @@ pub(crate) const MAX_THREADS: usize = 1024;
 /// # Examples
 ///
 /// ```
-/// use npymap::{CreateOptions, DType, MappedArray, array::CopyOptions, element::Casting};
+/// use npymap::{DType, MappedArray, array::CopyOptions, element::Casting};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("small.npy");
@@ -19,7 +19,7 @@ pub(crate) const MAX_THREADS: usize = 1024;
 /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
 /// let (dtype, shape) = (DType::of::<f32>(), penguins.shape());
 /// // SAFETY: as above.
-/// let mut small = unsafe { MappedArray::create(&path, &dtype, shape, &CreateOptions::new())? };
+/// let mut small = unsafe { MappedArray::create(&path, &dtype, shape)? };
 /// let options = CopyOptions::new().casting(Casting::SameKind).threads(2);
 /// small.write_array(&penguins, &options, |_| {})?;
 /// assert_eq!(small.view::<f32>()?.at([341, 3]), 3775.0);

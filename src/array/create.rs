@@ -83,13 +83,13 @@ impl CreateOptions {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{CreateOptions, DType, MappedArray};
+    /// use npymap::{CreateOptions, DType};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("new.bin");
     /// let (dtype, options) = ("<i2".parse()?, CreateOptions::new().raw(1));
     /// // SAFETY: nobody else knows of the file yet.
-    /// let mut array = unsafe { MappedArray::create(&path, &dtype, &[3, 4], &options)? };
+    /// let mut array = unsafe { options.create(&path, &dtype, &[3, 4])? };
     /// array.view_mut::<i16>()?.set([2, 3], 7)?;
     /// array.close()?;
     /// assert_eq!(std::fs::read(&path)?[1 + 22..], [7, 0]);
@@ -112,7 +112,7 @@ impl CreateOptions {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::create`];
+    /// As [`create`](CreateOptions::create);
     /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when the file is not
     /// empty.
     ///
@@ -139,7 +139,7 @@ impl CreateOptions {
 
 impl CreateOptions {
     /// Creates a file, and opens the source that `map` returns for it.
-    pub(super) fn create(
+    pub(super) fn create_with(
         &self,
         path: &Path,
         dtype: &DType,

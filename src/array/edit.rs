@@ -66,14 +66,12 @@ impl MappedArray<MapMut> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{CreateOptions, DType, MappedArray};
+    /// use npymap::{DType, MappedArray};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("a.npy");
     /// // SAFETY: nobody else knows of the file yet.
-    /// let mut array = unsafe {
-    ///     MappedArray::create(&path, &DType::of::<f32>(), &[100, 3], &CreateOptions::new())?
-    /// };
+    /// let mut array = unsafe { MappedArray::create(&path, &DType::of::<f32>(), &[100, 3])? };
     /// array.write_elements(&[7], &[1.0_f32, 2.0, 3.0])?; // a row
     /// array.write_elements(&[9, 2], &[4.0_f32])?; // an element
     /// assert_eq!(array.as_slice::<f32>()?[21..30], [1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0]);

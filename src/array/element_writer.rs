@@ -36,14 +36,12 @@ impl MappedArray<MapMut> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{CreateOptions, DType, MappedArray};
+    /// use npymap::{DType, MappedArray};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("a.npy");
     /// // SAFETY: nobody else knows of the file yet.
-    /// let mut array = unsafe {
-    ///     MappedArray::create(&path, &DType::of::<f32>(), &[4, 3], &CreateOptions::new())?
-    /// };
+    /// let mut array = unsafe { MappedArray::create(&path, &DType::of::<f32>(), &[4, 3])? };
     /// let writer = array.element_writer()?;
     /// std::thread::scope(|scope| {
     ///     let rows = [0_u8, 1, 2, 3].map(|row| {

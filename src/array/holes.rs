@@ -32,15 +32,13 @@ impl<D: Mapping> MappedArray<D> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{CreateOptions, DType, MappedArray};
+    /// use npymap::{CreateOptions, DType};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("sparse.npy");
     /// let options = CreateOptions::new().sparse(true);
     /// // SAFETY: nobody else changes or truncates the file meanwhile.
-    /// let mut array = unsafe {
-    ///     MappedArray::create(&path, &DType::of::<u8>(), &[1 << 30], &options)?
-    /// };
+    /// let mut array = unsafe { options.create(&path, &DType::of::<u8>(), &[1 << 30])? };
     /// array.write_elements(&[1 << 20], &[7_u8])?;
     /// let stored: usize = array.stored_ranges()?.iter().map(|range| range.len()).sum();
     /// # #[cfg(target_os = "linux")]

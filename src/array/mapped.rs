@@ -59,13 +59,11 @@ impl MappedArray<MapMut> {
     }
 
     /// Creates a `.npy` file of zeros and opens it read-write: NumPy's
-    /// `open_memmap` with mode `w+`.
+    /// `open_memmap` with mode `w+`. For another memory order, version or alignment,
+    /// raw binary, a sparse file, or to replace one, see [`CreateOptions::create`].
     ///
     /// The file is created under another name in the same directory, with all its
-    /// space reserved unless [`sparse`](CreateOptions::sparse) is set, and renamed
-    /// when it is complete. On an error no file is left, and an existing file is
-    /// not changed. The file gets the permissions, and where allowed the owner, of
-    /// the file it replaces. With [`CreateOptions::raw`] it has no header.
+    /// space reserved, and renamed when it is complete. On an error no file is left.
     ///
     /// # Safety
     ///
@@ -82,14 +80,12 @@ impl MappedArray<MapMut> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{CreateOptions, DType, MappedArray};
+    /// use npymap::{DType, MappedArray};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("new.npy");
     /// // SAFETY: nobody else knows of the file yet.
-    /// let mut array = unsafe {
-    ///     MappedArray::create(&path, &DType::of::<f64>(), &[1000, 3], &CreateOptions::new())?
-    /// };
+    /// let mut array = unsafe { MappedArray::create(&path, &DType::of::<f64>(), &[1000, 3])? };
     /// array.as_slice_mut::<f64>()?[0] = 1.0;
     /// array.close()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -98,11 +94,56 @@ impl MappedArray<MapMut> {
         path: impl AsRef<Path>,
         dtype: &DType,
         shape: &[usize],
-        options: &CreateOptions,
+    ) -> Result<MappedArrayMut> {
+        // SAFETY: the caller's promise.
+        unsafe { CreateOptions::new().create(path, dtype, shape) }
+    }
+}
+
+impl CreateOptions {
+    /// Creates a file of zeros with these options and opens it read-write, as
+    /// [`MappedArray::create`] does.
+    ///
+    /// The file is created under another name in the same directory, with all its
+    /// space reserved unless [`sparse`](CreateOptions::sparse) is set, and renamed
+    /// when it is complete. On an error no file is left, and an existing file is
+    /// not changed. The file gets the permissions, and where allowed the owner, of
+    /// the file it replaces. With [`raw`](CreateOptions::raw) it has no header.
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety), from the moment the file
+    /// exists.
+    ///
+    /// # Errors
+    ///
+    /// Before a file is created: those of [`Header::new`](crate::Header::new) and
+    /// [`Header::encode`](crate::Header::encode), and
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists). After that
+    /// [`Io`](crate::ErrorKind::Io), for example when the disk is full.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{CreateOptions, DType, Order};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("columns.npy");
+    /// let options = CreateOptions::new().order(Order::F);
+    /// // SAFETY: nobody else knows of the file yet.
+    /// let array = unsafe { options.create(&path, &DType::of::<f64>(), &[1000, 3])? };
+    /// assert_eq!(array.byte_strides(), [8, 8000]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub unsafe fn create(
+        &self,
+        path: impl AsRef<Path>,
+        dtype: &DType,
+        shape: &[usize],
     ) -> Result<MappedArrayMut> {
         // SAFETY: the array consumes the source, as in `open`. The caller made the
         // promise for the file under its final name; until the file has that name,
         // no other process knows of it.
-        options.create(path.as_ref(), dtype, shape, |file| unsafe { Source::map_mut_file(file) })
+        self.create_with(path.as_ref(), dtype, shape, |file| unsafe { Source::map_mut_file(file) })
     }
 }

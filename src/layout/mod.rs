@@ -33,13 +33,13 @@ pub(crate) fn check_unbacked(itemsize: usize, shape: &[usize], count: usize) -> 
 /// # Examples
 ///
 /// ```
-/// use npymap::{CreateOptions, DType, MappedArray, Order};
+/// use npymap::{CreateOptions, DType, Order};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("columns.npy");
 /// let options = CreateOptions::new().order(Order::F);
 /// // SAFETY: no other process uses the file.
-/// let array = unsafe { MappedArray::create(&path, &DType::of::<f64>(), &[3, 4], &options)? };
+/// let array = unsafe { options.create(&path, &DType::of::<f64>(), &[3, 4])? };
 /// assert_eq!(array.byte_strides(), [8, 24]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -55,7 +55,7 @@ impl CreateOptions {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::create`](crate::MappedArray::create).
+    /// As [`create`](CreateOptions::create).
     ///
     /// # Examples
     ///

@@ -146,7 +146,7 @@ fn append(path: &Path, buffer: usize) -> Result<()> {
 fn create(path: &Path) -> Result<()> {
     let options = CreateOptions::new().overwrite(true);
     // SAFETY: nobody else uses the directory.
-    let array = unsafe { MappedArray::create(path, &DType::of::<f64>(), &[70, 5], &options) }?;
+    let array = unsafe { options.create(path, &DType::of::<f64>(), &[70, 5]) }?;
     array.close()
 }
 

@@ -130,7 +130,7 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::create`](crate::MappedArray::create);
+    /// As [`CreateOptions::create`];
     /// [`Locked`](crate::ErrorKind::Locked) when the file that would be replaced is locked,
     /// by a writer or a reader; [`Changed`](crate::ErrorKind::Changed) or
     /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when another program has just

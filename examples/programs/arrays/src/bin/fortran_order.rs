@@ -17,8 +17,7 @@ fn main() -> npymap::Result<()> {
     let table = unsafe { MappedArray::open("table.npy")? };
     let options = CreateOptions::new().order(Order::F);
     // SAFETY: no other process uses the file.
-    let mut columns =
-        unsafe { MappedArray::create("columns.npy", table.dtype(), table.shape(), &options)? };
+    let mut columns = unsafe { options.create("columns.npy", table.dtype(), table.shape())? };
     columns.write_array(&table, &CopyOptions::new(), |_| ())?;
     println!("{}", columns.layout().is_f_contiguous());
     columns.close()
