@@ -25,9 +25,37 @@ const BLOCK: usize = 8 << 20;
 /// The unit in which zeros are skipped, and files are read, in bytes.
 const PAGE: usize = 4096;
 
+/// What [`write_array`](MappedArray::write_array) copies: a mapped array, whose holes
+/// and pages are known, or a view. This trait is sealed.
+pub trait CopySource: sealed::CopySource {}
+
+impl CopySource for MappedArray {}
+impl CopySource for DynView<'_> {}
+
+mod sealed {
+    use super::{DynView, MappedArray, Result};
+
+    pub trait CopySource {
+        /// The elements, and the array if these are all of it.
+        fn parts(&self) -> Result<(DynView<'_>, Option<&MappedArray>)>;
+    }
+
+    impl CopySource for MappedArray {
+        fn parts(&self) -> Result<(DynView<'_>, Option<&MappedArray>)> {
+            Ok((self.dyn_view()?, Some(self)))
+        }
+    }
+
+    impl CopySource for DynView<'_> {
+        fn parts(&self) -> Result<(DynView<'_>, Option<&MappedArray>)> {
+            Ok((self.clone(), None))
+        }
+    }
+}
+
 impl MappedArrayMut {
-    /// Writes all elements of another array of the same shape to this one's
-    /// file. The arrays may be in different memory orders and of any size, and
+    /// Writes all elements of another array, or of a view, of the same shape to this
+    /// one's file. The arrays may be in different memory orders and of any size, and
     /// `from` may have any dtype that the [casting](CopyOptions::casting) of the
     /// options allows.
     ///
@@ -68,23 +96,8 @@ impl MappedArrayMut {
     /// assert_eq!(columns.view::<f64>()?.at([341, 3]), 3775.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn write_array(
-        &mut self,
-        from: &MappedArray,
-        options: &CopyOptions,
-        mut progress: impl FnMut(usize),
-    ) -> Result<()> {
-        self.write_original(&from.dyn_view()?, Some(from), options, &mut progress)
-    }
-
-    /// Does the same as [`write_array`](MappedArray::write_array) for a view: part
-    /// of an array, with axes in any order, or some of its fields.
     ///
-    /// # Errors
-    ///
-    /// As [`write_array`](MappedArray::write_array).
-    ///
-    /// # Examples
+    /// Part of an array, with axes in any order, or some of its fields:
     ///
     /// ```
     /// use npymap::{MappedArray, array::CopyOptions, ndarray::s};
@@ -95,17 +108,18 @@ impl MappedArrayMut {
     /// let path = directory.path().join("some.npy");
     /// // SAFETY: nobody else knows of the file yet.
     /// let mut array = unsafe { MappedArray::create(&path, some.dtype(), some.shape())? };
-    /// array.write_view(&some, &CopyOptions::new(), |_| {})?;
+    /// array.write_array(&some, &CopyOptions::new(), |_| {})?;
     /// assert_eq!(array.view::<f64>()?.at([1, 0]), 40.3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn write_view(
+    pub fn write_array(
         &mut self,
-        from: &DynView<'_>,
+        from: &impl CopySource,
         options: &CopyOptions,
         mut progress: impl FnMut(usize),
     ) -> Result<()> {
-        self.write_original(from, None, options, &mut progress)
+        let (view, from) = from.parts()?;
+        self.write_original(&view, from, options, &mut progress)
     }
 
     /// Writes a view, and all of an array if it is known.

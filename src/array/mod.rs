@@ -46,6 +46,7 @@ use crate::source::read_ahead::ReadAhead;
 
 pub(crate) use advise::resolve_rows;
 pub use array_file::ArrayFile;
+pub use copy::CopySource;
 pub use copy_options::CopyOptions;
 pub(crate) use copy_options::MAX_THREADS;
 pub use create::CreateOptions;

@@ -78,7 +78,7 @@ impl Arranged<'_> {
             MappedArray::from_parts(array.into_data(), layout)?
         };
         let options = CopyOptions::new().casting(casting);
-        array.write_view(&self.view, &options, |bytes| progress.add(bytes))?;
+        array.write_array(&self.view, &options, |bytes| progress.add(bytes))?;
         array.close()
     }
 }

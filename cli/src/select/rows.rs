@@ -281,7 +281,7 @@ impl<'a> RowSelection<'a> {
             let options = npymap::array::CopyOptions::new().casting(casting);
             let written = self
                 .unfiltered()
-                .and_then(|from| to.write_view(&from, &options, |bytes| progress.add(bytes)));
+                .and_then(|from| to.write_array(&from, &options, |bytes| progress.add(bytes)));
             return written.and_then(|()| to.close()).map_err(to_error);
         }
         let dtype = to.dtype().clone();
