@@ -40,7 +40,7 @@ fn filled(mut array: MappedArrayMut) -> MappedArray {
         npymap::layout::Layout::new(DType::of::<u8>(), &[bytes.len()], Order::C, 0).unwrap();
     let own = array.layout().clone();
     let mut raw = MappedArray::from_parts(array.into_data(), layout).unwrap();
-    raw.write_elements(&[0], &bytes).unwrap();
+    raw.element_writer().unwrap().write(&[0], &bytes).unwrap();
     array = MappedArray::from_parts(raw.into_data(), own).unwrap();
     array.into_read_only().unwrap()
 }
@@ -227,7 +227,7 @@ fn holes_are_detected_and_kept() {
     let path = place.path().join("sparse.npy");
     let options = CreateOptions::new().sparse(true).overwrite(true);
     let mut array = create(&path, "<f4", &[1000, 10_000], &options).unwrap();
-    array.write_elements(&[900, 7], &[1.5_f32, 2.5]).unwrap();
+    array.element_writer().unwrap().write(&[900, 7], &[1.5_f32, 2.5]).unwrap();
     drop(array);
     let from = open(&path).unwrap();
     let stored = from.stored_ranges().unwrap();
@@ -274,7 +274,7 @@ fn casts_while_writing_equal_assign_as() {
     for order in [Order::C, Order::F] {
         let options = CreateOptions::new().sparse(true).overwrite(true).order(order);
         let mut array = create(&path, "<f4", &[70, 3, 50], &options).unwrap();
-        array.write_elements(&[60, 2, 40], &numbers).unwrap();
+        array.element_writer().unwrap().write(&[60, 2, 40], &numbers).unwrap();
         drop(array);
         let from = open(&path).unwrap();
         // The last one writes zeros as nonzero bytes, so it must also read the
@@ -333,7 +333,7 @@ fn a_value_that_cannot_be_cast_is_an_error_about_its_array() {
     let (from_here, to_there) = (directory(), directory());
     let path = from_here.path().join("from.npy");
     let mut array = create(&path, "<f4", &[2, 3], &CreateOptions::new()).unwrap();
-    array.write_elements(&[1, 1], &[2.5_f32]).unwrap();
+    array.element_writer().unwrap().write(&[1, 1], &[2.5_f32]).unwrap();
     drop(array);
     let from = open(&path).unwrap();
     for order in [Order::C, Order::F] {
@@ -352,8 +352,8 @@ fn the_first_value_that_cannot_be_cast_is_the_error_of_any_number_of_threads() {
     let (from_here, to_there) = (directory(), directory());
     let path = from_here.path().join("from.npy");
     let mut array = create(&path, "<f4", &[500, 300], &CreateOptions::new()).unwrap();
-    array.write_elements(&[1, 7], &[2.5_f32]).unwrap();
-    array.write_elements(&[400, 200], &[1.25_f32]).unwrap();
+    array.element_writer().unwrap().write(&[1, 7], &[2.5_f32]).unwrap();
+    array.element_writer().unwrap().write(&[400, 200], &[1.25_f32]).unwrap();
     drop(array);
     let from = open(&path).unwrap();
     for (threads, order) in [(1, Order::F), (2, Order::F), (4, Order::C)] {

@@ -306,7 +306,7 @@ fn sparse_files_take_no_space() {
     let options = CreateOptions::new().sparse(true);
     let mut array = create(&path, &native("f8"), &[1 << 30], &options).unwrap();
     array.as_slice_mut::<f64>().unwrap()[1 << 29] = 1.5;
-    array.write_elements(&[1 << 20], &[2.5_f64]).unwrap();
+    array.element_writer().unwrap().write(&[1 << 20], &[2.5_f64]).unwrap();
     assert_eq!(array.as_slice::<f64>().unwrap()[1 << 20..][..1], [2.5]);
     array.close().unwrap();
     let metadata = fs::metadata(&path).unwrap();
@@ -336,7 +336,7 @@ fn an_unnamed_file_can_become_an_array() {
     let dtype = ">i2".parse().unwrap();
     CreateOptions::new().initialize(&open_file, &dtype, &[2]).unwrap();
     let mut array = map_mut_file(&open_file).and_then(MappedArray::from_source).unwrap();
-    array.write_elements(&[1], &[5_i16]).unwrap();
+    array.element_writer().unwrap().write(&[1], &[5_i16]).unwrap();
     array.close().unwrap();
     let array = Source::read_file(open_file.try_clone().unwrap())
         .and_then(MappedArray::from_source)

@@ -23,7 +23,11 @@ fn bytes_that_a_value_does_not_have_are_kept() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|V8", &[2], Order::C, &[7; 16]));
     let mut array = open_mut(&path).unwrap();
-    array.write_elements(&[0], &[npymap::element::Pad::<8>::default(); 2]).unwrap();
+    array
+        .element_writer()
+        .unwrap()
+        .write(&[0], &[npymap::element::Pad::<8>::default(); 2])
+        .unwrap();
     assert_eq!(array.as_slice::<[u8; 8]>().unwrap(), [[7; 8]; 2]);
     let error = array.view::<npymap::element::Pad<4>>().unwrap_err();
     assert_eq!(error.kind(), npymap::ErrorKind::WrongDType, "{error}");
@@ -37,14 +41,14 @@ fn writes_go_to_the_file_and_every_map_of_it() {
         let mut array = open_mut(&path).unwrap();
         let other = open(&path).unwrap();
         let mut expected = other.view::<u16>().unwrap().to_ndarray::<IxDyn>().unwrap();
-        array.write_elements(&[1, 2], &[1_u16]).unwrap();
+        array.element_writer().unwrap().write(&[1, 2], &[1_u16]).unwrap();
         expected[[1, 2]] = 1;
-        array.write_elements(&[2], &[7_u16, 8]).unwrap();
+        array.element_writer().unwrap().write(&[2], &[7_u16, 8]).unwrap();
         expected[[2, 0]] = 7;
         expected[if order == Order::C { [2, 1] } else { [0, 1] }] = 8;
-        array.write_elements(&[2, 3], &[Value::UInt(9)]).unwrap();
+        array.element_writer().unwrap().write(&[2, 3], &[Value::UInt(9)]).unwrap();
         expected[[2, 3]] = 9;
-        array.write_elements::<u16>(&[2, 3], &[]).unwrap();
+        array.element_writer().unwrap().write::<u16>(&[2, 3], &[]).unwrap();
         assert_eq!(other.view::<u16>().unwrap().to_ndarray::<IxDyn>().unwrap(), expected);
         array.flush_rows(1..2).unwrap();
         array.flush_async().unwrap();
@@ -69,10 +73,10 @@ fn writes_out_of_bounds_or_of_another_type_are_rejected() {
         (&[2, 1], 4, "4 values for 3 elements"),
         (&[], 13, "13 values for 12 elements"),
     ] {
-        let error = array.write_elements(at, &vec![1_u16; values]).unwrap_err();
+        let error = array.element_writer().unwrap().write(at, &vec![1_u16; values]).unwrap_err();
         assert_eq!(error.to_string(), with_path(&path, text));
     }
-    let error = array.write_elements(&[], &[1_u32]).unwrap_err();
+    let error = array.element_writer().unwrap().write(&[], &[1_u32]).unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
     let error = array.flush_rows(2..4).unwrap_err();
     assert_eq!(
@@ -82,7 +86,7 @@ fn writes_out_of_bounds_or_of_another_type_are_rejected() {
     drop(array);
     let mut private = open_copy_on_write(&path).unwrap();
     let text = "changes to this array are not written to a file: store through `view_mut`, or open it with `open_mut`";
-    let error = private.write_elements(&[], &[1_u16]).unwrap_err();
+    let error = private.element_writer().unwrap_err();
     assert_eq!(error.to_string(), with_path(&path, text));
     assert!(is_error(
         &private.write_fill(&1_u16).unwrap_err(),
@@ -94,7 +98,7 @@ fn writes_out_of_bounds_or_of_another_type_are_rejected() {
     private.flush().unwrap();
     let mut memory = MappedArray::anonymous(&">u2".parse().unwrap(), &[2]).unwrap();
     assert!(is_error(
-        &memory.write_elements(&[0], &[1_u16]).unwrap_err(),
+        &memory.element_writer().unwrap_err(),
         ErrorKind::InvalidInput,
         "not written to a file"
     ));
@@ -110,20 +114,20 @@ fn arrays_without_elements_or_axes_can_be_written() {
     let directory = directory();
     let path = file(&directory, "0d.npy", &npy(&native("f8"), &[], Order::C, &[0; 8]));
     let mut array = open_mut(&path).unwrap();
-    array.write_elements(&[], &[1.5_f64]).unwrap();
+    array.element_writer().unwrap().write(&[], &[1.5_f64]).unwrap();
     array.flush_rows(0..1).unwrap();
     assert_eq!(array.as_slice::<f64>().unwrap(), [1.5]);
     let path = file(&directory, "empty.npy", &npy("<f8", &[0, 3], Order::C, &[]));
     let mut array = open_mut(&path).unwrap();
-    array.write_elements::<f64>(&[], &[]).unwrap();
+    array.element_writer().unwrap().write::<f64>(&[], &[]).unwrap();
     array.write_fill(&1.0_f64).unwrap();
-    array.write_elements(&[], &[1.5_f64]).unwrap_err();
+    array.element_writer().unwrap().write(&[], &[1.5_f64]).unwrap_err();
     array.flush_rows(0..0).unwrap();
     array.flush_async().unwrap();
     array.close().unwrap();
     let path = file(&directory, "V0.npy", &npy("|V0", &[3], Order::C, &[]));
     let mut array = open_mut(&path).unwrap();
-    array.write_elements(&[1], &[[0_u8; 0]; 2]).unwrap();
+    array.element_writer().unwrap().write(&[1], &[[0_u8; 0]; 2]).unwrap();
     array.write_fill(&[0_u8; 0]).unwrap();
 }
 
@@ -141,7 +145,7 @@ fn a_file_filled_by_writes_is_full() {
         create(directory.path().join("b.npy"), &native("i4"), &[len], &CreateOptions::new())
             .unwrap();
     let values: Vec<i32> = (0..len as i32).collect();
-    array.write_elements(&[0], &values).unwrap();
+    array.element_writer().unwrap().write(&[0], &values).unwrap();
     assert_eq!(array.as_slice::<i32>().unwrap(), values);
 }
 
@@ -203,10 +207,10 @@ fn writes_to_an_array_inside_a_map_start_at_its_offset() {
     let (path, mut array) = inside_a_map(&directory);
     array.write_fill(&1_u32).unwrap();
     assert_eq!(array.as_slice::<u32>().unwrap(), [1; 4]);
-    array.write_elements(&[1], &[2_u32, 3, 4]).unwrap();
-    array.write_elements(&[0], &[5_u32]).unwrap();
+    array.element_writer().unwrap().write(&[1], &[2_u32, 3, 4]).unwrap();
+    array.element_writer().unwrap().write(&[0], &[5_u32]).unwrap();
     assert_eq!(array.as_slice::<u32>().unwrap(), [5, 2, 3, 4]);
-    let error = array.write_elements(&[2], &[0_u32; 3]).unwrap_err();
+    let error = array.element_writer().unwrap().write(&[2], &[0_u32; 3]).unwrap_err();
     assert_eq!(error.to_string(), "3 values for 2 elements");
     let bytes = fs::read(&path).unwrap();
     assert!(bytes[128..160] == [7; 32] && bytes[176..] == [7; 16], "only its own bytes");
@@ -239,7 +243,7 @@ fn writes_through_an_append_only_descriptor_are_rejected() {
     let mut array =
         map_mut_file(&appending).and_then(|source| OpenOptions::new().open(source)).unwrap();
     let text = "the file was opened with `O_APPEND`, which only writes at its end: open it without `O_APPEND`, or store through `view_mut`";
-    assert_eq!(array.write_elements(&[1], &[1_u16]).unwrap_err().to_string(), text);
+    assert_eq!(array.element_writer().unwrap_err().to_string(), text);
     assert_eq!(array.write_fill(&1_u16).unwrap_err().to_string(), text);
     assert_eq!(fs::read(&path).unwrap(), bytes);
     array.view_mut::<u16>().unwrap().fill(&1).unwrap();
@@ -277,10 +281,4 @@ fn threads_write_elements_of_any_order_and_type() {
         array.close().unwrap();
         assert_eq!(open(&path).unwrap().view::<i32>().unwrap().to_vec(), expected);
     }
-    let mut memory = MappedArray::anonymous(&"<i4".parse().unwrap(), &[2]).unwrap();
-    assert!(is_error(
-        &memory.element_writer().unwrap_err(),
-        ErrorKind::InvalidInput,
-        "not written to a file"
-    ));
 }

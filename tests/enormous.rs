@@ -158,7 +158,7 @@ fn a_file_larger_than_memory_is_created_and_partly_filled() {
     let before = memory();
     for i in 0..200 {
         array.view_mut::<u8>().unwrap().set([i * (rows / 200), 7], 1).unwrap();
-        array.write_elements(&[i * (rows / 200) + 1], &vec![2_u8; row]).unwrap();
+        array.element_writer().unwrap().write(&[i * (rows / 200) + 1], &vec![2_u8; row]).unwrap();
     }
     assert_eq!(array.view::<u8>().unwrap().at([rows / 200 + 1, row - 1]), 2);
     array.close().unwrap();

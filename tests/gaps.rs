@@ -77,7 +77,7 @@ fn a_subset_keeps_the_other_fields_of_a_file() {
             array.write_fill(&Subset { c: 5 }).unwrap();
         } else {
             let rows: Vec<Subset> = (0..LEN).map(|_| Subset { c: 5 }).collect();
-            array.write_elements(&[0], &rows).unwrap();
+            array.element_writer().unwrap().write(&[0], &rows).unwrap();
         }
         assert!(is_all(&array, &(1_i16, 2_i16, 5_i16)));
         array.element_writer().unwrap().write(&[1], &[Subset { c: 6 }]).unwrap();
@@ -113,7 +113,7 @@ const WRITES: [(usize, Write); 9] = [
     (1, |array, from| array.dyn_view_mut()?.assign(from)),
     (1, |array, from| array.dyn_view_mut()?.assign_as(from, Casting::Unsafe)),
     (1, |array, _| array.write_fill(&value())),
-    (1, |array, _| array.write_elements(&[], &vec![value(); LEN])),
+    (1, |array, _| array.element_writer()?.write(&[], &vec![value(); LEN])),
     (1, |array, from| array.write_slice(s![..], None, from, Casting::Unsafe).map(drop)),
     (2, |array, from| array.write_slice(s![..;2], None, from, Casting::Unsafe).map(drop)),
     (100, |array, from| array.write_slice(s![..;100], None, from, Casting::Unsafe).map(drop)),
@@ -145,7 +145,7 @@ fn bytes_that_belong_to_no_field_are_kept() {
 fn the_bytes_of_whole_elements_are_written() {
     let directory = directory();
     let mut array = open_raw(&file(&directory, "a.bin", &[9; 24]));
-    array.write_elements(&[1], &[[7_u8; 8]]).unwrap();
+    array.element_writer().unwrap().write(&[1], &[[7_u8; 8]]).unwrap();
     assert_eq!(array.as_bytes().unwrap(), [[9; 8], [7; 8], [9; 8]].concat());
 }
 

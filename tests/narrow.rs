@@ -88,7 +88,7 @@ fn a_part_of_a_larger_file_is_mapped_and_read() {
     let mut array = open_mut_with(&options, &path).unwrap();
     assert_eq!(array.as_slice::<u8>().unwrap()[1023], 7);
     array.as_slice_mut::<u8>().unwrap()[0] = 9;
-    array.write_elements(&[1], &[8_u8]).unwrap();
+    array.element_writer().unwrap().write(&[1], &[8_u8]).unwrap();
     array.close().unwrap();
     let read =
         Source::read(&path).and_then(|source| ArrayFile::new(source, options.clone())).unwrap();

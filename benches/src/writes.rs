@@ -139,7 +139,7 @@ fn edits(path: PathBuf, cold: bool) -> Batch<'static> {
             let start = Instant::now();
             for _ in 0..EDITS {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                array.write_elements(&[(random >> 33) % EDITED], &[2.0_f64])?;
+                array.element_writer()?.write(&[(random >> 33) % EDITED], &[2.0_f64])?;
             }
             array.flush()?;
             elapsed += start.elapsed();

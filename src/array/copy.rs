@@ -76,7 +76,7 @@ impl MappedArrayMut {
     /// Before anything is written: [`WrongShape`](crate::ErrorKind::WrongShape)
     /// for another shape, [`WrongDType`](crate::ErrorKind::WrongDType) for a cast
     /// that is not allowed, and [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// as for [`write_elements`](MappedArray::write_elements). After that
+    /// as [`element_writer`](MappedArray::element_writer). After that
     /// [`Io`](crate::ErrorKind::Io), and the errors of
     /// [`assign_as`](crate::ViewMut::assign_as) for values that cannot be cast.
     ///

@@ -62,7 +62,7 @@ impl CreateOptions {
 
     /// Reserves no space on the disk until elements are written. If the disk is
     /// full, a store then causes a signal instead of an error at creation;
-    /// [`write_elements`](MappedArray::write_elements) still returns an error.
+    /// [`ElementWriter::write`](super::ElementWriter::write) still returns an error.
     pub fn sparse(self, sparse: bool) -> CreateOptions {
         CreateOptions { sparse, ..self }
     }

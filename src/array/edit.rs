@@ -24,7 +24,7 @@ pub(super) const BLOCK: usize = 1 << 20;
 /// | after | if the process dies | if the machine dies |
 /// |---|---|---|
 /// | a store through a view or slice | nothing is lost | any page stored to since the last flush may be lost, so a value that crosses a page boundary may be half old, half new |
-/// | [`write_elements`](MappedArray::write_elements) | nothing is lost; during the call, the bytes up to some position are written | as above |
+/// | [`ElementWriter::write`](super::ElementWriter::write) | nothing is lost; during the call, the bytes up to some position are written | as above |
 /// | [`flush_async`](MappedArray::flush_async) | nothing is lost | as above, but the system has begun to write |
 /// | [`flush_rows`](MappedArray::flush_rows) | nothing is lost | those rows are kept |
 /// | [`flush`](MappedArray::flush), [`close`](MappedArray::close) | nothing is lost | everything is kept, including the name of a new file |
@@ -34,60 +34,14 @@ pub(super) const BLOCK: usize = 1 << 20;
 /// most as long as a pointer; it can see part of a longer value. None of these
 /// touch the header, so shape and elements always match.
 impl MappedArray<MapMut> {
-    /// Writes values to the file in file order, starting at the element `at`.
-    /// Missing axes of `at` are 0, so in C order `&[5]` is the start of row 5.
-    ///
-    /// For several threads that write at the same time, see
-    /// [`element_writer`](MappedArray::element_writer).
-    ///
-    /// The values are visible immediately in the array and in all other maps of the
-    /// file. For many small edits scattered over a large file, this is faster than
-    /// storing them, because the system tracks the bytes that were written instead
-    /// of whole pages. It is also faster for filling a new file, 1 MiB or more at a
-    /// time. A full disk is an error, where a store would cause a signal.
-    ///
-    /// Bytes of an element that the values do not have, such as other fields, are
-    /// read first and kept.
-    ///
-    /// # Errors
-    ///
-    /// Before anything is written:
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for arrays that are in
-    /// memory or copy-on-write, or whose file was opened with `O_APPEND`;
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements cannot be
-    /// written as `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `at` is
-    /// out of range, [`WrongShape`](crate::ErrorKind::WrongShape) when there are
-    /// more values than elements from `at` to the end,
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when a value in the first
-    /// MiB does not fit the dtype. After that
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for later values, and
-    /// [`Io`](crate::ErrorKind::Io).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{DType, MappedArray};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("a.npy");
-    /// // SAFETY: nobody else knows of the file yet.
-    /// let mut array = unsafe { MappedArray::create(&path, &DType::of::<f32>(), &[100, 3])? };
-    /// array.write_elements(&[7], &[1.0_f32, 2.0, 3.0])?; // a row
-    /// array.write_elements(&[9, 2], &[4.0_f32])?; // an element
-    /// assert_eq!(array.as_slice::<f32>()?[21..30], [1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn write_elements<T: Element>(&mut self, at: &[usize], values: &[T]) -> Result<()> {
-        self.element_writer()?.write(at, values)
-    }
-
     /// Writes a value to every element of the file, 1 MiB at a time, as
-    /// [`write_elements`](MappedArray::write_elements). For new files this is
-    /// faster than [`ViewMut::fill`](crate::ViewMut::fill).
+    /// [`ElementWriter::write`](super::ElementWriter::write). For new files this is faster than
+    /// [`ViewMut::fill`](crate::ViewMut::fill).
     ///
     /// # Errors
     ///
-    /// As [`write_elements`](MappedArray::write_elements).
+    /// Those of [`element_writer`](MappedArray::element_writer) and
+    /// [`ElementWriter::write`](super::ElementWriter::write).
     pub fn write_fill<T: Element>(&mut self, value: &T) -> Result<()> {
         self.write_fill_slice([], None, value).map(drop)
     }
@@ -104,7 +58,7 @@ impl MappedArray<MapMut> {
     /// # Errors
     ///
     /// Before anything is written: [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// as [`write_elements`](MappedArray::write_elements), those of
+    /// as [`element_writer`](MappedArray::element_writer), those of
     /// [`View::try_slice`](crate::View::try_slice) and
     /// [`View::field`](crate::View::field),
     /// [`WrongDType`](crate::ErrorKind::WrongDType),

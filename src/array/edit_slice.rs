@@ -27,7 +27,7 @@ impl MappedArrayMut {
     /// # Errors
     ///
     /// Before anything is written: [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// as [`write_elements`](MappedArray::write_elements), those of
+    /// as [`element_writer`](MappedArray::element_writer), those of
     /// [`View::try_slice`](crate::View::try_slice) and
     /// [`View::field`](crate::View::field),
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when `from` cannot be broadcast

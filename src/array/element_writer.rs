@@ -26,7 +26,13 @@ pub struct ElementWriter<'a> {
 }
 
 impl MappedArray<MapMut> {
-    /// Returns a writer of elements that threads can share.
+    /// Returns a writer of elements, which threads can share.
+    ///
+    /// What it writes is visible immediately in the array and in all other maps of the
+    /// file. For many small edits scattered over a large file, this is faster than
+    /// storing them, because the system tracks the bytes that were written instead
+    /// of whole pages. It is also faster for filling a new file, 1 MiB or more at a
+    /// time. A full disk is an error, where a store would cause a signal.
     ///
     /// # Errors
     ///
@@ -61,12 +67,39 @@ impl MappedArray<MapMut> {
 }
 
 impl ElementWriter<'_> {
-    /// Writes values in file order, starting at the element `at`, as
-    /// [`write_elements`](MappedArray::write_elements).
+    /// Writes values in file order, starting at the element `at`. Missing axes of `at`
+    /// are 0, so in C order `&[5]` is the start of row 5.
+    ///
+    /// Bytes of an element that the values do not have, such as other fields, are
+    /// read first and kept.
     ///
     /// # Errors
     ///
-    /// As [`write_elements`](MappedArray::write_elements).
+    /// Before anything is written:
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements cannot be
+    /// written as `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `at` is
+    /// out of range, [`WrongShape`](crate::ErrorKind::WrongShape) when there are
+    /// more values than elements from `at` to the end,
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when a value in the first
+    /// MiB does not fit the dtype. After that
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for later values, and
+    /// [`Io`](crate::ErrorKind::Io).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{DType, MappedArray};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("a.npy");
+    /// // SAFETY: nobody else knows of the file yet.
+    /// let mut array = unsafe { MappedArray::create(&path, &DType::of::<f32>(), &[100, 3])? };
+    /// let writer = array.element_writer()?;
+    /// writer.write(&[7], &[1.0_f32, 2.0, 3.0])?; // a row
+    /// writer.write(&[9, 2], &[4.0_f32])?; // an element
+    /// assert_eq!(array.as_slice::<f32>()?[21..30], [1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write<T: Element>(&self, at: &[usize], values: &[T]) -> Result<()> {
         self.origin.add_path_on_err(self.write_values(at, values))
     }

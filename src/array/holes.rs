@@ -39,7 +39,7 @@ impl<D: Mapping> MappedArray<D> {
     /// let options = CreateOptions::new().sparse(true);
     /// // SAFETY: nobody else changes or truncates the file meanwhile.
     /// let mut array = unsafe { options.create(&path, &DType::of::<u8>(), &[1 << 30])? };
-    /// array.write_elements(&[1 << 20], &[7_u8])?;
+    /// array.element_writer()?.write(&[1 << 20], &[7_u8])?;
     /// let stored: usize = array.stored_ranges()?.iter().map(|range| range.len()).sum();
     /// # #[cfg(target_os = "linux")]
     /// assert!(stored < 1 << 20);

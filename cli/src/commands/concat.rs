@@ -127,10 +127,10 @@ impl ConcatArgs {
 fn write_in_sequence(rows: &[InputRows], array: MappedArrayMut) -> npymap::Result<()> {
     let mut all = cast::as_bytes(array)?;
     let mut progress = Progress::new(all.nbytes());
-    let mut written = 0;
+    let (writer, mut written) = (all.element_writer()?, 0);
     rows.iter().try_for_each(|rows: &InputRows| {
         rows.blocks(Order::C, &mut |block| {
-            all.write_elements(&[written], block)?;
+            writer.write(&[written], block)?;
             written += block.len();
             progress.add(block.len());
             Ok(())
@@ -173,7 +173,7 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
             position += rows.count;
         }
         let block = block.as_bytes()?;
-        all.write_elements(&[written], block)?;
+        all.element_writer()?.write(&[written], block)?;
         written += block.len();
         progress.add(block.len());
     }

@@ -108,7 +108,7 @@ impl Numbers {
         let mut array = cast::as_bytes(array)?;
         for first in (0..count).step_by(BLOCK) {
             let block = self.block(first, BLOCK.min(count - first), &dtype)?;
-            array.write_elements(&[first * dtype.itemsize()], block.as_bytes()?)?;
+            array.element_writer()?.write(&[first * dtype.itemsize()], block.as_bytes()?)?;
             progress.add(block.nbytes());
         }
         array.close()

@@ -76,7 +76,7 @@ pub(crate) fn write(
             let to = block.get_mut(position * size..(position + 1) * size);
             to.unwrap_or_default().copy_from_slice(row);
         }
-        to.write_elements(&[written], &block)?;
+        to.element_writer()?.write(&[written], &block)?;
         written += block.len();
         progress.add(block.len());
     }

@@ -289,9 +289,9 @@ impl<'a> RowSelection<'a> {
         let bytes = Layout::new(DType::of::<u8>(), &[to.nbytes()], Order::C, 0);
         let bytes = bytes.and_then(|bytes| MappedArray::from_parts(to.into_data(), bytes));
         let mut to = bytes.map_err(to_error)?;
-        let mut written = 0;
+        let (writer, mut written) = (to.element_writer().map_err(to_error)?, 0);
         self.bytes(&dtype, casting, to_error, |block| {
-            to.write_elements(&[written], block).map_err(to_error)?;
+            writer.write(&[written], block).map_err(to_error)?;
             written += block.len();
             Ok(())
         })?;

@@ -113,8 +113,9 @@ fn play(role: &str, directory: &Path) -> Result<()> {
         "write elements" => {
             // SAFETY: nobody else uses the directory.
             let mut array = unsafe { MappedArray::open_mut(&file) }?;
-            array.write_elements(&[1, 2], &[7.0, 8.0])?;
-            array.element_writer()?.write(&[3, 0], &[7.0; 5])?;
+            let writer = array.element_writer()?;
+            writer.write(&[1, 2], &[7.0, 8.0])?;
+            writer.write(&[3, 0], &[7.0; 5])?;
             array.write_fill_slice(s![4.., ..;2], None, &9.0)?;
             array.close()
         }

@@ -90,13 +90,13 @@ impl TextInput {
         let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0);
         let bytes = bytes.and_then(|bytes| MappedArray::from_parts(array.into_data(), bytes));
         let mut array = bytes.map_err(&to_error)?;
-        let mut written = 0;
+        let (writer, mut written) = (array.element_writer().map_err(&to_error)?, 0);
         self.each_block(
             || Fill::new(&self.columns, &target),
             |fill| fill.rows,
             |fill| {
                 if !fill.bytes.is_empty() {
-                    array.write_elements(&[written], &fill.bytes).map_err(&to_error)?;
+                    writer.write(&[written], &fill.bytes).map_err(&to_error)?;
                 }
                 written += fill.bytes.len();
                 Ok(())
