@@ -9,7 +9,7 @@ use npymap::{
     element::{InPlace, Scalar, Typed},
     layout::Layout,
     source::MapMut,
-    ten::{self, Ten},
+    ten::{Ten, TenWriteOptions},
 };
 
 /// Runs everything here.
@@ -78,7 +78,8 @@ fn npz() -> Result<()> {
 }
 
 fn ten() -> Result<()> {
-    let bytes = ten::encode_buffer(&[&table()])?;
+    let mut bytes = Vec::new();
+    TenWriteOptions::new().write(&mut bytes, &[&table()])?;
     let array = Ten::open(Source::bytes(bytes))?.get(0)?;
     assert_eq!(array.view::<f64>()?.to_vec(), table().into_raw_vec_and_offset().0);
     Ok(())
@@ -191,7 +192,8 @@ fn archives(member: &[u8]) -> Result<Vec<Opened>> {
         let at = copy.data_offset().unwrap();
         all.push((bytes, copy, at));
     }
-    let bytes = ten::encode_buffer(&[&array])?;
+    let mut bytes = Vec::new();
+    TenWriteOptions::new().write(&mut bytes, &[&array])?;
     let ten = Ten::open(Source::bytes(bytes.clone()))?;
     all.extend([(bytes, ten.get(0)?, ten.data_offset(0)?)]);
     Ok(all)

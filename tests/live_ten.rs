@@ -3,7 +3,7 @@
 use std::fs;
 
 use npymap::MappedArray;
-use npymap::ten::{self, Ten, TenWriteOptions, Tensor};
+use npymap::ten::{Ten, TenWriteOptions, Tensor};
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};
@@ -39,8 +39,6 @@ fn files_are_exchanged_both_ways() {
         let named = infos.iter().zip(&found).map(|(info, array)| json!([info, contents(array)]));
         assert_eq!(Value::from(named.collect::<Vec<_>>()), file["arrays"], "{path}");
         let bytes = fs::read(path).unwrap();
-        let streamed = ten::read(bytes.as_slice(), usize::MAX).unwrap();
-        assert_eq!(streamed.len(), found.len());
 
         let tensors: Vec<&dyn Tensor> = found.iter().map(|array| array as &dyn Tensor).collect();
         let options = TenWriteOptions::new();

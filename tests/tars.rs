@@ -13,10 +13,10 @@ pub(crate) fn npy() -> Vec<u8> {
 
 /// A `.ten` with two arrays.
 pub(crate) fn ten() -> Vec<u8> {
-    TenWriteOptions::new()
-        .infos(&["x", "y"])
-        .encode_buffer(&[&arr1(&[1_u8, 2]), &arr1(&[0.5_f64])])
-        .unwrap()
+    let mut bytes = Vec::new();
+    let options = TenWriteOptions::new().infos(&["x", "y"]);
+    options.write(&mut bytes, &[&arr1(&[1_u8, 2]), &arr1(&[0.5_f64])]).unwrap();
+    bytes
 }
 
 /// A tar file of arrays and other members, some with equal names.

@@ -58,7 +58,6 @@ pub use open::{AnyArray, OpenOptions};
 pub(crate) use open::{StorageReader, with_path_in_errors};
 pub(crate) use place::Place;
 pub use raw::RawSpec;
-pub(crate) use stream::read_elements;
 pub use typed::TypedArray;
 pub use walk::{Walk, WalkEntry};
 

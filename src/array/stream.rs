@@ -44,7 +44,7 @@ impl OpenOptions {
 }
 
 /// Reads `needed` bytes into memory that doubles until it holds them.
-pub(crate) fn read_elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
+fn read_elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
     let mut data = MapMut::anonymous(needed.min(INITIAL_LEN))?;
     let mut filled = 0;
     loop {

@@ -56,7 +56,8 @@ pub struct Shard<D = Map> {
 /// let shard = Shard::open(unsafe { Source::map("train-000000.tar")? })?;
 /// let member = shard.member("000000.ten")?;
 /// println!("{} bytes at offset {}", member.size(), member.offset());
-/// let image = member.ten()?.get_by_info("img")?;
+/// let arrays = member.ten()?;
+/// let image = arrays.get(arrays.position("img")?)?;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Debug)]

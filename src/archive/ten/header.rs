@@ -26,19 +26,7 @@ struct RawHeader {
     ndim: I64,
 }
 
-/// The header of an array in a `.ten` file.
-///
-/// # Examples
-///
-/// ```
-/// use npymap::{DType, ten::TenHeader};
-///
-/// let header = TenHeader::new(&DType::of::<f32>(), &[2, 3], "img")?;
-/// let payload = header.encode()?;
-/// assert_eq!(payload.len(), 8 * (3 + 2));
-/// assert_eq!(TenHeader::decode(&payload)?, header);
-/// # Ok::<(), npymap::Error>(())
-/// ```
+/// The header of an array in a `.ten` file. See [`Ten::headers`](super::Ten::headers).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TenHeader {
@@ -51,15 +39,8 @@ pub struct TenHeader {
 }
 
 impl TenHeader {
-    /// Creates the header of an array to be written. The dtype becomes
-    /// little-endian.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the format does not
-    /// support the dtype, when there are more than 9 axes, or when the info is
-    /// not ASCII or is longer than 8 bytes; those of [`Layout::new`].
-    pub fn new(dtype: &DType, shape: &[usize], info: &str) -> Result<TenHeader> {
+    /// Checks that the array can be written, and creates its header.
+    pub(super) fn new(dtype: &DType, shape: &[usize], info: &str) -> Result<TenHeader> {
         code(dtype)?;
         if shape.len() > MAX_WRITTEN_NDIM {
             return misuse(format!("{} axes", shape.len()), "a .ten array has at most 9");
@@ -75,13 +56,8 @@ impl TenHeader {
         Ok(TenHeader { dtype, shape: shape.to_vec(), info: info.to_owned() })
     }
 
-    /// Encodes the payload of the header's chunk: webdataset's `encode_header`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`new`](TenHeader::new), because fields can be set.
-    pub fn encode(&self) -> Result<Vec<u8>> {
-        TenHeader::new(&self.dtype, &self.shape, &self.info)?;
+    /// Encodes the payload of the header's chunk.
+    pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let ndim =
             i64::try_from(self.shape.len()).invariant("slices have at most `isize::MAX` items");
         let code = code(&self.dtype)?;
@@ -97,14 +73,8 @@ impl TenHeader {
         Ok(payload)
     }
 
-    /// Decodes the payload of a header's chunk: webdataset's `decode_header`.
-    ///
-    /// # Errors
-    ///
-    /// [`Damaged`](crate::ErrorKind::Damaged),
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput),
-    /// [`Truncated`](crate::ErrorKind::Truncated), those of [`Layout::new`].
-    pub fn decode(payload: &[u8]) -> Result<TenHeader> {
+    /// Decodes the payload of a header's chunk.
+    pub(super) fn decode(payload: &[u8]) -> Result<TenHeader> {
         let Ok((raw, dims)) = RawHeader::read_from_prefix(payload) else {
             let (needed, found) = (FIXED, payload.len());
             return Err(HeaderError::Eof { what: "header of an array", needed, found }.into());
@@ -133,34 +103,6 @@ impl TenHeader {
     pub(super) fn layout(&self) -> Result<Layout> {
         Layout::new(self.dtype.clone(), &self.shape, Order::C, 0)
     }
-}
-
-/// Checks that the format supports all these dtypes and, unless `allow64`, that
-/// none has 64 bits: webdataset's `check_acceptable_input_type`.
-///
-/// # Errors
-///
-/// [`InvalidInput`](crate::ErrorKind::InvalidInput) for the first dtype that is
-/// not acceptable.
-///
-/// # Examples
-///
-/// ```
-/// use npymap::{DType, ten};
-///
-/// ten::check_dtypes(&[DType::of::<f32>(), DType::of::<i64>()], true)?;
-/// assert!(ten::check_dtypes(&[DType::of::<i64>()], false).is_err());
-/// # Ok::<(), npymap::Error>(())
-/// ```
-pub fn check_dtypes(dtypes: &[DType], allow64: bool) -> Result<()> {
-    for dtype in dtypes {
-        code(dtype)?;
-        if !allow64 && dtype.itemsize() == 8 {
-            let reason = "64-bit dtypes must be allowed explicitly".to_owned();
-            return Err(DTypeError::Invalid { descr: dtype.to_string(), reason }.into());
-        }
-    }
-    Ok(())
 }
 
 /// The format's code for a dtype, such as `f4`.

@@ -36,7 +36,7 @@ use super::header::TenHeader;
 /// // SAFETY: nobody changes or truncates the file meanwhile.
 /// let ten = Ten::open(unsafe { Source::map(&path)? })?;
 /// assert_eq!(ten.get(0)?.as_slice::<f32>()?, [0.5]);
-/// assert_eq!(ten.get_by_info("y")?.as_slice::<u8>()?, [7]);
+/// assert_eq!(ten.get(ten.position("y")?)?.as_slice::<u8>()?, [7]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -60,12 +60,13 @@ impl<D> Clone for Ten<D> {
 /// # Examples
 ///
 /// ```
-/// use npymap::{Source, ndarray::arr1, ten};
+/// use npymap::{Source, ndarray::arr1};
+/// use npymap::ten::{TenOptions, TenWriteOptions};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("batch.cache");
-/// std::fs::write(&path, ten::encode_buffer(&[&arr1(&[1_u8, 2])])?)?;
-/// let options = ten::TenOptions::new().any_extension(true);
+/// TenWriteOptions::new().any_extension(true).save(&path, &[&arr1(&[1_u8, 2])])?;
+/// let options = TenOptions::new().any_extension(true);
 /// assert_eq!(options.open(Source::read(&path)?)?.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -204,15 +205,6 @@ impl<D: Mapping> Ten<D> {
             .obtain_checked(place.offset, place.layout.nbytes())
             .map_err(|error| source.storage().add_path(error.with_member(&position)))?;
         Ok(MappedArray::from_place(source, data, place, Some(&position)))
-    }
-
-    /// Opens the first array with this info.
-    ///
-    /// # Errors
-    ///
-    /// As [`get`](Ten::get).
-    pub fn get_by_info(&self, info: &str) -> Result<MappedArray<D>> {
-        self.get(self.position(info)?)
     }
 
     /// Parses `text` as a position, in decimal without a sign or zeros before it. If it is

@@ -27,11 +27,13 @@ const BLOCK: usize = 64 * 1024;
 ///
 /// ```
 /// use npymap::ndarray::arr1;
-/// use npymap::ten::{self, Tensor};
+/// use npymap::ten::{TenWriteOptions, Tensor};
 ///
 /// let (image, label) = (arr1(&[0.5_f32, 1.5]), arr1(&[7_i64]));
 /// let sample: [&dyn Tensor; 2] = [&image, &label];
-/// assert_eq!(ten::decode_buffer(&ten::encode_buffer(&sample)?)?.len(), 2);
+/// let mut bytes = Vec::new();
+/// TenWriteOptions::new().write(&mut bytes, &sample)?;
+/// assert!(bytes.starts_with(b"~TenBin~"));
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub trait Tensor: private::SealedTensor {
@@ -173,13 +175,15 @@ impl<T: Element + Typed, D: Dimension> Tensor for ndarray::Array<T, D> {
 /// # Examples
 ///
 /// ```
+/// use npymap::Source;
 /// use npymap::ndarray::{arr1, arr2};
-/// use npymap::ten::{TenWriteOptions, self};
+/// use npymap::ten::{Ten, TenWriteOptions};
 ///
 /// let (image, class) = (arr2(&[[0.5_f32, 1.0], [0.0, 0.25]]), arr1(&[7_i64]));
-/// let bytes = TenWriteOptions::new().infos(&["img", "cls"]).encode_buffer(&[&image, &class])?;
-/// let arrays = ten::decode_buffer(&bytes)?;
-/// assert_eq!((arrays[1].info.as_str(), arrays[1].array.shape()), ("cls", &[1][..]));
+/// let mut bytes = Vec::new();
+/// TenWriteOptions::new().infos(&["img", "cls"]).write(&mut bytes, &[&image, &class])?;
+/// let ten = Ten::open(Source::bytes(bytes))?;
+/// assert_eq!(ten.get(ten.position("cls")?)?.shape(), [1]);
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -226,11 +230,12 @@ impl TenWriteOptions {
     ///
     /// # Errors
     ///
-    /// Those of [`TenHeader::new`];
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the number of infos
-    /// is neither one nor the number of arrays, for `u4` unless it is allowed,
-    /// and for other extensions; [`Io`](crate::ErrorKind::Io). Everything but I/O
-    /// is checked before a file is created.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the format does not
+    /// support a dtype, for `u4` unless it is allowed, for more than 9 axes, for an
+    /// info that is not ASCII or longer than 8 bytes, when the number of infos is
+    /// neither one nor the number of arrays, and for other extensions;
+    /// [`Io`](crate::ErrorKind::Io). Everything but I/O is checked before a file is
+    /// created.
     pub fn save(&self, path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
         with_path_in_errors(path.as_ref(), |path| {
             if !self.any_extension {
@@ -241,40 +246,14 @@ impl TenWriteOptions {
         })
     }
 
-    /// Writes arrays to any writer: webdataset's `write`.
+    /// Writes arrays to any writer, such as a vector: webdataset's `write` and
+    /// `encode_buffer`.
     ///
     /// # Errors
     ///
     /// As [`save`](TenWriteOptions::save).
     pub fn write(&self, to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
         write_all(to, &self.headers(arrays)?, arrays)
-    }
-
-    /// Encodes arrays into a vector: webdataset's `encode_buffer`.
-    ///
-    /// # Errors
-    ///
-    /// As [`save`](TenWriteOptions::save).
-    pub fn encode_buffer(&self, arrays: &[&dyn Tensor]) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.write(&mut bytes, arrays)?;
-        Ok(bytes)
-    }
-
-    /// Encodes arrays as the payloads of chunks, two for each array: webdataset's
-    /// `encode_list`.
-    ///
-    /// # Errors
-    ///
-    /// As [`save`](TenWriteOptions::save).
-    pub fn encode_list(&self, arrays: &[&dyn Tensor]) -> Result<Vec<Vec<u8>>> {
-        let mut payloads = Vec::new();
-        for (header, array) in self.headers(arrays)?.iter().zip(arrays) {
-            let mut elements = Vec::new();
-            array.write_elements(&mut elements)?;
-            payloads.extend([header.encode()?, elements]);
-        }
-        Ok(payloads)
     }
 
     /// Checks the arrays and infos, and returns the headers.
@@ -326,45 +305,6 @@ const NO_U4: &str =
 /// ```
 pub fn save(path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
     TenWriteOptions::new().save(path, arrays)
-}
-
-/// Writes arrays to any writer. See [`TenWriteOptions::write`].
-///
-/// # Errors
-///
-/// As [`TenWriteOptions::save`].
-///
-/// # Examples
-///
-/// ```
-/// use npymap::{ndarray::arr1, ten};
-///
-/// let mut stream = Vec::new();
-/// ten::write(&mut stream, &[&arr1(&[0.5_f32, 1.5])])?;
-/// assert!(stream.starts_with(b"~TenBin~"));
-/// # Ok::<(), npymap::Error>(())
-/// ```
-pub fn write(to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
-    TenWriteOptions::new().write(to, arrays)
-}
-
-/// Encodes arrays into a vector. See [`TenWriteOptions::encode_buffer`].
-///
-/// # Errors
-///
-/// As [`TenWriteOptions::save`].
-///
-/// # Examples
-///
-/// ```
-/// use npymap::{ndarray::arr1, ten};
-///
-/// let bytes = ten::encode_buffer(&[&arr1(&[0.5_f32, 1.5])])?;
-/// assert_eq!(ten::decode_buffer(&bytes)?[0].array.as_slice::<f32>()?, [0.5, 1.5]);
-/// # Ok::<(), npymap::Error>(())
-/// ```
-pub fn encode_buffer(arrays: &[&dyn Tensor]) -> Result<Vec<u8>> {
-    TenWriteOptions::new().encode_buffer(arrays)
 }
 
 fn write_all(mut to: impl Write, headers: &[TenHeader], arrays: &[&dyn Tensor]) -> Result<()> {

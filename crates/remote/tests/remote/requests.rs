@@ -6,7 +6,7 @@ use npymap::array::RawSpec;
 use npymap::ndarray::Array2;
 use npymap::npz::{Compression, Npz, NpzWriter};
 use npymap::tar::Shard;
-use npymap::ten::{self, Ten};
+use npymap::ten::{Ten, TenWriteOptions};
 use npymap::{ErrorKind, MappedArray, OpenOptions, Order, Source};
 use npymap_remote::tokio::runtime;
 use npymap_remote::{Remote, RemoteOptions};
@@ -314,7 +314,9 @@ fn objects_are_shared_between_threads() {
 
 #[test]
 fn tar_and_ten_files_are_opened_in_one_request() {
-    let ten = ten::encode_buffer(&[&Array2::<f32>::from_elem((2, 3), 1.5)]).unwrap();
+    let mut ten = Vec::new();
+    let array = Array2::<f32>::from_elem((2, 3), 1.5);
+    TenWriteOptions::new().write(&mut ten, &[&array]).unwrap();
     let mut archive = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_ustar();
     for (name, bytes) in [("a.npy", rows(2)), ("b.ten", ten.clone())] {
