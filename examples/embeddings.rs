@@ -6,7 +6,7 @@
 use std::error::Error;
 
 use npymap::ndarray::{Array2, Ix2};
-use npymap::{MappedArray, WriteOptions};
+use npymap::{MappedArray, RowSource as _, WriteOptions};
 
 const WORDS: usize = 20_000;
 const WIDTH: usize = 64;

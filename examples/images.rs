@@ -8,7 +8,7 @@
 use std::error::Error;
 
 use npymap::ndarray::{Array1, Array4};
-use npymap::{BatchOptions, MappedArray, Sampler, WriteOptions};
+use npymap::{BatchOptions, MappedArray, RowSource as _, Sampler, WriteOptions};
 
 const COUNT: usize = 2_000;
 const SIDE: usize = 28;

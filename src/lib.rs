@@ -88,7 +88,7 @@ pub use error::{Error, ErrorKind, Result};
 #[doc(inline)]
 pub use layout::Order;
 #[doc(inline)]
-pub use loader::{BatchOptions, Loader, Rows, Sampler};
+pub use loader::{BatchOptions, Loader, RowSource, Rows, Sampler};
 #[doc(inline)]
 pub use npy::Header;
 #[doc(inline)]

@@ -2,7 +2,9 @@
 
 use std::fs::{self, File};
 
-use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Order, Source, array::RawSpec};
+use npymap::{
+    ArrayFile, ErrorKind, MappedArray, OpenOptions, Order, RowSource as _, Source, array::RawSpec,
+};
 
 use crate::support::{directory, file, is_error, npy, open, quick};
 

@@ -6,7 +6,9 @@ use std::sync::{Arc, Weak, mpsc};
 use std::time::Duration;
 
 use crate::support::is_error;
-use npymap::{BatchOptions, ErrorKind, MappedArray, Rows, Sampler, loader::Batches};
+use npymap::{
+    BatchOptions, ErrorKind, MappedArray, RowSource as _, Rows, Sampler, loader::Batches,
+};
 
 fn numbers(count: u32) -> Rows {
     let mut array = MappedArray::anonymous(&"<u4".parse().unwrap(), &[count as usize, 2]).unwrap();

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use npymap::{
     ArrayFile, CreateOptions, DType, ErrorKind, Header, MappedArray, Mode, OpenOptions, Order,
-    Source,
+    RowSource as _, Source,
     array::{AnyArray, RawSpec},
     loader::Ragged,
     source::Advice,

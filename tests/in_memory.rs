@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use ndarray::{Array2, Axis, Ix2, array, s};
 use npymap::{
-    Be, DType, Le, MappedArray, OpenOptions, Order, Result, Source, WriteOptions,
+    Be, DType, Le, MappedArray, OpenOptions, Order, Result, RowSource as _, Source, WriteOptions,
     element::{InPlace, Scalar, Typed},
     layout::Layout,
     source::MapMut,

@@ -1,7 +1,9 @@
 //! The same casts are allowed as in NumPy, with the same results.
 
 use npymap::view::DynView;
-use npymap::{DType, MappedArray, Order, Value, dtype::Kind, element::Casting, layout::Layout};
+use npymap::{
+    DType, MappedArray, Order, RowSource as _, Value, dtype::Kind, element::Casting, layout::Layout,
+};
 use serde_json::json;
 
 use crate::oracle::{Oracle, hex};

@@ -2,7 +2,8 @@
 
 use npymap::ndarray::ArrayD;
 use npymap::{
-    ArrayFile, Element, ErrorKind, Result, Rows, element::Number, layout::TakeMode, with_type,
+    ArrayFile, Element, ErrorKind, Result, RowSource as _, Rows, element::Number, layout::TakeMode,
+    with_type,
 };
 use serde_json::{Value, json};
 

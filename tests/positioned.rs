@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use npymap::ndarray::{Axis, IxDyn};
 use npymap::source::ReadAt;
-use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Order, Source};
+use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Order, RowSource as _, Source};
 
 use crate::support::{is_error, npy};
 

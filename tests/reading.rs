@@ -2,7 +2,7 @@
 
 use npymap::loader::{Reading, Stacked};
 use npymap::ndarray::{Array2, ShapeBuilder as _};
-use npymap::{MappedArray, Order, Sampler, WriteOptions};
+use npymap::{MappedArray, Order, RowSource as _, Sampler, WriteOptions};
 
 const ROWS: usize = 700;
 const WAYS: [Reading; 3] = [Reading::Auto, Reading::Pages, Reading::Stream];

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use npymap::{Order, Result, loader::Stacked};
+use npymap::{Order, Result, RowSource as _, loader::Stacked};
 
 use crate::support::{directory, file, npy, open, quick};
 

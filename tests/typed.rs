@@ -5,7 +5,7 @@ use std::thread;
 
 use npymap::ndarray::{ArrayD, Ix1, Ix2, Ix3, IxDyn, s};
 use npymap::{
-    Be, DType, ErrorKind, Le, MappedArray, Mode, Order, Source,
+    Be, DType, ErrorKind, Le, MappedArray, Mode, Order, RowSource as _, Source,
     array::{AnyArray, TypedArray},
     bytemuck,
     element::{Bool, Bytes, InPlace, Ticks},

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::Path;
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix1, Ix2};
-use npymap::{ArrayFile, DType, Header, MappedArray, Order, View, element::Real};
+use npymap::{ArrayFile, DType, Header, MappedArray, Order, RowSource as _, View, element::Real};
 use tempfile::TempDir;
 
 use crate::Result;

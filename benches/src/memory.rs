@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use npymap::{MappedArray, Sampler};
+use npymap::{MappedArray, RowSource as _, Sampler};
 
 use crate::Result;
 use crate::epochs::write;

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use npymap::{Header, MappedArray, Order, Rows};
+use npymap::{Header, MappedArray, Order, RowSource as _, Rows};
 
 use crate::Result;
 use crate::files::{check_space, evict, read_ahead, settle};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use memmap2::Mmap;
-use npymap::{CreateOptions, DType, MappedArray};
+use npymap::{CreateOptions, DType, MappedArray, RowSource as _};
 use rustix::fs::stat;
 
 use crate::Result;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ndarray::{Array2, ArrayView2, Ix2, aview1, s};
 use npymap::bytemuck::{Pod, Zeroable};
-use npymap::{Element, Header, MappedArray, MappedArrayMut, Order, View};
+use npymap::{Element, Header, MappedArray, MappedArrayMut, Order, RowSource as _, View};
 use tempfile::TempDir;
 
 use crate::Result;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use npymap::array::AnyArray;
 use npymap::layout::Layout;
 use npymap::view::{DynView, DynViewMut};
-use npymap::{DType, MappedArrayMut, Mode, Order, Rows, Value};
+use npymap::{DType, MappedArrayMut, Mode, Order, RowSource as _, Rows, Value};
 
 use crate::error::{Failure, Result};
 use crate::number;

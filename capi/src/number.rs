@@ -5,7 +5,7 @@ use std::any::TypeId;
 use npymap::bytemuck::{self, NoUninit, Pod};
 use npymap::dtype::Kind;
 use npymap::element::{Casting, Number};
-use npymap::{DType, Element as _, Rows, with_type};
+use npymap::{DType, Element as _, RowSource as _, Rows, with_type};
 
 use crate::error::{Failure, Result};
 use crate::status;

@@ -256,7 +256,7 @@ impl ArrayFile {
     /// Reads rows in any order into an array in page-aligned memory, with the same
     /// dtype and memory order. Rows may be repeated.
     ///
-    /// To decode them into a slice, use [`take`](ArrayFile::take).
+    /// To decode them into a slice, use [`take`](crate::RowSource::take).
     ///
     /// # Errors
     ///

@@ -11,7 +11,9 @@ use crate::error::{Result, ShapeError};
 /// # Examples
 ///
 /// ```
-/// let rows = npymap::MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+/// use npymap::{MappedArray, RowSource as _};
+///
+/// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
 /// let mut first = [0.0; 4];
 /// rows.take(&[0_i64], &mut first)?;
 /// rows.take(&[0_u16], &mut first)?;

@@ -4,18 +4,12 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::ahead::RowsAhead;
-use super::field_rows::FieldRows;
 use super::gather;
-use super::row_methods::row_methods;
 use super::row_source::RowSource;
-use super::windows::Windows;
 use crate::array::ArrayFile;
 use crate::dtype::DType;
-use crate::element::Element;
-use crate::element::cast::{Casting, Number};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Error, Result};
-use crate::layout::row_index::RowIndex;
 use crate::source::platform::{Clock, HAS_READ_AHEAD};
 use crate::source::strategy::RowReader;
 
@@ -31,36 +25,6 @@ const BLOCK: usize = 8 << 20;
 const LARGE: usize = 32 << 10;
 
 impl ArrayFile {
-    /// Sliding windows of `len` rows, as [`Rows::windows`](crate::Rows::windows).
-    /// They borrow the file; [`Windows::new`] takes it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Rows::windows`](crate::Rows::windows).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let penguins = npymap::ArrayFile::open("data/penguins.npy")?;
-    /// let mut batch = [0.0_f32; 2 * 3 * 4];
-    /// penguins.windows(3)?.take_as(&[339, 0], &mut batch)?;
-    /// assert_eq!([batch[11], batch[15]], [3775.0, 3750.0]);
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    pub fn windows(&self, len: usize) -> Result<Windows<&ArrayFile>> {
-        Windows::new(self, len)
-    }
-
-    /// Selects one field of each element, such as `"x"` or `"pos.z"`. Whole rows are
-    /// read. The result borrows the file; [`FieldRows::new`] takes it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Rows::field`](crate::Rows::field).
-    pub fn field(&self, path: &str) -> Result<FieldRows<&ArrayFile>> {
-        FieldRows::new(self, path)
-    }
-
     /// Reads ranges of rows in the order of the file, in which those near each other are
     /// read together. `order` has their numbers in that order.
     fn read_in_file_order(
@@ -208,14 +172,3 @@ impl RowReader for FileReader<'_> {
         self.start.elapsed()
     }
 }
-
-row_methods!(
-    ArrayFile,
-    "```
-let penguins = npymap::ArrayFile::open(\"data/penguins.npy\")?;
-let mut batch = [0.0_f64; 2 * 4];
-penguins.take(&[341, 0], &mut batch)?;
-assert_eq!([batch[3], batch[7]], [3775.0, 3750.0]);
-# Ok::<(), npymap::Error>(())
-```"
-);

@@ -115,7 +115,7 @@ impl<B: fmt::Debug, I: fmt::Debug> fmt::Debug for Batch<B, I> {
 /// # Examples
 ///
 /// ```
-/// use npymap::{BatchOptions, MappedArray};
+/// use npymap::{BatchOptions, MappedArray, RowSource as _};
 ///
 /// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
 /// let read = move |indices: &[usize], data: &mut Vec<f64>| rows.take_vec(indices, data);

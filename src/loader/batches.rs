@@ -34,7 +34,7 @@ use crate::source::platform::{self, Clock};
 /// # Examples
 ///
 /// ```
-/// use npymap::{BatchOptions, MappedArray, Sampler};
+/// use npymap::{BatchOptions, MappedArray, RowSource as _, Sampler};
 ///
 /// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
 /// let sampler = Sampler::shuffled(rows.len(), 1);
@@ -71,7 +71,7 @@ pub struct Batches<B, I = IndexBatch> {
 /// Pictures and their labels:
 ///
 /// ```
-/// use npymap::{BatchOptions, DType, MappedArray, Sampler};
+/// use npymap::{BatchOptions, DType, MappedArray, RowSource as _, Sampler};
 ///
 /// let pictures = MappedArray::anonymous(&DType::of::<u8>(), &[100, 8, 8])?.into_read_only()?;
 /// let labels = MappedArray::anonymous(&DType::of::<i64>(), &[100])?.into_read_only()?;

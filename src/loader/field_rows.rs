@@ -4,17 +4,14 @@ use std::ops::Range;
 
 use super::ahead::RowsAhead;
 use super::gather;
-use super::row_methods::row_methods;
 use super::row_source::{RowCopy, RowSource};
 use crate::dtype::DType;
-use crate::element::Element;
-use crate::element::cast::{Casting, Number};
 use crate::error::{Error, Result};
-use crate::layout::row_index::RowIndex;
 use crate::layout::{Layout, Order};
 use crate::view::field_geometry;
 
-/// One field of each element of any [`RowSource`]. Whole rows are read.
+/// One field of each element of any [`RowSource`]. If it is a subarray, its axes are the
+/// last ones. Whole rows are read.
 ///
 /// [`Rows::field`](crate::Rows::field) is a [`Rows`](crate::Rows) again, and
 /// [`Stacked::field`](crate::loader::Stacked::field) a `Stacked`.
@@ -22,7 +19,7 @@ use crate::view::field_geometry;
 /// # Examples
 ///
 /// ```
-/// use npymap::{ArrayFile, OpenOptions, Source, array::RawSpec, loader::FieldRows};
+/// use npymap::{ArrayFile, OpenOptions, RowSource as _, Source, array::RawSpec, loader::FieldRows};
 ///
 /// let spec = RawSpec::new("[('id', '<u2'), ('at', '<f4', (2,))]".parse()?).shape(&[3]);
 /// let options = OpenOptions::new().raw(spec);
@@ -51,19 +48,6 @@ impl<S: RowSource> FieldRows<S> {
         let (dtype, shape) = field_of(&source, &path).map_err(|error| source.add_path(error))?;
         Ok(FieldRows { source, path, dtype, shape })
     }
-
-    /// The length of each axis; the first is the number of rows, and the last ones
-    /// are those of the field, if it is a subarray.
-    #[must_use]
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// The dtype of the field.
-    #[must_use]
-    pub fn dtype(&self) -> &DType {
-        &self.dtype
-    }
 }
 
 /// The dtype of a field, and the shape of the array of this field.
@@ -75,11 +59,11 @@ fn field_of(source: &impl RowSource, path: &str) -> Result<(DType, Vec<usize>)> 
 
 impl<S: RowSource> RowSource for FieldRows<S> {
     fn dtype(&self) -> &DType {
-        self.dtype()
+        &self.dtype
     }
 
     fn shape(&self) -> &[usize] {
-        self.shape()
+        &self.shape
     }
 
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
@@ -108,5 +92,3 @@ impl<S: RowSource> RowSource for FieldRows<S> {
         self.source.rows_ahead()
     }
 }
-
-row_methods!(impl<S: RowSource> FieldRows<S>, "See [`FieldRows`].");

@@ -158,7 +158,7 @@ impl IndexBatches {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{BatchOptions, MappedArray, Sampler};
+    /// use npymap::{BatchOptions, MappedArray, RowSource as _, Sampler};
     ///
     /// // SAFETY: nobody changes or truncates the file meanwhile.
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;

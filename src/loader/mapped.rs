@@ -29,7 +29,7 @@ impl MappedArray<Map> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::MappedArray;
+    /// use npymap::{MappedArray, RowSource as _};
     ///
     /// // SAFETY: nobody changes or truncates the file meanwhile.
     /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
@@ -60,7 +60,7 @@ impl MappedArray<Map> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::MappedArray;
+    /// use npymap::{MappedArray, RowSource as _};
     ///
     /// // SAFETY: nobody changes or truncates the file meanwhile.
     /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };

@@ -23,7 +23,6 @@ mod ragged;
 mod ragged_append;
 mod ragged_bytes;
 mod reading;
-mod row_methods;
 mod row_source;
 mod rows;
 mod runs;

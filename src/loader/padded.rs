@@ -4,14 +4,11 @@ use std::ops::Range;
 
 use super::gather;
 use super::ragged::Ragged;
-use super::row_methods::row_methods;
 use super::row_source::RowSource;
 use super::windows::check_shape;
 use crate::dtype::DType;
-use crate::element::Element;
 use crate::element::cast::{Casting, Number};
 use crate::error::Result;
-use crate::layout::row_index::RowIndex;
 
 /// The rows of a [`Ragged`] array padded or truncated to one length, as a
 /// [`RowSource`]: made by [`Ragged::padded`] and [`Ragged::padded_bytes`].
@@ -47,7 +44,7 @@ impl Ragged {
     /// Tokens as `i64`, and -100 where there are none:
     ///
     /// ```
-    /// use npymap::{MappedArray, loader::Ragged};
+    /// use npymap::{MappedArray, RowSource as _, loader::Ragged};
     ///
     /// let mut tokens = MappedArray::anonymous(&"<u2".parse()?, &[5])?;
     /// tokens.view_mut::<u16>()?.copy_from_slice(&[1, 2, 3, 4, 5])?;
@@ -81,7 +78,7 @@ impl Ragged {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, element::Casting, loader::Ragged};
+    /// use npymap::{MappedArray, RowSource as _, element::Casting, loader::Ragged};
     ///
     /// let mut offsets = MappedArray::anonymous(&"<i8".parse()?, &[3])?;
     /// offsets.view_mut::<i64>()?.copy_from_slice(&[0, 1, 3])?;
@@ -110,27 +107,13 @@ impl Ragged {
     }
 }
 
-impl Padded {
-    /// The number of rows, their length, and the other axes of the data.
-    #[must_use]
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// The dtype of the elements, after the cast.
-    #[must_use]
-    pub fn dtype(&self) -> &DType {
-        &self.dtype
-    }
-}
-
 impl RowSource for Padded {
     fn dtype(&self) -> &DType {
-        self.dtype()
+        &self.dtype
     }
 
     fn shape(&self) -> &[usize] {
-        self.shape()
+        &self.shape
     }
 
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
@@ -145,5 +128,3 @@ impl RowSource for Padded {
         self.ragged.take_padded_bytes_as(&rows, out, width, pad, dtype, self.casting).map(drop)
     }
 }
-
-row_methods!(Padded, "See [`Ragged::padded`].");

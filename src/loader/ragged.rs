@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::gather::{check_same_kind, check_vec, not_numbers};
+use super::row_source::RowSource as _;
 use super::rows::{CopyRange, Rows};
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};

@@ -31,9 +31,8 @@ use crate::view::AxisSlices;
 /// [`TakeMode::resolve`](crate::layout::TakeMode::resolve) wraps or clips them, or
 /// counts them from the end.
 ///
-/// The types of this crate also have inherent methods of the same names. The trait
-/// is for code that is generic over them, or that chooses one at run time: it can be
-/// used as `Box<dyn RowSource>`, at the same speed. Rows of
+/// Import the trait to call its methods. A source that is chosen at run time is a
+/// `Box<dyn RowSource>`, at the same speed. Rows of
 /// [`Ragged`](crate::loader::Ragged) arrays have different lengths, so they are a
 /// source only after [`Ragged::padded`](crate::loader::Ragged::padded).
 ///
@@ -49,7 +48,7 @@ use crate::view::AxisSlices;
 /// One line decides between a map, a file without a map, and shards:
 ///
 /// ```
-/// use npymap::{ArrayFile, MappedArray, Result, loader::{RowSource, Stacked}};
+/// use npymap::{ArrayFile, MappedArray, Result, RowSource, loader::Stacked};
 ///
 /// fn mean(rows: &impl RowSource, indices: &[usize]) -> Result<f64> {
 ///     let mut batch = vec![0.0_f64; indices.len() * rows.row_len()];
@@ -73,7 +72,7 @@ use crate::view::AxisSlices;
 /// A custom source:
 ///
 /// ```
-/// use npymap::{DType, Result, loader::RowSource};
+/// use npymap::{DType, Result, RowSource};
 ///
 /// /// The numbers from 0, in rows of two.
 /// struct Counting(DType);
@@ -159,7 +158,7 @@ pub trait RowSource {
         self.shape().iter().skip(1).product()
     }
 
-    /// Copies rows into `out`, decoded. Its length must be
+    /// Copies rows into `out`, decoded, in the order of `indices`. Its length must be
     /// `indices.len() * row_len()`.
     ///
     /// # Errors
@@ -169,7 +168,21 @@ pub trait RowSource {
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds);
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has the wrong
     /// length; [`LimitExceeded`](crate::ErrorKind::LimitExceeded); those of the
-    /// source.
+    /// source: [`Io`](crate::ErrorKind::Io) and
+    /// [`Truncated`](crate::ErrorKind::Truncated) when rows are read from a file, in
+    /// which case some of `out` may have been written.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{ArrayFile, RowSource as _};
+    ///
+    /// let penguins = ArrayFile::open("data/penguins.npy")?;
+    /// let mut batch = [0.0_f64; 2 * 4];
+    /// penguins.take(&[341, 0], &mut batch)?;
+    /// assert_eq!([batch[3], batch[7]], [3775.0, 3750.0]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
     fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()>
     where
         Self: Sized,
@@ -177,8 +190,8 @@ pub trait RowSource {
         gather::take(self, indices, out).map_err(|error| self.add_path(error))
     }
 
-    /// As [`take`](RowSource::take), but casts each element to another numeric
-    /// type as `Casting::SameKind` allows.
+    /// As [`take`](RowSource::take), but casts each element to another numeric type as
+    /// [`Casting::SameKind`] allows: `u16` to `i64`, `f16` to `f32`, `f64` to `f32`.
     ///
     /// # Errors
     ///
@@ -192,7 +205,8 @@ pub trait RowSource {
         gather::take_as(self, indices, out).map_err(|error| self.add_path(error))
     }
 
-    /// As [`take`](RowSource::take), but converts each element with `convert`.
+    /// As [`take`](RowSource::take), but converts each element with `convert`: for
+    /// example, `u8` images to scaled `f32`.
     ///
     /// # Errors
     ///
@@ -213,13 +227,42 @@ pub trait RowSource {
     /// in C order, and its part of `out`, `out_len` items long. The length of `out`
     /// must be `indices.len() * out_len`. The order of the calls is unspecified.
     ///
+    /// Use it for conversions that depend on the position in the row, or that change
+    /// its length or its order: normalisation by channel, transposition, cropping.
+    /// [`take_with`](RowSource::take_with) is faster for those that are the same for
+    /// each element.
+    ///
     /// # Errors
     ///
     /// As [`take`](RowSource::take).
     ///
     /// # Examples
     ///
-    /// See [`Rows::take_rows_with`](crate::Rows::take_rows_with).
+    /// Images of `height × width × 3` bytes to `3 × height × width` floats, each
+    /// channel with its own mean:
+    ///
+    /// ```
+    /// use npymap::{DType, MappedArray, RowSource as _};
+    ///
+    /// const MEANS: [f32; 3] = [0.485, 0.456, 0.406];
+    ///
+    /// fn normalize(image: &[u8], out: &mut [f32]) {
+    ///     let channels = out.chunks_exact_mut(image.len() / 3);
+    ///     for (channel, (plane, mean)) in channels.zip(MEANS).enumerate() {
+    ///         let pixels = image.iter().skip(channel).step_by(3);
+    ///         for (out, pixel) in plane.iter_mut().zip(pixels) {
+    ///             *out = f32::from(*pixel) / 255.0 - mean;
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let images = MappedArray::anonymous(&DType::of::<u8>(), &[10, 4, 4, 3])?;
+    /// let rows = images.into_read_only()?.rows()?;
+    /// let mut batch = vec![0.0; 2 * 48];
+    /// rows.take_rows_with(&[7, 0], &mut batch, 48, normalize)?;
+    /// assert_eq!([batch[0], batch[16], batch[95]], [-0.485, -0.456, -0.406]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
     fn take_rows_with<T: Element, U>(
         &self,
         indices: &[impl RowIndex],
@@ -247,8 +290,12 @@ pub trait RowSource {
     }
 
     /// Copies rows into `out` as elements of another dtype, in C order, cast as
-    /// `casting` allows. The length of `out` must be
+    /// `casting` allows: [`take_as`](RowSource::take_as) for a dtype that is known only
+    /// at run time, and for any cast. The length of `out` must be
     /// `indices.len() * row_len() * dtype.itemsize()`.
+    ///
+    /// Casts of real numbers to `f32`, `f64` and `i64` in this machine's byte order,
+    /// into aligned memory, are as fast as `take_as`; others take several times as long.
     ///
     /// # Errors
     ///
@@ -256,11 +303,20 @@ pub trait RowSource {
     /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast is not allowed or
     /// not implemented, before anything is written;
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for a value that cannot be
-    /// cast.
+    /// cast: text that is not a number, dates out of range, and with
+    /// [`Casting::SameValue`] values that would change.
     ///
     /// # Examples
     ///
-    /// See [`Rows::take_bytes_as`](crate::Rows::take_bytes_as).
+    /// ```
+    /// use npymap::{MappedArray, RowSource as _, element::Casting};
+    ///
+    /// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+    /// let mut batch = [0; 2 * 4 * 2];
+    /// rows.take_bytes_as(&[341, 0], &mut batch, &">i2".parse()?, Casting::Unsafe)?;
+    /// assert_eq!(batch[6..8], 3775_i16.to_be_bytes());
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
     fn take_bytes_as(
         &self,
         indices: &[impl RowIndex],
@@ -318,7 +374,7 @@ pub trait RowSource {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, Sampler, loader::RowSource as _};
+    /// use npymap::{MappedArray, RowSource as _, Sampler};
     ///
     /// // SAFETY: nobody changes or truncates the file meanwhile.
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
@@ -339,12 +395,24 @@ pub trait RowSource {
         Loader::new::<T>(self).batches(sampler, size)
     }
 
-    /// The sliding windows of `len` rows, as rows. They borrow the source;
-    /// [`Windows::new`] takes it.
+    /// The sliding windows of `len` rows, as rows: see [`Windows`]. They borrow the
+    /// source; [`Windows::new`] takes it.
     ///
     /// # Errors
     ///
     /// As [`Windows::new`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{ArrayFile, RowSource as _};
+    ///
+    /// let penguins = ArrayFile::open("data/penguins.npy")?;
+    /// let mut batch = [0.0_f32; 2 * 3 * 4];
+    /// penguins.windows(3)?.take_as(&[339, 0], &mut batch)?;
+    /// assert_eq!([batch[11], batch[15]], [3775.0, 3750.0]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
     fn windows(&self, len: usize) -> Result<Windows<&Self>>
     where
         Self: Sized,
@@ -352,8 +420,8 @@ pub trait RowSource {
         Windows::new(self, len)
     }
 
-    /// Selects one field of each element, such as `"x"` or `"pos.z"`. The result
-    /// borrows the source; [`FieldRows::new`] takes it.
+    /// Selects one field of each element, such as `"x"` or `"pos.z"`: see
+    /// [`FieldRows`]. The result borrows the source; [`FieldRows::new`] takes it.
     ///
     /// # Errors
     ///

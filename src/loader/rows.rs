@@ -14,12 +14,10 @@ use super::ahead::RowsAhead;
 use super::background::Background;
 use super::gather;
 use super::reading::Reading;
-use super::row_methods::row_methods;
 use super::row_source::{RowCopy, RowSource};
 use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
-use crate::element::cast::{Casting, Number};
 use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Error, Result, ShapeError};
@@ -54,7 +52,7 @@ use crate::view::{AxisSlices, field_geometry};
 /// # Examples
 ///
 /// ```
-/// use npymap::MappedArray;
+/// use npymap::{MappedArray, RowSource as _};
 ///
 /// // SAFETY: nobody changes or truncates the file while it is mapped.
 /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
@@ -91,7 +89,7 @@ impl Rows {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, loader::Reading};
+    /// use npymap::{MappedArray, RowSource as _, loader::Reading};
     ///
     /// // SAFETY: nobody changes or truncates the file meanwhile.
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
@@ -188,7 +186,7 @@ impl Rows {
     /// # Examples
     ///
     /// ```
-    /// use npymap::MappedArray;
+    /// use npymap::{MappedArray, RowSource as _};
     ///
     /// let events = MappedArray::anonymous(&"[('id', '<u2'), ('e', '>f4')]".parse()?, &[9])?;
     /// let energy = events.into_read_only()?.rows()?.field("e")?;
@@ -215,7 +213,7 @@ impl Rows {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, ndarray::s};
+    /// use npymap::{MappedArray, RowSource as _, ndarray::s};
     ///
     /// // SAFETY: nobody changes or truncates the file meanwhile.
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
@@ -243,7 +241,7 @@ impl Rows {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Rows, ndarray::array};
+    /// use npymap::{RowSource as _, Rows, ndarray::array};
     ///
     /// let labels = Rows::copy_of(array![3_i64, 1, 4].view())?;
     /// assert_eq!(labels.take_array::<i64>(&[2, 0])?.into_raw_vec_and_offset().0, [4, 3]);
@@ -391,8 +389,6 @@ impl RowSource for Rows {
         RowsAhead::mapped(self, &self.geometry, self.background.read_ahead())
     }
 }
-
-row_methods!(Rows, "See [`MappedArray::rows`](crate::MappedArray::rows).");
 
 /// Copies a slice of some bytes, at this index, into an output.
 pub(super) type CopyRange<'c, U> = dyn FnMut(&AxisSlices, &[u8], usize, &mut [U]) + 'c;

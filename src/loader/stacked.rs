@@ -7,16 +7,13 @@ use std::sync::Arc;
 use super::ahead::RowsAhead;
 use super::gather;
 use super::reading::Reading;
-use super::row_methods::row_methods;
 use super::row_source::{RowCopy, RowSource};
 use super::rows::Rows;
 use super::stack;
-use super::windows::{Windows, check_shape};
+use super::windows::check_shape;
 use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
-use crate::element::Element;
-use crate::element::cast::{Casting, Number};
 use crate::error::invariant::Invariant;
 use crate::error::{RequestError, Result};
 use crate::layout::row_index::RowIndex;
@@ -50,7 +47,7 @@ impl Stacked {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, Result, WriteOptions, loader::Stacked, ndarray::arr2};
+    /// use npymap::{MappedArray, Result, RowSource as _, WriteOptions, loader::Stacked, ndarray::arr2};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let paths = ["one.npy", "two.npy"].map(|name| directory.path().join(name));
@@ -197,16 +194,6 @@ impl Stacked {
         Ok(())
     }
 
-    /// Sliding windows of `len` rows, as [`Rows::windows`]. Windows may start in one
-    /// array and end in another.
-    ///
-    /// # Errors
-    ///
-    /// As [`Rows::windows`].
-    pub fn windows(&self, len: usize) -> Result<Windows<&Stacked>> {
-        Windows::new(self, len)
-    }
-
     /// The array that contains a row, and the range of its rows.
     fn array_of(&self, row: usize) -> Option<(&Rows, Range<usize>)> {
         let position = self.array_position(row);
@@ -295,8 +282,6 @@ impl RowSource for Stacked {
         RowsAhead::stacked(arrays.map(|(first, rows)| (first, rows.rows_ahead())))
     }
 }
-
-row_methods!(Stacked, "See [`Stacked::new`].");
 
 /// The same rows, to be read in the background by one thread for all of them.
 fn read_together(arrays: Vec<Rows>, reading: Reading) -> Vec<Rows> {

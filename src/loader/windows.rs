@@ -4,26 +4,23 @@ use std::ops::Range;
 
 use super::ahead::RowsAhead;
 use super::gather;
-use super::row_methods::row_methods;
 use super::row_source::{RowCopy, RowSource};
 use super::rows::Rows;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
-use crate::element::Element;
-use crate::element::cast::{Casting, Number};
 use crate::error::{Error, Result, ShapeError};
-use crate::layout::row_index::RowIndex;
 use crate::layout::{Layout, Order};
 
-/// The sliding windows over the rows of any [`RowSource`]: each window is a row.
-/// Windows overlap, and nothing is copied until you take them.
+/// The sliding windows over the rows of any [`RowSource`]: each window is a row, and
+/// their length is the second axis. Windows overlap, and nothing is copied until you
+/// take them.
 ///
 /// [`Rows::windows`] is a [`Rows`] again.
 ///
 /// # Examples
 ///
 /// ```
-/// use npymap::{ArrayFile, loader::Windows};
+/// use npymap::{ArrayFile, RowSource as _, loader::Windows};
 ///
 /// let windows = Windows::new(ArrayFile::open("data/penguins.npy")?, 3)?;
 /// assert_eq!(windows.shape(), [340, 3, 4]);
@@ -50,18 +47,6 @@ impl<S: RowSource> Windows<S> {
             .map_err(|error| source.add_path(error))?;
         Ok(Windows { source, len, shape })
     }
-
-    /// The number of windows, their length, and the lengths of the other axes.
-    #[must_use]
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// The dtype of the elements.
-    #[must_use]
-    pub fn dtype(&self) -> &DType {
-        self.source.dtype()
-    }
 }
 
 /// Checks that an array may have this shape, even if its elements are not in memory:
@@ -72,11 +57,11 @@ pub(super) fn check_shape(shape: Vec<usize>, dtype: &DType) -> Result<Vec<usize>
 
 impl<S: RowSource> RowSource for Windows<S> {
     fn dtype(&self) -> &DType {
-        self.dtype()
+        self.source.dtype()
     }
 
     fn shape(&self) -> &[usize] {
-        self.shape()
+        &self.shape
     }
 
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
@@ -110,8 +95,6 @@ impl<S: RowSource> RowSource for Windows<S> {
     }
 }
 
-row_methods!(impl<S: RowSource> Windows<S>, "See [`Windows`].");
-
 impl Rows {
     /// Sliding windows of `len` rows, as rows: NumPy's `sliding_window_view`, with
     /// the window as the second axis. Windows overlap, and nothing is copied until
@@ -129,7 +112,7 @@ impl Rows {
     /// # Examples
     ///
     /// ```
-    /// use npymap::MappedArray;
+    /// use npymap::{MappedArray, RowSource as _};
     ///
     /// let mut tokens = MappedArray::anonymous(&"<u2".parse()?, &[100])?;
     /// tokens.view_mut::<u16>()?.copy_from_slice(&(0..100).collect::<Vec<_>>())?;

@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use npymap::{Appender, ArrayFile, CreateOptions, DType, MappedArray, Sampler};
+use npymap::{Appender, ArrayFile, CreateOptions, DType, MappedArray, RowSource as _, Sampler};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Order, Rows, Sampler};
+use npymap::{Order, RowSource as _, Rows, Sampler};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use npymap::{DType, MappedArray, MappedArrayMut, Order, Result, Rows, layout::Layout};
+use npymap::{
+    DType, MappedArray, MappedArrayMut, Order, Result, RowSource as _, Rows, layout::Layout,
+};
 
 use crate::input::error::CliError;
 use crate::input::progress::Progress;

@@ -118,7 +118,7 @@ pub fn open(url: &str) -> Result<Source<MapMut>> {
 ///
 /// ```no_run
 /// use npymap_remote::Remote;
-/// use npymap::{ArrayFile, OpenOptions, Source};
+/// use npymap::{ArrayFile, OpenOptions, RowSource as _, Source};
 ///
 /// let object = Remote::open("s3://bucket/tokens.npy")?; // one request
 /// let tokens = ArrayFile::new(object.source(), OpenOptions::new())?; // none

@@ -6,9 +6,8 @@
 use std::error::Error;
 
 use burn::prelude::*;
-use npymap::loader::RowSource as _;
 use npymap::ndarray::Array2;
-use npymap::{MappedArray, Sampler, WriteOptions};
+use npymap::{MappedArray, RowSource as _, Sampler, WriteOptions};
 
 const COUNT: usize = 4_096;
 /// The coefficients that the model has to find; the last one is the constant.

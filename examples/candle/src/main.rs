@@ -8,7 +8,7 @@ use std::path::Path;
 
 use candle_core::{D, DType, Device, Tensor, Var};
 use npymap::ndarray::{Array1, Array2};
-use npymap::{BatchOptions, MappedArray, Sampler, WriteOptions};
+use npymap::{BatchOptions, MappedArray, RowSource as _, Sampler, WriteOptions};
 
 const COUNT: usize = 4_096;
 const SIDE: usize = 8;

@@ -5,8 +5,7 @@ use std::io::{self, BufRead as _, Write as _};
 use std::sync::Arc;
 use std::time::Instant;
 
-use npymap::loader::RowSource as _;
-use npymap::{ArrayFile, BatchOptions, Npz, OpenOptions, Sampler};
+use npymap::{ArrayFile, BatchOptions, Npz, OpenOptions, RowSource as _, Sampler};
 
 use crate::Result;
 

@@ -48,7 +48,7 @@ use npymap::{Error, ErrorKind, Result};
 ///
 /// ```no_run
 /// use npymap_remote::{Cache, RemoteOptions};
-/// use npymap::{ArrayFile, OpenOptions, Source};
+/// use npymap::{ArrayFile, OpenOptions, RowSource as _, Source};
 ///
 /// let cache = Cache::open("/var/cache/arrays", 100 << 30)?;
 /// let object = RemoteOptions::new().cache(&cache).open("s3://bucket/tokens.npy")?;

@@ -12,7 +12,7 @@ mod server;
 mod upload;
 mod urls;
 
-use npymap::{ArrayFile, Header, OpenOptions, Order};
+use npymap::{ArrayFile, Header, OpenOptions, Order, RowSource as _};
 use npymap_remote::{Remote, RemoteOptions};
 
 use crate::server::Server;

@@ -7,7 +7,7 @@ use npymap::ndarray::Array2;
 use npymap::npz::{Compression, Npz, NpzWriter};
 use npymap::tar::Shard;
 use npymap::ten::{Ten, TenWriteOptions};
-use npymap::{ErrorKind, MappedArray, OpenOptions, Order, Source};
+use npymap::{ErrorKind, MappedArray, OpenOptions, Order, RowSource as _, Source};
 use npymap_remote::tokio::runtime;
 use npymap_remote::{Remote, RemoteOptions};
 

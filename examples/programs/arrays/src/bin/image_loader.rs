@@ -27,7 +27,7 @@
 use std::error::Error;
 
 use npymap::loader::Share;
-use npymap::{BatchOptions, MappedArray, Sampler};
+use npymap::{BatchOptions, MappedArray, RowSource as _, Sampler};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // SAFETY: no other process changes the file.

@@ -9,7 +9,7 @@
 //! [0.4151493414325178, -0.16245173303215765, -0.1877260725568901]
 //! ```
 
-use npymap::{ArrayFile, ndarray::Axis};
+use npymap::{ArrayFile, RowSource as _, ndarray::Axis};
 
 fn main() -> npymap::Result<()> {
     let table = ArrayFile::open("table.npy")?;

@@ -16,7 +16,7 @@
 
 use std::error::Error;
 
-use npymap::MappedArray;
+use npymap::{MappedArray, RowSource as _};
 use tokio::task::spawn_blocking;
 
 #[tokio::main(flavor = "current_thread")]
