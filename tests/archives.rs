@@ -143,19 +143,6 @@ fn names_that_open(file: &str) -> Vec<String> {
 }
 
 #[test]
-fn several_members_are_returned_in_order() {
-    let npz = open(&data().join("archives/numpy-savez-compressed.npz"));
-    let names: Vec<_> = npz.names().collect();
-    let arrays = npz.get_many(&names);
-    assert_eq!(arrays.len(), names.len());
-    for (name, array) in names.iter().zip(&arrays) {
-        let one = npz.get(name).unwrap();
-        assert_eq!(one.as_bytes().unwrap(), array.as_ref().unwrap().as_bytes().unwrap());
-    }
-    assert!(npz.get_many(&[]).is_empty());
-}
-
-#[test]
 fn each_format_is_recognised() {
     for (path, _) in fixtures() {
         assert_eq!(

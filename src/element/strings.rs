@@ -235,7 +235,7 @@ pub struct Text<const N: usize, P: CodePoint = Le<u32>>([P; N]);
 
 impl<const N: usize, P: CodePoint> Text<N, P> {
     /// The code points without trailing NULs, as NumPy reads them.
-    pub fn points(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+    fn points(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
         let length = self.0.iter().rposition(|point| point.to_point() != 0);
         self.0.iter().take(length.map_or(0, |last| last + 1)).map(|point| point.to_point())
     }

@@ -140,22 +140,6 @@ pub(super) fn cumulative(weights: &[f64]) -> Result<Arc<[f64]>> {
     }
 }
 
-/// Checks that these are cumulative sums of valid weights.
-pub(super) fn check_cumulative(cumulative: &[f64]) -> Result<()> {
-    let mut before = 0.0;
-    for (row, &sum) in cumulative.iter().enumerate() {
-        if !sum.is_finite() || sum < before {
-            let value = format!("cumulative weight {sum} of row {row}");
-            return Err(refused(value, &format!("a finite weight of at least {before}")));
-        }
-        before = sum;
-    }
-    if before > 0.0 {
-        return Ok(());
-    }
-    Err(refused("cumulative weights that end at 0".to_owned(), "at least one weight above 0"))
-}
-
 fn refused(value: String, expected: &str) -> Error {
     RequestError::Argument { found: value, expected: expected.to_owned() }.into()
 }

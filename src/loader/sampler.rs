@@ -1,10 +1,9 @@
 //! Samplers: the rows of each epoch, in constant memory.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::block_order::BlockOrder;
-use super::order::{EpochOrder, SamplingOrder, check_cumulative, cumulative};
+use super::order::{EpochOrder, SamplingOrder, cumulative};
 use super::permutation::hash;
 use super::share::{SamplerState, Share, Tail};
 use crate::error::invariant::{Invariant, to_u64, to_usize, to_usize_saturating};
@@ -17,7 +16,7 @@ use crate::error::{RequestError, Result};
 /// every version of this crate that can resume its state.
 ///
 /// It yields the rows of the current epoch that belong to its [`Share`]. Then
-/// [`next_epoch`](Sampler::next_epoch) starts another epoch, in another order.
+/// [`set_epoch`](Sampler::set_epoch) starts another epoch, in another order.
 ///
 /// # The order
 ///
@@ -186,34 +185,7 @@ impl Sampler {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn weighted(weights: impl AsRef<[f64]>, draws: usize, seed: u64) -> Result<Sampler> {
-        Sampler::weighted_cumulative(cumulative(weights.as_ref())?, draws, seed)
-    }
-
-    /// As [`weighted`](Sampler::weighted), but with cumulative weights: each is the
-    /// sum of the weights up to and including that row. An `Arc` is shared instead
-    /// of copied.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the cumulative
-    /// weights decrease, are not finite or end at 0.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::Sampler;
-    ///
-    /// let sums = Sampler::weighted_cumulative(vec![1.0, 1.0, 3.0], 300, 7)?;
-    /// assert!(sums.eq(Sampler::weighted([1.0, 0.0, 2.0], 300, 7)?));
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    pub fn weighted_cumulative(
-        cumulative: impl Into<Arc<[f64]>>,
-        draws: usize,
-        seed: u64,
-    ) -> Result<Sampler> {
-        let cumulative = cumulative.into();
-        check_cumulative(&cumulative)?;
+        let cumulative = cumulative(weights.as_ref())?;
         let len = to_u64(cumulative.len());
         Ok(Sampler::new(SamplingOrder::weighted(cumulative), len, to_u64(draws), seed))
     }
@@ -266,11 +238,6 @@ impl Sampler {
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
-    }
-
-    /// Starts the next epoch.
-    pub fn next_epoch(&mut self) {
-        self.set_epoch(self.epoch.wrapping_add(1));
     }
 
     /// Starts the given epoch.

@@ -364,8 +364,7 @@ impl<D> Source<D> {
     }
 
     /// Returns whether arrays map the file. Otherwise they are copies.
-    #[must_use]
-    pub fn is_mapped(&self) -> bool {
+    pub(crate) fn is_mapped(&self) -> bool {
         !matches!(self.access, Access::Copy)
     }
 

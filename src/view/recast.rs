@@ -63,15 +63,6 @@ impl<'a> View<'a, Value> {
         Ok(View { bytes: self.bytes, geometry, codec })
     }
 
-    /// Reinterprets the numbers in another byte order: NumPy's
-    /// `a.view(a.dtype.newbyteorder(order))`. The bytes do not change, so the
-    /// values do; see [`byteswap_inplace`](ViewMut::byteswap_inplace).
-    #[must_use]
-    pub fn newbyteorder(&self, order: ByteOrder) -> DynView<'a> {
-        let codec = self.codec.with_byte_order(order);
-        View { bytes: self.bytes, geometry: self.geometry.clone(), codec }
-    }
-
     /// Views the real parts of complex numbers; other elements are viewed
     /// unchanged.
     ///
@@ -126,13 +117,6 @@ impl<'a> ViewMut<'a, Value> {
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
     }
 
-    /// As [`View::newbyteorder`].
-    #[must_use]
-    pub fn newbyteorder(self, order: ByteOrder) -> DynViewMut<'a> {
-        let codec = self.codec.with_byte_order(order);
-        ViewMut { codec, ..self }
-    }
-
     /// As [`View::real`].
     #[must_use]
     pub fn real(self) -> DynViewMut<'a> {
@@ -152,10 +136,9 @@ impl<'a> ViewMut<'a, Value> {
     }
 
     /// Reverses the bytes of every number: NumPy's `a.byteswap(inplace=True)`. The
-    /// dtype does not change, so the values do;
-    /// [`newbyteorder`](ViewMut::newbyteorder) restores them. Each field and each
-    /// code point of text is reversed separately; bytes that are not numbers do
-    /// not change.
+    /// dtype does not change, so the values do; [`view_as`](ViewMut::view_as) the dtype of
+    /// the other byte order has the old ones. Each field and each code point of text is
+    /// reversed separately; bytes that are not numbers do not change.
     ///
     /// # Errors
     ///
@@ -164,13 +147,13 @@ impl<'a> ViewMut<'a, Value> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{ByteOrder, MappedArray};
+    /// use npymap::MappedArray;
     ///
     /// let mut counts = MappedArray::anonymous(&">i4".parse()?, &[3])?;
     /// counts.view_mut::<i32>()?.fill(&7)?;
     /// let mut view = counts.dyn_view_mut()?;
     /// view.byteswap_inplace()?;
-    /// let little = view.newbyteorder(ByteOrder::Little);
+    /// let little = view.view_as(&"<i4".parse()?)?;
     /// assert_eq!(little.as_view().view::<i32>()?.to_vec(), [7, 7, 7]);
     /// # Ok::<(), npymap::Error>(())
     /// ```

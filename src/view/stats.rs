@@ -23,7 +23,7 @@ const LANES: usize = 8;
 /// let stats = penguins.view::<f64>()?.stats();
 /// assert_eq!((stats.min, stats.max), (Some(13.1), Some(6300.0)));
 /// assert_eq!(stats.mean().map(f64::round), Some(1116.0));
-/// assert_eq!((stats.count, stats.non_finite()), (1368, 0));
+/// assert_eq!((stats.count, stats.nan), (1368, 0));
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,12 +71,6 @@ impl<T: Real> Stats<T> {
     pub fn mean(&self) -> Option<f64> {
         let numbers = self.count - self.nan;
         (numbers > 0).then(|| self.sum / count_to_f64(numbers))
-    }
-
-    /// How many elements are NaN or infinite.
-    #[must_use]
-    pub fn non_finite(&self) -> usize {
-        self.nan + self.infinite
     }
 
     /// Combines these statistics with those of other elements, so that threads

@@ -19,11 +19,7 @@ mod update;
 mod writer;
 mod zip_writer;
 
-use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use ndarray::{Array, Dimension};
 
@@ -209,38 +205,6 @@ impl<D: Mapping> Npz<D> {
         self.source.storage().prefetch_headers(ranges)
     }
 
-    /// Opens several arrays, using one thread per processor to inflate those
-    /// that are deflated.
-    ///
-    /// # Errors
-    ///
-    /// As [`get`](Npz::get), separately for each array.
-    pub fn get_many(&self, names: &[&str]) -> Vec<Result<MappedArray<D>>> {
-        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let (next, opened) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        thread::scope(|scope| {
-            for _ in 1..threads.min(names.len()) {
-                // If a thread cannot be started, the others do its work.
-                let _ = thread::Builder::new()
-                    .spawn_scoped(scope, || self.open_next(names, &next, &opened));
-            }
-            self.open_next(names, &next, &opened);
-        });
-        let mut opened = opened.into_inner().unwrap_or_else(PoisonError::into_inner);
-        opened.sort_unstable_by_key(|(index, _)| *index);
-        opened.into_iter().map(|(_, array)| array).collect()
-    }
-
-    /// Opens arrays from index `next` on, until there are none left.
-    fn open_next(&self, names: &[&str], next: &AtomicUsize, opened: &OpenedArrays<D>) {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(name) = names.get(index) else { return };
-            let array = self.get(name);
-            opened.lock().unwrap_or_else(PoisonError::into_inner).push((index, array));
-        }
-    }
-
     /// Iterates over the arrays and their names, opening each when it is
     /// reached. Members that are not arrays are left out.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Result<MappedArray<D>>)> {
@@ -277,6 +241,3 @@ impl<D: Mapping> Npz<D> {
         self.source.storage().add_path_on_err(result)
     }
 }
-
-/// Arrays that were opened, each with its index in the request.
-type OpenedArrays<D> = Mutex<Vec<(usize, Result<MappedArray<D>>)>>;
