@@ -1,5 +1,5 @@
-//! Connections that fail soon if there never was one, and read little of responses that are
-//! not parts of an object.
+//! Connections that fail soon if there never was one, take no secret to another server, and
+//! read little of responses that are not parts of an object.
 
 use std::error::Error;
 use std::fmt;
@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
-    ReqwestConnector,
 };
 use object_store::{ClientOptions, Result};
+
+use super::client;
+use super::redirect::{self, Refusal};
 
 /// How often the first connection is tried. A wrong name or port does not become right,
 /// but the answer of a name server can be lost.
@@ -20,13 +22,13 @@ const ATTEMPTS: u32 = 3;
 /// The most bytes of a response that are read if it is not part of an object.
 const SHORT: usize = 64 << 10;
 
-/// Connects as `object_store` does by default.
+/// Connects as `object_store` does by default, but follows fewer redirects.
 #[derive(Debug)]
 pub(super) struct Connector;
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> Result<HttpClient> {
-        let client = ReqwestConnector::default().connect(options)?;
+        let client = client::new(options)?;
         let (was_answered, failures) = (AtomicBool::new(false), AtomicU32::new(0));
         Ok(HttpClient::new(Connection { client, was_answered, failures }))
     }
@@ -44,7 +46,7 @@ struct Connection {
 impl Connection {
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let is_get = request.method().as_str() == "GET";
-        let answer = self.client.execute(request).await;
+        let answer = self.follow(request).await;
         let error = match answer {
             Ok(response) => {
                 self.was_answered.store(true, Ordering::Relaxed);
@@ -60,6 +62,16 @@ impl Connection {
             return Err(HttpError::new(HttpErrorKind::Unknown, Unreachable(error)));
         }
         Err(error)
+    }
+
+    /// Sends a request, also to where it is redirected.
+    async fn follow(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        for _ in 0..=redirect::MOST {
+            let response = self.client.execute(request.clone()).await?;
+            let Some(location) = redirect::location(&response) else { return Ok(response) };
+            request = redirect::follow(request, location)?;
+        }
+        Err(Refusal::TooMany.into_error())
     }
 }
 

@@ -7,6 +7,7 @@ use object_store::Error as StoreError;
 use object_store::client::{HttpError, HttpErrorKind};
 
 use super::connection::Unreachable;
+use super::redirect::Refusal;
 use npymap::{Error, ErrorKind};
 
 /// The store has another object of the same name now.
@@ -87,10 +88,9 @@ fn convert(error: &StoreError, action: &'static str) -> Error {
 
 /// The text of an error, which can contain a whole page that the server sent.
 pub(super) fn text(error: &StoreError) -> String {
-    let text = match find::<Unreachable>(error) {
-        Some(unreachable) => unreachable.to_string(),
-        None => without_queries(&without_page(&with_cause(error))),
-    };
+    let own = find::<Unreachable>(error).map(ToString::to_string);
+    let own = own.or_else(|| find::<Refusal>(error).map(ToString::to_string));
+    let text = own.unwrap_or_else(|| without_queries(&without_page(&with_cause(error))));
     let mut short: String = text.chars().take(LONGEST).collect();
     if short.len() < text.len() {
         short.push('…');

@@ -4,6 +4,7 @@
 mod appender;
 mod blocks;
 mod cache;
+mod client;
 mod connection;
 mod errors;
 mod executor;
@@ -12,6 +13,7 @@ mod invariant;
 mod object;
 mod options;
 mod ranges;
+mod redirect;
 mod requests;
 mod stores;
 mod upload;

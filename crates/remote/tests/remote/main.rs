@@ -8,6 +8,7 @@ mod cache;
 mod faults;
 mod requests;
 mod s3;
+mod secrets;
 mod server;
 mod upload;
 mod urls;

@@ -30,6 +30,12 @@ pub(crate) enum Action {
     Whole,
     /// Sends no entity tag.
     Untagged,
+    /// Sends the body in chunks, without its length.
+    Chunked,
+    /// Sends the whole file with status 200 in chunks, without its length.
+    WholeChunked,
+    /// Redirects by this status to this URL.
+    Redirect(u16, &'static str),
     /// Closes the connection without an answer.
     Close,
     /// Never answers.
@@ -65,6 +71,8 @@ struct State {
     version: u64,
     tags: Tags,
     log: Vec<Request>,
+    /// The lines of their headers.
+    lines: Vec<Vec<String>>,
     /// The number of requests so far.
     count: usize,
     /// Requests that wait for others.
@@ -106,6 +114,7 @@ impl Server {
             version: 1,
             tags,
             log: Vec::new(),
+            lines: Vec::new(),
             count: 0,
             waiting: 0,
             rounds: 0,
@@ -135,6 +144,11 @@ impl Server {
         std::mem::take(&mut self.shared.state.lock().unwrap().log)
     }
 
+    /// Takes the lines of all requests, the first ones included.
+    pub(crate) fn lines(&self) -> Vec<Vec<String>> {
+        std::mem::take(&mut self.shared.state.lock().unwrap().lines)
+    }
+
     /// How often as many requests as were awaited waited at the same time.
     pub(crate) fn rounds(&self) -> usize {
         self.shared.state.lock().unwrap().rounds
@@ -161,11 +175,12 @@ impl Server {
 /// Answers requests until the connection is closed.
 fn serve(stream: &TcpStream, shared: &Shared) {
     let mut reader = BufReader::new(stream);
-    while let Some(request) = read_request(&mut reader) {
+    while let Some((request, lines)) = read_request(&mut reader) {
         let path = request.path.split('?').next().unwrap();
         let number = {
             let mut state = shared.state.lock().unwrap();
             state.log.push(request.clone());
+            state.lines.push(lines);
             state.count += 1;
             state.count - 1
         };
@@ -222,7 +237,7 @@ fn wait_for(shared: &Shared, count: usize) {
     drop(wait.unwrap());
 }
 
-fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
+fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(Request, Vec<String>)> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -242,7 +257,8 @@ fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
     let len = header(&lines, "content-length").map_or(0, |len| len.parse().unwrap());
     reader.take(len).read_to_end(&mut Vec::new()).ok()?;
     let [if_match, if_none_match] = ["if-match", "if-none-match"].map(|name| header(&lines, name));
-    Some(Request { method: method.to_owned(), path, range, if_match, if_none_match })
+    let method = method.to_owned();
+    Some((Request { method, path, range, if_match, if_none_match }, lines))
 }
 
 /// The value of a header.
@@ -270,10 +286,10 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
     let is_other = tags != Tags::Ignored && request.if_match.is_some() && request.if_match != tag;
     let size = u64::try_from(file.len()).unwrap();
     let status = match (action, request.range) {
-        (Action::Status(status), _) => status,
+        (Action::Status(status) | Action::Redirect(status, _), _) => status,
         _ if is_other => 412,
         _ if tag.is_some() && strong(request.if_none_match.as_ref()) == strong(tag.as_ref()) => 304,
-        (Action::Whole, _) | (_, None) => 200,
+        (Action::Whole | Action::WholeChunked, _) | (_, None) => 200,
         (_, Some((start, _))) if start >= size => 416,
         _ => 206,
     };
@@ -300,7 +316,9 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
         format!("Content-Length: {}", body.len()),
         format!("Last-Modified: Sun, 22 Nov 2026 18:00:{version:02} GMT"),
     ];
-    if status == 302 {
+    if let Action::Redirect(_, to) = action {
+        head.push(format!("Location: {to}"));
+    } else if status == 302 {
         head.push(format!("Location: {}", request.path));
     }
     if tags == Tags::Strong {
@@ -314,11 +332,22 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
         let (first, last) = (start + shift, end + shift - 1);
         head.push(format!("Content-Range: bytes {first}-{last}/{size}"));
     }
+    let chunked: Vec<u8>;
     let body = match action {
         _ if request.method == "HEAD" => &[],
         Action::Half => &body[..body.len() / 2],
+        Action::Chunked | Action::WholeChunked => {
+            let chunks = body.chunks(30_000).chain([&[][..]]);
+            let chunks = chunks
+                .map(|part| [format!("{:x}\r\n", part.len()).as_bytes(), part, b"\r\n"].concat());
+            chunked = chunks.collect::<Vec<_>>().concat();
+            &chunked
+        }
         _ => body,
     };
+    if matches!(action, Action::Chunked | Action::WholeChunked) {
+        head[1] = "Transfer-Encoding: chunked".to_owned();
+    }
     let sent = stream
         .write_all(format!("{}\r\n\r\n", head.join("\r\n")).as_bytes())
         .and_then(|()| stream.write_all(body));

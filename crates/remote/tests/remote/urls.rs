@@ -155,10 +155,10 @@ fn empty_objects_open_by_presigned_urls() {
 }
 
 #[test]
-fn the_cause_of_a_failed_connection_is_shown() {
+fn redirects_without_an_end_are_errors() {
     let server = Server::new(rows(1));
     let error = Remote::open(&server.url("loop?sig=5ec2e7")).unwrap_err().to_string();
-    assert!(error.contains("error following redirect: too many redirects"), "{error}");
+    assert!(error.ends_with("the server redirects more than 10 times"), "{error}");
     assert!(!error.contains("5ec2e7"), "{error}");
 }
 
