@@ -46,12 +46,17 @@ struct Connection {
 impl Connection {
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let is_get = request.method().as_str() == "GET";
+        let has_range = request.headers().contains_key("range");
         let answer = self.follow(request).await;
         let error = match answer {
             Ok(response) => {
                 self.was_answered.store(true, Ordering::Relaxed);
                 let is_part = is_get && response.status().is_success();
-                return if is_part { Ok(response) } else { with_short_body(response).await };
+                return match is_part {
+                    true if has_range => Ok(with_length(response)),
+                    true => Ok(response),
+                    false => with_short_body(response).await,
+                };
             }
             Err(error) => error,
         };
@@ -73,6 +78,25 @@ impl Connection {
         }
         Err(Refusal::TooMany.into_error())
     }
+}
+
+/// Adds the length to the response to a request for a range that is sent in chunks:
+/// `object_store` asks for it first.
+fn with_length(mut response: HttpResponse) -> HttpResponse {
+    let headers = response.headers();
+    if !headers.contains_key("content-length") {
+        let range = headers.get("content-range").and_then(|range| range.to_str().ok());
+        // If there is no range, that is the error, whatever the length.
+        let len = range.and_then(len_of).unwrap_or(0);
+        response.headers_mut().insert("content-length", len.into());
+    }
+    response
+}
+
+/// The length of the range `bytes first-last/size`.
+fn len_of(range: &str) -> Option<u64> {
+    let (first, last) = range.strip_prefix("bytes ")?.split_once('/')?.0.split_once('-')?;
+    last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
 }
 
 /// Replaces the body by valid text of limited length. `object_store` allocates as much memory

@@ -129,6 +129,11 @@ pub(super) fn is_whole(error: &StoreError) -> bool {
     has_cause(error, &["Range request not supported", "Received non-partial response"])
 }
 
+/// Returns whether the response does not say how long the object is.
+pub(super) fn is_without_length(error: &StoreError) -> bool {
+    has_cause(error, &["Content-Length Header missing"])
+}
+
 /// Returns whether the text of an error, or of one of its causes, starts with one of
 /// `texts`. `object_store` does not export the types of these errors, and the rest of a
 /// text can have any name and any page that a server sent.

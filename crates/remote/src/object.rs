@@ -168,6 +168,7 @@ impl ObjectPlace {
                     | StoreError::PermissionDenied { .. }
                     | StoreError::NotImplemented { .. },
                 ) => {}
+                Err(error) if errors::is_without_length(&error) => {}
                 Err(error) => return Err(error),
             }
         }

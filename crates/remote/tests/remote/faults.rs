@@ -110,6 +110,21 @@ fn the_version_is_checked_on_servers_whose_answers_to_head_do_not_have_it() {
 }
 
 #[test]
+fn bodies_in_chunks_are_read() {
+    for tags in ALL {
+        let server = Server::failing(file(), tags, |_, _| Action::Chunked);
+        let object = RemoteOptions::new().open(&server.url("a.npy")).unwrap();
+        take_two(&object).unwrap();
+        array(&object).unwrap().check().unwrap();
+        server.replace(file());
+        assert_eq!(array(&object).unwrap().check().unwrap_err().kind(), ErrorKind::Changed);
+    }
+    let server = Server::failing(file(), Tags::Strong, |_, _| Action::WholeChunked);
+    let error = RemoteOptions::new().open(&server.url("a.npy")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+}
+
+#[test]
 fn slow_answers_are_waited_for_and_none_time_out() {
     read(&failing(Action::Late(300), Tags::Strong, &[0, 1])).unwrap();
     let server = Server::failing(file(), Tags::Strong, |_, _| Action::Nothing);
