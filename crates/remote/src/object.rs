@@ -25,7 +25,6 @@ const PERMIT: u64 = 256 << 10;
 pub(super) const PERMITS: u32 = 256;
 
 /// An object whose version is known.
-#[derive(Debug)]
 pub(super) struct Object {
     place: ObjectPlace,
     version: Version,
@@ -35,7 +34,6 @@ pub(super) struct Object {
 }
 
 /// Where an object is.
-#[derive(Debug)]
 pub(super) struct ObjectPlace {
     pub(super) store: Connections<dyn ObjectStore>,
     pub(super) path: Path,
@@ -46,7 +44,6 @@ pub(super) struct ObjectPlace {
 }
 
 /// A store and its connections.
-#[derive(Debug)]
 pub(super) struct Connections<T: ?Sized> {
     store: Arc<T>,
     process: u32,
