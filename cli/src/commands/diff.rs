@@ -8,6 +8,7 @@ use clap::Args;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::inputs::{Input, Inputs};
+use crate::input::url::shown;
 use crate::output::diff_many;
 use crate::output::diff_one;
 use crate::output::diff_options::{DiffOptions, DiffResult};
@@ -94,7 +95,7 @@ impl DiffArgs {
         };
         let (a, b) = (open(a, &self.a)?, open(b, &self.b)?);
         let report = self.options.compare(&a, &b).map_err(CliError::with_path(self.a.name()))?;
-        let names = [&self.a, &self.b].map(|path| path.name().display().to_string());
+        let names = [&self.a, &self.b].map(|path| shown(path.name()));
         if self.options.only_changed && report.is_equal {
             // Nothing changed.
         } else if self.options.json {

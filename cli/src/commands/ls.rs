@@ -17,6 +17,7 @@ use crate::input::inspect::{EntryContent, FileEntry, Inspector, MemberName};
 use crate::input::messages;
 use crate::input::style::DIRECTORY;
 use crate::input::text;
+use crate::input::url::shown;
 use crate::input::walk::{self, Depth};
 use crate::output::describe;
 use crate::output::json::JsonEntry;
@@ -249,11 +250,11 @@ impl LsArgs {
         }
         let nbytes = rows.iter().map(|row| row.nbytes).fold(0, usize::saturating_add);
         if self.json {
-            let path = file.path.to_string_lossy();
+            let path = shown(&file.path);
             let line = json!({ "path": path, "arrays": rows.len(), "nbytes": nbytes });
             return escape::json_line(out, &line);
         }
-        let (name, content) = (file.path.display().to_string(), RowContent::Archive(rows.len()));
+        let (name, content) = (shown(&file.path), RowContent::Archive(rows.len()));
         found.rows.push(LsRow { name, content, nbytes });
         Ok(())
     }
@@ -358,8 +359,8 @@ impl LsRow {
 /// `weights.npz[layer1/w]`
 fn full_name(path: &Path, member: Option<&MemberName>) -> String {
     match member {
-        Some(member) => format!("{}[{}]", path.display(), member.text()),
-        None => path.display().to_string(),
+        Some(member) => format!("{}[{}]", shown(path), member.text()),
+        None => shown(path),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
 use crate::input::inputs::last_of_each_name;
 use crate::input::progress::Progress;
+use crate::input::url::shown;
 use crate::input::{messages, open, text};
 use crate::output::draft::{Draft, IfExists};
 use crate::output::locking::WaitArgs;
@@ -163,12 +164,12 @@ impl ExtractArgs {
     fn print(&self, extracted: &[&str], failures: usize) -> io::Result<()> {
         let out = &mut UntilClosed::new(io::stdout());
         if self.json {
-            let path = self.file.to_string_lossy();
+            let path = shown(&self.file);
             let line = json!({ "path": path, "extracted": extracted, "failed": failures });
             return escape::json_line(out, &line);
         }
         let count = text::plural(extracted.len(), "member");
-        writeln!(out, "{}: {count} extracted", safe(self.file.display()))
+        writeln!(out, "{}: {count} extracted", safe(shown(&self.file)))
     }
 
     /// The file to extract a member to. Checks that it can be created: that its name

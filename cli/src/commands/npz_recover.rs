@@ -13,6 +13,7 @@ use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
 use crate::input::inputs::last_of_each_name;
 use crate::input::progress::Progress;
+use crate::input::url::shown;
 use crate::input::{messages, open, stream, text};
 use crate::output::draft::{Draft, IfExists};
 use crate::output::locking::WaitArgs;
@@ -130,7 +131,7 @@ impl RecoverArgs {
         let out = &mut io::stdout();
         if self.json {
             let line = json!({
-                "path": self.file.to_string_lossy(),
+                "path": shown(&self.file),
                 "recovered": found.recovered,
                 "damaged": found.damaged,
                 "skipped": found.skipped,
@@ -138,7 +139,7 @@ impl RecoverArgs {
             });
             return escape::json_line(out, &line);
         }
-        let path = safe(self.file.display());
+        let path = safe(shown(&self.file));
         let recovered = text::plural(found.recovered.len(), "member");
         let rest = match (found.damaged.len(), found.skipped.len(), has_directory) {
             (0, 0, true) => "none is damaged".to_owned(),

@@ -10,6 +10,7 @@ use npymap::npy::MAX_HEADER_LEN;
 
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
+use crate::input::url::{shown, without_queries};
 use crate::input::{messages, open, text};
 use crate::output::until_closed::UntilClosed;
 
@@ -65,7 +66,7 @@ impl VerifyArgs {
         }
         if !self.json && failures == 0 {
             let count = text::plural(npz.len(), "member");
-            writeln!(out, "{}: {count} intact", safe(path.display()))?;
+            writeln!(out, "{}: {count} intact", safe(shown(path)))?;
         }
         Ok(failures)
     }
@@ -81,8 +82,8 @@ impl VerifyArgs {
             return Ok(());
         }
         // JSON is Unicode, but file names need not be.
-        let path = path.to_string_lossy();
-        let line = match error.map(ToString::to_string) {
+        let path = shown(path);
+        let line = match error.map(|error| without_queries(&error.to_string())) {
             None => serde_json::json!({ "path": path, "member": member, "intact": true }),
             Some(error) => serde_json::json!({
                 "path": path, "member": member, "intact": false, "error": error,

@@ -14,6 +14,7 @@ use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
 use crate::input::inputs::Inputs;
 use crate::input::threads::ThreadArgs;
+use crate::input::url::shown;
 use crate::output::draft::{Draft, IfExists};
 use crate::output::locking::WaitArgs;
 use crate::output::picture::{Image, Norm, Picture};
@@ -231,7 +232,7 @@ impl ShowArgs {
 
     fn print(&self, view: &DynView<'_>, picture: &Picture<'_>) -> Result<(), CliError> {
         let out = &mut BufWriter::new(anstream::stdout().lock());
-        let name = self.file.name().display().to_string();
+        let name = shown(self.file.name());
         let drawing = show_text::draw(picture).map_err(CliError::with_path(self.file.name()))?;
         show_text::print_title(out, &name, view)?;
         drawing.print(out)?;

@@ -12,6 +12,7 @@ use crate::input::escape::safe;
 use crate::input::inspect::{EntryContent, MemberName};
 use crate::input::style::{HEADING, LABEL};
 use crate::input::text::{self, plural, shape};
+use crate::input::url::shown;
 use crate::output::table::{self, Column};
 
 /// A file entry that could be opened.
@@ -46,13 +47,13 @@ impl DescribedEntry {
 
 /// Prints that files contain no arrays.
 pub(crate) fn print_empty(out: &mut impl Write, files: &[ArrayPath]) -> io::Result<()> {
-    files.iter().try_for_each(|file| writeln!(out, "{}: no arrays", safe(file.name().display())))
+    files.iter().try_for_each(|file| writeln!(out, "{}: no arrays", safe(shown(file.name()))))
 }
 
 /// Describes one entry in a few lines.
 pub(crate) fn print_paragraph(out: &mut impl Write, row: &DescribedEntry) -> io::Result<()> {
     let member = row.member.as_ref().map(|member| format!("[{member}]")).unwrap_or_default();
-    let name = format!("{}{member}", safe(row.path.display()));
+    let name = format!("{}{member}", safe(shown(&row.path)));
     let EntryContent::Array(array) = &row.content else {
         return writeln!(out, "{HEADING}{name}{HEADING:#}\n  not an array");
     };
@@ -65,7 +66,7 @@ pub(crate) fn print_raw_paragraph(
     path: &Path,
     array: &ArrayInfo,
 ) -> io::Result<()> {
-    print_facts(out, &safe(path.display()), "raw", None, array)
+    print_facts(out, &safe(shown(path)), "raw", None, array)
 }
 
 fn print_facts(
@@ -163,7 +164,7 @@ pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::
     let infos = rows.iter().any(|row| row.info.as_ref().is_some_and(|info| !info.is_empty()));
     let digests = rows.iter().any(|row| row.array().is_some_and(|array| array.digest.is_some()));
     let columns = [
-        (true, Column::paths("file"), rows.iter().map(|row| safe(row.path.display())).collect()),
+        (true, Column::paths("file"), rows.iter().map(|row| safe(shown(&row.path))).collect()),
         (members, Column::paths("member"), rows.iter().map(DescribedEntry::member_name).collect()),
         (infos, Column::text("info"), rows.iter().map(DescribedEntry::info_text).collect()),
         (true, Column::text("dtype"), rows.iter().map(DescribedEntry::dtype_text).collect()),

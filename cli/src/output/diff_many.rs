@@ -12,6 +12,7 @@ use crate::input::escape::{self, safe};
 use crate::input::inputs::Input;
 use crate::input::messages;
 use crate::input::style::{ADDED, CHANGED, REMOVED};
+use crate::input::url::shown;
 use crate::input::walk::{self, Depth};
 use crate::output::diff_one::{self, DiffReport};
 use crate::output::diff_options::{DiffOptions, DiffResult};
@@ -256,7 +257,7 @@ impl<'a> DiffTable<'a> {
             parts.extend((count > 0).then(|| format!("{count} {what}")));
         }
         for (count, path) in self.only.iter().zip(self.roots) {
-            let name = safe(path.name().display());
+            let name = safe(shown(path.name()));
             parts.extend((*count > 0).then(|| format!("{count} only in {name}")));
         }
         let parts = if parts.is_empty() { "none to compare".to_owned() } else { parts.join(", ") };

@@ -11,6 +11,7 @@ use crate::input::globs::NamePattern;
 use crate::input::input_args::InputArgs;
 use crate::input::inputs::{Input, Inputs};
 use crate::input::threads::ThreadArgs;
+use crate::input::url::shown;
 use crate::output::diff_one::DiffReport;
 use crate::stats::compare::Comparison;
 use crate::stats::tolerance::{Tolerance, comparable};
@@ -68,7 +69,7 @@ impl DiffOptions {
         let first = (a.open)().map_err(CliError::with_path(&a.path))?;
         let second = (b.open)().map_err(CliError::with_path(&b.path))?;
         let report = self.compare(&first, &second).map_err(CliError::with_path(&a.path))?;
-        Ok((report, [a, b].map(|input| input.path.display().to_string())))
+        Ok((report, [a, b].map(|input| shown(&input.path))))
     }
 
     pub(crate) fn compare(&self, a: &MappedArray, b: &MappedArray) -> npymap::Result<DiffReport> {

@@ -60,22 +60,22 @@ impl JsonEntry {
                 url::is_url(path),
             )),
             Ok(EntryContent::Other) => JsonContent::Other { array: false },
-            Err(error) => JsonContent::Failure { error: rephrase_advice(error) },
+            Err(error) => {
+                JsonContent::Failure { error: url::without_queries(&rephrase_advice(error)) }
+            }
         };
-        JsonEntry {
-            path: path.to_string_lossy().into_owned(),
-            member: entry.member.clone(),
-            content,
-        }
+        JsonEntry { path: url::shown(path), member: entry.member.clone(), content }
     }
 
     /// The line of a file without a header.
     pub(crate) fn raw(path: &Path, array: &Result<ArrayInfo>) -> JsonEntry {
         let content = match array {
             Ok(array) => JsonContent::Array(JsonArray::new("raw", None, array, url::is_url(path))),
-            Err(error) => JsonContent::Failure { error: rephrase_advice(error) },
+            Err(error) => {
+                JsonContent::Failure { error: url::without_queries(&rephrase_advice(error)) }
+            }
         };
-        JsonEntry { path: path.to_string_lossy().into_owned(), member: None, content }
+        JsonEntry { path: url::shown(path), member: None, content }
     }
 }
 

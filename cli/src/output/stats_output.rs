@@ -1,6 +1,5 @@
 //! The output of `stats`: a table, paragraphs or JSON.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use npymap::Value;
@@ -11,6 +10,7 @@ use crate::input::float_text;
 use crate::input::inspect::MemberName;
 use crate::input::json_value::JsonScalar;
 use crate::input::style::LABEL;
+use crate::input::url::shown;
 use crate::output::table::{self, Column};
 use crate::output::terminal;
 use crate::stats::histogram;
@@ -80,7 +80,7 @@ fn names(rows: &[StatsRow]) -> Vec<Column> {
     if !rows.iter().all(is_same) {
         let mut column = Column::paths("file");
         for row in rows {
-            column.push(safe(row.path.display()));
+            column.push(safe(shown(&row.path)));
         }
         columns.push(column);
     }
@@ -159,7 +159,7 @@ fn print_paragraphs(
 #[expect(clippy::option_option, reason = "left out, and null")]
 #[derive(Debug, Serialize)]
 struct JsonStats<'a> {
-    path: Cow<'a, str>,
+    path: String,
     member: Option<&'a MemberName>,
     field: Option<&'a str>,
     index: Option<&'a [Option<usize>]>,
@@ -207,7 +207,7 @@ fn json_float(number: f64) -> JsonScalar {
 pub(crate) fn print_json(out: &mut impl Write, row: &StatsRow) -> io::Result<()> {
     let summary = &row.summary;
     let line = JsonStats {
-        path: row.path.to_string_lossy(),
+        path: shown(&row.path),
         member: row.member.as_ref(),
         field: Some(row.field.as_str()).filter(|field| !field.is_empty()),
         index: row.index.as_deref(),

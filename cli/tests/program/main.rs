@@ -30,7 +30,15 @@ mod messages;
 mod npz_edit;
 mod raw;
 mod run;
+#[cfg(feature = "remote")]
+#[allow(dead_code, reason = "not all of it is used here")]
+#[path = "../../../crates/remote/tests/remote/s3.rs"]
+mod s3;
 mod sample;
+#[cfg(feature = "remote")]
+#[allow(dead_code, reason = "not all of it is used here")]
+#[path = "../../../crates/remote/tests/remote/server.rs"]
+mod server;
 mod set;
 mod set_arrays;
 mod show;

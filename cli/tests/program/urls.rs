@@ -58,3 +58,58 @@ fn queries_of_urls_are_secret() {
         assert!(!error.contains("5ec2e7"), "{error}");
     }
 }
+
+/// What scripts and logs keep has no signature: neither text nor JSON.
+#[test]
+#[cfg(feature = "remote")]
+fn queries_of_urls_are_not_printed() {
+    use crate::run::{npymap, path_in, run_ok};
+    use crate::server::Server;
+
+    let directory = tempfile::tempdir().unwrap();
+    let penguins = copy_penguins(directory.path());
+    let [npz, new] = ["a.npz", "new.npz"].map(|name| path_in(&directory, name));
+    run_ok(["npz", "pack", penguins.to_str().unwrap(), "-o", &npz]);
+    let other = path_in(&directory, "other.npy");
+    run_ok(["create", &other, "--shape", "(344, 7)"]);
+    let array = Server::new(std::fs::read(&penguins).unwrap());
+    let (archive, damaged) =
+        (Server::new(std::fs::read(&npz).unwrap()), Server::new(b"\x93NUMPY\x01\0".to_vec()));
+    let url = |server: &Server| server.url("a.npy?X-Amz-Signature=5ec2e7");
+    let (array, archive, damaged) = (url(&array), url(&archive), url(&damaged));
+    let to = directory.path().to_str().unwrap();
+    for command in [
+        &["info", &array][..],
+        &["info", &archive],
+        &["info", &array, &archive],
+        &["info", "--header", &array],
+        &["info", "--sha256", &array],
+        &["info", &damaged],
+        &["ls", &array],
+        &["ls", &archive, &damaged],
+        &["ls", "-s", &archive],
+        &["stats", &array],
+        &["stats", &array, &archive],
+        &["raw", &array, "--dtype", "u1"],
+        &["head", &array],
+        &["tail", &array],
+        &["sample", &array],
+        &["show", &array],
+        &["bench", &array],
+        &["diff", &array, &other],
+        &["diff", &archive, &other],
+        &["diff", &other, &archive],
+        &["npz", "verify", &archive],
+        &["npz", "verify", &damaged],
+        &["npz", "extract", &archive, "-C", to, "--overwrite"],
+        &["npz", "recover", &archive, "-o", &new, "--overwrite"],
+    ] {
+        for json in [&[][..], &["--json"]] {
+            let run = npymap(command.iter().chain(json));
+            assert!(!format!("{run:?}").contains("5ec2e7"), "{command:?} {json:?}: {run:?}");
+        }
+    }
+    let line = run_ok(["info", "--json", &array]);
+    assert!(line.starts_with("{\"path\":\"http://127.0.0.1:"), "{line}");
+    assert!(line.contains("/a.npy\",\"member\":null,"), "{line}");
+}
