@@ -249,6 +249,26 @@ def test_dask_and_xarray_read_urls(web):
         assert np.array_equal(data["x"][3:5, 7], ARRAY[3:5, 7])
 
 
+def test_signatures_are_only_shown_where_the_url_is_asked_for(web):
+    directory, url, _ = web
+    np.save(directory / "o.npy", np.array([None, 1], object))
+    with pytest.raises(npymap.FormatError, match="holds Python objects") as error:
+        npymap.load(f"{url}/o.npy?sig=5ec2e7", allow_pickle=True)
+    assert "5ec2e7" not in repr((error.value, error.value.args, error.value.filename))
+    with pytest.raises(ValueError, match="scheme 'HTTP'") as error:
+        npymap.load(f"HTTP{url[4:]}/a.npy?sig=5ec2e7")
+    assert "5ec2e7" not in str(error.value)
+    file = npymap.ArrayFile(f"{url}/a.npy?sig=5ec2e7")
+    archive = npymap.Npz(f"{url}/a.npz?sig=5ec2e7")
+    member = archive["x"]
+    while isinstance(member, np.ndarray):
+        member = member.base
+    for one in [file, archive, archive["x"].base, member, npymap.Stacked([file.path]), file.rows]:
+        assert "5ec2e7" not in repr(one), one
+    # What opens it again has all of it.
+    assert file.path.endswith("5ec2e7") and b"5ec2e7" in pickle.dumps(file)
+
+
 def test_errors_do_not_show_what_is_secret():
     url = "https://me:SECRET@example.invalid/x.npy?sig=SECRET"
     for function in (npymap.open, npymap.recover, lambda url: npymap.ArrayFile(url, "r")):

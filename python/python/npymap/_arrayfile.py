@@ -44,7 +44,9 @@ class ArrayFile:
     `path` may be a URL (`s3://`, `gs://`, `az://`, `https://`, `http://`): what an index
     selects, or `take`, is requested at the same time. Credentials come from the environment
     (`AWS_…`, `GOOGLE_…`, `AZURE_…`). An object is the version that was opened, also in
-    other processes: if it was replaced, reading raises `FormatError`.
+    other processes: if it was replaced, reading raises `FormatError`. `path`, pickles and
+    tasks have the whole URL, which opens the object again, so the signature of a presigned
+    one, too: keep them as secret as the URL. Errors and `repr` leave it out.
     """
 
     def __init__(self, path, mode=None, *, member=None, at=0, max_header_size=MAX_HEADER_SIZE):

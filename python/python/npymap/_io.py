@@ -11,7 +11,7 @@ from ._archives import Npz
 from ._dtypes import from_descr, is_pickled, to_descr
 from ._errors import FormatError
 from ._open import MAX_HEADER_SIZE, open_memmap, warn_longs, warn_version
-from ._paths import is_url, to_path, to_source
+from ._paths import is_url, shown, to_path, to_source
 
 # NumPy's own functions, in case a program replaces them by ours.
 _load, _save, _savez, _savez_compressed = np.load, np.save, np.savez, np.savez_compressed
@@ -93,6 +93,7 @@ def _read_url(path, limit, allow_pickle):
     except FormatError as error:
         if not allow_pickle or "holds Python objects" not in str(error):
             raise
+        path = shown(path)
         text = f"{path}: holds Python objects, which are only read from files: download it"
         raise FormatError(text, path, None, "Unsupported") from None
 

@@ -49,7 +49,9 @@ class Map(_core.mmap_class()):  # type: ignore[misc]
         memoryview(self)[index] = value
 
     def __repr__(self):
-        return f"<npymap.Map of {self.mapping.path!r}: {self.size()} bytes>"
+        path = self.mapping.path
+        path = None if path is None else _core.shown(path)
+        return f"<npymap.Map of {path!r}: {self.size()} bytes>"
 
 
 def map_of(array):

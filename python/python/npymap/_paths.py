@@ -25,6 +25,8 @@ def _decode(path):
         return url2pathname(slash + name)
     if os.path.lexists(path):
         return path
+    # The query can be a signature, as in "HTTPS://…".
+    path = path.partition("?")[0]
     raise ValueError(f"{path}: a URL of the scheme {found[1]!r}, expected file, http, https, s3, gs or az. "
                      f"A file of that name is './{path}'")
 
