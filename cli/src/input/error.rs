@@ -122,7 +122,11 @@ impl CliError {
 }
 
 /// Advice at the end of errors of the library, and the equivalent for this program.
-const ADVICE: [(&str, &str); 12] = [
+const ADVICE: [(&str, &str); 13] = [
+    (
+        "allow more by NPYMAP_REQUEST_TIMEOUT or `RemoteOptions::request_timeout`",
+        "allow more by NPYMAP_REQUEST_TIMEOUT",
+    ),
     // Only casts that keep all values fail so, and not because a text has another form.
     ("can hold exactly", "can hold exactly: allow it to change with --force"),
     (

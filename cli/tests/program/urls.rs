@@ -113,3 +113,35 @@ fn queries_of_urls_are_not_printed() {
     assert!(line.starts_with("{\"path\":\"http://127.0.0.1:"), "{line}");
     assert!(line.contains("/a.npy\",\"member\":null,"), "{line}");
 }
+
+#[test]
+#[cfg(feature = "remote")]
+fn waits_for_servers_are_limited_by_the_environment() {
+    use std::time::{Duration, Instant};
+
+    use crate::run::command;
+    use crate::server::{Action, Server, Tags};
+
+    let silent = Server::failing(Vec::new(), Tags::Strong, |_, _| Action::Nothing);
+    let url = silent.url("a.npy");
+    for (variable, value, text) in [
+        (
+            "NPYMAP_REQUEST_TIMEOUT",
+            "300ms",
+            "cannot get an answer: the request took more than 300ms: allow more by NPYMAP_REQUEST_TIMEOUT\n",
+        ),
+        ("NPYMAP_READ_TIMEOUT", "200 ms", "the server cannot be reached, 3 attempts: "),
+        (
+            "NPYMAP_READ_TIMEOUT",
+            "soon",
+            "NPYMAP_READ_TIMEOUT='soon': expected a duration, such as 90s or 10min\n",
+        ),
+    ] {
+        let start = Instant::now();
+        let run = command().args(["info", &url]).env(variable, value).output().unwrap();
+        assert_eq!(run.status.code(), Some(1));
+        let error = String::from_utf8(run.stderr).unwrap();
+        assert!(error.contains(text), "{error}");
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    }
+}

@@ -68,8 +68,10 @@ pub(super) fn new(options: &ClientOptions) -> Result<HttpClient> {
 
 type SetTime = fn(ClientBuilder, Duration) -> ClientBuilder;
 
+/// Those of an option; the time of a whole request is limited with its repetitions,
+/// by `within`.
 const TIMES: [(Key, SetTime); 6] = [
-    (Key::Timeout, ClientBuilder::timeout),
+    (Key::Timeout, |builder, _| builder),
     (Key::ConnectTimeout, ClientBuilder::connect_timeout),
     (Key::ReadTimeout, ClientBuilder::read_timeout),
     (Key::PoolIdleTimeout, |builder, time| builder.pool_idle_timeout(time)),

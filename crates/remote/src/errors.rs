@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::time::Duration;
 
 use object_store::Error as StoreError;
 use object_store::client::{HttpError, HttpErrorKind};
@@ -64,6 +65,15 @@ pub(super) fn too_many_parts(part: usize) -> Error {
         "it has more than 10000 parts of {part} bytes: set larger ones by `RemoteOptions::part_bytes`"
     );
     Error::io("write the object", io::Error::new(io::ErrorKind::FileTooLarge, text))
+}
+
+/// A request took longer than its limit.
+pub(super) fn too_slow(limit: Duration) -> Error {
+    let text = format!(
+        "the request took more than {}: allow more by NPYMAP_REQUEST_TIMEOUT or `RemoteOptions::request_timeout`",
+        humantime::format_duration(limit)
+    );
+    Error::io("get an answer", io::Error::new(io::ErrorKind::TimedOut, text))
 }
 
 fn convert(error: &StoreError, action: &'static str) -> Error {

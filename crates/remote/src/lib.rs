@@ -92,12 +92,13 @@ pub fn open(url: &str) -> Result<Source<MapMut>> {
 ///   8 MiB of these are kept in memory.
 ///
 /// **Failed requests are repeated** as the crate `object_store` does: after errors of
-/// the server (5xx, 429), lost connections and timeouts, up to 10 times in 3 minutes;
-/// three times if the server has never answered, because its name may be wrong; and if
-/// a connection is lost within the bytes of an object without an entity tag. Bytes
-/// are never mixed from different versions: every request names the entity tag of the
-/// first response, or compares the time of the last change, in seconds, and the size if
-/// there is none, and an object that was replaced is an error
+/// the server (5xx, 429), lost connections and 30 seconds without a byte
+/// ([`RemoteOptions::read_timeout`]), up to 10 times in 3 minutes, and at most 5 minutes in
+/// all ([`RemoteOptions::request_timeout`]); three times if the server has never answered,
+/// because its name may be wrong; and if a connection is lost within the bytes of an object
+/// without an entity tag. Bytes are never mixed from different versions: every request
+/// names the entity tag of the first response, or compares the time of the last change, in
+/// seconds, and the size if there is none, and an object that was replaced is an error
 /// ([`Changed`](npymap::ErrorKind::Changed)).
 ///
 /// With [`RemoteOptions::cache`], what is read is also kept on the local disk.

@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 
 use super::blocks::FIRST;
 use super::errors;
+use super::waiting::within;
 use crate::invariant::to_usize_saturating;
 use crate::ranges;
 use npymap::{Error, Result};
@@ -41,6 +42,8 @@ pub(super) struct ObjectPlace {
     pub(super) name: String,
     /// Whether it allows only requests with the method GET.
     pub(super) is_presigned: bool,
+    /// How long a request takes at most.
+    pub(super) limit: Option<Duration>,
 }
 
 /// A store and its connections.
@@ -98,6 +101,10 @@ impl ObjectPlace {
     /// Requests the start of the object; the response contains its version. If that is
     /// the known one, whose start is not needed, returns `None` instead.
     pub(super) async fn open(&self, known: Option<&Version>) -> Result<(Version, Option<Vec<u8>>)> {
+        within(self.limit, self.request_start(known)).await
+    }
+
+    async fn request_start(&self, known: Option<&Version>) -> Result<(Version, Option<Vec<u8>>)> {
         let options = GetOptions {
             range: Some(GetRange::Bounded(0..FIRST)),
             if_none_match: known.and_then(|version| version.e_tag.clone()),
@@ -208,6 +215,10 @@ impl Object {
 
     /// Requests a range inside the object. All its bytes are those of this version.
     pub(super) async fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        within(self.place.limit, self.request(range)).await
+    }
+
+    async fn request(&self, range: Range<u64>) -> Result<Vec<u8>> {
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),
             if_match: self.condition(),
@@ -228,6 +239,10 @@ impl Object {
 
     /// Checks that the object is still this version, and returns its size.
     pub(super) async fn check(&self) -> Result<u64> {
+        within(self.place.limit, self.request_facts()).await
+    }
+
+    async fn request_facts(&self) -> Result<u64> {
         match self.place.meta(self.condition(), &self.version).await {
             Ok(meta) => self.check_version(meta)?,
             Err(error) if errors::is_range(&error) && self.version.size == 0 => {}

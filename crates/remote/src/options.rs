@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use object_store::ObjectStore;
 use object_store::multipart::MultipartStore;
@@ -43,6 +44,7 @@ pub struct RemoteOptions {
     cache: Option<Cache>,
     offline: bool,
     writer: WriterOptions,
+    read_timeout: Option<Duration>,
 }
 
 impl Default for RemoteOptions {
@@ -58,7 +60,8 @@ impl Default for RemoteOptions {
             name: None,
             cache: None,
             offline: false,
-            writer: WriterOptions { overwrites: false, part_bytes: writer::PART },
+            writer: WriterOptions { overwrites: false, part_bytes: writer::PART, limit: None },
+            read_timeout: None,
         }
     }
 }
@@ -75,11 +78,32 @@ impl RemoteOptions {
 
     /// Sets an option of the store, which takes precedence over the environment: a
     /// configuration key of `object_store`, such as `aws_endpoint`, `google_bucket`,
-    /// `azure_storage_account_name`, `timeout` or `proxy_url`. Keys that the store
+    /// `azure_storage_account_name` or `proxy_url`. Keys that the store
     /// doesn't have are ignored.
     pub fn option(mut self, key: impl Into<String>, value: impl Into<String>) -> RemoteOptions {
         self.settings.push((key.into(), value.into()));
         self
+    }
+
+    /// How long a request may take, with its repetitions after errors: 5 minutes by
+    /// default, or as the environment variable `NPYMAP_REQUEST_TIMEOUT` says, such as
+    /// `90s` or `10min`. Then it ends with [`TimedOut`](std::io::ErrorKind::TimedOut).
+    ///
+    /// A part of an object that is written is a request, too: slow connections need
+    /// more for parts that are [large](RemoteOptions::part_bytes). Stores of
+    /// [`open_object`](RemoteOptions::open_object) have their own limits besides this one,
+    /// which is none by default.
+    pub fn request_timeout(self, limit: Duration) -> RemoteOptions {
+        let writer = WriterOptions { limit: Some(limit), ..self.writer };
+        RemoteOptions { writer, ..self }
+    }
+
+    /// How long a read may wait for the next bytes of an answer before it is repeated: 30
+    /// seconds by default, or as the environment variable `NPYMAP_READ_TIMEOUT` says.
+    /// A server that has never answered is asked three times. Not for objects that are
+    /// written, nor for stores of [`open_object`](RemoteOptions::open_object).
+    pub fn read_timeout(self, limit: Duration) -> RemoteOptions {
+        RemoteOptions { read_timeout: Some(limit), ..self }
     }
 
     /// The number of requests for the object that run at a time: from 1 to 256, the
@@ -173,20 +197,20 @@ impl RemoteOptions {
     /// See [`RemoteWriter`].
     pub fn create(&self, url: &str) -> Result<RemoteWriter> {
         let parsed = stores::parse(url)?;
-        let settings = stores::settings(&parsed, &self.settings, Timeouts::Writing);
+        let timeouts = Timeouts::writing(self.writer.limit)?;
+        let settings = stores::settings(&parsed, &self.settings, &timeouts);
+        let options = WriterOptions { limit: stores::limit(&settings), ..self.writer };
         let name = self.name_of(url);
         let executor = self.executor()?;
         let store = writable::store(&parsed, &settings);
         match store.map_err(|error| error.with_path(path::Path::new(stores::name(url))))? {
             Writable::Amazon(store, path) => {
-                RemoteWriter::new(executor, store, path, name, self.writer)
+                RemoteWriter::new(executor, store, path, name, options)
             }
             Writable::Google(store, path) => {
-                RemoteWriter::new(executor, store, path, name, self.writer)
+                RemoteWriter::new(executor, store, path, name, options)
             }
-            Writable::Azure(store, path) => {
-                RemoteWriter::new(executor, store, path, name, self.writer)
-            }
+            Writable::Azure(store, path) => RemoteWriter::new(executor, store, path, name, options),
         }
     }
 
@@ -326,7 +350,8 @@ impl RemoteOptions {
     /// The object of a URL, and its key in the cache, if it has one.
     fn place(&self, url: &str) -> Result<(ObjectPlace, Option<String>)> {
         let parsed = stores::parse(url)?;
-        let settings = stores::settings(&parsed, &self.settings, Timeouts::Reading);
+        let timeouts = Timeouts::reading(self.writer.limit, self.read_timeout)?;
+        let settings = stores::settings(&parsed, &self.settings, &timeouts);
         let name = self.name_of(url);
         let cached_as = [name.clone()].into_iter().chain(store_settings(&settings));
         let is_known = self.name.is_some() || stores::is_identified_by_name(&parsed);
@@ -335,8 +360,9 @@ impl RemoteOptions {
             let text = errors::text(&error);
             Error::new(ErrorKind::InvalidInput, text).with_path(path::Path::new(stores::name(url)))
         })?;
-        let is_presigned = parsed.query().is_some();
-        Ok((ObjectPlace { store: Connections::new(store), path, name, is_presigned }, cached_as))
+        let (is_presigned, limit) = (parsed.query().is_some(), stores::limit(&settings));
+        let store = Connections::new(store);
+        Ok((ObjectPlace { store, path, name, is_presigned, limit }, cached_as))
     }
 
     /// The object of a store of the caller, and its key in the cache.
@@ -352,7 +378,8 @@ impl RemoteOptions {
         }
         let name = self.name.clone().unwrap_or_else(|| format!("{store}/{path}"));
         let store = Connections::new(store);
-        let place = ObjectPlace { store, path, name: name.clone(), is_presigned: false };
+        let (is_presigned, limit) = (false, self.writer.limit);
+        let place = ObjectPlace { store, path, name: name.clone(), is_presigned, limit };
         Ok((place, Some(name)))
     }
 
@@ -438,6 +465,7 @@ impl fmt::Debug for RemoteOptions {
             .field("cache", &self.cache)
             .field("offline", &self.offline)
             .field("writer", &self.writer)
+            .field("read_timeout", &self.read_timeout)
             .finish_non_exhaustive()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::sync::Arc;
+use std::time::Duration;
 
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
@@ -139,35 +140,61 @@ fn scheme(url: &Url) -> Option<ObjectStoreScheme> {
     (!is_local).then_some(scheme)
 }
 
-/// How long requests take at most.
-#[derive(Clone, Copy)]
-pub(super) enum Timeouts {
-    Reading,
-    Writing,
+/// How long requests take, as settings.
+pub(super) struct Timeouts {
+    /// Used unless another setting says something else.
+    defaults: Vec<(String, String)>,
+    /// Those that the caller chose.
+    chosen: Vec<(String, String)>,
 }
 
 impl Timeouts {
-    /// The settings. `object_store` stops each request after 30 seconds, too soon for a slow
-    /// connection that many requests share. While something is sent, nothing is read. Each
-    /// object has connections of its own, so those that are idle are closed sooner than
-    /// after 90 seconds.
-    fn settings(self) -> &'static [(&'static str, &'static str)] {
-        const IDLE: (&str, &str) = ("pool_idle_timeout", "15 seconds");
-        match self {
-            Timeouts::Reading => {
-                &[("timeout", "300 seconds"), ("read_timeout", "30 seconds"), IDLE]
-            }
-            Timeouts::Writing => &[("timeout", "300 seconds"), IDLE],
+    /// `object_store` stops each request after 30 seconds, too soon for a slow connection that
+    /// many requests share. Each object has connections of its own, so those that are idle are
+    /// closed sooner than after 90 seconds.
+    pub(super) fn writing(request: Option<Duration>) -> Result<Timeouts, Error> {
+        let idle = ("pool_idle_timeout".to_owned(), "15 seconds".to_owned());
+        let mut timeouts = Timeouts { defaults: vec![idle], chosen: Vec::new() };
+        timeouts.add("timeout", request, "NPYMAP_REQUEST_TIMEOUT", "300 seconds")?;
+        Ok(timeouts)
+    }
+
+    /// While something is sent, nothing is read, so only reads have the second limit.
+    pub(super) fn reading(
+        request: Option<Duration>,
+        read: Option<Duration>,
+    ) -> Result<Timeouts, Error> {
+        let mut timeouts = Timeouts::writing(request)?;
+        timeouts.add("read_timeout", read, "NPYMAP_READ_TIMEOUT", "30 seconds")?;
+        Ok(timeouts)
+    }
+
+    fn add(
+        &mut self,
+        key: &str,
+        chosen: Option<Duration>,
+        variable: &str,
+        default: &str,
+    ) -> Result<(), Error> {
+        let usual = env::var_os(variable).filter(|value| !value.is_empty());
+        let usual = usual.map_or(default.to_owned(), |value| value.to_string_lossy().into_owned());
+        if humantime::parse_duration(&usual).is_err() {
+            let found = format!("{variable}='{}'", errors::printable(&usual));
+            return Err(errors::invalid(&found, "a duration, such as 90s or 10min"));
         }
+        self.defaults.push((key.to_owned(), usual));
+        let chosen = chosen.map(|time| humantime::format_duration(time).to_string());
+        self.chosen.extend(chosen.map(|time| (key.to_owned(), time)));
+        Ok(())
     }
 }
 
-/// The settings for a URL: timeouts, those from the environment, and then those of the
-/// caller, of which later ones take precedence.
+/// The settings for a URL: default timeouts, settings from the environment, timeouts and
+/// other options of the caller, of which later ones take precedence.
 pub(super) fn settings(
     url: &Url,
     own: &[(String, String)],
-    timeouts: Timeouts,
+    timeouts: &Timeouts,
 ) -> Vec<(String, String)> {
     let prefix = match scheme(url) {
         Some(ObjectStoreScheme::AmazonS3) => Some("AWS_"),
@@ -180,8 +207,17 @@ pub(super) fn settings(
     let variables = variables.filter(|(key, _)| prefix.is_some_and(|start| key.starts_with(start)));
     // The URL says so already.
     let http = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
-    let timeouts = timeouts.settings().iter().map(|&(key, value)| (key.into(), value.into()));
-    timeouts.chain(variables).chain(http).chain(own.iter().cloned()).collect()
+    let Timeouts { defaults, chosen } = timeouts;
+    let defaults = defaults.iter().cloned().chain(variables).chain(http);
+    defaults.chain(chosen.iter().cloned()).chain(own.iter().cloned()).collect()
+}
+
+/// How long a request takes at most, by the settings.
+pub(super) fn limit(settings: &[(String, String)]) -> Option<Duration> {
+    const KEYS: [&str; 4] = ["timeout", "aws_timeout", "google_timeout", "azure_timeout"];
+    let mut values = settings.iter().rev();
+    let (_, value) = values.find(|(key, _)| KEYS.contains(&key.to_ascii_lowercase().as_str()))?;
+    humantime::parse_duration(value).ok()
 }
 
 #[cfg(test)]
@@ -192,9 +228,21 @@ mod tests {
     fn options_of_the_caller_replace_timeouts() {
         let url = Url::parse("http://a.b/c").unwrap();
         let own = [("timeout".to_owned(), "1 second".to_owned())];
-        let settings = settings(&url, &own, Timeouts::Reading);
-        let keys: Vec<_> = settings.iter().map(|(key, _)| key.as_str()).collect();
-        assert_eq!(keys, ["timeout", "read_timeout", "pool_idle_timeout", "allow_http", "timeout"]);
-        assert_eq!(settings.last(), own.last());
+        let second = Some(Duration::from_secs(2));
+        for (chosen, own, expected) in [
+            (None, &[][..], Duration::from_secs(300)),
+            (second, &[], Duration::from_secs(2)),
+            (second, &own, Duration::from_secs(1)),
+        ] {
+            let timeouts = Timeouts::reading(chosen, chosen).unwrap();
+            let settings = settings(&url, own, &timeouts);
+            assert_eq!(limit(&settings), Some(expected));
+            let reads = settings.iter().filter(|(key, _)| key == "read_timeout");
+            let last = if chosen.is_some() { "2s" } else { "30 seconds" };
+            assert_eq!(reads.last().unwrap().1, last);
+        }
+        let timeouts = Timeouts::writing(second).unwrap();
+        let settings = settings(&url, &[], &timeouts);
+        assert!(settings.iter().all(|(key, _)| key != "read_timeout"));
     }
 }

@@ -16,7 +16,7 @@ use tokio::task::AbortHandle;
 use super::errors;
 use super::executor::Executor;
 use super::object::Connections;
-use super::waiting;
+use super::waiting::{self, within};
 use npymap::Result;
 
 /// The most parts of an object, by the stores.
@@ -36,6 +36,8 @@ pub(super) struct UploadPlace {
     pub(super) path: Path,
     /// Whether an object of the name is replaced; otherwise it is an error.
     pub(super) overwrites: bool,
+    /// How long a request takes at most.
+    limit: Option<Duration>,
 }
 
 impl UploadPlace {
@@ -43,11 +45,12 @@ impl UploadPlace {
         store: Arc<S>,
         path: Path,
         overwrites: bool,
+        limit: Option<Duration>,
     ) -> Arc<UploadPlace> {
         let parts: Arc<dyn MultipartStore> = store.clone();
         let store: Arc<dyn ObjectStore> = store;
         let (store, parts) = (Connections::new(store), Connections::new(parts));
-        Arc::new(UploadPlace { store, parts, path, overwrites })
+        Arc::new(UploadPlace { store, parts, path, overwrites, limit })
     }
 
     /// Returns an error if there is an object that must not be replaced. `can_create` says
@@ -56,14 +59,23 @@ impl UploadPlace {
         if self.overwrites {
             return Ok(());
         }
-        match self.store.head(&self.path).await {
-            Ok(_) => Err(errors::exists()),
-            Err(StoreError::NotFound { .. }) => Ok(()),
-            // Credentials that allow writing but not listing get this for any name. A single
-            // request creates the object only if there is none.
-            Err(StoreError::PermissionDenied { .. }) if can_create => Ok(()),
-            Err(error) => Err(errors::from_upload(&error)),
-        }
+        let found = async {
+            match self.store.head(&self.path).await {
+                Ok(_) => Err(errors::exists()),
+                Err(StoreError::NotFound { .. }) => Ok(()),
+                // Credentials that allow writing but not listing get this for any name. A single
+                // request creates the object only if there is none.
+                Err(StoreError::PermissionDenied { .. }) if can_create => Ok(()),
+                Err(error) => Err(errors::from_upload(&error)),
+            }
+        };
+        within(self.limit, found).await
+    }
+
+    /// Awaits the answer to a request that writes.
+    async fn write<T>(&self, request: impl Future<Output = object_store::Result<T>>) -> Result<T> {
+        let answer = async { request.await.map_err(|error| errors::from_upload(&error)) };
+        within(self.limit, answer).await
     }
 
     /// Writes a whole object by one request.
@@ -71,8 +83,7 @@ impl UploadPlace {
         let payload = PutPayload::from(bytes);
         let mode = if self.overwrites { PutMode::Overwrite } else { PutMode::Create };
         let options = PutOptions { mode, ..PutOptions::default() };
-        let done = self.store.put_opts(&self.path, payload, options).await;
-        done.map(drop).map_err(|error| errors::from_upload(&error))
+        self.write(self.store.put_opts(&self.path, payload, options)).await.map(drop)
     }
 }
 
@@ -101,8 +112,7 @@ impl Upload {
             // Otherwise, all parts would be sent before it is noticed that the object exists,
             // or that this cannot be found out.
             to.check(false).await?;
-            let id = to.parts.create_multipart(&to.path).await;
-            id.map_err(|error| errors::from_upload(&error))
+            to.write(to.parts.create_multipart(&to.path)).await
         })?;
         let (executor, place) = (executor.clone(), Arc::clone(place));
         let (running, parts) = (VecDeque::new(), Vec::new());
@@ -120,8 +130,8 @@ impl Upload {
         let (sender, answer) = mpsc::channel();
         let (place, id) = (Arc::clone(&self.place), self.id.clone().unwrap_or_default());
         let task = self.executor.spawn(async move {
-            let sent = place.parts.put_part(&place.path, &id, number, bytes.into()).await;
-            sender.send(sent.map_err(|error| errors::from_upload(&error))).ok();
+            let part = place.parts.put_part(&place.path, &id, number, bytes.into());
+            sender.send(place.write(part).await).ok();
         })?;
         self.running.push_back(Running { number, answer, task });
         Ok(())
@@ -149,8 +159,7 @@ impl Upload {
         let (place, id) = (Arc::clone(&self.place), self.id.clone().unwrap_or_default());
         self.executor.run(async move {
             place.check(false).await?;
-            let done = place.parts.complete_multipart(&place.path, &id, parts).await;
-            done.map(drop).map_err(|error| errors::from_upload(&error))
+            place.write(place.parts.complete_multipart(&place.path, &id, parts)).await.map(drop)
         })?;
         self.id = None;
         Ok(())
@@ -174,8 +183,7 @@ impl Drop for Upload {
         let place = Arc::clone(&self.place);
         // Best effort: stores can be configured to remove incomplete uploads after some days.
         let _ = self.executor.run_for(ABORT, async move {
-            let aborted = place.parts.abort_multipart(&place.path, &id).await;
-            aborted.map_err(|error| errors::from_upload(&error))
+            place.write(place.parts.abort_multipart(&place.path, &id)).await
         });
     }
 }
@@ -194,7 +202,7 @@ mod tests {
 
     #[test]
     fn an_object_has_at_most_ten_thousand_parts() {
-        let place = UploadPlace::new(Arc::new(InMemory::new()), Path::from("a"), true);
+        let place = UploadPlace::new(Arc::new(InMemory::new()), Path::from("a"), true, None);
         let mut upload = Upload::start(&Executor::shared().unwrap(), &place).unwrap();
         upload.send(9_999, vec![1]).unwrap();
         let error = upload.send(10_000, vec![1; 5 << 20]).unwrap_err();

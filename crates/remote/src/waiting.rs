@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use super::errors;
 use super::executor::shut_down;
 use npymap::{Error, Result};
 
@@ -25,7 +26,8 @@ thread_local! {
 /// every 50 milliseconds they call `is_interrupted`, and if it returns true, they end with
 /// an [`Io`](npymap::ErrorKind::Io) error, and their requests are cancelled.
 ///
-/// Without it, a wait ends when the store's timeouts do, which can take minutes. Waits that
+/// Without it, a wait ends when [`RemoteOptions::request_timeout`](crate::RemoteOptions::request_timeout)
+/// does, which can take minutes. Waits that
 /// are awaited need no such function: drop the future.
 ///
 /// # Examples
@@ -55,6 +57,16 @@ pub fn interruptible<T>(is_interrupted: impl Fn() -> bool + 'static, run: impl F
     let _restore = Restore(CHECK.replace(Some(Rc::new(is_interrupted))));
     CHECKED.set(None);
     run()
+}
+
+/// Awaits a request and its repetitions, at most as long as the limit.
+pub(super) async fn within<T>(
+    limit: Option<Duration>,
+    request: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let Some(limit) = limit else { return request.await };
+    let answer = tokio::time::timeout(limit, request).await;
+    answer.unwrap_or_else(|_| Err(errors::too_slow(limit)))
 }
 
 /// Waits for an answer.

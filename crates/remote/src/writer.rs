@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use object_store::ObjectStore;
 use object_store::multipart::MultipartStore;
@@ -91,13 +92,13 @@ impl RemoteWriter {
         name: String,
         options: WriterOptions,
     ) -> Result<RemoteWriter> {
-        let WriterOptions { overwrites, part_bytes } = options;
+        let WriterOptions { overwrites, part_bytes, limit } = options;
         if !PARTS.contains(&part_bytes) {
             let found = format!("parts of {part_bytes} bytes");
             let expected = "from 5 MiB (5242880) to 1 GiB".to_owned();
             return Err(errors::invalid(&found, &expected));
         }
-        let place = UploadPlace::new(store, path, overwrites);
+        let place = UploadPlace::new(store, path, overwrites, limit);
         let checked = Arc::clone(&place);
         executor
             .run(async move { checked.check(true).await })
@@ -208,6 +209,8 @@ impl RemoteWriter {
 pub(super) struct WriterOptions {
     pub(super) overwrites: bool,
     pub(super) part_bytes: usize,
+    /// How long a request takes at most.
+    pub(super) limit: Option<Duration>,
 }
 
 fn failed() -> Error {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::{Arc, LazyLock, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use npymap::{ErrorKind, Result};
 use npymap_remote::object_store::http::HttpBuilder;
@@ -134,6 +134,54 @@ fn slow_answers_are_waited_for_and_none_time_out() {
     // A request that is repeated: the others have some seconds on a busy machine.
     let server = failing(Action::Nothing, Tags::Strong, &[1]);
     take_two(&open_within(&server, Duration::from_secs(5)).unwrap()).unwrap();
+}
+
+#[test]
+fn requests_and_reads_have_limits() {
+    let (short, long) = (Duration::from_millis(300), Duration::from_secs(300));
+    let text = "cannot get an answer: the request took more than 300ms: allow more by NPYMAP_REQUEST_TIMEOUT or `RemoteOptions::request_timeout`";
+    let options = RemoteOptions::new().request_timeout(short).read_timeout(long);
+    for action in [Action::Nothing, Action::Trickle, Action::Status(503)] {
+        // It fails at once, or after it was opened.
+        for first in [0, 1] {
+            let server = Server::failing(file(), Tags::Strong, move |number, _| {
+                if number < first { Action::Answer } else { action }
+            });
+            let start = Instant::now();
+            let error = match options.open(&server.url("a.npy")) {
+                Err(error) => error,
+                Ok(object) => {
+                    let array = array(&object).unwrap();
+                    // The answer to HEAD has no body that could be late.
+                    if action != Action::Trickle {
+                        let error = array.check().unwrap_err();
+                        assert!(error.to_string().ends_with(text), "{action:?}: {error}");
+                    }
+                    take(&array, &[100]).unwrap_err()
+                }
+            };
+            assert_eq!(error.io_error().unwrap().kind(), io::ErrorKind::TimedOut, "{action:?}");
+            assert!(error.to_string().ends_with(text), "{action:?}: {error}");
+            assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+        }
+    }
+    // A request in which nothing arrives for a while is repeated.
+    let options = RemoteOptions::new().read_timeout(Duration::from_secs(1));
+    let server = failing(Action::Nothing, Tags::Strong, &[0, 2]);
+    let start = Instant::now();
+    take_two(&options.open(&server.url("a.npy")).unwrap()).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    // A write.
+    let server = Server::failing(Vec::new(), Tags::Strong, |_, request| {
+        if request.method == "HEAD" { Action::Status(404) } else { Action::Nothing }
+    });
+    let options = RemoteOptions::new()
+        .request_timeout(short)
+        .option("allow_http", "true")
+        .option("aws_endpoint", server.url("").trim_end_matches('/'))
+        .option("aws_skip_signature", "true");
+    let error = options.create("s3://bucket/a.npy").unwrap().finish().unwrap_err();
+    assert_eq!(error.to_string(), format!("s3://bucket/a.npy: {text}"));
 }
 
 #[test]

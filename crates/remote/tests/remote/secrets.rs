@@ -46,7 +46,7 @@ fn another_server_gets_no_signature_and_no_referer() {
 }
 
 /// Opens an object of each store, whose server is at an endpoint, with credentials.
-fn with_credentials(endpoint: &str) -> [(&'static str, RemoteOptions); 3] {
+fn with_credentials(endpoint: &str) -> [(&'static str, RemoteOptions); 4] {
     let options = RemoteOptions::new().option("allow_http", "true");
     let s3 = options
         .clone()
@@ -54,11 +54,14 @@ fn with_credentials(endpoint: &str) -> [(&'static str, RemoteOptions); 3] {
         .option("aws_access_key_id", "me")
         .option("aws_secret_access_key", SECRET)
         .option("aws_session_token", SECRET);
+    let google =
+        options.clone().option("google_base_url", endpoint).option("google_bearer_token", SECRET);
     let azure = options
         .option("azure_storage_account_name", "me")
         .option("azure_storage_endpoint", endpoint);
     [
         ("s3://bucket/a.npy", s3),
+        ("gs://bucket/a.npy", google),
         ("az://bucket/a.npy", azure.clone().option("azure_storage_account_key", "NWVjMmU3")),
         ("az://bucket/a.npy", azure.option("azure_storage_token", SECRET)),
     ]
@@ -87,11 +90,8 @@ fn requests_with_credentials_are_not_sent_to_another_server() {
 #[test]
 fn requests_with_credentials_are_redirected_within_their_server() {
     let server = Server::failing(rows(100), Tags::Strong, |_, request| {
-        if request.path.ends_with("/a.npy") {
-            Action::Redirect(307, "b.npy")
-        } else {
-            Action::Answer
-        }
+        let is_moved = request.path.ends_with("/b.npy");
+        if is_moved { Action::Answer } else { Action::Redirect(307, "b.npy") }
     });
     for (url, options) in with_credentials(server.url("").trim_end_matches('/')) {
         let object = options.open(url).unwrap();

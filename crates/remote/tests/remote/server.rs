@@ -40,6 +40,8 @@ pub(crate) enum Action {
     Close,
     /// Never answers.
     Nothing,
+    /// Sends a byte of the body every 20 milliseconds.
+    Trickle,
     /// Answers after this number of milliseconds.
     Late(u64),
     /// Answers when this number of requests have arrived and none is answered.
@@ -348,8 +350,15 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
     if matches!(action, Action::Chunked | Action::WholeChunked) {
         head[1] = "Transfer-Encoding: chunked".to_owned();
     }
-    let sent = stream
-        .write_all(format!("{}\r\n\r\n", head.join("\r\n")).as_bytes())
-        .and_then(|()| stream.write_all(body));
+    let sent =
+        stream.write_all(format!("{}\r\n\r\n", head.join("\r\n")).as_bytes()).and_then(|()| {
+            match action {
+                Action::Trickle => body.iter().try_for_each(|&byte| {
+                    thread::sleep(Duration::from_millis(20));
+                    stream.write_all(&[byte])
+                }),
+                _ => stream.write_all(body),
+            }
+        });
     sent.is_ok() && action != Action::Half
 }
