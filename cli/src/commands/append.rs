@@ -120,7 +120,8 @@ impl AppendArgs {
     /// Says so if readers see the rows although waiting for the disk failed.
     fn explain_failure(&self, path: &Path, shape: &[usize], error: npymap::Error) -> CliError {
         let options = OpenOptions::new().max_header_len(self.max_header_len);
-        let header = open::read_source(path).and_then(|source| options.header(&source));
+        let header =
+            open::read_source(path, self.max_header_len).and_then(|source| options.header(&source));
         if self.flush && header.is_ok_and(|header| header.shape == shape) {
             let text =
                 format!("{}: the rows were added, but may not be on the disk", error.message());

@@ -71,7 +71,7 @@ impl RecoverArgs {
         output_format::require_npz(&self.output, self.json)?;
         let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
         let draft = Draft::begin(&self.output, if_exists)?;
-        let (npz, has_directory) = match open::quiet_npz(&self.file) {
+        let (npz, has_directory) = match open::damaged_npz(&self.file) {
             Ok(npz) => (npz, true),
             Err(error) if error.kind() == ErrorKind::Io => return Err(CliError::Library(error)),
             Err(error) => match open::scanned_npz(&self.file) {

@@ -98,7 +98,7 @@ impl SetArgs {
     fn open_value(&self, path: &ArrayPath) -> Result<MappedArray, CliError> {
         let to_error = CliError::with_path(path.name());
         let names = path.path.canonicalize().ok().zip(self.file.path.canonicalize().ok());
-        let source = open::map(&path.path).map_err(&to_error)?;
+        let source = open::map_arrays(&path.path, self.max_header_len).map_err(&to_error)?;
         // Standard input and hard links have other names.
         let ids = source.file_id().zip(platform::file_id(&self.file.path));
         if names.is_some_and(|(value, file)| value == file)

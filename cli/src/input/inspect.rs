@@ -175,7 +175,7 @@ impl Inspector {
         path: &ArrayPath,
         visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
     ) -> Result<(), ListError> {
-        match open::format(&path.path)? {
+        match open::format(&path.path, self.max_header_len)? {
             Format::Npz => self.list_npz(path, visit),
             Format::Ten => self.list_ten(path, visit),
             Format::Tar => {
@@ -195,10 +195,11 @@ impl Inspector {
     }
 
     fn npy(self, path: &Path) -> Result<ArrayInfo> {
-        let header = self.options().header(&open::read_source(path)?)?;
+        let header = self.options().header(&open::read_source(path, self.max_header_len)?)?;
         let offset = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
         let mut info = ArrayInfo::from_header(&header, Some(offset))?;
-        info.digest = self.digest(|| open::read(path, &self.options()))?;
+        info.digest =
+            self.digest(|| self.options().open(open::map_arrays(path, self.max_header_len)?))?;
         Ok(info)
     }
 
@@ -321,7 +322,7 @@ impl Inspector {
 
     /// The texts of all members, or of the one that is named.
     fn texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
-        match open::format(&path.path)? {
+        match open::format(&path.path, self.max_header_len)? {
             Format::Npz => self.npz_texts(path),
             Format::Ten => {
                 let ten = open::ten(&path.path)?;
@@ -332,7 +333,7 @@ impl Inspector {
             }
             Format::Tar => self.tar_texts(path),
             _ if path.member.is_none() => {
-                let source = open::read_source(&path.path)?;
+                let source = open::read_source(&path.path, self.max_header_len)?;
                 Ok(vec![self.options().header_text(&source).map(|text| trimmed(&text))])
             }
             // Fails: this format has no members.
@@ -391,7 +392,9 @@ impl Inspector {
             return Ok(None);
         }
         let options = self.options().offset(member.offset());
-        options.header_text(&open::read_source(path)?).map(|text| Some(trimmed(&text)))
+        options
+            .header_text(&open::read_source(path, self.max_header_len)?)
+            .map(|text| Some(trimmed(&text)))
     }
 }
 

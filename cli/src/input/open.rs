@@ -14,21 +14,23 @@ use npymap::{
     CreateOptions, DType, MappedArray, MappedArrayMut, OpenOptions, Order, Result, Source,
     any::{AnyFile, Format, Npy},
     array::RawSpec,
+    npy::MAX_HEADER_LEN,
     source::MapMut,
     tar::Shard,
 };
 
 use crate::input::array_path::ArrayPath;
 use crate::input::shape_arg::PartialShape;
+use crate::input::stream::Content;
 use crate::input::{progress, remote, stream};
 
 /// A source that maps a file read-only, or the copy of a stream. Arrays of a URL are
 /// read into memory.
-pub(crate) fn map(path: &Path) -> Result<Source> {
+pub(crate) fn map(path: &Path, content: Content) -> Result<Source> {
     if let Some(source) = remote::source(path)? {
         return Ok(source.into_read_only());
     }
-    if let Some(file) = stream::open(path)? {
+    if let Some(file) = stream::open(path, content)? {
         // SAFETY: the copy has no name, so no other process can change it; if it is
         // standard input, the help text requires that none does.
         return unsafe { Source::map_file(file) };
@@ -38,11 +40,11 @@ pub(crate) fn map(path: &Path) -> Result<Source> {
 }
 
 /// A source that reads a file, or the copy of a stream, without mapping it.
-pub(crate) fn read_source(path: &Path) -> Result<Source<MapMut>> {
+pub(crate) fn read_source(path: &Path, max_header_len: usize) -> Result<Source<MapMut>> {
     if let Some(source) = remote::source(path)? {
         return Ok(source);
     }
-    match stream::open(path)? {
+    match stream::open(path, Content::Arrays { max_header_len })? {
         Some(file) => Source::read_file(file),
         None => Source::read(path),
     }
@@ -55,13 +57,18 @@ fn map_mut(path: &Path) -> Result<Source<MapMut>> {
 }
 
 /// The format of a file.
-pub(crate) fn format(path: &Path) -> Result<Format> {
-    Format::recognize(&map(path)?)
+pub(crate) fn format(path: &Path, max_header_len: usize) -> Result<Format> {
+    Format::recognize(&map_arrays(path, max_header_len)?)
 }
 
 /// Maps a file read-only.
 pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
-    options.open(map(path)?)
+    options.open(map(path, Content::ALL)?)
+}
+
+/// As `map`, for a file of arrays with a header of at most this many characters.
+pub(crate) fn map_arrays(path: &Path, max_header_len: usize) -> Result<Source> {
+    map(path, Content::Arrays { max_header_len })
 }
 
 /// Opens a raw file, and returns how to interpret it. The elements start at an offset.
@@ -71,7 +78,9 @@ pub(crate) fn raw(
     (offset, order): (u64, Order),
     shape: Option<&PartialShape>,
 ) -> Result<(Source, OpenOptions)> {
-    let source = map(path)?;
+    let end = shape.and_then(|shape| shape.known_nbytes(dtype.itemsize()));
+    let end = end.map_or(u64::MAX, |nbytes| offset.saturating_add(nbytes));
+    let source = map(path, Content::Bytes(end))?;
     let raw = RawSpec::new(dtype.clone()).offset(offset).order(order);
     let raw = match shape {
         Some(shape) => {
@@ -88,7 +97,7 @@ pub(crate) fn raw(
 
 /// Opens a file of any format.
 pub(crate) fn any(path: &Path, max_header_len: usize) -> Result<AnyFile> {
-    any_of(map(path)?, max_header_len)
+    any_of(map_arrays(path, max_header_len)?, max_header_len)
 }
 
 /// Opens a source of any format.
@@ -104,7 +113,7 @@ pub(crate) fn any_of(source: Source, max_header_len: usize) -> Result<AnyFile> {
 /// Opens an archive whose stored members are mapped, and shows a progress bar
 /// for the others.
 pub(crate) fn npz(path: &Path, max_header_len: usize) -> Result<Npz> {
-    npz_options(max_header_len).open(map(path)?)
+    npz_options(max_header_len).open(map_arrays(path, max_header_len)?)
 }
 
 /// The options with which archives are opened.
@@ -114,22 +123,28 @@ pub(crate) fn npz_options(max_header_len: usize) -> NpzOptions {
 
 /// Opens an archive without a progress bar.
 pub(crate) fn quiet_npz(path: &Path) -> Result<Npz> {
-    Npz::open(map(path)?)
+    Npz::open(map_arrays(path, MAX_HEADER_LEN)?)
 }
 
-/// Opens an archive without its directory, which may be damaged.
+/// Opens an archive that may be damaged. What is before it may be, too, so that it is not
+/// recognized by its first bytes.
+pub(crate) fn damaged_npz(path: &Path) -> Result<Npz> {
+    Npz::open(map(path, Content::ALL)?)
+}
+
+/// As `damaged_npz`, without the directory of the archive.
 pub(crate) fn scanned_npz(path: &Path) -> Result<Npz> {
-    NpzOptions::new().scan(map(path)?)
+    NpzOptions::new().scan(map(path, Content::ALL)?)
 }
 
 /// Opens a `.ten` file whose arrays are mapped.
 pub(crate) fn ten(path: &Path) -> Result<Ten> {
-    TenOptions::new().any_extension(true).open(map(path)?)
+    TenOptions::new().any_extension(true).open(map_arrays(path, MAX_HEADER_LEN)?)
 }
 
 /// Opens a tar file whose arrays are mapped.
 pub(crate) fn shard(path: &Path) -> Result<Shard> {
-    Shard::open(map(path)?)
+    Shard::open(map_arrays(path, MAX_HEADER_LEN)?)
 }
 
 /// Maps a `.npy` file, or an array of a `.ten`, read-write.

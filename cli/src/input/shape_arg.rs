@@ -15,6 +15,15 @@ impl PartialShape {
         PartialShape(dims.map(|(at, &dim)| (at != axis).then_some(dim)).collect())
     }
 
+    /// The bytes of the elements, if the length of all axes is known.
+    pub(crate) fn known_nbytes(&self, itemsize: usize) -> Option<u64> {
+        let itemsize = u64::try_from(itemsize).ok();
+        self.0.iter().fold(itemsize, |bytes, dim| {
+            let dim = u64::try_from((*dim)?).ok()?;
+            Some(bytes?.saturating_mul(dim))
+        })
+    }
+
     /// The shape of a raw file with this many bytes of elements.
     pub(crate) fn of_bytes(&self, nbytes: u64, itemsize: usize) -> Result<Vec<usize>> {
         let known = self.0.iter().flatten();

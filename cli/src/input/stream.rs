@@ -1,11 +1,20 @@
-//! Inputs that cannot be mapped: standard input (`-`), pipes and process
+//! Inputs that cannot be mapped: standard input (`-`), pipes, devices and process
 //! substitutions. They are copied to a temporary file without a name, so that
 //! they need no memory and can be read in any order.
+//!
+//! A stream may be endless, so its first bytes are looked at before the others are
+//! copied. What is not a file of arrays ends there, a `.npy` soon after its elements,
+//! a `.ten` at what is not a chunk and a tar file at its end. A zip archive has its
+//! directory at the end, so it is copied whole.
 
 use std::fs::File;
-use std::io::{self, Read, Seek as _, Write as _};
+use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use npymap::any::Format;
+use npymap::source::ReadAt;
+use npymap::{OpenOptions, Source, tar::Shard, ten::TenOptions};
 
 use crate::input::progress::Progress;
 use crate::input::url;
@@ -13,6 +22,9 @@ use crate::input::{platform, remote};
 
 /// The bytes of a stream that are copied between two updates of the progress.
 const PART: u64 = 4 << 20;
+
+/// How much of what follows the elements of a `.npy` is copied, so that it is noticed.
+const TRAILING: u64 = 1 << 20;
 
 /// The name of standard input and standard output in arguments.
 pub(crate) const STANDARD: &str = "-";
@@ -32,12 +44,25 @@ pub(crate) fn is_output(path: &Path) -> bool {
 /// name may be opened again.
 static COPIES: Mutex<Vec<(PathBuf, File)>> = Mutex::new(Vec::new());
 
+/// What is expected in a stream, which decides how much of it is copied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Content {
+    /// A file of arrays, with a header of at most this many characters if it is a `.npy`.
+    Arrays { max_header_len: usize },
+    /// At most this many bytes of any kind.
+    Bytes(u64),
+}
+
+impl Content {
+    /// Bytes up to the end of the stream.
+    pub(crate) const ALL: Content = Content::Bytes(u64::MAX);
+}
+
 /// Returns an open file with the contents of a stream, or `None` if `path` is a
 /// file that can be mapped, or cannot be opened.
 ///
-/// A stream is read to its end. Standard input that is redirected from a file
-/// is not copied.
-pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
+/// Standard input that is redirected from a file is not copied.
+pub(crate) fn open(path: &Path, content: Content) -> io::Result<Option<File>> {
     if !is_standard(path) && !platform::is_stream(path) {
         return Ok(None);
     }
@@ -45,7 +70,10 @@ pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
     if let Some((_, copy)) = copies.iter().find(|(known, _)| known == path) {
         return copy.try_clone().map(Some);
     }
-    let file = if is_standard(path) { standard_input()? } else { copy(File::open(path)?)? };
+    let file = match redirected_file().filter(|_| is_standard(path)) {
+        Some(file) => file,
+        None => copy(PartialCopy::of_stream(path)?, content)?,
+    };
     copies.push((path.to_owned(), file.try_clone()?));
     Ok(Some(file))
 }
@@ -53,10 +81,26 @@ pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
 /// A stream that is read step by step, and copied to a temporary file.
 pub(crate) struct PartialCopy {
     path: PathBuf,
-    from: Box<dyn Read>,
+    from: Origin,
     to: File,
     /// The bytes that were read.
     len: u64,
+}
+
+/// Where a stream is read.
+enum Origin {
+    /// Which the system copies without a buffer.
+    File(File),
+    Other(Box<dyn Read + Send>),
+}
+
+impl Read for Origin {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Origin::File(file) => file.read(buffer),
+            Origin::Other(other) => other.read(buffer),
+        }
+    }
 }
 
 /// Starts to copy a stream or a URL. `None` if `path` is a file that can be mapped or
@@ -67,35 +111,54 @@ pub(crate) fn begin(path: &Path) -> io::Result<Option<PartialCopy>> {
         return Ok(None);
     }
     if let Some(reader) = remote::reader(path)? {
-        return new_copy(path, Box::new(reader)).map(Some);
+        return PartialCopy::new(path, Origin::Other(Box::new(reader))).map(Some);
     }
     if !is_standard(path) && !platform::is_stream(path) {
         return Ok(None);
     }
     let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
-    if copies.iter().any(|(known, _)| known == path) {
+    let is_copied = copies.iter().any(|(known, _)| known == path);
+    if is_copied || is_standard(path) && redirected_file().is_some() {
         return Ok(None);
     }
-    let from: Box<dyn Read> = if !is_standard(path) {
-        Box::new(File::open(path)?)
-    } else if redirected_file().is_some() {
-        return Ok(None);
-    } else {
-        Box::new(io::stdin().lock())
-    };
-    new_copy(path, from).map(Some)
-}
-
-fn new_copy(path: &Path, from: Box<dyn Read>) -> io::Result<PartialCopy> {
-    let to = tempfile::tempfile().map_err(|error| explain(&error))?;
-    Ok(PartialCopy { path: path.to_owned(), from, to, len: 0 })
+    PartialCopy::of_stream(path).map(Some)
 }
 
 impl PartialCopy {
+    fn new(path: &Path, from: Origin) -> io::Result<PartialCopy> {
+        let to = tempfile::tempfile().map_err(|error| explain(&error))?;
+        Ok(PartialCopy { path: path.to_owned(), from, to, len: 0 })
+    }
+
+    /// Starts to copy standard input, a pipe or a device.
+    fn of_stream(path: &Path) -> io::Result<PartialCopy> {
+        let from = match platform::standard_input().filter(|_| is_standard(path)) {
+            Some(file) => Origin::File(file),
+            None if is_standard(path) => Origin::Other(Box::new(io::stdin())),
+            None => Origin::File(File::open(path)?),
+        };
+        PartialCopy::new(path, from)
+    }
+
     /// Reads until the copy has `len` bytes, or the stream ends.
     pub(crate) fn fill(&mut self, len: u64) -> io::Result<()> {
-        let missing = len.saturating_sub(self.len);
-        io::copy(&mut self.by_ref().take(missing), &mut io::sink()).map(drop)
+        let mut progress = Progress::of_stream();
+        // Other readers of the file may have moved its position.
+        self.to.seek(SeekFrom::Start(self.len))?;
+        while self.len < len {
+            let part = PART.min(len - self.len);
+            let copied = match &mut self.from {
+                Origin::File(file) => io::copy(&mut file.take(part), &mut self.to),
+                Origin::Other(other) => io::copy(&mut other.take(part), &mut self.to),
+            };
+            let copied = copied.map_err(|error| explain(&error))?;
+            if copied == 0 {
+                break;
+            }
+            self.len += copied;
+            progress.add(usize::try_from(copied).unwrap_or(usize::MAX));
+        }
+        Ok(())
     }
 
     /// The bytes that were read.
@@ -112,15 +175,17 @@ impl PartialCopy {
         self.to.try_clone()
     }
 
-    /// Copies the rest, so that the stream can be opened. URLs can be opened anyway.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    /// Copies what `content` needs, so that the stream can be opened. URLs can be opened
+    /// anyway.
+    pub(crate) fn finish(self, content: Content) -> io::Result<()> {
         if url::is_url(&self.path) {
             return Ok(());
         }
         self.to.set_len(self.len)?;
-        copy_rest(&mut self.from, &mut self.to)?;
+        let path = self.path.clone();
+        let file = copy(self, content)?;
         let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
-        copies.push((self.path, self.to));
+        copies.push((path, file));
         Ok(())
     }
 }
@@ -135,12 +200,6 @@ impl Read for PartialCopy {
     }
 }
 
-/// Standard input itself, if it is a file that was not read yet, otherwise a
-/// copy.
-fn standard_input() -> io::Result<File> {
-    redirected_file().map_or_else(|| copy(io::stdin().lock()), Ok)
-}
-
 /// The file that standard input is redirected from.
 fn redirected_file() -> Option<File> {
     let mut file = platform::standard_input()?;
@@ -149,21 +208,72 @@ fn redirected_file() -> Option<File> {
     is_at_start.then_some(file)
 }
 
-fn copy(mut from: impl Read) -> io::Result<File> {
-    let mut to = tempfile::tempfile().map_err(|error| explain(&error))?;
-    copy_rest(&mut from, &mut to)?;
-    Ok(to)
+/// Copies as much of a stream as `content` needs.
+fn copy(stream: PartialCopy, content: Content) -> io::Result<File> {
+    let growing = Growing(Arc::new(Mutex::new((stream, None))));
+    let len = match content {
+        Content::Arrays { max_header_len } => growing.needed_len(max_header_len)?,
+        Content::Bytes(len) => len,
+    };
+    let (stream, failure) = &mut *growing.lock();
+    if let Some(failure) = failure.take() {
+        return Err(failure);
+    }
+    stream.fill(len)?;
+    stream.to.rewind()?;
+    stream.to.try_clone()
 }
 
-/// Appends the rest of a stream to a file, and shows how much was read.
-fn copy_rest(from: &mut impl Read, to: &mut File) -> io::Result<()> {
-    let mut progress = Progress::of_stream();
-    loop {
-        let part = io::copy(&mut from.by_ref().take(PART), to).map_err(|error| explain(&error))?;
-        progress.add(usize::try_from(part).unwrap_or(usize::MAX));
-        if part == 0 {
-            return to.rewind();
+/// A stream that is copied as far as it is read, and why that failed.
+#[derive(Clone)]
+struct Growing(Arc<Mutex<(PartialCopy, Option<io::Error>)>>);
+
+impl Growing {
+    fn lock(&self) -> MutexGuard<'_, (PartialCopy, Option<io::Error>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many bytes of a stream its headers need. Those of archives are read, which
+    /// copies everything before them. Errors in them are found again by who opens the copy.
+    fn needed_len(&self, max_header_len: usize) -> npymap::Result<u64> {
+        let source = Source::positioned(self.clone())?;
+        Ok(match Format::recognize(&source)? {
+            Format::Npz => u64::MAX,
+            Format::Ten => {
+                let _ = TenOptions::new().any_extension(true).open(source);
+                0
+            }
+            Format::Tar => {
+                let _ = Shard::open(source);
+                0
+            }
+            _ => {
+                let header = OpenOptions::new().max_header_len(max_header_len).header(&source);
+                let layout = header.and_then(|header| header.layout());
+                layout.map_or(0, |layout| {
+                    let end = layout.offset().saturating_add(layout.nbytes());
+                    u64::try_from(end).unwrap_or(u64::MAX).saturating_add(TRAILING)
+                })
+            }
+        })
+    }
+}
+
+impl ReadAt for Growing {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let (stream, failure) = &mut *self.lock();
+        let len = u64::try_from(buffer.len()).unwrap_or(u64::MAX);
+        if let Err(error) = stream.fill(offset.saturating_add(len)) {
+            let kind = error.kind();
+            *failure = Some(error);
+            return Err(kind.into());
         }
+        stream.to.read_at(buffer, offset)
+    }
+
+    /// The length of a stream is not known.
+    fn size(&self) -> io::Result<u64> {
+        Ok(i64::MAX.unsigned_abs())
     }
 }
 

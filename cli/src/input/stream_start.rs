@@ -8,25 +8,29 @@ use npymap::npy::HeaderText;
 use npymap::{MappedArray, OpenOptions, Order, Result};
 
 use crate::input::open;
-use crate::input::stream::{self, PartialCopy};
+use crate::input::stream::{self, Content, PartialCopy};
 
 /// A stream that starts with the header of a `.npy` in C order.
 pub(crate) struct StreamStart {
     copy: PartialCopy,
     layout: Layout,
+    content: Content,
 }
 
 impl StreamStart {
-    /// Reads the header of a stream. `None` if `path` is a file, or a stream that
-    /// has to be read to its end: it is then copied, and can be opened by its path.
+    /// Reads the header of a stream. `None` if `path` is a file, or a stream whose
+    /// start does not suffice: it is then copied, and can be opened by its path.
     pub(crate) fn open(path: &Path, max_header_len: usize) -> Result<Option<StreamStart>> {
         let Some(mut copy) = stream::begin(path)? else { return Ok(None) };
         let header = HeaderText::read(&mut copy, max_header_len).and_then(|text| text.header());
+        let content = Content::Arrays { max_header_len };
         let layout = header.and_then(|header| Ok((header.order, header.layout()?)));
         match layout {
-            Ok((Order::C, layout)) if layout.nbytes() > 0 => Ok(Some(StreamStart { copy, layout })),
+            Ok((Order::C, layout)) if layout.nbytes() > 0 => {
+                Ok(Some(StreamStart { copy, layout, content }))
+            }
             _ => {
-                copy.finish()?;
+                copy.finish(content)?;
                 Ok(None)
             }
         }
@@ -57,7 +61,7 @@ impl StreamStart {
 
     /// Reads the rest, so that the stream can be opened by its path.
     pub(crate) fn finish(self) -> io::Result<()> {
-        self.copy.finish()
+        self.copy.finish(self.content)
     }
 }
 

@@ -47,7 +47,7 @@ impl EditOptions {
     ) -> Result<usize, CliError> {
         let ArrayPath { path, member, .. } = target;
         reject_stream(target)?;
-        let format = open::format(path).map_err(CliError::Library)?;
+        let format = open::format(path, self.max_header_len).map_err(CliError::Library)?;
         match (format, member) {
             (Format::Npy, None) | (Format::Ten, Some(_)) => {
                 self.edit_in_place(target, change).map_err(CliError::with_path(target.name()))

@@ -9,6 +9,7 @@ mod convert;
 mod create;
 mod diff;
 mod digest;
+mod endless;
 mod examples;
 mod filter;
 mod generate;

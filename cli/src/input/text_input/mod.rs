@@ -21,7 +21,7 @@ use npymap::{DType, MappedArray, MappedArrayMut, Order, layout::Layout};
 use crate::input::error::CliError;
 use crate::input::parallel;
 use crate::input::progress::Progress;
-use crate::input::stream;
+use crate::input::stream::{self, Content};
 use crate::input::text_format::{MARK, TextFormat};
 use blocks::{BLOCK, Blocks};
 use columns::Columns;
@@ -56,7 +56,7 @@ impl TextInput {
     /// Opens a text and reads its first row.
     pub(crate) fn open(path: &Path, options: TextInputOptions) -> Result<TextInput, CliError> {
         let to_error = CliError::io(path, "read");
-        let file = match stream::open(path).map_err(&to_error)? {
+        let file = match stream::open(path, Content::ALL).map_err(&to_error)? {
             Some(file) => file,
             None => File::open(path).map_err(CliError::io(path, "open"))?,
         };
