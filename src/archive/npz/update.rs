@@ -1,6 +1,8 @@
 //! Adds, replaces and removes members of an archive file.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 
 use super::member_writer::Compression;
@@ -8,6 +10,7 @@ use super::open::NpzOptions;
 use super::writer::{NpzWriter, check_file_name, existing_name, file_name};
 use super::{EntryList, Npz, name};
 use crate::archive::entries::no_member;
+use crate::array::MappedArray;
 use crate::error::invariant::to_usize_saturating;
 use crate::error::{ArchiveError, Result, SystemError, plural};
 use crate::source::Source;
@@ -32,7 +35,7 @@ use crate::write::Save;
 pub struct NpzUpdate<'a> {
     new: AtomicFile,
     old: Npz<MapMut>,
-    changed: Vec<NewMember<'a>>,
+    changed: Changed<'a>,
     /// Full names of the old members to leave out.
     removed: Vec<String>,
     /// Full names of old members, and their new ones.
@@ -43,9 +46,70 @@ pub struct NpzUpdate<'a> {
 /// A member to add, or to replace the old ones with this name.
 struct NewMember<'a> {
     full_name: String,
-    array: &'a dyn Save,
+    content: Content<'a>,
     /// `None` for the compression of the member that it replaces.
     compression: Option<Compression>,
+}
+
+/// The array of a new member.
+enum Content<'a> {
+    Array(&'a dyn Save),
+    Deferred(&'a dyn Fn() -> Result<MappedArray>),
+}
+
+/// The new members in the order in which they were set.
+#[derive(Default)]
+struct Changed<'a> {
+    /// `None` for those that were set again or removed.
+    members: Vec<Option<NewMember<'a>>>,
+    positions: HashMap<String, usize>,
+}
+
+impl<'a> Changed<'a> {
+    fn contains(&self, full_name: &str) -> bool {
+        self.positions.contains_key(full_name)
+    }
+
+    fn get(&self, full_name: &str) -> Option<&NewMember<'a>> {
+        self.members.get(*self.positions.get(full_name)?)?.as_ref()
+    }
+
+    fn push(&mut self, member: NewMember<'a>) {
+        let full_name = member.full_name.clone();
+        self.remove(&full_name);
+        self.positions.insert(full_name, self.members.len());
+        self.members.push(Some(member));
+    }
+
+    fn remove(&mut self, full_name: &str) {
+        let position = self.positions.remove(full_name);
+        if let Some(member) = position.and_then(|position| self.members.get_mut(position)) {
+            *member = None;
+        }
+    }
+
+    fn rename(&mut self, full_name: &str, new_name: &str) {
+        let Some(position) = self.positions.remove(full_name) else { return };
+        self.positions.insert(new_name.to_owned(), position);
+        if let Some(Some(member)) = self.members.get_mut(position) {
+            new_name.clone_into(&mut member.full_name);
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &NewMember<'a>> {
+        self.members.iter().flatten()
+    }
+}
+
+impl NewMember<'_> {
+    /// Writes the member. A deferred array is open only meanwhile.
+    fn write<W: Write>(&self, writer: &mut NpzWriter<W>, own: Compression) -> Result<()> {
+        writer.compression(self.compression.unwrap_or(own));
+        match &self.content {
+            Content::Array(array) => writer.write_file(&self.full_name, *array),
+            Content::Deferred(open) => writer.write_file(&self.full_name, &open()?),
+        }
+    }
 }
 
 impl Npz<MapMut> {
@@ -105,7 +169,7 @@ impl NpzOptions {
             let source = Source::bytes(Vec::new());
             Npz { source, entries: EntryList::new(Vec::new()), options: self.clone() }
         };
-        let (changed, removed, renamed) = (Vec::new(), Vec::new(), Vec::new());
+        let (changed, removed, renamed) = (Changed::default(), Vec::new(), Vec::new());
         Ok(NpzUpdate { new, old, changed, removed, renamed, compression: None })
     }
 }
@@ -137,10 +201,48 @@ impl<'a> NpzUpdate<'a> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the format cannot
     /// store the name, or it is that of a directory.
     pub fn set(&mut self, name: &str, array: &'a dyn Save) -> Result<&mut NpzUpdate<'a>> {
+        self.set_content(name, Content::Array(array))
+    }
+
+    /// As [`set`](NpzUpdate::set), for an array that is opened when it is written, and
+    /// closed after that: so an update may take arrays from more files than a process can
+    /// have open. Its errors are those of [`commit`](NpzUpdate::commit) and
+    /// [`write`](NpzUpdate::write).
+    ///
+    /// # Errors
+    ///
+    /// As [`set`](NpzUpdate::set).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::source::Locking;
+    /// use npymap::{MappedArray, Npz, Source};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("all.npz");
+    /// let mut update = Npz::update(&path, Locking::Wait)?;
+    /// let files = [("penguins", "data/penguins.npy")];
+    /// let opens = files.map(|(name, file)| (name, move || MappedArray::read(file)));
+    /// for (name, open) in &opens {
+    ///     update.set_deferred(name, open)?;
+    /// }
+    /// update.commit()?;
+    /// assert_eq!(Npz::open(Source::read(&path)?)?.get("penguins")?.shape(), [342, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_deferred(
+        &mut self,
+        name: &str,
+        open: &'a dyn Fn() -> Result<MappedArray>,
+    ) -> Result<&mut NpzUpdate<'a>> {
+        self.set_content(name, Content::Deferred(open))
+    }
+
+    fn set_content(&mut self, name: &str, content: Content<'a>) -> Result<&mut NpzUpdate<'a>> {
         let full_name = self.find(name).unwrap_or_else(|| file_name(name));
         check_file_name(&full_name).map_err(|error| error.with_path(self.new.path()))?;
-        self.changed.retain(|member| member.full_name != full_name);
-        self.changed.push(NewMember { full_name, array, compression: self.compression });
+        self.changed.push(NewMember { full_name, content, compression: self.compression });
         Ok(self)
     }
 
@@ -155,7 +257,7 @@ impl<'a> NpzUpdate<'a> {
             let error = no_member(name, self.full_names().into_iter());
             return Err(error.with_path(self.new.path()));
         };
-        self.changed.retain(|member| member.full_name != full_name);
+        self.changed.remove(&full_name);
         if let Some(old_name) = self.old_name(&full_name).map(str::to_owned) {
             // Another member may get the name that it would have had.
             self.renamed.retain(|(old, _)| *old != old_name);
@@ -212,9 +314,7 @@ impl<'a> NpzUpdate<'a> {
             self.renamed.retain(|(old, _)| *old != old_name);
             self.renamed.push((old_name, new_name.clone()));
         }
-        for member in self.changed.iter_mut().filter(|member| member.full_name == full_name) {
-            member.full_name.clone_from(&new_name);
-        }
+        self.changed.rename(&full_name, &new_name);
         Ok(self)
     }
 
@@ -225,7 +325,7 @@ impl<'a> NpzUpdate<'a> {
     }
 
     fn contains(&self, full_name: &str) -> bool {
-        self.is_changed(full_name) || self.old_name(full_name).is_some()
+        self.changed.contains(full_name) || self.old_name(full_name).is_some()
     }
 
     /// The full name that a member had in the old archive, unless it is removed.
@@ -250,7 +350,7 @@ impl<'a> NpzUpdate<'a> {
     fn full_names(&self) -> Vec<&str> {
         let old = self.old.members().map(|member| member.full_name());
         let old = old.filter(|name| !self.is_removed(name)).map(|name| self.new_name(name));
-        let kept = old.filter(|name| !self.is_changed(name));
+        let kept = old.filter(|name| !self.changed.contains(name));
         kept.chain(self.changed.iter().map(|member| member.full_name.as_str())).collect()
     }
 
@@ -311,36 +411,28 @@ impl<'a> NpzUpdate<'a> {
     /// at the end.
     fn write_members(&self) -> Result<()> {
         let mut writer = NpzWriter::new_seekable(self.new.file())?;
-        let mut is_written = vec![false; self.changed.len()];
+        let mut written = HashSet::new();
         for member in self.old.members().filter(|member| !self.is_removed(member.full_name())) {
             writer.page_aligned(member.is_page_aligned()?);
-            let changed = self.changed.iter().zip(&mut is_written);
             let name = self.new_name(member.full_name());
-            match changed.into_iter().find(|(new, _)| new.full_name == name) {
-                Some((_, true)) => {}
-                Some((new, is_written)) => {
-                    let own = if member.is_stored() {
-                        Compression::Stored
-                    } else {
-                        Compression::Deflated(6)
-                    };
-                    writer.compression(new.compression.unwrap_or(own));
-                    writer.write_file(&new.full_name, new.array)?;
-                    *is_written = true;
+            match self.changed.get(name) {
+                Some(new) => {
+                    let is_stored = member.is_stored();
+                    let own =
+                        if is_stored { Compression::Stored } else { Compression::Deflated(6) };
+                    // Of several old members with this name, the first is replaced.
+                    if written.insert(name) {
+                        new.write(&mut writer, own)?;
+                    }
                 }
                 None => member.copy_to(&mut writer, name)?,
             }
         }
         writer.page_aligned(false);
-        for (new, _) in self.changed.iter().zip(is_written).filter(|(_, is_written)| !is_written) {
-            writer.compression(new.compression.unwrap_or_default());
-            writer.write_file(&new.full_name, new.array)?;
+        for new in self.changed.iter().filter(|new| !written.contains(new.full_name.as_str())) {
+            new.write(&mut writer, Compression::default())?;
         }
         writer.into_inner().map(drop)
-    }
-
-    fn is_changed(&self, full_name: &str) -> bool {
-        self.changed.iter().any(|member| member.full_name == full_name)
     }
 
     fn is_removed(&self, full_name: &str) -> bool {
