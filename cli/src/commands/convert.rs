@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::slice;
 
 use clap::{Args, ValueEnum};
 use npymap::array::CopyOptions;
@@ -247,8 +246,9 @@ impl ConvertArgs {
                 .map_err(CliError::of_input(self.input.name()))?;
             file.set_output(&self.output);
             inputs = file;
-            Inputs::check_lost(slice::from_ref(&inputs))?;
-            inputs.arrays()?
+            let arrays = inputs.arrays()?;
+            inputs.check_lost(&arrays.iter().filter_map(|array| array.key.clone()).collect())?;
+            arrays
         };
         match format {
             OutputFormat::Ten => self.write_ten(&arrays, draft),

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::MappedArray;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -52,12 +51,9 @@ pub(crate) struct AddArgs {
 
 impl AddArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let files = self.members.files(&self.inputs)?;
-        let opened = files.open(&self.members)?;
-        let inputs = files.arrays(&opened)?;
-        let arrays = inputs.iter().map(|input| (input.open)());
-        let arrays = arrays.collect::<npymap::Result<Vec<MappedArray>>>();
-        let arrays = arrays.map_err(CliError::Library)?;
+        let files = self.members.files(&self.inputs, None)?;
+        let open = files.open();
+        let inputs = open.arrays()?;
         let max_header_len = self.members.max_header_len();
         let mut update = npz_update::begin(&self.file, self.wait, max_header_len)?;
         if self.members.is_deflated() {
@@ -79,18 +75,18 @@ impl AddArgs {
                 return Err(CliError::Mismatch { path: input.path.clone(), what });
             }
         }
-        let mut changes: Vec<_> = inputs.iter().zip(&arrays).collect();
+        let mut changes: Vec<_> = inputs.iter().collect();
         // Names are looked up among members that were set before, too: after `x`, `x.npy`
         // would be taken for it.
-        changes.sort_by_key(|(input, _)| Reverse(input.name.strip_suffix(".npy").map(str::len)));
-        for (input, array) in changes {
-            update.set(&input.name, array).map_err(CliError::Library)?;
+        changes.sort_by_key(|input| Reverse(input.name.strip_suffix(".npy").map(str::len)));
+        for input in changes {
+            update.set_deferred(&input.name, &input.open).map_err(CliError::Library)?;
         }
         let new = update.write().map_err(CliError::Library)?;
         let members: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
         // Windows doesn't replace an archive whose members are mapped.
-        drop((arrays, inputs));
-        drop(opened);
+        drop(inputs);
+        open.close();
         new.commit_sync().map_err(CliError::Library)?;
         Change { path: &self.file, done: "added", members: &members }.print(self.json)?;
         Ok(ExitCode::SUCCESS)

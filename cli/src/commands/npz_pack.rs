@@ -8,7 +8,6 @@ use npymap::element::Casting;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
-use crate::input::inputs::Inputs;
 use crate::input::npz_inputs::MemberArgs;
 use crate::input::stream;
 use crate::output::archive_output::{self, MemberOptions};
@@ -60,13 +59,9 @@ impl PackArgs {
         let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, if_exists)?;
-        let files = self.members.files(&self.inputs)?;
-        let mut open = files.open(&self.members)?;
-        for inputs in &mut open {
-            inputs.set_output(&self.output);
-        }
-        let arrays = files.arrays(&open)?;
-        Inputs::check_lost(&open)?;
+        let files = self.members.files(&self.inputs, Some(&self.output))?;
+        let open = files.open();
+        let arrays = open.arrays()?;
         let options = MemberOptions {
             bytes: None,
             order: None,
@@ -78,7 +73,7 @@ impl PackArgs {
         let members: Vec<String> = arrays.iter().map(|array| array.name.clone()).collect();
         // Windows does not replace a file that is mapped.
         drop(arrays);
-        drop(open);
+        open.close();
         draft.commit()?;
         if !stream::is_output(&self.output) {
             Change { path: &self.output, done: "packed", members: &members }.print(self.json)?;

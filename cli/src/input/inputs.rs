@@ -20,6 +20,8 @@ pub(crate) struct Input<'a> {
     pub(crate) name: String,
     /// The member of an archive that it is.
     pub(crate) member: Option<MemberName>,
+    /// What finds the member, and no other one: a full name or a position.
+    pub(crate) key: Option<String>,
     /// Its path in messages: `FILE[MEMBER]`, or the argument as given.
     pub(crate) path: PathBuf,
     /// Opens it, or returns the error if that is not possible.
@@ -33,6 +35,7 @@ impl<'a> Input<'a> {
         Input {
             name,
             member: None,
+            key: None,
             path: path.name().to_owned(),
             open: Box::new(|| Ok(array.clone())),
         }
@@ -90,30 +93,40 @@ impl<'a> Inputs<'a> {
         Ok(inputs)
     }
 
-    /// Checks that no array is lost of the file that the output replaces, if it is one of
-    /// the inputs: these must select all arrays together.
-    pub(crate) fn check_lost(all: &[Inputs<'_>]) -> Result<(), CliError> {
-        let replaced: Vec<_> = all.iter().filter(|inputs| inputs.is_replaced).collect();
-        let Some(file) = replaced.first() else { return Ok(()) };
-        let mut kept = HashSet::new();
-        for inputs in &replaced {
-            let members = inputs.arrays()?.into_iter().filter_map(|input| input.member);
-            kept.extend(members.map(|member| file.full_name(&member)));
+    /// Returns whether the output replaces the file.
+    pub(crate) fn is_replaced(&self) -> bool {
+        self.is_replaced
+    }
+
+    /// The array with the key of an input.
+    pub(crate) fn get(&self, key: Option<&str>) -> Result<MappedArray> {
+        self.file.get(key)
+    }
+
+    /// Checks that no array is lost if the output replaces the file: these must be the keys
+    /// of all arrays.
+    pub(crate) fn check_lost(&self, kept: &HashSet<String>) -> Result<(), CliError> {
+        if !self.is_replaced {
+            return Ok(());
         }
-        let mut members = file.members(None)?.into_iter().filter_map(|input| input.member);
-        match members.find(|member| !kept.contains(&file.full_name(member))) {
-            Some(lost) => Err(file.loss_error(&lost.text())),
+        let inputs = self.members(None)?;
+        let lost =
+            inputs.iter().find(|input| input.key.as_ref().is_some_and(|key| !kept.contains(key)));
+        match lost.and_then(|input| input.member.as_ref()) {
+            Some(lost) => Err(self.loss_error(&lost.text())),
             None => Ok(()),
         }
     }
 
-    /// The name of a member as the archive has it: it may be called without `.npy`.
-    fn full_name(&self, member: &MemberName) -> String {
-        match &self.file {
-            AnyFile::Npz(npz) => npz.member(&member.text()).map(|found| found.full_name().into()),
-            _ => Ok(member.text()),
-        }
-        .unwrap_or_else(|_| member.text())
+    /// The key of a member, which may be called without `.npy`.
+    fn key_of(&self, member: &str, position: Option<usize>) -> String {
+        let full_name = match (&self.file, position) {
+            (AnyFile::Npz(npz), _) => {
+                npz.member(member).ok().map(|member| member.full_name().into())
+            }
+            (_, position) => position.map(|position| position.to_string()),
+        };
+        full_name.unwrap_or_else(|| member.to_owned())
     }
 
     /// The pattern that selects members. Names have precedence over patterns, as
@@ -150,6 +163,7 @@ impl<'a> Inputs<'a> {
                     let path = self.path_of(&name);
                     inputs.push(Input {
                         member: Some(MemberName::Text(name.clone())),
+                        key: Some(member.full_name().to_owned()),
                         name,
                         path,
                         open: Box::new(move || member.open()),
@@ -162,6 +176,7 @@ impl<'a> Inputs<'a> {
                 let inputs = names.into_iter().enumerate().map(|(index, name)| Input {
                     name,
                     member: Some(MemberName::Position(index)),
+                    key: Some(index.to_string()),
                     path: self.path_of(&index.to_string()),
                     open: Box::new(move || ten.get(index)),
                 });
@@ -184,6 +199,7 @@ impl<'a> Inputs<'a> {
                             Err(_) => inputs.push(Input {
                                 name: name.to_owned(),
                                 member: Some(MemberName::Text(name.to_owned())),
+                                key: Some(name.to_owned()),
                                 path: self.path_of(name),
                                 open: Box::new(move || member.ten()?.get(0)),
                             }),
@@ -195,10 +211,12 @@ impl<'a> Inputs<'a> {
                         let full_name = Some(MemberName::Text(name.to_owned()));
                         // Unless it is the name of another member.
                         let short = name.strip_suffix(".npy").filter(|name| !names.contains(name));
+                        let key = name.to_owned();
                         let name = short.unwrap_or(name).to_owned();
                         inputs.push(Input {
                             name,
                             member: full_name,
+                            key: Some(key),
                             path,
                             open: Box::new(move || member.open()),
                         });
@@ -217,6 +235,7 @@ impl<'a> Inputs<'a> {
                 Ok(vec![Input {
                     name,
                     member: position.map(MemberName::Position).or(text),
+                    key: member.map(|member| self.key_of(member, position)),
                     path,
                     open: Box::new(move || file.get(member)),
                 }])
@@ -241,6 +260,7 @@ impl<'a> Inputs<'a> {
             Input {
                 path: self.path_of(&name),
                 member: Some(MemberName::Text(name.clone())),
+                key: Some(name.clone()),
                 name,
                 open: Box::new(move || ten.get(index)),
             }

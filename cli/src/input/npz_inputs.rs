@@ -1,16 +1,19 @@
 //! The arrays that are put into an archive, with their names there.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use npymap::MappedArray;
 use npymap::npz::Compression;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
-use crate::input::input_args::InputArgs;
+use crate::input::input_args::{InputArgs, InputOptions};
 use crate::input::inputs::{Input, Inputs};
 
 /// The arrays to put into an archive.
@@ -36,10 +39,25 @@ struct NamedFile {
     name: Option<String>,
 }
 
-/// Open files.
-pub(crate) struct MemberFiles {
+/// The files to take arrays from. Few of them are open at a time, because a process may
+/// have only about a thousand.
+pub(crate) struct MemberFiles<'a> {
     files: Vec<NamedFile>,
+    options: InputOptions<'a>,
+    /// The file that the output replaces.
+    output: Option<&'a Path>,
 }
+
+/// Opens the files again when their arrays are written.
+pub(crate) struct OpenFiles<'a> {
+    files: &'a MemberFiles<'a>,
+    /// Those that are open, with their positions: the members of an archive usually follow
+    /// each other.
+    recent: RefCell<Vec<(usize, Inputs<'a>)>>,
+}
+
+/// The most files that are open at a time.
+const OPEN: usize = 8;
 
 const DIRECTORY_NAME: &str =
     "is a directory, whose arrays are named after their files: omit --name";
@@ -63,8 +81,13 @@ impl MemberArgs {
         self.read.file.max_header_len
     }
 
-    /// The files to take arrays from: those in directories, too.
-    pub(crate) fn files(&self, inputs: &[ArrayPath]) -> Result<MemberFiles, CliError> {
+    /// The files to take arrays from: those in directories, too. If the output replaces one
+    /// of them, none of its arrays may be left out.
+    pub(crate) fn files<'a>(
+        &'a self,
+        inputs: &[ArrayPath],
+        output: Option<&'a Path>,
+    ) -> Result<MemberFiles<'a>, CliError> {
         if let Some(extra) = self.name.get(inputs.len()) {
             let reason = format!("has no IN for the name `{extra}`: give one name for each IN");
             return Err(CliError::usage(Path::new("--name"), reason));
@@ -81,24 +104,25 @@ impl MemberArgs {
                 find_arrays(&input.path, "", &mut files)?;
             }
         }
-        Ok(MemberFiles { files })
+        Ok(MemberFiles { files, options: self.read.options(), output })
     }
 }
 
-impl MemberFiles {
-    /// Opens the files.
-    pub(crate) fn open<'a>(&'a self, args: &'a MemberArgs) -> Result<Vec<Inputs<'a>>, CliError> {
-        let options = args.read.options();
-        let inputs = self.files.iter().map(|file| {
-            Inputs::open(&file.path, options).map_err(CliError::with_path(file.path.name()))
-        });
-        inputs.collect()
+impl MemberFiles<'_> {
+    pub(crate) fn open(&self) -> OpenFiles<'_> {
+        OpenFiles { files: self, recent: RefCell::default() }
     }
+}
 
-    /// The arrays of open files, which must have different names.
-    pub(crate) fn arrays<'a>(&self, inputs: &'a [Inputs<'_>]) -> Result<Vec<Input<'a>>, CliError> {
+impl<'a> OpenFiles<'a> {
+    /// The arrays of all files, which must have different names. They are opened when they
+    /// are needed, as they are then.
+    pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, CliError> {
         let mut arrays = Vec::new();
-        for (file, inputs) in self.files.iter().zip(inputs) {
+        let mut replaced: Option<(usize, HashSet<String>)> = None;
+        for (position, file) in self.files.files.iter().enumerate() {
+            let name_file = CliError::with_path(file.path.name());
+            let inputs = self.inputs(position).map_err(name_file)?;
             let mut found = inputs.arrays()?;
             match (&file.name, found.as_mut_slice()) {
                 (Some(name), [array]) => array.name.clone_from(name),
@@ -111,10 +135,24 @@ impl MemberFiles {
                 (None, [array]) if !inputs.is_collection() => array.name = stem(&file.path)?,
                 (None, _) => {}
             }
-            arrays.append(&mut found);
+            if inputs.is_replaced() {
+                let kept = &mut replaced.get_or_insert((position, HashSet::new())).1;
+                kept.extend(found.iter().filter_map(|array| array.key.clone()));
+            }
+            arrays.extend(found.into_iter().map(|array| {
+                let Input { name, member, key, path, .. } = array;
+                let own = key.clone();
+                let open = move || self.open(position, own.as_deref());
+                Input { name, member, key, path, open: Box::new(open) }
+            }));
+            self.keep(position, inputs);
+        }
+        if let Some((position, kept)) = replaced {
+            let inputs = self.inputs(position).map_err(CliError::Library)?;
+            inputs.check_lost(&kept)?;
         }
         let mut names = HashSet::new();
-        match arrays.iter().find(|array| !names.insert(array.name.clone())) {
+        match arrays.iter().find(|array| !names.insert(array.name.as_str())) {
             Some(array) => {
                 let what = format!(
                     "the name `{}`, as an array before it: choose others with --name",
@@ -124,6 +162,45 @@ impl MemberFiles {
             }
             None => Ok(arrays),
         }
+    }
+
+    /// Closes all files.
+    pub(crate) fn close(&self) {
+        self.recent.take();
+    }
+
+    fn open(&self, position: usize, key: Option<&str>) -> npymap::Result<MappedArray> {
+        let inputs = self.inputs(position)?;
+        let array = inputs.get(key);
+        self.keep(position, inputs);
+        array
+    }
+
+    /// A file that is open, or else opens it.
+    fn inputs(&self, position: usize) -> npymap::Result<Inputs<'a>> {
+        let mut recent = self.recent.borrow_mut();
+        if let Some(at) = recent.iter().position(|(known, _)| *known == position) {
+            return Ok(recent.remove(at).1);
+        }
+        let MemberFiles { files, options, output } = self.files;
+        let file = files.get(position).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        let mut inputs = Inputs::open(&file.path, *options)?;
+        if let Some(output) = output {
+            inputs.set_output(output);
+        }
+        Ok(inputs)
+    }
+
+    /// Leaves an archive open.
+    fn keep(&self, position: usize, inputs: Inputs<'a>) {
+        let mut recent = self.recent.borrow_mut();
+        if !inputs.is_collection() {
+            return;
+        }
+        if recent.len() == OPEN {
+            recent.remove(0);
+        }
+        recent.push((position, inputs));
     }
 }
 

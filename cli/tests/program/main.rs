@@ -25,6 +25,7 @@ mod info;
 mod interrupt;
 mod kill;
 mod layouts;
+mod limits;
 mod ls;
 mod members;
 mod messages;
