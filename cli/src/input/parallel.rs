@@ -31,12 +31,10 @@ pub(crate) fn pipeline<J: Send, T: Send, E: Send>(
     work: impl Fn(J) -> Result<T, E> + Sync,
     mut merge: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(most);
-    if threads < 2 {
-        while let Some(job) = next()? {
-            merge(work(job)?)?;
-        }
-        return Ok(());
+    let mut threads = thread::available_parallelism().map_or(1, NonZero::get).min(most);
+    if threads == 1 {
+        // This thread does it.
+        threads = 0;
     }
     let jobs = Mutex::new(BTreeMap::new());
     let results = Mutex::new(BTreeMap::new());
@@ -92,8 +90,25 @@ fn take_turns(
     thread::scope(|scope| {
         // Ends the threads, also if a closure panics.
         let _end = End(&turns, &changed);
-        for _ in 0..threads {
-            scope.spawn(|| work_until_ended(&turns, &changed, work));
+        let mut started = 0;
+        while started < threads {
+            let thread = thread::Builder::new()
+                .spawn_scoped(scope, || work_until_ended(&turns, &changed, work));
+            // If one can't be started, the others do its work.
+            if thread.is_err() {
+                break;
+            }
+            started += 1;
+        }
+        if started == 0 {
+            for number in 0.. {
+                if !prepare(number)? {
+                    break;
+                }
+                work(number);
+                merge(number)?;
+            }
+            return Some(());
         }
         let mut merge_next = |number: usize| {
             let waiting = changed
@@ -110,7 +125,7 @@ fn take_turns(
         let mut prepared = 0;
         let mut merged = 0;
         loop {
-            if prepared - merged == threads * AHEAD {
+            if prepared - merged == started * AHEAD {
                 merge_next(merged)?;
                 merged += 1;
             }
