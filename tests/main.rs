@@ -98,6 +98,7 @@ mod reading;
 #[cfg(feature = "derive")]
 mod records;
 mod recover;
+mod replace;
 mod roundtrip;
 mod sampler;
 #[expect(dead_code, reason = "`tests/generated.rs` uses all of it")]

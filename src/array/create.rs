@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{MappedArray, MappedArrayMut, Place, RawSpec, with_path_in_errors};
+use super::{MappedArray, MappedArrayMut, Place, RawSpec, replace, with_path_in_errors};
 use crate::dtype::DType;
 use crate::error::{Result, SystemError};
 use crate::layout::Order;
@@ -31,6 +31,7 @@ pub struct CreateOptions {
     order: Order,
     version: Option<Version>,
     overwrite: bool,
+    discard_trailing: bool,
     sparse: bool,
     page_aligned: bool,
     /// The offset of the elements of raw binary; `None` for a `.npy`.
@@ -102,8 +103,39 @@ impl CreateOptions {
     /// Allows the new file to replace an existing one. The old file is not
     /// changed: processes that have it mapped or open keep it. On Windows, creation
     /// fails in that case, and nothing is replaced.
+    ///
+    /// A `.npy` file with bytes after its elements is not replaced, because they may be
+    /// rows that [`recover`](crate::write::recover) keeps: that is
+    /// [`Damaged`](crate::ErrorKind::Damaged), unless
+    /// [`discard_trailing`](CreateOptions::discard_trailing) is set.
     pub fn overwrite(self, overwrite: bool) -> CreateOptions {
         CreateOptions { overwrite, ..self }
+    }
+
+    /// With [`overwrite`](CreateOptions::overwrite), drops whatever follows the elements
+    /// of the file that is replaced: rows of a writer that died, or another array.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::Write as _;
+    ///
+    /// use npymap::{CreateOptions, ErrorKind};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("penguins.npy");
+    /// std::fs::copy("data/penguins.npy", &path)?;
+    /// // A writer dies while it appends a row of 32 bytes.
+    /// std::fs::File::options().append(true).open(&path)?.write_all(&[0; 32])?;
+    ///
+    /// let (options, dtype) = (CreateOptions::new().overwrite(true), "u1".parse()?);
+    /// let refused = options.write_bytes(&path, &dtype, &[2], &[3, 4]);
+    /// assert_eq!(refused.unwrap_err().kind(), ErrorKind::Damaged);
+    /// options.discard_trailing(true).write_bytes(&path, &dtype, &[2], &[3, 4])?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn discard_trailing(self, discard: bool) -> CreateOptions {
+        CreateOptions { discard_trailing: discard, ..self }
     }
 
     /// Initializes an empty file, which must be open for reading and writing, as an
@@ -193,13 +225,17 @@ impl CreateOptions {
 
     /// Starts a new file that is given the name `path` when it is finished.
     pub(crate) fn begin(&self, path: &Path) -> Result<AtomicFile> {
-        AtomicFile::new(path, self.overwrite)
+        replace::begin(path, self.overwrite, self.discard_trailing)
     }
 
     /// As [`begin`](CreateOptions::begin), but an existing file is locked until it is
     /// replaced.
     pub(crate) fn begin_locked(&self, path: &Path) -> Result<AtomicFile> {
-        if self.overwrite { AtomicFile::update(path, Locking::Try) } else { self.begin(path) }
+        if self.overwrite {
+            replace::begin_locked(path, Locking::Try, self.discard_trailing)
+        } else {
+            self.begin(path)
+        }
     }
 }
 

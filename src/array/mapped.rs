@@ -74,7 +74,10 @@ impl MappedArray<MapMut> {
     ///
     /// Before a file is created: those of [`Header::new`](crate::Header::new) and
     /// [`Header::encode`](crate::Header::encode), and
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists). After that
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), and
+    /// [`Damaged`](crate::ErrorKind::Damaged) when bytes follow the elements of the file
+    /// that would be replaced, unless they are
+    /// [discarded](CreateOptions::discard_trailing). After that
     /// [`Io`](crate::ErrorKind::Io), for example when the disk is full.
     ///
     /// # Examples

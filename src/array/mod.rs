@@ -21,11 +21,13 @@ mod place;
 mod random_access;
 mod raw;
 mod reload;
+mod replace;
 mod row_range;
 #[cfg(feature = "serde")]
 mod serialize;
 mod stream;
 mod tiles;
+mod trailing;
 mod typed;
 mod views;
 mod walk;
@@ -58,6 +60,9 @@ pub use open::{AnyArray, OpenOptions};
 pub(crate) use open::{StorageReader, with_path_in_errors};
 pub(crate) use place::Place;
 pub use raw::RawSpec;
+pub(crate) use replace::{begin as begin_file, write as write_file};
+pub use trailing::Trailing;
+pub(crate) use trailing::is_npy_at;
 pub use typed::TypedArray;
 pub use walk::{Walk, WalkEntry};
 

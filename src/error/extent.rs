@@ -52,6 +52,17 @@ pub(crate) enum ExtentError {
         found: u64,
     },
 
+    /// Bytes follow the elements of a file that would be replaced.
+    #[error("{}", dropped(*nbytes, *rows, *is_array))]
+    Dropped {
+        /// The number of bytes.
+        nbytes: u64,
+        /// The complete rows among them.
+        rows: u64,
+        /// Whether they start with another array.
+        is_array: bool,
+    },
+
     /// The elements are followed by another array, not by rows.
     #[error("another array follows the elements at byte {end}: no rows can be recovered")]
     Follows {
@@ -69,10 +80,24 @@ impl ExtentError {
             | ExtentError::ShortBuffer { .. }
             | ExtentError::Remainder { .. }
             | ExtentError::Empty => ErrorKind::Truncated,
-            ExtentError::Trailing { .. } => ErrorKind::Damaged,
+            ExtentError::Trailing { .. } | ExtentError::Dropped { .. } => ErrorKind::Damaged,
             ExtentError::Follows { .. } => ErrorKind::Unsupported,
         }
     }
+}
+
+/// Names what is lost if a file is replaced, and what keeps it.
+fn dropped(nbytes: u64, rows: u64, is_array: bool) -> String {
+    let (what, advice) = match rows {
+        _ if is_array => (", another array".to_owned(), "`discard_trailing` allows it"),
+        0 => (String::new(), "`discard_trailing` allows it"),
+        rows => (
+            format!(", {}", plural(rows, "more row", "more rows")),
+            "`recover` keeps them, and `discard_trailing` drops them",
+        ),
+    };
+    let bytes = plural(nbytes, "byte", "bytes");
+    format!("replacing the file would drop {bytes} after its elements{what}: {advice}")
 }
 
 /// Explains why the shape of a raw file cannot be derived from its length.

@@ -35,7 +35,9 @@ fn advice(detail: &ErrorDetail) -> Advice {
             matches!(error, SystemError::NotImmutable | SystemError::Exists | SystemError::Locked)
         }
         ErrorDetail::Header(error) => matches!(error, HeaderError::Limit { .. }),
-        ErrorDetail::Extent(error) => matches!(error, ExtentError::Trailing { .. }),
+        ErrorDetail::Extent(error) => {
+            matches!(error, ExtentError::Trailing { .. } | ExtentError::Dropped { .. })
+        }
         ErrorDetail::DType(error) => matches!(
             error,
             DTypeError::Fit { .. }
@@ -92,6 +94,10 @@ mod tests {
         assert_fact(
             DTypeError::Fit { stored, asked: "f32".to_owned(), works: "Value".to_owned() },
             "stored as [('a', '<f8'), ('b: c', '<f8')], asked for `f32`",
+        );
+        assert_fact(
+            ExtentError::Dropped { nbytes: 1, rows: 0, is_array: false },
+            "replacing the file would drop 1 byte after its elements",
         );
         let (found, expected) = ("a source in mode r+", "`Source::map`");
         assert_fact(RequestError::Call { found, expected }, found);

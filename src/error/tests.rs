@@ -121,6 +121,16 @@ fn extent_errors() {
         K::Damaged,
         "the elements end at byte 5 and the file at 6: `recover` turns the bytes that follow into rows",
     );
+    for (rows, is_array, message) in [
+        (2, false, ", 2 more rows: `recover` keeps them, and `discard_trailing` drops them"),
+        (1, false, ", 1 more row: `recover` keeps them, and `discard_trailing` drops them"),
+        (0, false, ": `discard_trailing` allows it"),
+        (0, true, ", another array: `discard_trailing` allows it"),
+    ] {
+        let start = "replacing the file would drop 16 bytes after its elements";
+        let error = ExtentError::Dropped { nbytes: 16, rows, is_array };
+        assert_error(error, K::Damaged, &format!("{start}{message}"));
+    }
     let follows = "another array follows the elements at byte 5: no rows can be recovered";
     assert_error(ExtentError::Follows { end: 5 }, K::Unsupported, follows);
 }

@@ -30,6 +30,7 @@ const MAX_LINKS: usize = 40;
 /// | [`create_new`](AtomicFile::create_new) | is an error |
 /// | [`create`](AtomicFile::create) | is replaced, even if it was created later |
 /// | [`update`](AtomicFile::update) | is locked until it is replaced, and must still be the same file |
+/// | [`create_discarding`](AtomicFile::create_discarding), [`update_discarding`](AtomicFile::update_discarding) | as with these, and bytes after the elements of a `.npy` are dropped |
 ///
 /// The new file gets the permissions of the file it replaces, and its owner, group and,
 /// on Linux, access control list if the system allows it; without the group, its own
@@ -91,54 +92,9 @@ impl AtomicFile {
         AtomicFile::begin(path, Existing::Refused, None).map_err(|error| error.with_path(path))
     }
 
-    /// Creates a file that replaces any existing file when it is committed.
-    ///
-    /// If several are written concurrently, the last one to be committed remains.
-    /// Use [`update`](AtomicFile::update) if the new contents depend on the old
-    /// ones.
-    ///
-    /// # Errors
-    ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when the name leads to
-    /// something that cannot be replaced, [`Io`](crate::ErrorKind::Io).
-    pub fn create(path: impl AsRef<Path>) -> Result<AtomicFile> {
-        let path = path.as_ref();
-        AtomicFile::begin(path, Existing::Replaced, None).map_err(|error| error.with_path(path))
-    }
-
-    /// Creates a file that replaces the existing one, which is locked exclusively
-    /// until then. Read the old contents after this call: no other writer that
-    /// takes the lock changes them.
-    ///
-    /// If no file exists now, none may exist when this one is committed.
-    ///
-    /// # Errors
-    ///
-    /// As [`create`](AtomicFile::create), and [`Locked`](crate::ErrorKind::Locked).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io::Write as _;
-    ///
-    /// use npymap::source::{AtomicFile, Locking};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("counter");
-    /// std::fs::write(&path, "41")?;
-    /// let mut file = AtomicFile::update(&path, Locking::Wait)?;
-    /// let count: u32 = std::fs::read_to_string(&path)?.parse()?;
-    /// write!(file, "{}", count + 1)?;
-    /// file.commit()?;
-    /// assert_eq!(std::fs::read_to_string(&path)?, "42");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn update(path: impl AsRef<Path>, locking: Locking) -> Result<AtomicFile> {
-        let path = path.as_ref();
-        AtomicFile::lock_and_begin(path, locking).map_err(|error| error.with_path(path))
-    }
-
-    fn lock_and_begin(path: &Path, locking: Locking) -> Result<AtomicFile> {
+    /// As [`update`](AtomicFile::update), without the path in errors, and whatever
+    /// follows the elements of the existing file.
+    pub(crate) fn lock_and_begin(path: &Path, locking: Locking) -> Result<AtomicFile> {
         loop {
             let exists = path.try_exists().map_err(SystemError::io("create"))?;
             if let Some(new) = AtomicFile::begin_locked(path, locking, exists)? {
@@ -166,7 +122,8 @@ impl AtomicFile {
         }
     }
 
-    /// As [`create`](AtomicFile::create), or [`create_new`] unless `replaces`.
+    /// As [`create`](AtomicFile::create), or [`create_new`] unless `replaces`, without
+    /// the path in errors, and whatever follows the elements of the existing file.
     ///
     /// [`create_new`]: AtomicFile::create_new
     pub(crate) fn new(path: &Path, replaces: bool) -> Result<AtomicFile> {
@@ -251,16 +208,15 @@ impl AtomicFile {
         reserved.map_err(|error| error.with_path(&self.path))
     }
 
+    /// The file that this one replaces, if there was one when this one was created.
+    pub(crate) fn replaced(&self) -> Option<&Path> {
+        self.old.as_ref().map(|_| &*self.target)
+    }
+
     /// The path it was created for.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Returns whether a file had the name when this one was created.
-    #[cfg(feature = "npz")]
-    pub(crate) fn replaces(&self) -> bool {
-        self.old.is_some()
     }
 
     /// Gives the file its name and returns it. Does not wait for the disk; see
@@ -376,35 +332,6 @@ fn check_unchanged(path: &Path, old: Option<&Metadata>) -> Result<()> {
     }
 }
 
-/// Writes a file that replaces any existing one at `path`. Pipes, devices and
-/// descriptors are written directly. With `sync`, waits until the file and its
-/// name are on the disk.
-///
-/// The second argument of `write` is whether the file is new. Others may be pipes, or are
-/// open for appending, so it must not seek in them.
-///
-/// # Errors
-///
-/// Those of `write`, after which `path` is unchanged;
-/// [`Io`](crate::ErrorKind::Io).
-pub(crate) fn write(
-    path: &Path,
-    sync: bool,
-    write: impl FnOnce(&File, bool) -> Result<()>,
-) -> Result<()> {
-    if let Some(file) = open_directly(path).map_err(SystemError::io("open"))? {
-        write(&file, false)?;
-        return if sync {
-            sync_if_possible(&file).map_err(SystemError::io("sync"))
-        } else {
-            Ok(())
-        };
-    }
-    let new = AtomicFile::new(path, true)?;
-    write(new.file(), true)?;
-    if sync { new.commit_sync() } else { new.commit() }.map(drop)
-}
-
 /// As [`AtomicFile::finish`], replacing the file that is open as `open`, which
 /// becomes the new one.
 pub(crate) fn commit_over(new: AtomicFile, open: &mut File) -> Result<()> {
@@ -457,7 +384,7 @@ fn end_of_links(path: &Path) -> PathBuf {
 
 /// Opens for writing what cannot be replaced: anything but a regular file, and a
 /// regular file that is named as an open descriptor, such as `/dev/stdout`.
-fn open_directly(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn open_directly(path: &Path) -> io::Result<Option<File>> {
     let descriptor = descriptor(path);
     if let Some(standard) = descriptor.as_deref().and_then(platform::standard_stream) {
         return standard.map(Some);
@@ -482,7 +409,7 @@ fn is_proc_link(path: &Path) -> bool {
 }
 
 /// Syncs a file or device. Others, such as pipes, cannot be synced.
-fn sync_if_possible(file: &File) -> io::Result<()> {
+pub(crate) fn sync_if_possible(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         done => done,

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use super::Save;
+use crate::array::write_file;
 use crate::error::{Result, SystemError};
 use crate::npy::{Encoded, Version};
-use crate::source::atomic;
 
 /// Writes complete arrays to `.npy` files and streams, as `numpy.save` does, with
 /// options: the format version, and whether to wait for the disk.
@@ -33,6 +33,7 @@ use crate::source::atomic;
 pub struct WriteOptions {
     version: Option<Version>,
     sync: bool,
+    discard_trailing: bool,
 }
 
 impl WriteOptions {
@@ -52,6 +53,13 @@ impl WriteOptions {
         WriteOptions { sync, ..self }
     }
 
+    /// Drops whatever follows the elements of the file that is replaced: rows of a writer
+    /// that died, which [`recover`](crate::write::recover) keeps, or another array.
+    /// Otherwise, these bytes are an error.
+    pub fn discard_trailing(self, discard: bool) -> WriteOptions {
+        WriteOptions { discard_trailing: discard, ..self }
+    }
+
     /// Writes an array to a file and returns the format version.
     ///
     /// The file replaces an existing one when it is complete: programs that have
@@ -66,8 +74,10 @@ impl WriteOptions {
     /// Before a file is created: [`WrongDType`](crate::ErrorKind::WrongDType)
     /// when elements cannot be stored as the dtype, those of
     /// [`Header::new`](crate::Header::new) and
-    /// [`Header::encode`](crate::Header::encode). After that
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is too
+    /// [`Header::encode`](crate::Header::encode), and
+    /// [`Damaged`](crate::ErrorKind::Damaged) when bytes follow the elements of the
+    /// existing file, unless they are [discarded](WriteOptions::discard_trailing). After
+    /// that [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is too
     /// long, and [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
@@ -93,7 +103,8 @@ impl WriteOptions {
 
     fn replace_file(&self, path: &Path, array: &dyn Save) -> Result<Version> {
         let header = array.header(self.version)?;
-        atomic::write(path, self.sync, |mut file, _| write(&mut file, &header, array))?;
+        let options = (self.sync, self.discard_trailing);
+        write_file(path, options, |mut file, _| write(&mut file, &header, array))?;
         Ok(header.version)
     }
 

@@ -11,12 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::member_writer::{Compression, write_error};
 use super::npz_file::{NpzFile, OutputFile};
 use super::writer::NpzWriter;
-use crate::array::{MappedArray, with_path_in_errors};
+use crate::array::{MappedArray, begin_file, with_path_in_errors, write_file};
 use crate::dtype::DType;
 use crate::error::{Error, Result, SystemError};
 use crate::layout::Order;
 use crate::npy::Header;
-use crate::source::atomic::{self, AtomicFile};
 use crate::source::{Source, file};
 use crate::write::Save;
 
@@ -28,7 +27,10 @@ impl NpzWriter<NpzFile> {
     /// # Errors
     ///
     /// [`Io`](crate::ErrorKind::Io),
-    /// [`Unsupported`](crate::ErrorKind::Unsupported).
+    /// [`Unsupported`](crate::ErrorKind::Unsupported);
+    /// [`Damaged`](crate::ErrorKind::Damaged) when the existing file is a `.npy` with
+    /// bytes after its elements. To drop these, pass
+    /// [`AtomicFile::create_discarding`](crate::source::AtomicFile::create_discarding) to [`new_seekable`](NpzWriter::new_seekable).
     pub fn create(path: impl AsRef<Path>) -> Result<NpzWriter<NpzFile>> {
         NpzWriter::create_file(path.as_ref(), true)
     }
@@ -45,7 +47,7 @@ impl NpzWriter<NpzFile> {
 
     fn create_file(path: &Path, overwrite: bool) -> Result<NpzWriter<NpzFile>> {
         with_path_in_errors(path, |path| {
-            let atomic = AtomicFile::new(path, overwrite)?;
+            let atomic = begin_file(path, overwrite, false)?;
             let file = atomic.file().try_clone().map_err(SystemError::io("create"))?;
             let output = Arc::new(OutputFile { file, skips: AtomicBool::new(false) });
             let mut writer =
@@ -172,7 +174,7 @@ impl NpzWriter<NpzFile> {
 ///
 /// # Errors
 ///
-/// As [`NpzWriter::write`].
+/// Those of [`NpzWriter::create`] and [`NpzWriter::write`].
 ///
 /// # Examples
 ///
@@ -215,7 +217,7 @@ pub fn savez_compressed(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) ->
 
 fn save(path: &Path, arrays: &[(&str, &dyn Save)], compression: Compression) -> Result<()> {
     with_path_in_errors(path, |path| {
-        atomic::write(path, false, |file, is_new| {
+        write_file(path, (false, false), |file, is_new| {
             let mut writer =
                 if is_new { NpzWriter::new_seekable(file)? } else { NpzWriter::new(file) };
             writer.compression(compression);

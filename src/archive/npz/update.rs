@@ -160,8 +160,8 @@ impl NpzOptions {
     pub fn update<'a>(&self, path: impl AsRef<Path>, locking: Locking) -> Result<NpzUpdate<'a>> {
         let path = path.as_ref();
         // Locked before it is read.
-        let new = AtomicFile::update(path, locking)?;
-        let old = if new.replaces() {
+        let new = AtomicFile::update_discarding(path, locking)?;
+        let old = if new.replaced().is_some() {
             let old = self.open(Source::read(path)?)?;
             check_prefix(&old).map_err(|error| error.with_path(path))?;
             old

@@ -8,13 +8,12 @@ use ndarray::{ArrayRef, Dimension, LayoutRef};
 use super::chunk::{write_chunk, write_error, write_padding, write_prefix};
 use super::header::{TenHeader, is_u4};
 use super::{check_extension, misuse};
-use crate::array::{MappedArray, with_path_in_errors};
+use crate::array::{MappedArray, with_path_in_errors, write_file};
 use crate::dtype::{ByteOrder, DType};
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{DTypeError, Result, plural};
-use crate::source::atomic;
 
 /// The number of bytes that are encoded before they are written.
 const BLOCK: usize = 64 * 1024;
@@ -193,6 +192,7 @@ pub struct TenWriteOptions {
     u4: bool,
     any_extension: bool,
     sync: bool,
+    discard_trailing: bool,
 }
 
 impl TenWriteOptions {
@@ -225,6 +225,12 @@ impl TenWriteOptions {
         TenWriteOptions { sync, ..self }
     }
 
+    /// Replaces also a `.npy` file with bytes after its elements, which are an error
+    /// otherwise: [`recover`](crate::write::recover) may keep them as rows.
+    pub fn discard_trailing(self, discard: bool) -> TenWriteOptions {
+        TenWriteOptions { discard_trailing: discard, ..self }
+    }
+
     /// Writes arrays to a file, which is renamed to `path` once it is complete:
     /// webdataset's `save`.
     ///
@@ -234,15 +240,18 @@ impl TenWriteOptions {
     /// support a dtype, for `u4` unless it is allowed, for more than 9 axes, for an
     /// info that is not ASCII or longer than 8 bytes, when the number of infos is
     /// neither one nor the number of arrays, and for other extensions;
-    /// [`Io`](crate::ErrorKind::Io). Everything but I/O is checked before a file is
-    /// created.
+    /// [`Damaged`](crate::ErrorKind::Damaged) when the existing file is a `.npy` with
+    /// bytes after its elements, unless they are
+    /// [discarded](TenWriteOptions::discard_trailing); [`Io`](crate::ErrorKind::Io).
+    /// Everything but I/O is checked before a file is created.
     pub fn save(&self, path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
         with_path_in_errors(path.as_ref(), |path| {
             if !self.any_extension {
                 check_extension(path)?;
             }
             let headers = self.headers(arrays)?;
-            atomic::write(path, self.sync, |file, _| write_all(file, &headers, arrays))
+            let options = (self.sync, self.discard_trailing);
+            write_file(path, options, |file, _| write_all(file, &headers, arrays))
         })
     }
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::appender::Appender;
 use super::stored_header::StoredHeader;
-use crate::array::{OpenOptions, with_path_in_errors};
+use crate::array::{OpenOptions, is_npy_at, with_path_in_errors};
 use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::error::{ExtentError, Result, SystemError};
-use crate::npy::{Header, MAGIC};
+use crate::npy::Header;
 use crate::source::lock::{self, FileLock, Locking};
 use crate::source::platform::{self, FileStat};
 use crate::source::{atomic, file};
@@ -191,9 +191,7 @@ impl RecoverOptions {
 
 /// Returns an error if a `.npy` file starts at `end`.
 fn check_no_npy_at(file: &File, end: u64) -> Result<()> {
-    let mut start = [0; MAGIC.len()];
-    file::read_at(file, &mut start, end).map_err(SystemError::io("read the elements"))?;
-    if start == MAGIC { Err(ExtentError::Follows { end }.into()) } else { Ok(()) }
+    if is_npy_at(file, end)? { Err(ExtentError::Follows { end }.into()) } else { Ok(()) }
 }
 
 /// A file that is open to be recovered. It is locked until this is dropped.

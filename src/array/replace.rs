@@ -1,0 +1,161 @@
+//! New files in place of existing ones, whose rows they must not destroy.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::OpenOptions;
+use super::trailing::Trailing;
+use crate::error::{ErrorKind, ExtentError, Result, SystemError};
+use crate::source::lock::Locking;
+use crate::source::{AtomicFile, atomic, file};
+
+/// A header that is longer is not that of a file with rows that can be recovered: more
+/// than format version 1 can hold.
+const MAX_HEADER_LEN: usize = 1 << 20;
+
+impl AtomicFile {
+    /// Creates a file that replaces any existing file when it is committed.
+    ///
+    /// If several are written concurrently, the last one to be committed remains.
+    /// Use [`update`](AtomicFile::update) if the new contents depend on the old
+    /// ones.
+    ///
+    /// A `.npy` file with bytes after its elements is not replaced: these may be rows
+    /// that a writer appended before it died, which [`recover`](crate::write::recover)
+    /// keeps.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when the name leads to
+    /// something that cannot be replaced, [`Damaged`](crate::ErrorKind::Damaged) when
+    /// bytes follow the elements of the existing file, [`Io`](crate::ErrorKind::Io).
+    pub fn create(path: impl AsRef<Path>) -> Result<AtomicFile> {
+        create(path.as_ref(), false)
+    }
+
+    /// As [`create`](AtomicFile::create), but drops whatever follows the elements of
+    /// the existing file.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](AtomicFile::create), except [`Damaged`](crate::ErrorKind::Damaged).
+    pub fn create_discarding(path: impl AsRef<Path>) -> Result<AtomicFile> {
+        create(path.as_ref(), true)
+    }
+
+    /// Creates a file that replaces the existing one, which is locked exclusively
+    /// until then. Read the old contents after this call: no other writer that
+    /// takes the lock changes them.
+    ///
+    /// If no file exists now, none may exist when this one is committed.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](AtomicFile::create), and [`Locked`](crate::ErrorKind::Locked).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::Write as _;
+    ///
+    /// use npymap::source::{AtomicFile, Locking};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("counter");
+    /// std::fs::write(&path, "41")?;
+    /// let mut file = AtomicFile::update(&path, Locking::Wait)?;
+    /// let count: u32 = std::fs::read_to_string(&path)?.parse()?;
+    /// write!(file, "{}", count + 1)?;
+    /// file.commit()?;
+    /// assert_eq!(std::fs::read_to_string(&path)?, "42");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn update(path: impl AsRef<Path>, locking: Locking) -> Result<AtomicFile> {
+        update(path.as_ref(), locking, false)
+    }
+
+    /// As [`update`](AtomicFile::update), but drops whatever follows the elements of
+    /// the existing file.
+    ///
+    /// # Errors
+    ///
+    /// As [`update`](AtomicFile::update), except [`Damaged`](crate::ErrorKind::Damaged).
+    pub fn update_discarding(path: impl AsRef<Path>, locking: Locking) -> Result<AtomicFile> {
+        update(path.as_ref(), locking, true)
+    }
+}
+
+fn create(path: &Path, discards: bool) -> Result<AtomicFile> {
+    begin(path, true, discards).map_err(|error| error.with_path(path))
+}
+
+fn update(path: &Path, locking: Locking, discards: bool) -> Result<AtomicFile> {
+    begin_locked(path, locking, discards).map_err(|error| error.with_path(path))
+}
+
+/// Creates a file that replaces an existing one, or must not if it is not one that
+/// `replaces`. Without the path in errors.
+pub(crate) fn begin(path: &Path, replaces: bool, discards: bool) -> Result<AtomicFile> {
+    let new = AtomicFile::new(path, replaces)?;
+    checked(new, discards)
+}
+
+/// As [`AtomicFile::update`], without the path in errors.
+pub(crate) fn begin_locked(path: &Path, locking: Locking, discards: bool) -> Result<AtomicFile> {
+    checked(AtomicFile::lock_and_begin(path, locking)?, discards)
+}
+
+/// Checks that nothing follows the elements of the file that is replaced, unless it may be
+/// dropped. A file that is no `.npy`, or may not be read, has no such bytes.
+fn checked(new: AtomicFile, discards: bool) -> Result<AtomicFile> {
+    let Some(old) = new.replaced().filter(|_| !discards) else { return Ok(new) };
+    match find_trailing(old) {
+        Ok(Some(Trailing { nbytes, rows, is_array, .. })) => {
+            Err(ExtentError::Dropped { nbytes, rows, is_array }.into())
+        }
+        Err(error) if is_failure(&error) => Err(error),
+        _ => Ok(new),
+    }
+}
+
+fn find_trailing(path: &Path) -> Result<Option<Trailing>> {
+    let (file, stat) = file::open(path, false)?;
+    let header = OpenOptions::new().max_header_len(MAX_HEADER_LEN).read_header(&file, stat.len)?;
+    Trailing::find(&file, &header, 0, stat.len)
+}
+
+/// Returns whether a file could not be read although its owner may.
+fn is_failure(error: &crate::error::Error) -> bool {
+    let cause = error.io_error().map(std::io::Error::kind);
+    error.kind() == ErrorKind::Io && cause != Some(std::io::ErrorKind::PermissionDenied)
+}
+
+/// Writes a file that replaces any existing one at `path`. Pipes, devices and
+/// descriptors are written directly. With `sync`, waits until the file and its
+/// name are on the disk.
+///
+/// The second argument of `write` is whether the file is new. Others may be pipes, or are
+/// open for appending, so it must not seek in them.
+///
+/// # Errors
+///
+/// Those of `write`, after which `path` is unchanged;
+/// [`Damaged`](crate::ErrorKind::Damaged) when bytes follow the elements of the existing
+/// file, unless it `discards` them; [`Io`](crate::ErrorKind::Io).
+pub(crate) fn write(
+    path: &Path,
+    (sync, discards): (bool, bool),
+    write: impl FnOnce(&File, bool) -> Result<()>,
+) -> Result<()> {
+    if let Some(file) = atomic::open_directly(path).map_err(SystemError::io("open"))? {
+        write(&file, false)?;
+        return if sync {
+            atomic::sync_if_possible(&file).map_err(SystemError::io("sync"))
+        } else {
+            Ok(())
+        };
+    }
+    let new = begin(path, true, discards)?;
+    write(new.file(), true)?;
+    if sync { new.commit_sync() } else { new.commit() }.map(drop)
+}
