@@ -27,6 +27,7 @@ use crate::source::{Source, file, platform};
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate option")]
 pub struct CreateOptions {
     order: Order,
     version: Option<Version>,

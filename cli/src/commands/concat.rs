@@ -192,6 +192,6 @@ fn dtype_and_shape(
     input: &ArrayPath,
     options: InputOptions<'_>,
 ) -> Result<(DType, Vec<usize>), CliError> {
-    let array = options.array(input).map_err(CliError::with_path(input.name()))?;
+    let array = options.whole().array(input).map_err(CliError::with_path(input.name()))?;
     Ok((array.dtype().clone(), array.shape().to_vec()))
 }

@@ -205,7 +205,7 @@ impl ConvertArgs {
     }
 
     fn read_options(&self) -> InputOptions<'_> {
-        self.read.options(self.raw_order.map_or(Order::C, Order::from))
+        self.read.options(self.raw_order.map_or(Order::C, Order::from)).whole()
     }
 
     /// Returns whether a text is written as it is read.

@@ -17,8 +17,8 @@ use crate::input::inputs::last_of_each_name;
 use crate::input::progress::Progress;
 use crate::input::url::shown;
 use crate::input::{messages, open, text};
-use crate::output::draft::{Draft, IfExists};
-use crate::output::locking::WaitArgs;
+use crate::output::draft::Draft;
+use crate::output::overwrite::OverwriteArgs;
 use crate::output::until_closed::UntilClosed;
 
 /// Extracts members, inflating them and verifying their checksums.
@@ -48,9 +48,8 @@ pub(crate) struct ExtractArgs {
     #[arg(long, short, default_value = ".", value_name = "DIRECTORY")]
     directory: PathBuf,
 
-    /// Replace existing files
-    #[arg(long)]
-    overwrite: bool,
+    #[command(flatten)]
+    replace: OverwriteArgs,
 
     /// Extract the other members if some cannot be: because files exist, names
     /// point outside the directory, or two members have the same path
@@ -60,9 +59,6 @@ pub(crate) struct ExtractArgs {
     /// Print a JSON object
     #[arg(long)]
     json: bool,
-
-    #[command(flatten)]
-    wait: WaitArgs,
 }
 
 const LINK: &str = "is a symbolic link, which may point outside the directory: remove it first";
@@ -238,18 +234,15 @@ impl ExtractArgs {
             let reason = "is a directory: extract to another one with --directory";
             return Err(CliError::Rejected { path, reason });
         }
-        if !self.overwrite {
+        if !self.replace.overwrite {
             return Err(CliError::Exists { path });
         }
         if metadata.is_symlink() {
             return Err(CliError::Rejected { path, reason: LINK });
         }
-        Ok(())
-    }
-
-    /// How to treat an existing file.
-    fn if_exists(&self) -> IfExists {
-        if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail }
+        // It may be a `.npy` that must not be replaced.
+        let draft = Draft::begin_at(target, self.replace.if_exists());
+        draft.map(drop)
     }
 
     fn extract(
@@ -261,7 +254,7 @@ impl ExtractArgs {
         let directory = target.parent().unwrap_or(&self.directory);
         fs::create_dir_all(directory).map_err(CliError::io(directory, "create"))?;
         let to_error = CliError::io(target, "write");
-        let draft = Draft::begin_at(target, self.if_exists())?;
+        let draft = Draft::begin_at(target, self.replace.if_exists())?;
         let mut file = draft.file();
         let mut from = member.reader().map_err(CliError::Library)?;
         let mut block = vec![0; 1 << 20];

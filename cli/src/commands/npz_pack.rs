@@ -11,10 +11,10 @@ use crate::input::error::CliError;
 use crate::input::npz_inputs::MemberArgs;
 use crate::input::stream;
 use crate::output::archive_output::{self, MemberOptions};
-use crate::output::draft::{Draft, IfExists};
-use crate::output::locking::WaitArgs;
+use crate::output::draft::Draft;
 use crate::output::npz_update::Change;
 use crate::output::output_format;
+use crate::output::overwrite::OverwriteArgs;
 
 /// Makes an archive of arrays, like NumPy's savez.
 ///
@@ -30,12 +30,8 @@ Examples:
 
 Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct PackArgs {
-    /// Replace an existing file
-    #[arg(long)]
-    overwrite: bool,
-
     #[command(flatten)]
-    wait: WaitArgs,
+    replace: OverwriteArgs,
 
     /// Print a JSON object
     #[arg(long)]
@@ -56,9 +52,8 @@ pub(crate) struct PackArgs {
 impl PackArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         output_format::require_npz(&self.output, self.json)?;
-        let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
         // If the output replaces an input, that one is locked before it is read.
-        let draft = Draft::begin(&self.output, if_exists)?;
+        let draft = Draft::begin(&self.output, self.replace.if_exists())?;
         let files = self.members.files(&self.inputs, Some(&self.output))?;
         let open = files.open();
         let arrays = open.arrays()?;

@@ -15,9 +15,9 @@ use crate::input::inputs::last_of_each_name;
 use crate::input::progress::Progress;
 use crate::input::url::shown;
 use crate::input::{messages, open, stream, text};
-use crate::output::draft::{Draft, IfExists};
-use crate::output::locking::WaitArgs;
+use crate::output::draft::Draft;
 use crate::output::output_format;
+use crate::output::overwrite::OverwriteArgs;
 
 /// Copies the intact members of a damaged archive to a new one.
 ///
@@ -34,12 +34,8 @@ Examples:
 Exit status: 0 if OUT was written, 1 if there is no intact member, 2 for a usage
 error.")]
 pub(crate) struct RecoverArgs {
-    /// Replace an existing file
-    #[arg(long)]
-    overwrite: bool,
-
     #[command(flatten)]
-    wait: WaitArgs,
+    replace: OverwriteArgs,
 
     /// Print a JSON object
     #[arg(long)]
@@ -69,8 +65,7 @@ struct Found {
 impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         output_format::require_npz(&self.output, self.json)?;
-        let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
-        let draft = Draft::begin(&self.output, if_exists)?;
+        let draft = Draft::begin(&self.output, self.replace.if_exists())?;
         let (npz, has_directory) = match open::damaged_npz(&self.file) {
             Ok(npz) => (npz, true),
             Err(error) if error.kind() == ErrorKind::Io => return Err(CliError::Library(error)),

@@ -106,7 +106,7 @@ impl SetArgs {
         {
             return Err(CliError::Rejected { path: path.name().to_owned(), reason: SAME_FILE });
         }
-        open::any_of(source, self.max_header_len)
+        open::any_of(&path.path, source, self.max_header_len)
             .and_then(|file| file.get(path.member.as_deref()))
             .map_err(to_error)
     }

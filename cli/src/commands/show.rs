@@ -15,8 +15,8 @@ use crate::input::input_args::InputArgs;
 use crate::input::inputs::Inputs;
 use crate::input::threads::ThreadArgs;
 use crate::input::url::shown;
-use crate::output::draft::{Draft, IfExists};
-use crate::output::locking::WaitArgs;
+use crate::output::draft::Draft;
+use crate::output::overwrite::OverwriteArgs;
 use crate::output::picture::{Image, Norm, Picture};
 use crate::output::raster::Scale;
 use crate::output::{show_png, show_text};
@@ -63,12 +63,8 @@ pub(crate) struct ShowArgs {
     #[arg(short, long, value_name = "OUT.png")]
     output: Option<PathBuf>,
 
-    /// With -o, replace an existing file
-    #[arg(long, requires = "output")]
-    overwrite: bool,
-
     #[command(flatten)]
-    wait: WaitArgs,
+    replace: OverwriteArgs,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -101,6 +97,9 @@ enum ChannelAxis {
 
 impl ShowArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        if self.replace.overwrite && self.output.is_none() {
+            return Err(CliError::usage(self.file.name(), "--overwrite is for --output"));
+        }
         let to_error = CliError::with_path(self.file.name());
         let inputs = Inputs::open(&self.file, self.read.options()).map_err(&to_error)?;
         let array = inputs.single().map_err(&to_error)?;
@@ -249,8 +248,7 @@ impl ShowArgs {
             let reason = "only images are written: use the extension .png";
             return Err(CliError::Rejected { path: output.to_owned(), reason });
         }
-        let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
-        let draft = Draft::begin(output, if_exists)?;
+        let draft = Draft::begin(output, self.replace.if_exists())?;
         let mut out: BufWriter<&File> = BufWriter::new(draft.file());
         show_png::write(&mut out, picture, output)?;
         out.flush().map_err(CliError::io(output, "write"))?;

@@ -67,7 +67,8 @@ impl ShuffleArgs {
         let path = self.input.name();
         // If the output replaces the input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
-        let from = self.read.array(&self.input).map_err(CliError::with_path(path))?;
+        let from = self.read.options().whole().array(&self.input);
+        let from = from.map_err(CliError::with_path(path))?;
         let rows = row_copy::open(path, &from)?;
         let options = self.new_file.options(Order::C);
         let to = draft.array(from.dtype(), from.shape(), &options)?;

@@ -1,5 +1,6 @@
 //! Facts about an array in a file, as `info` prints them.
 
+use npymap::array::Trailing;
 use npymap::{Header, MappedArray, Order, Result, layout::Layout, npy::Version};
 
 use crate::input::digest;
@@ -14,6 +15,8 @@ pub(crate) struct ArrayInfo {
     pub(crate) data_offset: Option<u64>,
     /// SHA-256 of the elements, if requested.
     pub(crate) digest: Option<String>,
+    /// What follows the elements in a `.npy` file.
+    pub(crate) trailing: Option<Trailing>,
 }
 
 impl ArrayInfo {
@@ -25,13 +28,20 @@ impl ArrayInfo {
             version: Some(header.version),
             data_offset,
             digest: None,
+            trailing: None,
         })
     }
 
     /// Facts about an array of a `.ten` file.
     pub(crate) fn from_ten(layout: Layout, data_offset: u64) -> ArrayInfo {
-        let data_offset = Some(data_offset);
-        ArrayInfo { layout, order: Order::C, version: None, data_offset, digest: None }
+        ArrayInfo {
+            layout,
+            order: Order::C,
+            version: None,
+            data_offset: Some(data_offset),
+            digest: None,
+            trailing: None,
+        }
     }
     /// Facts about an array without a header, with its digest if that is requested.
     pub(crate) fn from_raw(array: &MappedArray, order: Order, digest: bool) -> Result<ArrayInfo> {
@@ -41,6 +51,7 @@ impl ArrayInfo {
             version: None,
             data_offset: array.data_offset(),
             digest: digest.then(|| digest::sha256(array)).transpose()?,
+            trailing: None,
         })
     }
 }

@@ -122,7 +122,7 @@ impl CliError {
 }
 
 /// Advice at the end of errors of the library, and the equivalent for this program.
-const ADVICE: [(&str, &str); 13] = [
+const ADVICE: [(&str, &str); 15] = [
     (
         "allow more by NPYMAP_REQUEST_TIMEOUT or `RemoteOptions::request_timeout`",
         "allow more by NPYMAP_REQUEST_TIMEOUT",
@@ -151,6 +151,11 @@ const ADVICE: [(&str, &str); 13] = [
         "`recover` turns the bytes that follow into rows",
         "`npymap recover` turns the bytes that follow into rows",
     ),
+    (
+        "`recover` keeps them, and `discard_trailing` drops them",
+        "`npymap recover` keeps them, and --discard-trailing drops them",
+    ),
+    ("`discard_trailing` allows it", "--discard-trailing allows it"),
     (
         "it is a webdataset .ten file, open it with `Ten` or `open_any`",
         "it is a webdataset .ten file, whose arrays are named by position: FILE.ten[0] or FILE.tar[MEMBER.ten[0]]",

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use clap::Args;
 use npymap::any::{AnyFile, Npy};
-use npymap::{DType, MappedArray, Order, Result, npy::MAX_HEADER_LEN};
+use npymap::{DType, MappedArray, OpenOptions, Order, Result, npy::MAX_HEADER_LEN};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::open;
 use crate::input::shape_arg::OrderArg;
 use crate::input::shape_arg::{self, PartialShape};
+use crate::input::{stream, trailing};
 
 /// How to read inputs.
 #[derive(Args, Clone, Debug)]
@@ -72,7 +73,7 @@ impl FileArgs {
     }
 
     pub(crate) fn options(&self, order: Order) -> InputOptions<'_> {
-        InputOptions { args: self, order }
+        InputOptions { args: self, order, is_whole: false }
     }
 }
 
@@ -81,12 +82,19 @@ impl FileArgs {
 pub(crate) struct InputOptions<'a> {
     args: &'a FileArgs,
     order: Order,
+    is_whole: bool,
 }
 
 impl InputOptions<'_> {
     /// The memory order of raw files.
     pub(crate) fn raw_order(self) -> Order {
         self.order
+    }
+
+    /// Makes it an error if something follows the array of a stream: it would be lost
+    /// where the array is written.
+    pub(crate) fn whole(self) -> Self {
+        InputOptions { is_whole: true, ..self }
     }
 
     /// Opens an array: a file or the member that `input` names, mapped
@@ -97,7 +105,14 @@ impl InputOptions<'_> {
 
     /// Opens a file of any format, or a raw file as if it were a `.npy`.
     pub(crate) fn file(self, path: &Path) -> Result<AnyFile> {
-        let Some(dtype) = &self.args.raw else { return open::any(path, self.args.max_header_len) };
+        let Some(dtype) = &self.args.raw else {
+            let len = self.args.max_header_len;
+            let source = open::map_arrays(path, len)?;
+            if self.is_whole && stream::is_output(path) {
+                trailing::reject(&source, &OpenOptions::new().max_header_len(len))?;
+            }
+            return open::any_of(path, source, len);
+        };
         let place = (self.args.offset.unwrap_or(0), self.order);
         let (source, options) = open::raw(path, dtype, place, self.args.shape.as_ref())?;
         Npy::new(source, options).map(AnyFile::Npy)

@@ -40,7 +40,7 @@ impl RowSpec<'_> {
         options: InputOptions<'_>,
     ) -> Result<InputRows, CliError> {
         let path = input.name();
-        let array = options.array(input).map_err(CliError::with_path(path))?;
+        let array = options.whole().array(input).map_err(CliError::with_path(path))?;
         let same_dtype = array.dtype() == self.dtype;
         let byte_order = byte_order_between(array.dtype(), self.dtype).filter(|_| !same_dtype);
         if byte_order.is_none() && !same_dtype {

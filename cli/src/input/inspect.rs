@@ -19,7 +19,7 @@ use crate::input::array_info::ArrayInfo;
 use crate::input::array_path::ArrayPath;
 use crate::input::escape::escaped;
 use crate::input::globs::NamePattern;
-use crate::input::{digest, open, parallel, text};
+use crate::input::{digest, open, parallel, text, trailing};
 
 /// An array of a file, or a member that is not an array.
 pub(crate) struct FileEntry {
@@ -195,9 +195,11 @@ impl Inspector {
     }
 
     fn npy(self, path: &Path) -> Result<ArrayInfo> {
-        let header = self.options().header(&open::read_source(path, self.max_header_len)?)?;
+        let source = open::read_source(path, self.max_header_len)?;
+        let header = self.options().header(&source)?;
         let offset = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
         let mut info = ArrayInfo::from_header(&header, Some(offset))?;
+        info.trailing = trailing::note(path, &source, &self.options());
         info.digest =
             self.digest(|| self.options().open(open::map_arrays(path, self.max_header_len)?))?;
         Ok(info)
@@ -334,6 +336,7 @@ impl Inspector {
             Format::Tar => self.tar_texts(path),
             _ if path.member.is_none() => {
                 let source = open::read_source(&path.path, self.max_header_len)?;
+                trailing::note(&path.path, &source, &self.options());
                 Ok(vec![self.options().header_text(&source).map(|text| trimmed(&text))])
             }
             // Fails: this format has no members.

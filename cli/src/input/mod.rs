@@ -32,5 +32,6 @@ pub(crate) mod text;
 pub(crate) mod text_format;
 pub(crate) mod text_input;
 pub(crate) mod threads;
+pub(crate) mod trailing;
 pub(crate) mod url;
 pub(crate) mod walk;

@@ -104,7 +104,7 @@ impl MemberArgs {
                 find_arrays(&input.path, "", &mut files)?;
             }
         }
-        Ok(MemberFiles { files, options: self.read.options(), output })
+        Ok(MemberFiles { files, options: self.read.options().whole(), output })
     }
 }
 

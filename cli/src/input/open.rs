@@ -22,7 +22,7 @@ use npymap::{
 use crate::input::array_path::ArrayPath;
 use crate::input::shape_arg::PartialShape;
 use crate::input::stream::Content;
-use crate::input::{progress, remote, stream};
+use crate::input::{progress, remote, stream, trailing};
 
 /// A source that maps a file read-only, or the copy of a stream. Arrays of a URL are
 /// read into memory.
@@ -61,11 +61,6 @@ pub(crate) fn format(path: &Path, max_header_len: usize) -> Result<Format> {
     Format::recognize(&map_arrays(path, max_header_len)?)
 }
 
-/// Maps a file read-only.
-pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
-    options.open(map(path, Content::ALL)?)
-}
-
 /// As `map`, for a file of arrays with a header of at most this many characters.
 pub(crate) fn map_arrays(path: &Path, max_header_len: usize) -> Result<Source> {
     map(path, Content::Arrays { max_header_len })
@@ -97,16 +92,20 @@ pub(crate) fn raw(
 
 /// Opens a file of any format.
 pub(crate) fn any(path: &Path, max_header_len: usize) -> Result<AnyFile> {
-    any_of(map_arrays(path, max_header_len)?, max_header_len)
+    any_of(path, map_arrays(path, max_header_len)?, max_header_len)
 }
 
-/// Opens a source of any format.
-pub(crate) fn any_of(source: Source, max_header_len: usize) -> Result<AnyFile> {
+/// Opens a source of any format, and prints a note if something follows its only array.
+pub(crate) fn any_of(path: &Path, source: Source, max_header_len: usize) -> Result<AnyFile> {
     Ok(match Format::recognize(&source)? {
         Format::Npz => AnyFile::Npz(npz_options(max_header_len).open(source)?),
         Format::Ten => AnyFile::Ten(TenOptions::new().any_extension(true).open(source)?),
         Format::Tar => AnyFile::Tar(Shard::open(source)?),
-        _ => AnyFile::Npy(Npy::new(source, OpenOptions::new().max_header_len(max_header_len))?),
+        _ => {
+            let options = OpenOptions::new().max_header_len(max_header_len);
+            trailing::note(path, &source, &options);
+            AnyFile::Npy(Npy::new(source, options)?)
+        }
     })
 }
 
@@ -149,15 +148,13 @@ pub(crate) fn shard(path: &Path) -> Result<Shard> {
 
 /// Maps a `.npy` file, or an array of a `.ten`, read-write.
 pub(crate) fn write_array(input: &ArrayPath, max_header_len: usize) -> Result<MappedArrayMut> {
-    match &input.member {
-        Some(member) => write_ten(&input.path, member),
-        None => write(&input.path, &OpenOptions::new().max_header_len(max_header_len)),
+    if let Some(member) = &input.member {
+        return write_ten(&input.path, member);
     }
-}
-
-/// Maps a file read-write.
-pub(crate) fn write(path: &Path, options: &OpenOptions) -> Result<MappedArrayMut> {
-    options.open(map_mut(path)?)
+    let options = OpenOptions::new().max_header_len(max_header_len);
+    let source = map_mut(&input.path)?;
+    trailing::note(&input.path, &source, &options);
+    options.open(source)
 }
 
 /// Maps an array of a `.ten` file read-write.

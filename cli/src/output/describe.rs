@@ -12,6 +12,7 @@ use crate::input::escape::safe;
 use crate::input::inspect::{EntryContent, MemberName};
 use crate::input::style::{HEADING, LABEL};
 use crate::input::text::{self, plural, shape};
+use crate::input::trailing;
 use crate::input::url::shown;
 use crate::output::table::{self, Column};
 
@@ -76,7 +77,7 @@ fn print_facts(
     info: Option<&str>,
     array: &ArrayInfo,
 ) -> io::Result<()> {
-    let ArrayInfo { layout, order: axes, version, data_offset, digest } = array;
+    let ArrayInfo { layout, order: axes, version, data_offset, digest, trailing } = array;
     let version = version.map(|version| format!(" {version}")).unwrap_or_default();
     let storage = match data_offset {
         Some(offset) => format!("{format}{version}, elements from byte {offset}"),
@@ -91,6 +92,7 @@ fn print_facts(
     ];
     lines.extend(info.iter().map(|info| ("info ", safe(info))));
     lines.extend(digest.iter().map(|digest| ("hash ", format!("sha256 {digest}"))));
+    lines.extend(trailing.iter().map(|found| ("rest ", trailing::describe(found))));
     let room = table::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(INDENT));
     for (label, text) in lines {
         let text = wrapped(&text, room);

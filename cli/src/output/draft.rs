@@ -16,8 +16,12 @@ use crate::output::signals;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum IfExists {
     Fail,
-    /// The existing file is locked until the new one replaces it.
-    Replace(WaitArgs),
+    /// The existing file is locked until the new one replaces it. What follows the
+    /// elements of a `.npy` must not be lost, unless it may be dropped.
+    Replace {
+        wait: WaitArgs,
+        discard_trailing: bool,
+    },
 }
 
 /// A new file that has no name yet. It is removed when it is dropped or a
@@ -45,7 +49,7 @@ impl Draft {
     /// now on; call this before reading it.
     pub(crate) fn begin(path: &Path, if_exists: IfExists) -> Result<Draft, CliError> {
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
-        let overwrites = matches!(if_exists, IfExists::Replace(_));
+        let overwrites = matches!(if_exists, IfExists::Replace { .. });
         let upload = remote::upload(path, overwrites).map_err(CliError::with_path(path))?;
         if let Some(upload) = upload {
             let target = Target::Object(temporary(path)?, Box::new(upload));
@@ -66,8 +70,11 @@ impl Draft {
         signals::watch().map_err(CliError::io(path, "create"))?;
         let new = match if_exists {
             IfExists::Fail => AtomicFile::create_new(path),
-            IfExists::Replace(wait) => {
+            IfExists::Replace { wait, discard_trailing: false } => {
                 wait.with_lock(path, |locking| AtomicFile::update(path, locking))
+            }
+            IfExists::Replace { wait, discard_trailing: true } => {
+                wait.with_lock(path, |locking| AtomicFile::update_discarding(path, locking))
             }
         };
         let target = Target::Named(Box::new(new.map_err(CliError::with_path(path))?));

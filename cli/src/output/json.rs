@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use npymap::array::Trailing;
 use npymap::{Order, Result};
 use serde::Serialize;
 
@@ -47,6 +48,18 @@ struct JsonArray {
     mapped: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
+    /// What follows the elements in a `.npy` file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trailing: Option<JsonTrailing>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonTrailing {
+    offset: u64,
+    nbytes: u64,
+    rows: u64,
+    /// Whether another array follows.
+    array: bool,
 }
 
 impl JsonEntry {
@@ -99,6 +112,14 @@ impl JsonArray {
             nbytes: layout.nbytes(),
             mapped: array.data_offset.is_some() && !is_remote,
             sha256: array.digest.clone(),
+            trailing: array.trailing.as_ref().map(JsonTrailing::new),
         }
+    }
+}
+
+impl JsonTrailing {
+    fn new(found: &Trailing) -> JsonTrailing {
+        let &Trailing { offset, nbytes, rows, is_array, .. } = found;
+        JsonTrailing { offset, nbytes, rows, array: is_array }
     }
 }

@@ -19,6 +19,7 @@ pub(crate) mod new_file;
 pub(crate) mod npz_update;
 pub(crate) mod output_args;
 pub(crate) mod output_format;
+pub(crate) mod overwrite;
 pub(crate) mod picture;
 pub(crate) mod raster;
 pub(crate) mod report;

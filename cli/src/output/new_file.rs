@@ -7,7 +7,7 @@ use npymap::{CreateOptions, Order, npy::Version};
 
 use crate::input::error::CliError;
 use crate::output::draft::IfExists;
-use crate::output::locking::WaitArgs;
+use crate::output::overwrite::OverwriteArgs;
 
 /// How to create a new file.
 #[derive(Debug, Args)]
@@ -16,27 +16,23 @@ pub(crate) struct NewFileArgs {
     #[arg(long, value_name = "1|2|3", value_parser = parse_version)]
     pub(crate) version: Option<Version>,
 
-    /// Replace an existing file
-    #[arg(long)]
-    pub(crate) overwrite: bool,
-
     #[command(flatten)]
-    wait: WaitArgs,
+    replace: OverwriteArgs,
 }
 
 impl NewFileArgs {
     /// How to treat an existing file.
     pub(crate) fn if_exists(&self) -> IfExists {
-        if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail }
+        self.replace.if_exists()
     }
 
     /// Rejects options without an effect: those for files if none is written, and those for
     /// `.npy` files if it is another one.
     pub(crate) fn check(&self, path: &Path, is_file: bool, is_npy: bool) -> Result<(), CliError> {
-        if self.overwrite && !is_file {
+        if self.replace.overwrite && !is_file {
             return Err(CliError::usage(path, "--overwrite is for --output"));
         }
-        if self.wait.no_wait && !is_file {
+        if self.replace.wait.no_wait && !is_file {
             return Err(CliError::usage(path, "--no-wait is for --output"));
         }
         if self.version.is_some() && !is_npy {
@@ -47,7 +43,7 @@ impl NewFileArgs {
 
     /// The options for the library.
     pub(crate) fn options(&self, order: Order) -> CreateOptions {
-        let options = CreateOptions::new().order(order).overwrite(self.overwrite);
+        let options = CreateOptions::new().order(order).overwrite(self.replace.overwrite);
         match self.version {
             Some(version) => options.version(version),
             None => options,

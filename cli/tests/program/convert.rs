@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::run::{
-    copy_penguins, data, fixtures, is_quick, npymap, path_in, run_err, run_ok, shortened,
+    copy_penguins, data, fixtures, is_quick, npymap, path_in, run_err, run_noting, run_ok,
+    shortened,
 };
 
 fn digest(path: &str) -> String {
@@ -17,7 +18,7 @@ fn digests(paths: &[impl AsRef<OsStr>]) -> Vec<String> {
     let mut digests = Vec::new();
     // Command lines are limited.
     for paths in paths.chunks(100) {
-        let lines = run_ok(options.into_iter().chain(paths.iter().map(AsRef::as_ref)));
+        let lines = run_noting(options.into_iter().chain(paths.iter().map(AsRef::as_ref)));
         for line in lines.lines() {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
             digests.push(line["sha256"].as_str().unwrap().to_owned());
@@ -40,7 +41,7 @@ fn opened() -> impl Iterator<Item = String> {
 
 fn convert(from: &str, to: &str, options: &[&str]) {
     let fixed = ["convert", "--overwrite", "--max-header-len", "100000", from, to];
-    run_ok(fixed.iter().chain(options));
+    run_noting(fixed.iter().chain(options));
 }
 
 #[test]

@@ -52,4 +52,5 @@ mod text;
 mod text_options;
 mod text_round_trip;
 mod together;
+mod trailing;
 mod urls;

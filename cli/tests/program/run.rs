@@ -56,6 +56,15 @@ pub(crate) fn run_ok<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) ->
     output.out
 }
 
+/// As [`run_ok`], for files that may have something after their array, which is noted.
+#[track_caller]
+pub(crate) fn run_noting<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> String {
+    let output = npymap(arguments);
+    let is_note = |line: &str| line.starts_with("note: ") && line.contains(" the array");
+    assert!(output.code == Some(0) && output.err.lines().all(is_note), "{}", output.err);
+    output.out
+}
+
 /// Runs the program, which must fail with this status and print nothing, and
 /// returns its standard error.
 #[track_caller]

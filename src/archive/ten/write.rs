@@ -187,6 +187,7 @@ impl<T: Element + Typed, D: Dimension> Tensor for ndarray::Array<T, D> {
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate option")]
 pub struct TenWriteOptions {
     infos: Option<Vec<String>>,
     u4: bool,

@@ -348,7 +348,7 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
         _ => body,
     };
     if matches!(action, Action::Chunked | Action::WholeChunked) {
-        head[1] = "Transfer-Encoding: chunked".to_owned();
+        "Transfer-Encoding: chunked".clone_into(&mut head[1]);
     }
     let sent =
         stream.write_all(format!("{}\r\n\r\n", head.join("\r\n")).as_bytes()).and_then(|()| {

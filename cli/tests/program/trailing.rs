@@ -1,0 +1,215 @@
+//! Bytes after the elements of a `.npy`, such as rows of a writer that died, are noticed
+//! and not destroyed.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::run::{command, npymap, path_in, run_err, run_ok};
+
+/// A file of the rows 0, 1, 2, each of two bytes, and what follows them.
+fn dead(directory: &tempfile::TempDir, name: &str, rest: &[u8]) -> (String, Vec<u8>) {
+    let (new, path) = (path_in(directory, "new.npy"), path_in(directory, name));
+    run_ok(["create", &new, "--shape", "(3, 2)", "--dtype", "u1", "--arange"]);
+    let mut file = File::options().append(true).open(&new).unwrap();
+    file.write_all(rest).unwrap();
+    drop(file);
+    fs::rename(&new, &path).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    (path, bytes)
+}
+
+#[test]
+fn commands_that_replace_a_file_keep_rows_that_are_not_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let (plain, _) = dead(&directory, "plain.npy", &[]);
+    let archive = path_in(&directory, "a.npz");
+    run_ok(["npz", "pack", &plain, "--name", "k", "-o", &archive]);
+    let to = directory.path().to_str().unwrap();
+    let (k, bytes) = dead(&directory, "k.npy", &[6, 7, 8, 9]);
+    for arguments in [
+        &["convert", &k, &k][..],
+        &["convert", &plain, &k, "--dtype", "f4"],
+        &["concat", &k, &plain, "-o", &k],
+        &["shuffle", &k, &k],
+        &["create", &k, "--shape", "4"],
+        &["sample", "-n", "1", &plain, "-o", &k],
+        &["get", &plain, ":", "-o", &k],
+        &["npz", "extract", &archive, "--directory", to],
+    ] {
+        fs::write(&k, &bytes).unwrap();
+        let refused = [arguments, &["--overwrite"]].concat();
+        assert_eq!(
+            run_err(1, refused),
+            format!(
+                "error: {k}: replacing the file would drop 4 bytes after its elements, 2 more \
+                 rows: `npymap recover` keeps them, and --discard-trailing drops them\n"
+            ),
+            "{arguments:?}"
+        );
+        assert_eq!(fs::read(&k).unwrap(), bytes, "{arguments:?}");
+        let allowed = npymap([arguments, &["--overwrite", "--discard-trailing"]].concat());
+        assert_eq!(allowed.code, Some(0), "{arguments:?}: {}", allowed.err);
+        assert_ne!(fs::read(&k).unwrap(), bytes, "{arguments:?}");
+    }
+    fs::write(&k, &bytes).unwrap();
+    run_err(2, ["convert", &plain, &k, "--discard-trailing"]);
+    run_ok(["recover", &k]);
+    run_ok(["convert", &k, &k, "--overwrite"]);
+    assert_eq!(run_ok(["get", &k, "3:"]), "[[6, 7],\n [8, 9]]\n");
+}
+
+#[test]
+fn archives_and_images_do_not_replace_rows_that_are_not_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let (plain, _) = dead(&directory, "plain.npy", &[]);
+    let archive = path_in(&directory, "a.npz");
+    run_ok(["npz", "pack", &plain, "-o", &archive]);
+    // Whatever the file is called.
+    for (name, arguments) in [
+        ("k.npz", &["npz", "pack", &plain, "-o"][..]),
+        ("k.npz", &["npz", "recover", &archive, "-o"]),
+        ("k.npz", &["convert", &plain]),
+        ("k.ten", &["convert", &plain, "--dtype", "i8"]),
+        ("k.csv", &["convert", &plain]),
+        ("k.bin", &["get", &plain, ":", "-o"]),
+        ("k.png", &["show", &plain, "-o"]),
+    ] {
+        let (path, bytes) = dead(&directory, name, &[6]);
+        let refused = [arguments, &[&path, "--overwrite"]].concat();
+        assert_eq!(
+            run_err(1, &refused),
+            format!(
+                "error: {path}: replacing the file would drop 1 byte after its elements: \
+                 --discard-trailing allows it\n"
+            )
+        );
+        assert_eq!(fs::read(&path).unwrap(), bytes, "{arguments:?}");
+        run_ok(refused.iter().chain(&["--discard-trailing"]));
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn what_follows_an_array_is_noted_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let (k, _) = dead(&directory, "k.npy", &[6, 7, 8, 9]);
+    let out = path_in(&directory, "out.npy");
+    let note =
+        format!("note: {k}: 4 bytes follow the array: 2 more rows: `npymap recover` keeps them\n");
+    for arguments in [
+        &["info", &k][..],
+        &["info", "--json", &k],
+        &["info", "--header", &k],
+        &["info", "--digest", &k],
+        &["ls", &k],
+        &["get", &k, "0"],
+        &["head", &k],
+        &["tail", &k],
+        &["stats", &k],
+        &["show", &k],
+        &["sample", "-n", "1", &k],
+        &["diff", &k, &k],
+        &["set", &k, "0", "1"],
+        &["convert", &k, &out],
+        &["concat", &k, &k, "-o", &out],
+        &["shuffle", &k, &out],
+        &["npz", "pack", &k, "-o", "-"],
+    ] {
+        let output = command().args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), note, "{arguments:?}");
+        let _ = fs::remove_file(&out);
+    }
+    let listed = npymap(["ls", directory.path().to_str().unwrap()]);
+    assert_eq!((listed.code, listed.err), (Some(0), note));
+    let raw = run_ok(["info", "--raw", "u1", "--shape", "3", &k]);
+    assert!(!raw.contains("follow"), "{raw}");
+}
+
+#[test]
+fn info_describes_what_follows_an_array() {
+    let directory = tempfile::tempdir().unwrap();
+    let (plain, bytes) = dead(&directory, "plain.npy", &[]);
+    let keys = |path: &str| serde_json::from_str::<Value>(&npymap(["info", "--json", path]).out);
+    let complete = keys(&plain).unwrap();
+    assert_eq!(complete.get("trailing"), None);
+    for (rest, line, expected) in [
+        (
+            vec![6, 7, 8],
+            "3 bytes follow the array: 1 more row: `npymap recover` keeps them",
+            json!({ "offset": 134, "nbytes": 3, "rows": 1, "array": false }),
+        ),
+        (
+            vec![6],
+            "1 byte follows the array",
+            json!({ "offset": 134, "nbytes": 1, "rows": 0, "array": false }),
+        ),
+        (
+            bytes,
+            "134 bytes follow the array: another array at byte 134",
+            json!({ "offset": 134, "nbytes": 134, "rows": 0, "array": true }),
+        ),
+    ] {
+        let (k, _) = dead(&directory, "k.npy", &rest);
+        let text = npymap(["info", &k]).out;
+        assert!(text.contains(&format!("\n  rest   {line}\n")), "{text}");
+        let found = keys(&k).unwrap();
+        assert_eq!(found["trailing"], expected);
+        assert_eq!(found.as_object().unwrap().len(), complete.as_object().unwrap().len() + 1);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_second_array_in_a_stream_is_not_dropped() {
+    let directory = tempfile::tempdir().unwrap();
+    let (log, before) = dead(&directory, "log.npy", &[]);
+    let (two, _) = dead(&directory, "two.npy", &before);
+    let out = path_in(&directory, "out.npy");
+    let archive = path_in(&directory, "out.npz");
+    let follows = "134 bytes follow the array: another array at byte 134";
+    let piped = |arguments: &[&str], is_pipe: bool| {
+        let mut cat = std::process::Command::new("cat")
+            .arg(&two)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pipe = cat.stdout.take().unwrap();
+        let mut command = command();
+        command.args(arguments);
+        if is_pipe {
+            command.stdin(pipe)
+        } else {
+            command.stdin(File::open(&two).unwrap())
+        };
+        let output = command.output().unwrap();
+        drop(command);
+        cat.wait().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for arguments in [
+        &["append", &log, "-"][..],
+        &["append", &log, &log, "-"],
+        &["concat", &log, "-", "-o", &out],
+        &["concat", "-", &log, "-o", &out],
+        &["convert", "-", &out],
+        &["convert", "-", &archive],
+        &["shuffle", "-", &out],
+        &["npz", "pack", "-", "--name", "x", "-o", &archive],
+    ] {
+        for is_pipe in [true, false] {
+            let error =
+                format!("error: -: {follows}, which would be lost: send one array at a time\n");
+            assert_eq!(piped(arguments, is_pipe), (Some(1), error), "{arguments:?}");
+            assert_eq!(fs::read(&log).unwrap(), before, "{arguments:?}");
+            assert!(!fs::exists(&out).unwrap() && !fs::exists(&archive).unwrap());
+        }
+    }
+    // Others show the first array, and say so.
+    for arguments in [&["info", "-"][..], &["get", "-", "0"], &["stats", "-"]] {
+        let note = format!("note: -: {follows}\n");
+        assert_eq!(piped(arguments, true), (Some(0), note), "{arguments:?}");
+    }
+}
