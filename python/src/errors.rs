@@ -111,6 +111,9 @@ fn advice(error: &Error, fact: &str) -> &'static str {
         ErrorKind::WrongDType if fact.starts_with("cannot cast ") => {
             ". Use casting=\"unsafe\" if the elements may lose what the other dtype has no room for"
         }
+        _ if fact.starts_with("replacing the file would drop ") => {
+            ". npymap.recover keeps rows; discard_trailing=True drops all, as removing the file first does"
+        }
         _ if fact.ends_with(": it is a zip archive") => {
             ". Use npymap.load, npymap.Npz, or npymap.open with member="
         }

@@ -70,7 +70,7 @@ macro_rules! with_open {
 }
 
 /// Where to create a file: the dtype, the shape of a row, and whether the order is
-/// Fortran's and an existing file is replaced.
+/// Fortran's, an existing file is replaced, and what follows its elements is dropped.
 #[derive(Debug, FromPyObject)]
 pub(crate) struct NewRows {
     #[pyo3(item(0))]
@@ -81,12 +81,15 @@ pub(crate) struct NewRows {
     is_fortran: bool,
     #[pyo3(item(3))]
     overwrite: bool,
+    #[pyo3(item(4))]
+    discards: bool,
 }
 
 impl NewRows {
     fn options(&self) -> CreateOptions {
         let order = if self.is_fortran { Order::F } else { Order::C };
-        CreateOptions::new().order(order).overwrite(self.overwrite)
+        let options = CreateOptions::new().order(order).overwrite(self.overwrite);
+        options.discard_trailing(self.discards)
     }
 
     fn dtype(&self) -> npymap::Result<DType> {

@@ -151,9 +151,12 @@ impl<'py> FromPyObject<'_, 'py> for Creation {
     type Error = PyErr;
 
     fn extract(tuple: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let (version, overwrite, sparse, page_aligned, raw) = tuple.extract()?;
-        let options =
-            CreateOptions::new().overwrite(overwrite).sparse(sparse).page_aligned(page_aligned);
+        let (version, overwrite, sparse, page_aligned, raw, discards) = tuple.extract()?;
+        let options = CreateOptions::new()
+            .overwrite(overwrite)
+            .sparse(sparse)
+            .page_aligned(page_aligned)
+            .discard_trailing(discards);
         let version: Option<(u8, u8)> = version;
         let options = match version {
             Some(version) => options.version(parse_version(version)?),

@@ -1,7 +1,7 @@
 //! New files and archives, which get their names when they are complete.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use npymap::npz::{Compression, NpzWriter as Writer};
@@ -18,7 +18,7 @@ const FIRST: usize = 64 << 10;
 
 /// Saves the elements of an array as a `.npy` file, which replaces an existing one. The
 /// facts are the `descr`, the shape and whether the order is Fortran's. Waits for the disk
-/// if `sync`.
+/// if `sync`, and replaces a file with bytes after its elements if it `discards` them.
 #[pyfunction]
 pub(crate) fn save(
     py: Python<'_>,
@@ -26,6 +26,7 @@ pub(crate) fn save(
     facts: (String, Vec<usize>, bool),
     elements: &Bound<'_, PyAny>,
     sync: bool,
+    discards: bool,
 ) -> PyResult<()> {
     let (descr, shape, is_fortran) = facts;
     let order = if is_fortran { Order::F } else { Order::C };
@@ -35,12 +36,18 @@ pub(crate) fn save(
         let mut start = Header::new(descr.parse()?, &shape, order)?.encode(None)?.bytes;
         let (first, rest) = elements.split_at(elements.len().min(FIRST));
         start.extend(first);
-        let mut file = AtomicFile::create(&path)?;
+        let mut file = create(&path, discards)?;
         file.write_all(&start)?;
         file.write_all(rest)?;
         if sync { file.commit_sync() } else { file.commit() }.map(drop)
     });
     saved.or_raise_for(py, &path)
+}
+
+/// Creates a file that replaces an existing one, also if that has bytes after its elements
+/// and this `discards` them.
+fn create(path: &Path, discards: bool) -> npymap::Result<AtomicFile> {
+    if discards { AtomicFile::create_discarding(path) } else { AtomicFile::create(path) }
 }
 
 /// A new file, which replaces an existing one when it is committed.
@@ -53,10 +60,12 @@ pub(crate) struct NewFile {
 
 #[pymethods]
 impl NewFile {
-    /// Creates a file without a name.
+    /// Creates a file without a name. It `discards` what follows the elements of the existing
+    /// one.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> PyResult<NewFile> {
-        let file = py.detach(|| AtomicFile::create(&path)).or_raise_for(py, &path)?;
+    #[pyo3(signature = (path, discards=false))]
+    fn new(py: Python<'_>, path: PathBuf, discards: bool) -> PyResult<NewFile> {
+        let file = py.detach(|| create(&path, discards)).or_raise_for(py, &path)?;
         Ok(NewFile { file: Mutex::new(Some(file)), shown: path })
     }
 

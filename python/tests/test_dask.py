@@ -374,3 +374,20 @@ def test_stacks_of_records_have_any_fields(tmp_path):
     records["axis"] = range(6)
     npymap.dask.to_npy_stack(da.from_array(records, chunks=3), tmp_path / "stack")
     assert np.array_equal(npymap.dask.from_npy(tmp_path / "stack").compute(), records)
+
+
+def test_to_npy_does_not_replace_a_file_with_more_rows(npy):
+    with open(npy, "ab") as file:
+        file.write(bytes(32))
+    before = npy.read_bytes()
+    array = da.zeros((4, 4), chunks=2)
+    later = npymap.dask.to_npy(array, npy.parent / "b.npy", overwrite=True, compute=False)
+    npy.with_name("b.npy").write_bytes(before)
+    with pytest.raises(npymap.FormatError, match="1 more row"):
+        later.compute()
+    for compute in [True, False]:
+        with pytest.raises(npymap.FormatError, match="1 more row"):
+            npymap.dask.to_npy(array, npy, overwrite=True, compute=compute)
+        assert npy.read_bytes() == before
+    npymap.dask.to_npy(array, npy, overwrite=True, discard_trailing=True)
+    assert npymap.load(npy).shape == (4, 4)

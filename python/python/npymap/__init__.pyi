@@ -102,6 +102,8 @@ class memmap(np.memmap[Any, Any]):
         offset: SupportsIndex = 0,
         shape: _Shape | None = None,
         order: _AnyOrder = "C",
+        *,
+        discard_trailing: bool = False,
     ) -> Self: ...
     def __array_finalize__(self, obj: NDArray[Any] | None, /) -> None: ...  # type: ignore[override]
     @property
@@ -160,6 +162,7 @@ def create(
     sparse: bool = False,
     page_aligned: bool = False,
     version: tuple[int, int] | None = None,
+    discard_trailing: bool = False,
 ) -> memmap: ...
 def open_memmap(
     filename: _Path,
@@ -170,6 +173,7 @@ def open_memmap(
     version: tuple[int, int] | None = None,
     *,
     max_header_size: SupportsIndex = 10_000,
+    discard_trailing: bool = False,
 ) -> memmap: ...
 def header(path: _Path, *, at: SupportsIndex = 0, max_header_size: SupportsIndex = 10_000) -> Header: ...
 def load(
@@ -183,7 +187,12 @@ def load(
     out: NDArray[Any] | None = None,
 ) -> Any: ...
 def save(
-    file: Any, arr: ArrayLike, allow_pickle: bool = True, *, sync: bool = False
+    file: Any,
+    arr: ArrayLike,
+    allow_pickle: bool = True,
+    *,
+    sync: bool = False,
+    discard_trailing: bool = False,
 ) -> None: ...
 def savez(file: Any, *args: ArrayLike, allow_pickle: bool = True, **kwds: ArrayLike) -> None: ...
 def savez_compressed(
@@ -386,6 +395,7 @@ class Appender:
         overwrite: bool = False,
         buffer: SupportsIndex = 65536,
         wait: bool = False,
+        discard_trailing: bool = False,
     ) -> None: ...
     @property
     def dtype(self) -> np.dtype[Any]: ...
@@ -410,6 +420,7 @@ class RaggedAppender:
         row: _Shape = (),
         overwrite: bool = False,
         recover: bool = False,
+        discard_trailing: bool = False,
     ) -> None: ...
     @property
     def dtype(self) -> np.dtype[Any]: ...

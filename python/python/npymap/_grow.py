@@ -206,15 +206,16 @@ class Appender:
     `ValueError`. Rows are collected in a buffer of `buffer` bytes; readers see them after `flush()` or
     `close()`. The file is locked meanwhile: another appender raises `BlockingIOError`, or
     with `wait=True` waits. A writer that is killed leaves a complete file, maybe with bytes
-    after it, which `npymap.recover` turns into rows, except for an incomplete one.
+    after it, which `npymap.recover` turns into rows, except for an incomplete one. Such a file
+    is not overwritten, unless `discard_trailing=True`.
     """
 
     def __init__(self, path, *, dtype=None, row=(), order="C", overwrite=False, buffer=65536,
-                 wait=False):
+                 wait=False, discard_trailing=False):
         is_fortran_order = is_fortran(order)
         new = None
         if dtype is not None:
-            new = (*row_descr(dtype, row), is_fortran_order, overwrite)
+            new = (*row_descr(dtype, row), is_fortran_order, overwrite, discard_trailing)
         elif overwrite or is_fortran_order or to_shape(row) != ():
             raise ValueError("row, order and overwrite are for a new file, which needs a dtype")
         self._path = to_path(path)

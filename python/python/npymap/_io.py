@@ -142,13 +142,16 @@ def _other_archive(start):
     return "tar" if start[257:262] == b"ustar" else None
 
 
-def save(file, arr, allow_pickle=True, *, sync=False):
+def save(file, arr, allow_pickle=True, *, sync=False, discard_trailing=False):
     """Save an array as a `.npy` file: `numpy.save`.
 
     An existing file is replaced when the new one is complete, so arrays that map it
     stay valid, and no other program sees an incomplete file. Like NumPy, it does not
     wait for the disk; with `sync=True` it does, and after a loss of power there is the old
     file or the new one. File objects are written by NumPy.
+
+    An existing file with bytes after its elements, such as rows of a writer that died, raises
+    `FormatError`: `recover` keeps the rows, and `discard_trailing=True` drops them.
 
         >>> npymap.save("b.npy", [1, 2, 3])
         >>> npymap.open("b.npy")
@@ -162,8 +165,8 @@ def save(file, arr, allow_pickle=True, *, sync=False):
     array = np.asanyarray(arr)
     if _is_simple(array):
         facts = to_descr(array.dtype), array.shape, is_fortran_order(array)
-        return _core.save(path, facts, _as_bytes(array), sync)
-    with NewFile(path, sync=sync) as new:
+        return _core.save(path, facts, _as_bytes(array), sync, discard_trailing)
+    with NewFile(path, sync=sync, discard_trailing=discard_trailing) as new:
         if is_pickled(array.dtype):
             _write_array(new, array, allow_pickle=allow_pickle)
         else:
@@ -213,8 +216,8 @@ def pieces(array):
 class NewFile(io.RawIOBase):
     """A file that replaces another one when the block is left without an error."""
 
-    def __init__(self, path, *, sync=False):
-        self._file = _core.NewFile(path)
+    def __init__(self, path, *, sync=False, discard_trailing=False):
+        self._file = _core.NewFile(path, discard_trailing)
         self._sync = sync
 
     def writable(self):

@@ -59,7 +59,8 @@ class memmap(np.memmap):
     arrays, and of arrays whose path no longer leads to their file, the elements are sent.
 
     The constructor is that of `numpy.memmap`, for files without a header. In mode
-    "w+" an existing file is replaced, not truncated: arrays that map it stay valid.
+    "w+" an existing file is replaced, not truncated: arrays that map it stay valid. A
+    `.npy` file with bytes after its elements is kept, unless `discard_trailing=True`.
     For `.npy` files use `npymap.open`.
 
     The methods below accept `rows`, a slice along the first axis or a pair of start
@@ -69,7 +70,8 @@ class memmap(np.memmap):
 
     __array_finalize__ = np.ndarray.__array_finalize__  # type: ignore[assignment]
 
-    def __new__(cls, filename, dtype=np.uint8, mode="r+", offset=0, shape=None, order="C"):
+    def __new__(cls, filename, dtype=np.uint8, mode="r+", offset=0, shape=None, order="C", *,
+                discard_trailing=False):
         mode = to_mode(mode)
         if mode == "w+" and shape is None:
             raise ValueError("shape must be given if mode == 'w+'")
@@ -89,7 +91,8 @@ class memmap(np.memmap):
         else:
             if mode == "w+":
                 # As in NumPy, pages that are never written take no space.
-                mapping = _core.create(filename, elements, (None, True, True, False, True))
+                creation = None, True, True, False, True, discard_trailing
+                mapping = _core.create(filename, elements, creation)
             else:
                 mapping = _map_path(filename, mode, elements)
         if inner and shape is None:

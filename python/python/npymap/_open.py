@@ -63,11 +63,13 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
 
 
 def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
-           page_aligned=False, version=None):
+           page_aligned=False, version=None, discard_trailing=False):
     """Create a `.npy` file of zeros, and open it in mode "r+".
 
     An existing file raises `FileExistsError`, or with `overwrite=True` is replaced:
-    arrays that map it stay valid. Space on the disk is reserved, so a full disk
+    arrays that map it stay valid. If bytes follow its elements, such as rows of a writer
+    that died, that raises `FormatError`: `recover` keeps the rows, and
+    `discard_trailing=True` drops them. Space on the disk is reserved, so a full disk
     raises `OSError` here instead of ending the process later, unless `sparse=True`.
     With `page_aligned=True` the elements start at byte 4096, so that rows of one
     page are in one page. NumPy reads such files, but not cnpy.
@@ -86,7 +88,7 @@ def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
             raise TypeError(text) from None
         raise
     return _create(path, dtype, to_shape(shape), is_fortran(order),
-                   (version, overwrite, sparse, page_aligned, False))
+                   (version, overwrite, sparse, page_aligned, False, discard_trailing))
 
 
 def _create(path, dtype, shape, is_fortran_order, creation):
@@ -122,11 +124,12 @@ def warn_longs():
 
 
 def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False,
-                version=None, *, max_header_size=MAX_HEADER_SIZE):
+                version=None, *, max_header_size=MAX_HEADER_SIZE, discard_trailing=False):
     """Open or create a `.npy` file: `numpy.lib.format.open_memmap`.
 
     In mode "w+" an existing file is replaced, not truncated: arrays that map it stay
-    valid.
+    valid. If bytes follow its elements, it is kept, unless `discard_trailing=True`: see
+    `create`.
     """
     if hasattr(filename, "read"):
         raise ValueError("Filename must be a string or a path-like object."
@@ -137,7 +140,7 @@ def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False
     if shape is None:
         raise ValueError("shape must be given if mode == 'w+'")
     # As in NumPy, pages that are never written take no space.
-    creation = version, True, True, False, False
+    creation = version, True, True, False, False, discard_trailing
     shape = to_shape(shape)
     return _create(filename, np.dtype(dtype), shape, bool(fortran_order), creation)
 

@@ -162,17 +162,19 @@ class RaggedAppender:
     Without `dtype`, opens existing files. If a writer was killed, or the power failed,
     one of them may have more rows than the other: that raises `FormatError`, because files
     that don't belong together look alike, and `recover=True` removes these rows. With
-    `dtype`, creates new files; `row` is the shape of each item of a row. See `Ragged` for
-    an example.
+    `dtype`, creates new files; `row` is the shape of each item of a row. With `overwrite`,
+    existing ones are replaced, but those with bytes after their elements only with
+    `discard_trailing=True`. See `Ragged` for an example.
     """
 
-    def __init__(self, data, offsets, *, dtype=None, row=(), overwrite=False, recover=False):
+    def __init__(self, data, offsets, *, dtype=None, row=(), overwrite=False, recover=False,
+                 discard_trailing=False):
         paths = to_path(data), to_path(offsets)
         new = None
         if recover and dtype is not None:
             raise ValueError("both dtype and recover, expected one of them")
         if dtype is not None:
-            new = (*row_descr(dtype, row), False, overwrite)
+            new = (*row_descr(dtype, row), False, overwrite, discard_trailing)
         elif overwrite or to_shape(row) != ():
             raise ValueError("row and overwrite are for new files, which need a dtype")
         self._core = _core.RaggedAppender(*paths, recover, new)

@@ -182,12 +182,13 @@ def _is_explicit(chunks, ndim):
     return isinstance(chunks[0], (tuple, list)) or ndim == 1 and len(chunks) > 1
 
 
-def to_npy(array, path, *, overwrite=False, compute=True):
+def to_npy(array, path, *, overwrite=False, compute=True, discard_trailing=False):
     """Write an array of Dask to one `.npy` file, in parallel.
 
     Workers write their blocks to a file of the final size, which gets its name when it is
     complete. If a block fails, nothing is left. An existing file raises `FileExistsError`,
-    or with `overwrite=True` is replaced: arrays that map it stay valid.
+    or with `overwrite=True` is replaced: arrays that map it stay valid. If bytes follow its
+    elements, it is kept, unless `discard_trailing=True`: see `npymap.create`.
 
     Arrays of unknown chunk sizes raise `ValueError`: `to_npy_stack` writes them. With
     `compute=False` nothing is done yet, and a `dask.delayed.Delayed` is returned. If a
@@ -198,8 +199,11 @@ def to_npy(array, path, *, overwrite=False, compute=True):
     if any(np.isnan(length) for axis in array.chunks for length in axis):
         raise ValueError("the sizes of chunks are unknown: use array.compute_chunk_sizes() "
                          "first, or to_npy_stack")
-    if not overwrite and os.path.exists(path):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    if os.path.exists(path):
+        if not overwrite:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+        if not discard_trailing:
+            _check_replaced(path)
     partial = partial_name(path)
     # A task could create it after another one failed, so it is created before all tasks.
     facts = array.dtype, array.shape
@@ -207,7 +211,7 @@ def to_npy(array, path, *, overwrite=False, compute=True):
     written = da.map_blocks(_write, array, created, ArraySliceDep(array.chunks), dtype="i8",
                             chunks=tuple((1,) * count for count in array.numblocks),
                             meta=np.empty((0,) * array.ndim, "i8"))
-    task = dask.delayed(_finish)(written.sum(), partial, path, overwrite)
+    task = dask.delayed(_finish)(written.sum(), partial, path, overwrite, discard_trailing)
     return _compute(task, partial, _create, *facts) if compute else task
 
 
@@ -270,12 +274,19 @@ def write_all(file, data):
         data = data[file.write(data):]
 
 
-def _finish(_written, partial, path, overwrite):
+def _check_replaced(path):
+    """Raise an error if something follows the elements of a file that is to be replaced."""
+    _core.NewFile(path).discard()
+
+
+def _finish(_written, partial, path, overwrite, discard_trailing=False):
     """Give a complete file its name."""
     # The task may run again because a worker was lost after it.
     if os.path.lexists(path) and not os.path.lexists(partial):
         return
     if overwrite:
+        if not discard_trailing and os.path.exists(path):
+            _check_replaced(path)
         return os.replace(partial, path)
     try:
         # Unlike renaming, this never replaces a file.

@@ -20,11 +20,21 @@ def from_npy(
 ) -> da.Array: ...
 @overload
 def to_npy(
-    array: Any, path: _Path, *, overwrite: bool = False, compute: Literal[True] = True
+    array: Any,
+    path: _Path,
+    *,
+    overwrite: bool = False,
+    compute: Literal[True] = True,
+    discard_trailing: bool = False,
 ) -> None: ...
 @overload
 def to_npy(
-    array: Any, path: _Path, *, overwrite: bool = False, compute: Literal[False]
+    array: Any,
+    path: _Path,
+    *,
+    overwrite: bool = False,
+    compute: Literal[False],
+    discard_trailing: bool = False,
 ) -> Delayed: ...
 @overload
 def to_npy_stack(array: Any, directory: _Path, *, compute: Literal[True] = True) -> None: ...
