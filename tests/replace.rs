@@ -6,8 +6,7 @@ use std::path::Path;
 use npymap::ndarray::arr1;
 use npymap::source::{AtomicFile, Locking};
 use npymap::{
-    Appender, CreateOptions, DType, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order,
-    Result, Source,
+    Appender, CreateOptions, DType, ErrorKind, MappedArrayMut, OpenOptions, Order, Result, Source,
     loader::RaggedAppender,
     ten::TenWriteOptions,
     write::{WriteOptions, recover},
@@ -24,7 +23,7 @@ fn two_rows(rest: &[u8]) -> Vec<u8> {
 
 fn create(path: &Path, options: &CreateOptions) -> Result<MappedArrayMut> {
     // SAFETY: nobody else knows of the file.
-    unsafe { MappedArray::create(path, &DType::of::<u8>(), &[1], options) }
+    unsafe { options.create(path, &DType::of::<u8>(), &[1]) }
 }
 
 type Writer = (&'static str, fn(&Path, bool) -> Result<()>);
@@ -48,7 +47,9 @@ const WRITERS: [Writer; 9] = [
     ("MappedArray::create", |path, discards| create(path, &options(discards))?.close()),
     ("a raw file", |path, discards| create(path, &options(discards).raw(0))?.close()),
     ("CreateOptions::writer", |path, discards| {
-        options(discards).write_bytes(path, &DType::of::<u8>(), &[1], &[7])
+        let mut writer = options(discards).writer(path, &DType::of::<u8>(), &[1])?;
+        writer.write_bytes(&[7])?;
+        writer.commit()
     }),
     ("Appender::create", |path, discards| {
         Appender::create(path, &DType::of::<u8>(), &[], &options(discards))?.close()
@@ -60,7 +61,7 @@ const WRITERS: [Writer; 9] = [
         Ok(fs::remove_file(offsets)?)
     }),
     ("WriteOptions::write", |path, discards| {
-        let options = WriteOptions::new(DType::of::<u8>()).discard_trailing(discards);
+        let options = WriteOptions::new().discard_trailing(discards);
         options.write(path, &arr1(&[7_u8])).map(drop)
     }),
     ("TenWriteOptions::save", |path, discards| {
@@ -197,7 +198,7 @@ fn without_overwrite_an_existing_file_is_the_error() {
     let directory = directory();
     let path = file(&directory, "a.npy", &two_rows(&[0; 3]));
     let options = CreateOptions::new().discard_trailing(true);
-    let error = options.write_bytes(&path, &DType::of::<u8>(), &[1], &[7]).unwrap_err();
+    let error = options.writer(&path, &DType::of::<u8>(), &[1]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     assert_eq!(AtomicFile::create_new(&path).unwrap_err().kind(), ErrorKind::AlreadyExists);
 }

@@ -237,9 +237,8 @@ mod tests {
             let timeouts = Timeouts::reading(chosen, chosen).unwrap();
             let settings = settings(&url, own, &timeouts);
             assert_eq!(limit(&settings), Some(expected));
-            let reads = settings.iter().filter(|(key, _)| key == "read_timeout");
-            let last = if chosen.is_some() { "2s" } else { "30 seconds" };
-            assert_eq!(reads.last().unwrap().1, last);
+            let (_, read) = settings.iter().rfind(|(key, _)| key == "read_timeout").unwrap();
+            assert_eq!(read, if chosen.is_some() { "2s" } else { "30 seconds" });
         }
         let timeouts = Timeouts::writing(second).unwrap();
         let settings = settings(&url, &[], &timeouts);
