@@ -59,7 +59,7 @@ fn child_process() {
         "grow" => grow(&path),
         "set" => set(&path, seed),
         "write" => {
-            forever(seed, |n| assert!(WriteOptions::new().write(&path, &array_number(n)).is_ok()))
+            forever(seed, |n| assert!(WriteOptions::new().write(&path, &array_number(n)).is_ok()));
         }
         "resize" => forever(seed, |n| resize(&path, 1000 + (n % 7) as usize).unwrap()),
         "create" => forever(seed, |n| make(&path, n)),
