@@ -52,7 +52,7 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Io`](crate::ErrorKind::Io) if the source cannot be read.
     ///
     /// # Examples
     ///
@@ -140,7 +140,13 @@ impl<D: Mapping> Npy<D> {
     ///
     /// # Errors
     ///
-    /// Those of [`MappedArray::from_source`].
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid
+    /// `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if its
+    /// elements are Python objects or its version is unknown,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, and [`Truncated`](crate::ErrorKind::Truncated) if
+    /// elements are missing. Returns [`Io`](crate::ErrorKind::Io) if reading
+    /// fails.
     #[allow(clippy::needless_pass_by_value, reason = "an option type, as everywhere by value")]
     pub fn new(source: Source<D>, options: OpenOptions) -> Result<Npy<D>> {
         let place = source.storage().add_path_on_err(options.place(source.storage()))?;
@@ -151,10 +157,11 @@ impl<D: Mapping> Npy<D> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io); [`Truncated`](crate::ErrorKind::Truncated)
-    /// when the file was truncated after the source was opened;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the source is mapped
-    /// read-write and an earlier array of it is still in use.
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the file was
+    /// truncated after the source was opened,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the source is mapped
+    /// read-write and an earlier array of it is still in use, and
+    /// [`Io`](crate::ErrorKind::Io) if reading or mapping fails.
     pub fn open(&self) -> Result<MappedArray<D>> {
         let Npy { source, place } = self;
         let data = source.obtain_checked(place.offset, place.layout.nbytes());
@@ -167,8 +174,15 @@ impl<D: Mapping> Npy<D> {
 ///
 /// # Errors
 ///
-/// Those of the format: [`MappedArray::from_source`], [`Npz::open`],
-/// [`Ten::open`] or [`Shard::open`].
+/// Returns [`Damaged`](crate::ErrorKind::Damaged) if the contents are not a
+/// valid file of the recognized format,
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if it needs a feature that is
+/// not enabled or contains Python objects,
+/// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if a header is longer
+/// than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it ends too
+/// early, [`InvalidInput`](crate::ErrorKind::InvalidInput) for an `.npz` in a
+/// source that is mapped read-write, and [`Io`](crate::ErrorKind::Io) if
+/// reading fails.
 ///
 /// # Examples
 ///
@@ -205,10 +219,17 @@ impl<D: Mapping> AnyFile<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) if the member does not exist, or
-    /// when `member` is given for a `.npy` file;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when `member` is `None`
-    /// and there is more than one array; and those of opening a member.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the member does not
+    /// exist, or if you pass a `member` for a `.npy` file, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if `member` is `None`
+    /// and there is more than one array. Returns
+    /// [`Damaged`](crate::ErrorKind::Damaged) if the array is not valid,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
+    /// objects, is encrypted, or is compressed by a method other than deflate,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its inflated size
+    /// exceeds the limit, [`Truncated`](crate::ErrorKind::Truncated) if
+    /// elements are missing, and [`Io`](crate::ErrorKind::Io) if reading or
+    /// mapping fails.
     pub fn get(&self, member: Option<&str>) -> Result<MappedArray<D>> {
         self.find(member).map_err(|error| match self.path() {
             Some(path) => error.with_path(path),

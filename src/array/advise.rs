@@ -31,8 +31,8 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do not exist;
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
+    /// not exist, and [`Io`](crate::ErrorKind::Io) if the system refuses.
     ///
     /// # Examples
     ///
@@ -66,7 +66,8 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`advise`](MappedArray::advise).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
+    /// not exist, and [`Io`](crate::ErrorKind::Io) if the system refuses.
     pub fn prefetch(&self, rows: impl RangeBounds<usize>) -> Result<()> {
         let range = row_bytes(&self.place.layout, &rows);
         self.origin.add_path_on_err(range.and_then(|range| self.read_ahead(range)))
@@ -94,7 +95,8 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`advise`](MappedArray::advise).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
+    /// not exist, and [`Io`](crate::ErrorKind::Io) if the system refuses.
     ///
     /// # Examples
     ///
@@ -122,9 +124,10 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated) when the file ends before the
-    /// last of the rows, [`Io`](crate::ErrorKind::Io) when they cannot be read for
-    /// another reason; those of [`advise`](MappedArray::advise).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
+    /// not exist, [`Truncated`](crate::ErrorKind::Truncated) if the file ends
+    /// before the last of them, and [`Io`](crate::ErrorKind::Io) if they cannot
+    /// be read for a different reason.
     pub fn populate(&self, rows: impl RangeBounds<usize>) -> Result<()> {
         let range = row_bytes(&self.place.layout, &rows);
         self.origin.add_path_on_err(range.and_then(|range| self.populate_range(range)))
@@ -169,10 +172,12 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array was not
-    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when the path now
-    /// refers to another file; [`Io`](crate::ErrorKind::Io); those of
-    /// [`advise`](MappedArray::advise).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
+    /// not exist, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array
+    /// was not opened by path, [`NotFound`](crate::ErrorKind::NotFound) if the
+    /// path leads nowhere, [`Changed`](crate::ErrorKind::Changed) if it leads
+    /// to a different file, and [`Io`](crate::ErrorKind::Io) if flushing or
+    /// dropping fails.
     pub fn drop_cache(&self, rows: impl RangeBounds<usize>) -> Result<()> {
         let range = row_bytes(&self.place.layout, &rows);
         self.origin.add_path_on_err(range.and_then(|range| self.drop_range(range)))
@@ -200,10 +205,12 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) when the path does not exist,
-    /// [`Changed`](crate::ErrorKind::Changed) when it leads to another file,
-    /// [`Truncated`](crate::ErrorKind::Truncated) when the file has become too short for the
-    /// elements, [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array was not
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the path leads
+    /// nowhere and [`Changed`](crate::ErrorKind::Changed) if it leads to a
+    /// different file; the array itself is still valid. Returns
+    /// [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
+    /// short for the elements: drop the array without touching them. Returns
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array was not
     /// opened by path.
     ///
     /// # Examples
@@ -236,8 +243,9 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`check`](MappedArray::check); [`Changed`](crate::ErrorKind::Changed)
-    /// when `file` is another file.
+    /// Returns [`Changed`](crate::ErrorKind::Changed) if `file` is a different
+    /// file, and [`Truncated`](crate::ErrorKind::Truncated) if it has become
+    /// too short for the elements.
     ///
     /// # Examples
     ///
@@ -268,10 +276,11 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Those of [`FileLock::acquire`];
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array was not
-    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when the path now
-    /// refers to another file.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the path leads
+    /// nowhere, [`Changed`](crate::ErrorKind::Changed) if it leads to a
+    /// different file, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
+    /// array was not opened by path, and [`Io`](crate::ErrorKind::Io) if the
+    /// platform or the file system has no locks.
     pub fn lock(&self, kind: LockKind) -> Result<FileLock> {
         let path = self.origin.path.as_deref().ok_or_else(no_path)?;
         let lock = FileLock::acquire(path, kind)?;
@@ -283,7 +292,11 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`lock`](MappedArray::lock).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the path leads
+    /// nowhere, [`Changed`](crate::ErrorKind::Changed) if it leads to a
+    /// different file, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
+    /// array was not opened by path, and [`Io`](crate::ErrorKind::Io) if the
+    /// platform or the file system has no locks.
     pub fn try_lock(&self, kind: LockKind) -> Result<Option<FileLock>> {
         let path = self.origin.path.as_deref().ok_or_else(no_path)?;
         let Some(lock) = FileLock::try_acquire(path, kind)? else { return Ok(None) };

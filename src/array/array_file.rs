@@ -59,7 +59,15 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::open`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file or contains Python objects,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than 10,000 characters,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last
+    /// element, and [`Io`](crate::ErrorKind::Io) if it cannot be opened or
+    /// read.
     pub fn open(path: impl AsRef<Path>) -> Result<ArrayFile> {
         ArrayFile::new(Source::read(path)?, OpenOptions::new())
     }
@@ -70,7 +78,13 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// As [`open`](ArrayFile::open).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// valid array, [`Unsupported`](crate::ErrorKind::Unsupported) if it
+    /// contains Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it
+    /// ends before the last element, and [`Io`](crate::ErrorKind::Io) if
+    /// reading fails.
     pub fn new<D>(source: Source<D>, options: OpenOptions) -> Result<ArrayFile> {
         let storage = source.into_storage();
         let place = storage.add_path_on_err(options.place(&storage))?;
@@ -82,7 +96,12 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// As [`open`](ArrayFile::open).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the header is not
+    /// valid any more, [`Unsupported`](crate::ErrorKind::Unsupported) if the
+    /// elements are now Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if
+    /// elements are missing, and [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn reload(&mut self) -> Result<()> {
         self.named(self.storage.current_len()).map(|len| self.storage.set_len(len))?;
         self.place = self.named(self.options.place(&self.storage))?;
@@ -148,8 +167,11 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated),
-    /// [`Changed`](crate::ErrorKind::Changed), [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the file no longer
+    /// contains all elements, [`NotFound`](crate::ErrorKind::NotFound) if the
+    /// path leads nowhere, [`Changed`](crate::ErrorKind::Changed) if it leads
+    /// to a different file or a remote object has a new version, and
+    /// [`Io`](crate::ErrorKind::Io) if the file cannot be examined.
     pub fn check(&self) -> Result<()> {
         self.named(self.check_file())
     }
@@ -169,10 +191,11 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements cannot be
-    /// read as `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the index
-    /// is out of range or has another number of axes;
-    /// [`Truncated`](crate::ErrorKind::Truncated), [`Io`](crate::ErrorKind::Io).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// cannot be read as `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if
+    /// the index is out of range or has the wrong number of axes,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
+    /// short, and [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn get<T: Element>(&self, index: impl Index) -> Result<T> {
         self.named(self.element(index.axes()))
     }
@@ -200,8 +223,9 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated); [`Io`](crate::ErrorKind::Io),
-    /// also when there is not enough memory.
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the file has
+    /// become too short, and [`Io`](crate::ErrorKind::Io) if reading fails or
+    /// there is not enough memory.
     pub fn read(&self) -> Result<MappedArrayMut> {
         let layout = self.layout().clone();
         let nbytes = layout.nbytes();
@@ -212,9 +236,11 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the length of `out` is not
-    /// the size of the elements in bytes; [`Truncated`](crate::ErrorKind::Truncated),
-    /// [`Io`](crate::ErrorKind::Io). `out` is then partly overwritten.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not
+    /// have the size of the elements. Returns
+    /// [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
+    /// short, and [`Io`](crate::ErrorKind::Io) if reading fails; `out` is then
+    /// partly overwritten.
     ///
     /// # Examples
     ///
@@ -243,8 +269,11 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do not exist
-    /// and for 0-d arrays; those of [`read`](ArrayFile::read).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
+    /// not exist and for 0-d arrays, [`Truncated`](crate::ErrorKind::Truncated)
+    /// if the file ends before the last of them, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough
+    /// memory.
     pub fn rows(&self, rows: impl RangeBounds<usize>) -> Result<MappedArrayMut> {
         let rows = resolve_rows(self.shape(), &rows);
         self.named(rows.and_then(|rows| {
@@ -260,7 +289,11 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// As [`rows`](ArrayFile::rows).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
+    /// not exist and for 0-d arrays, [`Truncated`](crate::ErrorKind::Truncated)
+    /// if the file ends before the last of them, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough
+    /// memory.
     ///
     /// # Examples
     ///

@@ -18,7 +18,9 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// As [`read`](ArrayFile::read).
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the file has
+    /// become too short, and [`Io`](crate::ErrorKind::Io) if reading fails or
+    /// there is not enough memory.
     pub async fn read_async(&self) -> Result<MappedArrayMut> {
         let layout = self.layout().clone();
         let whole = Piece { start: 0, len: layout.nbytes() };
@@ -30,7 +32,11 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// As [`rows`](ArrayFile::rows).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
+    /// not exist and for 0-d arrays, [`Truncated`](crate::ErrorKind::Truncated)
+    /// if the file ends before the last of them, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough
+    /// memory.
     pub async fn rows_async(&self, rows: impl RangeBounds<usize>) -> Result<MappedArrayMut> {
         let rows = self.named(resolve_rows(self.shape(), &rows))?;
         let layout = self.named(self.rows_layout(rows.len()))?;
@@ -52,7 +58,11 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// As [`select_rows`](ArrayFile::select_rows).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
+    /// not exist and for 0-d arrays, [`Truncated`](crate::ErrorKind::Truncated)
+    /// if the file ends before the last of them, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough
+    /// memory.
     ///
     /// # Examples
     ///

@@ -73,9 +73,10 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array is in memory,
-    /// or its file was not opened by path; [`Io`](crate::ErrorKind::Io) when the
-    /// path is relative and the working directory no longer exists.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array is
+    /// in memory, or its file was not opened by path. Returns
+    /// [`Io`](crate::ErrorKind::Io) if the path is relative and the working
+    /// directory no longer exists.
     pub fn description(&self) -> Result<Description> {
         let MappedArray { place, origin, .. } = self;
         let (Some(path), Some(mode)) = (&origin.path, origin.mode) else {

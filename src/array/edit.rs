@@ -96,8 +96,8 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io) when the file or its directory cannot be
-    /// written.
+    /// Returns [`Io`](crate::ErrorKind::Io) if the file or its directory cannot
+    /// be written.
     pub fn flush(&self) -> Result<()> {
         self.origin.add_path_on_err(self.data.flush())?;
         match &self.origin.new_name {
@@ -115,8 +115,8 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the rows do not exist;
-    /// [`Io`](crate::ErrorKind::Io) when they cannot be written.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
+    /// not exist, and [`Io`](crate::ErrorKind::Io) if they cannot be written.
     pub fn flush_rows(&self, rows: Range<usize>) -> Result<()> {
         let count = self.shape().first().copied().unwrap_or(1);
         if rows.start > rows.end || rows.end > count {
@@ -137,7 +137,7 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Io`](crate::ErrorKind::Io) if the system refuses.
     pub fn flush_async(&self) -> Result<()> {
         self.origin.add_path_on_err(self.data.flush_async())
     }
@@ -148,7 +148,8 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// As [`flush`](MappedArray::flush).
+    /// Returns [`Io`](crate::ErrorKind::Io) if the file or its directory cannot
+    /// be written, or unmapping fails.
     pub fn close(self) -> Result<()> {
         let flushed = self.flush();
         let MappedArray { data, origin, .. } = self;

@@ -36,8 +36,9 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for arrays that are in
-    /// memory or copy-on-write, or whose file was opened with `O_APPEND`.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for arrays that
+    /// are in memory or copy-on-write, or whose file was opened with
+    /// `O_APPEND`.
     ///
     /// # Examples
     ///

@@ -25,9 +25,11 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array was not
-    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when the path now
-    /// refers to another file; [`Io`](crate::ErrorKind::Io).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array
+    /// was not opened by path, [`NotFound`](crate::ErrorKind::NotFound) if the
+    /// path leads nowhere, [`Changed`](crate::ErrorKind::Changed) if it leads
+    /// to a different file, and [`Io`](crate::ErrorKind::Io) if the file cannot
+    /// be examined.
     ///
     /// # Examples
     ///

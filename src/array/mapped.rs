@@ -19,8 +19,15 @@ impl MappedArray<Map> {
     ///
     /// # Errors
     ///
-    /// As [`from_source`](MappedArray::from_source), and
-    /// [`Unsupported`](crate::ErrorKind::Unsupported).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file or contains Python objects,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than 10,000 characters,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last
+    /// element, and [`Io`](crate::ErrorKind::Io) if it cannot be opened or
+    /// mapped.
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<MappedArray> {
         // SAFETY: the array consumes the source, so the promise that the caller
         // made covers everything obtained from the source.
@@ -37,7 +44,15 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// As [`open`](MappedArray::open).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file or contains Python objects,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than 10,000 characters,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last
+    /// element, and [`Io`](crate::ErrorKind::Io) if it cannot be opened for
+    /// writing or mapped.
     pub unsafe fn open_mut(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
         // SAFETY: the array consumes the source, as in `open`.
         MappedArray::from_source(unsafe { Source::map_mut(path) }?)
@@ -52,7 +67,15 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// As [`open`](MappedArray::open).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file or contains Python objects,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than 10,000 characters,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last
+    /// element, and [`Io`](crate::ErrorKind::Io) if it cannot be opened or
+    /// mapped.
     pub unsafe fn open_copy_on_write(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
         // SAFETY: the array consumes the source, as in `open`.
         MappedArray::from_source(unsafe { Source::map(path) }?.into_copy_on_write())
@@ -120,10 +143,14 @@ impl CreateOptions {
     ///
     /// # Errors
     ///
-    /// Before a file is created: those of [`Header::new`](crate::Header::new) and
-    /// [`Header::encode`](crate::Header::encode), and
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists). After that
-    /// [`Io`](crate::ErrorKind::Io), for example when the disk is full.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
+    /// cannot express the dtype, if the version cannot hold the header, or if
+    /// the array has more than 64 axes or is larger than the address space.
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file
+    /// exists and `options` do not allow you to overwrite it,
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does
+    /// not exist, and [`Io`](crate::ErrorKind::Io) if the file cannot be
+    /// written or mapped, for example because the disk is full.
     ///
     /// # Examples
     ///

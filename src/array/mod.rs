@@ -222,7 +222,7 @@ impl MappedArray<Map> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Io`](crate::ErrorKind::Io) if unmapping fails.
     pub fn close(self) -> Result<()> {
         let MappedArray { data, origin, .. } = self;
         origin.add_path_on_err(data.close())
@@ -235,8 +235,9 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// Those of [`Layout::new`]; [`Io`](crate::ErrorKind::Io) when there is not
-    /// enough memory.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than
+    /// 64 axes, or an array larger than the address space, and
+    /// [`Io`](crate::ErrorKind::Io) if there is not enough memory.
     ///
     /// # Examples
     ///
@@ -260,7 +261,7 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Io`](crate::ErrorKind::Io) if the system refuses.
     pub fn into_read_only(self) -> Result<MappedArray> {
         let MappedArray { place, data, mut origin } = self;
         let data = origin.add_path_on_err(data.into_read_only())?;
@@ -277,8 +278,15 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated), those of [`Header::parse`] and
-    /// [`Layout::new`].
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if `data` is not a valid
+    /// `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if its
+    /// elements are Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than 10,000 characters,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array has more
+    /// than 64 axes or is larger than the address space, and
+    /// [`Truncated`](crate::ErrorKind::Truncated) if `data` ends before the
+    /// last element.
     ///
     /// # Examples
     ///
@@ -302,8 +310,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated) when `data` ends before the last
-    /// element.
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `data` ends before
+    /// the last element.
     pub fn from_parts(data: D, layout: Layout) -> Result<MappedArray<D>> {
         check_len(&layout, data.as_ref().len())?;
         Ok(MappedArray::allocated(layout, Order::C, data))

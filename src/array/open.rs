@@ -129,7 +129,13 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::from_source`].
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if it
+    /// contains Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it
+    /// ends before the last element, and [`Io`](crate::ErrorKind::Io) if
+    /// reading or mapping fails.
     ///
     /// # Examples
     ///
@@ -163,7 +169,13 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::from_source`].
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if it
+    /// contains Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it
+    /// ends before the last element, and [`Io`](crate::ErrorKind::Io) if
+    /// reading or mapping fails.
     ///
     /// # Examples
     ///
@@ -188,9 +200,14 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::from_source`];
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary, which has
-    /// no header.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary,
+    /// which has no header. Returns [`Damaged`](crate::ErrorKind::Damaged) if
+    /// the source is not a valid `.npy` file,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
+    /// objects, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its
+    /// header is longer than the limit,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last
+    /// element, and [`Io`](crate::ErrorKind::Io) if reading or mapping fails.
     pub fn header<D>(&self, source: &Source<D>) -> Result<Header> {
         let storage = source.storage();
         storage.add_path_on_err(self.checked_header(storage))
@@ -200,9 +217,13 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io), and those of
-    /// [`HeaderText::read`]; [`InvalidInput`](crate::ErrorKind::InvalidInput) for
-    /// raw binary, which has no header.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary,
+    /// which has no header, [`Damaged`](crate::ErrorKind::Damaged) if the
+    /// source does not start with a `.npy` header,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it
+    /// is incomplete, and [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn header_text<D>(&self, source: &Source<D>) -> Result<HeaderText<'static>> {
         let storage = source.storage();
         let text = self.expect_header().and_then(|()| {
@@ -218,9 +239,13 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io) when reading or mapping fails,
-    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing, those
-    /// of [`Header::parse`] and [`Layout::new`](crate::layout::Layout::new).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if it
+    /// contains Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than 10,000 characters,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last
+    /// element, and [`Io`](crate::ErrorKind::Io) if reading or mapping fails.
     ///
     /// # Examples
     ///
@@ -236,9 +261,16 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// As [`open`](MappedArray::open). If the file gets shorter meanwhile, this
-    /// returns [`Truncated`](crate::ErrorKind::Truncated) instead of causing a
-    /// signal.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file or contains Python objects,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than 10,000 characters,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last
+    /// element or gets shorter in the meantime, and
+    /// [`Io`](crate::ErrorKind::Io) if it cannot be opened or read, or there is
+    /// not enough memory.
     ///
     /// # Examples
     ///

@@ -18,11 +18,15 @@ impl MappedArray<Map> {
     ///
     /// # Errors
     ///
-    /// [`Changed`](crate::ErrorKind::Changed) when the file was replaced;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless the array was mapped
-    /// from a `.npy` opened by path, on a system that identifies files (not
-    /// Windows): raw binary, ranges of rows and members of archives have to be opened
-    /// anew; and those of [`from_source`](MappedArray::from_source).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) unless the
+    /// array was mapped from a `.npy` file opened by path, on a system that
+    /// identifies files (not Windows): open raw binary, ranges of rows and
+    /// members of archives anew. Returns
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere,
+    /// [`Changed`](crate::ErrorKind::Changed) if the file was replaced,
+    /// [`Damaged`](crate::ErrorKind::Damaged) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it is not a valid array
+    /// any more, and [`Io`](crate::ErrorKind::Io) if reading or mapping fails.
     ///
     /// # Examples
     ///

@@ -24,10 +24,11 @@ impl<D: Clone> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do not exist,
-    /// and for 0-d arrays; [`WrongShape`](crate::ErrorKind::WrongShape) in Fortran
-    /// order, in which rows are scattered over the array, unless the range has all
-    /// rows or none.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
+    /// not exist, and for 0-d arrays. Returns
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) in Fortran order, in which
+    /// rows are scattered over the array, unless the range has all rows or
+    /// none.
     ///
     /// # Examples
     ///

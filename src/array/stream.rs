@@ -21,10 +21,14 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Those of [`Header::read`](crate::Header::read) and
-    /// [`Layout::new`](crate::layout::Layout::new);
-    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the reader does not
+    /// start with a valid `.npy` header,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if the elements are
+    /// Python objects, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if
+    /// the header is longer than the limit,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
+    /// [`Io`](crate::ErrorKind::Io) if the reader fails or there is not enough
+    /// memory.
     ///
     /// # Examples
     ///

@@ -68,9 +68,11 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`as_ndarray`](MappedArray::as_ndarray). For elements that cannot be
-    /// borrowed as `T`, the error names a type that can; [`to_cow`] copies them
-    /// instead.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the array does
+    /// not have the axes of `N`, and
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the elements have a
+    /// different form than `T` or are not aligned for it, and names a type that
+    /// works. Use [`to_cow`] to copy such elements instead.
     ///
     /// [`to_cow`]: MappedArray::to_cow
     ///

@@ -16,8 +16,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements cannot be
-    /// viewed as `T`, naming a type that works.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// cannot be viewed as `T`, and names a type that works.
     ///
     /// # Examples
     ///
@@ -35,8 +35,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated) when `D` returns fewer bytes than
-    /// before.
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
+    /// bytes than before.
     pub fn as_bytes(&self) -> Result<&[u8]> {
         let (bytes, layout) = (self.data.as_ref(), &self.place.layout);
         bytes.get(layout.offset()..layout.end()).ok_or_else(|| {
@@ -53,7 +53,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`as_bytes`](MappedArray::as_bytes).
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
+    /// bytes than before.
     ///
     /// # Examples
     ///
@@ -70,8 +71,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated) when `D` returns fewer bytes than
-    /// before.
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
+    /// bytes than before.
     pub fn dyn_view(&self) -> Result<DynView<'_>> {
         self.view()
     }
@@ -80,7 +81,10 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`View::field`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
+    /// exist, listing the fields that do, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
+    /// or more elements of zero size than can be counted.
     pub fn field(&self, path: &str) -> Result<DynView<'_>> {
         self.origin.add_path_on_err(self.dyn_view()?.field(path))
     }
@@ -89,10 +93,10 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are stored
-    /// in another form than `T`, or are not aligned for it, naming a type that
-    /// works; [`WrongShape`](crate::ErrorKind::WrongShape) when they are in Fortran
-    /// order.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements are
+    /// stored in another form than `T`, or are not aligned for it, and names a
+    /// type that works. Returns [`WrongShape`](crate::ErrorKind::WrongShape) if
+    /// they are in Fortran order.
     ///
     /// # Examples
     ///
@@ -118,9 +122,11 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the array has another
-    /// number of axes, [`WrongDType`](crate::ErrorKind::WrongDType) as
-    /// [`as_slice`](MappedArray::as_slice).
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the array does
+    /// not have the axes of `N`, and
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the elements have a
+    /// different form than `T` or are not aligned for it, and names a type that
+    /// works.
     ///
     /// # Examples
     ///
@@ -151,8 +157,11 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements cannot be
-    /// viewed as `T`, and those of [`View::to_ndarray`].
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// cannot be viewed as `T`, [`WrongShape`](crate::ErrorKind::WrongShape) if
+    /// the array does not have the axes of `N`, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2^20
+    /// elements of zero size.
     ///
     /// # Panics
     ///
@@ -204,7 +213,8 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`view`](MappedArray::view).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// cannot be viewed as `T`, and names a type that works.
     pub fn view_mut<T: Element>(&mut self) -> Result<ViewMut<'_, T>>
     where
         D: Writable,
@@ -216,7 +226,8 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`as_bytes`](MappedArray::as_bytes).
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
+    /// bytes than before.
     ///
     /// # Examples
     ///
@@ -247,7 +258,8 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`as_bytes`](MappedArray::as_bytes).
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
+    /// bytes than before.
     ///
     /// # Examples
     ///
@@ -268,7 +280,8 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`dyn_view`](MappedArray::dyn_view).
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
+    /// bytes than before.
     pub fn dyn_view_mut(&mut self) -> Result<DynViewMut<'_>>
     where
         D: Writable,
@@ -280,7 +293,10 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`View::field`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
+    /// exist, listing the fields that do, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
+    /// or more elements of zero size than can be counted.
     pub fn field_mut(&mut self, path: &str) -> Result<DynViewMut<'_>>
     where
         D: Writable,
@@ -294,7 +310,10 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`as_slice`](MappedArray::as_slice).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// have a different form than `T` or are not aligned for it, and names a
+    /// type that works, and [`WrongShape`](crate::ErrorKind::WrongShape) if
+    /// they are in Fortran order.
     pub fn as_slice_mut<T: InPlace>(&mut self) -> Result<&mut [T]>
     where
         D: Writable,
@@ -311,7 +330,11 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`as_ndarray`](MappedArray::as_ndarray).
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the array does
+    /// not have the axes of `N`, and
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the elements have a
+    /// different form than `T` or are not aligned for it, and names a type that
+    /// works.
     ///
     /// # Examples
     ///

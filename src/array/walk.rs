@@ -66,8 +66,8 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary. Each item
-    /// may be an error as of [`header`](OpenOptions::header).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary.
+    /// Each item may be an error as of [`header`](OpenOptions::header).
     ///
     /// # Examples
     ///

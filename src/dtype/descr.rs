@@ -263,9 +263,9 @@ fn read_sequence<'a, T>(
 ///
 /// # Errors
 ///
-/// [`InvalidInput`](crate::ErrorKind::InvalidInput) when fields overlap or are
-/// out of order, which a descr cannot express; NumPy cannot save such arrays
-/// either.
+/// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if fields overlap
+/// or are out of order, which a descr cannot express; NumPy cannot save such
+/// arrays either.
 pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
     list_form(dtype).map_err(|(inner, field)| overlap_error(inner, field))
 }

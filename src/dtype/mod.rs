@@ -218,9 +218,9 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if two fields have the
-    /// same name, the struct is larger than 2³¹ − 1 bytes, or its `descr` has more
-    /// than 199 nested brackets.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if two fields
+    /// have the same name, the struct is larger than 2³¹ − 1 bytes, or its
+    /// `descr` has more than 199 nested brackets.
     ///
     /// # Examples
     ///
@@ -240,7 +240,9 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// As [`packed`](DType::packed).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if two fields
+    /// have the same name, the struct is larger than 2³¹ − 1 bytes, or its
+    /// `descr` has more than 199 nested brackets.
     ///
     /// # Examples
     ///
@@ -261,9 +263,9 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if `base` has no size, such
-    /// as `|S0`, or if the subarray has more than 64 axes, 2³¹ − 1 bytes or elements,
-    /// or 199 nested brackets in its `descr`.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if `base` has
+    /// no size, such as `|S0`, or if the subarray has more than 64 axes, 2³¹ −
+    /// 1 bytes or elements, or 199 nested brackets in its `descr`.
     pub fn array(base: DType, shape: &[usize]) -> Result<DType> {
         if shape.is_empty() {
             return Ok(base);
@@ -367,8 +369,8 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) if there is none; the message
-    /// lists the existing fields.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if there is none; the
+    /// message lists the existing fields.
     pub fn field(&self, name: &str) -> Result<&Field> {
         let mut fields = self.fields().iter();
         fields.find(|field| field.has_name_or_title(name)).ok_or_else(|| {
@@ -387,9 +389,9 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) if a field does not exist;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is selected
-    /// twice.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a field does not
+    /// exist. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is
+    /// selected twice.
     pub fn select(&self, names: &[&str]) -> Result<DType> {
         let fields = names.iter().map(|name| self.field(name).cloned()).collect::<Result<_>>()?;
         // As in NumPy, it is not aligned, even if the struct is.

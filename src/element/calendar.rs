@@ -24,8 +24,8 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the text is not a
-    /// date, is more precise than the unit, or doesn't fit 64 bits. NumPy
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the text is
+    /// not a date, is more precise than the unit, or doesn't fit 64 bits. NumPy
     /// truncates more precise text.
     ///
     /// # Examples
@@ -49,8 +49,9 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
-    /// 64 bits, where NumPy wraps around, or if the date has no unit.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// doesn't fit 64 bits, where NumPy wraps around, or if the date has no
+    /// unit.
     ///
     /// # Examples
     ///
@@ -76,9 +77,9 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
-    /// 64 bits, or if the operands have no common unit: months or years can't be
-    /// added to dates in weeks or shorter units.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// doesn't fit 64 bits, or if the operands have no common unit: months or
+    /// years can't be added to dates in weeks or shorter units.
     ///
     /// # Examples
     ///
@@ -98,7 +99,9 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// As [`checked_add`](DateTime64::checked_add).
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// does not fit 64 bits, or if the operands have no common unit: months or
+    /// years can't be subtracted from dates in weeks or shorter units.
     pub fn checked_sub(self, difference: TimeDelta64) -> Result<DateTime64> {
         self.offset_by(difference, i128::checked_sub)
     }
@@ -107,8 +110,8 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
-    /// 64 bits.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// doesn't fit 64 bits.
     ///
     /// # Examples
     ///
@@ -184,9 +187,10 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
-    /// 64 bits, where NumPy wraps around, or for conversions between months or
-    /// years, whose length varies, and weeks or shorter units.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// doesn't fit 64 bits, where NumPy wraps around, or for conversions
+    /// between months or years, whose length varies, and weeks or shorter
+    /// units.
     ///
     /// # Examples
     ///
@@ -207,8 +211,8 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
-    /// 64 bits, or the operands have no common unit.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// doesn't fit 64 bits, or the operands have no common unit.
     pub fn checked_add(self, other: TimeDelta64) -> Result<TimeDelta64> {
         self.combine(other, i128::checked_add)
     }
@@ -217,7 +221,8 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// As [`checked_add`](TimeDelta64::checked_add).
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// does not fit 64 bits, or the operands have no common unit.
     pub fn checked_sub(self, other: TimeDelta64) -> Result<TimeDelta64> {
         self.combine(other, i128::checked_sub)
     }
@@ -226,8 +231,8 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
-    /// 64 bits.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// doesn't fit 64 bits.
     pub fn checked_mul(self, factor: i64) -> Result<TimeDelta64> {
         let product = i128::from(self.ticks.0).checked_mul(factor.into());
         let ticks =

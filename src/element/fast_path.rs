@@ -69,7 +69,8 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
     ///
     /// # Errors
     ///
-    /// As [`Element::codec`].
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements of
+    /// `dtype` are not arrays of `len` elements of `T`.
     fn array_codec(&self, dtype: &DType, len: usize) -> Result<T::Codec> {
         subarray_codec::<T>(dtype, len)
     }

@@ -21,8 +21,8 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for `NaT`, dates
-    /// without a unit, and dates outside the years -9999 to 9999.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) for `NaT`,
+    /// dates without a unit, and dates outside the years -9999 to 9999.
     ///
     /// # Examples
     ///
@@ -49,9 +49,9 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// As [`to_civil`](DateTime64::to_civil), and for dates before
-    /// [`Timestamp::MIN`] or after [`Timestamp::MAX`], which are not the first and
-    /// last of those years.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) for `NaT`,
+    /// dates without a unit, and dates before [`Timestamp::MIN`] or after
+    /// [`Timestamp::MAX`].
     pub fn to_timestamp(self) -> Result<Timestamp> {
         self.checked_timestamp().ok_or_else(|| {
             let (first, last) = (Timestamp::MIN, Timestamp::MAX);
@@ -70,8 +70,9 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
-    /// 64 bits. For nanoseconds, this is outside the years 1677 to 2262.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// doesn't fit 64 bits. For nanoseconds, this is outside the years 1677 to
+    /// 2262.
     ///
     /// # Examples
     ///
@@ -93,7 +94,9 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// As [`from_civil`](DateTime64::from_civil).
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// does not fit 64 bits. For nanoseconds, this is outside the years 1677 to
+    /// 2262.
     pub fn from_timestamp(instant: Timestamp, unit: Unit) -> Result<DateTime64> {
         let ticks = units::date_from_nanoseconds(instant.as_nanosecond(), unit);
         let ticks = ticks.ok_or_else(|| value_error(&instant, &countable("date", unit)))?;
@@ -107,9 +110,9 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for `NaT`, differences
-    /// without a unit, differences in months and years, and those whose seconds
-    /// don't fit 64 bits.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) for `NaT`,
+    /// differences without a unit, differences in months and years, and those
+    /// whose seconds don't fit 64 bits.
     ///
     /// # Examples
     ///
@@ -138,8 +141,8 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if `unit` is months or
-    /// years, or the count doesn't fit 64 bits.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if `unit` is
+    /// months or years, or the count doesn't fit 64 bits.
     pub fn from_duration(duration: SignedDuration, unit: Unit) -> Result<TimeDelta64> {
         let ticks = units::difference_from_nanoseconds(duration.as_nanos(), unit);
         let ticks = ticks.ok_or_else(|| value_error(&duration, &countable("duration", unit)))?;

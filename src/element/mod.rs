@@ -108,8 +108,8 @@ pub trait Element: Sized + 'static {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) if elements of `dtype` are
-    /// not of this type; the error names a type that works.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements of
+    /// `dtype` are not of this type; the error names a type that works.
     fn codec(dtype: &DType) -> Result<Self::Codec>;
 
     /// The size of one element in bytes.
@@ -123,8 +123,8 @@ pub trait Element: Sized + 'static {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the value doesn't
-    /// fit the dtype.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the value
+    /// doesn't fit the dtype.
     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
 
     /// Operations on many elements at once. Implementations by hand have none;

@@ -138,7 +138,8 @@ impl<'d> FieldMatcher<'d> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if `dtype` is not a
+    /// struct.
     pub fn new(record: &'static str, dtype: &'d DType) -> Result<FieldMatcher<'d>> {
         if dtype.kind() != Kind::Struct {
             return Err(super::type_mismatch(dtype, record));
@@ -154,7 +155,8 @@ impl<'d> FieldMatcher<'d> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if there is no such
+    /// field, or it is not a `T`.
     pub fn field<T: Element>(
         &mut self,
         name: &str,
@@ -193,7 +195,8 @@ impl<'d> FieldMatcher<'d> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the dtype has
+    /// more fields, unless `subset` is set.
     pub fn finish(self, subset: bool, size: usize) -> Result<StoredMismatch> {
         let mut unmatched =
             self.dtype.fields().iter().filter(|field| !self.matched.contains(&field.name()));

@@ -33,8 +33,8 @@ impl<const N: usize> Bytes<N> {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if there are more
-    /// than `N`, or the last is NUL.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if there are
+    /// more than `N`, or the last is NUL.
     pub fn new(bytes: &[u8]) -> Result<Bytes<N>> {
         let mut stored = [0; N];
         store_bytes(bytes, &mut stored)?;
@@ -51,7 +51,7 @@ impl<const N: usize> Bytes<N> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) if they are not UTF-8.
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if they are not UTF-8.
     pub fn as_str(&self) -> Result<&str> {
         as_utf8(self.as_bytes())
     }
@@ -244,7 +244,8 @@ impl<const N: usize, P: CodePoint> Text<N, P> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) if a number is not a code point.
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if a number is not a code
+    /// point.
     pub fn to_text(&self) -> Result<String> {
         self.points().map(to_char).collect()
     }

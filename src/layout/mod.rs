@@ -79,9 +79,10 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if there are more than
-    /// 64 axes, or if the number of elements or the offset of their end exceeds
-    /// `isize::MAX`. As in NumPy, axes of length 0 count as 1 in these checks.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if there are
+    /// more than 64 axes, or if the number of elements or the offset of their
+    /// end exceeds `isize::MAX`. As in NumPy, axes of length 0 count as 1 in
+    /// these checks.
     pub fn new(dtype: DType, shape: &[usize], order: Order, offset: usize) -> Result<Layout> {
         if shape.len() > MAX_NDIM {
             return Err(ShapeError::Axes { found: shape.len() }.into());

@@ -83,10 +83,10 @@ impl TakeMode {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) with
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) with
     /// [`Raise`](TakeMode::Raise) for an index outside `0..dim`, with
-    /// [`FromEnd`](TakeMode::FromEnd) outside `-dim..dim`; with the other modes for
-    /// any index if `dim` is 0.
+    /// [`FromEnd`](TakeMode::FromEnd) outside `-dim..dim`; with the other modes
+    /// for any index if `dim` is 0.
     pub fn resolve<I: RowIndex>(self, indices: &[I], dim: usize) -> Result<Vec<usize>> {
         resolve(self, indices, dim, 0, &[dim])
     }

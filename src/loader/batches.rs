@@ -135,7 +135,7 @@ impl BatchOptions {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io) when threads can't be started.
+    /// Returns [`Io`](crate::ErrorKind::Io) if threads can't be started.
     ///
     /// # Examples
     ///

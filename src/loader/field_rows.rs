@@ -42,7 +42,10 @@ impl<S: RowSource> FieldRows<S> {
     ///
     /// # Errors
     ///
-    /// As [`View::field`](crate::View::field).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
+    /// exist, listing the fields that do, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
+    /// or more elements of zero size than can be counted.
     pub fn new(source: S, path: impl Into<String>) -> Result<FieldRows<S>> {
         let path = path.into();
         let (dtype, shape) = field_of(&source, &path).map_err(|error| source.add_path(error))?;

@@ -122,7 +122,11 @@ pub trait Columns: sealed::SealedColumns + Clone + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Those of [`RowSource::take`].
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements do
+    /// not have the type of a column,
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
+    /// range, and [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     #[doc(hidden)]
     fn read(&self, rows: &[usize], data: &mut Self::Data) -> Result<()>;
 }
@@ -267,10 +271,12 @@ impl<C: Columns> Loader<C> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are not of the type of a
-    /// column; [`InvalidInput`](crate::ErrorKind::InvalidInput) when arrays have different
-    /// numbers of rows, or fewer than the sampler, and for batches of no rows;
-    /// [`Io`](crate::ErrorKind::Io) when threads can't be started.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements are not
+    /// of the type of a column. Returns
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if arrays have
+    /// different numbers of rows, or fewer than the sampler, and for batches of
+    /// no rows. Returns [`Io`](crate::ErrorKind::Io) if threads can't be
+    /// started.
     pub fn batches(&self, sampler: Sampler, size: usize) -> Result<Batches<C::Data>> {
         self.check(&sampler, size)?;
         self.columns.read(&[], &mut C::Data::default())?;

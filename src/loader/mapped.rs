@@ -23,8 +23,9 @@ impl MappedArray<Map> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) without axes;
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the array has
+    /// no axes, and [`Io`](crate::ErrorKind::Io) if the file cannot be mapped
+    /// again.
     ///
     /// # Examples
     ///
@@ -55,7 +56,9 @@ impl MappedArray<Map> {
     ///
     /// # Errors
     ///
-    /// As [`rows`](MappedArray::rows).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the array has
+    /// no axes, and [`Io`](crate::ErrorKind::Io) if the file cannot be mapped
+    /// again.
     ///
     /// # Examples
     ///

@@ -35,9 +35,9 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast is not allowed;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes, or more
-    /// elements than `isize::MAX`.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
+    /// allowed. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for
+    /// more than 64 axes, or more elements than `isize::MAX`.
     ///
     /// # Examples
     ///
@@ -71,9 +71,10 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// As [`padded`](Ragged::padded);
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when `pad` is not one element.
-    /// Values that cannot be cast are errors when they are taken.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
+    /// allowed, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if `pad`
+    /// is not one element, for more than 64 axes, or for more elements than
+    /// `isize::MAX`. Taking rows returns errors for values that cannot be cast.
     ///
     /// # Examples
     ///

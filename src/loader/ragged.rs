@@ -58,8 +58,8 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `offsets` has one
-    /// axis of at least one integer.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) unless
+    /// `offsets` has one axis of at least one integer.
     pub fn new(data: Rows, offsets: Rows) -> Result<Ragged> {
         let is_integer = matches!(offsets.dtype().kind(), Kind::Int | Kind::UInt);
         if offsets.shape().len() != 1 || offsets.is_empty() || !is_integer {
@@ -92,9 +92,9 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't exist;
-    /// [`Damaged`](crate::ErrorKind::Damaged) for offsets that are outside the data
-    /// or decrease.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that
+    /// don't exist. Returns [`Damaged`](crate::ErrorKind::Damaged) for offsets
+    /// that are outside the data or decrease.
     pub fn spans(&self, indices: &[impl RowIndex]) -> Result<Vec<Range<usize>>> {
         self.spans_of(&resolve(TakeMode::Raise, indices, self.len(), 0, &[self.len()])?)
     }
@@ -122,7 +122,14 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// As [`take_vec`](Ragged::take_vec).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements are not
+    /// a `T`, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too
+    /// many elements of zero size. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
+    /// exist, and [`Damaged`](crate::ErrorKind::Damaged) for offsets that are
+    /// outside the data or decrease. Returns
+    /// [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn get<T: Element>(&self, row: usize) -> Result<Vec<T>> {
         let mut out = Vec::new();
         self.take_vec(&[row], &mut out)?;
@@ -135,10 +142,16 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are not a
-    /// `T`; [`LimitExceeded`](crate::ErrorKind::LimitExceeded);
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the vector would be
-    /// larger than the address space; those of [`spans`](Ragged::spans).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements are not
+    /// a `T`, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too many
+    /// elements of zero size, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the vector would be
+    /// larger than the address space. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
+    /// exist, and [`Damaged`](crate::ErrorKind::Damaged) for offsets that are
+    /// outside the data or decrease. Returns
+    /// [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     ///
     /// # Panics
     ///
@@ -192,10 +205,15 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are not a
-    /// `T`; [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has the wrong
-    /// length; [`LimitExceeded`](crate::ErrorKind::LimitExceeded); those of
-    /// [`spans`](Ragged::spans).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements are not
+    /// a `T`, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// wrong length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
+    /// too many elements of zero size. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
+    /// exist, and [`Damaged`](crate::ErrorKind::Damaged) for offsets that are
+    /// outside the data or decrease. Returns
+    /// [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn take_padded<T: Element + Clone>(
         &self,
         indices: &[impl RowIndex],
@@ -218,9 +236,16 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// As [`take_padded`](Ragged::take_padded);
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast would lose more
-    /// than precision.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements are
+    /// not numbers or the cast would lose more than precision,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the wrong
+    /// length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too
+    /// many elements of zero size. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
+    /// exist, and [`Damaged`](crate::ErrorKind::Damaged) for offsets that are
+    /// outside the data or decrease. Returns
+    /// [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     ///
     /// # Examples
     ///

@@ -64,8 +64,15 @@ impl RaggedAppender {
     ///
     /// # Errors
     ///
-    /// Those of [`Appender::create`];
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when both paths are the same.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if both paths
+    /// are the same, or if a descr cannot express the dtype. Returns
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if a file exists and
+    /// `options` do not allow you to overwrite it,
+    /// [`NotFound`](crate::ErrorKind::NotFound) if a directory does not exist,
+    /// [`Locked`](crate::ErrorKind::Locked) if a file that would be replaced is
+    /// locked, [`Changed`](crate::ErrorKind::Changed) if another program has
+    /// just replaced it, and [`Io`](crate::ErrorKind::Io) if a file cannot be
+    /// written.
     pub fn create(
         data: impl AsRef<Path>,
         offsets: impl AsRef<Path>,
@@ -95,13 +102,19 @@ impl RaggedAppender {
     ///
     /// # Errors
     ///
-    /// Those of [`RecoverOptions::recover`] and [`Appender::open`]. About the offsets:
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they are not `i64`,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when they don't have one axis,
-    /// [`Damaged`](crate::ErrorKind::Damaged) when they don't start with 0 or decrease, or
-    /// their last one is not the number of elements: that of two files that don't belong
-    /// together, or of a writer that did not end, whose rows
-    /// [`recover`](RaggedAppender::recover) restores. Nothing is changed then.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a file does not
+    /// exist, [`Locked`](crate::ErrorKind::Locked) if another writer has locked
+    /// one, [`WrongDType`](crate::ErrorKind::WrongDType) if the offsets are not
+    /// `i64`, [`WrongShape`](crate::ErrorKind::WrongShape) if they don't have
+    /// one axis or the data has none, [`Damaged`](crate::ErrorKind::Damaged) if
+    /// a file is not a valid `.npy` file, or if the offsets don't start with 0
+    /// or decrease, [`Truncated`](crate::ErrorKind::Truncated) if elements are
+    /// missing, and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
+    /// [`Damaged`](crate::ErrorKind::Damaged) also means that the last offset
+    /// is not the number of elements, because the files don't belong together,
+    /// or because their writer did not end:
+    /// [`recover`](RaggedAppender::recover) restores its rows. Nothing is
+    /// changed then.
     pub fn open(data: impl AsRef<Path>, offsets: impl AsRef<Path>) -> Result<RaggedAppender> {
         RaggedAppender::open_files(data.as_ref(), offsets.as_ref(), true)
     }
@@ -115,8 +128,14 @@ impl RaggedAppender {
     ///
     /// # Errors
     ///
-    /// Those of [`open`](RaggedAppender::open), except when the last offset is not the
-    /// number of elements.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a file does not
+    /// exist, [`Locked`](crate::ErrorKind::Locked) if another writer has locked
+    /// one, [`WrongDType`](crate::ErrorKind::WrongDType) if the offsets are not
+    /// `i64`, [`WrongShape`](crate::ErrorKind::WrongShape) if they don't have
+    /// one axis or the data has none, [`Damaged`](crate::ErrorKind::Damaged) if
+    /// a file is not a valid `.npy` file, or if the offsets don't start with 0
+    /// or decrease, [`Truncated`](crate::ErrorKind::Truncated) if elements are
+    /// missing, and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
     ///
     /// # Examples
     ///
@@ -176,7 +195,14 @@ impl RaggedAppender {
     ///
     /// # Errors
     ///
-    /// Those of [`Appender::append_slice`] and [`Appender::flush`].
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if `T` cannot be
+    /// stored as the dtype, [`WrongShape`](crate::ErrorKind::WrongShape) if the
+    /// values are not complete items,
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if a value does not
+    /// fit, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array would
+    /// be too large, [`Io`](crate::ErrorKind::Io) if writing fails, for example
+    /// because the disk is full, and [`Changed`](crate::ErrorKind::Changed) if
+    /// another program changed the files.
     pub fn append_slice<T: Element>(&mut self, values: &[T]) -> Result<()> {
         self.append_with(|data| data.append_slice(values))
     }
@@ -185,7 +211,12 @@ impl RaggedAppender {
     ///
     /// # Errors
     ///
-    /// Those of [`Appender::append_bytes`] and [`Appender::flush`].
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the bytes are
+    /// not complete items, [`InvalidInput`](crate::ErrorKind::InvalidInput) if
+    /// the array would be too large, [`Io`](crate::ErrorKind::Io) if writing
+    /// fails, for example because the disk is full, and
+    /// [`Changed`](crate::ErrorKind::Changed) if another program changed the
+    /// files.
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.append_with(|data| data.append_bytes(bytes))
     }
@@ -227,7 +258,10 @@ impl RaggedAppender {
     ///
     /// # Errors
     ///
-    /// Those of [`Appender::flush`].
+    /// Returns [`Io`](crate::ErrorKind::Io) if writing fails, for example
+    /// because the disk is full, and [`Changed`](crate::ErrorKind::Changed) if
+    /// another program changed the files. Rows that could not be written stay
+    /// in the buffers.
     pub fn flush(&mut self) -> Result<()> {
         self.write(Appender::flush)
     }
@@ -236,7 +270,11 @@ impl RaggedAppender {
     ///
     /// # Errors
     ///
-    /// Those of [`Appender::sync`].
+    /// Returns [`Io`](crate::ErrorKind::Io) if writing fails, for example
+    /// because the disk is full, and [`Changed`](crate::ErrorKind::Changed) if
+    /// another program changed the files, and
+    /// [`NotFound`](crate::ErrorKind::NotFound) if a path no longer leads to
+    /// its file.
     pub fn sync(&mut self) -> Result<()> {
         self.write(Appender::sync)
     }
@@ -245,7 +283,11 @@ impl RaggedAppender {
     ///
     /// # Errors
     ///
-    /// Those of [`Appender::sync`].
+    /// Returns [`Io`](crate::ErrorKind::Io) if writing fails, for example
+    /// because the disk is full, and [`Changed`](crate::ErrorKind::Changed) if
+    /// another program changed the files, and
+    /// [`NotFound`](crate::ErrorKind::NotFound) if a path no longer leads to
+    /// its file.
     pub fn close(mut self) -> Result<()> {
         self.sync()
     }

@@ -17,8 +17,15 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// As [`take_vec`](Ragged::take_vec), except
-    /// [`WrongDType`](crate::ErrorKind::WrongDType).
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too many
+    /// elements of zero size, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the vector would be
+    /// larger than the address space. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
+    /// exist, and [`Damaged`](crate::ErrorKind::Damaged) for offsets that are
+    /// outside the data or decrease. Returns
+    /// [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     ///
     /// # Panics
     ///
@@ -67,9 +74,17 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// As [`take_padded_as`](Ragged::take_padded_as);
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when `pad` is not one element;
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for a value that cannot be cast.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
+    /// allowed, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// wrong length, [`InvalidInput`](crate::ErrorKind::InvalidInput) if `pad`
+    /// is not one element, [`InvalidValue`](crate::ErrorKind::InvalidValue) for
+    /// a value that cannot be cast, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too many elements
+    /// of zero size. Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for
+    /// rows that don't exist, and [`Damaged`](crate::ErrorKind::Damaged) for
+    /// offsets that are outside the data or decrease. Returns
+    /// [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     ///
     /// # Examples
     ///

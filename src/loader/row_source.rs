@@ -116,9 +116,10 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// Those of the source; [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows
-    /// that don't exist; [`WrongShape`](crate::ErrorKind::WrongShape) when `out`
-    /// has the wrong length.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that
+    /// don't exist, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has
+    /// the wrong length, and [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()>;
 
     /// Calls `copy` with the bytes of the slices of `len` rows that start at
@@ -195,9 +196,15 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`take`](RowSource::take);
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast would lose more
-    /// than precision.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements are
+    /// not numbers, or the cast would lose more than precision. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
+    /// range, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// wrong length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
+    /// too many elements of zero size. These are checked before anything is
+    /// written. Returns [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails; `out` may then be partly
+    /// written.
     fn take_as<U: Number>(&self, indices: &[impl RowIndex], out: &mut [U]) -> Result<()>
     where
         Self: Sized,
@@ -210,7 +217,15 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`take`](RowSource::take).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// cannot be decoded as `T`, and names a type that works. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
+    /// range, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// wrong length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
+    /// too many elements of zero size. These are checked before anything is
+    /// written. Returns [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails; `out` may then be partly
+    /// written.
     fn take_with<T: Element + Copy, U>(
         &self,
         indices: &[impl RowIndex],
@@ -234,7 +249,15 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`take`](RowSource::take).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// cannot be decoded as `T`, and names a type that works. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
+    /// range, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// wrong length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
+    /// too many elements of zero size. These are checked before anything is
+    /// written. Returns [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails; `out` may then be partly
+    /// written.
     ///
     /// # Examples
     ///
@@ -281,7 +304,13 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`take`](RowSource::take).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is
+    /// out of range, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has
+    /// the wrong length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded)
+    /// for too many elements of zero size. These are checked before anything is
+    /// written. Returns [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails; `out` may then be partly
+    /// written.
     fn take_bytes(&self, indices: &[impl RowIndex], out: &mut [u8]) -> Result<()>
     where
         Self: Sized,
@@ -335,9 +364,14 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`take`](RowSource::take);
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array would be
-    /// larger than the address space.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// cannot be decoded as `T`, and names a type that works. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
+    /// range, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the output
+    /// would exceed the address space, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too many elements
+    /// of zero size. Returns [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     ///
     /// # Panics
     ///
@@ -354,7 +388,14 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`take_array`](RowSource::take_array).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// cannot be decoded as `T`, and names a type that works. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
+    /// range, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the output
+    /// would exceed the address space, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too many elements
+    /// of zero size. Returns [`Truncated`](crate::ErrorKind::Truncated) or
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     fn take_vec<T: Element>(&self, indices: &[impl RowIndex], out: &mut Vec<T>) -> Result<()>
     where
         Self: Sized,
@@ -369,7 +410,10 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`Loader::batches`].
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements are not
+    /// a `T`, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the source
+    /// has fewer rows than the sampler, or for batches of no rows, and
+    /// [`Io`](crate::ErrorKind::Io) if threads cannot be started.
     ///
     /// # Examples
     ///
@@ -425,7 +469,10 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`FieldRows::new`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
+    /// exist, listing the fields that do, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
+    /// or more elements of zero size than can be counted.
     fn field(&self, path: &str) -> Result<FieldRows<&Self>>
     where
         Self: Sized,

@@ -181,7 +181,10 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// As [`View::field`](crate::View::field).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
+    /// exist, listing the fields that do, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
+    /// or more elements of zero size than can be counted.
     ///
     /// # Examples
     ///
@@ -207,8 +210,8 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when an index is out of range, or
-    /// no axis is left.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is
+    /// out of range, or no axis is left.
     ///
     /// # Examples
     ///
@@ -235,8 +238,8 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) without axes;
-    /// [`Io`](crate::ErrorKind::Io) when there is not enough memory.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) without axes.
+    /// Returns [`Io`](crate::ErrorKind::Io) if there is not enough memory.
     ///
     /// # Examples
     ///
@@ -258,7 +261,8 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is
+    /// out of range.
     pub fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()> {
         let rows = self.name_file(gather::resolve_rows(self, indices))?;
         let parts = self.name_file(self.parts())?;

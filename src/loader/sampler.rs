@@ -127,8 +127,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a sampler that is not in
-    /// blocks.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for a sampler
+    /// that is not in blocks.
     ///
     /// # Examples
     ///
@@ -171,8 +171,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a weight is
-    /// negative or not finite, or when their sum is 0 or not finite.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a weight is
+    /// negative or not finite, or if their sum is 0 or not finite.
     ///
     /// # Examples
     ///
@@ -202,8 +202,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `rank < world`
-    /// and `worker < workers`.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `rank <
+    /// world` and `worker < workers`.
     ///
     /// # Examples
     ///
@@ -298,8 +298,9 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the number of rows,
-    /// the kind of order or the share differs; use [`seek`](Sampler::seek) then.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the number
+    /// of rows, the kind of order or the share differs; use
+    /// [`seek`](Sampler::seek) then.
     pub fn resume(&mut self, state: SamplerState) -> Result<()> {
         if state.fingerprint != self.fingerprint() || state.position > self.share_len() {
             let value = format!("a state at row {} of epoch {}", state.position, state.epoch);

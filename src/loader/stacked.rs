@@ -40,9 +40,10 @@ impl Stacked {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for arrays without axes;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when `arrays` is empty, when
-    /// dtypes or axes differ, or when there are more than `isize::MAX` elements.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for arrays
+    /// without axes. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// if `arrays` is empty, if dtypes or axes differ, or if there are more
+    /// than `isize::MAX` elements.
     ///
     /// # Examples
     ///
@@ -109,9 +110,10 @@ impl Stacked {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io);
-    /// [`Damaged`](crate::ErrorKind::Damaged) when files are missing, or are not
-    /// stacked along the first axis.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory or its
+    /// file `info` does not exist, [`Damaged`](crate::ErrorKind::Damaged) if
+    /// files are missing or are not stacked along the first axis, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn npy_stack_paths(directory: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
         stack::array_paths(directory.as_ref())
     }
@@ -150,7 +152,10 @@ impl Stacked {
     ///
     /// # Errors
     ///
-    /// As [`Rows::field`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
+    /// exist, listing the fields that do, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
+    /// or more elements of zero size than can be counted.
     pub fn field(&self, path: &str) -> Result<Stacked> {
         let arrays: Vec<Rows> =
             self.arrays.iter().map(|rows| rows.field(path)).collect::<Result<_>>()?;
@@ -165,7 +170,8 @@ impl Stacked {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is
+    /// out of range.
     ///
     /// # Examples
     ///

@@ -41,7 +41,10 @@ impl<S: RowSource> Windows<S> {
     ///
     /// # Errors
     ///
-    /// As [`Rows::windows`].
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if there are
+    /// fewer than `len` rows, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
+    /// or more elements or bytes than `isize::MAX`.
     pub fn new(source: S, len: usize) -> Result<Windows<S>> {
         let shape = window_shape(source.shape(), len, source.dtype())
             .map_err(|error| source.add_path(error))?;
@@ -105,9 +108,10 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when there are fewer than
-    /// `len` rows; [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
-    /// than 64 axes, or more elements or bytes than `isize::MAX`.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if there are
+    /// fewer than `len` rows. Returns
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
+    /// or more elements or bytes than `isize::MAX`.
     ///
     /// # Examples
     ///

@@ -41,9 +41,9 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if fields overlap or
-    /// are out of order, or the dtype is a subarray; those of
-    /// [`Layout::new`](crate::layout::Layout::new).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if fields
+    /// overlap or are out of order, if the dtype is a subarray, or if the array
+    /// has more than 64 axes or is larger than the address space.
     ///
     /// # Examples
     ///
@@ -74,8 +74,8 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr cannot
-    /// express the dtype, or the version cannot hold the header.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
+    /// cannot express the dtype, or the version cannot hold the header.
     ///
     /// # Examples
     ///
@@ -108,7 +108,8 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// As [`encode`](Header::encode).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
+    /// cannot express the dtype, or the version cannot hold the header.
     ///
     /// # Examples
     ///
@@ -137,8 +138,10 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Those of [`encode`](Header::encode), before anything is written;
-    /// [`Io`](crate::ErrorKind::Io) if the writer fails.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
+    /// cannot express the dtype, or the version cannot hold the header. Nothing
+    /// is written then. Returns [`Io`](crate::ErrorKind::Io) if the writer
+    /// fails.
     pub fn write(&self, mut to: impl Write, version: Option<Version>) -> Result<Version> {
         let encoded = self.encode(version)?;
         to.write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;

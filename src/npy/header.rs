@@ -48,8 +48,9 @@ impl HeaderText<'_> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged),
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for Python objects.
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the text is not a
+    /// valid header, and [`Unsupported`](crate::ErrorKind::Unsupported) for
+    /// Python objects.
     pub fn header(&self) -> Result<Header> {
         let text = self.as_str();
         let (values, has_longs) = match parse_plain(text.as_bytes()) {
@@ -70,7 +71,12 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Those of [`HeaderText::parse`] and [`HeaderText::header`].
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if this is not a valid
+    /// `.npy` header, [`Unsupported`](crate::ErrorKind::Unsupported) for an
+    /// unknown version or Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if it is longer than
+    /// 10,000 characters, and [`Truncated`](crate::ErrorKind::Truncated) if it
+    /// is incomplete.
     pub fn parse(bytes: &[u8]) -> Result<Header> {
         HeaderText::parse(bytes, MAX_HEADER_LEN)?.header()
     }
@@ -82,7 +88,12 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Those of [`HeaderText::read`] and [`HeaderText::header`].
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if this is not a valid
+    /// `.npy` header, [`Unsupported`](crate::ErrorKind::Unsupported) for an
+    /// unknown version or Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if it is longer than
+    /// 10,000 characters, and [`Truncated`](crate::ErrorKind::Truncated) if it
+    /// is incomplete. Returns [`Io`](crate::ErrorKind::Io) if the reader fails.
     pub fn read(from: impl Read) -> Result<Header> {
         HeaderText::read(from, MAX_HEADER_LEN)?.header()
     }
@@ -91,7 +102,9 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Those of [`Layout::new`].
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if there are
+    /// more than 64 axes, or if the number of elements or the offset of their
+    /// end exceeds `isize::MAX`.
     pub fn layout(&self) -> Result<Layout> {
         Layout::new(self.dtype.clone(), &self.shape, self.order, self.data_offset)
     }

@@ -54,10 +54,10 @@ impl Version {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged),
-    /// [`Unsupported`](crate::ErrorKind::Unsupported),
-    /// [`Truncated`](crate::ErrorKind::Truncated), [`Io`](crate::ErrorKind::Io)
-    /// if the reader fails.
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
+    /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
+    /// bytes. Returns [`Io`](crate::ErrorKind::Io) if the reader fails.
     ///
     /// # Examples
     ///
@@ -78,9 +78,10 @@ impl Version {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged),
-    /// [`Unsupported`](crate::ErrorKind::Unsupported),
-    /// [`Truncated`](crate::ErrorKind::Truncated).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
+    /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
+    /// bytes.
     pub fn parse(bytes: &[u8]) -> Result<Version> {
         let start = bytes.get(..MAGIC.len()).unwrap_or(bytes);
         if start.is_empty() || !MAGIC.starts_with(start) {
@@ -165,7 +166,10 @@ impl Preamble {
     ///
     /// # Errors
     ///
-    /// As [`Version::read`].
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
+    /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
+    /// bytes. Returns [`Io`](crate::ErrorKind::Io) if the reader fails.
     pub fn read(mut from: impl Read) -> Result<Preamble> {
         let mut bytes = [0; size_of::<WireV2>()];
         let (start, _) = bytes.split_at_mut(size_of::<Magic>());
@@ -180,7 +184,10 @@ impl Preamble {
     ///
     /// # Errors
     ///
-    /// As [`Version::parse`].
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
+    /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
+    /// bytes.
     pub fn parse(bytes: &[u8]) -> Result<Preamble> {
         let version = Version::parse(bytes)?;
         let header_len = match version {

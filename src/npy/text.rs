@@ -32,9 +32,13 @@ impl HeaderText<'static> {
     ///
     /// # Errors
     ///
-    /// As [`parse`](HeaderText::parse), and [`Io`](crate::ErrorKind::Io) if the
-    /// reader fails. Memory is allocated for bytes that were read, not for the
-    /// announced length.
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic or an
+    /// invalid text, [`Unsupported`](crate::ErrorKind::Unsupported) for an
+    /// unknown version, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if
+    /// the header is longer than the limit, and
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it is incomplete. Returns
+    /// [`Io`](crate::ErrorKind::Io) if the reader fails. Memory is allocated
+    /// for bytes that were read, not for the announced length.
     pub fn read(mut from: impl Read, max_len: usize) -> Result<HeaderText<'static>> {
         let preamble = Preamble::read(&mut from)?;
         let needed = checked_len(preamble, max_len)?;
@@ -55,10 +59,11 @@ impl<'a> HeaderText<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`Preamble::parse`];
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded),
-    /// [`Truncated`](crate::ErrorKind::Truncated),
-    /// [`Damaged`](crate::ErrorKind::Damaged).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic or an
+    /// invalid text, [`Unsupported`](crate::ErrorKind::Unsupported) for an
+    /// unknown version, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if
+    /// the header is longer than the limit, and
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it is incomplete.
     pub fn parse(bytes: &'a [u8], max_len: usize) -> Result<HeaderText<'a>> {
         let preamble = Preamble::parse(bytes)?;
         HeaderText::decode(preamble, text_bytes(preamble, bytes, max_len)?, max_len)

@@ -85,8 +85,10 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists),
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file
+    /// exists, [`NotFound`](crate::ErrorKind::NotFound) if the directory of
+    /// `path` does not exist, and [`Io`](crate::ErrorKind::Io) if the file
+    /// cannot be created.
     pub fn create_new(path: impl AsRef<Path>) -> Result<AtomicFile> {
         let path = path.as_ref();
         AtomicFile::begin(path, Existing::Refused, None).map_err(|error| error.with_path(path))
@@ -182,7 +184,8 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Io`](crate::ErrorKind::Io) if the space cannot be reserved,
+    /// for example because the disk is full.
     ///
     /// # Examples
     ///
@@ -224,10 +227,11 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) and
-    /// [`Changed`](crate::ErrorKind::Changed) when a file has the name that the
-    /// constructor does not allow, [`Io`](crate::ErrorKind::Io). The new file is
-    /// then removed.
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) or
+    /// [`Changed`](crate::ErrorKind::Changed) if the constructor does not allow
+    /// replacing the file that has the name by now, and
+    /// [`Io`](crate::ErrorKind::Io) if renaming fails. The new file is then
+    /// removed.
     pub fn commit(self) -> Result<File> {
         let path = self.path.clone();
         self.finish().map_err(|error| error.with_path(&path))
@@ -238,8 +242,11 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// As [`commit`](AtomicFile::commit); if only the directory could not be synced,
-    /// [`Io`](crate::ErrorKind::Io), and the file has its name.
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) or
+    /// [`Changed`](crate::ErrorKind::Changed) if the constructor does not allow
+    /// replacing the file that has the name by now, and
+    /// [`Io`](crate::ErrorKind::Io) if syncing or renaming fails. The new file
+    /// is then removed, unless only the directory could not be synced.
     pub fn commit_sync(self) -> Result<File> {
         let path = self.path.clone();
         self.finish_sync().map_err(|error| error.with_path(&path))

@@ -69,8 +69,10 @@ impl FileLock {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io),
-    /// [`Unsupported`](crate::ErrorKind::Unsupported).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file, and [`Io`](crate::ErrorKind::Io) if the platform or the
+    /// file system has no locks, or you may not open the file.
     pub fn acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<FileLock> {
         let path = path.as_ref();
         lock_path(path, kind, true)
@@ -82,7 +84,10 @@ impl FileLock {
     ///
     /// # Errors
     ///
-    /// As [`acquire`](FileLock::acquire).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file, and [`Io`](crate::ErrorKind::Io) if the platform or the
+    /// file system has no locks, or you may not open the file.
     pub fn try_acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<Option<FileLock>> {
         let path = path.as_ref();
         lock_path(path, kind, false).map_err(|error| error.with_path(path))
@@ -96,7 +101,8 @@ impl FileLock {
     ///
     /// # Errors
     ///
-    /// As [`acquire`](FileLock::acquire).
+    /// Returns [`Io`](crate::ErrorKind::Io) if the platform or the file system
+    /// has no locks.
     ///
     /// # Examples
     ///
@@ -121,7 +127,8 @@ impl FileLock {
     ///
     /// # Errors
     ///
-    /// As [`acquire`](FileLock::acquire).
+    /// Returns [`Io`](crate::ErrorKind::Io) if the platform or the file system
+    /// has no locks.
     pub fn try_acquire_file(file: &File, kind: LockKind) -> Result<Option<FileLock>> {
         let id = file::stat(file)?.id;
         let file = file.try_clone().map_err(lock_error())?;
@@ -136,7 +143,12 @@ impl FileLock {
     ///
     /// # Errors
     ///
-    /// As [`acquire`](FileLock::acquire), and [`Locked`](crate::ErrorKind::Locked).
+    /// Returns [`Locked`](crate::ErrorKind::Locked) if another process has the
+    /// lock and `locking` does not wait,
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the file does not exist,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a regular
+    /// file, and [`Io`](crate::ErrorKind::Io) if locking fails for a different
+    /// reason.
     ///
     /// # Examples
     ///
@@ -163,8 +175,8 @@ impl FileLock {
     ///
     /// # Errors
     ///
-    /// [`Changed`](crate::ErrorKind::Changed) when it leads to another file,
-    /// [`Io`](crate::ErrorKind::Io) when it does not exist.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if it leads nowhere, and
+    /// [`Changed`](crate::ErrorKind::Changed) if it leads to a different file.
     pub fn check(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let found = std::fs::metadata(path).map_err(SystemError::io("open"));

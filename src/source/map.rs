@@ -46,10 +46,12 @@ impl AnySource {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io),
-    /// [`Unsupported`](crate::ErrorKind::Unsupported);
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for `w+`, which needs a
-    /// dtype and a shape: see [`MappedArray::create`](crate::MappedArray::create).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be opened.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for `w+`, which
+    /// needs a dtype and a shape: see
+    /// [`MappedArray::create`](crate::MappedArray::create).
     pub unsafe fn map(path: impl AsRef<Path>, mode: Mode) -> Result<AnySource> {
         let path = path.as_ref();
         Ok(match mode {
@@ -70,7 +72,11 @@ impl Source<Map> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io), [`Unsupported`](crate::ErrorKind::Unsupported).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be opened.
+    /// Nothing is read yet. You learn that a file is damaged when you open an
+    /// array of this source.
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Source<Map>> {
         open(path.as_ref(), false, Access::Map)
     }
@@ -84,7 +90,10 @@ impl Source<Map> {
     ///
     /// # Errors
     ///
-    /// As [`map`](Source::map).
+    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be examined.
+    /// Nothing is read yet. You learn that a file is damaged when you open an
+    /// array of this source.
     pub unsafe fn map_file(file: File) -> Result<Source<Map>> {
         Ok(Source::new(Storage::from_file(file)?, Access::Map))
     }
@@ -100,7 +109,11 @@ impl Source<MapMut> {
     ///
     /// # Errors
     ///
-    /// As [`map`](Source::map).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be opened.
+    /// Nothing is read yet. You learn that a file is damaged when you open an
+    /// array of this source.
     pub unsafe fn map_mut(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
         open(path.as_ref(), true, Access::map_shared())
     }
@@ -114,7 +127,10 @@ impl Source<MapMut> {
     ///
     /// # Errors
     ///
-    /// As [`map`](Source::map).
+    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be examined.
+    /// Nothing is read yet. You learn that a file is damaged when you open an
+    /// array of this source.
     pub unsafe fn map_mut_file(file: File) -> Result<Source<MapMut>> {
         Ok(Source::new(Storage::from_file(file)?, Access::map_shared()))
     }

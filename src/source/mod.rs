@@ -146,8 +146,10 @@ impl Source<Map> {
     ///
     /// # Errors
     ///
-    /// As [`map`](Source::map); [`Unsupported`](crate::ErrorKind::Unsupported) for
-    /// every other file, and on systems that have no such files.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it can change
+    /// or the platform has no such files, and [`Io`](crate::ErrorKind::Io) if
+    /// it cannot be opened.
     pub fn immutable(path: impl AsRef<Path>) -> Result<Source<Map>> {
         immutable(Storage::open(path.as_ref(), false)?)
     }
@@ -156,7 +158,9 @@ impl Source<Map> {
     ///
     /// # Errors
     ///
-    /// As [`immutable`](Source::immutable).
+    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if the file can
+    /// change or the platform has no such files, and
+    /// [`Io`](crate::ErrorKind::Io) if it cannot be examined.
     pub fn immutable_file(file: File) -> Result<Source<Map>> {
         immutable(Storage::from_file(file)?)
     }
@@ -194,11 +198,14 @@ impl Source<MapMut> {
     ///
     /// # Errors
     ///
-    /// Those of [`FileLock::exclusive`](crate::source::FileLock::exclusive);
-    /// [`Changed`](crate::ErrorKind::Changed) when the path now leads to another file: the
-    /// promise was not made for that one, so open it again;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a source that is not
-    /// one of [`map_mut`](Source::map_mut).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for a source
+    /// that is not from [`map_mut`](Source::map_mut),
+    /// [`Locked`](crate::ErrorKind::Locked) if another process has the lock and
+    /// `locking` does not wait, [`NotFound`](crate::ErrorKind::NotFound) if the
+    /// path leads nowhere, and [`Changed`](crate::ErrorKind::Changed) if it now
+    /// leads to a different file: open it again, because you made the promise
+    /// for the previous file. Returns [`Io`](crate::ErrorKind::Io) if locking
+    /// fails.
     ///
     /// # Examples
     ///
@@ -234,7 +241,11 @@ impl Source<MapMut> {
     ///
     /// # Errors
     ///
-    /// As [`map`](Source::map).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be opened.
+    /// Nothing is read yet. You learn that a file is damaged when you open an
+    /// array of this source.
     ///
     /// # Examples
     ///
@@ -254,7 +265,10 @@ impl Source<MapMut> {
     ///
     /// # Errors
     ///
-    /// As [`map`](Source::map).
+    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
+    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be examined.
+    /// Nothing is read yet. You learn that a file is damaged when you open an
+    /// array of this source.
     pub fn read_file(file: File) -> Result<Source<MapMut>> {
         Ok(Source::new(Storage::from_file(file)?, Access::Copy))
     }
@@ -272,7 +286,7 @@ impl Source<MapMut> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io) when its size cannot be determined.
+    /// Returns [`Io`](crate::ErrorKind::Io) if its size cannot be determined.
     ///
     /// # Examples
     ///

@@ -79,8 +79,8 @@ pub trait ReadAt: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of the storage; after [`io::ErrorKind::Interrupted`] the read is
-    /// retried.
+    /// Returns an error if the storage cannot be read. After
+    /// [`io::ErrorKind::Interrupted`] the read is retried.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Reads several ranges, one after another, into `buffer`, whose length is that
@@ -93,10 +93,10 @@ pub trait ReadAt: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::UnexpectedEof`] when the bytes end inside a range;
-    /// [`io::ErrorKind::InvalidInput`] when a range ends before its start, or
-    /// `buffer` has another length; those of [`read_at`](ReadAt::read_at).
-    /// `buffer` is then partly overwritten.
+    /// Returns [`io::ErrorKind::UnexpectedEof`] if the bytes end inside a
+    /// range, [`io::ErrorKind::InvalidInput`] if a range ends before its start
+    /// or `buffer` has the wrong length, and any error of the storage. `buffer`
+    /// is then partly overwritten.
     ///
     /// # Examples
     ///
@@ -121,7 +121,10 @@ pub trait ReadAt: Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`read_ranges_at`](ReadAt::read_ranges_at).
+    /// Returns [`io::ErrorKind::UnexpectedEof`] if the bytes end inside a
+    /// range, [`io::ErrorKind::InvalidInput`] if a range ends before its start
+    /// or `buffer` has the wrong length, and any error of the storage. `buffer`
+    /// is then partly overwritten.
     fn read_ranges_async<'a>(
         &'a self,
         ranges: &'a [Range<u64>],
@@ -139,7 +142,8 @@ pub trait ReadAt: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of the storage. Ranges outside it are not errors.
+    /// Returns an error if the storage cannot be read. Ranges outside it are
+    /// allowed.
     fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
         let _ = ranges;
         Ok(())
@@ -149,7 +153,7 @@ pub trait ReadAt: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of the storage.
+    /// Returns an error if the storage does not know its size.
     fn size(&self) -> io::Result<u64>;
 
     /// The number of bytes at present, for
@@ -161,7 +165,8 @@ pub trait ReadAt: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of the storage.
+    /// Returns an error if the storage does not know its size, or its bytes are
+    /// different by now.
     fn current_size(&self) -> io::Result<u64> {
         self.size()
     }

@@ -30,12 +30,14 @@ impl ViewMut<'_, Value> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast is not allowed or
-    /// not implemented, before anything is stored;
-    /// [`WrongShape`](crate::ErrorKind::WrongShape),
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
+    /// allowed or not implemented, and
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the views cannot be
+    /// broadcast. Nothing is stored in these cases. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that cannot be
-    /// parsed, dates that do not fit, and with [`Casting::SameValue`] for a value
-    /// that would change; some elements, or fields of them, have then been stored.
+    /// parsed, dates that do not fit, and with [`Casting::SameValue`] for a
+    /// value that would change; some elements, or fields of them, have then
+    /// been stored.
     ///
     /// # Examples
     ///

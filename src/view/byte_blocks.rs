@@ -100,7 +100,7 @@ impl ByteBlocks<'_> {
     ///
     /// # Errors
     ///
-    /// Those of `f`.
+    /// Returns the first error that `f` returns.
     pub fn try_for_each<E>(&self, mut f: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let recode = Recoding::new(self.view.dtype(), self.byte_order, self.zero_padding);
         visit_blocks(&self.view, &recode, &mut Vec::new(), &mut f)

@@ -18,9 +18,10 @@ impl<T: Number> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the view has another
-    /// number of axes; [`WrongDType`](crate::ErrorKind::WrongDType) when `casting` does not allow
-    /// the cast, naming one that does;
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view has the
+    /// wrong number of axes. Returns
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) if `casting` does not allow
+    /// the cast, naming one that does. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with
     /// [`Casting::SameValue`] for the first number whose value would change.
     ///
@@ -65,8 +66,12 @@ impl View<'_, Value> {
     ///
     /// # Errors
     ///
-    /// As there; also [`WrongDType`](crate::ErrorKind::WrongDType) unless the
-    /// elements are numbers of up to 8 bytes (16 if complex).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) unless the elements
+    /// are numbers of up to 8 bytes (16 if complex) and `casting` allows the
+    /// cast, [`WrongShape`](crate::ErrorKind::WrongShape) if the view does not
+    /// have the axes of `N`, and
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with
+    /// [`Casting::SameValue`] for the first number that would change.
     ///
     /// # Panics
     ///

@@ -39,9 +39,10 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the view has another
-    /// number of axes; [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more
-    /// than 2^20 elements of zero size.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view has the
+    /// wrong number of axes. Returns
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2^20
+    /// elements of zero size.
     ///
     /// # Panics
     ///
@@ -67,8 +68,8 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
-    /// length.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// wrong length.
     pub fn copy_to_slice(&self, out: &mut [T]) -> Result<()> {
         if out.len() != self.len() {
             return Err(ShapeError::Length { found: out.len(), expected: self.len() }.into());
@@ -102,7 +103,8 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the shapes differ.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the shapes
+    /// differ.
     pub fn copy_to<D: Dimension>(&self, mut out: ArrayViewMut<'_, T, D>) -> Result<()> {
         if out.shape() != self.shape() {
             let (from, to) = (tuple(self.shape()), tuple(out.shape()));

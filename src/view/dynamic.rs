@@ -41,8 +41,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they cannot be viewed
-    /// as `T`, naming a type that works.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if they cannot be
+    /// viewed as `T`, and names a type that works.
     pub fn view<T: Element>(&self) -> Result<View<'a, T>> {
         let codec = T::codec(self.dtype())?;
         Ok(View { bytes: self.bytes, geometry: self.geometry.clone(), codec })
@@ -53,9 +53,10 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) when the field does not exist,
-    /// listing those that do; [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
-    /// than 64 axes, or more elements of zero size than can be counted.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
+    /// exist, listing those that do. Returns
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
+    /// or more elements of zero size than can be counted.
     pub fn field(&self, path: &str) -> Result<DynView<'a>> {
         let (geometry, codec) = field_geometry(&self.geometry, self.dtype(), path)?;
         Ok(View { bytes: self.bytes, geometry, codec })
@@ -66,8 +67,9 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) when a field does not exist;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when one is named twice.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a field does not
+    /// exist. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if one
+    /// is named twice.
     pub fn fields(&self, names: &[&str]) -> Result<DynView<'a>> {
         let codec = self.dtype().select(names)?;
         Ok(View { bytes: self.bytes, geometry: self.geometry.clone(), codec })
@@ -92,7 +94,8 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// # Errors
     ///
-    /// As [`View::view`].
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// cannot be viewed as `T`, and names a type that works.
     pub fn into_view<T: Element>(self) -> Result<ViewMut<'a, T>> {
         let codec = T::codec(self.dtype())?;
         Ok(ViewMut { bytes: self.bytes, geometry: self.geometry, codec })
@@ -102,7 +105,10 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// # Errors
     ///
-    /// As [`View::field`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
+    /// exist, listing the fields that do, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
+    /// or more elements of zero size than can be counted.
     pub fn into_field(self, path: &str) -> Result<DynViewMut<'a>> {
         let (geometry, codec) = field_geometry(&self.geometry, &self.codec, path)?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
@@ -113,7 +119,9 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// # Errors
     ///
-    /// As [`View::fields`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a field does not
+    /// exist, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if you name
+    /// one twice.
     pub fn into_fields(self, names: &[&str]) -> Result<DynViewMut<'a>> {
         let codec = self.codec.select(names)?;
         Ok(ViewMut { codec, ..self })

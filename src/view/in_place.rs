@@ -21,9 +21,9 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are stored
-    /// in another form than `T`, or are not aligned for it;
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when they are not contiguous
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements are
+    /// stored in another form than `T`, or are not aligned for it. Returns
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if they are not contiguous
     /// in C order.
     pub fn as_slice(&self) -> Result<&'a [T]> {
         let bytes = self.as_bytes().ok_or_else(|| not_contiguous(&self.geometry))?;
@@ -34,7 +34,9 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`as_slice`](View::as_slice), except that the elements may be contiguous
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// have a different form than `T` or are not aligned for it, and
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if they are not contiguous
     /// in any order of the axes.
     pub fn as_slice_memory_order(&self) -> Result<&'a [T]> {
         self.memory_order().as_slice()
@@ -45,10 +47,10 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the view has another
-    /// number of axes, or strides that are not multiples of the size of `T`;
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) as
-    /// [`as_slice`](View::as_slice).
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view does
+    /// not have the axes of `N`, or has strides that are not multiples of the
+    /// size of `T`, and [`WrongDType`](crate::ErrorKind::WrongDType) if the
+    /// elements have a different form than `T` or are not aligned for it.
     pub fn as_ndarray<N: Dimension>(&self) -> Result<ArrayView<'a, T, N>> {
         let target = NdarrayGeometry::<N>::new::<T>(&self.geometry, &self.codec)?;
         let bytes = invariant::elements(self.bytes, target.start..target.end);
@@ -66,7 +68,10 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`to_ndarray`](View::to_ndarray).
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view does
+    /// not have the axes of `N`, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2^20
+    /// elements of zero size.
     ///
     /// # Panics
     ///
@@ -101,7 +106,10 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`View::as_slice`].
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// have a different form than `T` or are not aligned for it, and
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if they are not contiguous
+    /// in C order.
     pub fn into_slice(self) -> Result<&'a mut [T]> {
         let (bytes, geometry, codec) = self.into_parts();
         let size = T::itemsize(&codec);
@@ -116,7 +124,10 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`View::as_ndarray`].
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view does
+    /// not have the axes of `N`, or has strides that are not multiples of the
+    /// size of `T`, and [`WrongDType`](crate::ErrorKind::WrongDType) if the
+    /// elements have a different form than `T` or are not aligned for it.
     pub fn into_ndarray<N: Dimension>(self) -> Result<ArrayViewMut<'a, T, N>> {
         let (bytes, geometry, codec) = self.into_parts();
         let target = NdarrayGeometry::<N>::new::<T>(&geometry, &codec)?;

@@ -118,8 +118,12 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) unless the mask has the
-    /// lengths of the first axes; those of [`select`](View::select).
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) unless the mask has
+    /// the lengths of the first axes,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the result exceeds
+    /// the address space, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a
+    /// million elements of zero size.
     ///
     /// # Panics
     ///
@@ -161,8 +165,13 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the mask has another
-    /// number of axes; those of [`select`](View::select).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis does
+    /// not exist, [`WrongShape`](crate::ErrorKind::WrongShape) unless the mask
+    /// has one axis of its length,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the result exceeds
+    /// the address space, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a
+    /// million elements of zero size.
     ///
     /// # Panics
     ///

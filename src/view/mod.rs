@@ -96,9 +96,9 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they cannot be viewed
-    /// as `T`, naming a type that works;
-    /// [`Truncated`](crate::ErrorKind::Truncated) when `bytes` is too short.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if they cannot be
+    /// viewed as `T`, and names a type that works. Returns
+    /// [`Truncated`](crate::ErrorKind::Truncated) if `bytes` is too short.
     pub fn from_bytes(bytes: &'a [u8], layout: &Layout) -> Result<View<'a, T>> {
         let codec = T::codec(layout.dtype())?;
         let found = bytes.len();
@@ -217,9 +217,10 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when an index is out of
-    /// range, or `info` has too many axes; [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// for a view of more than 64 axes.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is
+    /// out of range, or `info` has too many axes. Returns
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a view of more than
+    /// 64 axes.
     pub fn try_slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.sliced(info.as_ref())?))
     }
@@ -228,7 +229,8 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis or
+    /// the index does not exist.
     pub fn index_axis(&self, axis: usize, index: usize) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.index_axis(axis, index)?))
     }
@@ -237,8 +239,8 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `axes` contains
-    /// each axis once.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `axes`
+    /// contains each axis once.
     pub fn permuted_axes(&self, axes: &[usize]) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.permuted(axes)?))
     }
@@ -253,9 +255,9 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when that requires a copy,
-    /// or another number of elements; [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// for more than 64 axes.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if that requires a
+    /// copy, or a different number of elements. Returns
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes.
     pub fn reshape(&self, shape: &[usize]) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.reshaped(shape)?))
     }
@@ -265,8 +267,9 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when any other length
-    /// differs; [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if any remaining
+    /// length differs. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// for more than 64 axes.
     pub fn broadcast(&self, shape: &[usize]) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.broadcast(shape)?))
     }
@@ -281,7 +284,8 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis does
+    /// not exist, or is shorter than the index.
     pub fn split_at(&self, axis: usize, index: usize) -> Result<(View<'a, T>, View<'a, T>)> {
         let (low, high) = self.geometry.split_at(axis, index)?;
         Ok((self.with(low), self.with(high)))
@@ -298,8 +302,8 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the axis does not
-    /// exist, or `size` is 0.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis does
+    /// not exist, or `size` is 0.
     pub fn axis_chunks(&self, axis: usize, size: usize) -> Result<AxisChunks<'a, T>> {
         AxisChunks::new(self.clone(), axis, size)
     }

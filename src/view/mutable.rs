@@ -45,7 +45,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`View::from_bytes`].
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// cannot be viewed as `T`, and names a type that works, and
+    /// [`Truncated`](crate::ErrorKind::Truncated) if `bytes` is too short.
     pub fn from_bytes(bytes: &'a mut [u8], layout: &Layout) -> Result<ViewMut<'a, T>> {
         let codec = T::codec(layout.dtype())?;
         let short = ExtentError::ShortBuffer { needed: layout.end(), found: bytes.len() };
@@ -107,9 +109,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the index is out of
-    /// range or has another number of axes,
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when the value does not
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the index is
+    /// out of range or has the wrong number of axes,
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the value does not
     /// fit the dtype; the element then stays the same.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "elements are small, and most are `Copy`")]
@@ -127,8 +129,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when it does not fit the
-    /// dtype; then nothing is stored.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if it does not
+    /// fit the dtype; then nothing is stored.
     pub fn fill(&mut self, value: &T) -> Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -151,8 +153,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when a result does not
-    /// fit the dtype; the elements before it have been replaced.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if a result
+    /// does not fit the dtype; the elements before it have been replaced.
     pub fn map_inplace(&mut self, mut f: impl FnMut(T) -> T) -> Result<()> {
         // The compiler knows that a local does not change while bytes are written.
         let codec = self.codec.clone();
@@ -175,9 +177,10 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape),
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when an element does not
-    /// fit the dtype; the elements before it have been stored.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the views cannot
+    /// be broadcast, and [`InvalidValue`](crate::ErrorKind::InvalidValue) if an
+    /// element does not fit the dtype; the elements before it have then been
+    /// stored.
     pub fn assign(&mut self, from: &View<'_, T>) -> Result<()> {
         let all = from.broadcast(self.shape())?;
         if self.is_empty() {
@@ -195,9 +198,10 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) unless `values` has one value
-    /// for each element; [`InvalidValue`](crate::ErrorKind::InvalidValue) when
-    /// one does not fit the dtype; the elements before it have been stored.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) unless `values` has
+    /// one value for each element. Returns
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if one does not fit the
+    /// dtype; the elements before it have been stored.
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<()> {
         let (found, expected) = (values.len(), self.len());
         if found != expected {
@@ -218,9 +222,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the shapes differ,
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when an element does not
-    /// fit the dtype; the elements before it have been stored.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the shapes
+    /// differ, [`InvalidValue`](crate::ErrorKind::InvalidValue) if an element
+    /// does not fit the dtype; the elements before it have been stored.
     #[expect(clippy::needless_pass_by_value, reason = "ndarray passes its views by value")]
     pub fn copy_from<D: Dimension>(&mut self, from: ArrayView<'_, T, D>) -> Result<()> {
         if from.shape() != self.shape() {
@@ -269,7 +273,10 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`View::try_slice`].
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is
+    /// out of range, or `info` has too many axes, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a view of more than
+    /// 64 axes.
     pub fn try_slice(self, info: impl AsRef<[SliceInfoElem]>) -> Result<ViewMut<'a, T>> {
         let geometry = self.geometry.sliced(info.as_ref())?;
         Ok(self.with(geometry))
@@ -279,7 +286,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`View::index_axis`].
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis or
+    /// the index does not exist.
     pub fn index_axis(self, axis: usize, index: usize) -> Result<ViewMut<'a, T>> {
         let geometry = self.geometry.index_axis(axis, index)?;
         Ok(self.with(geometry))
@@ -289,7 +297,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`View::permuted_axes`].
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `axes`
+    /// contains each axis once.
     pub fn permuted_axes(self, axes: &[usize]) -> Result<ViewMut<'a, T>> {
         let geometry = self.geometry.permuted(axes)?;
         Ok(self.with(geometry))
@@ -306,7 +315,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`View::reshape`].
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if that requires a
+    /// copy or a different number of elements, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes.
     pub fn reshape(self, shape: &[usize]) -> Result<ViewMut<'a, T>> {
         let geometry = self.geometry.reshaped(shape)?;
         Ok(self.with(geometry))
@@ -324,7 +335,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the bytes of the
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the bytes of the
     /// views interleave, as in Fortran order.
     ///
     /// # Examples
@@ -348,9 +359,11 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the bytes of the halves
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis does
+    /// not exist, or is shorter than the index, and
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the bytes of the halves
     /// interleave: only the first axis of an array in C order can be split, and
-    /// the last in Fortran order. [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
+    /// the last in Fortran order.
     pub fn split_at(self, axis: usize, index: usize) -> Result<(ViewMut<'a, T>, ViewMut<'a, T>)> {
         let (low, high) = self.geometry.split_at(axis, index)?;
         let size = T::itemsize(&self.codec);
@@ -388,10 +401,11 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`split_at`](ViewMut::split_at);
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `size` is 0;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is not enough memory
-    /// for a list of the chunks.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis does
+    /// not exist or `size` is 0, [`WrongShape`](crate::ErrorKind::WrongShape)
+    /// if the bytes of the chunks interleave, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if there is not enough
+    /// memory for a list of the chunks.
     pub fn axis_chunks(self, axis: usize, size: usize) -> Result<Vec<ViewMut<'a, T>>> {
         let count = self.geometry.chunk_count(axis, size)?;
         let mut chunks = Vec::new();

@@ -23,7 +23,11 @@ impl<T: Real> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// As [`sum_axis`](View::sum_axis).
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis does
+    /// not exist, [`InvalidInput`](crate::ErrorKind::InvalidInput) if there is
+    /// not enough memory for the sums, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2²⁰
+    /// sums of nothing, because a small file can announce any number of them.
     ///
     /// # Examples
     ///

@@ -140,8 +140,8 @@ impl<T: Element + Send> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
-    /// length.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// wrong length.
     ///
     /// # Examples
     ///
@@ -182,8 +182,8 @@ impl<T: Element> ViewMut<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when a result does not
-    /// fit the dtype; other elements may have been replaced.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if a result
+    /// does not fit the dtype; other elements may have been replaced.
     ///
     /// # Examples
     ///
@@ -206,7 +206,11 @@ impl<T: Number> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// As [`to_ndarray_as`](View::to_ndarray_as).
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view does
+    /// not have the axes of `N`, [`WrongDType`](crate::ErrorKind::WrongDType)
+    /// if `casting` does not allow the cast, naming a casting that does, and
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with
+    /// [`Casting::SameValue`] for a number that would change.
     ///
     /// # Panics
     ///
@@ -267,8 +271,13 @@ impl ViewMut<'_, Value> {
     ///
     /// # Errors
     ///
-    /// As [`assign_as`](ViewMut::assign_as), except that other elements than those
-    /// before the one in the error may have been stored.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
+    /// allowed or not implemented, and
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the views cannot be
+    /// broadcast. Nothing is stored in these cases. Returns
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that cannot be
+    /// parsed, dates that do not fit, and with [`Casting::SameValue`] for a
+    /// value that would change; any elements may then have been stored.
     ///
     /// # Examples
     ///

@@ -21,8 +21,9 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the sizes do not fit;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the sizes do not
+    /// fit. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
+    /// than 64 axes.
     ///
     /// # Examples
     ///
@@ -47,8 +48,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they extend past the end
-    /// of the element.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if they extend past
+    /// the end of the element.
     ///
     /// # Examples
     ///
@@ -88,8 +89,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) for elements that are not
-    /// complex, where NumPy returns zeros.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for elements that
+    /// are not complex, where NumPy returns zeros.
     pub fn imag(&self) -> Result<DynView<'a>> {
         let codec = part_dtype(&self.codec).ok_or_else(|| not_complex(&self.codec))?;
         self.getfield(&codec, codec.itemsize())
@@ -101,7 +102,9 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// # Errors
     ///
-    /// As [`View::view_as`].
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the sizes do not
+    /// fit, and [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than
+    /// 64 axes.
     pub fn view_as(self, dtype: &DType) -> Result<DynViewMut<'a>> {
         let (geometry, codec) = reinterpreted(&self.geometry, &self.codec, dtype)?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
@@ -111,7 +114,8 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// # Errors
     ///
-    /// As [`View::getfield`].
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if they extend past
+    /// the end of the element.
     pub fn getfield(self, dtype: &DType, offset: usize) -> Result<DynViewMut<'a>> {
         let (geometry, codec) = subfield(&self.geometry, &self.codec, dtype, offset)?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
@@ -128,7 +132,8 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// # Errors
     ///
-    /// As [`View::imag`].
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for elements that
+    /// are not complex, where NumPy returns zeros.
     pub fn imag(self) -> Result<DynViewMut<'a>> {
         let codec = part_dtype(&self.codec).ok_or_else(|| not_complex(&self.codec))?;
         let offset = codec.itemsize();
@@ -206,8 +211,8 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the last axis has another
-    /// length or is not contiguous, as in Fortran order.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the last axis
+    /// has the wrong length or is not contiguous, as in Fortran order.
     ///
     /// # Examples
     ///
@@ -238,7 +243,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`View::as_arrays`].
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the last axis
+    /// does not have length `N` or is not contiguous, as in Fortran order.
     pub fn into_arrays<const N: usize>(self) -> Result<ViewMut<'a, [T; N]>> {
         let geometry = array_geometry(&self.geometry, N, T::itemsize(&self.codec))?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec: self.codec })

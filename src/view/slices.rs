@@ -43,9 +43,9 @@ impl Indices {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is not an
-    /// index; [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when an index is out
-    /// of range, or there are too many axes.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that
+    /// is not an index. Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds)
+    /// if an index is out of range, or there are too many axes.
     pub fn parse(text: &str, shape: &[usize]) -> Result<Indices> {
         let inner = enclosed(text, '(', ')').unwrap_or(text).trim();
         match enclosed(inner, '[', ']') {

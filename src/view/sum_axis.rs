@@ -33,11 +33,11 @@ impl<T: Real> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the axis does not
-    /// exist, [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is not
-    /// enough memory for the sums, [`LimitExceeded`](crate::ErrorKind::LimitExceeded)
-    /// for more than 2²⁰ sums of nothing, because a small file can announce any
-    /// number of them.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis does
+    /// not exist, [`InvalidInput`](crate::ErrorKind::InvalidInput) if there is
+    /// not enough memory for the sums,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2²⁰
+    /// sums of nothing, because a small file can announce any number of them.
     ///
     /// # Examples
     ///

@@ -22,9 +22,11 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// As [`select`](View::select);
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
-    /// length.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index or
+    /// the axis is out of range, [`WrongShape`](crate::ErrorKind::WrongShape)
+    /// if `out` has the wrong length, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a
+    /// million elements of zero size.
     ///
     /// # Examples
     ///
@@ -45,10 +47,12 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds),
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the result exceeds
-    /// the address space, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
-    /// more than a million elements of zero size.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index or
+    /// the axis is out of range,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the result exceeds
+    /// the address space, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a
+    /// million elements of zero size.
     ///
     /// # Panics
     ///
@@ -86,9 +90,11 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// As [`select`](View::select);
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
-    /// length.
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index or
+    /// the axis is out of range, [`WrongShape`](crate::ErrorKind::WrongShape)
+    /// if `out` has the wrong length, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a
+    /// million elements of zero size.
     pub fn select_into(&self, axis: usize, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
         let selection = self.resolve_indices(axis, indices)?;
         check_len(selection.len, out.len())?;

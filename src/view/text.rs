@@ -12,8 +12,9 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) for other dtypes. Text of
-    /// dtype `U` is not stored as UTF-8: use [`strings`](View::strings).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for other dtypes.
+    /// Text of dtype `U` is not stored as UTF-8: use
+    /// [`strings`](View::strings).
     ///
     /// # Examples
     ///
@@ -39,7 +40,7 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) for other dtypes.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for other dtypes.
     ///
     /// # Examples
     ///

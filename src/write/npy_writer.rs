@@ -89,8 +89,9 @@ impl NpyWriter {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when there are more bytes than
-    /// the elements need: then nothing is written; [`Io`](crate::ErrorKind::Io).
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if there are more
+    /// bytes than the elements need: then nothing is written. Returns
+    /// [`Io`](crate::ErrorKind::Io) if writing fails.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.write_next(bytes);
         written.map_err(|error| error.with_path(self.file.path()))
@@ -107,8 +108,11 @@ impl NpyWriter {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when elements are missing; those
-    /// of [`AtomicFile::commit`]. The new file is then removed.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if elements are
+    /// missing, [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if a file
+    /// has the name by now and must not be replaced, and
+    /// [`Io`](crate::ErrorKind::Io) if renaming fails. The new file is then
+    /// removed.
     pub fn commit(self) -> Result<()> {
         self.check_complete()?.commit().map(drop)
     }
@@ -118,8 +122,11 @@ impl NpyWriter {
     ///
     /// # Errors
     ///
-    /// As [`commit`](NpyWriter::commit); if only the directory could not be synced, the
-    /// file has its name.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if elements are
+    /// missing, [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if a file
+    /// has the name by now and must not be replaced, and
+    /// [`Io`](crate::ErrorKind::Io) if syncing or renaming fails. The new file
+    /// is then removed, unless only the directory could not be synced.
     pub fn commit_sync(self) -> Result<()> {
         self.check_complete()?.commit_sync().map(drop)
     }

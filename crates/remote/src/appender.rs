@@ -59,8 +59,8 @@ impl RemoteAppender {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](npymap::ErrorKind::InvalidInput) when something was; those of
-    /// [`Header::new`].
+    /// Returns [`InvalidInput`](npymap::ErrorKind::InvalidInput) if something
+    /// was written already, or if a descr cannot express the dtype.
     pub fn new(mut writer: RemoteWriter, dtype: &DType, row: &[usize]) -> Result<RemoteAppender> {
         let mut header = Header::new(dtype.clone(), &[&[0], row].concat(), Order::C)?;
         let encoded = header.encode(None)?;
@@ -94,12 +94,14 @@ impl RemoteAppender {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](npymap::ErrorKind::WrongDType) when `T` cannot be stored as the
-    /// dtype, [`WrongShape`](npymap::ErrorKind::WrongShape) when the shape does not
-    /// match, [`InvalidValue`](npymap::ErrorKind::InvalidValue) when a value does not
-    /// fit, [`InvalidInput`](npymap::ErrorKind::InvalidInput) when the array would be too
-    /// large: then no rows are added. [`Io`](npymap::ErrorKind::Io) when a part could not
-    /// be sent: then nothing more can be written.
+    /// Returns [`WrongDType`](npymap::ErrorKind::WrongDType) if `T` cannot be
+    /// stored as the dtype, [`WrongShape`](npymap::ErrorKind::WrongShape) if
+    /// the shape does not match,
+    /// [`InvalidValue`](npymap::ErrorKind::InvalidValue) if a value does not
+    /// fit, [`InvalidInput`](npymap::ErrorKind::InvalidInput) if the array
+    /// would be too large: then no rows are added.
+    /// [`Io`](npymap::ErrorKind::Io) if a part could not be sent: then nothing
+    /// more can be written.
     pub fn append<T: Element, D: Dimension>(&mut self, rows: &ArrayRef<T, D>) -> Result<()> {
         self.with_url_in_errors(|appender| {
             let count = appender.count_rows(rows.shape())?;
@@ -112,7 +114,14 @@ impl RemoteAppender {
     ///
     /// # Errors
     ///
-    /// As [`append`](RemoteAppender::append).
+    /// Returns [`WrongDType`](npymap::ErrorKind::WrongDType) if `T` cannot be
+    /// stored as the dtype, [`WrongShape`](npymap::ErrorKind::WrongShape) if
+    /// the values are not complete rows,
+    /// [`InvalidValue`](npymap::ErrorKind::InvalidValue) if a value does not
+    /// fit, and [`InvalidInput`](npymap::ErrorKind::InvalidInput) if the array
+    /// would be too large: then no rows are added. Returns
+    /// [`Io`](npymap::ErrorKind::Io) if a part could not be sent: then nothing
+    /// more can be written.
     pub fn append_slice<T: Element>(&mut self, values: &[T]) -> Result<()> {
         self.with_url_in_errors(|appender| {
             let row = appender.row.len();
@@ -126,8 +135,11 @@ impl RemoteAppender {
     ///
     /// # Errors
     ///
-    /// As [`append`](RemoteAppender::append), except
-    /// [`WrongDType`](npymap::ErrorKind::WrongDType).
+    /// Returns [`WrongShape`](npymap::ErrorKind::WrongShape) if the bytes are
+    /// not complete rows, and [`InvalidInput`](npymap::ErrorKind::InvalidInput)
+    /// if the array would be too large: then no rows are added. Returns
+    /// [`Io`](npymap::ErrorKind::Io) if a part could not be sent: then nothing
+    /// more can be written.
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.with_url_in_errors(|appender| {
             let row = appender.row.nbytes();
@@ -141,7 +153,10 @@ impl RemoteAppender {
     ///
     /// # Errors
     ///
-    /// As [`RemoteWriter::finish`].
+    /// Returns [`AlreadyExists`](npymap::ErrorKind::AlreadyExists) if there is
+    /// an object that must not be replaced, and [`Io`](npymap::ErrorKind::Io)
+    /// if a request fails. No object appears then, unless only the answer to
+    /// the last request was lost.
     pub fn finish(mut self) -> Result<()> {
         let bytes = self.header.encode_in_place()?;
         let bytes = bytes.invariant("a header has room for any number of rows");

@@ -63,7 +63,11 @@ const HEADERS: u64 = 4 << 20;
 ///
 /// # Errors
 ///
-/// As [`RemoteOptions::open`].
+/// Returns [`InvalidInput`](npymap::ErrorKind::InvalidInput) for other URLs,
+/// for a URL with a user or a password, and for invalid settings. Returns
+/// [`NotFound`](npymap::ErrorKind::NotFound) if the object does not exist,
+/// [`Unsupported`](npymap::ErrorKind::Unsupported) if the server ignores
+/// ranges, and [`Io`](npymap::ErrorKind::Io) if a request fails.
 ///
 /// # Examples
 ///
@@ -145,7 +149,11 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// As [`RemoteOptions::open`].
+    /// Returns [`InvalidInput`](npymap::ErrorKind::InvalidInput) for other
+    /// URLs, for a URL with a user or a password, and for invalid settings.
+    /// Returns [`NotFound`](npymap::ErrorKind::NotFound) if the object does not
+    /// exist, [`Unsupported`](npymap::ErrorKind::Unsupported) if the server
+    /// ignores ranges, and [`Io`](npymap::ErrorKind::Io) if a request fails.
     pub fn open(url: &str) -> Result<Remote> {
         RemoteOptions::new().open(url)
     }
@@ -216,8 +224,9 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// Those of reading; [`Io`](npymap::ErrorKind::Io) without a cache, for objects
-    /// without a strong entity tag, and if the cache or the disk has no room.
+    /// Returns [`Io`](npymap::ErrorKind::Io) without a cache, for an object
+    /// without a strong entity tag, if the cache or the disk has no room, or if
+    /// a request fails.
     ///
     /// # Examples
     ///

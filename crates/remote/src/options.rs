@@ -186,11 +186,12 @@ impl RemoteOptions {
     ///
     /// # Errors
     ///
-    /// [`AlreadyExists`](npymap::ErrorKind::AlreadyExists), unless
-    /// [`overwrite`](RemoteOptions::overwrite) is set;
-    /// [`Unsupported`](npymap::ErrorKind::Unsupported) for web servers, which can't make a
-    /// whole object appear at once; [`InvalidInput`](npymap::ErrorKind::InvalidInput) for
-    /// other URLs, and invalid settings; [`Io`](npymap::ErrorKind::Io).
+    /// Returns [`AlreadyExists`](npymap::ErrorKind::AlreadyExists) if the
+    /// object exists, unless [`overwrite`](RemoteOptions::overwrite) is set,
+    /// [`InvalidInput`](npymap::ErrorKind::InvalidInput) for other URLs and
+    /// invalid settings, [`Unsupported`](npymap::ErrorKind::Unsupported) for
+    /// web servers, which can't make a whole object appear at once, and
+    /// [`Io`](npymap::ErrorKind::Io) if a request fails.
     ///
     /// # Examples
     ///
@@ -218,7 +219,9 @@ impl RemoteOptions {
     ///
     /// # Errors
     ///
-    /// As [`create`](RemoteOptions::create).
+    /// Returns [`AlreadyExists`](npymap::ErrorKind::AlreadyExists) if the
+    /// object exists, unless [`overwrite`](RemoteOptions::overwrite) is set,
+    /// and [`Io`](npymap::ErrorKind::Io) if a request fails.
     ///
     /// # Examples
     ///
@@ -261,15 +264,16 @@ impl RemoteOptions {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](npymap::ErrorKind::InvalidInput) for other URLs, those with a
-    /// password or a user, and invalid settings;
-    /// [`NotFound`](npymap::ErrorKind::NotFound);
-    /// [`Unsupported`](npymap::ErrorKind::Unsupported) when the server ignores
-    /// ranges; [`Io`](npymap::ErrorKind::Io), with the kind
-    /// [`PermissionDenied`](std::io::ErrorKind::PermissionDenied) of its
-    /// [`io_error`](npymap::Error::io_error) when access is denied,
-    /// [`NotConnected`](std::io::ErrorKind::NotConnected) after three attempts when the
-    /// server cannot be reached, or [`TimedOut`](std::io::ErrorKind::TimedOut).
+    /// Returns [`InvalidInput`](npymap::ErrorKind::InvalidInput) for other
+    /// URLs, for a URL with a user or a password, and for invalid settings.
+    /// Returns [`NotFound`](npymap::ErrorKind::NotFound) if the object does not
+    /// exist, [`Unsupported`](npymap::ErrorKind::Unsupported) if the server
+    /// ignores ranges, and [`Io`](npymap::ErrorKind::Io) if a request fails.
+    /// Its [`io_error`](npymap::Error::io_error) has the kind
+    /// [`PermissionDenied`](std::io::ErrorKind::PermissionDenied) if access is
+    /// denied, [`NotConnected`](std::io::ErrorKind::NotConnected) after three
+    /// attempts if the server cannot be reached, or
+    /// [`TimedOut`](std::io::ErrorKind::TimedOut).
     pub fn open(&self, url: &str) -> Result<Remote> {
         let (place, cached_as) = self.place(url)?;
         self.open_place(place, cached_as)
@@ -284,7 +288,11 @@ impl RemoteOptions {
     ///
     /// # Errors
     ///
-    /// As [`open`](RemoteOptions::open).
+    /// Returns [`InvalidInput`](npymap::ErrorKind::InvalidInput) for other
+    /// URLs, for a URL with a user or a password, and for invalid settings.
+    /// Returns [`NotFound`](npymap::ErrorKind::NotFound) if the object does not
+    /// exist, [`Unsupported`](npymap::ErrorKind::Unsupported) if the server
+    /// ignores ranges, and [`Io`](npymap::ErrorKind::Io) if a request fails.
     pub async fn open_async(&self, url: &str) -> Result<Remote> {
         let (place, cached_as) = self.place(url)?;
         self.open_place_async(place, cached_as).await
@@ -299,9 +307,11 @@ impl RemoteOptions {
     ///
     /// # Errors
     ///
-    /// As [`open`](RemoteOptions::open);
-    /// [`InvalidInput`](npymap::ErrorKind::InvalidInput) with a cache and no
-    /// [`name`](RemoteOptions::name).
+    /// Returns [`NotFound`](npymap::ErrorKind::NotFound) if the object does not
+    /// exist, [`InvalidInput`](npymap::ErrorKind::InvalidInput) with a cache
+    /// and no [`name`](RemoteOptions::name),
+    /// [`Unsupported`](npymap::ErrorKind::Unsupported) if the store ignores
+    /// ranges, and [`Io`](npymap::ErrorKind::Io) if a request fails.
     ///
     /// # Examples
     ///
@@ -332,7 +342,11 @@ impl RemoteOptions {
     ///
     /// # Errors
     ///
-    /// As [`open_object`](RemoteOptions::open_object).
+    /// Returns [`NotFound`](npymap::ErrorKind::NotFound) if the object does not
+    /// exist, [`InvalidInput`](npymap::ErrorKind::InvalidInput) with a cache
+    /// and no [`name`](RemoteOptions::name),
+    /// [`Unsupported`](npymap::ErrorKind::Unsupported) if the store ignores
+    /// ranges, and [`Io`](npymap::ErrorKind::Io) if a request fails.
     pub async fn open_object_async(
         &self,
         store: Arc<dyn ObjectStore>,

@@ -155,9 +155,10 @@ impl RemoteWriter {
     ///
     /// # Errors
     ///
-    /// [`AlreadyExists`](npymap::ErrorKind::AlreadyExists) when there is an object that
-    /// must not be replaced; [`Io`](npymap::ErrorKind::Io). Nothing appears then, unless
-    /// only the answer to the last request was lost.
+    /// Returns [`AlreadyExists`](npymap::ErrorKind::AlreadyExists) if there is
+    /// an object that must not be replaced, and [`Io`](npymap::ErrorKind::Io)
+    /// if a request fails. No object appears then, unless only the answer to
+    /// the last request was lost.
     pub fn finish(mut self) -> Result<()> {
         let done = self.finish_parts();
         done.map_err(|error| error.with_path(path::Path::new(&self.name)))

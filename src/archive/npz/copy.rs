@@ -20,12 +20,13 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) as
-    /// [`write`](NpzWriter::write);
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when it is encrypted, or
-    /// compressed by a method other than deflate;
-    /// [`Damaged`](crate::ErrorKind::Damaged) when it overlaps another;
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a member of
+    /// that name exists, if the format cannot store the name, or if an earlier
+    /// member was not finished. Returns
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if the copied member is
+    /// encrypted, or compressed by a method other than deflate,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if it overlaps another member,
+    /// and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
     ///
     /// # Examples
     ///

@@ -39,8 +39,10 @@ impl NpzWriter<NpzFile> {
     ///
     /// # Errors
     ///
-    /// As [`create`](NpzWriter::create), and
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists).
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file
+    /// exists, [`NotFound`](crate::ErrorKind::NotFound) if the directory of
+    /// `path` does not exist, and [`Io`](crate::ErrorKind::Io) if the temporary
+    /// file cannot be created.
     pub fn create_new(path: impl AsRef<Path>) -> Result<NpzWriter<NpzFile>> {
         NpzWriter::create_file(path.as_ref(), false)
     }
@@ -70,8 +72,11 @@ impl NpzWriter<NpzFile> {
     ///
     /// # Errors
     ///
-    /// As [`begin`](NpzWriter::begin); those of `fill`, which may have any type;
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a member of
+    /// that name exists, if the format cannot store the name, or if an earlier
+    /// member was not finished, or a descr cannot express the dtype. Returns
+    /// [`Io`](crate::ErrorKind::Io) if the member cannot be written or mapped,
+    /// and whatever `fill` returns, of any type.
     ///
     /// # Examples
     ///
@@ -154,8 +159,10 @@ impl NpzWriter<NpzFile> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io). A file at the final name is then not changed,
-    /// unless only the directory could not be synced.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a member was
+    /// not finished, and [`Io`](crate::ErrorKind::Io) if writing, renaming or
+    /// syncing fails. A file at the final name is then not changed, unless only
+    /// the directory could not be synced.
     pub fn finish(mut self) -> Result<()> {
         let path = self.path.take();
         let done = self.into_inner().and_then(|file| file.atomic.commit_sync().map(drop));
@@ -197,7 +204,13 @@ pub fn savez(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()>
 ///
 /// # Errors
 ///
-/// As [`savez`].
+/// Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path`
+/// does not exist, [`Unsupported`](crate::ErrorKind::Unsupported) if `path`
+/// leads to something that cannot be replaced, such as a directory. Returns
+/// [`InvalidInput`](crate::ErrorKind::InvalidInput) if two names are equal, if
+/// the format cannot store a name, or if a descr cannot express a dtype, and
+/// [`Io`](crate::ErrorKind::Io) if writing fails. An existing file is then
+/// unchanged.
 ///
 /// # Examples
 ///

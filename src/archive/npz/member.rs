@@ -94,7 +94,14 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// As [`open`](Member::open), except that the CRC-32 is not checked.
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a
+    /// valid array, overlaps another member, or has a wrong size. Returns
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
+    /// objects, is encrypted, or is compressed by a method other than deflate,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if
+    /// elements are missing, and [`Io`](crate::ErrorKind::Io) if reading fails.
+    /// The CRC-32 is not checked.
     pub fn header(&self) -> Result<Option<Header>> {
         self.name_member(self.find()).map(|(_, found)| found.header())
     }
@@ -104,7 +111,13 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// As [`header`](Member::header).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a
+    /// valid array, overlaps another member, or has a wrong size. Returns
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
+    /// objects, is encrypted, or is compressed by a method other than deflate,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if
+    /// elements are missing, and [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn data_offset(&self) -> Result<Option<u64>> {
         self.name_member(self.elements_offset())
     }
@@ -136,15 +149,15 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when the member is not an array,
-    /// overlaps another member, or its sizes or its CRC-32 are wrong;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when it is encrypted or
-    /// compressed with a method other than deflate;
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded);
-    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing, or
-    /// when the file was truncated after it was opened;
-    /// [`Io`](crate::ErrorKind::Io), and those of [`Header::parse`] and
-    /// [`Layout::new`](crate::layout::Layout::new).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a
+    /// valid array, overlaps another member, or has a wrong size or CRC-32.
+    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it contains
+    /// Python objects, is encrypted, or is compressed by a method other than
+    /// deflate. Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if
+    /// its header or its inflated size exceeds the limit,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
+    /// [`Io`](crate::ErrorKind::Io) if reading or mapping fails. Other members
+    /// remain usable.
     pub fn open(&self) -> Result<MappedArray<D>> {
         self.name_member(self.open_array())
     }
@@ -168,9 +181,11 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged),
-    /// [`Unsupported`](crate::ErrorKind::Unsupported),
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member overlaps
+    /// another member or its two headers differ,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is encrypted, or
+    /// compressed by a method other than deflate, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn reader(&self) -> Result<MemberReader<'a>> {
         self.name_member(self.start()).map(|(_, reader)| reader)
     }
@@ -179,7 +194,11 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// As [`reader`](Member::reader).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member overlaps
+    /// another member, or has a wrong size or CRC-32. Returns
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is encrypted, or
+    /// compressed by a method other than deflate, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn verify(&self) -> Result<()> {
         self.name_member(self.start().and_then(|(_, reader)| reader.finish()))
     }

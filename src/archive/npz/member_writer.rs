@@ -102,8 +102,8 @@ impl<W: Write> MemberWriter<'_, W> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if elements are
+    /// missing, and [`Io`](crate::ErrorKind::Io) if writing fails.
     pub fn finish(self) -> Result<()> {
         if self.remaining > 0 {
             let found = to_usize_saturating(self.size);

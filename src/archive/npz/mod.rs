@@ -86,11 +86,12 @@ impl<D: Mapping> Npz<D> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when the source is not a zip
-    /// archive or is damaged; [`Io`](crate::ErrorKind::Io);
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// zip archive or is damaged,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is
     /// [`Source::map_mut`](crate::Source::map_mut), because a store would not
-    /// update the checksum of its member.
+    /// update a member's checksum, and [`Io`](crate::ErrorKind::Io) if it
+    /// cannot be read.
     pub fn open(source: Source<D>) -> Result<Npz<D>> {
         NpzOptions::new().open(source)
     }
@@ -126,7 +127,8 @@ impl<D: Mapping> Npz<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
+    /// name.
     pub fn member(&self, name: &str) -> Result<Member<'_, D>> {
         let entry = match self.last_entry(name) {
             None => self.last_entry(&format!("{name}.npy")),
@@ -143,7 +145,16 @@ impl<D: Mapping> Npz<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), and those of [`Member::open`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
+    /// name. Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is
+    /// not a valid array, overlaps another member, or has a wrong size or
+    /// CRC-32. Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it
+    /// contains Python objects, is encrypted, or is compressed by a method
+    /// other than deflate. Returns
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header or its
+    /// inflated size exceeds the limit,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
+    /// [`Io`](crate::ErrorKind::Io) if reading or mapping fails.
     pub fn get(&self, name: &str) -> Result<MappedArray<D>> {
         self.member(name)?.open()
     }
@@ -153,8 +164,19 @@ impl<D: Mapping> Npz<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), and those of
-    /// [`Member::read_ndarray`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
+    /// name. Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is
+    /// not a valid array, overlaps another member, or has a wrong size or
+    /// CRC-32. Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it
+    /// contains Python objects, is encrypted, or is compressed by a method
+    /// other than deflate. Returns
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header or its
+    /// inflated size exceeds the limit,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
+    /// [`Io`](crate::ErrorKind::Io) if reading or mapping fails. Returns
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the elements cannot be
+    /// decoded as `T`, and [`WrongShape`](crate::ErrorKind::WrongShape) if the
+    /// array doesn't have the axes of `N`.
     ///
     /// # Examples
     ///
@@ -182,7 +204,8 @@ impl<D: Mapping> Npz<D> {
     ///
     /// # Errors
     ///
-    /// Those of [`ReadAt::prefetch`](crate::source::ReadAt::prefetch).
+    /// Returns [`Io`](crate::ErrorKind::Io) if the storage cannot read the
+    /// headers.
     ///
     /// # Examples
     ///
@@ -219,7 +242,12 @@ impl<D: Mapping> Npz<D> {
     ///
     /// # Errors
     ///
-    /// As [`Member::verify`], for the first member that fails.
+    /// For the first member that fails, returns
+    /// [`Damaged`](crate::ErrorKind::Damaged) if the member overlaps another
+    /// member, or has a wrong size or CRC-32. Returns
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is encrypted, or
+    /// compressed by a method other than deflate, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn verify(&self) -> Result<()> {
         self.members().try_for_each(|member| member.verify())
     }

@@ -142,7 +142,12 @@ impl NpzOptions {
     ///
     /// # Errors
     ///
-    /// As [`Npz::open`].
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// zip archive or is damaged,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is
+    /// [`Source::map_mut`](crate::Source::map_mut), because a store would not
+    /// update a member's checksum, and [`Io`](crate::ErrorKind::Io) if it
+    /// cannot be read.
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Npz<D>> {
         let entries = source.storage().add_path_on_err(open_entries(&source))?;
         Ok(Npz { source, entries: EntryList::new(entries), options: self.clone() })

@@ -43,9 +43,10 @@ impl NpzOptions {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when the source does not start with
-    /// a member of a zip archive; [`InvalidInput`](crate::ErrorKind::InvalidInput) when it is
-    /// mapped read-write; [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source does not
+    /// start with a member of a zip archive,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is mapped
+    /// read-write, and [`Io`](crate::ErrorKind::Io) if reading fails.
     ///
     /// # Examples
     ///

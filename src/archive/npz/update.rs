@@ -119,10 +119,14 @@ impl Npz<MapMut> {
     ///
     /// # Errors
     ///
-    /// As [`open`](Npz::open), and those of
-    /// [`AtomicFile::update`](crate::source::AtomicFile::update);
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when other bytes precede the
-    /// archive, which would not be kept.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Locked`](crate::ErrorKind::Locked) if another process has the
+    /// lock and `locking` does not wait, [`Damaged`](crate::ErrorKind::Damaged)
+    /// if the file is not a zip archive or is damaged,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a regular
+    /// file, or if other bytes precede the archive, which would not be kept,
+    /// and [`Io`](crate::ErrorKind::Io) if it cannot be read, or its directory
+    /// not be written.
     ///
     /// # Examples
     ///
@@ -156,7 +160,14 @@ impl NpzOptions {
     ///
     /// # Errors
     ///
-    /// As [`Npz::update`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Locked`](crate::ErrorKind::Locked) if another process has the
+    /// lock and `locking` does not wait, [`Damaged`](crate::ErrorKind::Damaged)
+    /// if the file is not a zip archive or is damaged,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a regular
+    /// file, or if other bytes precede the archive, which would not be kept,
+    /// and [`Io`](crate::ErrorKind::Io) if it cannot be read, or its directory
+    /// not be written.
     pub fn update<'a>(&self, path: impl AsRef<Path>, locking: Locking) -> Result<NpzUpdate<'a>> {
         let path = path.as_ref();
         // Locked before it is read.
@@ -198,8 +209,8 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the format cannot
-    /// store the name, or it is that of a directory.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the format
+    /// cannot store the name, or it is that of a directory.
     pub fn set(&mut self, name: &str, array: &'a dyn Save) -> Result<&mut NpzUpdate<'a>> {
         self.set_content(name, Content::Array(array))
     }
@@ -251,7 +262,8 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
+    /// name.
     pub fn remove(&mut self, name: &str) -> Result<&mut NpzUpdate<'a>> {
         let Some(full_name) = self.find(name) else {
             let error = no_member(name, self.full_names().into_iter());
@@ -274,9 +286,9 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound);
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a member has the new
-    /// name already, or the format cannot store it.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has the
+    /// old name, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if a
+    /// member has the new name, or the format cannot store it.
     ///
     /// # Examples
     ///
@@ -359,13 +371,14 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`NpzWriter::write`];
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when another member cannot
-    /// be copied, because it is encrypted, or compressed by a method other than
-    /// deflate;
-    /// [`Damaged`](crate::ErrorKind::Damaged) when one overlaps another;
-    /// those of [`AtomicFile::commit_sync`](crate::source::AtomicFile::commit_sync).
-    /// The archive is then unchanged, unless only the directory could not be synced.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
+    /// cannot express a dtype, [`Unsupported`](crate::ErrorKind::Unsupported)
+    /// if a member to copy is encrypted, or compressed by a method other than
+    /// deflate, and [`Damaged`](crate::ErrorKind::Damaged) if it overlaps
+    /// another member. Returns [`Changed`](crate::ErrorKind::Changed) if
+    /// another program replaced the file, and [`Io`](crate::ErrorKind::Io) if
+    /// reading, writing or syncing fails. The archive is then unchanged, unless
+    /// only the directory could not be synced.
     pub fn commit(self) -> Result<()> {
         self.write()?.commit_sync().map(drop)
     }
@@ -377,7 +390,12 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// As [`commit`](NpzUpdate::commit).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
+    /// cannot express a dtype, [`Unsupported`](crate::ErrorKind::Unsupported)
+    /// if a member to copy is encrypted, or compressed by a method other than
+    /// deflate, [`Damaged`](crate::ErrorKind::Damaged) if it overlaps another
+    /// member, and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
+    /// The archive is unchanged.
     ///
     /// # Examples
     ///

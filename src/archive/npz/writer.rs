@@ -86,9 +86,9 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io) if the position cannot be read or set for another reason
-    /// than that the writer has none: `NotSeekable` or `Unsupported`, kinds of
-    /// [`std::io::ErrorKind`].
+    /// Returns [`Io`](crate::ErrorKind::Io) if the position cannot be read or
+    /// set for another reason than that the writer has none: `NotSeekable` or
+    /// `Unsupported`, kinds of [`std::io::ErrorKind`].
     ///
     /// # Examples
     ///
@@ -167,7 +167,10 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// As [`write`](NpzWriter::write).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a member of
+    /// that name exists, if the format cannot store the name, or if an earlier
+    /// member was not finished, or a descr cannot express the dtype. Returns
+    /// [`Io`](crate::ErrorKind::Io) if writing fails.
     ///
     /// # Examples
     ///
@@ -206,8 +209,8 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a member was not
-    /// finished, [`Io`](crate::ErrorKind::Io).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a member was
+    /// not finished, and [`Io`](crate::ErrorKind::Io) if writing fails.
     pub fn into_inner(self) -> Result<W> {
         self.check_finished()?;
         self.zip.finish().map_err(write_error())

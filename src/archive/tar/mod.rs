@@ -86,10 +86,11 @@ impl<D: Mapping> Shard<D> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when the source is not a tar
-    /// file or is damaged;
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) when a name or a pax
-    /// header is longer than 1 MiB; [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// tar file or is damaged,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if a name or a pax
+    /// header is longer than 1 MiB, and [`Io`](crate::ErrorKind::Io) if reading
+    /// fails.
     pub fn open(source: Source<D>) -> Result<Shard<D>> {
         let found = source.storage().add_path_on_err(entries(source.storage()));
         let (entries, replaced) = found?;
@@ -127,10 +128,10 @@ impl<D: Mapping> Shard<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound);
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when names of several members
-    /// differ only in bytes that are not UTF-8, or when the last one is not a regular file,
-    /// but a link, a directory or a device.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
+    /// name, and [`Unsupported`](crate::ErrorKind::Unsupported) if names of
+    /// several members differ only in bytes that are not UTF-8, or if the last
+    /// of them is a link, a directory or a device.
     pub fn member(&self, name: &str) -> Result<ShardMember<'_, D>> {
         let positions = self.entries.positions(name).iter();
         let mut found = positions.filter_map(|&position| self.entries.get(position));
@@ -156,7 +157,14 @@ impl<D: Mapping> Shard<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), and those of [`ShardMember::open`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
+    /// name, [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy`
+    /// file, [`Unsupported`](crate::ErrorKind::Unsupported) if it is sparse or
+    /// contains Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it
+    /// ends after the end of the file, and [`Io`](crate::ErrorKind::Io) if
+    /// reading or mapping fails.
     pub fn get(&self, name: &str) -> Result<MappedArray<D>> {
         self.member(name)?.open()
     }
@@ -170,7 +178,8 @@ impl<D: Mapping> Shard<D> {
     ///
     /// # Errors
     ///
-    /// Those of [`ReadAt::prefetch`](crate::source::ReadAt::prefetch).
+    /// Returns [`Io`](crate::ErrorKind::Io) if the storage cannot read the
+    /// ranges.
     ///
     /// # Examples
     ///
@@ -223,7 +232,13 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     ///
     /// # Errors
     ///
-    /// As [`open`](ShardMember::open).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a
+    /// valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if it
+    /// is sparse or contains Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it
+    /// ends after the end of the file, and [`Io`](crate::ErrorKind::Io) if
+    /// reading fails.
     pub fn header(&self) -> Result<Option<Header>> {
         self.name_member(self.find()).map(|content| content.header())
     }
@@ -234,7 +249,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn is_ten(&self) -> Result<bool> {
         if self.entry.is_sparse {
             return Ok(false);
@@ -254,11 +269,13 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when the member is not a `.npy`;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when it is sparse;
-    /// [`Truncated`](crate::ErrorKind::Truncated) when it ends after the end of
-    /// the file; [`Io`](crate::ErrorKind::Io), those of [`Header::parse`] and
-    /// [`Layout::new`](crate::layout::Layout::new).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a
+    /// valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if it
+    /// is sparse or contains Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it
+    /// ends after the end of the file, and [`Io`](crate::ErrorKind::Io) if
+    /// reading or mapping fails.
     pub fn open(&self) -> Result<MappedArray<D>> {
         self.name_member(self.open_array())
     }
@@ -268,7 +285,12 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     ///
     /// # Errors
     ///
-    /// As [`Ten::open`].
+    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if the member is
+    /// sparse. Returns [`Damaged`](crate::ErrorKind::Damaged) if the bytes have
+    /// a wrong magic, a negative length or an unknown type, or describe an
+    /// array larger than the address space, and
+    /// [`Truncated`](crate::ErrorKind::Truncated) if they end too early.
+    /// Returns [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn ten(&self) -> Result<Ten<D>> {
         self.name_member(self.open_ten())
     }

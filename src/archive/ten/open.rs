@@ -92,7 +92,13 @@ impl TenOptions {
     ///
     /// # Errors
     ///
-    /// As [`Ten::open`].
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
+    /// extension is not `.ten` or `.tb`. Returns
+    /// [`Damaged`](crate::ErrorKind::Damaged) if the bytes have a wrong magic,
+    /// a negative length or an unknown type, or describe an array larger than
+    /// the address space, and [`Truncated`](crate::ErrorKind::Truncated) if
+    /// they end too early. Returns [`Io`](crate::ErrorKind::Io) if reading
+    /// fails.
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Ten<D>> {
         let source = Arc::new(source);
         source.storage().add_path_on_err(self.open_shared(&source))
@@ -112,12 +118,13 @@ impl<D: Mapping> Ten<D> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) for wrong magic bytes, negative
-    /// lengths or unknown types;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for other extensions;
-    /// [`Truncated`](crate::ErrorKind::Truncated) when the source ends too early;
-    /// [`Io`](crate::ErrorKind::Io), those of
-    /// [`Layout::new`](crate::layout::Layout::new).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
+    /// extension is not `.ten` or `.tb`. Returns
+    /// [`Damaged`](crate::ErrorKind::Damaged) if the bytes have a wrong magic,
+    /// a negative length or an unknown type, or describe an array larger than
+    /// the address space, and [`Truncated`](crate::ErrorKind::Truncated) if
+    /// they end too early. Returns [`Io`](crate::ErrorKind::Io) if reading
+    /// fails.
     pub fn open(source: Source<D>) -> Result<Ten<D>> {
         TenOptions::new().open(source)
     }
@@ -167,7 +174,8 @@ impl<D: Mapping> Ten<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no array has this
+    /// info.
     pub fn position(&self, info: &str) -> Result<usize> {
         let first = self.entries.positions(info).first().copied();
         first.ok_or_else(|| self.name_file(no_member(info, self.infos())))
@@ -177,7 +185,8 @@ impl<D: Mapping> Ten<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if there are not that
+    /// many arrays.
     pub fn data_offset(&self, index: usize) -> Result<u64> {
         self.entry(index).map(|entry| self.offset(entry))
     }
@@ -187,11 +196,12 @@ impl<D: Mapping> Ten<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), [`Io`](crate::ErrorKind::Io);
-    /// [`Truncated`](crate::ErrorKind::Truncated) when the file was truncated
-    /// after it was opened; [`InvalidInput`](crate::ErrorKind::InvalidInput) when
-    /// the source is mapped read-write and an earlier array of the same position
-    /// is still in use.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if there are not that
+    /// many arrays, [`Truncated`](crate::ErrorKind::Truncated) if the file was
+    /// truncated after it was opened,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the source is mapped
+    /// read-write and an earlier array of the same position is still in use,
+    /// and [`Io`](crate::ErrorKind::Io) if reading or mapping fails.
     pub fn get(&self, index: usize) -> Result<MappedArray<D>> {
         let entry = self.entry(index)?;
         let place = Place {
@@ -212,7 +222,8 @@ impl<D: Mapping> Ten<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if `text` is neither
+    /// the position of an array nor an info.
     pub fn index(&self, text: &str) -> Result<usize> {
         match text.parse::<usize>() {
             Ok(index) if index < self.len() && index.to_string() == text => Ok(index),

@@ -46,7 +46,7 @@ pub trait Tensor: private::SealedTensor {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`Io`](crate::ErrorKind::Io) if the writer fails.
     fn write_elements(&self, to: &mut dyn Write) -> Result<()>;
 }
 
@@ -261,7 +261,12 @@ impl TenWriteOptions {
     ///
     /// # Errors
     ///
-    /// As [`save`](TenWriteOptions::save).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the format
+    /// does not support the dtype, the array has more than 9 axes, or an info
+    /// is not ASCII or longer than 8 bytes, if the number of infos is neither
+    /// one nor the number of arrays, or for `u4` unless it is allowed. Nothing
+    /// is written then. Returns [`Io`](crate::ErrorKind::Io) if the writer
+    /// fails.
     pub fn write(&self, to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
         write_all(to, &self.headers(arrays)?, arrays)
     }
@@ -300,7 +305,12 @@ const NO_U4: &str =
 ///
 /// # Errors
 ///
-/// As [`TenWriteOptions::save`].
+/// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the format does
+/// not support the dtype, the array has more than 9 axes, or an info is not
+/// ASCII or longer than 8 bytes, for `u4`, or if the extension is not `.ten` or
+/// `.tb`. Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory of
+/// `path` does not exist, and [`Io`](crate::ErrorKind::Io) if writing fails. An
+/// existing file is then unchanged.
 ///
 /// # Examples
 ///

@@ -26,8 +26,9 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the text has another
-    /// form, or the value doesn't fit. A number other than `inf` does not become infinite.
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the text has
+    /// another form, or the value doesn't fit. A number other than `inf` does
+    /// not become infinite.
     ///
     /// # Examples
     ///

@@ -93,7 +93,19 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// As [`Appender::open`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Locked`](crate::ErrorKind::Locked) if another writer has locked
+    /// it, [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// or if other bytes follow the elements,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
+    /// objects or is not a regular file,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if
+    /// elements are missing, and [`Io`](crate::ErrorKind::Io) if it cannot be
+    /// opened, read or written. Returns
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the options say
+    /// where the array is.
     pub fn append(&self, path: impl AsRef<Path>) -> Result<Appender> {
         with_path_in_errors(path.as_ref(), |path| {
             if self.is_placed() {
@@ -116,11 +128,17 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// [`Locked`](crate::ErrorKind::Locked) when another writer has locked
-    /// the file, [`WrongShape`](crate::ErrorKind::WrongShape) for 0-d arrays,
-    /// [`Damaged`](crate::ErrorKind::Damaged) when other bytes follow the
-    /// elements, [`Truncated`](crate::ErrorKind::Truncated) when elements are
-    /// missing, [`Io`](crate::ErrorKind::Io), those of [`Header::parse`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Locked`](crate::ErrorKind::Locked) if another writer has locked
+    /// it, [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// or if other bytes follow the elements,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
+    /// objects or is not a regular file,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if
+    /// elements are missing, and [`Io`](crate::ErrorKind::Io) if it cannot be
+    /// opened, read or written.
     pub fn open(path: impl AsRef<Path>) -> Result<Appender> {
         OpenOptions::new().append(path)
     }
@@ -196,13 +214,14 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when `T` cannot be stored as the
-    /// dtype, [`WrongShape`](crate::ErrorKind::WrongShape) when the shape does not
-    /// match, [`InvalidValue`](crate::ErrorKind::InvalidValue) when a value does not
-    /// fit, [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array would be
-    /// too large, [`Io`](crate::ErrorKind::Io),
-    /// [`Changed`](crate::ErrorKind::Changed) when another program changed the
-    /// file's length.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if `T` cannot be
+    /// stored as the dtype, [`InvalidValue`](crate::ErrorKind::InvalidValue) if
+    /// a value does not fit, [`WrongShape`](crate::ErrorKind::WrongShape) if
+    /// the shape does not match,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array would be
+    /// too large, [`Changed`](crate::ErrorKind::Changed) if another program
+    /// changed the file's length, and [`Io`](crate::ErrorKind::Io) if writing
+    /// fails. On an error, no rows are added.
     pub fn append<T: Element, D: Dimension>(&mut self, rows: &ArrayRef<T, D>) -> Result<()> {
         self.with_path_in_errors(|appender| {
             let (count, elements) = rows::check_rows(rows, appender.header(), appender.axis)?;
@@ -219,7 +238,14 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`append`](Appender::append).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if `T` cannot be
+    /// stored as the dtype, [`InvalidValue`](crate::ErrorKind::InvalidValue) if
+    /// a value does not fit, [`WrongShape`](crate::ErrorKind::WrongShape) if
+    /// the shape does not match,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array would be
+    /// too large, [`Changed`](crate::ErrorKind::Changed) if another program
+    /// changed the file's length, and [`Io`](crate::ErrorKind::Io) if writing
+    /// fails. On an error, no rows are added.
     pub fn append_slice<T: Element>(&mut self, values: &[T]) -> Result<()> {
         self.with_path_in_errors(|appender| {
             let (header, axis) = (appender.header(), appender.axis);
@@ -234,8 +260,11 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`append`](Appender::append), except
-    /// [`WrongDType`](crate::ErrorKind::WrongDType).
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the shape does
+    /// not match, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array
+    /// would be too large, [`Changed`](crate::ErrorKind::Changed) if another
+    /// program changed the file's length, and [`Io`](crate::ErrorKind::Io) if
+    /// writing fails. On an error, no rows are added.
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.with_path_in_errors(|appender| {
             let header = appender.header();
@@ -251,9 +280,12 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`append_bytes`](Appender::append_bytes);
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the parts do not
-    /// add up to `rows` rows; those of `fill`, which may be of any type.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the parts do not
+    /// add up to `rows` rows, [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// if the array would be too large, [`Changed`](crate::ErrorKind::Changed)
+    /// if another program changed the file's length,
+    /// [`Io`](crate::ErrorKind::Io) if writing fails, and whatever `fill`
+    /// returns, of any type.
     ///
     /// # Examples
     ///
@@ -307,8 +339,10 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput),
-    /// [`Io`](crate::ErrorKind::Io), [`Changed`](crate::ErrorKind::Changed).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array
+    /// would be too large, [`Changed`](crate::ErrorKind::Changed) if another
+    /// program changed the file's length, and [`Io`](crate::ErrorKind::Io) if
+    /// writing fails.
     pub fn resize(&mut self, rows: usize) -> Result<()> {
         let old = self.rows();
         self.with_path_in_errors(|appender| appender.writer.resize(old, rows))?;
@@ -320,10 +354,11 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io), for example when the disk is full, and
-    /// [`Changed`](crate::ErrorKind::Changed). Rows that could not be written stay
-    /// in the buffer, and the file keeps its old number of rows: call `flush` again,
-    /// or drop the `Appender`, which then writes nothing.
+    /// Returns [`Io`](crate::ErrorKind::Io) if writing fails, for example
+    /// because the disk is full, and [`Changed`](crate::ErrorKind::Changed) if
+    /// another program changed the file's length. Rows that could not be
+    /// written stay in the buffer, and the file keeps its old number of rows:
+    /// call `flush` again, or drop the `Appender`, which then writes nothing.
     pub fn flush(&mut self) -> Result<()> {
         let rows = self.rows();
         let written = self.with_path_in_errors(|appender| appender.writer.write_out(rows));
@@ -336,11 +371,15 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`flush`](Appender::flush); [`Changed`](crate::ErrorKind::Changed) or
-    /// [`NotFound`](crate::ErrorKind::NotFound) when the path no longer leads to the file,
-    /// which has the rows nevertheless. If only the last wait fails, readers see the
-    /// new rows. After a wait has failed, rows may be lost, so later calls of `sync` and
-    /// `close` fail.
+    /// Returns [`Io`](crate::ErrorKind::Io) if writing or syncing fails, for
+    /// example because the disk is full, and
+    /// [`Changed`](crate::ErrorKind::Changed) if another program changed the
+    /// file's length. Rows that could not be written stay in the buffer.
+    /// Returns [`Changed`](crate::ErrorKind::Changed) or
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the path no longer leads to
+    /// the file, which has the rows nevertheless. If only the last wait fails,
+    /// readers see the new rows. After a wait has failed, rows may be lost, so
+    /// later calls of `sync` and `close` fail.
     pub fn sync(&mut self) -> Result<()> {
         let rows = self.rows();
         let synced = self.with_path_in_errors(|appender| appender.writer.sync(rows));
@@ -354,7 +393,11 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`sync`](Appender::sync); rows that could not be written are lost.
+    /// Returns [`Io`](crate::ErrorKind::Io) if writing or syncing fails, for
+    /// example because the disk is full, [`Changed`](crate::ErrorKind::Changed)
+    /// if another program changed the file's length or replaced it, and
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere. Rows
+    /// that could not be written are lost.
     pub fn close(mut self) -> Result<()> {
         self.sync()
     }
@@ -472,7 +515,20 @@ impl fmt::Debug for Appender {
 ///
 /// # Errors
 ///
-/// As [`Appender::open`] and [`Appender::resize`].
+/// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not exist,
+/// [`Locked`](crate::ErrorKind::Locked) if another writer has locked it,
+/// [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
+/// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file, or
+/// if other bytes follow the elements,
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python objects
+/// or is not a regular file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded)
+/// if its header is longer than the limit,
+/// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
+/// [`Io`](crate::ErrorKind::Io) if it cannot be opened, read or written.
+/// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array would
+/// be too large, [`Changed`](crate::ErrorKind::Changed) if another program
+/// changed the file's length, and [`Io`](crate::ErrorKind::Io) if writing
+/// fails.
 ///
 /// # Examples
 ///

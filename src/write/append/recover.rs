@@ -18,7 +18,16 @@ use crate::source::{atomic, file};
 ///
 /// # Errors
 ///
-/// As [`RecoverOptions::recover`].
+/// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not exist,
+/// [`Locked`](crate::ErrorKind::Locked) if a writer has the file,
+/// [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
+/// [`Damaged`](crate::ErrorKind::Damaged) if the header is not valid,
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if a second `.npy` follows
+/// the elements, the elements are Python objects, or this is not a regular
+/// file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the header is
+/// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if the
+/// header is incomplete, and [`Io`](crate::ErrorKind::Io) if reading or writing
+/// fails.
 ///
 /// # Examples
 ///
@@ -125,7 +134,16 @@ impl RecoverOptions {
     ///
     /// # Errors
     ///
-    /// As [`recover`](RecoverOptions::recover).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Locked`](crate::ErrorKind::Locked) if a writer has the file,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if the header is not valid,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if a second `.npy`
+    /// follows the elements, the elements are Python objects, or this is not a
+    /// regular file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the
+    /// header is longer than the limit,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if the header is incomplete,
+    /// and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
     pub fn plan(&self, path: impl AsRef<Path>) -> Result<Recovery> {
         with_path_in_errors(path.as_ref(), |path| {
             let (file, FileStat { len, .. }) = file::open(path, false)?;
@@ -147,11 +165,16 @@ impl RecoverOptions {
     ///
     /// # Errors
     ///
-    /// [`Locked`](crate::ErrorKind::Locked) when a writer has the file,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) for 0-d arrays,
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when another `.npy`
-    /// follows the elements, [`Io`](crate::ErrorKind::Io), those of
-    /// [`Header::parse`](crate::Header::parse).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Locked`](crate::ErrorKind::Locked) if a writer has the file,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if the header is not valid,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if a second `.npy`
+    /// follows the elements, the elements are Python objects, or this is not a
+    /// regular file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the
+    /// header is longer than the limit,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if the header is incomplete,
+    /// and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
     pub fn recover(&self, path: impl AsRef<Path>) -> Result<Recovery> {
         with_path_in_errors(path.as_ref(), |path| {
             let mut found = self.examine_locked(path)?;

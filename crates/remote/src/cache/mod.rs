@@ -90,9 +90,9 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// [`Io`](npymap::ErrorKind::Io);
-    /// [`Unsupported`](npymap::ErrorKind::Unsupported) on systems and file systems
-    /// without locks.
+    /// Returns [`Io`](npymap::ErrorKind::Io) if the directory cannot be created
+    /// or used, and [`Unsupported`](npymap::ErrorKind::Unsupported) on
+    /// platforms and file systems without locks.
     pub fn open(directory: impl AsRef<Path>, max_bytes: u64) -> Result<Cache> {
         let path = directory.as_ref();
         open(path, max_bytes).map_err(|error| error.with_path(path))
