@@ -18,11 +18,11 @@ use crate::input::error::CliError;
 use crate::input::style;
 use crate::output::output_args::OutputArgs;
 
-/// Inspects, edits, converts and compares NumPy array files of any size.
+/// Inspect, edit, convert and compare NumPy array files of any size.
 ///
-/// Elements are memory-mapped rather than read. While the program uses a file,
-/// no other process may truncate it or change its elements. If standard output
-/// is closed, what would be printed is lost without an error.
+/// This maps elements into memory instead of reading them. While npymap uses a
+/// file, you must not truncate it or change its elements by other means. If its
+/// output pipe is closed, npymap exits quietly.
 #[derive(Debug, Parser)]
 #[command(name = "npymap", version, styles = style::HELP, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -94,11 +94,11 @@ impl CliCommand {
     }
 }
 
-/// Packs, changes, extracts, verifies and recovers .npz archives.
+/// Pack, change, extract, verify and recover .npz archives.
 ///
-/// Archives that are changed are locked, and replaced when the new one is
-/// complete. Members that do not change are copied without inflating them;
-/// their dates are not kept, and comments are left out.
+/// This locks an archive and replaces it once the new archive is complete.
+/// Unchanged members are copied without inflating them. Their dates and
+/// comments will not be kept.
 #[derive(Debug, Args)]
 pub(crate) struct NpzArgs {
     #[command(subcommand)]

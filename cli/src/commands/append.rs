@@ -19,14 +19,14 @@ use crate::input::{open, text};
 use crate::output::locking::WaitArgs;
 use crate::output::{edit, signals};
 
-/// Appends the rows of other arrays to an array, in place.
+/// Append the rows of arrays to a .npy file, in place.
 ///
-/// Rows are appended along the first axis, or along the last one if FILE is in
-/// Fortran order. An array with one axis fewer is a single row. Byte order and
-/// memory order are converted to those of FILE, unless its fields differ in byte
-/// order; everything else must match.
-/// Either all rows are appended or none, and concurrent readers of FILE see
-/// either the old array or the new one.
+/// Rows are added along the first axis, or along the last axis if FILE is in
+/// Fortran order. An array with one axis fewer is a single row. Rows are
+/// converted to the byte order and memory order of FILE, unless its fields
+/// differ in byte order. Everything else must match. This appends all rows or
+/// none, and concurrent readers will see either the previous array or the
+/// longer array.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -39,8 +39,8 @@ Examples:
 FILE must exist: `npymap create --shape '(0, 3)'` makes an empty array. If FILE
 has bytes after its elements, see `npymap recover`.
 
-Exit status: 0 if all rows were appended, 1 if none were, or if --flush could not
-wait for the disk, 2 for a usage error.")]
+Exit status: 0 if all rows were appended, 1 if the append failed or --flush
+could not wait for the disk, 2 for a usage error.")]
 pub(crate) struct AppendArgs {
     /// Wait until the data is on disk
     #[arg(long)]
@@ -51,8 +51,7 @@ pub(crate) struct AppendArgs {
     #[arg(long)]
     raw: bool,
 
-    /// Print a JSON object: the number of rows that were appended, and the new
-    /// shape
+    /// Print a JSON object: the number of appended rows, and the new shape
     #[arg(long)]
     json: bool,
 
@@ -66,7 +65,7 @@ pub(crate) struct AppendArgs {
     /// .npy file to append to
     file: ArrayPath,
 
-    /// .npy files, or FILE[MEMBER], whose rows are appended; - is standard input
+    /// .npy files, or FILE[MEMBER], to append, or - for standard input
     #[arg(value_name = "ROWS", required = true)]
     rows: Vec<ArrayPath>,
 }

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 
 use crate::input::error::CliError;
 
-/// Prints completions of commands and options for a shell.
+/// Print completions of commands and options for a shell.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -17,10 +17,10 @@ Examples:
   npymap completions fish > npymap.fish
   npymap completions powershell > npymap.ps1
 
-The directories where shells look for them are, for bash,
-~/.local/share/bash-completion/completions (as `npymap`); for zsh, one of
-$fpath (as `_npymap`); for fish, ~/.config/fish/completions. In PowerShell, add
-the lines to $PROFILE.
+Shells look for completions in these directories: bash in
+~/.local/share/bash-completion/completions (as `npymap`), zsh in one of $fpath
+(as `_npymap`), and fish in ~/.config/fish/completions. In PowerShell, add the
+lines to $PROFILE.
 
 Exit status: 0 on success, 1 on failure, 2 for a usage error.")]
 pub(crate) struct CompletionsArgs {

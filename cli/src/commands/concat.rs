@@ -23,12 +23,12 @@ use crate::select::cast;
 /// Bytes written at a time when each row combines parts of several files.
 const BLOCK: usize = 64 << 20;
 
-/// Joins arrays along an axis, like NumPy's concatenate or stack.
+/// Join arrays along an axis, like NumPy's concatenate or stack.
 ///
-/// OUT is in C order and has the dtype of the first array; the others may
-/// differ in byte order and memory order only, and if the fields of the first
-/// one differ in byte order, all have its dtype. With --stack, all have the same
-/// shape. OUT gets its name only when it is complete and on disk.
+/// OUT is in C order and has the dtype of the first array. Other arrays must
+/// have the same dtype, except for their byte order and memory order. With
+/// --stack, all must have the same shape. OUT gets its name once it is complete
+/// and on disk.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +44,7 @@ pub(crate) struct ConcatArgs {
     #[arg(long)]
     stack: bool,
 
-    /// Axis to join along; -1 is the last
+    /// Axis to join along, where -1 is the last axis
     #[arg(long, value_name = "N", default_value = "0")]
     axis: AxisArg,
 
@@ -61,8 +61,8 @@ pub(crate) struct ConcatArgs {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<ArrayPath>,
 
-    /// New .npy file, or - for standard output; may be one of the inputs, with
-    /// --overwrite
+    /// New .npy file, or - for standard output. With --overwrite, this can be
+    /// one of the inputs
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }

@@ -28,13 +28,13 @@ use crate::output::sink::Sink;
 use crate::select::layout_args::LayoutArgs;
 use crate::select::limits;
 
-/// Converts arrays: format, dtype, memory order, byte order, version.
+/// Convert an array or archive to another format, dtype or layout.
 ///
-/// Whatever no option changes is kept; without options, OUT is what np.save
-/// writes for the array. An .npz or .ten OUT gets all arrays of IN, with their
-/// names; members that are not arrays are skipped, or rejected if OUT replaces
-/// IN. OUT gets its name only when it is complete and on disk, so IN and OUT
-/// may be the same file.
+/// This keeps everything that you don't change by an option. Without options,
+/// OUT is what np.save writes for the array. An .npz or .ten OUT gets all
+/// arrays of IN, with their names. Members that are not arrays are skipped, or
+/// rejected if OUT replaces IN. OUT gets its name once it is complete and on
+/// disk, so IN and OUT can be the same file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -57,12 +57,12 @@ Examples:
   npymap convert --raw '<i2' --offset 44 --shape -1,2 sound.wav sound.npy
   npymap convert - - --from jsonl --format csv < rows.jsonl
 
-A whole array is written to a .npy OUT by several threads, and is sparse if IN is;
-other outputs are written by one thread. With --dtype, structs are cast field by field, by
-position. If a value would change, the command fails and writes nothing, unless
---force is given; decimal numbers in text are rounded to floats of the dtype, as by
-numpy.loadtxt, and those that are too large are an error. Without --dtype, integers in
-text that would be rounded are an error, too.
+Several threads write a whole array to a .npy OUT, which is sparse if IN is
+sparse. One thread writes other outputs. With --dtype, structs are cast field by
+field, by position. If a value would change, the command fails and writes
+nothing, unless you give --force. However, decimal numbers in text are rounded
+to floats, like numpy.loadtxt does. This fails for numbers that are too large.
+Without --dtype, it also fails for integers in text that would be rounded.
 
 The first line of a CSV or TSV is a header if it looks like names, or if it has the
 names of all fields of --dtype. With a --dtype without fields, a line of elements is
@@ -73,13 +73,13 @@ lists of a field have the same length in every line.
 
 Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ConvertArgs {
-    /// .npy, .npz, .ten or tar file, or FILE[MEMBER], or .csv, .tsv or .jsonl; -
-    /// is standard input
+    /// .npy, .npz, .ten or tar file, FILE[MEMBER], .csv, .tsv or .jsonl, or -
+    /// for standard input
     #[arg(value_name = "IN")]
     input: ArrayPath,
 
-    /// New file, whose extension selects its format: .npy, .npz, .ten, .tb, .csv,
-    /// .tsv, .jsonl or .bin; - is standard output
+    /// New file with an extension that selects the format: .npy, .npz, .ten,
+    /// .tb, .csv, .tsv, .jsonl or .bin, or - for standard output
     #[arg(value_name = "OUT")]
     output: PathBuf,
 

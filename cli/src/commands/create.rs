@@ -14,18 +14,18 @@ use crate::output::new_file::{self, NewFileArgs, ShapeArg};
 use crate::output::output_format::{self, OutputFormat};
 use crate::output::report::ReportArgs;
 
-/// Creates an array of zeros, of one value, or of test data.
+/// Create an array of zeros, of one value, or of test data.
 ///
 /// Disk space is reserved, so that a full disk is reported now and not later.
 /// The file gets its name only when it is complete and on disk.
 ///
 /// Random numbers are the same on every machine and in every memory order. They
-/// are computed from the outputs of `SplitMix64`, x0, x1, …, whose state starts
-/// with the seed: element i in C order is, for int,
-/// LOW + (xi × (HIGH - LOW) >> 64); for uniform, LOW + (HIGH - LOW) × u(xi),
-/// where u(x) = (x >> 11) / 2^53; and for normal,
-/// sqrt(-2 ln(1 - u(x2i))) × cos(2π u(x2i+1)), rounded to the dtype. As in NumPy,
-/// rounding may make a uniform number HIGH.
+/// are computed from the outputs x0, x1, … of `SplitMix64`, with a state that
+/// starts with the seed. For example, element i in C order is LOW + (xi × (HIGH
+/// - LOW) >> 64) for int. With u(x) = (x >> 11) / 2^53, it is LOW + (HIGH -
+/// LOW) × u(xi) for uniform, and sqrt(-2 ln(1 - u(x2i))) × cos(2π u(x2i+1)) for
+/// normal, rounded to the dtype. Like in NumPy, rounding can make a uniform
+/// number HIGH.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -79,12 +79,13 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "N", default_value_t = 0, requires = "random")]
     seed: u64,
 
-    /// Lowest random number [default: 0; for int, the lowest of an integer dtype]
+    /// Lowest random number [default: 0, or for int the lowest of an integer
+    /// dtype]
     #[arg(long, value_name = "X", requires = "random")]
     low: Option<String>,
 
-    /// Upper bound of random numbers, exclusive before rounding [default: 1; for
-    /// int, the full range of an integer dtype, and none for floats]
+    /// Upper bound of random numbers, exclusive before rounding [default: 1, or
+    /// for int the full range of an integer dtype]
     #[arg(long, value_name = "X", requires = "random")]
     high: Option<String>,
 

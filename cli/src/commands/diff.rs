@@ -14,18 +14,17 @@ use crate::output::diff_one;
 use crate::output::diff_options::{DiffOptions, DiffResult};
 use crate::output::until_closed::UntilClosed;
 
-/// Compares arrays: dtype, shape and elements.
+/// Compare two arrays, archives or directories.
 ///
-/// Two archives are compared member by member, two directories file by file,
-/// and the result is a table with a line for each array. Elements are compared
-/// by value, whatever their byte order and memory order; NaN equals NaN, and
-/// padding is ignored. Numbers may differ by up to ATOL + RTOL * |b|, as in
-/// numpy.isclose: complex ones by their distance, and they are NaN if a part is.
-/// Long doubles must have the same significant bits, and integers are compared
-/// with floats exactly.
-/// The largest difference is that of elements that differ by more; the mean
-/// absolute difference and the root of the mean square (rms) are those of all
-/// pairs without NaN.
+/// This compares two archives member by member, and two directories file by
+/// file. The result is then a table with a line per array. Elements are
+/// compared by value, whatever their byte order and memory order. NaN equals
+/// NaN, and padding is ignored. Numbers can differ by up to ATOL + RTOL * |b|,
+/// like in numpy.isclose. For complex numbers, this is their distance. Long
+/// doubles must have the same significant bits, and integers are compared with
+/// floats exactly. The largest difference is taken over elements that differ by
+/// more. The mean absolute difference and the root of the mean square (rms) are
+/// taken over all pairs without NaN.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,8 +40,8 @@ JSON has an object for each pair of arrays. In it, inf is a string.
 Exit status: 0 if the arrays are equal, 1 if they differ, 2 if one cannot be
 opened, though the others are compared, or for a usage error.")]
 pub(crate) struct DiffArgs {
-    /// .npy, .npz, .ten or tar file, FILE[MEMBER], or directory; - is standard
-    /// input
+    /// .npy, .npz, .ten or tar file, FILE[MEMBER], or directory, or - for
+    /// standard input
     a: ArrayPath,
 
     /// Input of the same kinds as A

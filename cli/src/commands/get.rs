@@ -25,12 +25,12 @@ use crate::select::limits;
 use crate::select::rows::{Fields, RowSelection};
 use crate::select::selection::{IndexArg, Selected};
 
-/// Prints elements: one, some or all; or writes them to a file.
+/// Print elements of an array, or write them to a file.
 ///
 /// INDEX is what NumPy accepts in a[…]: integers, slices with steps, `...`,
-/// `None` and one list of integers, whose elements are copied to memory. A dot
-/// and a field name may follow, as in 5.pos, and more of them for nested fields,
-/// as in 5.pos.z.
+/// `None`, and one list of integers. This copies the elements of a list to
+/// memory. You can add a dot and a field name, for example 5.pos, and more of
+/// them for nested fields, as in 5.pos.z.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -46,17 +46,17 @@ Examples:
 In JSON, nan, inf and -inf are strings, complex numbers [re, im], records
 objects, and NaT is null.
 
-CSV, TSV and JSON lines have a line for each record, or for each row along the
-last axis of other arrays. In CSV and TSV, records have a line of names, with
-columns pos.0, pos.1, … for a subarray pos; numbers have all digits, and time
-differences are counts of their unit. Text is written as it is, so a
-spreadsheet may execute what starts with =, +, - or @ as a formula: import
-such columns as text.
+CSV, TSV and JSON lines have a line per record, or per row along the last axis
+of other arrays. In CSV and TSV, records have a line of names, for example with
+columns pos.0, pos.1, … for a subarray pos. Numbers have all digits, and time
+differences are counts of their unit. Text is written as it is. This means that
+a spreadsheet can execute what starts with =, +, - or @ as a formula, so you
+should import such columns as text.
 
-In CONDITION, fields are compared with numbers, text in quotes, dates in quotes,
-True and False by ==, !=, <, <=, > and >=, and joined by and, or and not;
-isnan(x) finds NaN and NaT. Elements without fields are called value, and
-value[0] in the first column; unusual names of fields are put in backticks.
+In CONDITION, you compare fields with numbers, text in quotes, dates in quotes,
+True and False by ==, !=, <, <=, > and >=, and join comparisons by and, or and
+not. isnan(x) finds NaN and NaT. Elements without fields are called value, and
+value[0] in the first column. Put unusual names of fields in backticks.
 
 Exit status: 0 on success, 1 if the file or an INDEX was rejected, 2 for a usage
 error.")]
@@ -81,13 +81,13 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "TEXT")]
     nan: Option<String>,
 
-    /// Only rows that satisfy this condition; without --format, each is printed
-    /// on a line of its own
+    /// Print only rows that match CONDITION, one per line unless --format is
+    /// given
     #[arg(long = "where", value_name = "CONDITION")]
     filter: Option<Filter>,
 
-    /// New file, whose extension selects the format unless --format does: .npy,
-    /// .csv, .tsv, .jsonl or .bin
+    /// New file with an extension that selects the format unless --format does:
+    /// .npy, .csv, .tsv, .jsonl or .bin
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
@@ -97,12 +97,12 @@ pub(crate) struct GetArgs {
     #[command(flatten)]
     read: InputArgs,
 
-    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file; - is standard
-    /// input
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file, or - for
+    /// standard input
     file: ArrayPath,
 
-    /// Elements to print; optional with --format, --where and --output, which
-    /// take one
+    /// Elements to print. With --format, --where and --output, you can give one
+    /// or none
     #[arg(value_name = "INDEX", required_unless_present_any = ["format", "filter", "output"])]
     selections: Vec<IndexArg>,
 }

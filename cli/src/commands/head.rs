@@ -17,12 +17,12 @@ use crate::select::origins::AxisIndices;
 use crate::select::rows::{Fields, FirstRows, RowSelection};
 use crate::select::selection::IndexArg;
 
-/// Prints the first elements of an array or a selection as a table.
+/// Print the first elements of an array or a selection as a table.
 ///
-/// Records have a column for each field, other arrays one for each index of the
+/// Records have a column per field, and other arrays a column per index of the
 /// last axis. Columns that do not fit the terminal are left out and counted
-/// below the table. Rows and columns are numbered as in the array. Of a stream in C
-/// order, only as much is read as is printed.
+/// below the table. Rows and columns are numbered as in the array. This reads a
+/// stream in C order only as far as it prints.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -55,8 +55,8 @@ pub(crate) struct HeadArgs {
     #[command(flatten)]
     read: InputArgs,
 
-    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file; - is standard
-    /// input
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file, or - for
+    /// standard input
     file: ArrayPath,
 
     /// Elements to select [default: all]

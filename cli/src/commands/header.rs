@@ -19,13 +19,14 @@ use crate::input::text;
 use crate::output::edit;
 use crate::output::locking::WaitArgs;
 
-/// Corrects the header of a .npy file in place, or checks it.
+/// Correct the header of a .npy file in place, or check it.
 ///
-/// The bytes of the elements do not change, only the description of their dtype,
-/// shape or order. The new header must fit into the space of the old one, and its
-/// elements must take exactly the bytes of the file; otherwise nothing is changed,
-/// and the message says what would work. If the old header cannot be read, give
-/// both --dtype and --shape. Without options, the header is only checked.
+/// This changes the description of the elements (dtype, shape or order), but
+/// not their bytes. The new header must fit into the space of the current
+/// header, and describe exactly the bytes of the file. Otherwise, the file
+/// stays the same, and the message says what would work. If the header cannot
+/// be read, give both --dtype and --shape. Without options, this only checks
+/// the header.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,8 +38,8 @@ Examples:
 Exit status: 0 if the header was changed or is correct, 1 if it cannot be changed
 in place, 2 for a usage error.")]
 pub(crate) struct HeaderArgs {
-    /// New length of each axis; one may be -1, to be computed from the length of
-    /// the file
+    /// New length of each axis. One can be -1, to be computed from the length
+    /// of the file
     #[arg(long, value_parser = shape_arg::parse)]
     shape: Option<PartialShape>,
 

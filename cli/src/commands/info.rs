@@ -19,10 +19,10 @@ use crate::input::threads::ThreadArgs;
 use crate::output::describe::{self, DescribedEntry};
 use crate::output::json::JsonEntry;
 
-/// Describes arrays: dtype, shape, order, size.
+/// Describe arrays: dtype, shape, order, size.
 ///
-/// Reads headers only, so it is fast however large the files are; with --digest
-/// it reads all elements.
+/// This reads headers only, so it is fast however large the files are. However,
+/// --digest reads all elements.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,8 +37,7 @@ Examples:
 Exit status: 0 if all arrays could be opened, 1 if one could not, 2 for a usage
 error.")]
 pub(crate) struct InfoArgs {
-    /// .npy, .npz, .ten and tar files, or members of them: FILE[MEMBER]; - is
-    /// standard input
+    /// .npy, .npz, .ten and tar files, or FILE[MEMBER], or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<ArrayPath>,
 
@@ -46,14 +45,15 @@ pub(crate) struct InfoArgs {
     #[arg(long)]
     json: bool,
 
-    /// Print the header's text as stored in the file; the binary header of a
-    /// .ten array is shown as a Python dict
+    /// Print the header's text as stored in the file, or the binary header of a
+    /// .ten array as a Python dict
     #[arg(long, conflicts_with_all = ["json", "raw"])]
     header: bool,
 
     /// Print the SHA-256 of the elements in C order, with little-endian numbers
-    /// and zeroed padding: equal arrays have equal digests however they are
-    /// stored, if equal numbers have equal bytes; long doubles have unused ones
+    /// and zeroed padding. Equal arrays have equal digests however they are
+    /// stored, if equal numbers have equal bytes. This does not hold for long
+    /// doubles
     #[arg(long, conflicts_with = "header")]
     digest: bool,
 

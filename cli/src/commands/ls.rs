@@ -23,11 +23,11 @@ use crate::output::describe;
 use crate::output::json::JsonEntry;
 use crate::output::table::{self, Column};
 
-/// Lists arrays with dtype, shape and size, and the totals.
+/// List arrays with dtype, shape and size, and the totals.
 ///
-/// A directory is listed with a line for each .npy file, archive and directory
-/// in it; with -r, with a line for each array in all of them. An archive is
-/// listed with a line for each member. Reads headers only.
+/// This lists a line per .npy file, archive and directory in a directory, or
+/// with -r a line per array in all of them. For an archive, it lists a line per
+/// member. It reads headers only.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +39,7 @@ Examples:
   npymap ls --json -r runs
 
 JSON has the lines of `info --json`, and lines for directories and archives that
-are not searched.
+this does not search.
 
 Exit status: 0 if everything could be listed, 1 if something could not, 2 for a
 usage error.")]
@@ -60,8 +60,8 @@ pub(crate) struct LsArgs {
     )]
     sort: Option<SortKey>,
 
-    /// List only entries with a matching name: of the member, of the file, or the
-    /// full name; * and ? match any characters, including slashes
+    /// List only entries with a matching member name, file name or full name.
+    /// Use * and ? to match any characters, including slashes
     #[arg(long = "match", value_name = "GLOB")]
     pattern: Option<NamePattern>,
 

@@ -11,18 +11,19 @@ use crate::input::error::CliError;
 use crate::input::escape::safe;
 use crate::input::text;
 
-/// Writes the manual pages of all commands to a directory.
+/// Write the manual pages of all commands to a directory.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap man man1
 
-To install them, run `npymap man ~/.local/share/man/man1`; `man npymap-stats`
-then shows the page of `npymap stats`.
+For example, run `npymap man ~/.local/share/man/man1` to install them. You can
+then read the page of `npymap stats` with `man npymap-stats`.
 
 Exit status: 0 if all pages were written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ManArgs {
-    /// Directory, which is created if it does not exist; pages in it are replaced
+    /// Directory for the pages, created if it does not exist. This replaces
+    /// pages in it
     directory: PathBuf,
 }
 

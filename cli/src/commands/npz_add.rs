@@ -13,11 +13,11 @@ use crate::input::npz_inputs::MemberArgs;
 use crate::output::locking::WaitArgs;
 use crate::output::npz_update::{self, Change};
 
-/// Adds arrays to an archive, or replaces some of its members.
+/// Add arrays to an archive, or replace some of its members.
 ///
 /// An IN is a .npy file, a directory of them, FILE[MEMBER], or all arrays of an
-/// archive. Existing members need --overwrite; they keep their place, and their
-/// compression unless --deflate is given.
+/// archive. To replace existing members, give --overwrite. They keep their
+/// place, and their compression unless you give --deflate.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,8 @@ Examples:
   npymap npz add weights.npz bias.npy --name layer1/b --overwrite
   npymap npz add weights.npz 'other.npz[scale]' --deflate
 
-Exit status: 0 if all arrays were added, 1 if none was, 2 for a usage error.")]
+Exit status: 0 if all arrays were added, 1 if the archive is unchanged, 2 for a
+usage error.")]
 pub(crate) struct AddArgs {
     /// Replace members that have the same names
     #[arg(long)]

@@ -21,7 +21,7 @@ use crate::output::draft::Draft;
 use crate::output::overwrite::OverwriteArgs;
 use crate::output::until_closed::UntilClosed;
 
-/// Extracts members, inflating them and verifying their checksums.
+/// Extract members, inflating them and verifying their checksums.
 ///
 /// Each file has the path of the member in the archive and gets its name only
 /// when it is complete. Damaged members are reported and skipped. Other

@@ -10,16 +10,17 @@ use crate::input::error::CliError;
 use crate::output::locking::WaitArgs;
 use crate::output::npz_update::{self, Change};
 
-/// Removes members of an archive.
+/// Remove members of an archive.
 ///
-/// If a member is not found, nothing is removed.
+/// If you name a member that does not exist, the archive stays the same.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap npz rm weights.npz optimizer/step
   npymap npz rm weights.npz layer1/w layer1/b
 
-Exit status: 0 if all were removed, 1 if none was, 2 for a usage error.")]
+Exit status: 0 if all were removed, 1 if the archive is unchanged, 2 for a usage
+error.")]
 pub(crate) struct RemoveArgs {
     #[command(flatten)]
     wait: WaitArgs,
@@ -36,7 +37,7 @@ pub(crate) struct RemoveArgs {
     members: Vec<String>,
 }
 
-/// Renames a member of an archive.
+/// Rename a member of an archive.
 ///
 /// Its place, its compression and its bytes stay the same.
 #[derive(Debug, Args)]
@@ -44,8 +45,8 @@ pub(crate) struct RemoveArgs {
 Examples:
   npymap npz mv weights.npz arr_0 layer3/w
 
-Exit status: 0 if the member was renamed, 1 if it does not exist or another one
-has the new name, 2 for a usage error.")]
+Exit status: 0 if the member was renamed, 1 if it does not exist or the new name
+is taken, 2 for a usage error.")]
 pub(crate) struct MoveArgs {
     #[command(flatten)]
     wait: WaitArgs,

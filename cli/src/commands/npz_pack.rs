@@ -16,7 +16,7 @@ use crate::output::npz_update::Change;
 use crate::output::output_format;
 use crate::output::overwrite::OverwriteArgs;
 
-/// Makes an archive of arrays, like NumPy's savez.
+/// Make an archive of arrays, like NumPy's savez.
 ///
 /// An IN is a .npy file, a directory of them, FILE[MEMBER], or all arrays of an
 /// archive. The files of a directory are named by their paths in it, so `npymap
@@ -44,7 +44,7 @@ pub(crate) struct PackArgs {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<ArrayPath>,
 
-    /// New .npz file; - is standard output
+    /// New .npz file, or - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }

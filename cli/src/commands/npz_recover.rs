@@ -19,13 +19,13 @@ use crate::output::draft::Draft;
 use crate::output::output_format;
 use crate::output::overwrite::OverwriteArgs;
 
-/// Copies the intact members of a damaged archive to a new one.
+/// Copy the intact members of a damaged archive to a new archive.
 ///
-/// If the end of the archive, with its directory, is missing because its writer
-/// died or a download was interrupted, these are the members before the damage.
-/// Otherwise they are those whose checksums match. Members that are encrypted, or
-/// compressed by a method that is not supported, are skipped. An archive after other bytes
-/// is read only if its end is intact.
+/// If the end of the archive with its directory is missing, for example after
+/// an interrupted download, this copies the members before the damage.
+/// Otherwise, it copies the members with matching checksums. It skips encrypted
+/// members and unsupported compression methods. It reads an archive after other
+/// bytes only if its end is intact.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +44,7 @@ pub(crate) struct RecoverArgs {
     /// .npz file
     file: PathBuf,
 
-    /// New .npz file; - is standard output
+    /// New .npz file, or - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }

@@ -14,7 +14,7 @@ use crate::input::url::{shown, without_queries};
 use crate::input::{messages, open, text};
 use crate::output::until_closed::UntilClosed;
 
-/// Reads all members and verifies their lengths and CRC-32 checksums.
+/// Read all members and verify their lengths and CRC-32 checksums.
 ///
 /// Opening a stored member does not verify its checksum.
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ use crate::output::edit;
 use crate::output::locking::WaitArgs;
 use crate::output::signals;
 
-/// Repairs a .npy file whose writer died while appending rows.
+/// Repair a .npy file after an interrupted append.
 ///
 /// The array gets all complete rows in the file, whatever its header says. An
 /// incomplete last row is dropped. The header itself must be valid.
@@ -29,8 +29,8 @@ Examples:
   npymap recover --dry-run log.npy
   npymap recover --zero-fill log.npy
 
-Programs that do not lock the file, such as NumPy, must not write to it
-meanwhile.
+Programs that do not lock the file, such as NumPy, must not write to it in the
+meantime.
 
 Exit status: 0 if the file is complete or was repaired, 1 if it cannot be
 repaired, 2 for a usage error.")]

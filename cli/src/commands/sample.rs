@@ -28,11 +28,11 @@ const PRINTED: usize = 1 << 30;
 const TOO_MANY: &str =
     "more than 1 GiB of memory would be needed: request fewer rows, or use --json or --output";
 
-/// Prints random rows, or writes them to a new file.
+/// Print random rows, or write them to a new file.
 ///
-/// Rows are taken along the first axis. No row is drawn twice, unless --replace
-/// is given; the same seed draws the same rows on every machine. Only the pages
-/// that contain these rows are read, however large the file is.
+/// Rows are taken along the first axis, and at most once unless you give
+/// --replace. The same seed will draw the same rows on every machine. This
+/// reads only the pages that contain the rows, however large the file is.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -43,7 +43,7 @@ Examples:
 
 Exit status: 0 on success, 1 on failure, 2 for a usage error.")]
 pub(crate) struct SampleArgs {
-    /// .npy file, or FILE[MEMBER]; - is standard input
+    /// .npy file, or FILE[MEMBER], or - for standard input
     file: ArrayPath,
 
     /// Number of rows
@@ -58,7 +58,7 @@ pub(crate) struct SampleArgs {
     #[arg(long)]
     replace: bool,
 
-    /// New .npy file, or - for standard output; without it, rows are printed
+    /// New .npy file, or - for standard output [default: print the rows]
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
@@ -66,8 +66,8 @@ pub(crate) struct SampleArgs {
     #[arg(long, conflicts_with = "output")]
     json: bool,
 
-    /// Only rows that satisfy this condition, as for `npymap get`; they are copied
-    /// to a temporary file
+    /// Sample only rows that match CONDITION, as for `npymap get`. This copies
+    /// them to a temporary file
     #[arg(long = "where", value_name = "CONDITION")]
     filter: Option<Filter>,
 

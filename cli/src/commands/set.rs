@@ -15,7 +15,7 @@ use crate::output::locking::WaitArgs;
 use crate::select::new_value::{NewValue, Target};
 use crate::select::selection::IndexArg;
 
-/// Sets elements to a value, in place.
+/// Set elements to a value, in place.
 ///
 /// INDEX is what NumPy accepts in a[…]: integers, slices and one list of
 /// integers. A dot and a field name may follow. `:` is every element, and `...`

@@ -25,12 +25,12 @@ use crate::stats::columns::Columns;
 use crate::stats::scan::Ignored;
 use crate::stats::stats_rows::{self, Wanted};
 
-/// Draws an array: a matrix as an image, a vector as a line.
+/// Draw an array: a matrix as an image, a vector as a line.
 ///
-/// A matrix larger than the terminal is averaged by area; a line shows minima
-/// and maxima. Elements without a value, such as NaN, have a colour of their
-/// own. An array of three axes is drawn in colour if the last axis has length 3
-/// or 4 and the dtype is u1, or with --channels.
+/// A matrix larger than the terminal is averaged by area. A line shows minima
+/// and maxima. Elements without a value, such as NaN, have their own color. An
+/// array of three axes is drawn in color if the last axis has length 3 or 4 and
+/// the dtype is u1, or with --channels.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -45,21 +45,20 @@ A .png has a pixel for each element of a matrix.
 Exit status: 0 on success, 1 if the file or INDEX was rejected, 2 for a usage
 error.")]
 pub(crate) struct ShowArgs {
-    /// The values of the darkest and the brightest colour, or percentiles:
-    /// 0,1 or p1,p99 [default: the extremes; for u1 in colour, 0,255]
+    /// The values of the darkest and the brightest color, or percentiles: 0,1
+    /// or p1,p99 [default: the extremes, or 0,255 for u1 in color]
     #[arg(long, value_name = "LO,HI", value_parser = parse_range)]
     range: Option<ColorRange>,
 
-    /// Draw in colour: the axis of three or four colours is the last or the
-    /// first
+    /// Draw in color: the axis of three or four colors is the last or the first
     #[arg(long, value_name = "last|first", value_enum, hide_possible_values = true)]
     channels: Option<ChannelAxis>,
 
-    /// Draw logarithms; numbers that are not positive have no value
+    /// Draw logarithms. Only positive numbers have a value
     #[arg(long)]
     log: bool,
 
-    /// Write an image file instead; - is standard output
+    /// Write an image file instead, or - for standard output
     #[arg(short, long, value_name = "OUT.png")]
     output: Option<PathBuf>,
 
@@ -72,8 +71,8 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     read: InputArgs,
 
-    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file; - is standard
-    /// input
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file, or - for
+    /// standard input
     file: ArrayPath,
 
     /// Elements to draw [default: all]
@@ -88,7 +87,7 @@ enum ColorRange {
     Percentiles(f64, f64),
 }
 
-/// Which axis has the colours.
+/// Which axis has the colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ChannelAxis {
     Last,

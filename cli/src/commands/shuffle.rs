@@ -15,7 +15,7 @@ use crate::output::output_format::{self, OutputFormat};
 use crate::output::report::ReportArgs;
 use crate::output::row_copy;
 
-/// Writes the rows of an array in random order.
+/// Write the rows of an array in random order.
 ///
 /// The array may be larger than memory: the rows that fit into --memory are
 /// read in the order of IN and written in the order of OUT. Rows are taken
@@ -34,7 +34,7 @@ samples and their labels stay together.
 
 Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ShuffleArgs {
-    /// .npy file, or FILE[MEMBER]; - is standard input
+    /// .npy file, or FILE[MEMBER], or - for standard input
     #[arg(value_name = "IN")]
     input: ArrayPath,
 

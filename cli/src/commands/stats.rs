@@ -23,14 +23,15 @@ use crate::stats::histogram::DEFAULT_BINS;
 use crate::stats::scan::Ignored;
 use crate::stats::stats_rows::{self, StatsRow, Wanted};
 
-/// Computes count, minimum, mean, maximum and sum of the elements.
+/// Compute count, minimum, mean, maximum and sum of the elements.
 ///
-/// Each array of an archive is summarized. Records are summarized by field,
+/// This summarizes each array of an archive. It summarizes records by field,
 /// complex numbers by real and imaginary part, and with --axis each column
-/// separately. All statistics but the counts ignore NaN and `NaT`. Minima, maxima
-/// and sums of integers are exact; the others are computed in double precision.
-/// Quantiles are exact, even for arrays larger than memory. Each file is read in
-/// order: once, and a few times more for --std, --hist and --quantiles.
+/// separately. All statistics but the counts ignore NaN and `NaT`. Minima,
+/// maxima and sums of integers are exact. The rest is computed in double
+/// precision. Quantiles are exact, even for arrays larger than memory. Each
+/// file is read in order: once, and a few more times for --std, --hist and
+/// --quantiles.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "npymap stats [OPTIONS] <FILE>... [INDEX]",
@@ -45,15 +46,15 @@ Examples:
   npymap stats --fail-on nan,inf weights.npz penguins.npy
   npymap stats penguins.npy --where 'value[3] > 4000' --axis 0
 
-JSON has a line for each array, field or column. In it, nan, inf and -inf are
+JSON has a line per array, field or column. In it, nan, inf and -inf are
 strings, and statistics that do not apply are null.
 
 Exit status: 0 on success, 1 if a file or INDEX was rejected or --fail-on found
 something, 2 for a usage error."
 )]
 pub(crate) struct StatsArgs {
-    /// Summarize each column along this axis separately, as NumPy's axis=N; -1 is
-    /// the last axis
+    /// Summarize each column along this axis separately, like NumPy's axis=N,
+    /// where -1 is the last axis
     #[arg(long, value_name = "N")]
     axis: Option<AxisArg>,
 
@@ -79,7 +80,8 @@ pub(crate) struct StatsArgs {
     #[arg(long)]
     finite: bool,
 
-    /// Fail if there are such elements, and print where the first ones are
+    /// Exit with status 1 if there are such elements, and print the first
+    /// positions
     #[arg(long, value_name = "nan|inf", value_enum, value_delimiter = ',')]
     fail_on: Vec<Unwanted>,
 
@@ -91,8 +93,8 @@ pub(crate) struct StatsArgs {
     #[arg(long)]
     json: bool,
 
-    /// Only rows that satisfy this condition, as for `npymap get`; they are copied
-    /// to a temporary file
+    /// Use only rows that match CONDITION, as for `npymap get`. This copies
+    /// them to a temporary file
     #[arg(long = "where", value_name = "CONDITION", conflicts_with = "fail_on")]
     filter: Option<Filter>,
 
@@ -102,10 +104,9 @@ pub(crate) struct StatsArgs {
     #[command(flatten)]
     read: InputArgs,
 
-    /// .npy, .npz, .ten and tar files, or members of them: FILE[MEMBER], where
-    /// MEMBER may be a pattern such as layers.*; - is standard input. The last
-    /// argument may be an INDEX that selects elements, unless there is a file of
-    /// that name
+    /// .npy, .npz, .ten and tar files, FILE[MEMBER], where MEMBER can be a
+    /// pattern such as layers.*, or - for standard input. The last argument can
+    /// be an INDEX that selects elements, unless there is a file of that name
     #[arg(required = true, value_name = "FILE")]
     arguments: Vec<ArrayPath>,
 }

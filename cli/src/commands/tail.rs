@@ -18,10 +18,10 @@ use crate::input::url;
 use crate::output::sheet::{self, PrintedTable, Sheet};
 use crate::select::selection::IndexArg;
 
-/// Prints the last elements of an array or a selection as a table.
+/// Print the last elements of an array or a selection as a table.
 ///
-/// The table is that of `npymap head`. With --follow, rows that other programs
-/// append are printed as they arrive, until the program is interrupted.
+/// The table looks like `npymap head`. With --follow, this prints rows as other
+/// programs append them, until you interrupt it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -54,8 +54,8 @@ pub(crate) struct TailArgs {
     #[command(flatten)]
     read: InputArgs,
 
-    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file; - is standard
-    /// input
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file, or - for
+    /// standard input
     file: ArrayPath,
 
     /// Elements to select [default: all]

@@ -47,7 +47,7 @@ impl InputArgs {
 /// option `--order` of their own.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FileArgs {
-    /// Read a raw binary file, without a header, whose elements have this dtype:
+    /// Read a raw binary file, without a header. Its elements have this dtype:
     /// a type string such as f8 or '>i4', or a list of fields
     #[arg(long, value_name = "DTYPE")]
     pub(crate) raw: Option<DType>,
@@ -56,8 +56,8 @@ pub(crate) struct FileArgs {
     #[arg(long, value_name = "N", requires = "raw")]
     pub(crate) offset: Option<u64>,
 
-    /// With --raw, the length of each axis; one of them may be -1, to be
-    /// computed from the length of the file [default: -1]
+    /// With --raw, the length of each axis. One can be -1, to be computed from
+    /// the length of the file [default: -1]
     #[arg(long, value_name = "SHAPE", requires = "raw", value_parser = shape_arg::parse)]
     pub(crate) shape: Option<PartialShape>,
 

@@ -19,8 +19,8 @@ use crate::input::inputs::{Input, Inputs};
 /// The arrays to put into an archive.
 #[derive(Debug, Args)]
 pub(crate) struct MemberArgs {
-    /// Name of the array of an IN, in the order of the INs [default: the names of
-    /// the files or members]
+    /// Name of the array in an IN, in the order of the INs [default: the names
+    /// of the files or members]
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
 

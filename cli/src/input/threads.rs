@@ -8,8 +8,8 @@ use clap::Args;
 /// The number of threads.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ThreadArgs {
-    /// Number of threads; the output does not depend on it [default: one for
-    /// each processor]
+    /// Number of threads [default: one per CPU]. This does not affect the
+    /// output
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }

@@ -24,7 +24,8 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_name = "INDEX")]
     select: Option<IndexArg>,
 
-    /// Only these fields; the values of a single one are not wrapped in records
+    /// Keep only these fields. The values of a single field are not wrapped in
+    /// records
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     field: Vec<String>,
 
@@ -72,7 +73,7 @@ impl SelectionArgs {
 /// How to read and write text.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TextArgs {
-    /// Format of OUT [default: by its extension; .npy for -]
+    /// Format of OUT [default: by its extension, or .npy for -]
     #[arg(
         long,
         value_enum,

@@ -35,8 +35,8 @@ pub(crate) struct DiffOptions {
     #[arg(long, value_name = "N", default_value_t = 10)]
     first: usize,
 
-    /// Compare only arrays whose names match a pattern: * and ? match any
-    /// characters, including slashes
+    /// Compare only arrays with a name that matches a pattern. Use * and ? to
+    /// match any characters, including slashes
     #[arg(long = "match", value_name = "GLOB")]
     pub(crate) pattern: Option<NamePattern>,
 

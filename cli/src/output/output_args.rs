@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Colours and bold text: auto, for terminals only, always or never
+    /// Use colors and bold text: auto (for terminals only), always or never
     #[arg(
         long,
         global = true,
@@ -21,7 +21,7 @@ pub(crate) struct OutputArgs {
     )]
     color: ColorArg,
 
-    /// Digits after the point of floats in text; JSON has all digits
+    /// Digits after the point of floats in text. JSON has all digits
     #[arg(long, global = true, value_name = "N")]
     pub(crate) precision: Option<u16>,
 }

@@ -17,8 +17,8 @@ use crate::output::output_format::{OutputFormat, STREAM};
 /// Whether to report what was written.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Print a line of JSON for each array that was written, as `npymap info
-    /// --json` does; for text and raw files, one with format and nbytes
+    /// Print a line of JSON per written array, like `npymap info --json`. For
+    /// text and raw files, print a line with format and nbytes
     #[arg(long)]
     json: bool,
 }

@@ -15,8 +15,8 @@ pub(crate) struct LayoutArgs {
     #[arg(long, value_parser = parse_axes)]
     axes: Option<AxesArg>,
 
-    /// New shape of the elements, in C order and after --axes, as for NumPy's
-    /// reshape; one axis may be -1
+    /// New shape of the elements, in C order and after --axes, like in NumPy's
+    /// reshape. One axis can be -1
     #[arg(long, value_name = "SHAPE", value_parser = shape_arg::parse)]
     reshape: Option<PartialShape>,
 }
