@@ -4,8 +4,9 @@
     python3 .ci/guide.py            fails where an output differs
     python3 .ci/guide.py --write    writes the outputs into the pages
 
-A program is a block of Rust with a `main`; its output is the `text` block that
-follows. All programs are built as one package that depends on npymap only.
+A program is a block of Rust with a `main`. Its output is the `text` block that
+follows. SHARING.md is a page of the guide, too. All programs are built as one package
+that depends on npymap only.
 
 The `console` blocks of jobs.md are commands after `$ `, each followed by its
 output. They run one after another in one directory.
@@ -22,6 +23,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "target/guide"
+PAGES = [*sorted(ROOT.glob("src/guide/*.md")), ROOT / "SHARING.md"]
 PROGRAM = re.compile(r"^```rust\n(.*?)^```\n\n```text\n(.*?)^```$", re.M | re.S)
 
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
@@ -41,9 +43,9 @@ tempfile = "3"
 
 def programs():
     """Yields the page, the name of the program and the match for each."""
-    for page in sorted(ROOT.glob("src/guide/*.md")):
+    for page in PAGES:
         for number, match in enumerate(PROGRAM.finditer(page.read_text())):
-            yield page, f"{page.stem}_{number}".replace("-", "_"), match
+            yield page, f"{page.stem.lower()}_{number}".replace("-", "_"), match
 
 
 def build():
