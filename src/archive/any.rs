@@ -47,8 +47,9 @@ pub enum Format {
 
 impl Format {
     /// Recognises the format of a file by its first bytes. If these are not
-    /// conclusive, as in an empty `.ten` file or a zip archive with a prefix, the
-    /// file's extension decides; if that is unknown too, the format is `.npy`.
+    /// conclusive, as in an empty `.ten` file or a zip archive with a prefix,
+    /// the file's extension decides. If that is also unknown, the format is
+    /// `.npy`.
     ///
     /// # Errors
     ///
@@ -176,8 +177,8 @@ impl<D: Mapping> Npy<D> {
 ///
 /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the contents are not a
 /// valid file of the recognized format,
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if it needs a feature that is
-/// not enabled or contains Python objects,
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if it needs a disabled
+/// feature or contains Python objects,
 /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if a header is longer
 /// than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it ends too
 /// early, [`InvalidInput`](crate::ErrorKind::InvalidInput) for an `.npz` in a
@@ -187,7 +188,7 @@ impl<D: Mapping> Npy<D> {
 /// # Examples
 ///
 /// ```
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let source = unsafe { npymap::Source::map("data/penguins.npy")? };
 /// assert_eq!(npymap::open_any(source)?.get(None)?.shape(), [342, 4]);
 /// # Ok::<(), npymap::Error>(())
@@ -213,9 +214,9 @@ fn unsupported(format: Format) -> Error {
 
 impl<D: Mapping> AnyFile<D> {
     /// Opens the array called `member`, or with `None` the only array. In a
-    /// `.ten` file, `member` is a position or an info; in a tar file, the name of
-    /// a `.npy` member, or the name of a `.ten` member followed by a position or
-    /// an info in brackets, such as `000000.ten[0]`.
+    /// `.ten` file, `member` is a position or an info. In a tar file, the name
+    /// of a `.npy` member, or the name of a `.ten` member followed by a
+    /// position or an info in brackets, such as `000000.ten[0]`.
     ///
     /// # Errors
     ///
@@ -237,10 +238,11 @@ impl<D: Mapping> AnyFile<D> {
         })
     }
 
-    /// Lists the names of the members, in the order of the file: [`get`](AnyFile::get)
-    /// opens each. Members that are not arrays are included, so opening them is an
-    /// error. A name that several members have is listed once. Arrays of `.ten`
-    /// files are called by their positions. A `.npy` has no names.
+    /// Lists the names of the members, in the order of the file:
+    /// [`get`](AnyFile::get) opens each. This includes members that are not
+    /// arrays, and opening them returns an error. A name that several members
+    /// have is listed once. Arrays of `.ten` files are called by their
+    /// positions. A `.npy` has no names.
     ///
     /// # Examples
     ///
@@ -353,8 +355,8 @@ fn npz_name<D: Mapping>(npz: &Npz<D>, member: &Member<'_, D>) -> String {
 #[cfg(feature = "tar")]
 const MOST_NAMES: u64 = 16;
 
-/// The names of the arrays of a member: its own, or one for each array of a `.ten`, unless
-/// these names would be much longer than the arrays.
+/// A member's array names: its own, or one per array of a `.ten`, unless these
+/// names would be much longer than the arrays.
 #[cfg(feature = "tar")]
 fn tar_names<D: Mapping>(member: &ShardMember<'_, D>) -> Vec<String> {
     let name = member.name();
@@ -374,8 +376,8 @@ fn no_only_member(count: usize) -> Error {
     ArchiveError::misuse(format!("holds {count} members"), expected)
 }
 
-/// Splits `name[inner]` into `name` and `inner`, at each bracket from the last one on: either
-/// may have others.
+/// Splits `name[inner]` into `name` and `inner`, at each bracket, starting with
+/// the last bracket: both can contain more brackets.
 #[cfg(feature = "tar")]
 fn split_brackets(name: &str) -> impl Iterator<Item = (&str, &str)> {
     let inside = name.strip_suffix(']').unwrap_or("");

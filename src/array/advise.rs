@@ -20,26 +20,26 @@ use crate::source::read_ahead::Next;
 /// The size of the reads on systems that cannot populate a map, in bytes.
 const READ_LEN: usize = 1 << 20;
 
-/// The longest range that is prefetched without a thread, in bytes.
+/// The longest range prefetched without a thread, in bytes.
 const MAX_UNTHREADED: usize = 4 << 20;
 
-/// Ranges of rows are along the first axis; `..` is the whole array, including
+/// Ranges of rows are along the first axis. `..` is the whole array, including
 /// that of a 0-d array. In Fortran order rows are scattered over the array, so
 /// these methods apply to nearly all of it.
 impl<D: Mapping> MappedArray<D> {
-    /// Advises the system how rows will be used: `madvise`.
+    /// Advises the kernel how rows will be used: `madvise`.
     ///
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
-    /// not exist, and [`Io`](crate::ErrorKind::Io) if the system refuses.
+    /// not exist, and [`Io`](crate::ErrorKind::Io) if the kernel refuses.
     ///
     /// # Examples
     ///
     /// ```
     /// use npymap::{OpenOptions, Source, source::Advice};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let source = unsafe { Source::map("data/penguins.npy")? };
     /// let penguins = OpenOptions::new().advice(Advice::Random).open(source)?;
     /// penguins.advise(100..200, Advice::Sequential)?;
@@ -58,16 +58,16 @@ impl<D: Mapping> MappedArray<D> {
     /// opened by path, and on systems other than Linux, the calling thread makes
     /// the request, and may block while the disk's queue is full.
     ///
-    /// This is a hint: rows that cannot be read are not an error, and the system
-    /// may drop any pages when memory is short. If the rows do not fit into the
-    /// available memory, only the last ones remain in it.
-    /// [`resident_bytes`](MappedArray::resident_bytes) returns how many bytes are
-    /// in memory.
+    /// This is only a hint. You will not see an error for rows that cannot be
+    /// read, and the kernel may drop any pages when memory is short. If the
+    /// rows do not fit into the available memory, only the last rows remain in
+    /// it. [`resident_bytes`](MappedArray::resident_bytes) returns how many
+    /// bytes are in memory.
     ///
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
-    /// not exist, and [`Io`](crate::ErrorKind::Io) if the system refuses.
+    /// not exist, and [`Io`](crate::ErrorKind::Io) if the kernel refuses.
     pub fn prefetch(&self, rows: impl RangeBounds<usize>) -> Result<()> {
         let range = row_bytes(&self.place.layout, &rows);
         self.origin.add_path_on_err(range.and_then(|range| self.read_ahead(range)))
@@ -87,8 +87,8 @@ impl<D: Mapping> MappedArray<D> {
     }
 
     /// Returns how many bytes of the rows are in memory, in this process or in
-    /// the system's cache; `None` on systems other than Linux. The system may
-    /// drop or read pages at any time.
+    /// the kernel's cache. Returns `None` on systems other than Linux. The
+    /// kernel may drop or read pages at any time.
     ///
     /// For a file that the process neither owns nor may write, Linux reports all
     /// pages as in memory (`mincore`).
@@ -96,14 +96,14 @@ impl<D: Mapping> MappedArray<D> {
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
-    /// not exist, and [`Io`](crate::ErrorKind::Io) if the system refuses.
+    /// not exist, and [`Io`](crate::ErrorKind::Io) if the kernel refuses.
     ///
     /// # Examples
     ///
     /// ```
     /// use npymap::MappedArray;
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
     /// penguins.populate(..)?;
     /// if let Some(bytes) = penguins.resident_bytes(..)? {
@@ -116,11 +116,12 @@ impl<D: Mapping> MappedArray<D> {
         self.origin.add_path_on_err(range.and_then(|range| self.data.resident(range)))
     }
 
-    /// Reads rows into memory and waits for them. A truncated file or a failing
-    /// disk is an error here, where accessing the rows would cause a signal.
+    /// Reads rows into memory and waits for them. If the file is truncated or
+    /// the disk fails, this returns an error. Accessing the rows would raise
+    /// SIGBUS instead.
     ///
-    /// The system may drop the rows again when memory is short, and the file may
-    /// still be truncated later; but see [`lock`](MappedArray::lock).
+    /// The kernel may drop the rows again when memory is short, and the file
+    /// may still be truncated later, but see [`lock`](MappedArray::lock).
     ///
     /// # Errors
     ///
@@ -164,11 +165,12 @@ impl<D: Mapping> MappedArray<D> {
         Ok(())
     }
 
-    /// Flushes rows to the disk, and drops them from the memory of this process and
-    /// from the system's cache; they are read again on access. Pages that other
-    /// processes have mapped are kept. Systems other than Linux drop nothing.
+    /// Flushes rows to the disk, and drops them from the memory of this process
+    /// and from the kernel's cache. They are read again on access. Pages that
+    /// other processes have mapped are kept. Systems other than Linux drop
+    /// nothing.
     ///
-    /// Does nothing for arrays that are not shared with a file.
+    /// Does nothing for arrays not shared with a file.
     ///
     /// # Errors
     ///
@@ -196,18 +198,18 @@ impl<D: Mapping> MappedArray<D> {
         platform::evict(&file, offset, to_u64(len)).map_err(SystemError::io("drop its pages"))
     }
 
-    /// Checks that the array's path still refers to the file that was opened, and
-    /// that the file still contains all elements. Succeeds for arrays in memory.
+    /// Checks that the array's path still refers to the opened file, and that
+    /// the file still contains all elements. Succeeds for arrays in memory.
     ///
     /// On [`Truncated`](crate::ErrorKind::Truncated), drop the array without
-    /// accessing its elements. A file that was replaced, renamed or removed exists
-    /// for as long as it is mapped.
+    /// accessing its elements. You can still use a replaced, renamed or removed
+    /// file as long as it is mapped.
     ///
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the path leads
     /// nowhere and [`Changed`](crate::ErrorKind::Changed) if it leads to a
-    /// different file; the array itself is still valid. Returns
+    /// different file. The array itself is still valid. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
     /// short for the elements: drop the array without touching them. Returns
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array was not
@@ -238,7 +240,7 @@ impl<D: Mapping> MappedArray<D> {
         self.origin.add_path_on_err(checked)
     }
 
-    /// Checks as [`check`](MappedArray::check), for an array that was opened from an
+    /// Checks as [`check`](MappedArray::check), for an array opened from an
     /// open file instead of a path. `file` must refer to the same file.
     ///
     /// # Errors
@@ -253,7 +255,7 @@ impl<D: Mapping> MappedArray<D> {
     /// use npymap::{MappedArray, Source};
     ///
     /// let file = std::fs::File::open("data/penguins.npy")?;
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let source = unsafe { Source::map_file(file.try_clone()?)? };
     /// let penguins = MappedArray::from_source(source)?;
     /// penguins.check_file(&file)?;
@@ -287,8 +289,8 @@ impl<D: Mapping> MappedArray<D> {
         self.origin.add_path_on_err(self.check_id(lock.id())).map(|()| lock)
     }
 
-    /// Acquires an advisory lock on the file if it is available; otherwise returns
-    /// `None`.
+    /// Acquires an advisory lock on the file if it is available. Otherwise
+    /// returns `None`.
     ///
     /// # Errors
     ///
@@ -310,7 +312,7 @@ impl<D: Mapping> MappedArray<D> {
         self.check_id(stat.id).map(|()| (file, stat))
     }
 
-    /// Checks that a file is the one that was opened.
+    /// Checks that a file is the file that was opened.
     fn check_id(&self, id: Option<FileId>) -> Result<()> {
         if id == self.origin.id { Ok(()) } else { Err(SystemError::Replaced.into()) }
     }
@@ -321,7 +323,7 @@ impl<D: Mapping> MappedArray<D> {
         if needed <= found { Ok(()) } else { Err(ExtentError::ShortFile { needed, found }.into()) }
     }
 
-    /// The offset in the file of a byte of the map, which is not before the first
+    /// The file offset of a byte in the map, which is not before the first
     /// element.
     pub(super) fn file_offset(&self, byte: usize) -> u64 {
         let relative = byte.saturating_sub(self.place.layout.offset());
@@ -377,7 +379,7 @@ pub(crate) fn resolve_rows(
     }
 }
 
-/// Splits a range into pieces of `len`; the last may be shorter.
+/// Splits a range into pieces of `len`. The last may be shorter.
 fn pieces(range: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
     range.step_by(len).map(move |start| start..end.min(start + len))

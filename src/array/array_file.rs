@@ -21,18 +21,17 @@ use crate::source::strategy::Strategy;
 use crate::source::{file, platform, ranges};
 use crate::view::{AxisSlices, Index};
 
-/// The most pieces that are read by one call, which bounds the list of them.
+/// The most pieces read by one call, which bounds the list of them.
 pub(super) const BATCH: usize = 1 << 14;
 
 /// An array in a file that is not mapped. Rows are copied into new memory on
 /// request, by `pread`.
 ///
-/// Nothing here is `unsafe`: if other processes change the file, the values
-/// read are those of some moment during the call, and if the file gets shorter,
-/// reading fails, where a map would terminate the process. The cost is a system
-/// call and a copy. See [`sharing`](crate::guide::sharing) for when to use
-/// which. The file stays open; its cursor is not used. An `ArrayFile` can be
-/// shared between threads.
+/// All of this is safe. If other processes change the file, you get the values
+/// of some moment during the call. If the file gets shorter, reading returns an
+/// error instead of raising SIGBUS. The cost is a system call and a copy. See
+/// [`sharing`](crate::guide::sharing) for when to use which. The file stays
+/// open. Its cursor is not used. An `ArrayFile` can be shared between threads.
 ///
 /// # Examples
 ///
@@ -91,8 +90,8 @@ impl ArrayFile {
         Ok(ArrayFile { storage, place, options, strategy: Strategy::default() })
     }
 
-    /// Reads the header again, for files that others append to. On an error the
-    /// array does not change.
+    /// Reads the header again, for files that other programs append to. On an
+    /// error the array does not change.
     ///
     /// # Errors
     ///
@@ -108,26 +107,26 @@ impl ArrayFile {
         Ok(())
     }
 
-    /// The layout of the elements, relative to the first.
+    /// Returns the layout of the elements, relative to the first.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.place.layout
     }
 
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         self.place.layout.dtype()
     }
 
-    /// The length of each axis.
+    /// Returns the length of each axis.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         self.place.layout.shape()
     }
 
-    /// The number of elements, as for every array type. The number of rows is
-    /// `shape()[0]`.
+    /// Returns the number of elements, as for every array type. The number of
+    /// rows is `shape()[0]`.
     #[must_use]
     pub fn len(&self) -> usize {
         self.place.layout.len()
@@ -139,19 +138,20 @@ impl ArrayFile {
         self.place.layout.is_empty()
     }
 
-    /// The path the file was opened by.
+    /// Returns the path the file was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.storage.path()
     }
 
-    /// The header of the file; `None` for raw binary, which has none.
+    /// Returns the header of the file. Returns `None` for raw binary, which has
+    /// none.
     #[must_use]
     pub fn header(&self) -> Option<Header> {
         self.place.header()
     }
 
-    /// The offset of the elements in the file.
+    /// Returns the offset of the elements in the file.
     #[must_use]
     pub fn data_offset(&self) -> u64 {
         self.place.offset
@@ -218,7 +218,7 @@ impl ArrayFile {
         Ok(T::decode(&codec, bytes))
     }
 
-    /// Reads the whole array into page-aligned memory, as
+    /// Reads the whole array into page-aligned memory, like
     /// [`MappedArray::read`].
     ///
     /// # Errors
@@ -239,7 +239,7 @@ impl ArrayFile {
     /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not
     /// have the size of the elements. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
-    /// short, and [`Io`](crate::ErrorKind::Io) if reading fails; `out` is then
+    /// short, and [`Io`](crate::ErrorKind::Io) if reading fails. `out` is then
     /// partly overwritten.
     ///
     /// # Examples
@@ -264,8 +264,8 @@ impl ArrayFile {
     /// Reads a range of rows, along the first axis, into page-aligned memory. The
     /// result has the same number of axes and memory order.
     ///
-    /// In Fortran order rows are scattered over the file: nearby pieces are read
-    /// together, others one by one.
+    /// In Fortran order rows are scattered over the file: nearby pieces are
+    /// read together, and the rest in turn.
     ///
     /// # Errors
     ///
@@ -308,7 +308,8 @@ impl ArrayFile {
         self.named(self.copy_rows(rows))
     }
 
-    /// As [`select_rows`](ArrayFile::select_rows), without the path in errors.
+    /// Like [`select_rows`](ArrayFile::select_rows), without the path in
+    /// errors.
     fn copy_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
         self.check_rows(rows)?;
         if self.place.order == Order::C {
@@ -324,7 +325,7 @@ impl ArrayFile {
         self.copy_pieces(self.rows_layout(distinct.count)?, pieces)
     }
 
-    /// Brings distinct rows into the order in which they were requested.
+    /// Brings distinct rows into the requested order.
     pub(super) fn repeat(
         &self,
         read: MappedArrayMut,
@@ -345,8 +346,7 @@ impl ArrayFile {
         rows.iter().try_for_each(|&row| resolve_rows(self.shape(), &(row..=row)).map(drop))
     }
 
-    /// Reads ranges of rows that exist, one after another, with the elements in C
-    /// order.
+    /// Reads ranges of rows that exist, in turn, with the elements in C order.
     pub(crate) fn read_row_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         if out.is_empty() {
             return Ok(());
@@ -367,8 +367,8 @@ impl ArrayFile {
         &self.strategy
     }
 
-    /// The number of ranges of rows in a file that are not read together with the range
-    /// before them: 0 in Fortran order, in which rows are read together anyway.
+    /// How many ranges in a file are not read together with the range before
+    /// them: 0 in Fortran order, because rows are then read together anyway.
     pub(crate) fn breaks(&self, ranges: &[Range<usize>]) -> usize {
         if self.storage.file().is_none() || self.place.order != Order::C {
             return 0;
@@ -379,7 +379,7 @@ impl ArrayFile {
         pairs.filter(|(one, next)| !ranges::is_near(one, next)).count()
     }
 
-    /// Asks the system to read ranges of rows, without waiting for them. Errors
+    /// Asks the kernel to read ranges of rows, without waiting for them. Errors
     /// will recur when the rows are read.
     pub(crate) fn request_rows(&self, ranges: &[Range<usize>]) {
         let Some(file) = self.storage.file() else { return };
@@ -398,7 +398,7 @@ impl ArrayFile {
         }
     }
 
-    /// The layout of an array of `count` rows.
+    /// The layout for `count` rows.
     pub(super) fn rows_layout(&self, count: usize) -> Result<Layout> {
         let mut shape = self.shape().to_vec();
         if let Some(first) = shape.first_mut() {
@@ -407,7 +407,7 @@ impl ArrayFile {
         Layout::new(self.dtype().clone(), &shape, self.place.order, 0)
     }
 
-    /// The columns that the rows consist of: one in C order, and one for each index
+    /// The columns that the rows consist of: one in C order, and one per index
     /// of the other axes in Fortran order.
     pub(super) fn columns(&self) -> Columns {
         let dim = self.shape().first().copied().unwrap_or(1).max(1);
@@ -442,7 +442,7 @@ impl ArrayFile {
         array
     }
 
-    /// Reads pieces, one after another.
+    /// Reads pieces, in turn.
     fn gather(&self, pieces: impl IntoIterator<Item = Piece>, out: &mut [u8]) -> Result<()> {
         let (mut pieces, mut out) = (pieces.into_iter().peekable(), out);
         while pieces.peek().is_some() {
@@ -462,7 +462,7 @@ impl ArrayFile {
         start..start.saturating_add(to_u64(piece.len))
     }
 
-    /// The offset in the file of a byte of the elements.
+    /// The file offset of an element's byte.
     fn file_offset(&self, byte: usize) -> u64 {
         self.place.offset.saturating_add(to_u64(byte))
     }

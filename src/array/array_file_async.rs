@@ -13,7 +13,7 @@ use crate::source::map::MapMut;
 use crate::source::ranges;
 
 impl ArrayFile {
-    /// As [`read`](ArrayFile::read), but awaited: see
+    /// Like [`read`](ArrayFile::read), but awaited: see
     /// [`select_rows_async`](ArrayFile::select_rows_async).
     ///
     /// # Errors
@@ -27,7 +27,7 @@ impl ArrayFile {
         self.named(self.copy_pieces_async(layout, [whole].into_iter()).await)
     }
 
-    /// As [`rows`](ArrayFile::rows), but awaited: see
+    /// Like [`rows`](ArrayFile::rows), but awaited: see
     /// [`select_rows_async`](ArrayFile::select_rows_async).
     ///
     /// # Errors
@@ -45,16 +45,16 @@ impl ArrayFile {
         self.named(self.copy_pieces_async(layout, pieces).await)
     }
 
-    /// As [`select_rows`](ArrayFile::select_rows), but awaited.
+    /// Like [`select_rows`](ArrayFile::select_rows), but awaited.
     ///
     /// The task's thread is not blocked if the source reads asynchronously
     /// ([`ReadAt::read_ranges_async`](crate::source::ReadAt::read_ranges_async)), as the
     /// objects of the package `npymap-remote` do: in any runtime, including one with a
     /// single thread. With any other source, it can be.
     ///
-    /// The rows are in memory then, so that they can be decoded by the methods of
-    /// [`MappedArray`](crate::MappedArray), or by those of
-    /// [`Rows`](crate::Rows), without waiting.
+    /// The rows are in memory then, so that you can decode them without
+    /// waiting, by the methods of [`MappedArray`](crate::MappedArray) or
+    /// [`Rows`](crate::Rows).
     ///
     /// # Errors
     ///

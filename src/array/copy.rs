@@ -22,7 +22,7 @@ use crate::view::{DynView, check_assign};
 /// limit the memory of all threads to less.
 const BLOCK: usize = 8 << 20;
 
-/// The unit in which zeros are skipped, and files are read, in bytes.
+/// The unit for skipping zeros and for reading files, in bytes.
 const PAGE: usize = 4096;
 
 /// What [`write_array`](MappedArray::write_array) copies: a mapped array, whose holes
@@ -63,13 +63,14 @@ impl MappedArrayMut {
     /// either file is read or written once or twice. Stores through a map would
     /// write pages many times if the file is larger than memory.
     ///
-    /// Whole elements are replaced: those that differ in byte order at most are
-    /// copied byte for byte, including padding. Others are cast as by
-    /// [`assign_as`](crate::ViewMut::assign_as), and their padding becomes zeros. To
-    /// keep the padding that is there, use [`write_slice`](MappedArray::write_slice).
+    /// Whole elements are replaced: elements that differ in byte order at most
+    /// are copied byte for byte, including padding. Others are cast as by
+    /// [`assign_as`](crate::ViewMut::assign_as), and their padding becomes
+    /// zeros. To keep the padding that is there, use
+    /// [`write_slice`](MappedArray::write_slice).
     ///
-    /// `progress` is called with the number of bytes of this array's elements
-    /// after each write. The numbers add up to `nbytes()`.
+    /// After each write, this calls `progress` with the bytes of this array's
+    /// elements so far. The numbers add up to `nbytes()`.
     ///
     /// # Errors
     ///
@@ -158,7 +159,7 @@ impl MappedArrayMut {
 
 /// How elements are converted.
 pub(super) enum Conversion {
-    /// Copied, possibly in another byte order.
+    /// Copied, possibly in a different byte order.
     Recode(Recoding),
     /// Cast to another dtype.
     Cast(DType, Casting),
@@ -178,7 +179,7 @@ impl Conversion {
         })
     }
 
-    /// Whether elements whose bytes are all zero stay so.
+    /// Whether elements of zero bytes stay zero.
     fn keeps_zeros(&self, from: &DType) -> bool {
         match self {
             Conversion::Recode(_) => true,
@@ -204,8 +205,8 @@ impl Conversion {
     }
 }
 
-/// Casts the elements of `from` and stores them in C order over those in `buffer`,
-/// as [`assign_as`](crate::ViewMut::assign_as).
+/// Casts the elements of `from` and stores them in C order over the elements in
+/// `buffer`, like [`assign_as`](crate::ViewMut::assign_as).
 pub(super) fn assign_over(
     buffer: &mut [u8],
     dtype: &DType,
@@ -216,7 +217,7 @@ pub(super) fn assign_over(
     MappedArray::from_parts(buffer, layout)?.dyn_view_mut()?.assign_as(from, casting)
 }
 
-/// Whether elements are numbers, for which zero bytes are 0. The number 0 as text
+/// Whether elements are numbers, so that zero bytes are 0. The number 0 as text
 /// is "0", which is not zero bytes.
 fn is_number(dtype: &DType) -> bool {
     matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
@@ -227,7 +228,7 @@ fn is_number(dtype: &DType) -> bool {
 enum Piece {
     /// Elements that are zeros on both sides, of this many bytes in the target.
     Zeros(usize),
-    /// These bytes of the elements of the source, which are in the same order in the
+    /// These bytes of the source's elements, which have the same order in the
     /// target.
     Block(Range<usize>),
     /// The tile that starts at this index.
@@ -247,7 +248,7 @@ struct ArrayCopy<'a> {
     to_origin: &'a Origin,
     conversion: Conversion,
     /// The bytes of `from`, counted from its first element, that are not in
-    /// holes; `None` if all are read.
+    /// holes. Returns `None` if all are read.
     stored: Option<Vec<Range<usize>>>,
     /// Whether pages of zeros need not be written.
     over_zeros: bool,
@@ -313,7 +314,7 @@ impl<'a> ArrayCopy<'a> {
         }))
     }
 
-    /// The ranges of whole elements that are copied, and those between them.
+    /// The ranges of whole copied elements, and those between them.
     fn ranges(&self) -> Vec<Piece> {
         let (size, len) = (self.view.itemsize(), self.view.len() * self.view.itemsize());
         let Some(stored) = &self.stored else { return vec![Piece::Block(0..len)] };
@@ -330,7 +331,7 @@ impl<'a> ArrayCopy<'a> {
         pieces
     }
 
-    /// Copies a part, and reports the bytes that were written or skipped.
+    /// Copies a part, and reports the bytes written or skipped.
     fn copy(
         &self,
         piece: &Piece,
@@ -402,8 +403,8 @@ impl<'a> ArrayCopy<'a> {
         }
     }
 
-    /// Has the system read the pages of a tile. Page faults would read past the end
-    /// of each run, into other tiles, and read those pages again for them.
+    /// Has the kernel read the pages of a tile. Page faults would read past the
+    /// end of each run, into other tiles, and read those pages again for them.
     fn read_ahead(&self, tile: &Geometry) {
         let mut pages: Range<usize> = 0..0;
         for (start, len) in tile.memory_order().byte_runs(self.view.itemsize()) {

@@ -2,8 +2,8 @@
 
 use crate::element::cast::Casting;
 
-/// The most threads of one operation. The system has a limit too, beyond which it
-/// is not always an error to start a thread: the process may be aborted.
+/// The most threads of one operation. The kernel also has a limit, beyond which
+/// starting a thread does not always fail: the process may be aborted.
 pub(crate) const MAX_THREADS: usize = 1024;
 
 /// Options of [`MappedArray::write_array`](crate::MappedArray::write_array).
@@ -41,14 +41,14 @@ impl Default for CopyOptions {
 }
 
 impl CopyOptions {
-    /// The defaults: [`Casting::Equiv`], one thread, and as much memory as is
-    /// useful.
+    /// Returns the defaults: [`Casting::Equiv`], one thread, and as much memory
+    /// as is useful.
     pub fn new() -> CopyOptions {
         CopyOptions::default()
     }
 
-    /// Sets the casts that are allowed. By default, only byte orders and the
-    /// offsets of fields may differ.
+    /// Sets the allowed casts. By default, only byte orders and the offsets of
+    /// fields may differ.
     pub fn casting(self, casting: Casting) -> CopyOptions {
         CopyOptions { casting, ..self }
     }
@@ -63,13 +63,14 @@ impl CopyOptions {
         CopyOptions { over_zeros, ..self }
     }
 
-    /// Limits the memory, in bytes, for elements that are converted at a time, by
-    /// all threads together. The same amount of each file should also fit into memory.
+    /// Limits the memory, in bytes, for elements converted at a time, by all
+    /// threads together. The same amount of each file should also fit into
+    /// memory.
     ///
-    /// It matters most if the memory orders differ and the arrays don't fit into memory:
-    /// the more memory, the longer are the runs of bytes that are read and written.
-    /// The default is 64 MiB, or more if runs would be shorter than 16 KiB, but at
-    /// most an eighth of the available memory, which is that of the machine or of
+    /// It matters most if the memory orders differ and the arrays don't fit
+    /// into memory: the more memory, the longer are the runs of bytes read and
+    /// written. The default is 64 MiB, or more if runs would be shorter than 16
+    /// KiB, but at most an eighth of the available memory, in the machine or
     /// the control group.
     pub fn memory(self, nbytes: usize) -> CopyOptions {
         CopyOptions { memory: Some(nbytes), ..self }

@@ -16,7 +16,8 @@ use crate::source::mode::Mode;
 use crate::source::{Source, file, platform};
 
 /// Options for creating an array. Setters take the options and return them. The
-/// byte order is that of the dtype: see [`DType::with_byte_order`].
+/// byte order comes from the dtype. To change it, use
+/// [`DType::with_byte_order`].
 ///
 /// # Examples
 ///
@@ -35,7 +36,7 @@ pub struct CreateOptions {
     discard_trailing: bool,
     sparse: bool,
     page_aligned: bool,
-    /// The offset of the elements of raw binary; `None` for a `.npy`.
+    /// The offset of raw elements. Returns `None` for a `.npy`.
     raw: Option<u64>,
 }
 
@@ -69,11 +70,11 @@ impl CreateOptions {
         CreateOptions { sparse, ..self }
     }
 
-    /// Pads the header so that the elements start at byte 4096 (or a multiple, if
-    /// the header is longer) instead of 128 or another multiple of 64. Rows whose
-    /// length divides the page size are then in one page instead of two. NumPy
-    /// reads such files normally; cnpy and programs derived from it do not, since they read
-    /// at most 256 bytes of a header.
+    /// Pads the header so that the elements start at byte 4096 (or a multiple,
+    /// if the header is longer) instead of 128 or another multiple of 64. If
+    /// the length of a row divides the page size, each row is then in one page
+    /// instead of two. NumPy reads such files normally; cnpy and programs
+    /// derived from it do not, since they read at most 256 bytes of a header.
     pub fn page_aligned(self, page_aligned: bool) -> CreateOptions {
         CreateOptions { page_aligned, ..self }
     }
@@ -229,8 +230,8 @@ impl CreateOptions {
         replace::begin(path, self.overwrite, self.discard_trailing)
     }
 
-    /// As [`begin`](CreateOptions::begin), but an existing file is locked until it is
-    /// replaced.
+    /// Like [`begin`](CreateOptions::begin), but an existing file is locked
+    /// until it is replaced.
     pub(crate) fn begin_locked(&self, path: &Path) -> Result<AtomicFile> {
         if self.overwrite {
             replace::begin_locked(path, Locking::Try, self.discard_trailing)

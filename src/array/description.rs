@@ -9,21 +9,21 @@ use crate::layout::Order;
 use crate::source::FileId;
 use crate::source::mode::Mode;
 
-/// A description of an array in a file, with which another process can open it
-/// too, as joblib passes a `numpy.memmap` to its workers; made by
+/// A description of an array in a file, so that other processes can open it, as
+/// joblib passes a `numpy.memmap` to its workers; made by
 /// [`MappedArray::description`].
 ///
 /// It contains the absolute path of the file, and opening it reads no header.
-/// With the feature `serde` it can be serialized; a description received is
+/// With the feature `serde` it can be serialized. A description received is
 /// checked when it is opened. Copy-on-write changes are not in the file, and so
-/// not in the array that is opened.
+/// not in the opened array.
 ///
 /// # Examples
 ///
 /// ```
 /// use npymap::{MappedArray, array::AnyArray, source::AnySource};
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
 /// let description = penguins.description()?;
 /// assert_eq!((description.offset, description.shape.as_slice()), (128, &[342, 4][..]));

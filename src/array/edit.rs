@@ -28,10 +28,10 @@ pub(super) const BLOCK: usize = 1 << 20;
 /// | [`flush_async`](MappedArray::flush_async) | nothing is lost | as above, but the system has begun to write |
 /// | [`flush_rows`](MappedArray::flush_rows) | nothing is lost | those rows are kept |
 /// | [`flush`](MappedArray::flush), [`close`](MappedArray::close) | nothing is lost | everything is kept, including the name of a new file |
-/// | drop | nothing is lost | as after a store; write errors are not reported |
+/// | drop | nothing is lost | as after a store, and write errors are not reported |
 ///
-/// Another process never sees part of a store of one aligned number that is at
-/// most as long as a pointer; it can see part of a longer value. None of these
+/// If you store an aligned number no longer than a pointer, another process
+/// never sees part of it. It can see part of a longer value. This does not
 /// touch the header, so shape and elements always match.
 impl MappedArray<MapMut> {
     /// Writes a value to every element of the file, 1 MiB at a time, as
@@ -49,11 +49,11 @@ impl MappedArray<MapMut> {
     /// Writes a value to the elements that `slice` selects, or to a field of
     /// them, such as `"x"` or `"pos.z"`, and returns the number of elements.
     ///
-    /// Only their bytes are written, so in a sparse file only these take space. A
-    /// full disk is an error, where a store through
-    /// [`view_mut`](MappedArray::view_mut) would terminate the process with a
-    /// signal. Thousands of scattered elements in a file that is not sparse are
-    /// stored through the map, which is faster.
+    /// Only their bytes are written, so in a sparse file only these take space.
+    /// A full disk returns an error, where a store through
+    /// [`view_mut`](MappedArray::view_mut) would raise SIGBUS. Thousands of
+    /// scattered elements in a file that is not sparse are stored through the
+    /// map, which is faster.
     ///
     /// # Errors
     ///
@@ -90,9 +90,9 @@ impl MappedArray<MapMut> {
         origin.add_path_on_err(fill(data, layout, (slice.as_ref(), field), value))
     }
 
-    /// Waits until the whole array and its header are on the disk; after
-    /// [`create`](MappedArray::create), the file's name too. Does nothing for
-    /// memory that is not shared with a file.
+    /// Waits until the whole array and its header are on the disk. After
+    /// [`create`](MappedArray::create), also the file's name. Does nothing for
+    /// memory not shared with a file.
     ///
     /// # Errors
     ///
@@ -137,14 +137,14 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// Returns [`Io`](crate::ErrorKind::Io) if the system refuses.
+    /// Returns [`Io`](crate::ErrorKind::Io) if the kernel refuses.
     pub fn flush_async(&self) -> Result<()> {
         self.origin.add_path_on_err(self.data.flush_async())
     }
 
     /// Flushes as [`flush`](MappedArray::flush), then unmaps, even if flushing
-    /// failed. Dropping the array unmaps it without waiting for the disk: stores
-    /// survive the process, but write errors are not reported.
+    /// failed. Dropping the array unmaps it without waiting for the disk:
+    /// stores survive the process, but you will not see write errors.
     ///
     /// # Errors
     ///

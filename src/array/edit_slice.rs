@@ -21,8 +21,9 @@ impl MappedArrayMut {
     /// `"x"` or `"pos.z"`, and returns the number of elements.
     ///
     /// As with [`write_fill_slice`](MappedArray::write_fill_slice), only their
-    /// bytes are written, and a full disk is an error. Bytes of the elements that
-    /// belong to no field are kept. `from` must not be a view of the same file.
+    /// bytes are written, and a full disk returns an error. Bytes of the
+    /// elements that belong to no field are kept. `from` must not be a view of
+    /// the same file.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ const BLOCK: usize = 1 << 20;
 /// made by [`MappedArray::element_writer`].
 ///
 /// It borrows the array mutably, so that no slice or view of it can observe the
-/// writes. Two threads should not write the same elements at the same time, not even
+/// writes. Two threads should not write the same elements at once, not even
 /// different fields of them: which of the values remain is unspecified.
 #[derive(Debug)]
 pub struct ElementWriter<'a> {
@@ -36,9 +36,8 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for arrays that
-    /// are in memory or copy-on-write, or whose file was opened with
-    /// `O_APPEND`.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array is
+    /// in memory or copy-on-write, or its file was opened with `O_APPEND`.
     ///
     /// # Examples
     ///

@@ -15,13 +15,13 @@ use crate::source::platform;
 const SHORTEST: u64 = 64 << 10;
 
 impl<D: Mapping> MappedArray<D> {
-    /// Returns the bytes of the elements that the file stores, as ranges relative to
-    /// the first element. The others are holes of a sparse file, which read as
-    /// zeros and take no space unless it was reserved.
+    /// Returns the bytes of the elements that the file stores, as ranges
+    /// relative to the first element. The rest are holes of a sparse file,
+    /// which read as zeros and take no space unless it was reserved.
     ///
-    /// Holes shorter than 64 KiB are not reported. Where the system does not
-    /// report holes, for copy-on-write arrays, and for arrays that are not in a file,
-    /// there is one range of all bytes. Later writes may fill holes.
+    /// Holes shorter than 64 KiB are not reported. Where the kernel does not
+    /// report holes, for copy-on-write arrays, and for arrays that are not in a
+    /// file, there is one range of all bytes. Later writes may fill holes.
     ///
     /// # Errors
     ///

@@ -15,7 +15,10 @@ impl MappedArray<Map> {
     ///
     /// # Safety
     ///
-    /// The promise of [`Source`](Source#safety).
+    /// You promise that until the source and everything obtained from it are
+    /// dropped, no process truncates the file below the end of an array or
+    /// changes elements while you borrow them. [`Source`](Source#safety) states
+    /// the promise exactly.
     ///
     /// # Errors
     ///
@@ -40,7 +43,10 @@ impl MappedArray<MapMut> {
     ///
     /// # Safety
     ///
-    /// The promise of [`Source`](Source#safety).
+    /// You promise that until the source and everything obtained from it are
+    /// dropped, no process truncates the file below the end of an array,
+    /// changes elements while you borrow them, or reads them while you borrow
+    /// them mutably. [`Source`](Source#safety) states the promise exactly.
     ///
     /// # Errors
     ///
@@ -63,7 +69,10 @@ impl MappedArray<MapMut> {
     ///
     /// # Safety
     ///
-    /// The promise of [`Source`](Source#safety).
+    /// You promise that until the source and everything obtained from it are
+    /// dropped, no process truncates the file below the end of an array or
+    /// changes elements while you borrow them. [`Source`](Source#safety) states
+    /// the promise exactly.
     ///
     /// # Errors
     ///
@@ -138,8 +147,10 @@ impl CreateOptions {
     ///
     /// # Safety
     ///
-    /// The promise of [`Source`](Source#safety), from the moment the file
-    /// exists.
+    /// You promise that from now on, until the array and everything obtained
+    /// from it are dropped, no process truncates the file, changes elements
+    /// while you borrow them, or reads them while you borrow them mutably.
+    /// [`Source`](Source#safety) states the promise exactly.
     ///
     /// # Errors
     ///

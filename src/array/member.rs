@@ -7,9 +7,9 @@ use crate::error::invariant::{Invariant, READ, to_usize_saturating};
 use crate::error::{HeaderError, Result, SystemError};
 use crate::npy::{Header, HeaderText, MAGIC, fill};
 
-/// The contents of a member of an archive.
+/// The contents of an archive member.
 pub(crate) enum MemberContent {
-    /// A `.npy`, whose place counts from the start of the member.
+    /// A `.npy`, with a place that counts from the start of the member.
     Array(Place),
     /// Something else, which starts with these bytes.
     Other(Vec<u8>),

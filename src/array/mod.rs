@@ -66,10 +66,10 @@ pub(crate) use trailing::is_npy_at;
 pub use typed::TypedArray;
 pub use walk::{Walk, WalkEntry};
 
-/// One array, used in place: in a mapped file, or in any other bytes.
+/// An n-dimensional array in a memory-mapped file, or in any other bytes.
 ///
 /// `D` is the type that holds the bytes: [`Map`] for read-only maps, [`MapMut`]
-/// for writable ones ([`MappedArrayMut`]), or anything that implements
+/// for writable maps ([`MappedArrayMut`]), or anything that implements
 /// `AsRef<[u8]>`. Its length is not trusted: it is checked at each access.
 ///
 /// # Opening
@@ -100,7 +100,7 @@ pub use walk::{Walk, WalkEntry};
 /// ```
 /// use npymap::{MappedArray, ndarray::Ix2};
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
 /// let table = penguins.as_ndarray::<f64, Ix2>()?;
 /// let mean_body_mass = table.column(3).mean().unwrap();
@@ -109,13 +109,13 @@ pub use walk::{Walk, WalkEntry};
 /// ```
 #[derive(Clone, Debug)]
 pub struct MappedArray<D = Map> {
-    /// Its layout is that of the elements in `data`.
+    /// Its layout describes the elements in `data`.
     place: Place,
     data: D,
     origin: Origin,
 }
 
-/// An array whose elements can be written.
+/// A writable array.
 pub type MappedArrayMut = MappedArray<MapMut>;
 
 /// Where the bytes of an array come from. The default is memory allocated for
@@ -128,14 +128,14 @@ pub(crate) struct Origin {
     new_name: Option<Arc<Path>>,
     /// The name of the member, if the file is an archive.
     member: Option<Arc<str>>,
-    /// How the file is mapped; `None` if it is not.
+    /// How the file is mapped. Returns `None` if it is not.
     mode: Option<Mode>,
     /// The identity of the file, on systems that report one.
     id: Option<FileId>,
     /// The length of the file when it was opened; 0 without a file.
     file_len: u64,
     /// Whether the elements start at the offset of the [`Place`]: not in memory
-    /// that was allocated for them.
+    /// allocated for them.
     has_offset: bool,
     /// The exclusive lock taken when the file was opened, if any.
     #[expect(dead_code, reason = "it is held until the array is dropped")]
@@ -161,7 +161,7 @@ impl Origin {
         }
     }
 
-    /// The origin of an array that was found at an offset of a buffer or stream.
+    /// The origin of an array found at an offset of a buffer or stream.
     fn with_offset() -> Origin {
         Origin { has_offset: true, ..Origin::default() }
     }
@@ -184,7 +184,7 @@ impl Origin {
 }
 
 impl<D> MappedArray<D> {
-    /// Makes an array of a source. `data` holds the elements and nothing else.
+    /// Makes an array of a source. `data` holds only the elements.
     pub(crate) fn from_place(
         source: &Source<impl Sized>,
         data: D,
@@ -197,8 +197,8 @@ impl<D> MappedArray<D> {
         MappedArray { place, data, origin }
     }
 
-    /// Makes an array of a member that was inflated or read from a stream.
-    /// `data` holds the elements and nothing else.
+    /// Makes an array of a member inflated or read from a stream. `data` holds
+    /// only the elements.
     pub(crate) fn from_unpacked(
         data: D,
         place: Place,
@@ -230,8 +230,8 @@ impl MappedArray<Map> {
 }
 
 impl MappedArray<MapMut> {
-    /// Allocates an array of zeros in page-aligned memory, without a file; in large pages
-    /// where the system has them.
+    /// Allocates an array of zeros in page-aligned memory, without a file. In
+    /// large pages where the kernel has them.
     ///
     /// # Errors
     ///
@@ -256,12 +256,12 @@ impl MappedArray<MapMut> {
     }
 
     /// Makes the array read-only, so that it can be cloned and shared between
-    /// threads. The mode of a copy-on-write array is kept, because its elements may
-    /// differ from those of the file.
+    /// threads. The mode of a copy-on-write array is kept, because its elements
+    /// may differ from the file.
     ///
     /// # Errors
     ///
-    /// Returns [`Io`](crate::ErrorKind::Io) if the system refuses.
+    /// Returns [`Io`](crate::ErrorKind::Io) if the kernel refuses.
     pub fn into_read_only(self) -> Result<MappedArray> {
         let MappedArray { place, data, mut origin } = self;
         let data = origin.add_path_on_err(data.into_read_only())?;
@@ -319,38 +319,38 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
 }
 
 impl<D> MappedArray<D> {
-    /// The layout of the elements in the bytes of `D`. In a map they start at 0,
-    /// except those of a [range of rows](MappedArray::row_range).
+    /// Returns the layout of the elements in the bytes of `D`. In a map they
+    /// start at 0, except in a [range of rows](MappedArray::row_range).
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.place.layout
     }
 
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         self.place.layout.dtype()
     }
 
-    /// The length of each axis.
+    /// Returns the length of each axis.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         self.place.layout.shape()
     }
 
-    /// Bytes from one element to the next, along each axis.
+    /// Returns bytes from one element to the next, along each axis.
     #[must_use]
     pub fn byte_strides(&self) -> &[isize] {
         self.place.layout.byte_strides()
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     #[must_use]
     pub fn ndim(&self) -> usize {
         self.place.layout.ndim()
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.place.layout.len()
@@ -362,7 +362,7 @@ impl<D> MappedArray<D> {
         self.place.layout.is_empty()
     }
 
-    /// The size of all elements in bytes.
+    /// Returns the size of all elements in bytes.
     #[must_use]
     pub fn nbytes(&self) -> usize {
         self.place.layout.nbytes()
@@ -373,32 +373,34 @@ impl<D> MappedArray<D> {
         &self.origin
     }
 
-    /// The path the array was opened or created by.
+    /// Returns the path the array was opened or created by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.origin.path.as_deref()
     }
 
-    /// The name of the array in its archive; `None` if it is not from an archive.
+    /// Returns the name of the array in its archive. Returns `None` if it is
+    /// not from an archive.
     #[must_use]
     pub fn member(&self) -> Option<&str> {
         self.origin.member.as_deref()
     }
 
-    /// The mode the file was mapped in; `None` if the array is in memory.
+    /// Returns the mode the file was mapped in. Returns `None` if the array is
+    /// in memory.
     #[must_use]
     pub fn mode(&self) -> Option<Mode> {
         self.origin.mode
     }
 
-    /// The header of the file; `None` if it has none, and for a
+    /// Returns the header of the file. Returns `None` if it has none, and for a
     /// [range of rows](MappedArray::row_range).
     #[must_use]
     pub fn header(&self) -> Option<Header> {
         self.place.header()
     }
 
-    /// The offset of the elements in the file, if there is one.
+    /// Returns the offset of the elements in the file, if there is one.
     #[must_use]
     pub fn data_offset(&self) -> Option<u64> {
         self.origin.has_offset.then_some(self.place.offset)

@@ -17,7 +17,7 @@ use crate::source::{AnySource, Source};
 
 /// Options for opening an array, such as its offset in the source.
 ///
-/// Setters take the options and return them; the other methods open or read an
+/// Setters take the options and return them. The other methods open or read an
 /// array.
 ///
 /// # Examples
@@ -49,7 +49,7 @@ pub struct OpenOptions {
 /// use npymap::{Mode, OpenOptions, array::AnyArray, source::AnySource};
 ///
 /// let mode = "c".parse::<Mode>()?; // from a configuration file, say
-/// // SAFETY: nobody changes or truncates the file while it is mapped.
+/// // SAFETY: no other process writes to or truncates this file while it is mapped.
 /// let source = unsafe { AnySource::map("data/penguins.npy", mode)? };
 /// match OpenOptions::new().open_mode(source)? {
 ///     AnyArray::ReadOnly(array) => println!("{:?}", array.shape()),
@@ -84,7 +84,7 @@ impl OpenOptions {
         OpenOptions::default()
     }
 
-    /// Allows longer headers, such as those of tables with hundreds of columns:
+    /// Allows longer headers, for example for tables with hundreds of columns:
     /// NumPy's `max_header_size`. Time and memory to read a header are
     /// proportional to its length.
     pub fn max_header_len(self, characters: usize) -> OpenOptions {
@@ -103,7 +103,7 @@ impl OpenOptions {
         OpenOptions { raw: Some(raw), ..self }
     }
 
-    /// Advises the system how the elements will be used, as
+    /// Advises the kernel how the elements will be used, like
     /// [`MappedArray::advise`]. The default is [`Advice::Normal`].
     pub fn advice(self, advice: Advice) -> OpenOptions {
         OpenOptions { advice, ..self }
@@ -182,7 +182,7 @@ impl OpenOptions {
     /// ```
     /// use npymap::{OpenOptions, array::AnyArray, source::AnySource};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let source = unsafe { AnySource::map("data/penguins.npy", "c".parse()?)? };
     /// let AnyArray::Writable(mut penguins) = OpenOptions::new().open_mode(source)? else { panic!() };
     /// penguins.as_slice_mut::<f64>()?[3] = 0.0;

@@ -6,15 +6,15 @@ use crate::error::Result;
 use crate::layout::geometry::Geometry;
 use crate::view::AxisSlices;
 
-/// A contiguous range of the bytes of the elements.
+/// A contiguous range of element bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Piece {
     pub(super) start: usize,
     pub(super) len: usize,
 }
 
-/// Rows as contiguous columns: one in C order, and one for each index of the other axes
-/// in Fortran order. A column has `step` bytes, `size` for each row.
+/// Rows as contiguous columns: one in C order, and one per index of the other
+/// axes in Fortran order. A column has `step` bytes, `size` for each row.
 #[derive(Clone, Copy)]
 pub(super) struct Columns {
     count: usize,
@@ -31,7 +31,7 @@ impl Columns {
         Piece { start: column * self.step + rows.start * self.size, len: rows.len() * self.size }
     }
 
-    /// The pieces of ranges of rows.
+    /// The pieces of row ranges.
     pub(super) fn ranges(self, ranges: &[Range<usize>]) -> impl Iterator<Item = Piece> {
         let columns = 0..self.count;
         columns.flat_map(move |n| ranges.iter().map(move |rows| self.piece(n, rows.clone())))
@@ -44,15 +44,15 @@ impl Columns {
     }
 }
 
-/// Rows in any order, as the distinct ones among them. In Fortran order, rows are read
-/// as these, because each has a piece in every column: the pieces are then as few and as
-/// long as possible, and in the order of the file.
+/// Rows in any order, and the distinct rows among them. In Fortran order, rows
+/// are read as these, because each has a piece in every column: the pieces are
+/// then as few and as long as possible, and in the order of the file.
 pub(super) struct Distinct {
     /// The number of distinct rows.
     pub(super) count: usize,
     /// The distinct rows, in increasing order, as ranges.
     pub(super) ranges: Vec<Range<usize>>,
-    /// For each row, its number among the distinct ones.
+    /// For each row, its index among the distinct rows.
     pub(super) positions: Vec<usize>,
     /// Whether the rows are distinct, and in increasing order.
     pub(super) is_ordered: bool,
@@ -77,7 +77,8 @@ impl Distinct {
         }
     }
 
-    /// Copies from columns of the distinct rows to columns of the requested ones.
+    /// Copies from columns of the distinct rows to columns of the requested
+    /// rows.
     pub(super) fn copy_columns(&self, from: &[u8], size: usize, to: &mut [u8]) -> Result<()> {
         let (step, to_step) = (self.count * size, self.positions.len() * size);
         let column = AxisSlices::rows(&Geometry::line(0, self.count, size), 0, size)?;

@@ -27,8 +27,8 @@ const RETRIES: usize = 2;
 /// a few bytes.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// How long after a write a reader expects another one: more than the clock of a file
-/// system is late.
+/// A file modified more recently than this may be mid-append. This exceeds the
+/// timestamp granularity of every file system.
 const RECENT: Duration = Duration::from_secs(2);
 
 /// The facts about an array in a file.
@@ -53,7 +53,7 @@ pub(crate) struct HeaderFacts {
 }
 
 impl Place {
-    /// The place of an array whose header starts at `at`.
+    /// The place of an array with its header at `at`.
     pub(crate) fn from_header(header: &Header, at: u64) -> Result<Place> {
         let layout = header.layout().map_err(Error::treat_as_damage)?.with_offset(0);
         let offset = u64::try_from(header.data_offset).ok().and_then(|own| at.checked_add(own));
@@ -80,7 +80,7 @@ impl Place {
         Some(Header { dtype, shape, order, version, data_offset, has_long_integers })
     }
 
-    /// The end of the last element in the file; `None` if it overflows.
+    /// The end of the last element in the file. Returns `None` if it overflows.
     pub(crate) fn end(&self) -> Option<u64> {
         self.offset.checked_add(u64::try_from(self.layout.nbytes()).ok()?)
     }
@@ -218,7 +218,7 @@ fn retry_on_append<T>(storage: &Storage, read: impl Fn(u64) -> Result<T>) -> Res
     retry(storage.len(), || storage.current_len(), || thread::sleep(PAUSE), read)
 }
 
-/// As [`retry_on_append`], with functions that query the length and wait.
+/// Like [`retry_on_append`], with functions that query the length and wait.
 fn retry<T>(
     mut len: u64,
     query_len: impl Fn() -> Result<u64>,

@@ -9,9 +9,9 @@ use crate::layout::{Layout, Order};
 /// A description of a file without a header: the arguments of `numpy.memmap`.
 ///
 /// Pass it to [`OpenOptions::raw`](crate::OpenOptions::raw) to open such a file
-/// from any source. Only the elements are mapped, at any offset. In mode `r+` a
-/// file that is too short for its shape is extended with zeros, for which space
-/// is reserved; in other modes that is an error. To create files, see
+/// from any source. Only the elements are mapped, at any offset. In mode `r+`,
+/// a file too short for its shape is extended with zeros in reserved space. In
+/// other modes, opening returns an error. To create files, see
 /// [`CreateOptions::raw`](crate::CreateOptions::raw).
 ///
 /// # Examples
@@ -21,7 +21,7 @@ use crate::layout::{Layout, Order};
 ///
 /// // A header of 128 bytes, then 342 × 4 numbers: the same as any raw file.
 /// let raw = RawSpec::new("<f8".parse()?).offset(128).shape(&[342, 4]);
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let source = unsafe { Source::map("data/penguins.npy")? };
 /// let penguins = OpenOptions::new().raw(raw).open(source)?;
 /// assert_eq!(penguins.as_ndarray::<f64, Ix2>()?[[0, 3]], 3750.0);

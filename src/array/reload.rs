@@ -11,10 +11,10 @@ impl MappedArray<Map> {
     /// Reads the header again and maps the rows that were appended since the array
     /// was opened. On an error the array does not change.
     ///
-    /// Clones, rows and handles that were made before keep the rows they have. The
-    /// promise of [`Source`](crate::Source#safety) was made for the file that was
-    /// opened, and covers its new rows; it does not cover another file. So if the
-    /// path now leads to another file, that is an error: open it anew.
+    /// Clones, rows and handles that were made before keep the rows they have.
+    /// The promise of [`Source`](crate::Source#safety) was made for the opened
+    /// file, and covers its new rows. It does not cover another file. So if the
+    /// path now leads to a different file, this returns an error: open it anew.
     ///
     /// # Errors
     ///

@@ -19,14 +19,14 @@ impl<D: Clone> MappedArray<D> {
     ///
     /// The range keeps the path, the member and the mode. Its
     /// [`data_offset`](MappedArray::data_offset) and
-    /// [`description`](MappedArray::description) are those of its first row; it has
+    /// [`description`](MappedArray::description) describe its first row. It has
     /// no [`header`](MappedArray::header).
     ///
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
     /// not exist, and for 0-d arrays. Returns
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) in Fortran order, in which
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) in Fortran order, because
     /// rows are scattered over the array, unless the range has all rows or
     /// none.
     ///
@@ -35,7 +35,7 @@ impl<D: Clone> MappedArray<D> {
     /// ```
     /// use npymap::{MappedArray, ndarray::s};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
     /// let parts = [penguins.row_range(..171)?, penguins.row_range(171..)?];
     /// let threads = parts.map(|part| {
@@ -54,7 +54,7 @@ impl<D: Clone> MappedArray<D> {
 }
 
 impl Place {
-    /// The place of a range of rows, in the same bytes.
+    /// The place of a row range, in the same bytes.
     fn row_range(&self, rows: &impl RangeBounds<usize>) -> Result<Place> {
         let Place { layout, offset, order, .. } = self;
         let rows = resolve_rows(layout.shape(), rows)?;

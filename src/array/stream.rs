@@ -8,7 +8,7 @@ use crate::error::{HeaderError, Result, SystemError};
 use crate::npy::{HeaderText, fill};
 use crate::source::map::MapMut;
 
-/// How much memory is mapped before anything is read, at most. The system
+/// How much memory is mapped before anything is read, at most. The kernel
 /// provides pages only when they are accessed.
 const INITIAL_LEN: usize = 64 * 1024 * 1024;
 

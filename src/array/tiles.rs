@@ -1,4 +1,4 @@
-//! The tiles in which an array is copied to another memory order.
+//! The tiles for copying an array to another memory order.
 
 use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
@@ -17,21 +17,20 @@ const SMALLEST: usize = 1 << 20;
 /// pages, so that most pages belong to one tile.
 const LONG_RUN: usize = 16 << 10;
 
-/// The parts in which an array is copied, in C order of the target's axes, which
-/// are sorted by decreasing stride. All have the same shape, except at the end of
-/// an axis.
+/// The parts to copy, in C order of the target's axes, sorted by decreasing
+/// stride. All have the same shape, except at the end of an axis.
 #[derive(Clone, Debug)]
 pub(super) struct Tiles {
     shape: Axes<usize>,
     tile: Vec<usize>,
-    /// The next tile; `None` at the end.
+    /// The next tile. Returns `None` at the end.
     next: Option<Vec<usize>>,
 }
 
 impl Tiles {
-    /// Splits an array with the geometry `from`, whose axes are in the order of the
-    /// target. `itemsize` is that of the larger elements. Without a limit for the
-    /// memory of all threads, the tiles are as large as is useful.
+    /// Splits an array with the geometry `from`, with its axes in the target's
+    /// order. `itemsize` belongs to the larger elements. Without a limit for
+    /// the memory of all threads, the tiles are as large as is useful.
     pub(super) fn new(
         from: &Geometry,
         itemsize: usize,
@@ -49,13 +48,13 @@ impl Tiles {
         Tiles { shape: from.shape.clone(), tile, next }
     }
 
-    /// The length of each axis of a tile.
+    /// The shape of a tile.
     pub(super) fn tile(&self) -> &[usize] {
         &self.tile
     }
 }
 
-/// The indices of the first element of each tile.
+/// Each tile's first element, by index.
 impl Iterator for Tiles {
     type Item = Vec<usize>;
 
@@ -90,7 +89,7 @@ fn largest_size() -> usize {
     part.unwrap_or(USUAL).clamp(SMALLEST, LARGEST)
 }
 
-/// The shape of tiles of the usual size, or of larger ones if runs would be short.
+/// The shape of normal tiles, or of larger tiles if runs would be short.
 fn useful_shape(from: &Geometry, itemsize: usize, largest: usize) -> Vec<usize> {
     let itemsize = itemsize.max(1);
     let mut size = USUAL.min(largest);
@@ -117,8 +116,8 @@ fn written_order(from: &Geometry) -> Vec<usize> {
     (0..from.ndim()).rev().collect()
 }
 
-/// The shape of tiles of at most `elements` elements, but at least one, whose runs
-/// of adjacent elements are about equally long in both arrays.
+/// The shape of tiles with at most `elements` elements, but at least one, and
+/// with runs of adjacent elements that are about equally long in both arrays.
 fn tile_shape(from: &Geometry, elements: usize) -> Vec<usize> {
     let (read, written) = (read_order(from), written_order(from));
     let mut tile = vec![1; from.ndim()];
@@ -131,7 +130,7 @@ fn tile_shape(from: &Geometry, elements: usize) -> Vec<usize> {
     }
 }
 
-/// The number of adjacent elements of a tile in an order of axes.
+/// How many elements in a tile are adjacent, in an order of axes.
 fn run_len(from: &Geometry, tile: &[usize], order: &[usize]) -> usize {
     let mut len = 1_usize;
     for &axis in order {

@@ -1,4 +1,4 @@
-//! Arrays whose element type and number of axes were checked once.
+//! Arrays with an element type and a number of axes that were checked once.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,12 +16,12 @@ use crate::view::zero_sized_slice;
 /// An array of elements that are a `T` in memory, with `N` axes: made by
 /// [`MappedArray::into_typed`].
 ///
-/// Everything that can fail was checked then, so [`view`](TypedArray::view) returns
-/// an ndarray view instead of a `Result`, without comparing dtypes. It takes 50
-/// instructions more than the view of an [`Array2`](ndarray::Array2), and a tenth of
-/// those of [`as_ndarray`](MappedArray::as_ndarray). The handle owns the array and is
-/// `Send + Sync + 'static`, so it can be kept in a struct or shared by threads.
-/// Clones share the map.
+/// Everything that can fail was checked then, so [`view`](TypedArray::view)
+/// returns an ndarray view instead of a `Result`, without comparing dtypes. It
+/// takes 50 instructions more than [`Array2::view`](ndarray::ArrayRef::view),
+/// and a tenth of the instructions of [`as_ndarray`](MappedArray::as_ndarray).
+/// The handle owns the array and is `Send + Sync + 'static`, so it can be kept
+/// in a struct or shared by threads. Clones share the map.
 ///
 /// # Examples
 ///
@@ -53,8 +53,8 @@ pub struct TypedArray<T, N, D = Map> {
     array: MappedArray<D>,
     /// The bytes of the elements in the data of the array.
     bytes: Range<usize>,
-    /// The shape, with its axes reversed in Fortran order: elements of this shape
-    /// are contiguous in C order, for which ndarray has the fewest checks.
+    /// The shape, with its axes reversed in Fortran order: elements of this
+    /// shape are contiguous in C order, where ndarray has the fewest checks.
     dim: N,
     is_c_order: bool,
     element: PhantomData<fn() -> T>,
@@ -64,7 +64,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// Checks once that the elements can be borrowed as `T` with `N` axes, and
     /// returns a handle whose views cannot fail.
     ///
-    /// To keep the array too, convert a clone, which shares the map.
+    /// To keep the array, convert a clone, which shares the map.
     ///
     /// # Errors
     ///
@@ -98,9 +98,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
 
 /// # Panics
 ///
-/// The methods that borrow elements panic if `D` returns fewer bytes than before,
-/// or returns them at an address that is not aligned for `T`. Maps, vectors and
-/// references never do; a `D` that holds its bytes inline, such as `[u8; 64]`,
+/// The methods that borrow elements panic if `D` returns fewer bytes than
+/// before, or returns them at an address not aligned for `T`. Maps, vectors and
+/// references never do. A `D` that holds its bytes inline, such as `[u8; 64]`,
 /// does when it is moved, unless `T` has an alignment of 1.
 impl<T: InPlace, N: Dimension, D: AsRef<[u8]>> TypedArray<T, N, D> {
     /// Returns all elements as an ndarray view, without copying.
@@ -133,7 +133,7 @@ impl<T: InPlace, N: Dimension, D: AsRef<[u8]>> TypedArray<T, N, D> {
         }
     }
 
-    /// Elements without bytes, whose address does not matter.
+    /// Elements without bytes. Their address does not matter.
     #[cold]
     #[inline(never)]
     fn unbacked_elements(&self) -> &[T] {
@@ -179,7 +179,7 @@ impl<T: InPlace, N: Dimension, D: AsMut<[u8]>> TypedArray<T, N, D> {
 }
 
 impl<T, N, D> TypedArray<T, N, D> {
-    /// The array: its path, dtype, shape and other views.
+    /// Returns the array: its path, dtype, shape and other views.
     #[must_use]
     pub fn array(&self) -> &MappedArray<D> {
         &self.array

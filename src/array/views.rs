@@ -46,10 +46,11 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
 
     /// Returns a pointer to the first byte of the elements, for foreign functions.
     ///
-    /// It is valid for reads of [`nbytes`](MappedArray::nbytes) bytes for as long as
-    /// the array is neither dropped nor closed; moving the array does not move a
-    /// map. Everything that the promise of [`Source`](crate::Source#safety) says
-    /// about borrowed bytes holds for reads through the pointer too.
+    /// It is valid for reads of [`nbytes`](MappedArray::nbytes) bytes for as
+    /// long as the array is neither dropped nor closed; moving the array does
+    /// not move a map. Everything that the promise of
+    /// [`Source`](crate::Source#safety) says about borrowed bytes also holds
+    /// for reads through the pointer.
     ///
     /// # Errors
     ///
@@ -82,7 +83,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
-    /// exist, listing the fields that do, and
+    /// exist, and lists the fields that do, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
     pub fn field(&self, path: &str) -> Result<DynView<'_>> {
@@ -93,8 +94,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements are
-    /// stored in another form than `T`, or are not aligned for it, and names a
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// have a different form than `T`, or are not aligned for it, and names a
     /// type that works. Returns [`WrongShape`](crate::ErrorKind::WrongShape) if
     /// they are in Fortran order.
     ///
@@ -150,10 +151,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// [`as_ndarray`](MappedArray::as_ndarray) if they are a `T` in memory, and
     /// otherwise copied, in C order.
     ///
-    /// Copies are needed for elements in the other byte order, and for those that
-    /// are not aligned, as in many members of archives that NumPy wrote. To cast
-    /// numbers to another type, see
-    /// [`to_ndarray_as`](crate::View::to_ndarray_as).
+    /// Copies are needed for swapped elements, and for unaligned elements, as
+    /// in many members of archives that NumPy wrote. To cast numbers to another
+    /// type, see [`to_ndarray_as`](crate::View::to_ndarray_as).
     ///
     /// # Errors
     ///
@@ -249,7 +249,7 @@ impl<D> MappedArray<D> {
         elements.ok_or_else(|| ExtentError::ShortBuffer { needed, found }.into())
     }
 
-    /// As [`as_ptr`](MappedArray::as_ptr), also valid for writes.
+    /// Like [`as_ptr`](MappedArray::as_ptr), also valid for writes.
     ///
     /// Calls that borrow the elements, such as [`view`](MappedArray::view), must not
     /// overlap in time with stores through the pointer. Calls that do not return
@@ -294,7 +294,7 @@ impl<D> MappedArray<D> {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
-    /// exist, listing the fields that do, and
+    /// exist, and lists the fields that do, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
     pub fn field_mut(&mut self, path: &str) -> Result<DynViewMut<'_>>

@@ -26,7 +26,7 @@ use crate::source::storage::Storage;
 #[derive(Debug)]
 pub struct Walk {
     storage: Storage,
-    /// The offset of the next array; `None` after an error.
+    /// The offset of the next array. Returns `None` after an error.
     next: Option<u64>,
     options: OpenOptions,
 }

@@ -273,8 +273,8 @@ pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
 /// A struct in a dtype, and its field that overlaps or precedes the one before it.
 type Overlap<'a> = (&'a DType, &'a Field);
 
-/// Prints the descr. The error has no text yet: that of every level of a nested struct
-/// would contain those of all levels in it.
+/// Prints the descr. The error has no text yet: the text of every level of a
+/// nested struct would contain the text of all levels in it.
 fn list_form(dtype: &DType) -> std::result::Result<String, Overlap<'_>> {
     match &dtype.0 {
         DTypeRepr::Scalar(scalar) => Ok(format!("'{scalar}'")),
@@ -392,7 +392,7 @@ fn dictionary_text(dtype: &DType, format: fn(&DType) -> String) -> String {
     )
 }
 
-/// Prints a list with one item for each field.
+/// Prints a list with one item per field.
 fn list_text(fields: &[Field], text: impl Fn(&Field) -> String) -> String {
     let items: Vec<String> = fields.iter().map(text).collect();
     format!("[{}]", items.join(", "))

@@ -12,7 +12,7 @@ use crate::error::{HeaderError, Result, excerpt};
 /// The deepest nesting of brackets; Python's parser has the same limit.
 pub(super) const MAX_DEPTH: usize = 200;
 
-/// A position in a text of Python literals.
+/// A position in Python literals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     text: &'a str,
@@ -45,7 +45,7 @@ impl Items {
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the beginning of a text; `longs` allows Python 2's `3L`.
+    /// Starts at the beginning of a text. `longs` allows Python 2's `3L`.
     pub(crate) fn new(text: &'a str, longs: bool) -> Reader<'a> {
         Reader { text, at: 0, depth: 0, longs, has_longs: false }
     }
@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
         Ok(if first == Some(b'-') { -value } else { value })
     }
 
-    /// Consumes a name such as `True`; empty if none is next.
+    /// Consumes a name such as `True`; empty if there is no name.
     pub(crate) fn name(&mut self) -> &'a str {
         self.peek();
         let start = self.at;
@@ -355,8 +355,8 @@ fn until_quote(text: &str) -> Option<(&str, &str)> {
 
 /// Prints a string as Python's `repr` does.
 ///
-/// As in Python's `str.isprintable`, all characters are printable except those
-/// of the Unicode categories C and Z; the space is printable.
+/// As in Python's `str.isprintable`, all characters are printable except the
+/// Unicode categories C and Z. The space is printable.
 pub(crate) fn quoted(string: &str) -> String {
     let quote = if string.contains('\'') && !string.contains('"') { '"' } else { '\'' };
     let mut out = String::from(quote);

@@ -29,7 +29,7 @@ pub(crate) const MAX_NDIM: usize = 64;
 /// [`literal`] has a limit.
 const MAX_DEPTH: usize = literal::MAX_DEPTH - 1;
 
-/// The byte order of a number, or of each code point of text.
+/// The byte order of a number, or of a text's code points.
 ///
 /// # Examples
 ///
@@ -95,7 +95,7 @@ pub enum Kind {
     Void,
     /// Named fields.
     Struct,
-    /// A small array of elements of another dtype.
+    /// A small array of elements.
     Subarray,
 }
 
@@ -202,7 +202,7 @@ impl Field {
         Field { name: name.into(), title: None, offset, dtype }
     }
 
-    /// The name, which NumPy allows to be empty.
+    /// Returns the name, which NumPy allows to be empty.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -214,7 +214,7 @@ impl Field {
 }
 
 impl DType {
-    /// A struct whose fields follow each other without padding.
+    /// Returns a struct without padding between its fields.
     ///
     /// # Errors
     ///
@@ -236,7 +236,7 @@ impl DType {
         DType::consecutive(fields.collect(), false)
     }
 
-    /// A struct with the layout of a C compiler: NumPy's `align=True`.
+    /// Returns a struct with the layout of a C compiler: NumPy's `align=True`.
     ///
     /// # Errors
     ///
@@ -258,8 +258,8 @@ impl DType {
         DType::consecutive(fields.collect(), true)
     }
 
-    /// A subarray, NumPy's `(base, shape)`: each element is a small array.
-    /// Without axes it is `base` itself.
+    /// Returns a subarray, NumPy's `(base, shape)`: each element is a small
+    /// array. Without axes it is `base` itself.
     ///
     /// # Errors
     ///
@@ -307,7 +307,7 @@ impl DType {
         }
     }
 
-    /// The kind of value that it describes.
+    /// Returns the kind of value that it describes.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.0 {
@@ -317,14 +317,15 @@ impl DType {
         }
     }
 
-    /// The byte order; for structs and subarrays it is that of their fields or
-    /// base, and `NotApplicable` here.
+    /// Returns the byte order. Structs and subarrays have no byte order of
+    /// their own, so this returns `NotApplicable` for them.
     #[must_use]
     pub fn byte_order(&self) -> ByteOrder {
         self.scalar().map_or(ByteOrder::NotApplicable, |scalar| scalar.order)
     }
 
-    /// The size of one element in bytes, including padding; may be 0.
+    /// Returns the size of one element in bytes, including padding. This can be
+    /// 0, for example for `S0`.
     #[must_use]
     pub fn itemsize(&self) -> usize {
         match &self.0 {
@@ -350,13 +351,13 @@ impl DType {
         }
     }
 
-    /// The unit of a date or time difference, if any.
+    /// Returns the unit of a date or time difference, if any.
     #[must_use]
     pub fn unit(&self) -> Option<Unit> {
         self.scalar()?.unit
     }
 
-    /// The fields of a struct in order; empty for other dtypes.
+    /// Returns the fields of a struct in order; empty for other dtypes.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
         match &self.0 {
@@ -365,11 +366,11 @@ impl DType {
         }
     }
 
-    /// The field with this name or title.
+    /// Returns the field with this name or title.
     ///
     /// # Errors
     ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if there is none; the
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if there is none. The
     /// message lists the existing fields.
     pub fn field(&self, name: &str) -> Result<&Field> {
         let mut fields = self.fields().iter();
@@ -384,8 +385,8 @@ impl DType {
         })
     }
 
-    /// A struct with some of the fields, selected by name or title. Offsets and
-    /// itemsize stay the same, as in NumPy's `a[['x', 'y']]`.
+    /// Returns a struct with some of the fields, selected by name or title.
+    /// Offsets and itemsize stay the same, as in NumPy's `a[['x', 'y']]`.
     ///
     /// # Errors
     ///
@@ -398,7 +399,7 @@ impl DType {
         DType::from_fields(fields, self.itemsize(), 1)
     }
 
-    /// The base dtype and shape of a subarray.
+    /// Returns the base dtype and shape of a subarray.
     #[must_use]
     pub fn subarray(&self) -> Option<(&DType, &[usize])> {
         match &self.0 {
@@ -407,7 +408,7 @@ impl DType {
         }
     }
 
-    /// The same dtype with all its numbers in another byte order. Dtypes
+    /// Returns the same dtype with all its numbers in this byte order. Dtypes
     /// without a byte order do not change.
     #[must_use]
     pub fn with_byte_order(&self, order: ByteOrder) -> DType {
@@ -452,8 +453,7 @@ impl DType {
         }
     }
 
-    /// Lays out fields one after the other, at multiples of their alignment if
-    /// `align`.
+    /// Lays out fields in turn, at multiples of their alignment if `align`.
     fn consecutive(
         fields: Vec<(CompactString, Option<String>, DType)>,
         align: bool,
@@ -474,8 +474,8 @@ impl DType {
         DType::from_fields(placed, itemsize, alignment)
     }
 
-    /// Makes a struct of fields whose offsets are known, checking their names
-    /// and the size.
+    /// Makes a struct of fields with known offsets, checking their names and
+    /// the size.
     pub(crate) fn from_fields(
         fields: Vec<Field>,
         itemsize: usize,

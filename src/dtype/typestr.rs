@@ -1,5 +1,5 @@
-//! Type strings (`<f8`, `|S10`, `>M8[25s]`) and NumPy's other names of scalar
-//! types, as NumPy 2.4 on x86-64 Linux reads them.
+//! Type strings (`<f8`, `|S10`, `>M8[25s]`) and NumPy's alternative names for
+//! scalar types, as NumPy 2.4 on x86-64 Linux reads them.
 
 use std::fmt;
 
@@ -97,7 +97,7 @@ const LETTERS: [(&str, &str); 27] = [
 ];
 
 impl DType {
-    /// Parses a type string; `None` if it is not one.
+    /// Parses a type string. Returns `None` if it is not one.
     pub(crate) fn from_typestr(typestr: &str) -> Option<DType> {
         parse(typestr).ok().map(DType::from)
     }

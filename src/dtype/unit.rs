@@ -86,8 +86,8 @@ const LETTERS: [(UnitBase, &str); 13] = [
 ];
 
 impl UnitBase {
-    /// The length in attoseconds; `None` for months and years, whose lengths
-    /// vary.
+    /// The length in attoseconds. Returns `None` for months and years, because
+    /// their lengths vary.
     pub(crate) fn attoseconds(self) -> Option<i128> {
         let second = 1_000_000_000_000_000_000_i128;
         match self {
@@ -106,8 +106,8 @@ impl UnitBase {
         }
     }
 
-    /// The number of these units in one `longer` unit; `None` if it depends on
-    /// the date, or is not an integer of 64 bits.
+    /// The number of these units in one `longer` unit. Returns `None` if it
+    /// depends on the date, or is not an integer of 64 bits.
     pub(crate) fn count_in(self, longer: UnitBase) -> Option<u64> {
         if (longer, self) == (UnitBase::Year, UnitBase::Month) {
             return Some(12);
@@ -140,8 +140,8 @@ impl fmt::Display for Unit {
 impl FromStr for Unit {
     type Err = Error;
 
-    /// Reads `ns` or `25s`, with `μs` for `us`; the multiple is at most
-    /// 2³¹ − 1.
+    /// Reads `ns` or `25s`, with `μs` for `us`. The multiple is at most 2³¹ −
+    /// 1.
     fn from_str(text: &str) -> Result<Unit, Error> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (multiple, letters) = text.split_at(digits);

@@ -101,7 +101,7 @@ where
     }
 }
 
-/// A subarray. If `T` is an array too, the subarray has an axis for each.
+/// A subarray. If `T` is also an array, the subarray has an axis for each.
 ///
 /// # Panics
 ///

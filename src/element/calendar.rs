@@ -20,7 +20,7 @@ impl DateTime64 {
     }
 
     /// Parses an ISO date in `unit`: `2020-02-29`, or
-    /// `2020-02-29T12:34:56.789`, with `T` or a space; or `NaT`.
+    /// `2020-02-29T12:34:56.789`, with `T` or a space, or `NaT`.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl DateTime64 {
         self.offset_by(difference, i128::checked_sub)
     }
 
-    /// The time from `other` to this date, in the common unit of both.
+    /// Returns the time from `other` to this date, in the common unit of both.
     ///
     /// # Errors
     ///
@@ -142,11 +142,11 @@ impl DateTime64 {
         ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| out_of_range(&difference, unit))
     }
 
-    /// Compares two dates in any units; `None` if one is `NaT`, or only one has a
-    /// unit.
+    /// Compares two dates in any units. Returns `None` if one is `NaT`, or only
+    /// one has a unit.
     ///
-    /// The order is that of time. NumPy rounds both dates down to the unit of their
-    /// difference first, so it finds a month equal to the week in which it starts.
+    /// This sorts by time. NumPy rounds both dates down to the unit of their
+    /// difference first, so it finds a month equal to its first week.
     #[must_use]
     pub fn compare(self, other: DateTime64) -> Option<Ordering> {
         if self.is_nat() || other.is_nat() {
@@ -189,8 +189,8 @@ impl TimeDelta64 {
     ///
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
     /// doesn't fit 64 bits, where NumPy wraps around, or for conversions
-    /// between months or years, whose length varies, and weeks or shorter
-    /// units.
+    /// between months or years and weeks or shorter units, because months vary
+    /// in length.
     ///
     /// # Examples
     ///
@@ -241,8 +241,8 @@ impl TimeDelta64 {
         ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| out_of_range(&self, unit))
     }
 
-    /// Compares two differences in any units; `None` if one is `NaT`, or there is
-    /// no common unit.
+    /// Compares two differences in any units. Returns `None` if one is `NaT`,
+    /// or there is no common unit.
     #[must_use]
     pub fn compare(self, other: TimeDelta64) -> Option<Ordering> {
         if self.is_nat() || other.is_nat() {
@@ -269,8 +269,8 @@ impl TimeDelta64 {
     }
 }
 
-/// The common unit of two operands; if only one has a unit, that. An error names
-/// the second operand.
+/// The common unit of two operands. If only one has a unit, that. An error
+/// names the second operand.
 fn common_unit(
     first: Option<Unit>,
     second: Option<Unit>,
@@ -299,7 +299,8 @@ fn convert(
     }
 }
 
-/// Adds or subtracts counts; `None` if one is, or if the result doesn't fit.
+/// Adds or subtracts counts. Returns `None` if one is, or if the result doesn't
+/// fit.
 fn combine(
     a: Option<Ticks>,
     b: Option<Ticks>,

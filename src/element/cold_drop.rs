@@ -5,10 +5,10 @@ use std::mem::ManuallyDrop;
 
 /// An optional value in an iterator, or in a codec that iterators contain.
 ///
-/// A loop keeps an iterator in registers only if no function that is not inlined
-/// gets its address, and those that drop a `Vec` or an `Arc` do, even if they
-/// are only called when the loop panics. This one moves the value into the function
-/// that drops it.
+/// A loop keeps an iterator in registers only if no function that is not
+/// inlined gets its address, and functions that drop a `Vec` or an `Arc` get
+/// it, even if they are only called when the loop panics. This one moves the
+/// value into the function that drops it.
 #[derive(Clone, Debug)]
 pub struct ColdDrop<T>(ManuallyDrop<Option<T>>);
 
@@ -17,7 +17,7 @@ impl<T> ColdDrop<T> {
         ColdDrop(ManuallyDrop::new(value))
     }
 
-    /// The value.
+    /// Returns the value.
     #[inline]
     #[must_use]
     pub fn get(&self) -> Option<&T> {

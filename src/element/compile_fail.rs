@@ -1,7 +1,7 @@
-//! Records that the compiler must reject. Those that the derive itself rejects
-//! are in its own tests.
+//! Records that the compiler must reject. The derive's own tests cover structs
+//! that it rejects itself.
 //!
-//! The first record compiles; each of the others differs from it in one point.
+//! The first record compiles. Each of the others differs from it in one point.
 //!
 //! ```
 //! use npymap::{Record, bytemuck::{Pod, Zeroable}, element::{Pad, Ticks}};

@@ -26,7 +26,7 @@ macro_rules! with_unit {
         pub struct $name {
             /// The count of units, or [`Ticks::NAT`].
             pub ticks: Ticks,
-            /// The unit; `None` for NumPy's generic unit.
+            /// The unit. Returns `None` for NumPy's generic unit.
             pub unit: Option<Unit>,
         }
 

@@ -36,7 +36,7 @@ macro_rules! stored {
                 $name(value.$to())
             }
 
-            /// The stored value.
+            /// Returns the stored value.
             #[must_use]
             pub fn get(self) -> T {
                 T::$from(self.0)

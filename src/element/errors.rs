@@ -1,4 +1,4 @@
-//! The errors of elements, for implementations outside this crate too.
+//! The errors of elements, also for implementations outside this crate.
 
 use std::fmt::Display;
 
@@ -7,8 +7,8 @@ use crate::dtype::DType;
 use crate::error::{DTypeError, Error};
 
 impl Error {
-    /// The error of [`Element::codec`](crate::Element::codec) for a dtype whose
-    /// elements cannot be decoded as `T`, of kind
+    /// Returns the error of [`Element::codec`](crate::Element::codec) if
+    /// elements of a dtype cannot be decoded as `T`, of kind
     /// [`WrongDType`](crate::ErrorKind::WrongDType). It names the dtype, the
     /// type, and a type that works.
     ///
@@ -58,10 +58,10 @@ impl Error {
         type_mismatch(stored, short_name::<T>())
     }
 
-    /// The error of [`Element::encode`](crate::Element::encode) for a value that
-    /// does not fit, of kind [`InvalidValue`](crate::ErrorKind::InvalidValue):
-    /// the value and what was expected, as in `60000: expected a token below
-    /// 50257`.
+    /// Returns the error of [`Element::encode`](crate::Element::encode) for a
+    /// value that does not fit, of kind
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue): the value and what was
+    /// expected, as in `60000: expected a token below 50257`.
     #[cold]
     #[must_use]
     pub fn invalid_value(value: impl Display, expected: impl Display) -> Error {

@@ -65,7 +65,7 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         false
     }
 
-    /// The codec of the elements of `[T; len]`.
+    /// The codec for elements `[T; len]`.
     ///
     /// # Errors
     ///
@@ -86,14 +86,13 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         short_name::<T>()
     }
 
-    /// The name of the type to use for elements that are not aligned for this
-    /// one.
+    /// The name of the type to use for elements not aligned for this one.
     fn unaligned_name(&self) -> String {
         format!("[u8; {}]", size_of::<T>())
     }
 }
 
-/// As [`FastPath::has_kinds_of`], of a record.
+/// Like [`FastPath::has_kinds_of`], of a record.
 fn has_kinds_of(stored: &DType, declared: &DType) -> bool {
     let Some((stored, declared)) = items(stored, declared) else { return false };
     (stored.kind(), stored.unit()) == (declared.kind(), declared.unit())
@@ -103,7 +102,7 @@ fn has_kinds_of(stored: &DType, declared: &DType) -> bool {
         })
 }
 
-/// The items of two subarrays of any shape, or two other dtypes unchanged.
+/// The items of two subarrays, or two unchanged dtypes.
 pub(super) fn items<'d>(stored: &'d DType, declared: &'d DType) -> Option<(&'d DType, &'d DType)> {
     fn items(dtype: &DType) -> &DType {
         dtype.subarray().map_or(dtype, |(base, _)| items(base))
@@ -112,8 +111,9 @@ pub(super) fn items<'d>(stored: &'d DType, declared: &'d DType) -> Option<(&'d D
     (are_subarrays[0] == are_subarrays[1]).then(|| (items(stored), items(declared)))
 }
 
-/// The stored form of values, if their bytes in memory are that. Bytes of a value that
-/// are in no field, such as those of [`Pad`](super::Pad), are not its stored form.
+/// The stored form of values, if their bytes in memory are that. Bytes of a
+/// value that are in no field, such as [`Pad`](super::Pad), are not its stored
+/// form.
 pub(crate) fn stored_bytes<'a, T: Element>(
     codec: &T::Codec,
     dtype: &DType,
@@ -161,7 +161,7 @@ pub(super) mod sealed {
     pub trait SealedFastPath {}
 }
 
-/// No fast path: elements are decoded one by one.
+/// No fast path: elements are decoded in turn.
 #[derive(Debug)]
 pub(super) struct NoFastPath;
 
@@ -169,8 +169,8 @@ impl sealed::SealedFastPath for NoFastPath {}
 
 impl<T: Element> FastPath<T> for NoFastPath {}
 
-/// The fast path of types for which the stored bytes are always a valid value,
-/// at any address.
+/// The fast path of types with stored bytes that are always a valid value, at
+/// any address.
 #[derive(Debug)]
 pub(super) struct PlainFastPath;
 
@@ -219,7 +219,7 @@ pub(super) fn copy_target<T: Pod>(values: &mut [T]) -> Option<(ElementFormat, &m
 pub struct NewtypeFastPath<U>(std::marker::PhantomData<U>);
 
 impl<U> NewtypeFastPath<U> {
-    /// The fast path of newtypes around `U`.
+    /// Returns the fast path of newtypes around `U`.
     #[must_use]
     pub fn new() -> NewtypeFastPath<U> {
         NewtypeFastPath(std::marker::PhantomData)

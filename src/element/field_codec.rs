@@ -9,8 +9,8 @@ use crate::error::Result;
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct FieldCodec<C> {
-    /// Bytes from the start of the struct; `None` for a [`Pad`](super::Pad),
-    /// which has no field in the dtype.
+    /// Bytes from the start of the struct. Returns `None` for a
+    /// [`Pad`](super::Pad), which has no field in the dtype.
     offset: Option<usize>,
     codec: C,
 }

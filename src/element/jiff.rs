@@ -11,13 +11,13 @@ use crate::dtype::{Unit, UnitBase};
 use crate::element::value::units;
 use crate::error::{DTypeError, Error, Result};
 
-/// The date from which NumPy counts.
+/// NumPy's first date.
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 const NANOSECONDS: Unit = Unit { base: UnitBase::Nanosecond, multiple: 1 };
 const SECONDS: Unit = Unit { base: UnitBase::Second, multiple: 1 };
 
 impl DateTime64 {
-    /// The date and time of day, rounded down to nanoseconds.
+    /// Returns the date and time of day, rounded down to nanoseconds.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl DateTime64 {
         EPOCH.checked_add(days).ok()?.checked_add(SignedDuration::from_nanos(rest)).ok()
     }
 
-    /// The instant in UTC, rounded down to nanoseconds.
+    /// Returns the instant in UTC, rounded down to nanoseconds.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl DateTime64 {
         Timestamp::new(i64::try_from(seconds).ok()?, nanoseconds).ok()
     }
 
-    /// A date in `unit`, rounded down.
+    /// Returns a date in `unit`, rounded down.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl DateTime64 {
         Ok(DateTime64 { ticks, unit: Some(unit) })
     }
 
-    /// An instant as a UTC date in `unit`, rounded down.
+    /// Returns an instant as a UTC date in `unit`, rounded down.
     ///
     /// # Errors
     ///
@@ -105,14 +105,14 @@ impl DateTime64 {
 }
 
 impl TimeDelta64 {
-    /// The duration, rounded down to nanoseconds, or to seconds if it is longer
-    /// than 292 years.
+    /// Returns the duration, rounded down to nanoseconds, or to seconds if it
+    /// is longer than 292 years.
     ///
     /// # Errors
     ///
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) for `NaT`,
-    /// differences without a unit, differences in months and years, and those
-    /// whose seconds don't fit 64 bits.
+    /// differences without a unit, differences in months and years, and
+    /// differences with more seconds than fit 64 bits.
     ///
     /// # Examples
     ///
@@ -137,7 +137,7 @@ impl TimeDelta64 {
         Some(SignedDuration::from_secs(seconds.0))
     }
 
-    /// A duration as a difference in `unit`, rounded down.
+    /// Returns a duration as a difference in `unit`, rounded down.
     ///
     /// # Errors
     ///
@@ -154,7 +154,8 @@ fn value_error(value: &dyn ToString, expected: &str) -> Error {
     DTypeError::Value { value: value.to_string(), expected: expected.to_owned() }.into()
 }
 
-/// The expectation in an error: a date or duration whose count fits 64 bits.
+/// The expectation in an error: a date or duration with a count that fits 64
+/// bits.
 fn countable(noun: &str, unit: Unit) -> String {
     format!("a {noun} that 64 bits can count in unit {unit}")
 }

@@ -61,7 +61,7 @@ pub use value::Value;
 /// | `c8`, `c16` | [`Complex<f32>`](num_complex::Complex), `Complex<f64>` |
 /// | `M8`, `m8` | [`Ticks`], [`DateTime64`], [`TimeDelta64`] |
 /// | `V2` written by `ml_dtypes` | [`half::bf16`] |
-/// | `S`, `U` | [`String`]; if the length is known at compile time, [`Bytes`], [`Text`] |
+/// | `S`, `U` | [`String`], and if the length is known at compile time, [`Bytes`], [`Text`] |
 /// | structs, fields by name | `derive(Record)`, with feature `derive` |
 /// | subarrays | `[T; N]` |
 /// | structs, fields by position | tuples of up to 12 |
@@ -109,7 +109,7 @@ pub trait Element: Sized + 'static {
     /// # Errors
     ///
     /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements of
-    /// `dtype` are not of this type; the error names a type that works.
+    /// `dtype` are not of this type. The error names a type that works.
     fn codec(dtype: &DType) -> Result<Self::Codec>;
 
     /// The size of one element in bytes.
@@ -127,8 +127,8 @@ pub trait Element: Sized + 'static {
     /// doesn't fit the dtype.
     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
 
-    /// Operations on many elements at once. Implementations by hand have none;
-    /// the derives choose one.
+    /// Operations on many elements at once. Implementations by hand have none.
+    /// The derives choose one.
     #[doc(hidden)]
     #[must_use]
     fn fast_path() -> impl FastPath<Self> {
@@ -136,7 +136,7 @@ pub trait Element: Sized + 'static {
     }
 }
 
-/// The codec of the elements of a subarray whose first axis has length `len`.
+/// The codec of a subarray's elements if its first axis has length `len`.
 fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
     match dtype.subarray() {
         Some((base, [first])) if *first == len => T::codec(base),
@@ -209,8 +209,8 @@ pub trait Typed {
 }
 
 impl DType {
-    /// The dtype of a Rust type, in this machine's byte order unless the type
-    /// has its own.
+    /// Returns the dtype of a Rust type, in this machine's byte order unless
+    /// the type has its own.
     ///
     /// # Examples
     ///

@@ -38,7 +38,7 @@ enum Fix {
         size: usize,
         fixes: Vec<Fix>,
     },
-    /// Fixes fields that overlap, each from the original bytes, later ones last.
+    /// Fixes fields that overlap, each from the original bytes, in order.
     Overlapping {
         offset: usize,
         len: usize,
@@ -47,8 +47,8 @@ enum Fix {
     },
 }
 
-/// The fixes of one of several fields that overlap. They zero its padding, which is not
-/// copied.
+/// The fixes of one field among overlapping fields. They zero its padding,
+/// which is not copied.
 #[derive(Clone, Debug)]
 struct FieldFixes {
     offset: usize,
@@ -78,7 +78,7 @@ impl Recoding {
         self.fixes.is_empty()
     }
 
-    /// Returns whether the copied bytes are the original ones.
+    /// Returns whether the copied bytes are unchanged.
     pub(crate) fn is_identity(&self) -> bool {
         !self.format.swap && self.fixes.is_empty()
     }
@@ -152,8 +152,8 @@ impl FixList {
         self.add_padding(offset, covered..dtype.itemsize());
     }
 
-    /// Adds a struct whose fields overlap, if one of them has fixes. Each field is planned
-    /// once, however deep it is.
+    /// Adds a struct with overlapping fields, if one of them has fixes. Each
+    /// field is planned once, however deep it is.
     fn add_overlapping(&mut self, dtype: &DType, offset: usize) -> bool {
         let plan = FixList { order: self.order, zero_padding: true, fixes: Vec::new() };
         let fields = dtype.fields().iter().map(|field| {
@@ -169,7 +169,7 @@ impl FixList {
         has_fixes
     }
 
-    /// The fixes of an element of a dtype by itself.
+    /// The fixes of a single element.
     fn plan(&self, dtype: &DType) -> Vec<Fix> {
         let mut own = FixList { fixes: Vec::new(), ..*self };
         own.add(dtype, 0);
@@ -289,7 +289,7 @@ fn is_swapped(dtype: &DType, order: Option<ByteOrder>) -> bool {
         && swap_width(dtype) > 1
 }
 
-/// The number of bytes of a scalar that are reversed together.
+/// How many bytes of a scalar are reversed together.
 fn swap_width(dtype: &DType) -> usize {
     match dtype.kind() {
         Kind::Complex => dtype.itemsize() / 2,

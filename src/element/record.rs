@@ -13,7 +13,7 @@ use crate::dtype::{ByteOrder, DType, Field, Kind, MAX_ITEMSIZE};
 use crate::error::{DTypeError, Error, Result, plural};
 use crate::kernel::ElementFormat;
 
-/// Explicit padding in a record that is borrowed in place.
+/// Explicit padding in a record borrowed in place.
 ///
 /// The padding that Rust inserts is uninitialized, so a record borrowed in
 /// place must have none. A field of this type fills the gap instead.
@@ -94,7 +94,7 @@ impl<const N: usize> Element for Pad<N> {
     }
 }
 
-/// The fast path of [`Pad`]: any bytes are valid, and none are copied.
+/// The fast path of [`Pad`]: any bytes are valid, and no bytes are copied.
 #[derive(Debug)]
 struct PadFastPath;
 
@@ -117,12 +117,12 @@ impl<const N: usize> FastPath<Pad<N>> for PadFastPath {
 
 impl<const N: usize> InPlace for Pad<N> {}
 
-/// Matches the fields of a record to those of a dtype, one after the other.
+/// Matches the fields of a record to the fields of a dtype.
 #[derive(Debug)]
 pub struct FieldMatcher<'d> {
     record: &'static str,
     dtype: &'d DType,
-    /// Names of the fields of the dtype that the record has.
+    /// Names of the dtype's fields that the record has.
     matched: Vec<&'d str>,
     mismatch: Option<FieldMismatch>,
 }
@@ -150,8 +150,8 @@ impl<'d> FieldMatcher<'d> {
     /// Finds a field by name or title.
     ///
     /// `offset` is its offset in the record if records are borrowed in place.
-    /// `declared` is the dtype from the field's attribute, whose kind and unit
-    /// the stored field must have.
+    /// `declared` is the dtype from the field's attribute. The stored field
+    /// must have its kind and unit.
     ///
     /// # Errors
     ///
@@ -304,7 +304,7 @@ impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for RecordFastPath {
     }
 }
 
-/// A field of a record's dtype; `None` for padding.
+/// Returns a field of a record's dtype. Returns `None` for padding.
 #[must_use]
 pub fn typed_field<T: Element>(
     name: &str,
@@ -319,7 +319,7 @@ pub fn typed_field<T: Element>(
     })
 }
 
-/// The dtype that a field's attribute declares.
+/// Returns the dtype that a field's attribute declares.
 ///
 /// # Panics
 ///
@@ -334,8 +334,8 @@ pub fn declared_dtype<T: Element>(record: &str, field: &str, descr: &str) -> DTy
     }
 }
 
-/// The dtype of a record: fields at their offsets in elements of `size` bytes,
-/// or packed without a `size`.
+/// Returns the dtype of a record: fields at their offsets in elements of `size`
+/// bytes, or packed without a `size`.
 ///
 /// # Panics
 ///

@@ -255,9 +255,9 @@ pub(super) fn write<T: Scalar>(value: T, order: ByteOrder, bytes: &mut [u8]) {
     }
 }
 
-/// Implements `Element` for numbers, whose codec is the byte order. A generic
-/// implementation for all `T: Scalar` would make the compiler report that a type
-/// is not a `Scalar`, instead of the message of `Element`.
+/// Implements `Element` for numbers, with the byte order as codec. A generic
+/// implementation for all `T: Scalar` would make the compiler report that a
+/// type is not a `Scalar`, instead of the message of `Element`.
 macro_rules! element {
     ($($type:ty),*) => {$(
         impl Element for $type {

@@ -41,13 +41,13 @@ impl<const N: usize> Bytes<N> {
         Ok(Bytes(stored))
     }
 
-    /// The bytes without trailing NULs, as NumPy reads them.
+    /// Returns the bytes without trailing NULs, as NumPy reads them.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         trim_nuls(&self.0)
     }
 
-    /// The bytes as text.
+    /// Returns the bytes as text.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl<const N: usize> Bytes<N> {
     }
 }
 
-/// Bytes as text; the error shows the bytes.
+/// Bytes as text. The error shows the bytes.
 pub(crate) fn as_utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| {
         let value = format!("b\"{}\"", excerpt(&bytes.escape_ascii().to_string()));
@@ -82,7 +82,7 @@ pub(super) fn check_bytes(bytes: &[u8], room: usize) -> Result<()> {
     Ok(())
 }
 
-/// As `check_bytes`, for dtype `U` and characters.
+/// Like `check_bytes`, for dtype `U` and characters.
 pub(super) fn check_text(text: &str, room: usize) -> Result<()> {
     let length = text.chars().count();
     if length > room || text.ends_with('\0') {
@@ -240,7 +240,7 @@ impl<const N: usize, P: CodePoint> Text<N, P> {
         self.0.iter().take(length.map_or(0, |last| last + 1)).map(|point| point.to_point())
     }
 
-    /// The text.
+    /// Returns the text.
     ///
     /// # Errors
     ///

@@ -67,7 +67,7 @@ impl<'a, T: Scalar, R> ContiguousSums<'a, T, R> {
     }
 }
 
-/// Casts bytes to arrays of bytes, whose alignment is 1.
+/// Casts bytes to arrays of bytes with an alignment of 1.
 #[inline(always)]
 fn cast_bytes<B: Pod>(bytes: &[u8]) -> &[B] {
     bytemuck::try_cast_slice(bytes).invariant("the bytes hold whole elements")

@@ -11,7 +11,7 @@ use crate::error::invariant::{IN_BUFFER, Invariant};
 #[derive(Clone, Copy, Debug)]
 pub struct TextCodec {
     itemsize: usize,
-    /// The byte order of UCS-4 code points; `None` for bytes.
+    /// The byte order of UCS-4 code points. Returns `None` for bytes.
     points: Option<ByteOrder>,
 }
 

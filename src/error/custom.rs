@@ -82,7 +82,7 @@ impl Error {
         }
     }
 
-    /// The error that was passed to [`new`](Error::new) or
+    /// Returns the error passed to [`new`](Error::new) or
     /// [`other`](Error::other).
     #[must_use]
     pub fn get_ref(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {

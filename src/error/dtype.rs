@@ -17,9 +17,9 @@ pub(crate) enum DTypeError {
     /// A field that does not exist.
     #[error("dtype `{descr}`: {reason}")]
     NoField {
-        /// The dtype that was searched.
+        /// The searched dtype.
         descr: String,
-        /// The requested name and the existing ones.
+        /// The requested name and the existing names.
         reason: String,
     },
 
@@ -80,7 +80,7 @@ pub(crate) enum DTypeError {
         works: String,
     },
 
-    /// A cast that is not allowed or not supported.
+    /// A cast not allowed or not supported.
     #[error("cannot cast {from} to {to} with casting `{casting}`: {works}")]
     Cast {
         /// The current dtype.
@@ -93,7 +93,8 @@ pub(crate) enum DTypeError {
         works: String,
     },
 
-    /// The bytes of the elements cannot be viewed as another dtype in place.
+    /// The bytes of the elements cannot be viewed as a different dtype in
+    /// place.
     #[error("elements of {from} cannot be viewed as {to} in place: {reason}")]
     Reinterpret {
         /// The current dtype.

@@ -2,7 +2,7 @@
 //! the name of the broken invariant.
 //!
 //! The contents of files and the arguments of callers are not invariants: they
-//! are checked, and wrong ones are errors.
+//! are checked, and wrong values return errors.
 
 use std::ops::Range;
 
@@ -21,10 +21,10 @@ pub(crate) const WRITTEN: &str = "no more bytes are written than were passed in"
 /// For ranges computed from the length of the buffer that they index.
 pub(crate) const IN_BUFFER: &str = "ranges lie inside their buffer";
 
-/// For the elements of two arrays of the same shape.
+/// For elements of two equally shaped arrays.
 pub(crate) const PAIRED: &str = "arrays of the same shape have the same number of elements";
 
-/// Unwraps a value whose presence is an invariant.
+/// Unwraps a value that is present by an invariant.
 pub(crate) trait Invariant {
     type Output;
 
@@ -71,7 +71,7 @@ fn invariant_broken(name: &'static str) -> ! {
 }
 
 /// The bytes of elements. An empty range may start anywhere, since axes of
-/// length 0 have strides too.
+/// length 0 also have strides.
 #[inline]
 #[track_caller]
 pub(crate) fn elements(bytes: &[u8], range: Range<usize>) -> &[u8] {
@@ -98,7 +98,7 @@ pub(crate) fn to_u64(n: usize) -> u64 {
     u64::try_from(n).invariant("lengths in memory have at most 64 bits")
 }
 
-/// Converts a length or offset in a file that was counted in memory.
+/// Converts a length or offset in a file counted in memory.
 #[inline]
 #[track_caller]
 pub(crate) fn to_usize(n: u64) -> usize {

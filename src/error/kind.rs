@@ -22,8 +22,8 @@ pub enum ErrorKind {
     NotFound,
     /// A file of this name exists, and replacing it was not allowed.
     AlreadyExists,
-    /// The operating system, or a reader or writer that was passed in,
-    /// failed: see [`io_error`](super::Error::io_error).
+    /// The operating system, or a reader or writer passed in, failed: see
+    /// [`io_error`](super::Error::io_error).
     Io,
     /// The bytes end before the end of the header or of the last element: the
     /// file was truncated, or is still being written.

@@ -31,7 +31,7 @@ pub(crate) use system::SystemError;
 
 use custom::Custom;
 
-/// A result whose error defaults to [`Error`].
+/// A result with [`Error`] as its default error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error, with the file that it is about.
@@ -100,22 +100,22 @@ impl ErrorDetail {
 }
 
 impl Error {
-    /// The category of the error.
+    /// Returns the category of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The message without the names of the file and the member, for programs
-    /// that print those themselves.
+    /// Returns the message without the names of the file and the member, for
+    /// programs that print those themselves.
     #[must_use]
     pub fn message(&self) -> impl fmt::Display + '_ {
         Message(self)
     }
 
-    /// The [`message`](Error::message) without the advice that names functions of
-    /// this crate, for bindings to other languages and programs that give their
-    /// own advice.
+    /// Returns the [`message`](Error::message) without the advice that names
+    /// functions of this crate, for bindings to other languages and programs
+    /// that give their own advice.
     ///
     /// # Examples
     ///
@@ -135,26 +135,26 @@ impl Error {
         }
     }
 
-    /// The path of the file, if it was opened by path.
+    /// Returns the path of the file, if it was opened by path.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// The name of the archive member, if the error is about one.
+    /// Returns the name of the archive member, if the error is about one.
     #[must_use]
     pub fn member(&self) -> Option<&str> {
         self.0.member.as_deref()
     }
 
-    /// The offset of the array in its file, unless it is 0.
+    /// Returns the offset of the array in its file, unless it is 0.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
 
-    /// The underlying error of the operating system, or of the reader or writer
-    /// that was passed in.
+    /// Returns the underlying error of the operating system, or of the reader
+    /// or writer passed in.
     #[must_use]
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.0.detail {

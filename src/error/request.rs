@@ -17,7 +17,7 @@ pub(crate) enum RequestError {
     #[error("mode 'w+' creates an array and needs its dtype and shape: use `MappedArray::create`")]
     CreateMode,
 
-    /// An argument that is never valid, or not with the other ones.
+    /// An argument that is never valid, or not with the remaining arguments.
     #[error("{found}: expected {expected}")]
     Argument {
         /// The argument.
@@ -26,7 +26,7 @@ pub(crate) enum RequestError {
         expected: String,
     },
 
-    /// A call of a function of this crate, where another one is needed.
+    /// A call of a function where a different function is needed.
     #[error("{found}: expected {expected}")]
     Call {
         /// What the call was about.

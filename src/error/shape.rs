@@ -32,7 +32,7 @@ pub(crate) enum ShapeError {
     Unbacked {
         /// The shape, as Python prints it.
         shape: String,
-        /// The largest number that is read.
+        /// The largest read number.
         limit: usize,
     },
 
@@ -147,7 +147,7 @@ pub(crate) enum ShapeError {
         to: String,
     },
 
-    /// A boolean mask whose shape does not fit.
+    /// A boolean mask of the wrong shape.
     #[error("a mask of shape {found} for an array of shape {shape}: expected {expected}")]
     Mask {
         /// The shape of the mask.
@@ -177,7 +177,7 @@ pub(crate) enum ShapeError {
         strides: String,
     },
 
-    /// Parts of a mutable view whose bytes interleave cannot be split.
+    /// Parts of a mutable view with interleaved bytes cannot be split.
     #[error(
         "parts along axis {axis} of shape {shape} interleave in memory: split along the slowest axis"
     )]
@@ -188,7 +188,7 @@ pub(crate) enum ShapeError {
         shape: String,
     },
 
-    /// A slice whose length differs from the array's.
+    /// A slice with the wrong length for the array.
     #[error(
         "{} for {}",
         plural(*found, "value", "values"),
@@ -201,12 +201,12 @@ pub(crate) enum ShapeError {
         expected: usize,
     },
 
-    /// An output for rows as bytes, of another length.
+    /// An output for rows as bytes, of the wrong length.
     #[error("an output of {} for rows of {expected}", plural(*found, "byte", "bytes"))]
     OutputBytes {
         /// The length of the output.
         found: usize,
-        /// The number of bytes of all the rows.
+        /// The size of all rows in bytes.
         expected: usize,
     },
 

@@ -37,7 +37,7 @@ pub(crate) enum SystemError {
         asked: u64,
         /// The number that is free.
         free: u64,
-        /// The system's error for a full disk.
+        /// The kernel's error for a full disk.
         source: io::Error,
     },
 

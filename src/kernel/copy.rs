@@ -4,8 +4,8 @@
 use super::{Job, prefetch, run};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 
-/// The elements to copy: `size` bytes each, made of numbers of `number` bytes
-/// whose bytes are reversed if `swap`.
+/// The elements to copy: `size` bytes each, made of numbers of `number` bytes,
+/// which are reversed if `swap`.
 #[derive(Clone, Copy, Debug)]
 pub struct ElementFormat {
     pub(crate) size: usize,
@@ -19,13 +19,13 @@ impl ElementFormat {
         ElementFormat { size, number: size, swap: false }
     }
 
-    /// The number of bytes that are reversed as a unit; 1 if none are.
+    /// The number of bytes reversed as a unit; otherwise 1.
     pub(crate) fn swap_width(self) -> usize {
         if self.swap { self.number } else { 1 }
     }
 }
 
-/// The size of a page, with which the processor's own prefetching ends.
+/// The size of a page, where the CPU's own prefetching ends.
 const PAGE: usize = 4096;
 
 /// Copies a row. One of 2 to 4 pages is copied in parts of a page, and the start of each part
@@ -47,8 +47,7 @@ pub(crate) fn copy_row(row: &[u8], to: &mut [u8]) {
 
 /// Fills `to` with the elements of `from`, which start `stride` bytes apart.
 ///
-/// The stride is at least the element size. The size of a number is a power of
-/// two of at most eight bytes.
+/// The stride is at least the element size. A number has 1, 2, 4 or 8 bytes.
 pub(crate) fn copy(format: ElementFormat, from: &[u8], stride: usize, to: &mut [u8]) {
     if stride == format.size {
         let len = from.len().min(to.len());
@@ -76,7 +75,7 @@ pub(crate) fn copy(format: ElementFormat, from: &[u8], stride: usize, to: &mut [
     }
 }
 
-/// Copies elements of any size, one by one.
+/// Copies elements of any size, in turn.
 fn copy_each(format: ElementFormat, from: &[u8], stride: usize, to: &mut [u8]) {
     for (i, to) in to.chunks_exact_mut(format.size).enumerate() {
         let start = i * stride;
@@ -155,7 +154,7 @@ fn gather_every<const N: usize, const M: usize, const K: usize>(from: &[u8], to:
     }
 }
 
-/// Reverses the bytes of each number of an element: one instruction a number,
+/// Reverses the bytes of each number in an element: one instruction a number,
 /// or less if vectorized.
 #[inline(always)]
 pub(super) fn swap_bytes<const N: usize, const M: usize>(mut element: [u8; N]) -> [u8; N] {

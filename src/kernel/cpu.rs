@@ -8,7 +8,7 @@ pub(crate) trait Job {
     type Output;
 
     /// Runs the loop. Every implementation is `#[inline(always)]`: only code
-    /// that is inlined into `run_with_avx2` is compiled for AVX2.
+    /// inlined into `run_with_avx2` is compiled for AVX2.
     fn run(self) -> Self::Output;
 }
 
@@ -47,7 +47,7 @@ unsafe fn run_with_avx2<J: Job>(job: J) -> J::Output {
 /// The size of a cache line in bytes.
 const LINE: usize = 64;
 
-/// The number of cache lines to fetch; the hardware prefetcher continues from
+/// The number of cache lines to fetch. The hardware prefetcher continues from
 /// there.
 const LINES: usize = 4;
 
@@ -75,8 +75,8 @@ fn fetch(line: &[u8]) {
 #[inline]
 fn fetch(_: &[u8]) {}
 
-/// The smallest buffer, in bytes, for which large pages are worth a system
-/// call; the same as in NumPy.
+/// The smallest buffer, in bytes, where large pages are worth a system call.
+/// The same as in NumPy.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 4 << 20;
 

@@ -3,7 +3,7 @@
 //!
 //! They work on bytes and sizes, and know neither dtypes nor files. Each loop
 //! is written once, as a safe [`Job`]. [`run`] also compiles it for AVX2 and
-//! chooses at run time; other processors run the portable version.
+//! chooses at run time. Other processors run the portable version.
 
 mod convert;
 mod copy;

@@ -14,10 +14,10 @@ use super::{ElementFormat, Job, copy, prefetch, run};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::layout::geometry::{advance, signed};
 
-/// The number of rows of a tile: a few cache lines of each column of `from`.
+/// The height of a tile: a few cache lines per column of `from`.
 const HEIGHT: usize = 128;
 
-/// The number of columns of a tile, whose rows are written whole.
+/// The width of a tile. Its rows are written whole.
 const WIDTH: usize = 256;
 
 /// The elements from one row of a tile to the next. With a power of two, a
@@ -27,10 +27,10 @@ const STRIDE: usize = WIDTH + 8;
 /// The size of a cache line in bytes.
 const LINE: usize = 64;
 
-/// The number of columns that are read together, one cache line at a time.
+/// The number of columns read together, one cache line at a time.
 const SIDE: usize = 8;
 
-/// The side of the squares that are transposed in registers.
+/// The side of the squares transposed in registers.
 const SQUARE: usize = 4;
 
 /// The location of a plane in the source and in the destination.
@@ -83,8 +83,8 @@ pub(crate) fn transpose(
     true
 }
 
-/// Copies a plane whose elements are as large as `W`, applying `map` to each.
-/// `format` is that of the mapped elements.
+/// Copies a plane of elements as large as `W`, applying `map` to each. `format`
+/// describes the mapped elements.
 struct TransposeLoop<'a, W, F> {
     format: ElementFormat,
     from: &'a [u8],

@@ -1,4 +1,4 @@
-//! One value for each axis, without a heap allocation for up to four axes.
+//! One value per axis, without a heap allocation for up to four axes.
 //!
 //! In a loop that indexes by `[usize; N]`, `N` is compared with four at compile
 //! time, so [`Axes::if_len`] reads the values directly. A general small vector
@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 /// The number of values that are stored inline.
 const INLINE: usize = 4;
 
-/// A list of `Copy` values, one for each axis.
+/// A list of `Copy` values, one per axis.
 #[derive(Clone, Default)]
 pub(crate) struct Axes<T> {
     len: usize,
@@ -67,7 +67,7 @@ impl<T: Copy + Default> Axes<T> {
         if len == self.len { self.first(len) } else { None }
     }
 
-    /// All values of a list whose length is known to be `len`.
+    /// All values of a list, which has the length `len`.
     #[inline]
     pub(crate) fn first(&self, len: usize) -> Option<&[T]> {
         if len <= INLINE { self.inline.get(..len) } else { self.heap.get(..len) }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result, ShapeError};
 use crate::layout::axes::Axes;
 
 /// The locations of elements in a buffer. Every index within the shape refers
-/// to an element inside the buffer that the geometry was made for; all methods
+/// to an element inside the buffer that the geometry was made for. All methods
 /// preserve that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
@@ -55,8 +55,8 @@ impl Geometry {
         }
     }
 
-    /// The offset of an element; `None` if the index is out of bounds or has
-    /// another number of axes.
+    /// The offset of an element. Returns `None` if the index is out of bounds
+    /// or has the wrong number of axes.
     #[inline]
     pub(crate) fn offset_of(&self, index: &[usize]) -> Option<usize> {
         let shape = self.shape.if_len(index.len())?;
@@ -103,7 +103,7 @@ impl Geometry {
         Ok(Geometry::from_axes(advance(self.offset, index, stride), rest))
     }
 
-    /// Selects `len` indices along `axis`, starting at `start`; all must be in
+    /// Selects `len` indices along `axis`, starting at `start`. All must be in
     /// bounds.
     pub(crate) fn axis_range(&self, axis: usize, start: usize, len: usize) -> Geometry {
         let mut offset = self.offset;
@@ -126,8 +126,8 @@ impl Geometry {
         Ok((self.axis_range(axis, 0, index), self.axis_range(axis, index, dim - index)))
     }
 
-    /// The number of chunks of `size` indices along an axis; the last chunk may
-    /// be shorter.
+    /// How many chunks of `size` indices an axis has. The last chunk may be
+    /// shorter.
     pub(crate) fn chunk_count(&self, axis: usize, size: usize) -> Result<usize> {
         let Axis { dim, .. } = self.axis(axis)?;
         if size == 0 {
@@ -136,14 +136,14 @@ impl Geometry {
         Ok(dim.div_ceil(size))
     }
 
-    /// One of the chunks of `size` indices along an axis.
+    /// A chunk of `size` indices along an axis.
     pub(crate) fn chunk(&self, axis: usize, size: usize, number: usize) -> Geometry {
         let dim = self.shape.get(axis).copied().unwrap_or(0);
         let start = number * size;
         self.axis_range(axis, start, size.min(dim.saturating_sub(start)))
     }
 
-    /// Selects one index along the first axis, removing that axis; the index
+    /// Selects one index along the first axis, removing that axis. The index
     /// must be in bounds.
     pub(crate) fn index_first_axis(&self, index: usize) -> Geometry {
         let mut axes = self.axes();
@@ -164,12 +164,12 @@ impl Geometry {
         Ok(Geometry::from_axes(self.offset, chosen))
     }
 
-    /// The first `count` axes, at index 0 of all others.
+    /// The first `count` axes, at index 0 of the rest.
     pub(crate) fn first_axes(&self, count: usize) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().take(count))
     }
 
-    /// Removes the axes of stride 0, along which the same elements repeat.
+    /// Removes the axes of stride 0, because they repeat the same elements.
     /// There must be elements.
     pub(crate) fn without_repeats(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.stride != 0))
@@ -247,7 +247,7 @@ impl Geometry {
             })
     }
 
-    /// The same elements in C order with another shape, if strides can express
+    /// The same elements in C order with a new shape, if strides can express
     /// it: NumPy's `_attempt_nocopy_reshape`.
     pub(crate) fn reshaped(&self, shape: &[usize]) -> Result<Geometry> {
         if shape.len() > MAX_NDIM {
@@ -296,7 +296,7 @@ impl Geometry {
     }
 
     /// Selects by ndarray's `s![]` or [`Indices`](crate::Indices); axes after
-    /// the listed ones are kept whole.
+    /// the listed axes are kept whole.
     pub(crate) fn sliced(&self, info: &[SliceInfoElem]) -> Result<Geometry> {
         let mut offset = self.offset;
         let mut axes: Axes<Axis> = Axes::new();
@@ -367,7 +367,7 @@ impl Geometry {
     }
 }
 
-/// Sorts axes by decreasing stride; those of equal strides stay in order. There
+/// Sorts axes by decreasing stride; axes of equal strides stay in order. There
 /// are so few axes that insertion is fastest, and it is little code.
 fn sort_by_stride<T>(axes: &mut [T], stride: impl Fn(&T) -> usize) {
     for end in 1..axes.len() {
@@ -382,8 +382,8 @@ fn sort_by_stride<T>(axes: &mut [T], stride: impl Fn(&T) -> usize) {
     }
 }
 
-/// The number of elements if empty axes are counted as 1; `None` if it exceeds
-/// `isize::MAX`.
+/// The number of elements if empty axes are counted as 1. Returns `None` if it
+/// exceeds `isize::MAX`.
 pub(crate) fn count(shape: &[usize]) -> Option<isize> {
     shape.iter().try_fold(1_isize, |n, &dim| n.checked_mul(isize::try_from(dim.max(1)).ok()?))
 }
@@ -448,8 +448,8 @@ fn resolve_index(index: isize, dim: usize) -> Option<usize> {
     if index < 0 { dim.checked_add_signed(index) } else { Some(index.unsigned_abs()) }
 }
 
-/// Resolves the bounds of a slice as ndarray does: negative ones count from the
-/// end, and an end before the start selects nothing.
+/// Resolves the bounds of a slice as ndarray does: negative indices count from
+/// the end, and an end before the start makes an empty selection.
 fn resolve_range(dim: usize, start: isize, end: Option<isize>) -> Option<(usize, usize)> {
     let start = resolve_index(start, dim).filter(|&start| start <= dim)?;
     let end = end.map_or(Some(dim), |end| resolve_index(end, dim)).filter(|&end| end <= dim)?;

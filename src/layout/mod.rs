@@ -1,5 +1,5 @@
-//! The locations of the elements of an array. All size arithmetic is done and
-//! checked here once; a [`Layout`] is trusted afterwards.
+//! Where an array's elements are. All size arithmetic is done and checked here
+//! once. A [`Layout`] is trusted afterwards.
 
 pub(crate) mod axes;
 pub(crate) mod geometry;
@@ -15,8 +15,8 @@ use crate::error::{Error, Result, ShapeError};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, count};
 
-/// The largest number of zero-size elements that are copied into memory: a file
-/// can announce any number of them.
+/// The largest number of zero-size elements copied into memory: a file can
+/// announce any number of them.
 pub(crate) const MAX_UNBACKED: usize = 1 << 20;
 
 /// Rejects copying `count` elements of an array if they have no bytes and
@@ -52,8 +52,8 @@ pub enum Order {
     F,
 }
 
-/// The locations of the elements of an array: dtype, shape, byte strides and
-/// the offset of the first element.
+/// Where an array's elements are: dtype, shape, byte strides and the offset of
+/// the first element.
 ///
 /// # Examples
 ///
@@ -109,37 +109,38 @@ impl Layout {
         Ok(Layout { dtype, geometry, len, nbytes })
     }
 
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.dtype
     }
 
-    /// The length of each axis.
+    /// Returns the length of each axis.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.geometry.shape
     }
 
-    /// The bytes from one element to the next along each axis.
+    /// Returns the bytes from one element to the next along each axis.
     #[must_use]
     pub fn byte_strides(&self) -> &[isize] {
         &self.geometry.strides
     }
 
-    /// The number of bytes before the first element.
+    /// Returns the number of bytes before the first element.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.geometry.offset
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     #[must_use]
     pub fn ndim(&self) -> usize {
         self.geometry.ndim()
     }
 
-    /// The number of elements: 1 without axes, 0 if any axis has length 0.
+    /// Returns the number of elements: 1 without axes, 0 if any axis has length
+    /// 0.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -151,13 +152,13 @@ impl Layout {
         self.len == 0
     }
 
-    /// The total size of the elements in bytes.
+    /// Returns the total size of the elements in bytes.
     #[must_use]
     pub fn nbytes(&self) -> usize {
         self.nbytes
     }
 
-    /// The offset of the byte after the last element.
+    /// Returns the offset of the byte after the last element.
     #[must_use]
     pub fn end(&self) -> usize {
         self.geometry.offset + self.nbytes
@@ -179,8 +180,8 @@ impl Layout {
         &self.geometry
     }
 
-    /// The layout of some rows, which must exist; `None` if they are not contiguous
-    /// in memory.
+    /// The layout of some rows, which must exist. Returns `None` if they are
+    /// not contiguous in memory.
     pub(crate) fn row_range(&self, rows: Range<usize>) -> Option<Layout> {
         let &dim = self.shape().first()?;
         if rows.len() == dim {

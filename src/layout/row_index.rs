@@ -1,4 +1,4 @@
-//! Row indices, and the handling of indices out of bounds.
+//! Row indices, and what to do if they are out of bounds.
 
 use std::fmt::Display;
 
@@ -49,7 +49,7 @@ macro_rules! row_index {
 
 row_index! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
 
-/// The handling of indices out of bounds: `mode` of NumPy's `take`.
+/// What to do with indices out of bounds: `mode` of NumPy's `take`.
 ///
 /// # Examples
 ///
@@ -69,8 +69,8 @@ pub enum TakeMode {
     /// count from the end: in a sampler they are usually a mistake.
     #[default]
     Raise,
-    /// Count negative indices from the end, and return an error for others out of
-    /// bounds: NumPy's `raise`.
+    /// Count negative indices from the end, and return an error for the
+    /// remaining indices out of bounds: NumPy's `raise`.
     FromEnd,
     /// Wrap around: use the remainder by the length.
     Wrap,
@@ -85,14 +85,14 @@ impl TakeMode {
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) with
     /// [`Raise`](TakeMode::Raise) for an index outside `0..dim`, with
-    /// [`FromEnd`](TakeMode::FromEnd) outside `-dim..dim`; with the other modes
+    /// [`FromEnd`](TakeMode::FromEnd) outside `-dim..dim`. With the other modes
     /// for any index if `dim` is 0.
     pub fn resolve<I: RowIndex>(self, indices: &[I], dim: usize) -> Result<Vec<usize>> {
         resolve(self, indices, dim, 0, &[dim])
     }
 }
 
-/// Converts indices into valid ones along an axis of a shape.
+/// Converts indices into valid indices along an axis of a shape.
 pub(crate) fn resolve<I: RowIndex>(
     mode: TakeMode,
     indices: &[I],

@@ -16,18 +16,18 @@ use crate::layout::geometry::Geometry;
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
 
-/// The size of a page. On systems with larger ones, the array is dense sooner.
+/// The size of a page. With larger pages, the array is dense sooner.
 const PAGE: u64 = 4096;
 
 /// Reading single pages takes a disk about this many times as long as reading them in
 /// sequence.
 const DENSE: u64 = 4;
 
-/// The number of bytes of an array in memory that are mapped before each batch of an epoch,
-/// at most.
+/// The number of bytes of an array in memory mapped before each batch of an
+/// epoch, at most.
 const MAPPED: usize = 16 << 20;
 
-/// The longest array that is read without another thread.
+/// The longest array read without another thread.
 const UNTHREADED: u64 = 4 << 20;
 
 /// The most time that a request for a row in memory takes, and for each page of it more.
@@ -53,7 +53,7 @@ pub(super) struct Part {
     start: u64,
     /// The number of bytes from one row to the next.
     pub(super) step: u64,
-    /// The number of bytes from the first to the last one of a row.
+    /// The number of bytes from a row's first byte to its last byte.
     span: u64,
     read_ahead: Arc<ReadAhead>,
     /// Whether the whole array is read, but not in order: of a map, when batches have to wait
@@ -66,7 +66,7 @@ pub(super) struct Part {
 /// A file and where an array is in it.
 #[derive(Clone, Debug)]
 enum Place {
-    /// A map, whose file is opened again when it is needed.
+    /// A map. Its file is opened again when it is needed.
     Mapped(Box<Rows>),
     Opened(Arc<File>, u64),
 }
@@ -120,7 +120,7 @@ impl RowsAhead {
         RowsAhead { parts: vec![part], extra: 0 }
     }
 
-    /// The rows of several sources, one after another.
+    /// The rows of several sources, in turn.
     pub(super) fn stacked(parts: impl IntoIterator<Item = (usize, RowsAhead)>) -> RowsAhead {
         let parts = parts.into_iter().flat_map(|(first, ahead)| {
             ahead.parts.into_iter().map(move |part| {
@@ -139,9 +139,10 @@ impl RowsAhead {
     /// Announces that `count` rows will be read. If they are on a large part of an array's
     /// pages, and the array fits into memory, all of it is read.
     ///
-    /// `share` is the number of the share of an epoch that these rows are, and the number of
-    /// all. The others read the rest, beginning at other places. A map reads ahead of the
-    /// consecutive batches of a share by itself.
+    /// `share` says which share of an epoch these rows are, and how many shares
+    /// there are. The remaining threads read the rest, beginning at other
+    /// places. A map reads ahead of the consecutive batches of a share by
+    /// itself.
     ///
     /// `available` is the memory for this source.
     fn expect(
@@ -215,7 +216,7 @@ impl RowsAhead {
         Sequence::new(&self.parts, if has_room && is_long { rows } else { 0..0 })
     }
 
-    /// The rows of the next batch of an order from first to last.
+    /// The rows of the next sequential batch.
     fn next_rows(&self, sampler: &Sampler, size: usize) -> Range<u64> {
         let first = sampler.position();
         first..first.saturating_add(to_u64(size)).saturating_add(to_u64(self.extra))
@@ -237,8 +238,9 @@ impl RowsAhead {
         self.parts.iter().filter_map(|part| part.single_rows()).any(Rows::was_cold)
     }
 
-    /// Requests rows, one by one. Returns the longest time that this takes if all are in
-    /// memory. Does nothing for rows that don't exist, which are an error later.
+    /// Requests rows, in turn. Returns the longest time that this takes if all
+    /// are in memory. Does nothing for rows that don't exist. Reading them
+    /// later returns an error.
     fn request(&self, mut indices: Vec<usize>) -> Duration {
         if self.extra > 0 {
             return Duration::ZERO;
@@ -297,7 +299,7 @@ impl Part {
         self.start.saturating_add(own.saturating_mul(self.step))
     }
 
-    /// The end of the last row before another one.
+    /// The end of the last row before a given row.
     pub(super) fn end_before(&self, row: u64) -> u64 {
         let last = row.min(to_u64(self.rows.end)).checked_sub(1);
         let last = last.filter(|last| *last >= to_u64(self.rows.start));
@@ -314,7 +316,7 @@ impl Part {
         if is_read && HAS_READ_AHEAD { self.place.open() } else { None }
     }
 
-    /// The rows, unless they are read whole, or can't be requested one by one.
+    /// The rows, unless they are read whole, or can't be requested in turn.
     fn single_rows(&self) -> Option<&Rows> {
         match &self.place {
             Place::Mapped(rows) if !self.is_streamed => Some(rows),
@@ -329,7 +331,7 @@ impl Part {
         start..start.saturating_add(last).saturating_add(self.span)
     }
 
-    /// The bytes of those of the rows that are in this part, relative to its place.
+    /// The bytes of the rows in this part, relative to its place.
     fn bytes(&self, ranges: &[Range<usize>], extra: usize) -> Vec<Range<usize>> {
         let own = ranges.iter().map(|range| {
             let end = range.end.saturating_add(extra).min(self.rows.end);
@@ -366,9 +368,9 @@ pub(super) struct Ahead {
     sources: Vec<RowsAhead>,
     /// Whether the sources know that an epoch follows.
     is_announced: bool,
-    /// The position in the epoch up to which blocks have been queued.
+    /// The position in the epoch where the queued blocks end.
     queued: u64,
-    /// The groups of blocks that were queued and are not needed yet: where they start in
+    /// The groups of blocks queued and are not needed yet: where they start in
     /// the epoch, and what to wait for.
     groups: VecDeque<(u64, Vec<Queued>)>,
     /// Whether rows are requested one batch ahead, because they are on the disk.
@@ -384,13 +386,13 @@ impl Ahead {
         self.sources.push(source);
     }
 
-    /// Queues the blocks of the next row of a sampler and those that are mixed with
-    /// them, and the same number of blocks after these, unless they have been queued.
-    /// Then waits until the first ones have been read: requesting their pages one by one
-    /// would delay them.
+    /// Queues the blocks of the next row of a sampler and those mixed with
+    /// them, and the same number of blocks after these, unless they have been
+    /// queued. Then waits until the first rows have been read: requesting their
+    /// pages in turn would delay them.
     ///
-    /// Rows that follow each other are queued, too, and waited for from the second batch on.
-    /// In other orders, requests the batch that follows the next `size` rows.
+    /// Consecutive rows are also queued, and waited for from the second batch
+    /// on. Otherwise, requests the batch that follows the next `size` rows.
     pub(super) fn advance(&mut self, sampler: &Sampler, size: usize) {
         if self.sources.is_empty() {
             return;
@@ -450,8 +452,8 @@ impl Ahead {
         }
     }
 
-    /// Requests the rows of the batch that follows the next one, as long as this takes
-    /// longer than for rows in memory.
+    /// Requests the rows of the batch after the next batch, as long as this
+    /// takes longer than for rows in memory.
     fn request_rows(&mut self, sampler: &Sampler, size: usize) {
         self.requests_rows |= self.sources.iter().any(RowsAhead::was_cold);
         if !self.requests_rows || sampler.is_sequential() {

@@ -13,11 +13,11 @@ use crate::error::{Error, Result};
 use crate::source::platform::{Clock, HAS_READ_AHEAD};
 use crate::source::strategy::RowReader;
 
-/// More calls than this, which could wait for the disk at the same time, are worth
-/// avoiding, or announcing to the system.
+/// More calls than this, which could wait for the disk at once, are worth
+/// avoiding, or announcing to the kernel.
 const MANY: usize = 16;
 
-/// The number of bytes that are read before they are copied to their places.
+/// The number of bytes read before they are copied to their places.
 const BLOCK: usize = 8 << 20;
 
 /// Rows of this many bytes are read where they belong: copying them would take longer than
@@ -123,8 +123,8 @@ impl RowSource for ArrayFile {
     }
 }
 
-/// Reads ranges of rows from a file, after asking the system for them if they turn
-/// out to be on the disk.
+/// Reads ranges of rows from a file, after asking the kernel for them if they
+/// turn out to be on the disk.
 struct FileReader<'a> {
     file: &'a ArrayFile,
     ranges: &'a [Range<usize>],
@@ -163,7 +163,7 @@ impl RowReader for FileReader<'_> {
         self.result = self.file.read_row_ranges(ranges, own);
     }
 
-    /// Ranges that are read here are far apart, or the system reads ahead.
+    /// Ranges that are read here are far apart, or the kernel reads ahead.
     fn span(&self, _: Range<usize>) -> usize {
         usize::MAX
     }

@@ -12,14 +12,14 @@ use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::{self, Advice};
 use crate::source::read_ahead::{Next, ReadAhead};
 
-/// The number of ranges that are sorted together.
+/// The number of ranges sorted together.
 const MAX_RANGES: usize = 1 << 16;
 
 /// The longest range that the calling thread requests itself, because requesting
 /// this few bytes does not block. So thousands of small arrays need no threads.
 const MAX_UNTHREADED: usize = 4 << 20;
 
-/// The number of pages by which to tell whether an array is in memory.
+/// How many pages tell whether an array is in memory.
 const SAMPLE: usize = 64;
 
 /// Reads parts of an array besides the requested rows.
@@ -28,7 +28,7 @@ pub(super) struct Background {
     planner: Planner,
     /// The bytes of the map that belong to the array.
     extent: Range<usize>,
-    /// The number of bytes of this array and of those that are used with it.
+    /// The bytes in this array and in arrays used with it.
     working_set: usize,
     /// Shared by the arrays of a stack, so that these need only one thread.
     read_ahead: Arc<ReadAhead>,
@@ -41,7 +41,7 @@ impl Background {
         Background { planner, extent, working_set, read_ahead }
     }
 
-    /// The number of bytes of the array.
+    /// The size of the array in bytes.
     pub(super) fn nbytes(&self) -> usize {
         self.extent.len()
     }
@@ -56,7 +56,8 @@ impl Background {
         self.with_others(reading, self.working_set, Arc::default())
     }
 
-    /// Returns a new state for the same array, to be read together with others.
+    /// Returns a new state for the same array, to be read together with further
+    /// arrays.
     pub(super) fn with_others(
         &self,
         reading: Reading,
@@ -67,9 +68,9 @@ impl Background {
         Background { planner, extent, working_set, read_ahead }
     }
 
-    /// Announces that batches will need much of the array. Returns whether all of it is
-    /// going to be read, in order, if they have to wait for the disk; at once if the epoch
-    /// has several shares.
+    /// Announces that batches will need much of the array. Returns whether all
+    /// of it is going to be read, in order, if they have to wait for the disk.
+    /// At once if the epoch has several shares.
     pub(super) fn expect_epoch(
         &self,
         (map, path): (&Map, Option<&Path>),
@@ -91,8 +92,8 @@ impl Background {
         self.nbytes() > MAX_UNTHREADED && disk.is_in_memory()
     }
 
-    /// Maps the pages of a part of the array. Failures are ignored, because faults will map
-    /// the pages.
+    /// Maps the pages in a part of the array. Failures are ignored, because
+    /// faults will map the pages.
     pub(super) fn map_pages(&self, map: &Map, part: Range<usize>) {
         let Range { start, end } = self.extent;
         let part = start.saturating_add(part.start)..start.saturating_add(part.end).min(end);
@@ -133,8 +134,8 @@ impl Background {
         self.planner.update(&request, &MappedFile { map, path, background: self });
     }
 
-    /// Advises the system that ranges will be read. Failures are ignored, because
-    /// advice affects only speed.
+    /// Advises the kernel that ranges will be read. Failures are ignored,
+    /// because advice affects only speed.
     pub(super) fn advise(&self, map: &Map, ranges: impl FnOnce(&mut dyn FnMut(Range<usize>))) {
         let mut all = Vec::new();
         ranges(&mut |range| {

@@ -38,14 +38,14 @@ pub struct Batch<B, I = IndexBatch> {
 }
 
 impl<B, I> Batch<B, I> {
-    /// The rows, as they were read: a vector of elements in C order, or a tuple of one for
-    /// each array of a [`Loader`](crate::Loader).
+    /// Returns the rows, as they were read: a vector of elements in C order, or
+    /// a tuple of one per array of a [`Loader`](crate::Loader).
     #[must_use]
     pub fn data(&self) -> &B {
         self.data.as_ref().invariant(HAS_DATA)
     }
 
-    /// The rows, to change them in place.
+    /// Returns the rows, to change them in place.
     #[must_use]
     pub fn data_mut(&mut self) -> &mut B {
         self.data.as_mut().invariant(HAS_DATA)
@@ -53,14 +53,14 @@ impl<B, I> Batch<B, I> {
 }
 
 impl<B, I: AsRef<[usize]>> Batch<B, I> {
-    /// The indices of the batch's rows.
+    /// Returns the indices of the batch's rows.
     #[must_use]
     pub fn indices(&self) -> &[usize] {
         self.indices.as_ref()
     }
 
-    /// The number of the batch, from 0: in its epoch if its indices are those of a
-    /// [`Sampler`](crate::Sampler), otherwise since the start.
+    /// Returns the number of the batch, from 0: in its epoch if its indices
+    /// come from a [`Sampler`](crate::Sampler). Otherwise, since the start.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
@@ -74,15 +74,15 @@ impl<B, I: AsRef<[usize]>> Batch<B, I> {
 }
 
 impl<B> Batch<B> {
-    /// The number of the batch's epoch, from 0.
+    /// Returns the number of the batch's epoch, from 0.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.indices.epoch()
     }
 
-    /// The state of the sampler after this batch, however many batches have been
-    /// read ahead: a sampler that [`resume`](crate::Sampler::resume)s it continues
-    /// with the next batch.
+    /// Returns the state of the sampler after this batch, however many batches
+    /// have been read ahead: a sampler that [`resume`](crate::Sampler::resume)s
+    /// it continues with the next batch.
     #[must_use]
     pub fn state(&self) -> SamplerState {
         self.indices.state()
@@ -128,14 +128,14 @@ impl<B: fmt::Debug, I: fmt::Debug> fmt::Debug for Batch<B, I> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BatchError {
-    /// The epoch of the batch, if its indices are those of a sampler.
+    /// The epoch of the batch, if its indices come from a sampler.
     pub epoch: Option<u64>,
-    /// The number of the batch, as [`Batch::number`].
+    /// The number of the batch, like [`Batch::number`].
     pub number: u64,
-    /// The indices of the batch's rows; none if the error is that of the iterator
-    /// of indices.
+    /// The indices of the batch's rows; empty if the iterator of indices
+    /// returned the error.
     pub indices: Vec<usize>,
-    /// The error of `read`, or of the iterator of indices.
+    /// The error from `read` or the iterator.
     pub error: Error,
 }
 
@@ -158,7 +158,7 @@ impl StdError for BatchError {
     }
 }
 
-/// Formats the indices of a batch; only the first ones if there are many.
+/// Formats the indices of a batch. Only the first indices if there are many.
 fn format_indices(indices: &[usize]) -> String {
     match indices.get(..8) {
         Some(first) if indices.len() > 8 => {
@@ -169,11 +169,11 @@ fn format_indices(indices: &[usize]) -> String {
     }
 }
 
-/// The memory of batches that were dropped, for reuse.
+/// The memory of dropped batches, for reuse.
 pub(super) struct Pool<B> {
     free: Mutex<Vec<B>>,
     max_len: usize,
-    /// The process whose threads use the pool.
+    /// The process with the threads that use the pool.
     process: u32,
 }
 

@@ -29,7 +29,7 @@ use crate::source::platform::{self, Clock};
 /// thread is blocked in it (by an empty channel, for example), the thread ends,
 /// and drops the iterator, when the iterator returns.
 ///
-/// `I` is the type of the indices of a batch, as in [`Batch`].
+/// `I` is the type of the indices of a batch, like in [`Batch`].
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ use crate::source::platform::{self, Clock};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Batches<B, I = IndexBatch> {
-    /// The consumer, who reads batches, too.
+    /// The consumer, which also reads batches.
     worker: Worker<B, I>,
     threads: Vec<Option<JoinHandle<()>>>,
     prefetch: Option<usize>,
@@ -61,10 +61,10 @@ pub struct Batches<B, I = IndexBatch> {
     has_failed: bool,
 }
 
-/// Options for batches of a source of your own, or with a conversion of your own, by a
-/// function that reads one. [`Loader`](crate::Loader) needs no function, and announces the
-/// order to its sources. Setters take the options and return them;
-/// [`start`](BatchOptions::start) starts the threads.
+/// Options for batches from your own source or with your own conversion, by a
+/// function that reads a batch. [`Loader`](crate::Loader) needs no function,
+/// and announces the order to its sources. Setters take the options and return
+/// them. [`start`](BatchOptions::start) starts the threads.
 ///
 /// # Examples
 ///
@@ -102,8 +102,8 @@ type ReadFn<B> = Box<dyn Fn(&[usize], &mut B) -> Result<()> + Send + Sync>;
 type BatchPipeline<B, I> = Pipeline<Jobs<I>, Result<Batch<B, I>, BatchError>>;
 
 impl BatchOptions {
-    /// The defaults: as many threads as make batches arrive sooner, which is measured, and
-    /// two batches ahead for each thread.
+    /// Returns the defaults: as many threads as make batches arrive sooner,
+    /// which is measured, and two batches ahead per thread.
     pub fn new() -> BatchOptions {
         BatchOptions::default()
     }
@@ -118,8 +118,8 @@ impl BatchOptions {
         BatchOptions { threads: Some(threads.clamp(1, MAX_THREADS)), ..self }
     }
 
-    /// Sets the number of batches that are read ahead of the consumer, by all threads;
-    /// at least one, by default two for each thread.
+    /// Sets the number of batches that are read ahead of the consumer, by all
+    /// threads. At least one, by default two per thread.
     pub fn prefetch(self, batches: usize) -> BatchOptions {
         BatchOptions { prefetch: Some(batches.max(1)), ..self }
     }
@@ -281,8 +281,8 @@ where
 {
     type Item = Result<Batch<B, I>, BatchError>;
 
-    /// Waits for the next batch, or reads it; [`wait`](Batches::wait) waits for a limited
-    /// time.
+    /// Waits for the next batch, or reads it. [`wait`](Batches::wait) waits for
+    /// a limited time.
     ///
     /// In a forked process, which has none of the threads, it returns one error of the
     /// kind [`InvalidInput`](crate::ErrorKind::InvalidInput), then `None`.
@@ -339,7 +339,7 @@ where
         }
     }
 
-    /// Lets this many threads read, and starts those that do not run.
+    /// Lets this many threads read, and starts the threads that do not run.
     fn set_threads(&mut self, threads: usize) -> Result<()> {
         let ahead = self.prefetch.unwrap_or_else(|| threads.saturating_mul(2)).max(1);
         self.worker.pipeline.set_workers(threads, ahead);
@@ -396,8 +396,8 @@ impl<B, I> Batches<B, I> {
         self.process != platform::process_id()
     }
 
-    /// Waits for all threads except one that is blocked in the caller's iterator.
-    /// The jobs must have ended. Returns the panics of the threads.
+    /// Waits for all threads except one blocked in the caller's iterator. The
+    /// jobs must have ended. Returns the panics of the threads.
     fn join(&mut self) -> Vec<Box<dyn Any + Send>> {
         // After this, no thread can call the iterator, because the jobs have ended.
         let blocked = self.worker.pipeline.waiting_for_job();
@@ -421,7 +421,7 @@ impl<B, I> Drop for Batches<B, I> {
     }
 }
 
-/// The error for batches whose threads are in the parent process.
+/// The error for batches with threads in the parent process.
 fn forked() -> BatchError {
     let error = RequestError::Forked.into();
     BatchError { epoch: None, number: 0, indices: Vec::new(), error }

@@ -5,17 +5,17 @@ use std::ops::Range;
 use super::permutation::{Permutation, hash};
 use crate::error::invariant::{to_u64, to_usize, to_usize_saturating};
 
-/// The number of rows that are computed together.
+/// The number of rows computed together.
 const CHUNK: usize = 256;
 
-/// The maximum number of blocks that are listed.
+/// The maximum number of listed blocks.
 const MAX_BLOCKS: u64 = 1 << 16;
 
-/// The order of an epoch of blocks. The blocks are permuted, and `buffer`
-/// consecutive blocks of that order are a group, whose rows are permuted.
+/// A block order for one epoch. The blocks are permuted, and `buffer`
+/// consecutive blocks of that order are a group with permuted rows.
 ///
 /// The last block of the array may be shorter, and may be at any place in the
-/// order. Nothing is stored, so any position is computed at once.
+/// order. The order is not stored, so any position is computed at once.
 #[derive(Clone, Debug)]
 pub(super) struct BlockOrder {
     len: u64,
@@ -25,12 +25,12 @@ pub(super) struct BlockOrder {
     /// The number of blocks.
     count: u64,
     order: Permutation,
-    /// The place of the last block of the array in the order.
+    /// The place of the array's last block in the order.
     last_place: u64,
     last_len: u64,
 }
 
-/// Consecutive blocks whose rows are permuted: their positions in the epoch.
+/// Consecutive blocks with permuted rows: their positions in the epoch.
 struct Group {
     start: u64,
     end: u64,
@@ -94,8 +94,9 @@ impl BlockOrder {
         Group { start, end, permutation: Permutation::new(end - start, hash(self.key, number)) }
     }
 
-    /// The blocks of the group that contains a position, as ranges of rows, and the
-    /// position after the group; `None` if there are too many blocks to list.
+    /// The blocks of the group that contains a position, as ranges of rows, and
+    /// the position after the group. Returns `None` if there are too many
+    /// blocks to list.
     pub(super) fn group_blocks(&self, position: u64) -> Option<(u64, Vec<Range<usize>>)> {
         let (place, _) = self.place(position);
         let first = place / self.buffer * self.buffer;
@@ -124,8 +125,8 @@ impl BlockOrder {
         }
     }
 
-    /// The position of the first row of the block at a place. The place after
-    /// the last block is that of the end.
+    /// The position of a block's first row. The place after the last block is
+    /// the end.
     fn position(&self, place: u64) -> u64 {
         match place.checked_sub(self.last_place + 1) {
             _ if place == self.count => self.len,

@@ -1,4 +1,4 @@
-//! One field of each element of a source of rows.
+//! One field of each element in a source of rows.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ impl<S: RowSource> FieldRows<S> {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
-    /// exist, listing the fields that do, and
+    /// exist, and lists the fields that do, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
     pub fn new(source: S, path: impl Into<String>) -> Result<FieldRows<S>> {
@@ -53,7 +53,7 @@ impl<S: RowSource> FieldRows<S> {
     }
 }
 
-/// The dtype of a field, and the shape of the array of this field.
+/// A field's dtype, and the shape of its array.
 fn field_of(source: &impl RowSource, path: &str) -> Result<(DType, Vec<usize>)> {
     let layout = Layout::new(source.dtype().clone(), source.shape(), Order::C, 0)?;
     let (geometry, dtype) = field_geometry(layout.geometry(), layout.dtype(), path)?;

@@ -1,8 +1,8 @@
 //! Copies rows of any source: checks a request, then decodes, converts or copies
 //! the bytes that the source provides.
 //!
-//! Sources are trait objects here, so that the loops are compiled once for each pair
-//! of types instead of once for each type of source, too.
+//! Sources are trait objects here, so that the loops are compiled once per pair
+//! of types instead of also once per type of source.
 
 use std::io;
 use std::ops::Range;
@@ -24,7 +24,7 @@ use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::layout::{Layout, Order, check_unbacked, geometry};
 use crate::view::{AxisSlices, SliceCast, check_assign, check_len, field_geometry, number_cast};
 
-/// The most bytes that are read before they are decoded, unless one row has more.
+/// The most bytes read before they are decoded, unless one row has more.
 const BLOCK: usize = 8 << 20;
 
 /// Copies slices of some bytes, at these indices, into an output.
@@ -240,7 +240,7 @@ pub(super) fn take_bytes(
     })
 }
 
-/// Copies rows, cast to a dtype that is known only at run time.
+/// Copies rows, cast to a dtype known only at run time.
 pub(super) fn take_bytes_as(
     from: &dyn RowSource,
     indices: &[impl RowIndex],
@@ -306,7 +306,7 @@ pub(super) fn take_array<T: Element>(
     Ok(ArrayD::from_shape_vec(IxDyn(&shape), elements).expect("the shape has `len` elements"))
 }
 
-/// Copies rows into a vector, whose memory is used again if there is enough.
+/// Copies rows into a vector. This reuses its memory if there is enough.
 pub(super) fn take_vec<T: Element>(
     from: &dyn RowSource,
     indices: &[impl RowIndex],
@@ -325,7 +325,7 @@ pub(super) fn take_vec<T: Element>(
     take(from, indices, out)
 }
 
-/// As [`take_vec`], cast to another type of number.
+/// Like [`take_vec`], cast to another type of number.
 pub(super) fn take_vec_as<U: Number>(
     from: &dyn RowSource,
     indices: &[impl RowIndex],
@@ -341,8 +341,8 @@ pub(super) fn take_vec_as<U: Number>(
     take_as(from, indices, out)
 }
 
-/// Changes the length of a vector to that of rows that will be copied into it; `false` if
-/// its elements have no zero value.
+/// Changes the length of a vector so that the copied rows fit; `false` if its
+/// elements have no zero value.
 fn resize<T: Element>(out: &mut Vec<T>, len: usize) -> bool {
     let missing = if out.capacity() < len { len } else { len.saturating_sub(out.len()) };
     let Some(mut zeros) = T::fast_path().zeros(missing) else { return false };

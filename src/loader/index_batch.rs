@@ -1,4 +1,4 @@
-//! Batches of row indices: those of a sampler, which know its state.
+//! Batches of row indices: from a sampler, with its state.
 
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -35,7 +35,7 @@ pub struct IndexBatch {
 }
 
 impl IndexBatch {
-    /// The indices of the rows.
+    /// Returns the indices of the rows.
     #[must_use]
     pub fn indices(&self) -> &[usize] {
         &self.indices
@@ -47,19 +47,20 @@ impl IndexBatch {
         self.indices
     }
 
-    /// The number of the batch in its epoch, from 0, even if the epoch was resumed.
+    /// Returns the number of the batch in its epoch, from 0, even if the epoch
+    /// was resumed.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The number of the epoch, from 0.
+    /// Returns the number of the epoch, from 0.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.state.epoch
     }
 
-    /// The state of the sampler after this batch: a sampler that
+    /// Returns the state of the sampler after this batch: a sampler that
     /// [`resume`](Sampler::resume)s it continues with the next batch.
     #[must_use]
     pub fn state(&self) -> SamplerState {
@@ -132,35 +133,37 @@ impl IndexBatches {
     /// Tells a source of rows which batches follow, so that it reads their files in
     /// sequence, in the background, while you use the rows. Call it for each source.
     ///
-    /// - A mapped array that fits into memory is read whole after the first batch that
-    ///   has to wait for the disk, if the batches need much of it;
-    ///   [`Reading`](crate::loader::Reading) has the details. Such an array of an
-    ///   [`ArrayFile`](crate::ArrayFile) is read from the first batch on, and so is one
-    ///   that is shuffled in several [`shares`](Sampler::share), each of which begins at
-    ///   another place.
+    /// - A mapped array that fits into memory is read whole after the first
+    ///   batch that has to wait for the disk, if the batches need much of it.
+    ///   [`Reading`](crate::loader::Reading) has the details. Such an array of
+    ///   an [`ArrayFile`](crate::ArrayFile) is read from the first batch on,
+    ///   and so is one shuffled in several [`shares`](Sampler::share), because
+    ///   each share begins at a different place.
     ///
-    /// - Rows that follow each other, in one share, are read from the first batch on, 128 MiB
-    ///   ahead, whether or not the array fits. Batches but the first one wait for their
-    ///   rows, up to half a second for each 32 MiB.
+    /// - Rows that follow each other, in one share, are read from the first
+    ///   batch on, 128 MiB ahead, whether or not the array fits. All batches
+    ///   except the first wait for their rows, up to half a second for each 32
+    ///   MiB.
     ///
     /// - Of other arrays that do not fit, the blocks of a sampler in
-    ///   [`blocks`](Sampler::blocks) are read: those of the next batch, with all that its
-    ///   [`buffer`](Sampler::buffer) mixes, and the same number of blocks after these. The
-    ///   next batch is yielded when its own blocks have been read. Up to twice the number
-    ///   of blocks in a buffer are in memory, which must have room for them.
+    ///   [`blocks`](Sampler::blocks) are read: the blocks of the next batch,
+    ///   with all that its [`buffer`](Sampler::buffer) mixes, and the same
+    ///   number of blocks after these. The next batch is yielded when its own
+    ///   blocks have been read. Up to twice the number of blocks in a buffer
+    ///   are in memory, which must have room for them.
     ///
     /// - Of other mapped arrays in shuffled orders, the rows of the following batch are
     ///   requested when a batch is yielded.
     ///
-    /// Nothing is read ahead for rows in Fortran order, for buffers of more than 65,536
-    /// blocks, or on systems other than Linux.
+    /// This does not read ahead for rows in Fortran order, for buffers of more
+    /// than 65,536 blocks, or on systems other than Linux.
     ///
     /// # Examples
     ///
     /// ```
     /// use npymap::{BatchOptions, MappedArray, RowSource as _, Sampler};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
     /// let sampler = Sampler::blocks(rows.len(), 32, 1).buffer(4)?;
     /// let ahead = rows.clone();

@@ -19,15 +19,15 @@ use crate::error::{RequestError, Result};
 /// the state to [`resume`](Sampler::resume) from. The loader announces the order to the
 /// sources, which read ahead of it: [`IndexBatches::announce_to`] says how.
 ///
-/// `C` is the arrays: a [`Column`], or a tuple of up to four, whose batches have a tuple of
-/// vectors.
+/// `C` is the arrays: a [`Column`], or a tuple of up to four. Its batches then
+/// have a tuple of vectors.
 ///
 /// # Examples
 ///
 /// ```
 /// use npymap::{Loader, MappedArray, Sampler};
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let images = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
 /// let labels = MappedArray::anonymous(&"<i8".parse()?, &[342])?.into_read_only()?.rows()?;
 ///
@@ -73,7 +73,7 @@ pub struct Loader<C> {
     drops_last: bool,
 }
 
-/// One of the arrays of a [`Loader`], and the type of its elements.
+/// An array for a [`Loader`], and its element type.
 pub struct Column<T> {
     source: Arc<dyn RowSource + Send + Sync>,
     /// Copies rows into the memory of a batch.
@@ -150,8 +150,8 @@ impl<T: Element + Send + 'static> Columns for Column<T> {
 }
 
 impl Loader<()> {
-    /// The rows of an array, as elements of type `T`: as with
-    /// [`take`](RowSource::take), the dtype must be that of `T`.
+    /// Returns the rows of an array, as elements of type `T`: as with
+    /// [`take`](RowSource::take), the dtype must be `T`.
     ///
     /// The source is cloned. One that has no clones can be an `Arc`, such as
     /// `Arc<ArrayFile>`.
@@ -181,7 +181,7 @@ impl<T: Number> Loader<Column<T>> {
     }
 }
 
-/// Implements columns for a tuple of several, and `cast` for the last one.
+/// Implements columns for a tuple of several, and `cast` for the last column.
 macro_rules! tuple {
     ($($type:ident $index:tt,)* ; $last:ident $end:tt) => {
         impl<$($type: Element + Send + 'static,)* $last: Element + Send + 'static>
@@ -241,20 +241,21 @@ impl<C> Loader<C> {
         Loader { columns: change(columns), options, epochs, drops_last }
     }
 
-    /// Sets the number of threads that read besides the one that takes the batches; see
-    /// [`BatchOptions::threads`] for the default, which suits most programs.
+    /// Sets the number of threads that read besides the one that takes the
+    /// batches. See [`BatchOptions::threads`] for the default, which suits most
+    /// programs.
     pub fn threads(self, threads: usize) -> Loader<C> {
         Loader { options: self.options.threads(threads), ..self }
     }
 
-    /// Sets the number of batches that threads read ahead, as
+    /// Sets the number of batches that threads read ahead, like
     /// [`BatchOptions::prefetch`].
     pub fn prefetch(self, batches: usize) -> Loader<C> {
         Loader { options: self.options.prefetch(batches), ..self }
     }
 
-    /// Sets the number of epochs, from the sampler's current one on; 1 by default. The
-    /// next one is read ahead, too.
+    /// Sets the number of epochs, from the sampler's current one on; 1 by
+    /// default. The next epoch is also read ahead.
     pub fn epochs(self, epochs: u64) -> Loader<C> {
         Loader { epochs, ..self }
     }
@@ -266,8 +267,8 @@ impl<C> Loader<C> {
 }
 
 impl<C: Columns> Loader<C> {
-    /// Starts the batches of `size` rows. The sampler may have fewer rows than the arrays,
-    /// to leave out the last ones.
+    /// Starts the batches of `size` rows. The sampler may have fewer rows than
+    /// the arrays, to leave out the last rows.
     ///
     /// # Errors
     ///

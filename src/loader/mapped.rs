@@ -8,8 +8,8 @@ use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::Advice;
 
 impl MappedArray<Map> {
-    /// The rows of this array, along its first axis, for random access that is fast
-    /// for rows on the disk, too.
+    /// Returns the rows of this array, along its first axis, for fast random
+    /// access, also to rows on the disk.
     ///
     /// The rows have their own map of the same bytes, without read-ahead. If the
     /// file can't be opened by its path again, they share this array's map. The
@@ -32,7 +32,7 @@ impl MappedArray<Map> {
     /// ```
     /// use npymap::{MappedArray, RowSource as _};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
     /// let mut batch = [0.0_f64; 3 * 4];
     /// penguins.rows()?.take(&[341, 0, 0], &mut batch)?;
@@ -46,13 +46,13 @@ impl MappedArray<Map> {
         origin.add_path_on_err(rows)
     }
 
-    /// Returns the rows of this array, as [`rows`](MappedArray::rows), but uses the
-    /// array's own map instead of a second one. This turns off read-ahead for the
-    /// map, and therefore for all clones of the array.
+    /// Returns the rows of this array, like [`rows`](MappedArray::rows), but
+    /// uses the array's own map instead of a second one. This turns off
+    /// read-ahead for the map, and therefore for all clones of the array.
     ///
     /// With [`row_range`](MappedArray::row_range) or
-    /// [`OpenOptions::offset`](crate::OpenOptions::offset), it has the rows of a part
-    /// of the file.
+    /// [`OpenOptions::offset`](crate::OpenOptions::offset), it has the rows in
+    /// a part of the file.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl MappedArray<Map> {
     /// ```
     /// use npymap::{MappedArray, RowSource as _};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
     /// let last = penguins.row_range(300..)?.into_rows()?;
     /// assert_eq!((last.len(), last.take_array::<f64>(&[41])?[[0, 3]]), (42, 3775.0));

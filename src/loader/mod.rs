@@ -33,7 +33,7 @@ mod stack;
 mod stacked;
 mod windows;
 
-/// The locks of the pipeline; the model test replaces them.
+/// The locks of the pipeline. The model test replaces them.
 mod sync {
     pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 }

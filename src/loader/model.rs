@@ -1,4 +1,4 @@
-//! Tests the pipeline with loom, in every order in which its threads can run.
+//! Tests the pipeline with loom, in every possible order of its threads.
 
 mod sync {
     pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};

@@ -1,4 +1,4 @@
-//! The orders in which a sampler visits rows.
+//! A sampler's orders of rows.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::permutation::{Permutation, below, hash, mix};
 use crate::error::invariant::to_u64;
 use crate::error::{Error, RequestError, Result};
 
-/// The kind of order of a sampler, for all epochs.
+/// A sampler's kind of order, for all epochs.
 #[derive(Clone, Debug)]
 pub(super) enum SamplingOrder {
     /// All rows, from first to last.
@@ -106,7 +106,7 @@ impl EpochOrder {
     }
 }
 
-/// The first row whose cumulative weight is above a random fraction of the total.
+/// The first row with a cumulative weight above a random fraction of the total.
 fn weighted_row(cumulative: &[f64], bits: u64) -> usize {
     let total = cumulative.last().copied().unwrap_or(0.0);
     let share: f64 = (bits >> 11).as_();

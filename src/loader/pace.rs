@@ -1,17 +1,18 @@
 //! Decides how many threads read batches besides their consumer, by the time that a batch
 //! takes with one number of threads and with another.
 //!
-//! No rule by the numbers of processors or the sizes of batches holds on every machine: a
-//! thread helps if the consumer computes, or if the memory is fast enough for two, and it
-//! delays a consumer that only copies small rows. So the number is tried out. A trial takes
-//! a few batches, and the next one follows after a time that is many times as long.
+//! No rule by the numbers of processors or the sizes of batches holds on every
+//! machine: a thread helps if the consumer computes, or if the memory is fast
+//! enough for two, and it delays a consumer that only copies small rows. So the
+//! number is tried out. A trial takes a few batches, and the next trial follows
+//! after many times as long.
 //!
-//! This module reads no clock; its tests pass the times of simulated machines.
+//! This module reads no clock. Its tests pass the times of simulated machines.
 
 use std::time::Duration;
 
-/// The least number of batches, and the least time, by which a number of threads is judged.
-/// Shorter ones are often interrupted by other programs.
+/// How many batches and how much time it takes at least to judge a number of
+/// threads. Shorter periods are often interrupted by other programs.
 const BATCHES: u32 = 8;
 const TIME: Duration = Duration::from_millis(4);
 
@@ -30,13 +31,13 @@ const MAX_REST: u32 = 1024;
 pub(super) struct Pace {
     most: usize,
     threads: usize,
-    /// The number of threads that is compared with the present one, and its time for a
+    /// The number of threads compared with the present one, and its time for a
     /// batch.
     compared: Option<(usize, f64)>,
     /// Whether the number was changed since the last rest.
     has_changed: bool,
-    /// The number of batches that are not measured, because they were begun by another
-    /// number of threads, or need new memory.
+    /// The number of batches that are not measured, because they began with a
+    /// different number of threads, or need new memory.
     skipped: usize,
     /// When the first batch that is measured was taken, and the number of those after it.
     start: Duration,
@@ -100,7 +101,7 @@ impl Pace {
         }
     }
 
-    /// Tries a number of threads, if it is another one, and possible.
+    /// Tries a number of threads, if it differs and is possible.
     fn try_next(&mut self, time: f64, next: usize) {
         let threads = self.threads;
         let next = if next > self.most { threads.saturating_sub(1) } else { next };

@@ -28,10 +28,10 @@ pub struct Padded {
 }
 
 impl Ragged {
-    /// The rows cast to `U` as `Casting::SameKind` allows, each with a length of
-    /// `width`: shorter rows are padded with `pad`, longer ones are truncated. The
-    /// result is a [`RowSource`], so code that is generic over sources takes it, and
-    /// nothing is copied until rows are taken.
+    /// Returns the rows cast to `U` as `Casting::SameKind` allows, each with a
+    /// length of `width`: shorter rows are padded with `pad`, and longer rows
+    /// are truncated. The result is a [`RowSource`], so code that is generic
+    /// over sources takes it. Elements are copied only when you take rows.
     ///
     /// # Errors
     ///
@@ -66,8 +66,8 @@ impl Ragged {
         self.padded_bytes(width, &bytes, &dtype, Casting::SameKind)
     }
 
-    /// As [`padded`](Ragged::padded), for any dtype and any cast: `pad` is one element
-    /// of `dtype`.
+    /// Like [`padded`](Ragged::padded), for any dtype and any cast: `pad` is
+    /// one element of `dtype`.
     ///
     /// # Errors
     ///

@@ -11,12 +11,12 @@
 use crate::error::invariant::Invariant;
 use crate::kernel::{self, Job};
 
-/// The number of rounds, in both directions together; `Sampler` documents it.
+/// The number of rounds, in both directions together. `Sampler` documents it.
 const ROUNDS: usize = 12;
 
-/// The number of indices that are permuted together. A round depends on the
-/// previous one, with a latency of about 10 ns. Several indices hide that
-/// latency, and fill vector registers.
+/// The number of indices permuted together. A round depends on the previous
+/// one, with a latency of about 10 ns. Several indices hide that latency, and
+/// fill vector registers.
 const LANES: usize = 32;
 
 /// A permutation of `0..n`.
@@ -102,7 +102,7 @@ impl Permutation {
         }
     }
 
-    /// The index whose image is `found`.
+    /// The index with the image `found`.
     pub(super) fn inverse(&self, found: u64) -> u64 {
         let mut pair = self.split(found);
         loop {
@@ -129,7 +129,7 @@ impl Permutation {
     }
 }
 
-/// All rounds for [`LANES`] indices, whose halves are below `2³²`.
+/// All rounds for [`LANES`] indices with halves below `2³²`.
 struct Rounds<'a> {
     permutation: &'a Permutation,
     lefts: &'a mut [u64; LANES],
@@ -159,7 +159,7 @@ impl Job for Rounds<'_> {
 /// The largest number of 32 bits.
 const NARROW: u64 = 0xffff_ffff;
 
-/// As [`below`], for an `end` below `2³²`. It multiplies only 32-bit numbers,
+/// Like [`below`], for an `end` below `2³²`. It multiplies only 32-bit numbers,
 /// because AVX2 has no 64-bit multiplication.
 #[inline(always)]
 fn below_narrow(bits: u64, end: u64) -> u64 {
@@ -167,8 +167,7 @@ fn below_narrow(bits: u64, end: u64) -> u64 {
     ((bits >> 32) * end + (((bits & NARROW) * end) >> 32)) >> 32
 }
 
-/// The increment of the state of `SplitMix64`: the bits of the golden ratio, made
-/// odd.
+/// `SplitMix64`'s increment: the bits of the golden ratio, made odd.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The finaliser of `SplitMix64` (Steele, Lea and Flood, 2014; Stafford's

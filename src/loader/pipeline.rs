@@ -4,7 +4,7 @@
 //! A consumer that would have to wait takes a job itself instead. So without threads it
 //! does all of them, and with some it sleeps only while there is no job for it.
 //!
-//! `super::sync` has the locks of `std`, or those of loom in the model test.
+//! `super::sync` provides locks from `std`, or from loom in the model test.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::error::invariant::to_u64;
 use crate::source::platform::Clock;
 
-/// The number by which the consumer takes a job.
+/// The consumer's number when it takes a job.
 pub(super) const CONSUMER: usize = usize::MAX;
 
 /// Jobs, which are numbered as workers take them, and their results.
@@ -30,15 +30,16 @@ pub(super) struct Pipeline<I, R> {
 }
 
 /// The iterator of jobs is the caller's and may block. So a worker takes the
-/// iterator out of the state to call it, and holds no lock meanwhile: the
-/// consumer can take results that are ready, and stop the pipeline.
+/// iterator out of the state to call it, without holding a lock: the consumer
+/// can take results that are ready, and stop the pipeline.
 #[derive(Debug)]
 struct PipelineState<I, R> {
-    /// The iterator of jobs; `None` while a worker calls it, and after the end.
+    /// The iterator of jobs. Returns `None` while a worker calls it, and after
+    /// the end.
     jobs: Option<I>,
     /// The worker that is calling the iterator, or [`CONSUMER`].
     waiting: Option<usize>,
-    /// The number of workers that may take jobs: those with smaller numbers.
+    /// The number of workers that may take jobs: results with smaller numbers.
     workers: usize,
     /// The number of workers that sleep until there is room.
     sleeping_workers: usize,
@@ -46,8 +47,8 @@ struct PipelineState<I, R> {
     sleeping_consumers: usize,
     /// Whether the jobs are finished or the pipeline was stopped.
     is_ended: bool,
-    /// The results that have not been taken, from the next one on; `None` while
-    /// the job is in progress. At most `ahead`.
+    /// The results that have not been taken, from the next result on. Returns
+    /// `None` while the job is in progress. At most `ahead`.
     results: VecDeque<Option<R>>,
     ahead: usize,
     /// Whether a job was finished. The first one of a prompt iterator is done alone: it shows
@@ -111,8 +112,9 @@ impl<I: Iterator, R> Pipeline<I, R> {
         Pipeline { state: Mutex::new(state), room, done, is_prompt }
     }
 
-    /// Sets the number of workers, and of jobs that are in progress or have a result that
-    /// has not been taken. Workers with other numbers end after their job.
+    /// Sets the number of workers, and of jobs that are in progress or have a
+    /// result that has not been taken. The remaining workers end after their
+    /// job.
     pub(super) fn set_workers(&self, workers: usize, ahead: usize) {
         let mut state = self.lock();
         (state.workers, state.ahead) = (workers, ahead);
@@ -120,8 +122,8 @@ impl<I: Iterator, R> Pipeline<I, R> {
         self.room.notify_all();
     }
 
-    /// Waits for room, then takes the next job; `None` after the last one, and when there
-    /// are fewer workers.
+    /// Waits for room, then takes the next job. Returns `None` after the last
+    /// job, and when there are fewer workers.
     pub(super) fn next_job(&self, worker: usize) -> Option<(u64, I::Item)> {
         let jobs = self.take_jobs(worker)?;
         self.call(jobs)
@@ -146,7 +148,8 @@ impl<I: Iterator, R> Pipeline<I, R> {
         Some((number, job))
     }
 
-    /// Waits for room and takes the iterator; `None` when the worker should end.
+    /// Waits for room and takes the iterator. Returns `None` when the worker
+    /// should end.
     fn take_jobs(&self, worker: usize) -> Option<I> {
         let mut state = self.lock();
         while !state.is_ended && worker < state.workers {
@@ -163,8 +166,8 @@ impl<I: Iterator, R> Pipeline<I, R> {
         None
     }
 
-    /// Wakes a worker if there is room. While another one calls the iterator, it could not
-    /// take a job.
+    /// Wakes a worker if there is room. While a different worker calls the
+    /// iterator, it could not take a job.
     fn offer(&self, state: MutexGuard<'_, PipelineState<I, R>>, has_room: bool) {
         let is_needed = state.sleeping_workers > 0 && state.jobs.is_some() && has_room;
         drop(state);
@@ -280,8 +283,8 @@ impl<I: Iterator, R> Pipeline<I, R> {
         self.lock().waiting
     }
 
-    /// Ends the jobs. The iterator is dropped after the lock is released, because
-    /// dropping it may block, too.
+    /// Ends the jobs. The iterator is dropped after the lock is released,
+    /// because dropping it may also block.
     fn end(&self, change: impl FnOnce(&mut PipelineState<I, R>)) {
         let mut state = self.lock();
         state.is_ended = true;

@@ -16,14 +16,14 @@ use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::view::{check_len, number_cast};
 
-/// Rows of different lengths, in two arrays: `data` contains all rows, one after
-/// another, and `offsets` contains the start of each row in `data`, followed by
-/// the end of the last one. Invalid offsets are an error when they are used.
+/// Rows of different lengths, in two arrays: `data` contains all rows, in turn,
+/// and `offsets` contains the start of each row in `data`, followed by the end
+/// of the last row. Invalid offsets are an error when they are used.
 ///
 /// [`RaggedAppender`](crate::loader::RaggedAppender) writes them.
 ///
-/// This is not a [`RowSource`](crate::loader::RowSource), because the length of the
-/// output depends on the rows; [`padded`](Ragged::padded) rows are one.
+/// This is not a [`RowSource`](crate::loader::RowSource), because the length of
+/// the output depends on the rows. [`padded`](Ragged::padded) rows are one.
 ///
 /// # Examples
 ///
@@ -70,7 +70,7 @@ impl Ragged {
         Ok(Ragged { data, offsets })
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
@@ -82,13 +82,13 @@ impl Ragged {
         self.len() == 0
     }
 
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         self.data.dtype()
     }
 
-    /// The ranges of rows along the first axis of the data.
+    /// Returns the ranges of rows along the first axis of the data.
     ///
     /// # Errors
     ///
@@ -136,9 +136,9 @@ impl Ragged {
         Ok(out)
     }
 
-    /// Copies rows, one after another, into a vector. The vector keeps its memory if
-    /// its length is right already, otherwise it is replaced. Returns the start of
-    /// each row and the end of the last one, in units of the data's first axis.
+    /// Copies rows, in turn, into a vector. The vector keeps its memory if its
+    /// length is right already. Otherwise, it is replaced. Returns the start of
+    /// each row and the end of the last row, in units of the data's first axis.
     ///
     /// # Errors
     ///
@@ -199,9 +199,9 @@ impl Ragged {
     }
 
     /// Copies rows into `out`, each with a length of `width`: shorter rows are
-    /// padded with `pad`, longer ones are truncated. The length of `out` must be
-    /// `indices.len() * width`, times the number of elements at each index of the
-    /// data's first axis. Returns the original length of each row.
+    /// padded with `pad`, and longer rows are truncated. The length of `out`
+    /// must be `indices.len() * width`, times the number of elements at each
+    /// index of the data's first axis. Returns the original length of each row.
     ///
     /// # Errors
     ///
@@ -230,9 +230,10 @@ impl Ragged {
         )
     }
 
-    /// As [`take_padded`](Ragged::take_padded), but casts each element to another
-    /// numeric type as `Casting::SameKind` allows. `pad` may be a number that the
-    /// stored type cannot represent.
+    /// Like [`take_padded`](Ragged::take_padded), but casts each element to a
+    /// different numeric type. `Casting::SameKind` rules apply. For example,
+    /// `f64` to `f32` is allowed, and `f64` to `i32` is not. `pad` may be a
+    /// number that the stored type cannot represent.
     ///
     /// # Errors
     ///

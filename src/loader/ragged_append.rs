@@ -12,7 +12,7 @@ use crate::npy::Header;
 use crate::source::atomic::are_same_name;
 use crate::write::append::{Appender, Examined, NewAppender, RecoverOptions};
 
-/// The number of offsets that are kept in memory until their data is written.
+/// The number of offsets kept in memory until their data is written.
 const PENDING: usize = 8192;
 
 /// Appends rows to the two files of a [`Ragged`](crate::loader::Ragged) array.
@@ -21,9 +21,9 @@ const PENDING: usize = 8192;
 /// some elements belong to no row: readers don't see them, and
 /// [`recover`](RaggedAppender::recover) removes them.
 ///
-/// Dropping the appender writes the remaining rows and ignores errors; use
-/// [`close`](RaggedAppender::close) to get them. If `flush` or `sync` failed, dropping the
-/// appender does not write them after all.
+/// Dropping the appender writes the remaining rows and ignores errors. Use
+/// [`close`](RaggedAppender::close) to get them. If `flush` or `sync` failed,
+/// dropping the appender does not write them after all.
 ///
 /// # Examples
 ///
@@ -58,9 +58,9 @@ pub struct RaggedAppender {
 }
 
 impl RaggedAppender {
-    /// Creates two new files. `row` is the shape of each item of a row: empty for
-    /// plain numbers. Existing files are replaced when both new ones are complete: first
-    /// the offsets, then the data.
+    /// Creates two new files. `row` is the shape of each item in a row: empty
+    /// for plain numbers. Existing files are replaced once both new files are
+    /// complete: first the offsets, then the data.
     ///
     /// # Errors
     ///
@@ -113,18 +113,20 @@ impl RaggedAppender {
     /// [`Damaged`](crate::ErrorKind::Damaged) also means that the last offset
     /// is not the number of elements, because the files don't belong together,
     /// or because their writer did not end:
-    /// [`recover`](RaggedAppender::recover) restores its rows. Nothing is
-    /// changed then.
+    /// [`recover`](RaggedAppender::recover) restores its rows. Both files stay
+    /// the same then.
     pub fn open(data: impl AsRef<Path>, offsets: impl AsRef<Path>) -> Result<RaggedAppender> {
         RaggedAppender::open_files(data.as_ref(), offsets.as_ref(), true)
     }
 
-    /// As [`open`](RaggedAppender::open), after a writer was killed or the power failed:
-    /// removes elements after the last offset, and offsets after the last element, also
-    /// those that the headers count. After a loss of power, repair the files by this, not
-    /// one by one: offsets that the header does not count may be any numbers then.
+    /// Like [`open`](RaggedAppender::open), after a writer was killed or the
+    /// power failed: removes elements after the last offset, and offsets after
+    /// the last element, even if the headers count them. After a loss of power,
+    /// repair the files by this, not in turn: offsets that the header does not
+    /// count may be any numbers then.
     ///
-    /// Pass two files that belong together: others lose what does not fit the other one.
+    /// Pass two files that belong together: the other rows lose what does not
+    /// fit.
     ///
     /// # Errors
     ///
@@ -235,19 +237,19 @@ impl RaggedAppender {
         Ok(())
     }
 
-    /// The number of rows, including those not written yet.
+    /// Returns the number of rows, including those not written yet.
     #[must_use]
     pub fn rows(&self) -> usize {
         (self.offsets.rows() + self.pending.len()).saturating_sub(1)
     }
 
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         self.data.dtype()
     }
 
-    /// The shape of each item of a row: empty for plain numbers.
+    /// Returns the shape of each item in a row: empty for plain numbers.
     #[must_use]
     pub fn item_shape(&self) -> &[usize] {
         self.data.shape().get(1..).unwrap_or_default()
@@ -266,7 +268,7 @@ impl RaggedAppender {
         self.write(Appender::flush)
     }
 
-    /// As [`flush`](RaggedAppender::flush), and syncs the files to the disk.
+    /// Like [`flush`](RaggedAppender::flush), and syncs the files to the disk.
     ///
     /// # Errors
     ///
@@ -292,7 +294,7 @@ impl RaggedAppender {
         self.sync()
     }
 
-    /// The path of the file with the data.
+    /// Returns the path of the file with the data.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -327,11 +329,13 @@ impl Drop for RaggedAppender {
     }
 }
 
-/// The number of offsets up to the number of elements, and the last one of these.
+/// The number of offsets up to the number of elements, and the last of these
+/// offsets.
 ///
-/// A writer that was killed leaves increasing offsets. After a loss of power, those that
-/// the header does not count may be any numbers: from the first of these that is wrong,
-/// they are not known. Other decreasing numbers are no offsets.
+/// A writer that was killed leaves increasing offsets. After a loss of power,
+/// offsets that the header does not count may be any numbers: from the first of
+/// these that is wrong, they are not known. Other decreasing numbers are no
+/// offsets.
 fn known_rows(offsets: &Examined, elements: usize) -> Result<(usize, usize)> {
     let Header { dtype, shape, .. } = offsets.header();
     if shape.len() != 1 {
@@ -378,7 +382,8 @@ fn check_known(rows: usize, end: usize, elements: usize) -> Result<(usize, usize
     Err(DTypeError::Stored { value, expected }.into())
 }
 
-/// The error for two files if one counts rows that the other one does not have.
+/// The error for two files if one counts rows that the other file does not
+/// have.
 fn unlike(offsets: &Examined, data: &Examined, end: usize) -> Error {
     let rows = plural(offsets.counted_rows(), "offset", "offsets");
     let elements = plural(data.counted_rows(), "element", "elements");

@@ -1,4 +1,4 @@
-//! Rows of different lengths as bytes, for dtypes that are known only at run time.
+//! Rows of different lengths as bytes, for dtypes known only at run time.
 
 use super::gather::checked_cast;
 use super::ragged::Ragged;
@@ -11,9 +11,9 @@ use crate::layout::row_index::RowIndex;
 use crate::view::SliceCast;
 
 impl Ragged {
-    /// Copies the bytes of rows, one after another, as stored, into a vector, whose
-    /// memory is reused. Returns the start of each row and the end of the last one, in
-    /// units of the data's first axis.
+    /// Copies the bytes of rows, in turn, as stored, into a vector. This reuses
+    /// its memory. Returns the start of each row and the end of the last row,
+    /// in units of the data's first axis.
     ///
     /// # Errors
     ///
@@ -68,9 +68,9 @@ impl Ragged {
         Ok(offsets)
     }
 
-    /// As [`take_padded_as`](Ragged::take_padded_as), for a dtype that is known only at
-    /// run time, and for any cast: `pad` is one element of `dtype`, and the length of
-    /// `out` is counted in bytes.
+    /// Like [`take_padded_as`](Ragged::take_padded_as), for a dtype known only
+    /// at run time, and for any cast: `pad` is one element of `dtype`, and the
+    /// length of `out` is counted in bytes.
     ///
     /// # Errors
     ///

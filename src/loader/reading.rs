@@ -1,4 +1,4 @@
-//! Decides when to read more of an array than the rows that are requested.
+//! Decides when to read more of an array than the requested rows.
 //!
 //! Reading one page at random takes a disk as long as reading several in sequence.
 //! So when many rows of an array are going to be read, reading all of it in
@@ -12,13 +12,14 @@
 //!   wait for the disk again afterwards, because pages were evicted, twice the
 //!   fraction is required the next time.
 //! - Reading continues only while batches are taken: each one allows a limited
-//!   number of bytes to be queued. After a batch that had to wait for the disk, the
-//!   next one first waits until these are read: requesting its pages one by one would
-//!   delay them by more than it gains, and the system can use no huge pages around them.
+//!   number of bytes to be queued. After a batch that had to wait for the disk,
+//!   the next batch first waits until these are read: requesting its pages in
+//!   turn would delay them by more than it gains, and the kernel can use no
+//!   huge pages around them.
 //! - If batches follow each other in the array, the bytes after them are read,
 //!   whether or not the array fits.
 //!
-//! This module does no I/O; its tests use a fake disk and fake memory.
+//! This module does no I/O. Its tests use a fake disk and fake memory.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,8 +37,8 @@ use crate::source::read_ahead::{lock_within, try_lock};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reading {
-    /// Decides by the rows that were requested, the size of the array, and the
-    /// available memory.
+    /// Decides by the requested rows, the size of the array, and the available
+    /// memory.
     ///
     /// - Single rows are read as with [`Pages`](Reading::Pages), but rows of a batch
     ///   that are less than 16 KiB apart are read together.
@@ -65,9 +66,9 @@ pub enum Reading {
 /// the disk.
 const FRACTION: usize = 64;
 
-/// At most one part in this many of an array is dropped and read again. Around pages
-/// that are in memory, the system can use no huge pages, so pages in 1/100 of an array
-/// double the time for the rest.
+/// At most one part in this many of an array is dropped and read again. Around
+/// pages that are in memory, the kernel can use no huge pages, so pages in
+/// 1/100 of an array double the time for the rest.
 const SPARSE: usize = 16;
 
 /// The number of bytes that may be queued when a batch has been taken.
@@ -79,10 +80,11 @@ const WINDOW: usize = 64 << 20;
 /// The smallest number of bytes to queue, unless the array ends.
 const PIECE: usize = 32 << 20;
 
-/// The longest that a thread waits for another one that starts to read an array.
+/// The longest time that a thread waits until a second thread starts to read an
+/// array.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The size of a page. On systems with larger ones, more is read than is counted.
+/// The size of a page. With larger pages, more is read than is counted.
 const PAGE: usize = 4096;
 
 /// Batches that are read in parallel can be this many batches out of order.
@@ -90,14 +92,14 @@ const DISORDER: usize = 8;
 
 /// The disk and the memory of an array.
 pub(super) trait Disk {
-    /// The number of bytes of the array.
+    /// The size of the array in bytes.
     fn nbytes(&self) -> usize;
 
-    /// The number of bytes that have to fit into memory: those of this array and
-    /// of others that are used with it.
+    /// The number of bytes that have to fit into memory: rows of this array and
+    /// of arrays used with it.
     fn working_set(&self) -> usize;
 
-    /// The number of bytes of memory that can be used for the array.
+    /// How much memory can be used for the array, in bytes.
     fn available(&self) -> Option<u64>;
 
     /// The number of bytes that are queued but not yet read.
@@ -109,14 +111,14 @@ pub(super) trait Disk {
     /// Waits until nothing is queued, for a limited time.
     fn wait(&self);
 
-    /// The number of bytes of the array that are in memory, if the system reports it.
+    /// How much of the array is in memory in bytes, if the kernel reports it.
     /// For files of other users it reports all.
     fn resident(&self) -> Option<usize>;
 
     /// Whether a sample of the array's pages is in memory.
     fn is_in_memory(&self) -> bool;
 
-    /// Drops the pages that were read for batches.
+    /// Drops the pages read for batches.
     fn drop_pages(&self);
 }
 
@@ -125,16 +127,16 @@ pub(super) trait Disk {
 pub(super) struct Request {
     /// From the first to the last byte of all rows.
     pub(super) span: Range<usize>,
-    /// The number of bytes of the rows.
+    /// The size of the rows in bytes.
     pub(super) nbytes: usize,
-    /// The number of bytes of the pages that contain the rows.
+    /// The size of the pages that contain the rows, in bytes.
     pub(super) page_bytes: usize,
     /// Whether they had to be read from the disk.
     pub(super) is_cold: bool,
 }
 
 impl Request {
-    /// Adds a range of bytes of a row.
+    /// Adds a byte range of a row.
     pub(super) fn add(&mut self, range: &Range<usize>) {
         if range.is_empty() {
             return;
@@ -154,7 +156,8 @@ pub(super) struct Planner {
     reading: Reading,
     /// Whether much of an array that fits into memory is going to be needed.
     is_expected: AtomicBool,
-    /// Whether reading ahead is in progress, so that batches in memory count, too.
+    /// Whether reading ahead is in progress, so that batches in memory also
+    /// count.
     is_active: AtomicBool,
     /// Whether the whole array is being read and the last batch was not in memory.
     is_behind: AtomicBool,
@@ -164,7 +167,7 @@ pub(super) struct Planner {
 #[derive(Debug, Default)]
 struct State {
     mode: Mode,
-    /// The bytes of pages that were requested from the disk in the current mode.
+    /// The bytes of pages requested from the disk in the current mode.
     requested: usize,
     /// How often the array has been read whole.
     streams: u32,
@@ -179,11 +182,12 @@ enum Mode {
     /// Reads only what is requested.
     #[default]
     Pages,
-    /// Reads all of the array; `remaining` bytes from `next` on must still be queued.
+    /// Reads all of the array. `remaining` bytes from `next` on must still be
+    /// queued.
     Stream { next: usize, remaining: usize },
     /// Reads the bytes after consecutive batches, which are queued up to `end`.
     Sequence { end: usize },
-    /// The system cannot read in the background.
+    /// The kernel cannot read in the background.
     Never,
 }
 
@@ -227,8 +231,9 @@ impl Planner {
     /// Starts to read an expected array before the first batch, unless it is in memory;
     /// from a byte on, then from the start.
     ///
-    /// If several processes share an epoch, the first batch of one would otherwise request
-    /// single pages while another one already reads the array, which delays both.
+    /// If several processes share an epoch, the first batch of one would
+    /// otherwise request single pages while a second process already reads the
+    /// array, which delays both.
     pub(super) fn start(&self, from: usize, disk: &impl Disk) {
         if disk.is_in_memory() {
             return;
@@ -240,7 +245,7 @@ impl Planner {
         }
     }
 
-    /// The longest gap between rows of a batch that is read, too.
+    /// Also the longest gap between rows of a read batch.
     pub(super) fn gap(&self) -> usize {
         if self.reading == Reading::Pages { 0 } else { super::runs::GAP }
     }
@@ -260,8 +265,8 @@ impl Planner {
     }
 
     /// Queues what is worth reading after a batch was taken. Does nothing while
-    /// another thread does this: it may be waiting for the system, and if the
-    /// process was forked meanwhile, that thread is not in it.
+    /// another thread does this: it may be waiting for the kernel, and a forked
+    /// process does not have that thread.
     pub(super) fn update(&self, request: &Request, disk: &impl Disk) {
         if let Some(state) = try_lock(&self.state) {
             self.plan(state, request, disk);
@@ -320,9 +325,9 @@ impl State {
         stream(request.span.start.min(disk.nbytes()), disk.nbytes(), disk)
     }
 
-    /// Returns whether a batch covers at least half of its span and starts near the
-    /// end of the last one, but has other rows: batches of a shuffled block are not
-    /// consecutive.
+    /// Returns whether a batch covers at least half of its span and starts near
+    /// the end of the last batch, but has other rows: batches of a shuffled
+    /// block are not consecutive.
     fn is_consecutive(&self, request: &Request) -> bool {
         let (span, last) = (&request.span, &self.last);
         let len = span.len();

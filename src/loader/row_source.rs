@@ -1,4 +1,4 @@
-//! The trait of all sources of rows.
+//! The trait of all row sources.
 
 use std::fmt;
 use std::ops::Range;
@@ -25,11 +25,11 @@ use crate::view::AxisSlices;
 /// [`Padded`](crate::loader::Padded) rows, the [`Windows`] and [`FieldRows`] of these,
 /// and sources of your own.
 ///
-/// A row is the part of an array at one index of the first axis. Methods take the
-/// indices, then the output, which is in C order. All indices are checked before
-/// anything is written. Negative indices are errors;
-/// [`TakeMode::resolve`](crate::layout::TakeMode::resolve) wraps or clips them, or
-/// counts them from the end.
+/// A row is the part of an array at one index of the first axis. Methods take
+/// the indices, then the output, which is in C order. All indices are checked
+/// before anything is written. A negative index returns an error.
+/// [`TakeMode::resolve`](crate::layout::TakeMode::resolve) wraps or clips them,
+/// or counts them from the end.
 ///
 /// Import the trait to call its methods. A source that is chosen at run time is a
 /// `Box<dyn RowSource>`, at the same speed. Rows of
@@ -38,10 +38,10 @@ use crate::view::AxisSlices;
 ///
 /// # Implementing it
 ///
-/// A source has a dtype, a shape, and a method that copies bytes; everything else
-/// is provided. One call of [`read_ranges`](RowSource::read_ranges) requests up to
-/// 8 MiB of rows (or one longer row) and returns no references, so a source may read
-/// them from several places at the same time.
+/// A source has a dtype, a shape, and a method that copies bytes; everything
+/// else is provided. One call of [`read_ranges`](RowSource::read_ranges)
+/// requests up to 8 MiB of rows (or one longer row) and returns no references,
+/// so a source may read them from several places at once.
 ///
 /// # Examples
 ///
@@ -56,7 +56,7 @@ use crate::view::AxisSlices;
 ///     Ok(batch.iter().sum::<f64>() / indices.len() as f64)
 /// }
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let open = || unsafe { MappedArray::open("data/penguins.npy") };
 /// let sources: [Box<dyn RowSource>; 3] = [
 ///     Box::new(open()?.rows()?),
@@ -105,11 +105,11 @@ pub trait RowSource {
     /// The dtype of the elements.
     fn dtype(&self) -> &DType;
 
-    /// The length of each axis; the first is the number of rows.
+    /// The length of each axis. The first is the number of rows.
     fn shape(&self) -> &[usize];
 
-    /// Copies ranges of rows, one after another, as stored, with the elements in C
-    /// order. The length of `out` is that of these rows in bytes.
+    /// Copies ranges of rows, in turn, as stored, with the elements in C order.
+    /// `out` has the length of these rows in bytes.
     ///
     /// The other methods call it with ranges of rows that exist. Each range is one
     /// row, or the rows of a window; ranges may overlap.
@@ -143,7 +143,7 @@ pub trait RowSource {
         error
     }
 
-    /// The places of the rows in files, for reading ahead; none by default.
+    /// The places of the rows in files, for reading ahead; empty by default.
     #[doc(hidden)]
     fn rows_ahead(&self) -> RowsAhead {
         RowsAhead::default()
@@ -154,7 +154,7 @@ pub trait RowSource {
         self.shape().first().copied().unwrap_or(0)
     }
 
-    /// The number of elements of a row.
+    /// How many elements a row has.
     fn row_len(&self) -> usize {
         self.shape().iter().skip(1).product()
     }
@@ -383,7 +383,7 @@ pub trait RowSource {
         gather::take_array(self, indices).map_err(|error| self.add_path(error))
     }
 
-    /// Copies rows into a vector, whose memory is used again if there is enough of it.
+    /// Copies rows into a vector. This reuses its memory if there is enough.
     /// Useful for batches of [`BatchOptions`](crate::BatchOptions).
     ///
     /// # Errors
@@ -420,7 +420,7 @@ pub trait RowSource {
     /// ```
     /// use npymap::{MappedArray, RowSource as _, Sampler};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
     /// for batch in rows.batches::<f64>(Sampler::shuffled(rows.len(), 1), 64)? {
     ///     let batch = batch?; // 64 rows of 4 columns, fewer in the last batch
@@ -470,7 +470,7 @@ pub trait RowSource {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
-    /// exist, listing the fields that do, and
+    /// exist, and lists the fields that do, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
     fn field(&self, path: &str) -> Result<FieldRows<&Self>>
@@ -489,10 +489,10 @@ pub struct RowCopy<'a> {
 }
 
 impl RowCopy<'_> {
-    /// Copies rows to the given places in the output, counted in rows. `parts` are
-    /// the slices that `bytes` contains, `rows` the numbers of those to copy. If
-    /// there are more rows than places, the surplus rows are the next ones, which
-    /// are only prefetched.
+    /// Copies rows to the given places in the output, counted in rows. `parts`
+    /// are the slices that `bytes` contains, `rows` the numbers of those to
+    /// copy. If there are more rows than places, the extra rows are hints for
+    /// prefetching.
     pub(super) fn call(
         &mut self,
         parts: &AxisSlices,

@@ -35,26 +35,26 @@ use crate::view::{AxisSlices, field_geometry};
 /// [`MappedArray::rows`](crate::MappedArray::rows).
 ///
 /// A row is the part of the array at one index of the first axis. The array may
-/// have any dtype, byte order and memory order; values are decoded and copied in
-/// C order. If the rows of a batch turn out not to be in memory, the system is
-/// asked to read all of them in parallel. After many such batches, an array that
-/// fits into memory is read whole, in the background; see
-/// [`Reading`](crate::loader::Reading), and [`reading`](Rows::reading) to decide
-/// that yourself.
+/// have any dtype, byte order and memory order. Values are decoded and copied
+/// in C order. If the rows of a batch turn out not to be in memory, the kernel
+/// is asked to read all of them in parallel. After many such batches, an array
+/// that fits into memory is read whole, in the background. See
+/// [`Reading`](crate::loader::Reading), and [`reading`](Rows::reading) to
+/// decide that yourself.
 ///
 /// Clones share the map and the knowledge of whether rows are in memory. Threads
 /// can share one `Rows`, or use a clone each.
 ///
-/// Indices are checked before anything is written, and negative ones are
-/// errors; [`TakeMode`](crate::layout::TakeMode) wraps or clips, or counts from the
-/// end.
+/// Indices are checked before anything is written, and a negative index returns
+/// an error. [`TakeMode`](crate::layout::TakeMode) wraps or clips, or counts
+/// from the end.
 ///
 /// # Examples
 ///
 /// ```
 /// use npymap::{MappedArray, RowSource as _};
 ///
-/// // SAFETY: nobody changes or truncates the file while it is mapped.
+/// // SAFETY: no other process writes to or truncates this file while it is mapped.
 /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
 /// let mut batch = [0.0_f32; 2 * 4];
 /// rows.take_as(&[341, 0], &mut batch)?; // cast from `f64`
@@ -83,15 +83,14 @@ impl Rows {
 
     /// Chooses how rows are read from the disk. The default suits most programs.
     ///
-    /// The result and its later clones read independently of the rows from which
-    /// they were made.
+    /// The result and its later clones read independently of the original rows.
     ///
     /// # Examples
     ///
     /// ```
     /// use npymap::{MappedArray, RowSource as _, loader::Reading};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
     /// let rows = rows.reading(Reading::Pages); // never more than what is asked for
     /// assert_eq!(rows.take_array::<f64>(&[341])?[[0, 3]], 3775.0);
@@ -102,7 +101,7 @@ impl Rows {
         Rows { background: Arc::new(self.background.with_reading(reading)), ..self }
     }
 
-    /// The number of bytes of the array whose rows these are.
+    /// The size of the array in bytes.
     pub(super) fn array_nbytes(&self) -> usize {
         self.background.nbytes()
     }
@@ -130,8 +129,8 @@ impl Rows {
         self.background.is_in_memory(&self.map)
     }
 
-    /// Maps a part of the array that is in memory, relative to its first byte, at once.
-    /// Faults, each of which maps some pages, take longer in total.
+    /// Maps a part of the array that is in memory, relative to its first byte,
+    /// at once. Faults, which map some pages each, take longer in total.
     pub(super) fn map_pages(&self, part: Range<usize>) {
         self.background.map_pages(&self.map, part);
     }
@@ -141,8 +140,8 @@ impl Rows {
         self.strategy.was_cold()
     }
 
-    /// The same rows, used together with others: `working_set` is the number of
-    /// bytes of all.
+    /// The same rows, used together with further rows: `working_set` is the
+    /// number of bytes of all.
     pub(super) fn read_with_others(
         self,
         reading: Reading,
@@ -153,19 +152,19 @@ impl Rows {
         Rows { background: Arc::new(background), ..self }
     }
 
-    /// The length of each axis; the first is the number of rows.
+    /// Returns the length of each axis. The first is the number of rows.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.geometry.shape
     }
 
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.dtype
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         *self.shape().first().invariant("rows have a first axis")
@@ -182,7 +181,7 @@ impl Rows {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
-    /// exist, listing the fields that do, and
+    /// exist, and lists the fields that do, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
     ///
@@ -204,9 +203,9 @@ impl Rows {
         Ok(Rows { geometry, dtype, ..self.clone() })
     }
 
-    /// The rows of a part of the array, by [`ndarray::s!`] or
-    /// [`Indices`](crate::Indices): some rows, or some elements of each. Only these are
-    /// read.
+    /// Returns the rows in a part of the array, by [`ndarray::s!`] or
+    /// [`Indices`](crate::Indices): some rows, or some elements of each. Only
+    /// these are read.
     ///
     /// # Errors
     ///
@@ -218,7 +217,7 @@ impl Rows {
     /// ```
     /// use npymap::{MappedArray, RowSource as _, ndarray::s};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
     /// let flippers = rows.slice(s![..;2, 2..])?; // the last two columns of every other row
     /// assert_eq!(flippers.shape(), [171, 2]);
@@ -234,7 +233,8 @@ impl Rows {
         Ok(Rows { geometry, ..self.clone() })
     }
 
-    /// The rows of a copy of an array in memory, such as the labels of images in a file.
+    /// Copies an array in memory and returns its rows, for example the labels
+    /// of images in a file.
     ///
     /// # Errors
     ///
@@ -256,8 +256,8 @@ impl Rows {
         copy.into_read_only()?.into_rows()
     }
 
-    /// Asks the system to read rows that will be needed soon, without waiting for
-    /// them.
+    /// Asks the kernel to read rows that will be needed soon, without waiting
+    /// for them.
     ///
     /// # Errors
     ///
@@ -323,8 +323,8 @@ impl Rows {
         Ok(())
     }
 
-    /// Calls `copy` with consecutive ranges of indices into `rows`, after advising
-    /// the system of these rows if that is worthwhile.
+    /// Calls `copy` with consecutive ranges of indices into `rows`, after
+    /// advising the kernel of these rows if that is worthwhile.
     fn read(&self, parts: &AxisSlices, rows: &[usize], copy: impl FnMut(Range<usize>)) {
         let mut reader = MappedReader {
             source: self,
@@ -423,7 +423,7 @@ where
         });
     }
 
-    /// Calls `f` with the ranges of bytes of rows.
+    /// Calls `f` with the byte ranges of rows.
     fn for_each_range(&self, rows: Range<usize>, f: &mut dyn FnMut(Range<usize>)) {
         for (parts, row) in rows.filter_map(&self.part) {
             parts.for_each_range(row, &mut *f);

@@ -9,7 +9,8 @@ use super::share::{SamplerState, Share, Tail};
 use crate::error::invariant::{Invariant, to_u64, to_usize, to_usize_saturating};
 use crate::error::{RequestError, Result};
 
-/// An iterator over row numbers in random order, for any number of epochs.
+/// An iterator over the row indices of an epoch, in shuffled, sequential or
+/// weighted order.
 ///
 /// It takes a few hundred bytes for any number of rows, because the order is a
 /// keyed bijection. The same seed gives the same order on every machine, and in
@@ -80,14 +81,14 @@ impl Sampler {
         Sampler::new(SamplingOrder::Sequential, to_u64(len), to_u64(len), 0)
     }
 
-    /// Yields all rows once per epoch, in blocks of `block` rows. The blocks are in
-    /// random order, and so are the rows of each block;
+    /// Yields all rows once per epoch, in blocks of `block` rows. The blocks
+    /// are in random order, and so are the rows of each block.
     /// [`buffer`](Sampler::buffer) mixes the rows of several blocks.
     ///
     /// For arrays that are larger than memory, this reads faster than
     /// [`shuffled`](Sampler::shuffled) if a block has 1 MiB or more: a block is
-    /// read from start to end. Each share has its own blocks, except that the
-    /// first and the last one may be shared with its neighbours.
+    /// read from start to end. Each share has its own blocks, except that its
+    /// first and last blocks may be shared with its neighbors.
     ///
     /// # Examples
     ///
@@ -112,15 +113,15 @@ impl Sampler {
     /// While `count` blocks are read, all of them have to stay in memory, so `count`
     /// times the size of a block should be well below the available memory.
     ///
-    /// A row can be anywhere in the epoch, but the other rows of its block are at
-    /// most `count * block - 1` positions away from it. Two rows of a batch are from the
-    /// same block with a probability of about `1 / count`. This matters if
-    /// neighbouring rows are similar. In the worst case, when a block has rows of
-    /// one class only, the mean of a batch of `n` rows varies (in terms of its
-    /// variance) `1 + n / count` times as much as that of a batch of shuffled rows.
-    /// For 524,288 sorted values, batches of 256 and blocks of 512, the factor was
-    /// measured as 256 without a buffer, 17 with 16 blocks, and 1.4 with 256.
-    /// A good choice is one block per row of a batch.
+    /// A row can be anywhere in the epoch, but the other rows of its block are
+    /// at most `count * block - 1` positions away from it. Two rows of a batch
+    /// are from the same block with a probability of about `1 / count`. This
+    /// matters if neighbouring rows are similar. In the worst case, when a
+    /// block has rows of one class only, the variance of a batch's mean is `1 +
+    /// n / count` times as large as with shuffled rows, for batches of `n`
+    /// rows. For 524,288 sorted values, batches of 256 and blocks of 512, the
+    /// factor was measured as 256 without a buffer, 17 with 16 blocks, and 1.4
+    /// with 256. A good choice is one block per row of a batch.
     ///
     /// [`IndexBatches::announce_to`](crate::loader::IndexBatches::announce_to) reads the next
     /// blocks in sequence while rows of these are used.
@@ -196,8 +197,8 @@ impl Sampler {
         Sampler { len, draws, order, seed, epoch: 0, position: 0, share, tail, current }
     }
 
-    /// Yields one share only. Rows are distributed round-robin among the ranks, and
-    /// those of a rank among its workers. In an order of blocks, shares are
+    /// Yields one share only. Rows are distributed round-robin among the ranks,
+    /// and a rank's rows among its workers. In an order of blocks, shares are
     /// contiguous ranges instead.
     ///
     /// # Errors
@@ -228,13 +229,13 @@ impl Sampler {
         Sampler { tail, ..self }
     }
 
-    /// The number of rows to sample from.
+    /// Returns the number of rows to sample from.
     #[must_use]
     pub fn rows(&self) -> usize {
         to_usize(self.len)
     }
 
-    /// The number of the current epoch, from 0.
+    /// Returns the number of the current epoch, from 0.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
@@ -252,7 +253,7 @@ impl Sampler {
         self.position = position.min(self.share_len());
     }
 
-    /// The number of this share's rows that have been yielded in this epoch.
+    /// The number of this share's rows yielded in this epoch.
     pub(super) fn position(&self) -> u64 {
         // The share may have been chosen after the position.
         self.position.min(self.share_len())
@@ -275,8 +276,8 @@ impl Sampler {
         matches!(self.current, EpochOrder::Sequential)
     }
 
-    /// The order of blocks of this epoch, and the positions in it that are left in
-    /// this share; `None` in other orders.
+    /// The order of blocks of this epoch, and the positions in it that are left
+    /// in this share. Otherwise, returns `None`.
     pub(super) fn positions_left(&self) -> Option<(&BlockOrder, Range<u64>)> {
         let (EpochOrder::Blocks(order), 1..) = (&self.current, self.remaining()) else {
             return None;
@@ -285,7 +286,7 @@ impl Sampler {
         Some((order, first..first.saturating_add(self.remaining()).min(self.draws)))
     }
 
-    /// The state, for [`resume`](Sampler::resume).
+    /// Returns the state, for [`resume`](Sampler::resume).
     #[must_use]
     pub fn state(&self) -> SamplerState {
         let Sampler { seed, epoch, .. } = *self;
@@ -293,13 +294,13 @@ impl Sampler {
         SamplerState { fingerprint: self.fingerprint(), seed, epoch, position }
     }
 
-    /// Continues from the state of a sampler with the same number of rows, kind of
-    /// order and share. The seed is that of the state.
+    /// Continues from the state of a sampler with the same number of rows, kind
+    /// of order and share. The seed comes from the state.
     ///
     /// # Errors
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the number
-    /// of rows, the kind of order or the share differs; use
+    /// of rows, the kind of order or the share differs. Use
     /// [`seek`](Sampler::seek) then.
     pub fn resume(&mut self, state: SamplerState) -> Result<()> {
         if state.fingerprint != self.fingerprint() || state.position > self.share_len() {
@@ -326,9 +327,9 @@ impl Sampler {
         words.fold(0, hash)
     }
 
-    /// The next `size` rows of this epoch, or fewer at its end. These are the rows
-    /// that [`next`](Iterator::next) yields, but a shuffled order is computed
-    /// several times as fast.
+    /// Returns the next `size` rows of this epoch, or fewer at its end. These
+    /// are the rows that [`next`](Iterator::next) yields, but a shuffled order
+    /// is computed several times as fast.
     ///
     /// # Examples
     ///
@@ -350,9 +351,9 @@ impl Sampler {
         rows.into_iter().map(to_usize).collect()
     }
 
-    /// The first epoch position for `count` positions of this share from `start`
-    /// on, and the step to each next one; `None` when they wrap around the end of
-    /// the epoch.
+    /// The first epoch position for `count` positions of this share from
+    /// `start` on, and the step to each next one. Returns `None` when they wrap
+    /// around the end of the epoch.
     fn progression(&self, start: u64, count: u64) -> Option<(u64, u64)> {
         let Share { world, workers, .. } = self.share;
         let step = if self.order.has_contiguous_shares() {
@@ -366,7 +367,7 @@ impl Sampler {
         (last < self.draws).then_some((first, step))
     }
 
-    /// The number of rows of an epoch in this share.
+    /// How many rows of an epoch are in this share.
     fn share_len(&self) -> u64 {
         let Share { worker, workers, .. } = self.share;
         let len = self.rank_len();
@@ -377,7 +378,7 @@ impl Sampler {
         }
     }
 
-    /// The number of rows of an epoch for this rank.
+    /// How many rows of an epoch this rank gets.
     fn rank_len(&self) -> u64 {
         let Share { rank, world, .. } = self.share;
         match self.tail {

@@ -1,8 +1,9 @@
 //! Reads rows that follow each other before batches need them.
 //!
-//! Batches can be copied faster than a disk reads. If one requested a page of a range that
-//! is being read, Linux would read that page by itself and could use no huge page around it.
-//! So batches wait until their rows have been read, except the first one.
+//! Batches can be copied faster than a disk reads. If one requested a page of a
+//! range that is being read, Linux would read that page by itself and could use
+//! no huge page around it. So batches wait until their rows have been read,
+//! except the first batch.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,10 +20,10 @@ pub(super) const WINDOW: u64 = 4 * PIECE;
 /// The most chunks to queue, because each can keep a file open.
 const MAX_CHUNKS: usize = 32;
 
-/// The rows of a source that are still to be queued, and those that were.
+/// The queued rows of a source, and the rows still to be queued.
 #[derive(Clone, Debug)]
 pub(super) struct Sequence {
-    /// The row after the last one.
+    /// The row after the last row.
     end: u64,
     /// The part of the source to queue next, and the first byte of it that was not queued.
     part: usize,
@@ -39,7 +40,7 @@ pub(super) struct Sequence {
 struct Chunk {
     part: usize,
     bytes: Range<u64>,
-    /// The number of bytes that were added to the queue before them.
+    /// The number of bytes added to the queue before them.
     before: u64,
 }
 
@@ -117,8 +118,8 @@ impl Sequence {
         }
     }
 
-    /// The number of bytes that were added to the queue up to the end of some rows, or up to
-    /// the last of them that were queued.
+    /// The number of bytes added to the queue up to the end of some rows, or up
+    /// to the last queued row.
     fn added_up_to(&self, parts: &[Part], rows: &Range<u64>) -> Option<u64> {
         let last = rows.end.min(self.end).checked_sub(1)?;
         let number = part_of(parts, last);

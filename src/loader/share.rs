@@ -39,9 +39,10 @@ impl Default for Share {
 /// The treatment of rows that can't be distributed evenly among all ranks.
 ///
 /// [`Pad`](Tail::Pad) and [`Drop`](Tail::Drop) are `drop_last=False` and
-/// `drop_last=True` of torch's `DistributedSampler`; use one of them if ranks wait
-/// for each other in every step. Whether a last, shorter batch is dropped is
-/// decided by [`IndexBatches::drop_last`](crate::loader::IndexBatches::drop_last).
+/// `drop_last=True` of torch's `DistributedSampler`. Use one of them if ranks
+/// wait for each other in every step. Whether a last, shorter batch is dropped
+/// is decided by
+/// [`IndexBatches::drop_last`](crate::loader::IndexBatches::drop_last).
 ///
 /// # Examples
 ///
@@ -59,8 +60,8 @@ impl Default for Share {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tail {
-    /// Some ranks get one row more than others. Together they yield each row of
-    /// the epoch once.
+    /// Some ranks get one row more. Together they yield each row of the epoch
+    /// once.
     #[default]
     Keep,
     /// These rows are dropped, so that all ranks get the same number of rows.
@@ -93,7 +94,7 @@ pub struct SamplerState {
     pub seed: u64,
     /// The epoch.
     pub epoch: u64,
-    /// The number of this share's rows that have been yielded in the epoch.
+    /// The number of this share's rows yielded in the epoch.
     pub position: u64,
 }
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{DTypeError, Error, Result, SystemError};
 
-/// The longest `info` that is read. Those of useful arrays are far shorter.
+/// The longest `info` that is read. Useful arrays have far shorter headers.
 const MAX_INFO_LEN: u64 = 64 << 20;
 
-/// The paths of the arrays of a stack along the first axis, in order.
+/// A stack's array paths along the first axis, in order.
 pub(super) fn array_paths(directory: &Path) -> Result<Vec<PathBuf>> {
     find_arrays(directory).map_err(|error| error.with_path(directory))
 }
@@ -48,11 +48,12 @@ fn unexpected(value: String, expected: &str) -> Error {
     DTypeError::Stored { value, expected: expected.to_owned() }.into()
 }
 
-/// Finds the axis in `info`, a pickle of `{"chunks": …, "dtype": …, "axis": n}`: a small
-/// integer, the last item before the opcodes that end the dictionary and the pickle. The
-/// text `axis` before it may be one from the memo, if a field of records is called so.
-/// Python before 3.6 wrote the items in any order; there, it follows the text and the opcode
-/// that memoizes it. The pickle is not executed.
+/// Finds the axis in `info`, a pickle of `{"chunks": …, "dtype": …, "axis":
+/// n}`: a small integer, the last item before the opcodes that end the
+/// dictionary and the pickle. The text `axis` before it may be one from the
+/// memo, if a field of records is called so. Python before 3.6 wrote the items
+/// in any order. There, it follows the text and the opcode that memoizes it.
+/// The pickle is not executed.
 fn parse_axis(info: &[u8]) -> Option<u8> {
     let start = info.windows(4).rposition(|text| text == b"axis")?;
     if let [.., b'K', axis, b'u', b'.'] = info {

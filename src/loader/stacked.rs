@@ -19,8 +19,8 @@ use crate::error::{RequestError, Result};
 use crate::layout::row_index::RowIndex;
 use crate::source::read_ahead::ReadAhead;
 
-/// Several arrays, such as those of thousands of files, concatenated along their
-/// first axis. All must have the same dtype and the same other axes.
+/// Several arrays, for example from thousands of files, concatenated along
+/// their first axis. All must have the same dtype and the same other axes.
 ///
 /// The arrays are mapped, so each takes address space, but no file descriptor
 /// unless it is being read in the background, by one thread for all of them, and
@@ -29,7 +29,7 @@ use crate::source::read_ahead::ReadAhead;
 #[derive(Debug)]
 pub struct Stacked {
     arrays: Vec<Rows>,
-    /// The number of the first row of each array, and the total number of rows.
+    /// Each array's first row, and the total number of rows.
     starts: Vec<usize>,
     dtype: DType,
     shape: Vec<usize>,
@@ -85,15 +85,16 @@ impl Stacked {
         Ok(Stacked { arrays, starts, dtype, shape })
     }
 
-    /// Chooses how rows are read from the disk, as [`Rows::reading`]. By default,
-    /// an array is read whole only if all of them together fit into memory.
+    /// Chooses how rows are read from the disk, like [`Rows::reading`]. By
+    /// default, an array is read whole only if all of them together fit into
+    /// memory.
     ///
     /// # Examples
     ///
     /// ```
     /// use npymap::{MappedArray, loader::{Reading, Stacked}};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let array = unsafe { MappedArray::open("data/penguins.npy")? };
     /// let stacked = Stacked::new([array])?.reading(Reading::Pages);
     /// assert_eq!(stacked.len(), 342);
@@ -104,9 +105,9 @@ impl Stacked {
         Stacked { arrays: read_together(self.arrays, reading), ..self }
     }
 
-    /// The paths of the arrays in a directory that Dask's `to_npy_stack` wrote:
-    /// `0.npy`, `1.npy`, … in this order. The file `info` contains the axis along
-    /// which they are stacked.
+    /// Returns the paths of the arrays in a directory that Dask's
+    /// `to_npy_stack` wrote: `0.npy`, `1.npy`, … in this order. The file `info`
+    /// contains the axis of the stack.
     ///
     /// # Errors
     ///
@@ -118,19 +119,19 @@ impl Stacked {
         stack::array_paths(directory.as_ref())
     }
 
-    /// The length of each axis of the concatenated arrays.
+    /// Returns the length of each axis of the concatenated arrays.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.dtype
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         *self.shape.first().invariant("rows have a first axis")
@@ -153,7 +154,7 @@ impl Stacked {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
-    /// exist, listing the fields that do, and
+    /// exist, and lists the fields that do, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
     pub fn field(&self, path: &str) -> Result<Stacked> {
@@ -165,7 +166,7 @@ impl Stacked {
         Ok(Stacked { dtype, shape, arrays, starts: self.starts.clone() })
     }
 
-    /// Asks the system to read rows that will be needed soon, as
+    /// Asks the kernel to read rows that will be needed soon, like
     /// [`Rows::prefetch`].
     ///
     /// # Errors
@@ -178,7 +179,7 @@ impl Stacked {
     /// ```
     /// use npymap::{MappedArray, loader::Stacked};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let open = || unsafe { MappedArray::open("data/penguins.npy") };
     /// let both = Stacked::new([open()?, open()?])?;
     /// both.prefetch(&[683, 0])?;
@@ -302,7 +303,7 @@ fn stacked_shape(count: usize, rows: &Rows) -> Vec<usize> {
     std::iter::once(count).chain(rows.shape().iter().skip(1).copied()).collect()
 }
 
-/// Checks that rows have the same dtype and shape as those of the first array.
+/// Checks that rows have the same dtype and shape as the first array.
 fn check_same_rows(first: &Rows, other: &Rows) -> Result<()> {
     if first.dtype() == other.dtype() && first.shape().get(1..) == other.shape().get(1..) {
         return Ok(());

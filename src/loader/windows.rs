@@ -37,7 +37,7 @@ pub struct Windows<S> {
 }
 
 impl<S: RowSource> Windows<S> {
-    /// The sliding windows of `len` rows.
+    /// Returns the sliding windows of `len` rows.
     ///
     /// # Errors
     ///
@@ -99,9 +99,9 @@ impl<S: RowSource> RowSource for Windows<S> {
 }
 
 impl Rows {
-    /// Sliding windows of `len` rows, as rows: NumPy's `sliding_window_view`, with
-    /// the window as the second axis. Windows overlap, and nothing is copied until
-    /// you take them.
+    /// Sliding windows of `len` rows, as rows: NumPy's `sliding_window_view`,
+    /// with the window as the second axis. Windows overlap. Elements are copied
+    /// only when you take rows.
     ///
     /// With a file of tokens, `rows.windows(1024)?.take_as(&starts, &mut batch)`
     /// copies training sequences, and casts `u16` to `i64`.

@@ -69,8 +69,8 @@ impl From<Error> for InvalidValue {
     }
 }
 
-/// The value of a key. An invalid one is an error only if it is the last value
-/// of its key.
+/// The value of a key. An invalid value returns an error only if it is the last
+/// value of its key.
 enum KeyValue<T> {
     Valid(T),
     Invalid(Error),

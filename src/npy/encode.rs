@@ -1,4 +1,4 @@
-//! Writes headers that equal those of NumPy 2.4 byte for byte.
+//! Writes headers that equal NumPy 2.4's byte for byte.
 
 use std::io::Write;
 
@@ -36,8 +36,8 @@ pub struct Encoded {
 }
 
 impl Header {
-    /// The header that NumPy would write for an array, in the lowest version
-    /// that can hold it.
+    /// Returns the header that NumPy would write for an array, in the lowest
+    /// version that can hold it.
     ///
     /// # Errors
     ///
@@ -139,17 +139,17 @@ impl Header {
     /// # Errors
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
-    /// cannot express the dtype, or the version cannot hold the header. Nothing
-    /// is written then. Returns [`Io`](crate::ErrorKind::Io) if the writer
-    /// fails.
+    /// cannot express the dtype, or the version cannot hold the header. These
+    /// errors come before any output. Returns [`Io`](crate::ErrorKind::Io) if
+    /// the writer fails.
     pub fn write(&self, mut to: impl Write, version: Option<Version>) -> Result<Version> {
         let encoded = self.encode(version)?;
         to.write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
         Ok(encoded.version)
     }
 
-    /// The axis along which rows can be appended without moving others: the
-    /// first in C order, the last in Fortran order; none without axes.
+    /// The axis for appending rows without moving existing rows: the first in C
+    /// order, the last in Fortran order, and `None` without axes.
     pub(crate) fn growing_axis(&self) -> Option<usize> {
         let last = self.shape.len().checked_sub(1)?;
         Some(if self.order == Order::C { 0 } else { last })
@@ -212,8 +212,8 @@ fn lowest_version(text: &str) -> Version {
     }
 }
 
-/// The length of a text of `len` bytes with newline and padding; there is
-/// always padding.
+/// The length of a text with newline and padding, if it has `len` bytes. There
+/// is always padding.
 fn padded_len(len: usize, version: Version, align: usize) -> usize {
     let end = version.text_offset() + len + 1;
     len + 1 + align - end % align

@@ -1,5 +1,5 @@
-//! The header, which describes the array in a file, and how most headers are parsed;
-//! `dictionary.rs` parses the others.
+//! The header, which describes the array in a file, and how most headers are
+//! parsed. `dictionary.rs` parses the others.
 
 use std::io::Read;
 
@@ -98,7 +98,7 @@ impl Header {
         HeaderText::read(from, MAX_HEADER_LEN)?.header()
     }
 
-    /// The layout of the elements in the file.
+    /// Returns the layout of the elements in the file.
     ///
     /// # Errors
     ///
@@ -109,8 +109,8 @@ impl Header {
         Layout::new(self.dtype.clone(), &self.shape, self.order, self.data_offset)
     }
 
-    /// Parses the header at the start of a buffer whose preamble was parsed
-    /// already, of at most `max_len` characters.
+    /// Parses the header at the start of a buffer, after its preamble, of at
+    /// most `max_len` characters.
     pub(crate) fn parse_after(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<Header> {
         let text = text::text_bytes(preamble, bytes, max_len)?;
         match parse_plain(text).filter(|_| text.len() <= max_len) {
@@ -129,13 +129,14 @@ impl Header {
 /// The longest padding that NumPy writes for a scalar dtype.
 const PADDING: &[u8] = b"                                                                                                                                ";
 
-/// Parses `{'descr': '…', 'fortran_order': …, 'shape': (…), }` and padding, as NumPy
-/// writes for scalar dtypes; `None` for any other header.
+/// Parses `{'descr': '…', 'fortran_order': …, 'shape': (…), }` and padding, as
+/// NumPy writes for scalar dtypes. Returns `None` for any other header.
 ///
 /// Most files have such a header. Matching it literally takes a third of the
-/// instructions of the general parser and, after the system calls of opening a
-/// file have cooled the branch predictors, a quarter of the time; see `benches/`.
-/// All other headers go to the general parser, and a test checks that both agree.
+/// instructions of the general parser and, after the kernel calls of opening a
+/// file have cooled the branch predictors, a quarter of the time. See
+/// `benches/`. All other headers go to the general parser, and a test checks
+/// that both agree.
 fn parse_plain(text: &[u8]) -> Option<HeaderValues> {
     let rest = text.strip_prefix(b"{'descr': '")?;
     let (typestr, rest) = rest.split_at_checked(rest.iter().position(|&b| b == b'\'')?)?;

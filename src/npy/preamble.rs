@@ -11,7 +11,7 @@ use crate::error::{HeaderError, Result, SystemError};
 
 pub(crate) const MAGIC: [u8; 6] = *b"\x93NUMPY";
 
-/// The format version; the minor number is always 0.
+/// The format version. The minor number is always 0.
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// The major number: 1, 2 or 3.
+    /// Returns the major number: 1, 2 or 3.
     #[must_use]
     pub fn major(self) -> u8 {
         match self {
@@ -43,7 +43,7 @@ impl Version {
         }
     }
 
-    /// The minor number, which is always 0.
+    /// Returns the minor number, which is always 0.
     #[must_use]
     pub fn minor(self) -> u8 {
         0
@@ -209,13 +209,13 @@ impl Preamble {
         }
     }
 
-    /// The version of the format.
+    /// Returns the version of the format.
     #[must_use]
     pub fn version(self) -> Version {
         self.version
     }
 
-    /// The length of the header's text in bytes, padding included.
+    /// Returns the length of the header's text in bytes, padding included.
     #[must_use]
     pub fn header_len(self) -> u32 {
         self.header_len
@@ -226,7 +226,7 @@ impl Preamble {
         self.version.text_offset()
     }
 
-    /// The offset of the first element, where the header ends.
+    /// Returns the offset of the first element, where the header ends.
     #[must_use]
     pub fn data_offset(self) -> u64 {
         u64::from(self.header_len) + if self.version == Version::V1 { 10 } else { 12 }

@@ -38,7 +38,7 @@ impl HeaderText<'static> {
     /// the header is longer than the limit, and
     /// [`Truncated`](crate::ErrorKind::Truncated) if it is incomplete. Returns
     /// [`Io`](crate::ErrorKind::Io) if the reader fails. Memory is allocated
-    /// for bytes that were read, not for the announced length.
+    /// for read bytes, not for the announced length.
     pub fn read(mut from: impl Read, max_len: usize) -> Result<HeaderText<'static>> {
         let preamble = Preamble::read(&mut from)?;
         let needed = checked_len(preamble, max_len)?;
@@ -89,13 +89,13 @@ impl<'a> HeaderText<'a> {
         Ok(HeaderText { preamble, text })
     }
 
-    /// The version and the header length.
+    /// Returns the version and the header length.
     #[must_use]
     pub fn preamble(&self) -> Preamble {
         self.preamble
     }
 
-    /// The decoded text.
+    /// Returns the decoded text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text

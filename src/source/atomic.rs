@@ -14,16 +14,17 @@ use crate::error::{ErrorKind, Result, SystemError};
 /// The number of symbolic links that Linux follows in a path.
 const MAX_LINKS: usize = 40;
 
-/// A new file that gets its name when it is complete, so that nobody ever sees
-/// an incomplete one. (Where files can neither be linked nor renamed without replacing
-/// another one, an empty file has the name of a new one for a moment.)
+/// A file that appears under its final name only once it is complete. Readers
+/// never see a partial file. (Where files can't be linked or renamed without
+/// replacing a file, an empty file has the new name for a moment.)
 ///
-/// The file is created in the directory of its final name: without a name if the
-/// file system supports that (`O_TMPFILE` on Linux), otherwise under a random
-/// one that starts with `.npymap-`. [`commit`](AtomicFile::commit) gives it its
-/// final name. If it is dropped before that, it is removed, and an existing file
-/// is unchanged. An unnamed file is also removed when the process is killed; for
-/// the others, see [`remove_unfinished`](AtomicFile::remove_unfinished).
+/// The file is created in the directory of its final name: without a name if
+/// the file system supports that (`O_TMPFILE` on Linux), otherwise under a
+/// random one that starts with `.npymap-`. [`commit`](AtomicFile::commit) gives
+/// it its final name. If it is dropped before that, it is removed, and an
+/// existing file is unchanged. An unnamed file is also removed when the process
+/// is killed. For the others, see
+/// [`remove_unfinished`](AtomicFile::remove_unfinished).
 ///
 /// | constructor | an existing file |
 /// |---|---|
@@ -32,11 +33,11 @@ const MAX_LINKS: usize = 40;
 /// | [`update`](AtomicFile::update) | is locked until it is replaced, and must still be the same file |
 /// | [`create_discarding`](AtomicFile::create_discarding), [`update_discarding`](AtomicFile::update_discarding) | as with these, and bytes after the elements of a `.npy` are dropped |
 ///
-/// The new file gets the permissions of the file it replaces, and its owner, group and,
-/// on Linux, access control list if the system allows it; without the group, its own
-/// group may do only what all others may, and without the list nobody but the owner.
-/// Symbolic links are followed. Processes that have the old file open or mapped keep
-/// using it.
+/// The new file gets the permissions of the file it replaces, and its owner,
+/// group and, on Linux, access control list if the kernel allows it. Without
+/// the group, its own group gets the permissions of all users, and without the
+/// list only the owner gets any. Symbolic links are followed. Processes that
+/// have the old file open or mapped keep using it.
 ///
 /// # Examples
 ///
@@ -71,7 +72,7 @@ pub struct AtomicFile {
 /// How an existing file is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Existing {
-    /// Its existence is an error.
+    /// If it exists, creation fails.
     Refused,
     /// It is replaced.
     Replaced,
@@ -80,7 +81,7 @@ enum Existing {
 }
 
 impl AtomicFile {
-    /// Creates a file whose name must not exist, neither now nor when the file is
+    /// Creates a file with a name that must not exist, now and when the file is
     /// committed.
     ///
     /// # Errors
@@ -105,8 +106,8 @@ impl AtomicFile {
         }
     }
 
-    /// As [`update`](AtomicFile::update), of a file that `exists` or does not.
-    /// `None` if that changed before the file was locked.
+    /// Like [`update`](AtomicFile::update), of a file that `exists` or does
+    /// not. `None` if that changed before the file was locked.
     fn begin_locked(path: &Path, locking: Locking, exists: bool) -> Result<Option<AtomicFile>> {
         let lock = match exists.then(|| FileLock::exclusive(path, locking)) {
             Some(Err(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -169,7 +170,7 @@ impl AtomicFile {
         Ok(AtomicFile { new, path: path.to_owned(), target, old, existing, lock })
     }
 
-    /// The new file, open for reading and writing.
+    /// Returns the new file, open for reading and writing.
     #[must_use]
     pub fn file(&self) -> &File {
         self.new.file()
@@ -237,8 +238,8 @@ impl AtomicFile {
         self.finish().map_err(|error| error.with_path(&path))
     }
 
-    /// Waits until the contents are on the disk, gives the file its name, and waits
-    /// until the name is on the disk too.
+    /// Waits until the contents are on the disk, gives the file its name, and
+    /// waits until the name is also on the disk.
     ///
     /// # Errors
     ///
@@ -260,7 +261,7 @@ impl AtomicFile {
         Ok(file)
     }
 
-    /// As [`commit`](AtomicFile::commit), without the path in errors.
+    /// Like [`commit`](AtomicFile::commit), without the path in errors.
     pub(crate) fn finish(self) -> Result<File> {
         let AtomicFile { new, target, old, existing, lock, .. } = self;
         if existing == Existing::ReplacedIfSame {
@@ -292,11 +293,11 @@ impl AtomicFile {
         finished
     }
 
-    /// Removes all uncommitted files of this process, including those that
-    /// functions of this crate are writing. Until the returned guard is dropped,
-    /// no other file is created or committed: other threads wait, and on this
-    /// thread, it is an [`Io`](crate::ErrorKind::Io) error. Another call on this
-    /// thread does nothing; on another, it waits.
+    /// Removes all uncommitted files of this process, including files that
+    /// functions of this crate are writing. Until the returned guard is
+    /// dropped, this crate creates and commits no further files: other threads
+    /// wait, and on this thread, it is an [`Io`](crate::ErrorKind::Io) error.
+    /// Another call on this thread does nothing. On another, it waits.
     ///
     /// Call this from a thread that handles signals, just before it ends the
     /// process; unnamed files need no removal. It takes a lock, so it must not

@@ -94,17 +94,18 @@ pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Resu
     Err(short_file(offset, buffer.len(), found, self::len(file).ok()))
 }
 
-/// The error for a file that ends inside a range, or before it: `found` of its `len` bytes
-/// were read. `size` is that of the file, if it is known.
+/// The error for a file that ends inside a range, or before it: `found` of its
+/// `len` bytes were read. `size` is the file's size, if it is known.
 pub(crate) fn short_file(offset: u64, len: usize, found: usize, size: Option<u64>) -> Error {
     let (needed, read) = (offset.saturating_add(to_u64(len)), offset.saturating_add(to_u64(found)));
     ExtentError::ShortFile { needed, found: size.map_or(read, |size| size.min(read)) }.into()
 }
 
-/// Reserves space on the disk if there is enough; `false` if the system has no call for it.
+/// Reserves space on the disk if there is enough; `false` if the kernel has no
+/// call for it.
 ///
-/// The call takes all that is free before it fails, so other programs could not write
-/// meanwhile.
+/// The call takes all that is free before it fails, so other programs could not
+/// write in the meantime.
 pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io::Result<bool> {
     if let Some(free) = platform::free_space(file) {
         // What the file occupies may be before the offset, or reserved after it.
@@ -119,7 +120,7 @@ pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io
 }
 
 /// Extends a file with zeros to `len` bytes and reserves their space, so that a
-/// full disk is an error now and not a signal at a store.
+/// full disk returns an error now instead of raising SIGBUS at a store.
 pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
     let at = file.metadata()?.len();
     if at >= len {
@@ -142,11 +143,12 @@ fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Extends a file to at least `to` bytes with zeros and reserves their space. On an
-/// error, the length is unchanged, unless another process has extended the file, too.
+/// Extends a file to at least `to` bytes with zeros and reserves their space.
+/// On an error, the length is unchanged, unless another process has also
+/// extended the file.
 ///
-/// The system fills new bytes with zeros, except in the last page, where a map
-/// may have stored after the end; so the rest of that page is written.
+/// The kernel fills new bytes with zeros, except in the last page, where a map
+/// may have stored after the end. So the rest of that page is written.
 pub(crate) fn extend(file: &File, to: u64) -> io::Result<()> {
     // Others may have extended the file since it was opened, and stored there.
     let from = file.metadata()?.len();
@@ -171,8 +173,8 @@ pub(crate) fn extend(file: &File, to: u64) -> io::Result<()> {
     })
 }
 
-/// Appends zeros to a file of `end` bytes until it has `to`, and updates `end`. If
-/// others extend it meanwhile, their bytes are kept.
+/// Appends zeros to a file of `end` bytes until it has `to`, and updates `end`.
+/// If other processes extend it at the same time, their bytes are kept.
 fn append_zeros(file: &File, end: &mut u64, to: u64) -> io::Result<()> {
     let zeros = vec![0; ZEROS];
     while *end < to {

@@ -1,5 +1,6 @@
-//! A substitute for memmap2 on systems without memory maps, such as WebAssembly.
-//! Anonymous memory comes from the heap; mapping a file is an error.
+//! A substitute for memmap2 on systems without memory maps, such as
+//! WebAssembly. Anonymous memory comes from the heap; mapping a file returns an
+//! error.
 #![allow(unsafe_code, clippy::unused_self, clippy::unnecessary_wraps, reason = "as in memmap2")]
 
 use std::fs::File;
@@ -21,7 +22,7 @@ pub(crate) struct MmapMut {
     len: usize,
 }
 
-/// As [`MmapMut`], read-only.
+/// Like [`MmapMut`], read-only.
 #[derive(Debug)]
 pub(crate) struct Mmap(MmapMut);
 
@@ -64,14 +65,14 @@ impl MmapOptions {
 
     /// # Safety
     ///
-    /// As [`map`](MmapOptions::map).
+    /// Like [`map`](MmapOptions::map).
     pub(crate) unsafe fn map_mut(&self, _: &File) -> io::Result<MmapMut> {
         Err(no_maps())
     }
 
     /// # Safety
     ///
-    /// As [`map`](MmapOptions::map).
+    /// Like [`map`](MmapOptions::map).
     pub(crate) unsafe fn map_copy(&self, _: &File) -> io::Result<MmapMut> {
         Err(no_maps())
     }

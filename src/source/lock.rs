@@ -1,4 +1,4 @@
-//! Advisory locks, by which writers of a file exclude each other.
+//! Advisory locks that keep two writers off the same file.
 
 use std::fs::File;
 use std::io;
@@ -8,9 +8,9 @@ use crate::error::{Result, SystemError};
 use crate::source::file;
 use crate::source::platform::{self, FileId, FileStat, LockKind};
 
-/// How a writer locks a file that others may have locked.
+/// How a writer locks a file that may already be locked.
 ///
-/// If the system or the file system does not support locks,
+/// If the kernel or the file system does not support locks,
 /// [`Try`](Locking::Try) and [`Wait`](Locking::Wait) continue without one.
 ///
 /// # Examples
@@ -44,7 +44,8 @@ pub enum Locking {
 /// `flock` lock, so it belongs to one open file description, and opening the
 /// file twice in one process yields two that exclude each other. It works over
 /// network file systems too (over NFS since Linux 2.6.12). On systems other
-/// than Unix, where a lock would also prevent reading, locking is an error.
+/// than Unix, where a lock would also prevent reading, locking returns an
+/// error.
 ///
 /// # Examples
 ///
@@ -65,7 +66,7 @@ pub struct FileLock {
 
 impl FileLock {
     /// Waits for a lock on the file at `path`. If the file is replaced in the
-    /// meantime, locks the new one.
+    /// meantime, locks the new file.
     ///
     /// # Errors
     ///
@@ -121,9 +122,9 @@ impl FileLock {
         Ok(FileLock { file, id })
     }
 
-    /// Locks an open file, or returns `None` if another lock prevents it; see
-    /// [`acquire_file`](FileLock::acquire_file). On Linux, if it returns `None`, a lock of
-    /// another kind that a clone of `file` had is released.
+    /// Locks an open file, or returns `None` if another lock prevents it. See
+    /// [`acquire_file`](FileLock::acquire_file). On Linux, if it returns
+    /// `None`, a lock of another kind that a clone of `file` had is released.
     ///
     /// # Errors
     ///
@@ -187,8 +188,8 @@ impl FileLock {
         checked.map_err(|error| error.with_path(path))
     }
 
-    /// Takes the exclusive lock on a file that nobody else has opened yet;
-    /// `None` on systems without locks.
+    /// Takes the exclusive lock on a file that only this process has opened.
+    /// Returns `None` on systems without locks.
     pub(crate) fn lock_new(file: &File) -> Result<Option<FileLock>> {
         check_acquired(FileLock::try_acquire_file(file, LockKind::Exclusive))
     }
@@ -206,8 +207,9 @@ impl Drop for FileLock {
     }
 }
 
-/// Locks the file at a path; `None` if others hold the lock and `waits` is not
-/// set. Tries again if the file was replaced before it was locked.
+/// Locks the file at a path. Returns `None` if another process holds the lock
+/// and `waits` is not set. Tries again if the file was replaced before it was
+/// locked.
 fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock>> {
     loop {
         let (file, FileStat { id, .. }) = open(path, kind)?;
@@ -247,7 +249,7 @@ pub(crate) fn open_to_write(
     }
 }
 
-/// Takes the exclusive lock on an open file; `None` without locks.
+/// Takes the exclusive lock on an open file. Returns `None` without locks.
 pub(crate) fn lock_open_file(file: &File, locking: Locking) -> Result<Option<FileLock>> {
     match locking {
         Locking::Try => check_acquired(FileLock::try_acquire_file(file, LockKind::Exclusive)),
@@ -258,8 +260,8 @@ pub(crate) fn lock_open_file(file: &File, locking: Locking) -> Result<Option<Fil
     }
 }
 
-/// Returns an error if others hold the lock, and `None` if the file cannot be
-/// locked at all.
+/// Returns an error if another process holds the lock, and `None` if the file
+/// cannot be locked at all.
 fn check_acquired(acquired: Result<Option<FileLock>>) -> Result<Option<FileLock>> {
     match acquired {
         Ok(None) => Err(SystemError::Locked.into()),

@@ -1,5 +1,5 @@
-//! Memory maps of files, anonymous memory, and the sources that map. References
-//! to memory that others can change are created here, and only here.
+//! Memory maps of files, anonymous memory, and the sources that map. Only this
+//! file creates references to memory that other processes can change.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -42,7 +42,10 @@ impl AnySource {
     ///
     /// # Safety
     ///
-    /// The promise of [`Source`](Source#safety).
+    /// You promise that until the source and everything obtained from it are
+    /// dropped, no process truncates the file below the end of an array or
+    /// changes elements while you borrow them. [`Source`](Source#safety) states
+    /// the promise exactly.
     ///
     /// # Errors
     ///
@@ -68,32 +71,38 @@ impl Source<Map> {
     ///
     /// # Safety
     ///
-    /// The promise of [`Source`](Source#safety).
+    /// You promise that until the source and everything obtained from it are
+    /// dropped, no process truncates the file below the end of an array or
+    /// changes elements while you borrow them. [`Source`](Source#safety) states
+    /// the promise exactly.
     ///
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
     /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be opened.
-    /// Nothing is read yet. You learn that a file is damaged when you open an
-    /// array of this source.
+    /// This reads no bytes yet, so you learn that a file is damaged when you
+    /// open an array of this source.
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Source<Map>> {
         open(path.as_ref(), false, Access::Map)
     }
 
-    /// As [`map`](Source::map), for an open file. Its position does not
+    /// Like [`map`](Source::map), for an open file. Its position does not
     /// matter.
     ///
     /// # Safety
     ///
-    /// The promise of [`Source`](Source#safety).
+    /// You promise that until the source and everything obtained from it are
+    /// dropped, no process truncates the file below the end of an array or
+    /// changes elements while you borrow them. [`Source`](Source#safety) states
+    /// the promise exactly.
     ///
     /// # Errors
     ///
     /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
     /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be examined.
-    /// Nothing is read yet. You learn that a file is damaged when you open an
-    /// array of this source.
+    /// This reads no bytes yet, so you learn that a file is damaged when you
+    /// open an array of this source.
     pub unsafe fn map_file(file: File) -> Result<Source<Map>> {
         Ok(Source::new(Storage::from_file(file)?, Access::Map))
     }
@@ -105,32 +114,38 @@ impl Source<MapMut> {
     ///
     /// # Safety
     ///
-    /// The promise of [`Source`](Source#safety).
+    /// You promise that until the source and everything obtained from it are
+    /// dropped, no process truncates the file below the end of an array,
+    /// changes elements while you borrow them, or reads them while you borrow
+    /// them mutably. [`Source`](Source#safety) states the promise exactly.
     ///
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
     /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be opened.
-    /// Nothing is read yet. You learn that a file is damaged when you open an
-    /// array of this source.
+    /// This reads no bytes yet, so you learn that a file is damaged when you
+    /// open an array of this source.
     pub unsafe fn map_mut(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
         open(path.as_ref(), true, Access::map_shared())
     }
 
-    /// As [`map_mut`](Source::map_mut), for a file that was opened for reading
-    /// and writing.
+    /// Like [`map_mut`](Source::map_mut), for a file opened for reading and
+    /// writing.
     ///
     /// # Safety
     ///
-    /// The promise of [`Source`](Source#safety).
+    /// You promise that until the source and everything obtained from it are
+    /// dropped, no process truncates the file below the end of an array,
+    /// changes elements while you borrow them, or reads them while you borrow
+    /// them mutably. [`Source`](Source#safety) states the promise exactly.
     ///
     /// # Errors
     ///
     /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
     /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be examined.
-    /// Nothing is read yet. You learn that a file is damaged when you open an
-    /// array of this source.
+    /// This reads no bytes yet, so you learn that a file is damaged when you
+    /// open an array of this source.
     pub unsafe fn map_mut_file(file: File) -> Result<Source<MapMut>> {
         Ok(Source::new(Storage::from_file(file)?, Access::map_shared()))
     }
@@ -188,17 +203,17 @@ impl Drop for RangeGuard {
     }
 }
 
-/// Read-only bytes of one array's elements, and no others.
+/// Read-only bytes of one array's elements only.
 ///
-/// Clones share the mapping; dropping the last one unmaps it. No file descriptor
-/// is kept.
+/// Clones share the mapping; dropping the last clone unmaps it. No file
+/// descriptor is kept.
 ///
 /// # Examples
 ///
 /// ```
 /// use npymap::{MappedArray, source::Map};
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
 /// let bytes: Map = penguins.into_data();
 /// assert_eq!(bytes.as_ref().len(), 342 * 4 * 8);
@@ -211,8 +226,8 @@ pub struct Map {
     shared: bool,
     /// The file and the offset of the bytes in it, if it can be mapped again.
     region: Option<(FileId, u64)>,
-    /// For an array without bytes, the one before them, so that no other file gets the
-    /// identity of this one.
+    /// For an array without bytes, the byte before them, so that a new file
+    /// can't get the identity of this file.
     #[expect(dead_code, reason = "it is mapped until the map is dropped")]
     held: Option<Arc<Mmap>>,
     /// Keeps the range of a map that was writable from being mapped again.
@@ -220,10 +235,10 @@ pub struct Map {
     guard: Option<Arc<RangeGuard>>,
 }
 
-/// Writable bytes of one array's elements, and no others: a shared map of a
-/// file, a private one, or anonymous memory. A shared map keeps its file open.
+/// Writable bytes of one array's elements only: a shared map of a file, a
+/// private one, or anonymous memory. A shared map keeps its file open.
 ///
-/// Dropping it unmaps. The system then writes what was stored into a shared map
+/// Dropping it unmaps. The kernel then writes what was stored into a shared map
 /// to the disk: it survives the end of the process, but not yet a crash of the
 /// machine, and write errors are lost.
 /// [`MappedArray::flush`](crate::MappedArray::flush) and
@@ -248,8 +263,8 @@ pub struct MapMut {
     guard: Option<RangeGuard>,
 }
 
-/// Writes to the file of a map, which it borrows mutably: nothing borrows the
-/// bytes that change.
+/// Writes to the file of a map, which it borrows mutably: the bytes that change
+/// are not borrowed.
 #[derive(Debug)]
 pub(crate) struct MapWriter<'a> {
     file: &'a File,
@@ -306,8 +321,8 @@ impl Map {
         Ok(map)
     }
 
-    /// Maps bytes of the file that is mapped already; `None` if no file is, or
-    /// `file`, whose identity is `id`, is another one.
+    /// Maps bytes of the file that is mapped already. Returns `None` if no file
+    /// is, or `file`, with the identity `id`, is a different file.
     pub(crate) fn map_same_file(
         &self,
         file: &File,
@@ -325,15 +340,16 @@ impl Map {
         Map::new(&file, offset, len, id).map(Some)
     }
 
-    /// Opens the file of the map again, and returns the offset of the map in it.
-    /// `None` if the map has no file, or the path now leads to another one.
+    /// Opens the file of the map again, and returns the offset of the map in
+    /// it. `None` if the map has no file, or the path now leads to a different
+    /// file.
     pub(crate) fn reopen(&self, path: &Path) -> Option<(File, u64)> {
         let (id, offset) = self.region?;
         let (file, stat) = file::open(path, false).ok()?;
         (stat.id == Some(id)).then_some((file, offset))
     }
 
-    /// Maps `len` bytes of a file that the system guarantees never to change.
+    /// Maps `len` bytes of a file that the kernel guarantees never to change.
     pub(crate) fn immutable(file: &File, offset: u64, len: usize) -> Result<Map> {
         if len == 0 {
             return Ok(Map::once(None, true, None));
@@ -349,7 +365,7 @@ impl Map {
         Ok(Map::once(Some(memory), true, None))
     }
 
-    /// Unmaps, unless a clone is left, and returns the system's error.
+    /// Unmaps, unless a clone is left, and returns the kernel's error.
     pub(crate) fn close(self) -> Result<()> {
         self.memory.and_then(Arc::into_inner).map_or(Ok(()), unmap)
     }
@@ -357,7 +373,7 @@ impl Map {
 
 impl MapMut {
     /// Maps `len` bytes of a file from `offset` on, read-write and shared with
-    /// the file. `ranges` are those of other maps of the same source.
+    /// the file. `ranges` belong to other maps of the same source.
     fn map_shared(
         file: &Mappable<'_>,
         offset: u64,
@@ -456,8 +472,8 @@ impl MapMut {
         Ok(MapWriter { file, offset: *offset })
     }
 
-    /// Waits until everything stored is on the disk. Does nothing for memory that
-    /// is not shared with a file.
+    /// Waits until everything stored is on the disk. Does nothing for memory
+    /// not shared with a file.
     pub(crate) fn flush(&self) -> Result<()> {
         let Some((file, _)) = &self.shared else { return Ok(()) };
         platform::sync(file, self.memory.as_ref())
@@ -473,7 +489,7 @@ impl MapMut {
             .map_err(SystemError::map("flush", memory.len()))
     }
 
-    /// Unmaps and returns the system's error.
+    /// Unmaps and returns the kernel's error.
     pub(crate) fn close(self) -> Result<()> {
         self.memory.map_or(Ok(()), unmap)
     }
@@ -581,7 +597,7 @@ impl Pages for MapMut {
     }
 }
 
-/// Unmaps and returns the system's error.
+/// Unmaps and returns the kernel's error.
 fn unmap(memory: impl platform::Memmap) -> Result<()> {
     let len = memory.as_ref().len();
     platform::unmap(memory).map_err(SystemError::map("unmap", len))

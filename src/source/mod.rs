@@ -77,12 +77,12 @@ use crate::source::storage::{InMemory, Storage};
 ///   they have not written.
 /// - With [`map_mut`](Source::map_mut), **nobody reads or maps them elsewhere
 ///   while they are borrowed mutably**. Arrays of one source never overlap:
-///   opening the second one is an error.
+///   opening the second array returns an error.
 ///
 /// Allowed at any time: appending to the file, rewriting the header of a
 /// `.npy`, renaming or unlinking the file, and replacing it by renaming another
-/// file over it. Where two files can have the same [`FileId`], replacing it is not
-/// allowed: `reload` would map the other one.
+/// file over it. Where two files can have the same [`FileId`], replacing it is
+/// not allowed: `reload` would map the other file.
 ///
 /// The other `unsafe` functions of this crate require the same promise.
 ///
@@ -91,7 +91,7 @@ use crate::source::storage::{InMemory, Storage};
 /// ```
 /// use npymap::{MappedArray, Source};
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let source = unsafe { Source::map("data/penguins.npy")? };
 /// let penguins = MappedArray::from_source(source)?;
 /// assert_eq!(penguins.shape(), [342, 4]);
@@ -108,18 +108,18 @@ pub struct Source<D = Map> {
 
 /// How the bytes of an array are obtained.
 ///
-/// All variants except `Copy` require a file for which the caller made the
-/// promise of [`Source`], or for which the system guarantees it.
+/// All variants except `Copy` require the promise of [`Source`] for the file,
+/// by the caller or by the kernel.
 #[derive(Debug)]
 enum Access {
     Copy,
     Map,
     MapPrivate,
-    /// With the ranges of the file that are mapped by arrays.
+    /// With the ranges of the file mapped by arrays.
     MapShared(Arc<MappedRanges>),
 }
 
-/// A source whose mode is chosen at run time.
+/// A source with a mode chosen at run time.
 ///
 /// # Examples
 ///
@@ -127,7 +127,7 @@ enum Access {
 /// use npymap::{Mode, OpenOptions, source::AnySource};
 ///
 /// let mode: Mode = "c".parse()?; // from a configuration file, for example
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let source = unsafe { AnySource::map("data/penguins.npy", mode)? };
 /// let penguins = OpenOptions::new().open_mode(source)?;
 /// # Ok::<(), npymap::Error>(())
@@ -141,7 +141,7 @@ pub enum AnySource {
 }
 
 impl Source<Map> {
-    /// Opens a file that the system guarantees never to change, for mapping: a
+    /// Opens a file that the kernel guarantees never to change, for mapping: a
     /// memfd sealed against writing and shrinking, or a file with fs-verity.
     ///
     /// # Errors
@@ -154,7 +154,7 @@ impl Source<Map> {
         immutable(Storage::open(path.as_ref(), false)?)
     }
 
-    /// As [`immutable`](Source::immutable), for an open file.
+    /// Like [`immutable`](Source::immutable), for an open file.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl Source<Map> {
     /// ```
     /// use npymap::{MappedArray, Source};
     ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates this file.
     /// let source = unsafe { Source::map("data/penguins.npy")? }.into_copy_on_write();
     /// let mut penguins = MappedArray::from_source(source)?;
     /// penguins.as_slice_mut::<f64>()?[3] = 0.0; // not in the file
@@ -236,16 +236,17 @@ impl Source<MapMut> {
         Ok(Source { storage: self.storage.locked(locking)?, ..self })
     }
 
-    /// Opens a file for reading: arrays are copies, so the file may change at any
-    /// time. If it is truncated, reading is an error, not a signal.
+    /// Opens a file for reading: arrays are copies, so the file may change at
+    /// any time. If the file is truncated, reads return an error instead of
+    /// raising SIGBUS.
     ///
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
     /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be opened.
-    /// Nothing is read yet. You learn that a file is damaged when you open an
-    /// array of this source.
+    /// This reads no bytes yet, so you learn that a file is damaged when you
+    /// open an array of this source.
     ///
     /// # Examples
     ///
@@ -260,21 +261,21 @@ impl Source<MapMut> {
         open(path.as_ref(), false, Access::Copy)
     }
 
-    /// As [`read`](Source::read), for an open file. Its position does not
+    /// Like [`read`](Source::read), for an open file. Its position does not
     /// matter.
     ///
     /// # Errors
     ///
     /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
     /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be examined.
-    /// Nothing is read yet. You learn that a file is damaged when you open an
-    /// array of this source.
+    /// This reads no bytes yet, so you learn that a file is damaged when you
+    /// open an array of this source.
     pub fn read_file(file: File) -> Result<Source<MapMut>> {
         Ok(Source::new(Storage::from_file(file)?, Access::Copy))
     }
 
-    /// Uses bytes in memory as a complete file. Arrays are copies in page-aligned
-    /// memory; for a single array without a copy, see
+    /// Uses bytes in memory as a complete file. Arrays are copies in
+    /// page-aligned memory. For a single array without a copy, see
     /// [`MappedArray::from_bytes`](crate::MappedArray::from_bytes).
     pub fn bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Source<MapMut> {
         let len = to_u64(bytes.as_ref().len());
@@ -340,7 +341,7 @@ impl Access {
     }
 }
 
-/// Makes a source of a file that the system guarantees never to change. The
+/// Makes a source of a file that the kernel guarantees never to change. The
 /// guarantee takes the place of the caller's promise.
 fn immutable(storage: Storage) -> Result<Source<Map>> {
     match storage.file() {
@@ -358,20 +359,20 @@ impl<D> Source<D> {
         Source { storage, access, data: PhantomData }
     }
 
-    /// The path the source was opened by.
+    /// Returns the path the source was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.storage.path()
     }
 
-    /// The length in bytes when the source was opened.
+    /// Returns the length in bytes when the source was opened.
     #[must_use]
     pub fn nbytes(&self) -> u64 {
         self.storage.len()
     }
 
-    /// The identity of the file; `None` for other storage, and on systems that do
-    /// not report it.
+    /// Returns the identity of the file. Returns `None` for other storage, and
+    /// on systems that do not report it.
     #[must_use]
     pub fn file_id(&self) -> Option<FileId> {
         self.storage.id()
@@ -395,7 +396,7 @@ impl<D> Source<D> {
         self.storage
     }
 
-    /// How arrays are mapped; `None` if they are copies.
+    /// How arrays are mapped. Returns `None` if they are copies.
     pub(crate) fn mode(&self) -> Option<Mode> {
         match self.access {
             Access::Copy => None,
@@ -415,7 +416,7 @@ impl<D: Mapping> Source<D> {
         }
     }
 
-    /// As [`obtain`](Source::obtain), some time after the source was opened:
+    /// Like [`obtain`](Source::obtain), some time after the source was opened:
     /// checks that the file still contains the range.
     pub(crate) fn obtain_checked(&self, offset: u64, len: usize) -> Result<D> {
         if self.is_mapped() {
@@ -426,7 +427,7 @@ impl<D: Mapping> Source<D> {
 }
 
 impl Source<MapMut> {
-    /// The ranges that are mapped by arrays, in mode `r+`.
+    /// The ranges mapped by arrays, in mode `r+`.
     pub(crate) fn ranges(&self) -> Option<&Arc<MappedRanges>> {
         match &self.access {
             Access::MapShared(ranges) => Some(ranges),

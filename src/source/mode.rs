@@ -1,11 +1,11 @@
-//! The mode in which an array is opened.
+//! How to open an array.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, RequestError, excerpt};
 
-/// The mode in which an array is opened, as in NumPy.
+/// How to open an array, with NumPy's modes.
 ///
 /// # Examples
 ///

@@ -18,7 +18,7 @@ use crate::source::platform::Advice;
 ///     Ok(resident.map(|bytes| bytes as f64 / array.nbytes() as f64))
 /// }
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
 /// println!("{:?}", resident_share(&penguins)?);
 /// # Ok::<(), npymap::Error>(())
@@ -44,9 +44,9 @@ pub(crate) mod sealed {
     use crate::source::map::{MapMut, Mappable};
     use crate::source::platform;
 
-    /// Operations on the pages of a range of bytes.
+    /// Operations on the pages of a byte range.
     pub trait Pages: AsRef<[u8]> {
-        /// Maps a range of `source`, whose file is `file`.
+        /// Maps a range of `source`, with the file `file`.
         fn map(file: &Mappable<'_>, offset: u64, len: usize, source: &Source<Self>) -> Result<Self>
         where
             Self: Sized;
@@ -60,7 +60,7 @@ pub(crate) mod sealed {
         fn flush_range(&self, range: Range<usize>) -> Result<()>;
 
         /// Removes the pages from this process's memory until they are accessed
-        /// again; `false` for pages that are not shared with a file.
+        /// again; `false` for pages not shared with a file.
         fn unload(&self, range: Range<usize>) -> Result<bool>;
 
         /// The bytes of a range.
@@ -68,7 +68,7 @@ pub(crate) mod sealed {
             crate::error::invariant::elements(self.as_ref(), range)
         }
 
-        /// Advises the system how the range will be accessed.
+        /// Advises the kernel how the range will be accessed.
         fn advise(&self, range: Range<usize>, advice: Advice) -> Result<()> {
             let bytes = self.bytes(range);
             if bytes.is_empty() {
@@ -77,15 +77,15 @@ pub(crate) mod sealed {
             platform::advise(bytes, advice).map_err(SystemError::map("advise", bytes.len()))
         }
 
-        /// Counts the bytes that are in memory; `None` if the system does not
-        /// report it.
+        /// Counts the bytes that are in memory. Returns `None` if the kernel
+        /// does not report it.
         fn resident(&self, range: Range<usize>) -> Result<Option<usize>> {
             let bytes = self.bytes(range);
             platform::resident(bytes).map_err(SystemError::map("ask about", bytes.len()))
         }
 
-        /// Faults all pages in, so that unreadable ones are an error; `false` if
-        /// the system has no call for it.
+        /// Faults all pages in, so that you get an error for unreadable pages;
+        /// `false` if the kernel has no call for it.
         fn populate(&self, range: Range<usize>) -> Result<bool> {
             let bytes = self.bytes(range);
             if bytes.is_empty() {

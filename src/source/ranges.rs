@@ -7,7 +7,7 @@ use super::file;
 use super::storage::{ReadAt, read_full_at};
 use crate::error::invariant::{IN_BUFFER, Invariant, to_usize};
 
-/// The most bytes that are read at a time to get several nearby ranges.
+/// The most bytes read at a time to get several nearby ranges.
 const WINDOW: u64 = 1 << 20;
 
 /// Ranges at most this far apart are read together, including the bytes between
@@ -27,7 +27,7 @@ pub(crate) fn is_near(near: &Range<u64>, range: &Range<u64>) -> bool {
         && range.end.max(near.end) - near.start <= WINDOW
 }
 
-/// Reads ranges in order, one after another, those near each other together.
+/// Reads ranges in order, in turn, those near each other together.
 pub(crate) fn read_in_order(
     from: &(impl ReadAt + ?Sized),
     ranges: &[Range<u64>],

@@ -1,9 +1,10 @@
 //! Reads ranges of files into the page cache, on a separate thread.
 //!
-//! Linux cuts a read-ahead request to the device's read-ahead window, and blocks
-//! when the disk's queue is full. So a thread requests large ranges in pieces.
-//! Callers wait for the disk only if they ask to, and never for a lock, which nobody
-//! would ever release in a process that was forked while another thread held it.
+//! Linux cuts a read-ahead request to the device's read-ahead window, and
+//! blocks when the disk's queue is full. So a thread requests large ranges in
+//! pieces. Callers wait for the disk only if they ask to, and never for a lock,
+//! because a process forked while another thread held it could never release
+//! it.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -18,10 +19,11 @@ use crate::source::file;
 use crate::source::platform::{self, HUGE_PAGE};
 
 /// The size of a piece in bytes. At most two pieces are in flight, which keeps
-/// the disk busy without delaying other reads for long, and long pieces one by one.
+/// the disk busy without delaying other reads for long, and long pieces in
+/// turn.
 pub(crate) const PIECE: u64 = 32 << 20;
 
-/// The least bytes of a piece that is read in huge pages.
+/// The least bytes of a piece read in huge pages.
 const LONG: u64 = 8 << 20;
 
 /// The longest that a caller waits for the disk.
@@ -39,7 +41,7 @@ pub(crate) enum Next {
     Elsewhere,
 }
 
-/// A queue of ranges of files to read ahead. Reading stops when it is dropped.
+/// A queue of file ranges to read ahead. Reading stops when it is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
     queue: Mutex<Queue>,
@@ -52,8 +54,9 @@ struct Queue {
     ranges: VecDeque<(Arc<File>, Range<u64>, Next)>,
     /// The number of bytes that have ever been added.
     added: u64,
-    /// The number of bytes that are being read in huge pages. A page of them that is
-    /// read by itself meanwhile would prevent a huge one, so they are not ready yet.
+    /// The number of bytes that are being read in huge pages. Reading a single
+    /// page in the meantime would prevent a huge page, so they are not ready
+    /// yet.
     unready: u64,
     /// The process that runs the reading thread. A forked child does not inherit
     /// its parent's threads.
@@ -66,18 +69,18 @@ impl Queue {
         self.reader.is_some_and(|reader| reader == process::id())
     }
 
-    /// The number of bytes of the ranges.
+    /// The size of the ranges in bytes.
     fn nbytes(&self) -> u64 {
         nbytes(self.ranges.iter().map(|(_, range, _)| range))
     }
 
-    /// The number of bytes that have been read or requested.
+    /// The number of bytes read or requested.
     fn ready(&self) -> u64 {
         self.added.saturating_sub(self.nbytes()).saturating_sub(self.unready)
     }
 }
 
-/// The number of bytes of ranges.
+/// The size of ranges in bytes.
 fn nbytes<'a>(ranges: impl Iterator<Item = &'a Range<u64>>) -> u64 {
     let sizes = ranges.map(|range| range.end.saturating_sub(range.start));
     sizes.fold(0, u64::saturating_add)
@@ -85,7 +88,7 @@ fn nbytes<'a>(ranges: impl Iterator<Item = &'a Range<u64>>) -> u64 {
 
 impl ReadAhead {
     /// Adds ranges of a file, and starts a thread unless one is running. If
-    /// that fails, or the queue stays locked, nothing is read ahead.
+    /// that fails, or the queue stays locked, there is no read-ahead.
     ///
     /// Returns the number of bytes that have been added up to the end of the last range,
     /// for [`wait_for`](ReadAhead::wait_for).
@@ -190,8 +193,9 @@ impl ReadAhead {
         })
     }
 
-    /// Waits for the lock. Only for threads that belong to a reader of this process:
-    /// its start has shown that no other process took the lock along.
+    /// Waits for the lock. Only for threads that belong to a reader of this
+    /// process: its start has shown that the lock did not stay in another
+    /// process.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -206,8 +210,8 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Locks a mutex that another thread may hold for some milliseconds. In a process that was
-/// forked meanwhile, it stays locked.
+/// Locks a mutex that another thread may hold for some milliseconds. In a
+/// forked process, it stays locked.
 pub(crate) fn lock_within<T>(mutex: &Mutex<T>, patience: Duration) -> Option<MutexGuard<'_, T>> {
     let start = platform::Clock::now();
     loop {

@@ -16,7 +16,7 @@ use crate::source::map::MapMut;
 use crate::source::platform::{self, FileId, FileStat};
 use crate::source::ranges;
 
-/// A read that is awaited: see [`ReadAt::read_ranges_async`].
+/// A awaited read: see [`ReadAt::read_ranges_async`].
 ///
 /// # Examples
 ///
@@ -30,18 +30,19 @@ use crate::source::ranges;
 /// ```
 pub type ReadFuture<'a> = Pin<Box<dyn Future<Output = io::Result<()>> + Send + 'a>>;
 
-/// Storage that is read at an offset, for
-/// [`Source::positioned`](crate::Source::positioned), from which every format opens.
+/// Storage that is read at an offset. Every format opens from it by
+/// [`Source::positioned`](crate::Source::positioned).
 ///
-/// Only [`read_at`](ReadAt::read_at) and [`size`](ReadAt::size) are required. Storage that
-/// takes long to answer, such as an object store, reads many ranges at the same time
-/// ([`read_ranges_at`](ReadAt::read_ranges_at), its asynchronous twin, and
-/// [`prefetch`](ReadAt::prefetch)), and names itself in errors ([`name`](ReadAt::name)).
-/// Errors are passed on as they are if they are an [`Error`] in an [`io::Error`]:
-/// `Error::new(kind, text).into()`. The package `npymap-remote` is made of nothing else.
+/// Only [`read_at`](ReadAt::read_at) and [`size`](ReadAt::size) are required.
+/// Storage that takes long to answer, such as an object store, reads many
+/// ranges at once ([`read_ranges_at`](ReadAt::read_ranges_at), its asynchronous
+/// twin, and [`prefetch`](ReadAt::prefetch)), and names itself in errors
+/// ([`name`](ReadAt::name)). Errors are passed on as they are if they are an
+/// [`Error`] in an [`io::Error`]: `Error::new(kind, text).into()`. The package
+/// `npymap-remote` is made of nothing else.
 ///
 /// Any read may fail or return fewer bytes than the announced size promises:
-/// storage that has become shorter is an error.
+/// storage that has become shorter returns an error.
 ///
 /// # Examples
 ///
@@ -83,13 +84,13 @@ pub trait ReadAt: Send + Sync {
     /// [`io::ErrorKind::Interrupted`] the read is retried.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Reads several ranges, one after another, into `buffer`, whose length is that
-    /// of the ranges together. They may overlap, and are in any order.
+    /// Reads several ranges, in turn, into `buffer`, with the total length of
+    /// the ranges. They may overlap, and are in any order.
     ///
-    /// [`ArrayFile`](crate::ArrayFile) requests the rows of a batch by one call. By
-    /// default, ranges are read in their order, those that overlap or are at most 16 KiB
-    /// apart with one [`read_at`](ReadAt::read_at) of at most 1 MiB. Storage that takes
-    /// long to answer should read them at the same time.
+    /// [`ArrayFile`](crate::ArrayFile) requests the rows of a batch by one
+    /// call. By default, ranges are read in their order. Ranges that overlap or
+    /// are at most 16 KiB apart share one [`read_at`](ReadAt::read_at) of at
+    /// most 1 MiB. Storage that takes long to answer should read them at once.
     ///
     /// # Errors
     ///
@@ -113,8 +114,8 @@ pub trait ReadAt: Send + Sync {
         ranges::read_in_order(self, ranges, buffer)
     }
 
-    /// As [`read_ranges_at`](ReadAt::read_ranges_at), but awaited. If the future is dropped,
-    /// `buffer` is partly overwritten.
+    /// Like [`read_ranges_at`](ReadAt::read_ranges_at), but awaited. If the
+    /// future is dropped, `buffer` is partly overwritten.
     ///
     /// By default, it blocks. Storage that reads asynchronously should not depend on the
     /// runtime of the caller.
@@ -135,10 +136,10 @@ pub trait ReadAt: Send + Sync {
 
     /// Announces ranges that are about to be read by small reads, in any order.
     ///
-    /// By default, nothing happens. Storage that takes long to answer should read them
-    /// at the same time, and keep them, or the first of them, in memory until other
-    /// ranges are announced. Archives announce the headers of their members:
-    /// [`Npz::prefetch_headers`](crate::Npz::prefetch_headers).
+    /// By default, this does nothing. Storage that takes long to answer should
+    /// read them at once, and keep them, or the first of them, in memory until
+    /// other ranges are announced. Archives announce the headers of their
+    /// members: [`Npz::prefetch_headers`](crate::Npz::prefetch_headers).
     ///
     /// # Errors
     ///
@@ -159,9 +160,9 @@ pub trait ReadAt: Send + Sync {
     /// The number of bytes at present, for
     /// [`ArrayFile::check`](crate::ArrayFile::check) and in errors.
     ///
-    /// By default, it is [`size`](ReadAt::size). Storage that learned its size when it was
-    /// opened should ask again here, and return an error of the kind
-    /// [`Changed`](crate::ErrorKind::Changed) if its bytes are others by now.
+    /// By default, it is [`size`](ReadAt::size). Storage that learned its size
+    /// when it was opened should ask again here, and return an error of the
+    /// kind [`Changed`](crate::ErrorKind::Changed) if its bytes have changed.
     ///
     /// # Errors
     ///
@@ -261,8 +262,9 @@ impl Storage {
         Storage { bytes: Backend::Other(reader), path, len, id: None, lock: None }
     }
 
-    /// Locks the file itself, not whatever the path leads to now. An error if the path leads
-    /// to another file, whose users this lock would not exclude.
+    /// Locks the file itself, not whatever the path leads to now. An error if
+    /// the path leads to a different file, because this lock would not exclude
+    /// its users.
     pub(crate) fn locked(mut self, locking: Locking) -> Result<Storage> {
         let (Backend::File(file), Some(path)) = (&self.bytes, &self.path) else { return Ok(self) };
         let locked = lock::lock_open_file(file, locking).and_then(|lock| {
@@ -292,7 +294,7 @@ impl Storage {
         self.path.as_deref()
     }
 
-    /// As [`path`](Storage::path), as a shared pointer.
+    /// Like [`path`](Storage::path), as a shared pointer.
     pub(crate) fn shared_path(&self) -> Option<Arc<Path>> {
         self.path.clone()
     }
@@ -358,12 +360,12 @@ impl Storage {
         Err(file::short_file(offset, buffer.len(), found, self.current_len().ok()))
     }
 
-    /// Fills `buffer` with the elements in several ranges, one after another.
+    /// Fills `buffer` with the elements in several ranges, in turn.
     pub(crate) fn read_ranges(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> Result<()> {
         self.read_ranges_at(ranges, buffer).map_err(SystemError::io("read the elements"))
     }
 
-    /// As [`read_ranges`](Storage::read_ranges), but awaited.
+    /// Like [`read_ranges`](Storage::read_ranges), but awaited.
     pub(crate) async fn read_ranges_async(
         &self,
         ranges: &[Range<u64>],

@@ -1,27 +1,27 @@
-//! Decides when to advise the system of the rows that a batch will read.
+//! Decides when to advise the kernel of the rows that a batch will read.
 //!
 //! A page that is not in memory is read when it is first touched, so pages are
-//! read one after another, although a disk could read a hundred in parallel.
-//! Advising the system of all rows of a batch first (`MADV_WILLNEED`) keeps the
-//! disk busy. Measured, this is within 40 % of `io_uring`, without threads. But
-//! if the pages are already in memory, advice costs 0.6 µs per row, more than
-//! copying a small row. So the strategy adapts:
+//! read in turn, although a disk could read a hundred in parallel. Advising the
+//! kernel of all rows of a batch first (`MADV_WILLNEED`) keeps the disk busy.
+//! Measured, this is within 40 % of `io_uring`, without threads. But if the
+//! pages are already in memory, advice costs 0.6 µs per row, more than copying
+//! a small row. So the strategy adapts:
 //!
 //! - Rows are copied in groups of 16, and the clock is read after each group. Groups
 //!   of at least 16 pages that took longer than pages in memory can take turn advice
 //!   on, for the rest of the batch and for later batches. One page alone can take as
 //!   long because the processor was interrupted.
-//! - Where other programs use the processor, all groups can take as long. So if the system
-//!   counts the waits of a thread for the disk, there must have been one. The clock is
-//!   asked first, because it takes a tenth of the time.
+//! - Where other programs use the processor, all groups can take as long. So if
+//!   the kernel counts the waits of a thread for the disk, there must have been
+//!   one. The clock is asked first, because it takes a tenth of the time.
 //! - The pieces of rows in Fortran order count as rows. If there are many, groups after one
 //!   that was fast have 1,024 rows, because their pieces are on the same pages.
 //! - Rows of at least 64 KiB, or of at least 16 pieces, are touched before a group of them
 //!   is copied, and one that is slow turns advice on.
 //! - While advice is on, a batch starts by touching four of its rows. If all of
-//!   them are fast, advice is turned off. The clock is more reliable than asking
-//!   the system whether pages are in memory (`mincore`), which gives the wrong
-//!   answer for holes in sparse files.
+//!   them are fast, advice is turned off. The clock is more reliable than
+//!   asking the kernel whether pages are in memory (`mincore`), which gives the
+//!   wrong answer for holes in sparse files.
 //!
 //! Read-ahead helps a sequential scan, but not random access: each fault would
 //! read some hundred KiB for one row. So rows have their own map, with
@@ -38,23 +38,22 @@ const GROUP: usize = 16;
 /// The number of rows that are copied between two readings if each has many pieces.
 const LARGE_GROUP: usize = 1024;
 
-/// The number of rows that are touched to find out whether advice is still
-/// needed.
+/// The number of rows touched to find out whether advice is still needed.
 const PROBES: usize = 4;
 
 /// The most time that a row in memory, or several on the same page, take in addition
 /// to the time for their bytes.
 const PLACE: Duration = Duration::from_micros(20);
 
-/// The size of a page. On systems with larger ones, too many are counted.
+/// The size of a page. With larger pages, this counts too many.
 const PAGE: usize = 4096;
 
-/// The number of bytes of a row that is touched before it is copied. Advice for it costs
+/// How many bytes of a row are touched before it is copied. Advice for it costs
 /// little, compared with the copy.
 const LARGE: usize = GROUP * PAGE;
 
-/// The number of bytes by which advice may be ahead of the copy. More could be
-/// evicted from memory before it is used.
+/// How far advice may be ahead of the copy, in bytes. More could be evicted
+/// from memory before it is used.
 const AHEAD: usize = 64 << 20;
 
 /// Remembers whether the rows of the last batch were in memory.
@@ -68,13 +67,13 @@ pub(crate) trait RowReader {
     /// Reads a byte of a row.
     fn touch(&self, row: usize);
 
-    /// Advises the system that rows will be read.
+    /// Advises the kernel that rows will be read.
     fn advise(&self, rows: Range<usize>);
 
     /// Copies rows to the output.
     fn copy(&mut self, rows: Range<usize>);
 
-    /// The number of bytes from the first of several rows to the last one, each
+    /// The number of bytes from the first of several rows to the last row, each
     /// included.
     fn span(&self, rows: Range<usize>) -> usize;
 

@@ -1,5 +1,5 @@
-//! Files without their final name: unnamed if the system supports that, otherwise
-//! under a temporary name.
+//! Files without their final name: unnamed if the kernel supports that,
+//! otherwise under a temporary name.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::error::invariant::Invariant;
 struct Names {
     process: u32,
     list: Mutex<Vec<PathBuf>>,
-    /// Those of a process that was forked from it.
+    /// Files of a process forked from it.
     next: OnceLock<Box<Names>>,
 }
 
@@ -41,13 +41,13 @@ thread_local! {
     static REMOVES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Locks the names; `None` if this thread holds them as a `Removal`, whose lock it
-/// would wait for forever.
+/// Locks the names. Returns `None` if this thread holds them as a `Removal`,
+/// because it would wait for that lock forever.
 fn names() -> Option<MutexGuard<'static, Vec<PathBuf>>> {
     (!REMOVES.get()).then(|| own_names().lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// As `names`, for creating a file or giving it a name.
+/// Like `names`, for creating a file or giving it a name.
 fn names_to_change() -> io::Result<MutexGuard<'static, Vec<PathBuf>>> {
     names().ok_or_else(|| {
         let held = "this thread holds the guard of `remove_unfinished`: drop it before";
@@ -66,14 +66,14 @@ impl Drop for Removal {
     }
 }
 
-/// Removes all named temporary files of this process. Until the guard is dropped,
-/// no other file is created or gets its final name. If this thread has a guard
-/// already, the new one does nothing.
+/// Removes all named temporary files of this process. Until the guard is
+/// dropped, this crate does not create or rename files. If this thread has a
+/// guard already, the new guard does nothing.
 pub(crate) fn remove_all() -> impl Sized {
     remove_below(Path::new(""))
 }
 
-/// As `remove_all`, only of files in a directory and below.
+/// Like `remove_all`, only of files in a directory and below.
 fn remove_below(directory: &Path) -> Removal {
     let Some(mut names) = names() else { return Removal(None) };
     names.retain(|name| {
@@ -102,12 +102,12 @@ pub(crate) enum Occupant {
 /// A new file in a directory, removed when it is dropped.
 #[derive(Debug)]
 pub(crate) enum TemporaryFile {
-    /// The system removes it when the process ends, even if it is killed.
+    /// The kernel removes it when the process ends, even if it is killed.
     Unnamed(File),
     Named(RegisteredFile),
 }
 
-/// A file whose temporary name is in the list.
+/// A file with its temporary name in the list.
 #[derive(Debug)]
 pub(crate) struct RegisteredFile {
     // Declared, and so dropped, first: the file is removed before its entry.
@@ -164,7 +164,7 @@ impl TemporaryFile {
         TemporaryFile::create_named(directory, mode)
     }
 
-    /// As `create`, for file systems without unnamed files.
+    /// Like `create`, for file systems without unnamed files.
     fn create_named(directory: &Path, mode: u32) -> io::Result<TemporaryFile> {
         let mut names = names_to_change()?;
         let file = platform::named_file(&builder(), directory, mode)?;

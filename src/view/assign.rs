@@ -15,7 +15,7 @@ use crate::with_type;
 /// The most elements of a tile: both sides of a tile fit the L2 cache.
 const TILE: usize = 16 * 1024;
 
-/// The most bytes of a tile of more than one element.
+/// The most bytes in a tile of several elements.
 const TILE_BYTES: usize = 1 << 20;
 
 impl ViewMut<'_, Value> {
@@ -24,19 +24,19 @@ impl ViewMut<'_, Value> {
     /// `copyto(self, from, casting=…)`.
     ///
     /// Numbers, dates, time differences and text are cast by NumPy's rules, and
-    /// structs field by field, by position. The elements are cast tile by tile, so
-    /// that neither side needs to fit into memory, in whatever memory order. Bytes
-    /// of the elements that belong to no field are not changed.
+    /// structs field by field, by position. The elements are cast tile by tile,
+    /// so that both sides can be larger than memory, in whatever memory order.
+    /// Bytes of the elements that belong to no field are not changed.
     ///
     /// # Errors
     ///
     /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
     /// allowed or not implemented, and
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the views cannot be
-    /// broadcast. Nothing is stored in these cases. Returns
+    /// broadcast. These errors leave the elements unchanged. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that cannot be
     /// parsed, dates that do not fit, and with [`Casting::SameValue`] for a
-    /// value that would change; some elements, or fields of them, have then
+    /// value that would change. Some elements, or fields of them, have then
     /// been stored.
     ///
     /// # Examples
@@ -86,7 +86,8 @@ fn check_implemented(from: &DType, to: &DType, casting: Casting) -> Result<()> {
     Err(DTypeError::Cast { from, to, casting, works: works.to_owned() }.into())
 }
 
-/// Suggests an alternative to a cast that is not implemented; `None` if it is.
+/// Suggests an alternative to a cast that is not implemented. Returns `None` if
+/// it is.
 fn alternative(from: &DType, to: &DType) -> Option<&'static str> {
     Some(match (from.kind(), to.kind()) {
         (Kind::Subarray, _) | (_, Kind::Subarray) => {
@@ -266,8 +267,9 @@ fn append_axes(view: DynView<'_>, ndim: usize) -> DynView<'_> {
     view
 }
 
-/// Copies bytes, swapping those of numbers if the byte orders differ; as void, they
-/// are native. Longer elements are padded with zeros, shorter ones truncated.
+/// Copies bytes, and swaps numbers if the byte orders differ. As void, they are
+/// native. Longer elements are padded with zeros, and shorter elements
+/// truncated.
 fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let swaps = to.dtype() != from.dtype() && to.dtype().kind() != Kind::Void;
     let order = (to.dtype().kind() == Kind::Void).then_some(ByteOrder::NATIVE);
@@ -326,7 +328,7 @@ fn widen_all<T: Number>(from: &DynView<'_>, codec: &T::Codec) -> Vec<WideNumber>
     numbers
 }
 
-/// Stores numbers, also as counts of dates and time differences.
+/// Stores numbers, including counts of dates and time differences.
 fn store_numbers(mut to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let mut values = read_numbers(from)?;
     let dtype = to.dtype().clone();
@@ -382,7 +384,7 @@ fn is_count(value: f64) -> bool {
 }
 
 /// Casts numbers and encodes them to adjacent elements. Returns how many were
-/// cast: if `exact`, it stops at the first whose value changes.
+/// cast: if `exact`, it stops at the first value that changes.
 fn narrow_all<T: Number>(
     codec: &T::Codec,
     values: &[WideNumber],
@@ -431,7 +433,7 @@ fn store_first_of_size<const N: usize>(to: &mut DynViewMut<'_>, elements: &[u8])
     }
 }
 
-/// Stores dates or time differences in another unit.
+/// Stores dates or time differences in a different unit.
 fn store_ticks(
     to: DynViewMut<'_>,
     from: &DynView<'_>,
@@ -506,8 +508,8 @@ fn code_points(dtype: &DType, bytes: &[u8]) -> Vec<u32> {
     decode_points(dtype.byte_order(), bytes).collect()
 }
 
-/// Parses text, and stores the values. Those that are to be exact may be the nearest
-/// numbers of decimal fractions.
+/// Parses text, and stores the values. Exact results may be the nearest numbers
+/// to decimal fractions.
 fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let other = from.dtype().clone();
     let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| code_points(&other, e)).collect();

@@ -12,7 +12,7 @@ use crate::kernel::{self, ElementFormat};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, advance};
 
-/// The bytes of values that are converted at a time: they fit the L1 cache.
+/// The bytes of values converted at a time: they fit the L1 cache.
 const BLOCK: usize = 16 * 1024;
 
 /// Elements this far apart are on different pages.
@@ -21,12 +21,13 @@ const PAGE: usize = 4096;
 /// Elements this far apart are on different lines of the processor's cache.
 const LINE: usize = 64;
 
-/// The number of elements of a slice that are copied at a time if slices are
-/// [crosswise](AxisSlices::is_crosswise). With 16, the output is written in pieces that
-/// are too short, and copying rows in Fortran order takes twice as long.
+/// The number of elements of a slice copied at a time if slices are
+/// [crosswise](AxisSlices::is_crosswise). With 16, the output is written in
+/// pieces that are too short, and copying rows in Fortran order takes twice as
+/// long.
 const PART: usize = 256;
 
-/// Fewer slices than this are copied one after another.
+/// Fewer slices than this are copied in turn.
 const FEW: usize = 4;
 
 /// How many slices ahead of the copy the CPU prefetches.
@@ -98,7 +99,7 @@ impl AxisSlices {
         AxisSlices { start, ..self.clone() }
     }
 
-    /// The bytes of the elements of a slice.
+    /// The bytes of a slice's elements.
     pub(crate) fn nbytes(&self) -> usize {
         self.len * self.size
     }
@@ -113,7 +114,7 @@ impl AxisSlices {
         Geometry { offset: self.start_of(index), ..self.inner.clone() }
     }
 
-    /// The bytes of a slice whose elements are one run.
+    /// The bytes of a slice with a single run of elements.
     #[inline]
     fn run<'b>(&self, bytes: &'b [u8], index: usize) -> Option<&'b [u8]> {
         let start = self.start_of(index);
@@ -125,15 +126,15 @@ impl AxisSlices {
         self.inner.runs().map(move |run| Run { start: start.wrapping_add(run.start), ..run })
     }
 
-    /// The number of pages that a slice is on if each of them has elements of other slices,
-    /// too; otherwise 1.
+    /// The number of pages that a slice is on if each page also has elements of
+    /// other slices. Otherwise 1.
     pub(crate) fn pieces(&self) -> usize {
         let last = self.inner.strides.last().map_or(0, |stride| stride.unsigned_abs());
         if self.is_crosswise() && last >= PAGE { self.len.max(1) } else { 1 }
     }
 
-    /// Calls `f` with the byte ranges of a slice: one for each run, or one for
-    /// each element if the elements are on different pages.
+    /// Calls `f` with the byte ranges of a slice: one per run, or one per
+    /// element if the elements are on different pages.
     pub(crate) fn for_each_range(&self, index: usize, mut f: impl FnMut(Range<usize>)) {
         for run in self.runs(index) {
             let (run, _) = run.to_forward();
@@ -149,7 +150,7 @@ impl AxisSlices {
         }
     }
 
-    /// Yields the indices, and prefetches the slices at later ones.
+    /// Yields the indices, and prefetches the slices at later indices.
     fn prefetching<'s>(
         &'s self,
         bytes: &'s [u8],
@@ -229,9 +230,9 @@ impl AxisSlices {
         });
     }
 
-    /// Calls `f` with the runs of the first `count` slices, in blocks of at most `room`
-    /// elements, and with the place of the first element in an output in C order; the
-    /// surplus indices are only prefetched.
+    /// Calls `f` with the runs of the first `count` slices, in blocks of at
+    /// most `room` elements, and with the place of the first element in an
+    /// output in C order. The surplus indices are only prefetched.
     //
     // Not generic: casts compile what calls it for each pair of types.
     fn for_each_block(
@@ -259,17 +260,18 @@ impl AxisSlices {
         }
     }
 
-    /// Returns whether the elements of a slice are farther apart than slices are, as
-    /// those of rows in Fortran order. Then an element of one slice is on the same line
-    /// of the cache, or at least on the same page, as that of another one.
+    /// Returns whether the elements of a slice are farther apart than slices
+    /// are, as for rows in Fortran order. Then an element of one slice is on
+    /// the same line of the cache, or at least on the same page, as an element
+    /// of a different slice.
     fn is_crosswise(&self) -> bool {
         let last = self.inner.strides.last().map_or(0, |stride| stride.unsigned_abs());
         !self.is_run && last >= LINE && self.stride.unsigned_abs() < last
     }
 
-    /// Calls `f` with the elements of each of the first `count` slices; the surplus
-    /// indices are only prefetched. Slices that are stored as `T`s are borrowed,
-    /// others are decoded.
+    /// Calls `f` with the elements of each of the first `count` slices. The
+    /// surplus indices are only prefetched. Slices that are stored as `T`s are
+    /// borrowed, and other slices are decoded.
     pub(crate) fn for_each_decoded<T: Element>(
         &self,
         bytes: &[u8],

@@ -68,7 +68,7 @@ impl<'a, T: Element> Blocks<'a, T> {
         }
     }
 
-    /// Returns the next block; `None` after the last.
+    /// Returns the next block. Returns `None` after the last.
     #[expect(clippy::should_implement_trait, reason = "the block borrows from the iterator")]
     pub fn next(&mut self) -> Option<&[T]> {
         let run = self.current_run()?;
@@ -130,7 +130,7 @@ impl<'a, T: Element> Blocks<'a, T> {
         (BLOCK / size_of::<T>().max(1)).clamp(1, self.position.left)
     }
 
-    /// Returns the rest of the current run, or the next one.
+    /// Returns the rest of the current run, or the next run.
     fn current_run(&mut self) -> Option<Run> {
         if self.position.left == 0 {
             return None;

@@ -8,11 +8,11 @@ use crate::kernel;
 /// The longest block, in bytes, unless a single element is longer.
 const BLOCK: usize = 8 << 20;
 
-/// The bytes of all elements of a view in C order, one block at a time, to
-/// write, send or hash them; made by [`DynView::byte_blocks`].
+/// The bytes of a view's elements in C order, one block at a time, to write,
+/// send or hash them; made by [`DynView::byte_blocks`].
 ///
 /// The array may be larger than memory. Bytes are copied unchanged, including
-/// those of invalid text, except for byte order and padding if requested.
+/// invalid text, except for byte order and padding if requested.
 ///
 /// # Examples
 ///
@@ -81,8 +81,8 @@ impl<'a> DynView<'a> {
 }
 
 impl ByteBlocks<'_> {
-    /// Converts all numbers, including those in fields, to this byte order.
-    /// Without it each keeps its own.
+    /// Converts all numbers, also in fields, to this byte order. Without it
+    /// each keeps its own.
     #[must_use]
     pub fn byte_order(self, order: ByteOrder) -> Self {
         ByteBlocks { byte_order: Some(order), ..self }

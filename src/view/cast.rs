@@ -1,4 +1,4 @@
-//! Copies of numbers as another type.
+//! Copies of numbers with a cast.
 
 use ndarray::{Array, Dimension};
 
@@ -23,11 +23,11 @@ impl<T: Number> View<'_, T> {
     /// [`WrongDType`](crate::ErrorKind::WrongDType) if `casting` does not allow
     /// the cast, naming one that does. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with
-    /// [`Casting::SameValue`] for the first number whose value would change.
+    /// [`Casting::SameValue`] for the first number that would change.
     ///
     /// # Panics
     ///
-    /// As [`to_vec`](View::to_vec).
+    /// Like [`to_vec`](View::to_vec).
     ///
     /// # Examples
     ///
@@ -61,8 +61,8 @@ impl<T: Number> View<'_, T> {
 }
 
 impl View<'_, Value> {
-    /// Copies numbers whose type is known only at run time, as
-    /// [`to_ndarray_as`](View::to_ndarray_as).
+    /// Like [`to_ndarray_as`](View::to_ndarray_as), for a dtype that you only
+    /// learn at run time.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl View<'_, Value> {
     ///
     /// # Panics
     ///
-    /// As [`to_vec`](View::to_vec).
+    /// Like [`to_vec`](View::to_vec).
     ///
     /// # Examples
     ///
@@ -129,7 +129,7 @@ pub(crate) fn not_a_number(dtype: &DType, to: &DType, casting: Casting) -> Error
     DTypeError::Cast { from, to, casting, works }.into()
 }
 
-/// The error for a number whose value would change.
+/// The error for a number that would change.
 pub(super) fn value_changed(value: &WideNumber, to: &DType) -> Error {
     let value = match value {
         WideNumber::Int(value) => value.to_string(),

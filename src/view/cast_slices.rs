@@ -1,4 +1,4 @@
-//! Casts slices along an axis to a dtype that is known only at run time.
+//! Casts slices along an axis to a dtype known only at run time.
 
 use bytemuck::Pod;
 
@@ -61,7 +61,7 @@ impl SliceCast<'_> {
         Ok(())
     }
 
-    /// Casts the elements of one geometry to adjacent ones.
+    /// Casts the elements of one geometry to adjacent elements.
     fn cast(&self, geometry: &Geometry, bytes: &[u8], out: &mut [u8]) -> Result<()> {
         let layout = Layout::new(self.to.clone(), &geometry.shape, Order::C, 0)?;
         let from = View { bytes, geometry: geometry.clone(), codec: self.from.clone() };
@@ -111,8 +111,8 @@ impl SliceCast<'_> {
 /// indices are only prefetched.
 pub(crate) type CastSlices<U> = fn(&AxisSlices, &DType, &[u8], &[usize], &mut [U]);
 
-/// Returns the function that casts slices of numbers to `U`; `None` unless elements
-/// of the dtype are numbers.
+/// Returns the function that casts slices of numbers to `U`. Returns `None`
+/// unless elements of the dtype are numbers.
 //
 // Everything that casts rows calls it, so that the loops are compiled once for each
 // pair of types.

@@ -34,7 +34,7 @@ impl<T: Element> View<'_, T> {
         out
     }
 
-    /// Copies all elements into an array with `N` axes, in C order; `IxDyn` is
+    /// Copies all elements into an array with `N` axes, in C order. `IxDyn` is
     /// any number.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Views of elements whose dtype is known only at run time.
+//! Views of elements with a dtype known only at run time.
 
 use super::recast::offset_by;
 use super::{View, ViewMut};
@@ -9,10 +9,10 @@ use crate::error::Result;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, signed};
 
-/// A view whose dtype is known only at run time; its elements are [`Value`]s.
+/// A view with a dtype known only at run time. Its elements are [`Value`]s.
 ///
-/// It can be sliced and reshaped like any [`View`]. Once the type is known, call
-/// [`view`](View::view); to select a field, call [`field`](View::field).
+/// It can be sliced and reshaped like any [`View`]. Once the type is known,
+/// call [`view`](View::view). To select a field, call [`field`](View::field).
 ///
 /// # Examples
 ///
@@ -27,11 +27,11 @@ use crate::layout::geometry::{Geometry, signed};
 /// ```
 pub type DynView<'a> = View<'a, Value>;
 
-/// A [`DynView`] whose elements can be written.
+/// A writable [`DynView`].
 pub type DynViewMut<'a> = ViewMut<'a, Value>;
 
 impl<'a> View<'a, Value> {
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.codec
@@ -48,13 +48,13 @@ impl<'a> View<'a, Value> {
         Ok(View { bytes: self.bytes, geometry: self.geometry.clone(), codec })
     }
 
-    /// Views one field of each element, by name or title; `"pos.z"` is a nested
+    /// Views one field of each element, by name or title. `"pos.z"` is a nested
     /// field. The axes of a subarray follow the other axes.
     ///
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
-    /// exist, listing those that do. Returns
+    /// exist, and lists the fields that do. Returns
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
     pub fn field(&self, path: &str) -> Result<DynView<'a>> {
@@ -75,7 +75,7 @@ impl<'a> View<'a, Value> {
         Ok(View { bytes: self.bytes, geometry: self.geometry.clone(), codec })
     }
 
-    /// The bytes of each element as they are stored, in C order.
+    /// Returns the bytes of each element as they are stored, in C order.
     pub fn element_bytes(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
         let size = self.itemsize();
         let bytes = self.bytes;
@@ -84,7 +84,7 @@ impl<'a> View<'a, Value> {
 }
 
 impl<'a> ViewMut<'a, Value> {
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.codec
@@ -101,12 +101,12 @@ impl<'a> ViewMut<'a, Value> {
         Ok(ViewMut { bytes: self.bytes, geometry: self.geometry, codec })
     }
 
-    /// Views one field of each element, as [`View::field`].
+    /// Views one field of each element, like [`View::field`].
     ///
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
-    /// exist, listing the fields that do, and
+    /// exist, and lists the fields that do, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
     pub fn into_field(self, path: &str) -> Result<DynViewMut<'a>> {
@@ -114,8 +114,8 @@ impl<'a> ViewMut<'a, Value> {
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
     }
 
-    /// Views several fields of each element, as [`View::fields`]; writing to them
-    /// does not change the others.
+    /// Views several fields of each element, like [`View::fields`]; writing to
+    /// them does not change the others.
     ///
     /// # Errors
     ///

@@ -21,8 +21,8 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements are
-    /// stored in another form than `T`, or are not aligned for it. Returns
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// have a different form than `T`, or are not aligned for it. Returns
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if they are not contiguous
     /// in C order.
     pub fn as_slice(&self) -> Result<&'a [T]> {
@@ -61,10 +61,10 @@ impl<'a, T: InPlace> View<'a, T> {
         Ok(array)
     }
 
-    /// Borrows all elements as [`as_ndarray`](View::as_ndarray) does if they are a
-    /// `T` in memory, and otherwise copies them as
-    /// [`to_ndarray`](View::to_ndarray): if they are in the other byte order, or
-    /// not aligned, as in many members of archives that NumPy wrote.
+    /// Borrows all elements as [`as_ndarray`](View::as_ndarray) does if they
+    /// are a `T` in memory, and otherwise copies them as
+    /// [`to_ndarray`](View::to_ndarray): if they are swapped or not aligned, as
+    /// in many members of archives that NumPy wrote.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
 /// bytes from the first to the last element.
 struct NdarrayGeometry<N: Dimension> {
     shape: StrideShape<N>,
-    /// The axes to reverse: those whose strides were negative.
+    /// The axes to reverse: axes with negative strides.
     reversed: Vec<usize>,
     start: usize,
     end: usize,
@@ -214,8 +214,8 @@ pub(crate) fn zero_sized_slice<T: InPlace>(len: usize) -> Box<[T]> {
     bytemuck::zeroed_slice_box(len)
 }
 
-/// Checks that the elements are a `T` in memory: if they are not, they can have another
-/// size.
+/// Checks that the elements are a `T` in memory: otherwise, they can have a
+/// different size.
 fn check_form<T: InPlace>(codec: &T::Codec) -> Result<()> {
     if size_of::<T>() > 0 && !T::is_in_place(codec) {
         return Err(wrong_form::<T>(codec));
@@ -244,12 +244,12 @@ fn unsuitable_strides(geometry: &Geometry) -> Error {
     ShapeError::Strides { strides: format!("{:?}", geometry.strides) }.into()
 }
 
-/// The shape, if it has the number of axes of `N`.
+/// The shape, if it has as many axes as `N`.
 pub(crate) fn dimension<N: Dimension>(geometry: &Geometry) -> Result<N> {
     N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| wrong_rank::<N>(geometry))
 }
 
-/// The error for a request of another number of axes.
+/// The error for a request with the wrong number of axes.
 fn wrong_rank<N: Dimension>(geometry: &Geometry) -> Error {
     let ndim = geometry.ndim();
     let works = if ndim <= 6 { format!("Ix{ndim}") } else { "IxDyn".to_owned() };

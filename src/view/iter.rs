@@ -14,8 +14,8 @@ use crate::layout::geometry::Geometry;
 /// The elements of a [`View`](crate::View) in C order.
 ///
 /// It borrows the array and not the view, so a function can return the iterator
-/// of a view that it made. `fold`, and the adapters that use it, are
-/// faster than a `for` loop; `nth` takes the same time for any distance.
+/// of a view that it made. `fold`, and the adapters that use it, are faster
+/// than a `for` loop. `nth` takes the same time for any distance.
 ///
 /// # Examples
 ///

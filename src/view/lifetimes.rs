@@ -31,7 +31,7 @@
 //! # Ok::<(), npymap::Error>(())
 //! ```
 //!
-//! Two mutable views at the same time:
+//! Two mutable views at once:
 //!
 //! ```compile_fail,E0499
 //! let mut array = npymap::MappedArray::anonymous(&"<f8".parse()?, &[4])?;

@@ -107,7 +107,7 @@ fn positions(mask: impl Iterator<Item = bool>) -> Vec<usize> {
 }
 
 impl<T: Element> View<'_, T> {
-    /// Copies the elements, or the slices of the other axes, for which a mask of
+    /// Copies the elements, or the slices of the other axes, where a mask of
     /// the first axes is true: NumPy's `a[mask]`. The axes of the mask become
     /// one.
     ///
@@ -127,7 +127,7 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Panics
     ///
-    /// As [`select`](View::select).
+    /// Like [`select`](View::select).
     ///
     /// # Examples
     ///
@@ -156,7 +156,7 @@ impl<T: Element> View<'_, T> {
         }
     }
 
-    /// Copies the slices along `axis` for which a mask is true, as
+    /// Copies the slices along `axis` where a mask is true, like
     /// [`select`](View::select): NumPy's `a.compress(mask, axis)`.
     ///
     /// The mask has one axis. As in NumPy, it may be shorter than `axis`, and
@@ -175,7 +175,7 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Panics
     ///
-    /// As [`select`](View::select).
+    /// Like [`select`](View::select).
     ///
     /// # Examples
     ///
@@ -194,13 +194,13 @@ impl<T: Element> View<'_, T> {
         self.select(axis, &mask.true_positions())
     }
 
-    /// Returns the indices of the elements for which `f` returns true, in C
-    /// order, one in each row: `view.argwhere(|x| x > 0.5)` is NumPy's
-    /// `np.argwhere(a > 0.5)`.
+    /// Returns the indices of the elements where `f` returns true, in C order,
+    /// one in each row: `view.argwhere(|x| x > 0.5)` is NumPy's `np.argwhere(a
+    /// > 0.5)`.
     ///
     /// # Panics
     ///
-    /// As [`to_vec`](View::to_vec).
+    /// Like [`to_vec`](View::to_vec).
     ///
     /// # Examples
     ///
@@ -229,14 +229,14 @@ impl<T: Element> View<'_, T> {
             .expect("the vector has one value for each axis of each index")
     }
 
-    /// Returns the positions in C order of the elements for which `f` returns
-    /// true: `view.flatnonzero(|x| x > 0.5)` is NumPy's
-    /// `np.flatnonzero(a > 0.5)`. Those of a view of one axis are indices for
-    /// [`select`](View::select) and [`take`](View::take).
+    /// Returns the positions in C order of the elements where `f` returns true:
+    /// `view.flatnonzero(|x| x > 0.5)` is NumPy's `np.flatnonzero(a > 0.5)`.
+    /// For a view of one axis, they are indices for [`select`](View::select)
+    /// and [`take`](View::take).
     ///
     /// # Panics
     ///
-    /// As [`to_vec`](View::to_vec).
+    /// Like [`to_vec`](View::to_vec).
     ///
     /// # Examples
     ///
@@ -259,8 +259,8 @@ impl<T: Element> View<'_, T> {
         positions(self.iter().map(f))
     }
 
-    /// Selects nothing by a mask that has axes of length 0, where those of the
-    /// view are longer. NumPy compares only the other lengths.
+    /// Makes an empty selection for a mask with an axis of length 0, where the
+    /// view's axis is longer. NumPy compares only the remaining lengths.
     fn select_by_empty_mask(&self, dims: &[usize]) -> Result<ArrayD<T>> {
         let mut axes = dims.iter().zip(self.shape());
         if dims.len() > self.ndim() || !axes.all(|(&dim, &len)| dim == 0 || dim == len) {

@@ -67,7 +67,7 @@ pub use slices::Indices;
 pub use stats::Stats;
 pub(crate) use take::check_len;
 
-/// Elements of type `T`, decoded as they are read.
+/// A strided view of an array that decodes elements when you read them.
 ///
 /// Any byte order, alignment and strides are supported. Slicing, transposing and
 /// reshaping never copy, and take the same time for any number of elements. The
@@ -124,25 +124,25 @@ impl<'a, T: Element> View<'a, T> {
         View { bytes: self.bytes, geometry, codec: self.codec.clone() }
     }
 
-    /// The length of each axis.
+    /// Returns the length of each axis.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.geometry.shape
     }
 
-    /// Bytes from one element to the next, along each axis.
+    /// Returns bytes from one element to the next, along each axis.
     #[must_use]
     pub fn byte_strides(&self) -> &[isize] {
         &self.geometry.strides
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     #[must_use]
     pub fn ndim(&self) -> usize {
         self.geometry.ndim()
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.geometry.len()
@@ -154,13 +154,13 @@ impl<'a, T: Element> View<'a, T> {
         self.len() == 0
     }
 
-    /// Bytes of one element.
+    /// Returns bytes of one element.
     #[must_use]
     pub fn itemsize(&self) -> usize {
         T::itemsize(&self.codec)
     }
 
-    /// The bytes of all elements, if they are contiguous in C order.
+    /// Returns the bytes of all elements, if they are contiguous in C order.
     #[must_use]
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         let size = self.itemsize();
@@ -173,8 +173,9 @@ impl<'a, T: Element> View<'a, T> {
         Some(invariant::elements(self.bytes, run))
     }
 
-    /// Returns the element at `[i, j]`, a `&[usize]`, or `i` for one axis; `None`
-    /// when the index is out of range or has another number of axes.
+    /// Returns the element at `[i, j]`, a `&[usize]`, or `i` for one axis.
+    /// Returns `None` when the index is out of range or has the wrong number of
+    /// axes.
     #[inline]
     #[must_use]
     pub fn get(&self, index: impl Index) -> Option<T> {
@@ -183,7 +184,7 @@ impl<'a, T: Element> View<'a, T> {
         Some(T::decode(&self.codec, bytes))
     }
 
-    /// Returns an element, as [`get`](View::get).
+    /// Returns an element, like [`get`](View::get).
     ///
     /// # Panics
     ///
@@ -251,7 +252,7 @@ impl<'a, T: Element> View<'a, T> {
         self.with(self.geometry.reversed_axes())
     }
 
-    /// Gives the elements, in C order, another shape.
+    /// Gives the elements a new shape, in C order.
     ///
     /// # Errors
     ///
@@ -298,7 +299,7 @@ impl<'a, T: Element> View<'a, T> {
         OuterIter::new(self.clone())
     }
 
-    /// Iterates over chunks of `size` along an axis; the last may be shorter.
+    /// Iterates over chunks of `size` along an axis. The last may be shorter.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Views whose elements can be written.
+//! Writable views.
 
 use std::fmt;
 
@@ -15,10 +15,10 @@ use crate::layout::Layout;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, element};
 
-/// Elements of type `T` that can be written.
+/// A strided view of an array that you can write to.
 ///
-/// Slicing and the other methods that change the geometry consume the view; call
-/// [`reborrow`](ViewMut::reborrow) first to keep it. To read elements, use
+/// Slicing and the other methods that change the geometry consume the view.
+/// Call [`reborrow`](ViewMut::reborrow) first to keep it. To read elements, use
 /// [`as_view`](ViewMut::as_view).
 ///
 /// # Examples
@@ -63,37 +63,37 @@ impl<'a, T: Element> ViewMut<'a, T> {
         ViewMut { geometry, ..self }
     }
 
-    /// A read-only view of the same elements.
+    /// Returns a read-only view of the same elements.
     #[must_use]
     pub fn as_view(&self) -> View<'_, T> {
         View::from_parts(self.bytes, self.geometry.clone(), self.codec.clone())
     }
 
-    /// A view of the same elements with a shorter lifetime.
+    /// Returns a view of the same elements with a shorter lifetime.
     #[must_use]
     pub fn reborrow(&mut self) -> ViewMut<'_, T> {
         ViewMut { bytes: self.bytes, geometry: self.geometry.clone(), codec: self.codec.clone() }
     }
 
-    /// The length of each axis.
+    /// Returns the length of each axis.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.geometry.shape
     }
 
-    /// Bytes from one element to the next, along each axis.
+    /// Returns bytes from one element to the next, along each axis.
     #[must_use]
     pub fn byte_strides(&self) -> &[isize] {
         &self.geometry.strides
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     #[must_use]
     pub fn ndim(&self) -> usize {
         self.geometry.ndim()
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.geometry.len()
@@ -112,7 +112,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the index is
     /// out of range or has the wrong number of axes,
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the value does not
-    /// fit the dtype; the element then stays the same.
+    /// fit the dtype. The element then stays the same.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "elements are small, and most are `Copy`")]
     pub fn set(&mut self, index: impl Index, value: T) -> Result<()> {
@@ -130,7 +130,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// # Errors
     ///
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if it does not
-    /// fit the dtype; then nothing is stored.
+    /// fit the dtype. Then nothing is stored.
     pub fn fill(&mut self, value: &T) -> Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -154,7 +154,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// # Errors
     ///
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if a result
-    /// does not fit the dtype; the elements before it have been replaced.
+    /// does not fit the dtype. The elements before it have been replaced.
     pub fn map_inplace(&mut self, mut f: impl FnMut(T) -> T) -> Result<()> {
         // The compiler knows that a local does not change while bytes are written.
         let codec = self.codec.clone();
@@ -179,7 +179,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the views cannot
     /// be broadcast, and [`InvalidValue`](crate::ErrorKind::InvalidValue) if an
-    /// element does not fit the dtype; the elements before it have then been
+    /// element does not fit the dtype. The elements before it have then been
     /// stored.
     pub fn assign(&mut self, from: &View<'_, T>) -> Result<()> {
         let all = from.broadcast(self.shape())?;
@@ -199,9 +199,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// # Errors
     ///
     /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) unless `values` has
-    /// one value for each element. Returns
+    /// one value per element. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if one does not fit the
-    /// dtype; the elements before it have been stored.
+    /// dtype. The elements before it have been stored.
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<()> {
         let (found, expected) = (values.len(), self.len());
         if found != expected {
@@ -218,13 +218,13 @@ impl<'a, T: Element> ViewMut<'a, T> {
         self.store(values.iter())
     }
 
-    /// Stores the elements of an ndarray array of the same shape.
+    /// Stores the elements of an equally shaped ndarray array.
     ///
     /// # Errors
     ///
     /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the shapes
     /// differ, [`InvalidValue`](crate::ErrorKind::InvalidValue) if an element
-    /// does not fit the dtype; the elements before it have been stored.
+    /// does not fit the dtype. The elements before it have been stored.
     #[expect(clippy::needless_pass_by_value, reason = "ndarray passes its views by value")]
     pub fn copy_from<D: Dimension>(&mut self, from: ArrayView<'_, T, D>) -> Result<()> {
         if from.shape() != self.shape() {
@@ -255,7 +255,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok(())
     }
 
-    /// As [`View::slice`].
+    /// Like [`View::slice`].
     ///
     /// # Panics
     ///
@@ -269,7 +269,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         }
     }
 
-    /// As [`View::try_slice`].
+    /// Like [`View::try_slice`].
     ///
     /// # Errors
     ///
@@ -282,7 +282,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok(self.with(geometry))
     }
 
-    /// As [`View::index_axis`].
+    /// Like [`View::index_axis`].
     ///
     /// # Errors
     ///
@@ -293,7 +293,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok(self.with(geometry))
     }
 
-    /// As [`View::permuted_axes`].
+    /// Like [`View::permuted_axes`].
     ///
     /// # Errors
     ///
@@ -304,14 +304,14 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok(self.with(geometry))
     }
 
-    /// As [`View::t`].
+    /// Like [`View::t`].
     #[must_use]
     pub fn t(self) -> ViewMut<'a, T> {
         let geometry = self.geometry.reversed_axes();
         self.with(geometry)
     }
 
-    /// As [`View::reshape`].
+    /// Like [`View::reshape`].
     ///
     /// # Errors
     ///
@@ -323,7 +323,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok(self.with(geometry))
     }
 
-    /// As [`View::memory_order`].
+    /// Like [`View::memory_order`].
     #[must_use]
     pub fn memory_order(self) -> ViewMut<'a, T> {
         let geometry = self.geometry.memory_order();
@@ -396,7 +396,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         )
     }
 
-    /// Splits the view into chunks of `size` along an axis; the last may be
+    /// Splits the view into chunks of `size` along an axis. The last may be
     /// shorter. The chunks can be sent to different threads.
     ///
     /// # Errors

@@ -9,10 +9,10 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::error::invariant::Invariant as _;
 
-/// An iterator over the first axis, whose items are views without that axis; made
-/// by [`View::outer_iter`].
+/// An iterator over the first axis that yields views without that axis; made by
+/// [`View::outer_iter`].
 ///
-/// It borrows the array and not the view, as [`Iter`](super::Iter).
+/// It borrows the array and not the view, like [`Iter`](super::Iter).
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ impl<'a, T: Element> OuterIter<'a, T> {
 /// An iterator over the chunks of a view along an axis; made by
 /// [`View::axis_chunks`].
 ///
-/// It borrows the array and not the view, as [`Iter`](super::Iter).
+/// It borrows the array and not the view, like [`Iter`](super::Iter).
 ///
 /// # Examples
 ///
@@ -78,8 +78,8 @@ impl<'a, T: Element> AxisChunks<'a, T> {
     }
 }
 
-/// An iterator over the first axis, whose items are mutable views without that
-/// axis; made by [`ViewMut::outer_iter`].
+/// An iterator over the first axis that yields mutable views without that axis;
+/// made by [`ViewMut::outer_iter`].
 pub struct OuterIterMut<'a, T: Element> {
     /// `None` after the last view.
     left: Option<ViewMut<'a, T>>,

@@ -8,13 +8,14 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use super::{AxisChunks, Iter, OuterIter, OuterIterMut, View};
 use crate::element::Element;
 
-/// A parallel iterator over the items of `I`, in their order; `I` is [`Iter`],
+/// A parallel iterator over the items of `I`, in their order. `I` is [`Iter`],
 /// [`OuterIter`], [`AxisChunks`] or [`OuterIterMut`].
 ///
-/// A view, or a reference to one, becomes a parallel iterator over elements; the
-/// other iterators become parallel iterators over views. All know their length and
-/// can be split anywhere in constant time, whatever the layout of the elements.
-/// Mutable chunks come in a vector, for which rayon has its own parallel iterator.
+/// A view, or a reference to one, becomes a parallel iterator over elements.
+/// The other iterators become parallel iterators over views. All know their
+/// length and can be split anywhere in constant time, whatever the layout of
+/// the elements. Mutable chunks come in a vector, because rayon has a parallel
+/// iterator for it.
 ///
 /// # Examples
 ///

@@ -13,13 +13,13 @@ use crate::error::Result;
 /// How many parts threads work on before their totals are combined.
 const BATCH: usize = 64;
 
-/// Runs of lines are not split into shorter ones, because these are slower to read.
+/// Runs of lines are not split further, because short runs are slower to read.
 const SHORT_RUN: usize = 64;
 
 impl<T: Real> View<'_, T> {
-    /// Returns the sums along `axis`, as [`sum_axis`](View::sum_axis), computed by
-    /// rayon's current thread pool. They are the same for any number of threads,
-    /// bit for bit. Small arrays are summed by one thread.
+    /// Returns the sums along `axis`, like [`sum_axis`](View::sum_axis),
+    /// computed by rayon's current thread pool. They are the same for any
+    /// number of threads, bit for bit. Small arrays are summed by one thread.
     ///
     /// # Errors
     ///

@@ -32,8 +32,8 @@ const SHORT_RUN: usize = 4 << 10;
 const BATCH: usize = 256;
 
 impl<T: Element> View<'_, T> {
-    /// Whether all elements together are much work, and so are those of a run
-    /// of at least `run` bytes.
+    /// Whether all elements together are much work, and also the elements of a
+    /// run of at least `run` bytes.
     fn is_worth_threads(&self, run: usize) -> bool {
         let size = self.itemsize();
         if self.len().saturating_mul(size) < SMALL {
@@ -45,9 +45,9 @@ impl<T: Element> View<'_, T> {
 }
 
 impl<T: Real> View<'_, T> {
-    /// Returns the sum of all elements, as [`sum`](View::sum), computed by
+    /// Returns the sum of all elements, like [`sum`](View::sum), computed by
     /// rayon's current thread pool. It is the same for any number of threads,
-    /// bit for bit. Small arrays, and those in runs of less than 64 KiB, are
+    /// bit for bit. Small arrays, and arrays in runs of less than 64 KiB, are
     /// summed by one thread.
     ///
     /// # Examples
@@ -86,9 +86,9 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Computes the statistics of all elements, as [`stats`](View::stats), by
-    /// rayon's current thread pool. They are the same for any number of threads,
-    /// bit for bit.
+    /// Computes the statistics of all elements, like [`stats`](View::stats), by
+    /// rayon's current thread pool. They are the same for any number of
+    /// threads, bit for bit.
     ///
     /// # Examples
     ///
@@ -135,7 +135,7 @@ impl<T: Real> View<'_, T> {
 }
 
 impl<T: Element + Send> View<'_, T> {
-    /// Copies all elements in C order into a slice, as
+    /// Copies all elements in C order into a slice, like
     /// [`copy_to_slice`](View::copy_to_slice), by rayon's current thread pool.
     ///
     /// # Errors
@@ -163,7 +163,7 @@ impl<T: Element + Send> View<'_, T> {
     }
 }
 
-/// Copies a view whose axes are merged, one half of it on another thread if it is
+/// Copies a view with merged axes, one half of it on another thread if it is
 /// larger than `share`, in bytes.
 fn copy_halves<T: Element + Send>(view: &View<'_, T>, share: usize, out: &mut [T]) {
     let dim = view.shape().first().copied().unwrap_or(1);
@@ -177,13 +177,13 @@ fn copy_halves<T: Element + Send>(view: &View<'_, T>, share: usize, out: &mut [T
 }
 
 impl<T: Element> ViewMut<'_, T> {
-    /// Replaces every element `x` with `f(x)`, as
+    /// Replaces every element `x` with `f(x)`, like
     /// [`map_inplace`](ViewMut::map_inplace), by rayon's current thread pool.
     ///
     /// # Errors
     ///
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if a result
-    /// does not fit the dtype; other elements may have been replaced.
+    /// does not fit the dtype. Other elements may have been replaced.
     ///
     /// # Examples
     ///
@@ -201,8 +201,9 @@ impl<T: Element> ViewMut<'_, T> {
 }
 
 impl<T: Number> View<'_, T> {
-    /// Copies all elements in C order into an array of another numeric type, as
-    /// [`to_ndarray_as`](View::to_ndarray_as), by rayon's current thread pool.
+    /// Copies all elements in C order into an array of another numeric type,
+    /// like [`to_ndarray_as`](View::to_ndarray_as), by rayon's current thread
+    /// pool.
     ///
     /// # Errors
     ///
@@ -214,7 +215,7 @@ impl<T: Number> View<'_, T> {
     ///
     /// # Panics
     ///
-    /// As [`to_vec`](View::to_vec).
+    /// Like [`to_vec`](View::to_vec).
     ///
     /// # Examples
     ///
@@ -239,7 +240,7 @@ impl<T: Number> View<'_, T> {
     }
 }
 
-/// Casts a view whose axes are merged, one half of it on another thread if that is
+/// Casts a view with merged axes, one half of it on another thread if that is
 /// worth it. Returns the first error in C order.
 fn cast_halves<T: Number, U: Number + Send>(
     view: &View<'_, T>,
@@ -266,7 +267,7 @@ fn cast_halves<T: Number, U: Number + Send>(
 }
 
 impl ViewMut<'_, Value> {
-    /// Casts the elements of another view to this dtype and stores them, as
+    /// Casts the elements of another view to this dtype and stores them, like
     /// [`assign_as`](ViewMut::assign_as), by rayon's current thread pool.
     ///
     /// # Errors
@@ -274,7 +275,7 @@ impl ViewMut<'_, Value> {
     /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
     /// allowed or not implemented, and
     /// [`WrongShape`](crate::ErrorKind::WrongShape) if the views cannot be
-    /// broadcast. Nothing is stored in these cases. Returns
+    /// broadcast. These errors leave the elements unchanged. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that cannot be
     /// parsed, dates that do not fit, and with [`Casting::SameValue`] for a
     /// value that would change; any elements may then have been stored.
@@ -300,13 +301,13 @@ impl ViewMut<'_, Value> {
         assign_halves(self.reborrow(), &from, casting)
     }
 
-    /// Reverses the bytes of every number, as
-    /// [`byteswap_inplace`](ViewMut::byteswap_inplace), by rayon's current thread
-    /// pool.
+    /// Reverses the bytes of every number, like
+    /// [`byteswap_inplace`](ViewMut::byteswap_inplace), by rayon's current
+    /// thread pool.
     ///
     /// # Errors
     ///
-    /// None at present.
+    /// This returns no error at present.
     pub fn par_byteswap_inplace(&mut self) -> Result<()> {
         byteswap_halves(self.reborrow())
     }
@@ -347,7 +348,7 @@ fn byteswap_halves(mut view: DynViewMut<'_>) -> Result<()> {
 }
 
 impl<T: Element> ViewMut<'_, T> {
-    /// The axis of more than one index along which elements are farthest apart.
+    /// The axis with the largest stride that has more than one index.
     fn slowest_axis(&self) -> Option<usize> {
         let axes = self.shape().iter().zip(&self.geometry.strides).enumerate();
         let long = axes.filter(|(_, (dim, _))| **dim > 1);

@@ -13,8 +13,7 @@ use crate::error::{DTypeError, Error, Result, ShapeError};
 use crate::layout::geometry::{Geometry, signed};
 
 impl<'a> View<'a, Value> {
-    /// Reinterprets the bytes as elements of another dtype: NumPy's
-    /// `a.view(dtype)`.
+    /// Reinterprets the bytes as elements of `dtype`: NumPy's `a.view(dtype)`.
     ///
     /// If the sizes differ, the last axis gets longer or shorter, so its elements
     /// must be contiguous. The axes of a subarray follow the other axes.
@@ -43,8 +42,8 @@ impl<'a> View<'a, Value> {
         Ok(View { bytes: self.bytes, geometry, codec })
     }
 
-    /// Reinterprets some bytes of each element, starting at `offset`, as another
-    /// dtype: NumPy's `a.getfield(dtype, offset)`.
+    /// Reinterprets some bytes of each element, starting at `offset`, as
+    /// `dtype`: NumPy's `a.getfield(dtype, offset)`.
     ///
     /// # Errors
     ///
@@ -98,7 +97,7 @@ impl<'a> View<'a, Value> {
 }
 
 impl<'a> ViewMut<'a, Value> {
-    /// As [`View::view_as`].
+    /// Like [`View::view_as`].
     ///
     /// # Errors
     ///
@@ -110,7 +109,7 @@ impl<'a> ViewMut<'a, Value> {
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
     }
 
-    /// As [`View::getfield`].
+    /// Like [`View::getfield`].
     ///
     /// # Errors
     ///
@@ -128,7 +127,7 @@ impl<'a> ViewMut<'a, Value> {
         ViewMut { codec, ..self }
     }
 
-    /// As [`View::imag`].
+    /// Like [`View::imag`].
     ///
     /// # Errors
     ///
@@ -147,7 +146,7 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// # Errors
     ///
-    /// None at present.
+    /// This returns no error at present.
     ///
     /// # Examples
     ///
@@ -239,7 +238,7 @@ impl<'a, T: Element> View<'a, T> {
 }
 
 impl<'a, T: Element> ViewMut<'a, T> {
-    /// As [`View::as_arrays`].
+    /// Like [`View::as_arrays`].
     ///
     /// # Errors
     ///
@@ -250,7 +249,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok(ViewMut { bytes: self.bytes, geometry, codec: self.codec })
     }
 
-    /// As [`View::squeeze`].
+    /// Like [`View::squeeze`].
     #[must_use]
     pub fn squeeze(self) -> Self {
         let geometry = self.geometry.squeezed();
@@ -361,7 +360,7 @@ fn cannot_view(from: &DType, to: &DType, reason: String) -> Error {
     DTypeError::Reinterpret { from: from.to_string(), to: to.to_string(), reason }.into()
 }
 
-/// Reverses the bytes of every number of an element.
+/// Reverses the bytes of every number in an element.
 fn byteswap(dtype: &DType, bytes: &mut [u8]) {
     let width = match dtype.kind() {
         Kind::Struct => {

@@ -32,7 +32,7 @@ impl Run {
         Some((bytes.get(self.start..end)?, stride))
     }
 
-    /// The run's bytes as mutable, as [`forward`](Run::forward).
+    /// The run's bytes as mutable, like [`forward`](Run::forward).
     pub(super) fn forward_mut<'b>(
         &self,
         bytes: &'b mut [u8],
@@ -69,8 +69,8 @@ impl Run {
     }
 }
 
-/// The elements of a geometry in C order, as runs. Contiguous last axes form one
-/// run; only the other axes are stored.
+/// The elements of a geometry in C order, as runs. Contiguous last axes form
+/// one run. Only the other axes are stored.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
     pub(super) first: Run,

@@ -37,9 +37,9 @@ impl AsRef<[SliceInfoElem]> for Indices {
 
 impl Indices {
     /// Parses `text` and resolves it against a shape. Enclosing parentheses are
-    /// ignored, as in Python. `[]` is NumPy's empty list, which selects no element
-    /// of the first axis; for other lists, which make copies in NumPy, see
-    /// [`View::select`](crate::View::select).
+    /// ignored, as in Python. `[]` is NumPy's empty list, which selects no
+    /// element of the first axis. For other lists, which make copies in NumPy,
+    /// see [`View::select`](crate::View::select).
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Indices {
     }
 }
 
-/// An item without spaces; `...` has a name in NumPy.
+/// An item without spaces. `...` has a name in NumPy.
 fn item(text: &str) -> &str {
     let text = text.trim();
     if text == "Ellipsis" { "..." } else { text }

@@ -35,21 +35,21 @@ pub struct Stats<T> {
     pub nan: usize,
     /// How many of them are infinite.
     pub infinite: usize,
-    /// The sum of those that are not NaN: NumPy's `nansum` in doubles. For
-    /// integers it is the exact sum, rounded once.
+    /// The sum without NaN: NumPy's `nansum` in doubles. For integers it is the
+    /// exact sum, rounded once.
     pub sum: f64,
-    /// The exact sum of integers and booleans; `None` for floats.
+    /// The exact sum of integers and booleans. Returns `None` for floats.
     pub integer_sum: Option<i128>,
-    /// The minimum of those that are not NaN; `None` when there are none.
+    /// The minimum without NaN. Returns `None` when there are none.
     pub min: Option<T>,
-    /// The maximum of those that are not NaN; `None` when there are none.
+    /// The maximum without NaN. Returns `None` when there are none.
     pub max: Option<T>,
     /// The rounding error of the sum.
     lost: f64,
 }
 
 impl<T: Real> Stats<T> {
-    /// The statistics of no elements.
+    /// Returns the statistics of no elements.
     #[must_use]
     pub fn empty() -> Stats<T> {
         let integer_sum = T::IS_INTEGER.then_some(0);
@@ -65,7 +65,7 @@ impl<T: Real> Stats<T> {
         }
     }
 
-    /// The mean of the elements that are not NaN: NumPy's `nanmean` in
+    /// Returns the mean of the elements that are not NaN: NumPy's `nanmean` in
     /// doubles. `None` when there are none.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {

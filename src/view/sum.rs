@@ -15,7 +15,7 @@ const STREAM_LEN: usize = 1 << 20;
 /// summation.
 pub(super) const PIECE: usize = 8 << 10;
 
-/// The length of the shortest streams, in bytes: shorter ones are not faster.
+/// The length of the shortest streams, in bytes: shorter runs are not faster.
 const MIN_STREAM_LEN: usize = 64;
 
 impl<'a, T: Real> View<'a, T> {
@@ -43,7 +43,7 @@ impl<'a, T: Real> View<'a, T> {
         self.for_each_step(run, |step| self.add_step(&step, self.sum_streams(&step), total));
     }
 
-    /// Splits the sum of a run into steps, in the order in which they are added.
+    /// Splits the sum of a run into steps, in the order of addition.
     pub(super) fn for_each_step(&self, run: Run, mut f: impl FnMut(Step<'a>)) {
         let (forward, _) = run.to_forward();
         let Some((bytes, stride)) = forward.forward(self.bytes, self.itemsize()) else {
@@ -96,9 +96,9 @@ pub(super) enum Step<'a> {
     /// Streams of elements, which start this many bytes apart. Their sums are
     /// independent of each other.
     Streams([&'a [u8]; STREAMS], usize),
-    /// Elements that are added one by one, and how many bytes apart they start.
+    /// Elements that are added in turn, and how many bytes apart they start.
     Rest(&'a [u8], usize),
-    /// Elements that are added one by one, and may overlap.
+    /// Elements that are added in turn, and may overlap.
     Run(Run),
 }
 

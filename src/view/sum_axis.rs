@@ -129,12 +129,12 @@ impl<T: Real> View<'_, T> {
     }
 }
 
-/// Lines of elements along an axis, one for each index of the other axes.
+/// Lines of elements along an axis, one per index of the other axes.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     /// The first element of each line.
     pub(super) starts: Geometry,
-    /// The number of elements of a line.
+    /// How many elements a line has.
     pub(super) dim: usize,
     pub(super) stride: isize,
     /// Whether elements are closer to each other along a line than across lines.
@@ -152,13 +152,13 @@ impl Lines {
     }
 }
 
-/// A geometry without one axis, along which elements are added up.
+/// A geometry without the axis of the sums.
 #[derive(Debug)]
 pub(super) struct SummedAxis {
     /// The lines along the axis. The other axes are in the order of decreasing
-    /// strides, which is that of the sums.
+    /// strides, like the sums.
     pub(super) lines: Lines,
-    /// The number of each of them in the geometry without the axis.
+    /// The number of each in the geometry without the axis.
     pub(super) order: Axes<usize>,
 }
 
@@ -199,7 +199,7 @@ impl SummedAxis {
     }
 }
 
-/// Adds the sums of a part of each line to those of the line.
+/// Adds the sums for a part of each line to the line's sums.
 pub(super) fn add(sums: &mut [f64], part: &[f64]) {
     for (sum, part) in sums.iter_mut().zip(part) {
         *sum += *part;
@@ -207,8 +207,8 @@ pub(super) fn add(sums: &mut [f64], part: &[f64]) {
 }
 
 impl Geometry {
-    /// Removes an axis, and returns its length and stride too. The remaining
-    /// geometry is that of the axis's first index.
+    /// Removes an axis, and also returns its length and stride. The remaining
+    /// geometry starts at the axis's first index.
     pub(super) fn remove_axis(&self, axis: usize) -> Result<(Geometry, usize, isize)> {
         // Splitting reports an axis that does not exist.
         let all = self.split_at(axis, 0)?.1;

@@ -16,7 +16,7 @@ impl<T: Element> View<'_, T> {
     /// Copies rows of the first axis into `out`, in the order of `indices`. `out`
     /// must have the length of `select(0, indices)`.
     ///
-    /// Indices may be repeated. Negative indices are errors; see
+    /// Indices may be repeated. A negative index returns an error. See
     /// [`TakeMode::resolve`] to wrap or clip them. To read many batches from a
     /// file, use [`rows`](crate::MappedArray::rows), which reads ahead.
     ///
@@ -147,8 +147,8 @@ struct Selection {
 }
 
 impl Selection {
-    /// The slices for each index of the axes before the axis; none if no elements
-    /// are selected, since there may be very many such indices.
+    /// The slices for each index of the axes before the axis; empty if no
+    /// elements are selected, since there may be very many such indices.
     fn axis_slices(&self) -> impl Iterator<Item = AxisSlices> + '_ {
         let outer = (self.len > 0).then(|| self.outer.element_offsets());
         outer.into_iter().flatten().map(|start| self.slices.with_start(start))

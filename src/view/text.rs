@@ -12,8 +12,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for other dtypes.
-    /// Text of dtype `U` is not stored as UTF-8: use
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for a different
+    /// dtype. Text of dtype `U` is not stored as UTF-8: use
     /// [`strings`](View::strings).
     ///
     /// # Examples
@@ -40,7 +40,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for other dtypes.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the dtype is not
+    /// text.
     ///
     /// # Examples
     ///

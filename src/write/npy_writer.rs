@@ -1,5 +1,5 @@
-//! Writes new files from the bytes of their elements, for dtypes that are known only
-//! at run time.
+//! Writes new files from the bytes of their elements, for dtypes known only at
+//! run time.
 
 use std::path::Path;
 
@@ -90,20 +90,20 @@ impl NpyWriter {
     /// # Errors
     ///
     /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if there are more
-    /// bytes than the elements need: then nothing is written. Returns
+    /// bytes than the elements need: then the file is unchanged. Returns
     /// [`Io`](crate::ErrorKind::Io) if writing fails.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.write_next(bytes);
         written.map_err(|error| error.with_path(self.file.path()))
     }
 
-    /// The number of bytes that are still to be written.
+    /// Returns the number of bytes that are still to be written.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.end - self.at
     }
 
-    /// Gives the file its name. Does not wait for the disk; see
+    /// Gives the file its name. Does not wait for the disk. See
     /// [`commit_sync`](NpyWriter::commit_sync).
     ///
     /// # Errors
@@ -117,8 +117,8 @@ impl NpyWriter {
         self.check_complete()?.commit().map(drop)
     }
 
-    /// As [`commit`](NpyWriter::commit), but waits until the elements, and then the
-    /// name, are on the disk.
+    /// Like [`commit`](NpyWriter::commit), but waits until the elements, and
+    /// then the name, are on the disk.
     ///
     /// # Errors
     ///

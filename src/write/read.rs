@@ -1,5 +1,5 @@
-//! Reads complete arrays into ndarray arrays. Memory is allocated for data that
-//! was read, not for what a header announces.
+//! Reads complete arrays into ndarray arrays. Memory is allocated for read
+//! data, not for what a header announces.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -203,7 +203,8 @@ fn read_cast<U: Number, D: Dimension>(
     })
 }
 
-/// Reads the elements of an array whose header was checked against `T` and `D`.
+/// Reads the elements of an array after its header was checked against `T` and
+/// `D`.
 struct ArrayReader<T: Element, D> {
     layout: Layout,
     order: Order,
@@ -238,7 +239,7 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
         self.into_array(elements)
     }
 
-    /// Puts elements that were read in the shape of the array.
+    /// Puts elements read in the shape of the array.
     fn into_array<U>(self, elements: Vec<U>) -> Result<Array<U, D>> {
         let shape = self.dim.set_f(self.order == Order::F);
         Array::from_shape_vec(shape, elements).map_err(|_| {
@@ -302,7 +303,7 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
     }
 
     /// Ensures that `out` has capacity for `count` more elements. If it has to
-    /// grow, it grows to at least twice its length, up to that of the array.
+    /// grow, it grows to at least twice its length, up to the array's length.
     fn reserve<U>(&self, count: usize, out: &mut Vec<U>) -> Result<()> {
         if out.capacity() - out.len() >= count {
             return Ok(());

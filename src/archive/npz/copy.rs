@@ -11,7 +11,7 @@ use crate::error::invariant::{Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{HeaderError, Result};
 use crate::source::pages::Mapping;
 
-/// The size of the blocks that are copied from another archive.
+/// The size of the blocks copied from another archive.
 const BLOCK: usize = 256 * 1024;
 
 impl<W: Write> NpzWriter<W> {

@@ -35,7 +35,8 @@ impl NpzWriter<NpzFile> {
         NpzWriter::create_file(path.as_ref(), true)
     }
 
-    /// As [`create`](NpzWriter::create), but does not replace an existing file.
+    /// Like [`create`](NpzWriter::create), but does not replace an existing
+    /// file.
     ///
     /// # Errors
     ///
@@ -140,8 +141,8 @@ impl NpzWriter<NpzFile> {
     }
 
     /// Finishes the archive, waits until it is on the disk, renames it to its
-    /// final name, and waits until the name is on the disk too. If it replaces a
-    /// file, it gets the permissions of that file.
+    /// final name, and waits until the name is also on the disk. If it replaces
+    /// a file, it gets the permissions of that file.
     ///
     /// [`savez`] does not wait for the disk. Nor does an archive in an
     /// [`AtomicFile`](crate::source::AtomicFile) that is committed:
@@ -176,8 +177,9 @@ impl NpzWriter<NpzFile> {
 /// Writes arrays to an uncompressed `.npz` archive: `numpy.savez`. An existing
 /// file is replaced once the archive is complete.
 ///
-/// Does not wait for the disk; use [`NpzWriter::create`] and
-/// [`finish`](NpzWriter::finish) for archives that must survive a loss of power.
+/// Does not wait for the disk. Use [`NpzWriter::create`] and
+/// [`finish`](NpzWriter::finish) for archives that must survive a loss of
+/// power.
 ///
 /// # Errors
 ///
@@ -200,7 +202,7 @@ pub fn savez(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()>
 }
 
 /// Writes arrays to a compressed `.npz` archive: `numpy.savez_compressed`. Does
-/// not wait for the disk, as [`savez`].
+/// not wait for the disk, like [`savez`].
 ///
 /// # Errors
 ///

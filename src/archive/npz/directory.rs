@@ -14,9 +14,9 @@ use crate::error::{ArchiveError, Error, Result, SystemError, plural};
 use crate::source::range_reader::RangeReader;
 use crate::source::storage::Storage;
 
-/// The newest version of the format that is accepted, 6.3, as in Python's
-/// `zipfile`. Features that are not implemented have their own flags or
-/// methods, and are rejected by those.
+/// The newest version of the accepted format, 6.3, as in Python's `zipfile`.
+/// Features that are not implemented have their own flags or methods, and are
+/// rejected by those.
 const NEWEST_VERSION: u8 = 63;
 
 /// The most entries that memory is allocated for before they have been read: a sparse
@@ -31,7 +31,7 @@ const BUFFER: u64 = 64 * 1024;
 pub(super) struct DirectoryEntry {
     /// The member's name, decoded.
     pub(super) name: String,
-    /// The bytes of the name, if they differ from those of the decoded name.
+    /// The bytes of the name, if they differ from the decoded name.
     pub(super) raw_name: Option<Box<[u8]>>,
     pub(super) method: Method,
     pub(super) flags: Flags,
@@ -172,8 +172,8 @@ impl DirectoryEntry {
     }
 }
 
-/// Sets the limit of each member to the start of the next one. Bytes that two
-/// members share would be inflated twice, as in zip bombs.
+/// Limits each member by the start of the next member. Bytes that two members
+/// share would be inflated twice, as in zip bombs.
 fn set_limits(entries: &mut [DirectoryEntry], directory: u64) {
     let mut order: Vec<(u64, usize)> = entries.iter().map(|entry| entry.start).zip(0..).collect();
     order.sort_unstable();
@@ -200,7 +200,7 @@ pub(super) fn wrong_signature(what: &str, found: [u8; 4], expected: [u8; 4]) -> 
     damaged(format!("{what} starts with b\"{found}\" instead of b\"{expected}\""))
 }
 
-/// The error for an archive whose records are wrong.
+/// The error for an archive with wrong records.
 pub(super) fn damaged(found: String) -> Error {
     let expected = "the archive was truncated, or is damaged";
     ArchiveError::damaged(found, expected)

@@ -17,11 +17,11 @@ use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
 
-/// The number of bytes at the end of an archive that are searched for the end
-/// record, of 22 bytes: its comment has at most 65,535.
+/// The number of bytes at the end of an archive searched for the end record, of
+/// 22 bytes: its comment has at most 65,535.
 const SEARCHED: u64 = 22 + 65_535;
 
-/// The number of bytes that are searched for records at the start, and at the end, of
+/// The number of bytes searched for records at the start, and at the end, of
 /// what precedes the first member.
 const SEARCHED_BEFORE: u64 = 1 << 20;
 
@@ -105,7 +105,7 @@ fn end_record(source: &Storage) -> Result<(u64, EndRecord)> {
 }
 
 /// Reads the zip64 records before the end record at byte `at`. Also returns the
-/// offset of the first one.
+/// offset of the first record.
 fn zip64_record(source: &Storage, at: u64) -> Result<Option<(u64, Zip64Locator, Zip64EndRecord)>> {
     let Some(at_locator) = at.checked_sub(len_of::<Zip64Locator>()) else { return Ok(None) };
     let locator = read::<Zip64Locator>(source, at_locator).map_err(read_error())?;
@@ -127,8 +127,8 @@ fn zip64_record(source: &Storage, at: u64) -> Result<Option<(u64, Zip64Locator, 
     }
 }
 
-/// The position of the directory according to the zip64 records, with which the
-/// end record must agree.
+/// The position of the directory according to the zip64 records. The end record
+/// must agree.
 fn zip64_location(
     end: &EndRecord,
     at: u64,
@@ -174,9 +174,9 @@ fn directory_start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
 
 /// Checks the bytes before the first member, which starts at byte `first`, not
 /// at 0. If there is a prefix, a member must start there, since a directory
-/// offset that is too small also looks like a prefix. None may start at byte 0,
-/// where only programs that read a stream would find it, or later, where only those
-/// that search for it would.
+/// offset that is too small also looks like a prefix. It must not start at byte
+/// 0, where only stream readers would find it, or later, where only programs
+/// that search would find it.
 pub(super) fn check_start(source: &Storage, location: &Location, first: Option<u64>) -> Result<()> {
     let Location { start, prefix, is_followed, .. } = *location;
     let is_listed = first.map_or(Ok(true), |first| is_member_at(source, first))?;

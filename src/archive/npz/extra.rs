@@ -93,9 +93,9 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Checks that no Unicode path field gives a member, whose name is `raw_name`
-/// in the header and decoded `name`, another name. Newer releases of Python's
-/// `zipfile` and Info-ZIP use that name, others do not.
+/// Checks that no Unicode path field gives a member, with the name `raw_name`
+/// in the header and `name` decoded, a different name. Newer releases of
+/// Python's `zipfile` and Info-ZIP use that name, and older programs do not.
 pub(super) fn check_name(extra: &[u8], raw_name: &[u8], name: &str) -> Result<(), &'static str> {
     for field in (Fields { extra }) {
         let (id, content) = field?;

@@ -1,8 +1,8 @@
 //! Compares the local headers of members with the directory.
 //!
-//! Programs that read an archive as a stream use the local headers, others use
-//! the directory. If the two differ, different programs see different contents,
-//! so such members are rejected.
+//! Programs that read an archive as a stream use the local headers, and other
+//! programs use the directory. If the two differ, different programs see
+//! different contents, so such members are rejected.
 
 use std::ops::Range;
 
@@ -22,8 +22,8 @@ const SHORT: usize = 512;
 /// The most bytes of a local header that are requested ahead.
 const LONG: u64 = 8 << 10;
 
-/// The ranges that are read for the headers of a member, if nothing but a data
-/// descriptor is between the member and the next one.
+/// The ranges read for the headers of a member, if only a data descriptor is
+/// between the member and the next member.
 pub(super) fn header_ranges(entry: &DirectoryEntry) -> [Range<u64>; 2] {
     let DirectoryEntry { start, stored, limit, .. } = *entry;
     let local_len = limit.saturating_sub(stored).saturating_sub(start).min(LONG);
@@ -122,16 +122,16 @@ fn check_range(source: &Storage, entry: &DirectoryEntry, start: u64) -> Result<(
 /// The longest data descriptor: a signature, a CRC-32 and two sizes of 64 bits.
 const DESCRIPTOR: usize = 24;
 
-/// The most bytes that are requested after a member.
+/// The most bytes requested after a member.
 const FOLLOWING: u64 = 28;
 
-/// The most bytes between members that are searched.
+/// The most bytes between searched members.
 const MAX_GAP: u64 = 1 << 20;
 
 /// Checks that a member that ends at byte `end` is not followed by one that the
 /// directory does not list: programs that read a stream would find it, some of
-/// them after any other bytes. Nor by an end record, since some programs use the
-/// first one that they find.
+/// them after any other bytes. Nor by an end record, since some programs use
+/// the first record that they find.
 fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<()> {
     let gap = entry.limit - end;
     if gap < to_u64(LocalHeader::SIGNATURE.len()) {
@@ -161,8 +161,8 @@ fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<(
     Ok(())
 }
 
-/// The bytes after the data descriptor of a member, whose signature is optional
-/// and whose sizes have 32 or 64 bits; all bytes if there is none.
+/// The bytes after a member's data descriptor. Its signature is optional, and
+/// its sizes have 32 or 64 bits. All bytes if there is none.
 fn skip_descriptor<'a>(entry: &DirectoryEntry, bytes: &'a [u8]) -> &'a [u8] {
     let rest = bytes.strip_prefix(&DESCRIPTOR_SIGNATURE).unwrap_or(bytes);
     let Some(sizes) = rest.strip_prefix(&entry.crc32.to_le_bytes()) else { return bytes };
@@ -187,7 +187,7 @@ fn cut_off() -> Error {
     damaged("its header is outside the archive".to_owned())
 }
 
-/// The error for an archive whose records contradict each other.
+/// The error for an archive with contradictory records.
 pub(super) fn contradictory(found: String) -> Error {
     let expected = "the archive is damaged, or crafted";
     ArchiveError::damaged(found, expected)

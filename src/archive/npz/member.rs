@@ -57,13 +57,13 @@ impl<'a, D: Mapping> Member<'a, D> {
         Member { npz, entry }
     }
 
-    /// The member's name without `.npy`, as in NumPy's `files`.
+    /// Returns the member's name without `.npy`, as in NumPy's `files`.
     #[must_use]
     pub fn name(&self) -> &'a str {
         name::key(&self.entry.name)
     }
 
-    /// The member's name in the archive.
+    /// Returns the member's name in the archive.
     #[must_use]
     pub fn full_name(&self) -> &'a str {
         &self.entry.name
@@ -76,21 +76,23 @@ impl<'a, D: Mapping> Member<'a, D> {
         self.entry.method == Method::STORED
     }
 
-    /// The member's uncompressed length in bytes, according to the directory.
+    /// Returns the member's uncompressed length in bytes, according to the
+    /// directory.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.entry.size
     }
 
-    /// The member's length in the archive in bytes, according to the directory.
+    /// Returns the member's length in the archive in bytes, according to the
+    /// directory.
     #[must_use]
     pub fn stored_size(&self) -> u64 {
         self.entry.stored
     }
 
     /// Reads the header of the array, with the same checks as
-    /// [`open`](Member::open); `None` when the member is not an array. Reads and
-    /// inflates only the header.
+    /// [`open`](Member::open). Returns `None` when the member is not an array.
+    /// Reads and inflates only the header.
     ///
     /// # Errors
     ///
@@ -106,8 +108,8 @@ impl<'a, D: Mapping> Member<'a, D> {
         self.name_member(self.find()).map(|(_, found)| found.header())
     }
 
-    /// The offset of the array's elements in the archive; `None` when the member
-    /// is compressed or not an array.
+    /// Returns the offset of the array's elements in the archive. Returns
+    /// `None` when the member is compressed or not an array.
     ///
     /// # Errors
     ///
@@ -122,7 +124,7 @@ impl<'a, D: Mapping> Member<'a, D> {
         self.name_member(self.elements_offset())
     }
 
-    /// As `data_offset`, without names in errors.
+    /// Like `data_offset`, without names in errors.
     fn elements_offset(&self) -> Result<Option<u64>> {
         Ok(match self.find()? {
             (start, MemberContent::Array(place)) if self.is_stored() => {
@@ -132,8 +134,8 @@ impl<'a, D: Mapping> Member<'a, D> {
         })
     }
 
-    /// As `elements_offset`; `None` also when the member is damaged, and can only
-    /// be copied without alignment.
+    /// Like `elements_offset`. Returns `None` also when the member is damaged,
+    /// and can only be copied without alignment.
     fn offset_to_align(&self) -> Result<Option<u64>> {
         match self.elements_offset() {
             Err(error) if error.kind() != ErrorKind::Io => Ok(None),
@@ -142,8 +144,8 @@ impl<'a, D: Mapping> Member<'a, D> {
     }
 
     /// Opens the array: in place if the member is stored and the source is
-    /// mapped, otherwise copied or inflated into memory, in which case its
-    /// CRC-32 is checked.
+    /// mapped. Otherwise, it is copied or inflated into memory, and its CRC-32
+    /// is checked.
     ///
     /// The array remains valid after the `Npz` is dropped.
     ///
@@ -166,7 +168,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// CRC-32.
     ///
     /// Stored and deflated members are read straight into the array. Any byte
-    /// order and alignment is decoded; the memory order, C or Fortran, is kept.
+    /// order and alignment is decoded. The memory order, C or Fortran, is kept.
     ///
     /// # Errors
     ///
@@ -234,7 +236,7 @@ impl<'a, D: Mapping> Member<'a, D> {
         self.start_buffered(BUFFER)
     }
 
-    /// As `start`, with a buffer of this size for compressed bytes.
+    /// Like `start`, with a buffer of this size for compressed bytes.
     fn start_buffered(&self, buffer: usize) -> Result<(u64, MemberReader<'a>)> {
         let (start, end) = self.range()?;
         let DirectoryEntry { stored, size, crc32, .. } = *self.entry;
@@ -244,8 +246,8 @@ impl<'a, D: Mapping> Member<'a, D> {
         Ok((start, MemberReader::new(part, info, &self.npz.options.progress)))
     }
 
-    /// The range of the member's bytes in the archive, on which the directory
-    /// and the local header must agree, and which must not overlap another
+    /// The range of the member's bytes in the archive, which must be the same
+    /// in the directory and the local header, and must not overlap another
     /// member.
     fn range(&self) -> Result<(u64, u64)> {
         let DirectoryEntry { method, stored, size, .. } = *self.entry;

@@ -10,7 +10,7 @@ use super::zip_writer::EntryWriter;
 use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize_saturating};
 use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
 
-/// The number of zeros that are skipped with one call.
+/// The number of zeros skipped with one call.
 const SKIP: usize = 1 << 20;
 
 /// The compression of members.
@@ -28,7 +28,8 @@ const SKIP: usize = 1 << 20;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// None, so that arrays can be opened in place: `numpy.savez`.
+    /// Members are stored, so that arrays can be opened in place:
+    /// `numpy.savez`.
     #[default]
     Stored,
     /// Deflate with a level from 0 to 9: `numpy.savez_compressed`, which uses
@@ -139,7 +140,7 @@ impl<W: Write> MemberWriter<'_, W> {
         self.flush()
     }
 
-    /// Sets the CRC-32 of the member to that of `parts`, one after another.
+    /// Sets the CRC-32 of the member to the CRC-32 of `parts` in this order.
     pub(super) fn set_checksum(&mut self, parts: &[&[u8]]) {
         self.crc = Crc::new();
         for part in parts {

@@ -41,16 +41,16 @@ pub use reader::MemberReader;
 pub use update::NpzUpdate;
 pub use writer::NpzWriter;
 
-/// An archive of arrays: an `.npz` file.
+/// An open `.npz` archive.
 ///
 /// Stored members of a mapped source are used in place, whatever their
-/// alignment, with their elements mapped and nothing else; deflated ones are
-/// inflated into memory. Both yield a [`MappedArray`] that outlives the archive
-/// and can be written if the source's arrays can.
+/// alignment, and only their elements are mapped. Deflated members are inflated
+/// into memory. Both yield a [`MappedArray`] that outlives the archive and can
+/// be written if the source's arrays can.
 ///
-/// Names are NumPy's: those in the archive without `.npy`. If two members have
-/// the same name, the last one counts. Members that are not arrays are listed
-/// too.
+/// Names are NumPy's: names in the archive without `.npy`. If two members have
+/// the same name, the last member counts. This also lists members that are not
+/// arrays.
 ///
 /// # Examples
 ///
@@ -66,7 +66,7 @@ pub use writer::NpzWriter;
 /// writer.write("layer1/b", &array![0.5_f32, -0.5])?;
 /// writer.finish()?;
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let npz = Npz::open(unsafe { Source::map(&path)? })?;
 /// assert_eq!(npz.names().collect::<Vec<_>>(), ["layer1/w", "layer1/b"]);
 /// let bias = npz.get("layer1/b")?;
@@ -96,7 +96,7 @@ impl<D: Mapping> Npz<D> {
         NpzOptions::new().open(source)
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -108,22 +108,22 @@ impl<D: Mapping> Npz<D> {
         self.entries.is_empty()
     }
 
-    /// The members in the order of the archive, including those that are not
-    /// arrays.
+    /// Returns the members in the order of the archive, including members that
+    /// are not arrays.
     #[must_use]
     pub fn members(&self) -> impl ExactSizeIterator<Item = Member<'_, D>> {
         self.entries.iter().map(|entry| Member::new(self, entry))
     }
 
-    /// The names of the members, without `.npy`: NumPy's `files`.
+    /// Returns the names of the members, without `.npy`: NumPy's `files`.
     #[must_use]
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.members().map(|member| member.name())
     }
 
     /// Finds a member by its name, with or without `.npy`. As in NumPy, a
-    /// member whose full name is `name` comes before one called `name.npy`, and
-    /// the last of several members with the same name counts.
+    /// member with the full name `name` comes before a member called
+    /// `name.npy`, and the last of several members with the same name counts.
     ///
     /// # Errors
     ///
@@ -195,12 +195,14 @@ impl<D: Mapping> Npz<D> {
         self.member(name)?.read_ndarray()
     }
 
-    /// Requests the headers of all members at the same time, if each read of the source
-    /// takes long, as those of remote objects do. For files, it does nothing.
+    /// Requests the headers of all members at once, if each read of the source
+    /// takes long, for example from a remote object. For files, it does
+    /// nothing.
     ///
-    /// Call it before [`Member::header`] or [`Member::data_offset`] of many members, which
-    /// then find the headers in memory. At most 16 MiB of them are kept, until the next
-    /// call: those of about 10,000 members. The others are read one after another.
+    /// Call it before [`Member::header`] or [`Member::data_offset`] of many
+    /// members, which then find the headers in memory. At most 16 MiB of them
+    /// are kept, until the next call. This is enough for about 10,000 members.
+    /// The rest is read in turn.
     ///
     /// # Errors
     ///
@@ -237,8 +239,8 @@ impl<D: Mapping> Npz<D> {
         })
     }
 
-    /// Reads all members, including those that are not arrays, and checks their
-    /// lengths and CRC-32s.
+    /// Reads all members, including members that are not arrays, and checks
+    /// their lengths and CRC-32s.
     ///
     /// # Errors
     ///
@@ -252,7 +254,7 @@ impl<D: Mapping> Npz<D> {
         self.members().try_for_each(|member| member.verify())
     }
 
-    /// The path that the archive was opened by.
+    /// Returns the path that the archive was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.source.path()

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::invariant::Invariant;
 use crate::source::atomic::AtomicFile;
 
-/// A file that is renamed to its final name when its archive is finished.
+/// A file renamed to its final name when its archive is finished.
 ///
 /// # Examples
 ///

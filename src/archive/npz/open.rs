@@ -88,13 +88,13 @@ impl Default for NpzOptions {
 }
 
 impl NpzOptions {
-    /// The defaults: headers of at most 10,000 characters, as in NumPy, and
-    /// deflated members of at most 16 GiB.
+    /// Returns the defaults: headers of at most 10,000 characters, as in NumPy,
+    /// and deflated members of at most 16 GiB.
     pub fn new() -> NpzOptions {
         NpzOptions::default()
     }
 
-    /// Allows longer headers, as
+    /// Allows longer headers, like
     /// [`OpenOptions::max_header_len`](crate::OpenOptions::max_header_len).
     pub fn max_header_len(self, characters: usize) -> NpzOptions {
         NpzOptions { max_header_len: characters, ..self }
@@ -108,7 +108,7 @@ impl NpzOptions {
 
     /// Calls `report` while members are inflated, copied or verified: at least
     /// once every 256 KiB, on the thread that does the work. It is not called
-    /// for members that are mapped.
+    /// for mapped members.
     ///
     /// # Examples
     ///
@@ -159,7 +159,7 @@ fn open_entries<D: Mapping>(source: &Source<D>) -> Result<Vec<DirectoryEntry>> {
     directory::read(source.storage())
 }
 
-/// Rejects archives whose arrays would be writable.
+/// Rejects archives with writable arrays.
 pub(super) fn reject_writable<D: Mapping>(source: &Source<D>) -> Result<()> {
     if source.mode() != Some(Mode::ReadWrite) {
         return Ok(());

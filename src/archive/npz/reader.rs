@@ -115,9 +115,8 @@ impl<'a> MemberReader<'a> {
         }
     }
 
-    /// Checks that no more bytes follow, also none that are compressed, among which a
-    /// program that reads a stream would look for the next member, and that the CRC-32
-    /// is right.
+    /// Checks the CRC-32, and that no input remains. A stream reader would scan
+    /// leftover input for the next member.
     fn check_end(&mut self) -> io::Result<()> {
         if self.read_input(&mut [0])? > 0 {
             return Err(damaged(&format!("it decompresses to more than its {} bytes", self.size)));

@@ -8,10 +8,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::error::invariant::to_u64;
 use crate::source::storage::Storage;
 
-/// The value of a 32-bit field whose actual value is in a zip64 record.
+/// The value of a 32-bit field if the actual value is in a zip64 record.
 pub(super) const IN_ZIP64: u32 = u32::MAX;
 
-/// The value of a 16-bit field whose actual value is in a zip64 record.
+/// The value of a 16-bit field if the actual value is in a zip64 record.
 pub(super) const IN_ZIP64_SHORT: u16 = u16::MAX;
 
 /// The signature that most writers put before a data descriptor.
@@ -122,7 +122,7 @@ pub(super) struct CentralHeader {
 impl CentralHeader {
     pub(super) const SIGNATURE: [u8; 4] = *b"PK\x01\x02";
 
-    /// The type and the permissions of a file that was archived on Unix or macOS.
+    /// The type and the permissions of a file archived on Unix or macOS.
     pub(super) fn mode(&self) -> Option<u32> {
         let is_unix = matches!(self.version_made_by.get() >> 8, 3 | 19);
         is_unix.then(|| self.external_attributes.get() >> 16)
@@ -193,7 +193,8 @@ impl Flags {
     }
 }
 
-/// Reads the record at `offset`; `None` when the archive ends inside it.
+/// Reads the record at `offset`. Returns `None` when the archive ends inside
+/// it.
 pub(super) fn read<T: FromBytes + IntoBytes>(
     source: &Storage,
     offset: u64,

@@ -32,10 +32,9 @@ const DESCRIPTOR_LEN: usize = 24;
 const BUFFER: usize = 64 * 1024;
 
 impl NpzOptions {
-    /// Opens an archive whose directory, at its end, is missing or damaged, as
-    /// after a truncated download, or if its writer died. The members are found
-    /// by the headers before each of them, from the first to the last complete
-    /// one.
+    /// Opens an archive with a missing or damaged directory, for example after
+    /// a truncated download, or if its writer died. The members are found by
+    /// the headers before each, from the first to the last complete one.
     ///
     /// Members of an unknown compressed size, as written to a stream, are read to
     /// find their ends; of the others, only headers are read. A member may be
@@ -104,7 +103,8 @@ impl Scanner<'_> {
         Ok(entries)
     }
 
-    /// The member whose header is at `start`; `None` if it is incomplete.
+    /// The member with its header at `start`. Returns `None` if it is
+    /// incomplete.
     fn entry(&self, start: u64) -> io::Result<Option<DirectoryEntry>> {
         let local: Option<LocalHeader> = records::read(self.source, start)?;
         let Some(local) = local.filter(|local| local.signature == LocalHeader::SIGNATURE) else {
@@ -149,8 +149,8 @@ impl Scanner<'_> {
         }))
     }
 
-    /// The end of a member whose sizes are in its header, and whose bytes start at
-    /// `next`.
+    /// The end of a member with its sizes in the header and its bytes from
+    /// `next` on.
     fn known_end(&self, member: &MemberEnd, flags: Flags) -> io::Result<Option<MemberEnd>> {
         let MemberEnd { crc32, size, stored, next: data } = *member;
         let Some(end) = data.checked_add(stored).filter(|&end| end <= self.source.len()) else {
@@ -166,8 +166,9 @@ impl Scanner<'_> {
         Ok(Some(MemberEnd { crc32, size, stored, next: end }))
     }
 
-    /// Finds the end of a member whose sizes follow its bytes: of a deflated one
-    /// by inflating it, of a stored array by its header, of others by a search.
+    /// Finds the end of a member if its sizes follow its bytes: by inflating a
+    /// deflated member, by the header of a stored array, and otherwise by a
+    /// search.
     fn find_end(&self, method: Method, data: u64) -> io::Result<Option<MemberEnd>> {
         let rest = self.source.range_reader(data, self.source.len());
         let (size, stored) = if method == Method::DEFLATED {
@@ -244,7 +245,7 @@ impl Scanner<'_> {
         Ok(parse_descriptor(bytes, at, size, stored))
     }
 
-    /// Reads exactly `len` bytes; `None` if the archive ends before.
+    /// Reads exactly `len` bytes. Returns `None` if the archive ends before.
     fn bytes(&self, at: u64, len: usize) -> io::Result<Option<Vec<u8>>> {
         let mut bytes = vec![0; len];
         let found = self.source.read_at(&mut bytes, at)?;

@@ -21,10 +21,10 @@ use crate::write::Save;
 
 /// An update of some members of an archive file, started by [`Npz::update`].
 ///
-/// The changed archive is written to a new file, which replaces the old one in
-/// [`commit`](NpzUpdate::commit). The file is locked from the start, so that no
-/// change by another update is lost. If the process is killed, or the update is
-/// dropped, the archive is unchanged.
+/// The changed archive is written to a new file, which replaces the previous
+/// archive in [`commit`](NpzUpdate::commit). The file is locked from the start,
+/// so that no change by another update is lost. If the process is killed, or
+/// the update is dropped, the archive is unchanged.
 ///
 /// The other members are copied as they are stored, without inflating them, so
 /// damage in them is neither hidden nor an error. Their names, compression, checksums
@@ -38,12 +38,12 @@ pub struct NpzUpdate<'a> {
     changed: Changed<'a>,
     /// Full names of the old members to leave out.
     removed: Vec<String>,
-    /// Full names of old members, and their new ones.
+    /// Full names of members before and after the update.
     renamed: Vec<(String, String)>,
     compression: Option<Compression>,
 }
 
-/// A member to add, or to replace the old ones with this name.
+/// A member to add, or to replace all members with this name.
 struct NewMember<'a> {
     full_name: String,
     content: Content<'a>,
@@ -156,7 +156,7 @@ impl Npz<MapMut> {
 }
 
 impl NpzOptions {
-    /// Starts an update of an archive file, as [`Npz::update`].
+    /// Starts an update of an archive file, like [`Npz::update`].
     ///
     /// # Errors
     ///
@@ -186,7 +186,7 @@ impl NpzOptions {
 }
 
 impl<'a> NpzUpdate<'a> {
-    /// The archive before the update. Its arrays are copies in memory.
+    /// Returns the archive before the update. Its arrays are copies in memory.
     #[must_use]
     pub fn npz(&self) -> &Npz<MapMut> {
         &self.old
@@ -210,7 +210,7 @@ impl<'a> NpzUpdate<'a> {
     /// # Errors
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the format
-    /// cannot store the name, or it is that of a directory.
+    /// cannot store the name, or it names a directory.
     pub fn set(&mut self, name: &str, array: &'a dyn Save) -> Result<&mut NpzUpdate<'a>> {
         self.set_content(name, Content::Array(array))
     }
@@ -257,8 +257,8 @@ impl<'a> NpzUpdate<'a> {
         Ok(self)
     }
 
-    /// Removes a member, looked up as by [`set`](NpzUpdate::set), and all others
-    /// with the same full name.
+    /// Removes a member, looked up as by [`set`](NpzUpdate::set), and all
+    /// members with the same full name.
     ///
     /// # Errors
     ///
@@ -281,8 +281,8 @@ impl<'a> NpzUpdate<'a> {
     /// Renames a member, looked up as by [`set`](NpzUpdate::set). It keeps its
     /// place, its compression and, unless it is set, its bytes.
     ///
-    /// `new_name` is a key, without `.npy`, if the full name of the member ends in
-    /// `.npy`; otherwise it is a full name.
+    /// `new_name` is a key, without `.npy`, if the full name of the member ends
+    /// in `.npy`. Otherwise it is a full name.
     ///
     /// # Errors
     ///
@@ -366,8 +366,8 @@ impl<'a> NpzUpdate<'a> {
         kept.chain(self.changed.iter().map(|member| member.full_name.as_str())).collect()
     }
 
-    /// Writes the archive, waits until it is on the disk, and replaces the old
-    /// one.
+    /// Writes the archive, waits until it is on the disk, and replaces the
+    /// previous archive.
     ///
     /// # Errors
     ///
@@ -383,10 +383,11 @@ impl<'a> NpzUpdate<'a> {
         self.write()?.commit_sync().map(drop)
     }
 
-    /// Writes the archive but does not replace the old one yet: that is done by
-    /// [`AtomicFile::commit_sync`](crate::source::AtomicFile::commit_sync). In between,
-    /// close arrays of the old archive, because Windows doesn't replace a file that is
-    /// mapped.
+    /// Writes the archive but does not replace the previous archive yet: that
+    /// is done by
+    /// [`AtomicFile::commit_sync`](crate::source::AtomicFile::commit_sync). In
+    /// between, close arrays of the old archive, because Windows doesn't
+    /// replace a mapped file.
     ///
     /// # Errors
     ///
@@ -425,8 +426,8 @@ impl<'a> NpzUpdate<'a> {
         Ok(new)
     }
 
-    /// Writes all members: replaced ones in the place of the old ones, new ones
-    /// at the end.
+    /// Writes all members: replaced members stay in their place, and new
+    /// members follow at the end.
     fn write_members(&self) -> Result<()> {
         let mut writer = NpzWriter::new_seekable(self.new.file())?;
         let mut written = HashSet::new();

@@ -23,7 +23,7 @@ pub(super) fn new_mode(name: &[u8]) -> u32 {
     if name.ends_with(b"/") { 0o040_755 } else { 0o100_644 }
 }
 
-/// The alignment of the elements of stored members.
+/// The alignment of stored elements.
 const ALIGN: u64 = 64;
 /// The alignment that [`NpzWriter::page_aligned`] requests.
 pub(super) const PAGE: u64 = 4096;
@@ -69,9 +69,10 @@ impl<W: Write> NpzWriter<W> {
     /// Starts an archive in any writer.
     ///
     /// The size and the CRC-32 of a member follow it, unless it is a
-    /// [copy](NpzWriter::copy). Programs that do not use the directory, for example because
-    /// they read the archive from a pipe, may refuse stored members, or find only the first
-    /// one. Use [`new_seekable`](NpzWriter::new_seekable) for files.
+    /// [copy](NpzWriter::copy). Programs that do not use the directory, for
+    /// example because they read the archive from a pipe, can refuse stored
+    /// members, or find only the first member. Use
+    /// [`new_seekable`](NpzWriter::new_seekable) for files.
     pub fn new(to: W) -> NpzWriter<W> {
         NpzWriter::with_zip(ZipWriter::new(to))
     }
@@ -87,8 +88,8 @@ impl<W: Write> NpzWriter<W> {
     /// # Errors
     ///
     /// Returns [`Io`](crate::ErrorKind::Io) if the position cannot be read or
-    /// set for another reason than that the writer has none: `NotSeekable` or
-    /// `Unsupported`, kinds of [`std::io::ErrorKind`].
+    /// set for a different reason than that the writer has none: `NotSeekable`
+    /// or `Unsupported`, kinds of [`std::io::ErrorKind`].
     ///
     /// # Examples
     ///
@@ -163,7 +164,7 @@ impl<W: Write> NpzWriter<W> {
 
     /// Starts a member and returns a writer for its elements, which must be in
     /// `order` and in the byte order of `dtype`. Call
-    /// [`finish`](MemberWriter::finish) after the last one.
+    /// [`finish`](MemberWriter::finish) after the last byte.
     ///
     /// # Errors
     ///
@@ -216,7 +217,7 @@ impl<W: Write> NpzWriter<W> {
         self.zip.finish().map_err(write_error())
     }
 
-    /// Starts a member whose header and whose elements have these lengths.
+    /// Starts a member with a header and elements of these lengths.
     fn start(
         &mut self,
         file_name: &str,
@@ -239,7 +240,7 @@ impl<W: Write> NpzWriter<W> {
         Ok(MemberWriter::new(entry, compression, len, &mut self.state))
     }
 
-    /// Records the full name of a new member, which no other may have.
+    /// Records the full name of a new member, which must be unique.
     pub(super) fn add_name(&mut self, file_name: &str) -> Result<()> {
         if self.names.insert(file_name.to_owned()) {
             return Ok(());

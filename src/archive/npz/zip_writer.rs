@@ -1,5 +1,5 @@
-//! Writes the records of an archive (APPNOTE.TXT 4.3): a header before each member, and
-//! the directory after the last one.
+//! Writes the records of an archive (APPNOTE.TXT 4.3): a header before each
+//! member, and the directory after the last member.
 
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
@@ -19,7 +19,7 @@ const DATE: u32 = 33 << 16;
 const VERSION: u8 = 20;
 const VERSION_ZIP64: u8 = 45;
 
-/// The system of archives with Unix modes.
+/// The system in archives with Unix modes.
 const UNIX: u16 = 3;
 
 /// The DOS attribute of directories.
@@ -38,7 +38,7 @@ type SeekFn<W> = fn(&mut BufWriter<W>, SeekFrom) -> io::Result<u64>;
 #[derive(Debug)]
 pub(super) struct ZipWriter<W: Write> {
     to: BufWriter<W>,
-    /// The position of the writer at which the archive starts.
+    /// The writer's position where the archive starts.
     base: u64,
     /// The number of bytes written.
     offset: u64,
@@ -86,15 +86,15 @@ struct MemberRecord {
 }
 
 impl<W: Write> ZipWriter<W> {
-    /// An archive in which the sizes and the CRC-32 of a member follow it, unless they are
-    /// known before.
+    /// An archive with the sizes and the CRC-32 after each member, unless they
+    /// are known before.
     pub(super) fn new(to: W) -> ZipWriter<W> {
         let (to, members) = (BufWriter::new(to), Vec::new());
         ZipWriter { to, base: 0, offset: 0, seek: None, members }
     }
 
-    /// An archive in which they are in the header before the member, if the writer has a
-    /// position that can be set.
+    /// An archive with the sizes and the CRC-32 before each member, if the
+    /// writer can seek.
     pub(super) fn new_seekable(to: W) -> io::Result<ZipWriter<W>>
     where
         W: Seek,
@@ -107,7 +107,7 @@ impl<W: Write> ZipWriter<W> {
         Ok(zip)
     }
 
-    /// Starts a member whose numbers are known.
+    /// Starts a member with known numbers.
     pub(super) fn start(
         &mut self,
         member: &MemberStart<'_>,
@@ -223,8 +223,8 @@ impl<W: Write> ZipWriter<W> {
     }
 }
 
-/// The position of a writer; `None` if it has none, or cannot set it. Devices such as
-/// `/dev/null`, and pipes on Windows, are always at 0.
+/// The position of a writer. Returns `None` if it has none, or cannot set it.
+/// Devices such as `/dev/null`, and pipes on Windows, are always at 0.
 fn settable_position(to: &mut impl Seek) -> io::Result<Option<u64>> {
     use io::ErrorKind::{NotSeekable, Unsupported};
     let start = match to.stream_position() {
@@ -391,9 +391,9 @@ fn zip64_field(numbers: &[u64]) -> Vec<u8> {
     field
 }
 
-/// The extra field that moves data from `start` to the next multiple of `align`;
-/// `None` if `start` is one already. Like Android's zipalign, it contains the alignment
-/// and zeros.
+/// The extra field that moves data from `start` to the next multiple of
+/// `align`. Returns `None` if `start` is one already. Like Android's zipalign,
+/// it contains the alignment and zeros.
 fn padding(start: u64, align: u64) -> Option<Vec<u8>> {
     /// The length of the field without zeros: ID, length and alignment.
     const MIN: u64 = 6;
@@ -406,7 +406,8 @@ fn padding(start: u64, align: u64) -> Option<Vec<u8>> {
     Some(field)
 }
 
-/// The 32-bit form of a number, whose 64-bit form is in an extra field if it does not fit.
+/// The 32-bit form of a number. If it does not fit, its 64-bit form is in an
+/// extra field.
 fn saturate(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(IN_ZIP64)
 }

@@ -30,7 +30,7 @@ const HEADER_BUFFER: usize = 1024;
 /// ```no_run
 /// use npymap::{Source, tar::Shard};
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let shard = Shard::open(unsafe { Source::map("train-000000.tar")? })?;
 /// for member in shard.members().filter(|member| member.name().ends_with(".npy")) {
 ///     println!("{}: {:?}", member.name(), member.open()?.shape());
@@ -52,7 +52,7 @@ pub struct Shard<D = Map> {
 /// ```no_run
 /// use npymap::{Source, tar::Shard};
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let shard = Shard::open(unsafe { Source::map("train-000000.tar")? })?;
 /// let member = shard.member("000000.ten")?;
 /// println!("{} bytes at offset {}", member.size(), member.offset());
@@ -82,7 +82,7 @@ impl<D> Clone for ShardMember<'_, D> {
 impl<D> Copy for ShardMember<'_, D> {}
 
 impl<D: Mapping> Shard<D> {
-    /// Opens a tar file. Reads all headers, but none of the members' bytes.
+    /// Opens a tar file. Reads all headers, but not the members' bytes.
     ///
     /// # Errors
     ///
@@ -98,13 +98,13 @@ impl<D: Mapping> Shard<D> {
         Ok(Shard { source: Arc::new(source), entries, replaced })
     }
 
-    /// The path that the file was opened by.
+    /// Returns the path that the file was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.source.path()
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -116,15 +116,15 @@ impl<D: Mapping> Shard<D> {
         self.entries.is_empty()
     }
 
-    /// The members in the order of the file, including those that are not
-    /// arrays. Directories and links are left out.
+    /// Returns the members in the order of the file, including members that are
+    /// not arrays. Directories and links are left out.
     #[must_use]
     pub fn members(&self) -> impl ExactSizeIterator<Item = ShardMember<'_, D>> {
         self.entries.iter().map(|entry| ShardMember { shard: self, entry })
     }
 
     /// Finds a member by its name. If several members have the name, the last
-    /// one counts, as when `tar` unpacks them.
+    /// member counts, as when `tar` unpacks them.
     ///
     /// # Errors
     ///
@@ -169,12 +169,13 @@ impl<D: Mapping> Shard<D> {
         self.member(name)?.open()
     }
 
-    /// Requests the first bytes of all members at the same time, if each read of the
-    /// source takes long, as those of remote objects do. For files, it does nothing.
+    /// Requests the first bytes of all members at once, if each read of the
+    /// source takes long, for example from a remote object. For files, it does
+    /// nothing.
     ///
-    /// Call it before [`ShardMember::header`] or [`ShardMember::is_ten`] of many members,
-    /// which then find the headers in memory. At most 16 MiB of them are kept, until the
-    /// next call. The others are read one after another.
+    /// Call it before [`ShardMember::header`] or [`ShardMember::is_ten`] of
+    /// many members, which then find the headers in memory. At most 16 MiB of
+    /// them are kept, until the next call. The rest is read in turn.
     ///
     /// # Errors
     ///
@@ -208,27 +209,29 @@ impl<D: Mapping> Shard<D> {
 }
 
 impl<'a, D: Mapping> ShardMember<'a, D> {
-    /// The member's name in the tar file. Bytes that are not UTF-8 are
+    /// Returns the member's name in the tar file. Bytes that are not UTF-8 are
     /// replaced.
     #[must_use]
     pub fn name(&self) -> &'a str {
         &self.entry.name
     }
 
-    /// The member's length in bytes, including the holes of a sparse member.
+    /// Returns the member's length in bytes, including the holes of a sparse
+    /// member.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.entry.size
     }
 
-    /// The offset of the member's first byte in the tar file.
+    /// Returns the offset of the member's first byte in the tar file.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.entry.start
     }
 
     /// Reads the header of a `.npy` member, with the same checks as
-    /// [`open`](ShardMember::open); `None` when the member is not a `.npy`.
+    /// [`open`](ShardMember::open). Returns `None` when the member is not a
+    /// `.npy`.
     ///
     /// # Errors
     ///
@@ -264,8 +267,8 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
         })
     }
 
-    /// Opens a `.npy` member: in place if the source is mapped, otherwise
-    /// copied into memory.
+    /// Opens a `.npy` member: in place if the source is mapped. Otherwise, it
+    /// is copied into memory.
     ///
     /// # Errors
     ///
@@ -281,7 +284,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     }
 
     /// Opens a `.ten` member. Its arrays are opened in place if the source is
-    /// mapped, otherwise each is copied when you ask for it.
+    /// mapped. Otherwise, each is copied when you ask for it.
     ///
     /// # Errors
     ///

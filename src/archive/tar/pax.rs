@@ -4,7 +4,7 @@
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Pax {
     path: Option<Vec<u8>>,
-    /// Whether `path` ended in a slash, as those of directories do.
+    /// Whether `path` ended in a slash, as for a directory.
     pub(super) has_slash: bool,
     /// The target of a link.
     pub(super) link: Option<Vec<u8>>,
@@ -72,8 +72,8 @@ fn split_record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((keyword, value.get(1..)?, rest))
 }
 
-/// Parses a name. Empty ones are rejected, because programs disagree on whether
-/// they cancel the name in the member's own header.
+/// Parses a name. Empty values are rejected, because programs disagree on
+/// whether they cancel the name in the member's own header.
 fn parse_name(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     if value.is_empty() || value.contains(&0) {
         return Err("a name is empty or contains a NUL");

@@ -1,7 +1,7 @@
 //! Reads the headers of tar files: ustar, pax and GNU's.
 //!
-//! Finds the same members as Python's `tarfile`. A file in which other programs
-//! would find other members is rejected.
+//! Finds the same members as Python's `tarfile`. This rejects a file if other
+//! programs would find different members.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -15,8 +15,7 @@ use crate::source::storage::Storage;
 /// Headers and members start at multiples of this.
 const BLOCK: usize = 512;
 
-/// The longest extension record that is read into memory: a long name or a pax
-/// header.
+/// The longest extension record read into memory: a long name or a pax header.
 const MAX_EXTENSION: u64 = 1 << 20;
 
 /// One regular file in a tar file.
@@ -70,7 +69,8 @@ impl Extensions {
         read_long(&mut self.long_name, "name", source, (start, size))
     }
 
-    /// As [`read_long_name`](Extensions::read_long_name), for the target of a link.
+    /// Like [`read_long_name`](Extensions::read_long_name), for the target of a
+    /// link.
     fn read_long_link(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
         read_long(&mut self.long_link, "target", source, (start, size))
     }
@@ -168,8 +168,9 @@ impl Others {
     }
 }
 
-/// Finds the regular files in a tar file, and the names of those that a link, a device, a
-/// directory or another member of the same name replaces. Reads only headers.
+/// Finds the regular files in a tar file, and the names of files replaced by a
+/// link, a device, a directory or a later member of the same name. Reads only
+/// headers.
 pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String>)> {
     let (mut entries, mut others) = (Vec::new(), Others::default());
     let mut extensions = Extensions::default();
@@ -250,8 +251,8 @@ fn has_ambiguous_size(kind: u8, size: u64, pax_size: Option<u64>) -> bool {
 struct TarHeader([u8; BLOCK]);
 
 impl TarHeader {
-    /// Reads the header at `offset`; `None` at the end of the tar file, which
-    /// is a block of zeros or the end of the source.
+    /// Reads the header at `offset`. Returns `None` at the end of the tar file,
+    /// which is a block of zeros or the end of the source.
     fn read(source: &Storage, offset: u64) -> Result<Option<TarHeader>> {
         let mut bytes = [0; BLOCK];
         match source.read_at(&mut bytes, offset).map_err(read_error())? {
@@ -272,8 +273,9 @@ impl TarHeader {
         Ok(Some(header))
     }
 
-    /// Returns whether the fields that are not used here have numbers, as other readers
-    /// demand: mode, owner, group, time, device, and the parts of a sparse member.
+    /// Returns whether the fields not used here have numbers, as other readers
+    /// demand: mode, owner, group, time, device, and the parts of a sparse
+    /// member.
     fn has_numbers(&self) -> bool {
         let parts = if self.kind() == b'S' { self.field(386, 96) } else { &[] };
         [(100, 8), (108, 8), (116, 8), (136, 12), (329, 8), (337, 8)]
@@ -344,7 +346,7 @@ impl TarHeader {
         self.field(257, 8) == b"ustar  \0"
     }
 
-    /// The entry of this header, whose `stored` bytes start at `start`.
+    /// The entry of this header, with its `stored` bytes from `start` on.
     fn entry(&self, extensions: Extensions, start: u64, stored: u64) -> Result<TarEntry> {
         let name = self.name_after(&extensions)?;
         let is_directory = extensions.long_name.is_some_and(|name| name.ends_with(b"/"));
@@ -400,7 +402,7 @@ fn read_pax(source: &Storage, start: u64, size: u64) -> Result<Pax> {
     Pax::parse(&record).map_err(damaged)
 }
 
-/// Returns whether the padding of an extension record starts with another byte
+/// Returns whether the padding of an extension record starts with a byte other
 /// than NUL.
 fn continues(source: &Storage, start: u64, size: u64) -> Result<bool> {
     let has_padding = size % block_len() != 0;

@@ -15,7 +15,7 @@ const MAX_WRITTEN_NDIM: usize = 9;
 /// The length of the header without its axes.
 const FIXED: usize = size_of::<RawHeader>();
 
-/// The length of the longest header that is accepted.
+/// The length of the longest accepted header.
 pub(super) const MAX_LEN: usize = FIXED + 8 * MAX_NDIM;
 
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]

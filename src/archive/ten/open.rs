@@ -18,9 +18,9 @@ use super::header::TenHeader;
 
 /// A list of arrays in a `.ten` file.
 ///
-/// Each array is a [`MappedArray`] that outlives the list, and is writable if the
-/// source is. Elements are aligned to at least 16 bytes, so those of native
-/// dtypes can be borrowed in place.
+/// Each array is a [`MappedArray`] that outlives the list, and is writable if
+/// the source is. Elements are aligned to at least 16 bytes, so you can borrow
+/// native dtypes in place.
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ use super::header::TenHeader;
 /// let path = directory.path().join("batch.ten");
 /// TenWriteOptions::new().infos(&["x", "y"]).save(&path, &[&arr1(&[0.5_f32]), &arr1(&[7_u8])])?;
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let ten = Ten::open(unsafe { Source::map(&path)? })?;
 /// assert_eq!(ten.get(0)?.as_slice::<f32>()?, [0.5]);
 /// assert_eq!(ten.get(ten.position("y")?)?.as_slice::<u8>()?, [7]);
@@ -77,7 +77,7 @@ pub struct TenOptions {
 }
 
 impl TenOptions {
-    /// The defaults: the extension must be `.ten` or `.tb`.
+    /// Returns the defaults: the extension must be `.ten` or `.tb`.
     pub fn new() -> TenOptions {
         TenOptions::default()
     }
@@ -114,7 +114,7 @@ impl TenOptions {
 
 impl<D: Mapping> Ten<D> {
     /// Opens a list of arrays. If the source has a path, its extension must be
-    /// `.ten` or `.tb`; see [`TenOptions::any_extension`].
+    /// `.ten` or `.tb`. See [`TenOptions::any_extension`].
     ///
     /// # Errors
     ///
@@ -140,13 +140,13 @@ impl<D: Mapping> Ten<D> {
         Ok(Ten { source, start, entries: Arc::new(EntryList::new(entries)) })
     }
 
-    /// The path that the source was opened by.
+    /// Returns the path that the source was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.source.path()
     }
 
-    /// The number of arrays.
+    /// Returns the number of arrays.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -158,19 +158,19 @@ impl<D: Mapping> Ten<D> {
         self.entries.is_empty()
     }
 
-    /// The headers of the arrays, in order.
+    /// Returns the headers of the arrays, in order.
     #[must_use]
     pub fn headers(&self) -> impl ExactSizeIterator<Item = &TenHeader> {
         self.entries.iter().map(|entry| &entry.header)
     }
 
-    /// The infos, or names, of the arrays; often empty.
+    /// Returns the infos, or names, of the arrays; often empty.
     #[must_use]
     pub fn infos(&self) -> impl ExactSizeIterator<Item = &str> {
         self.headers().map(|header| header.info.as_str())
     }
 
-    /// The position of the first array with this info.
+    /// Returns the position of the first array with this info.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl<D: Mapping> Ten<D> {
         first.ok_or_else(|| self.name_file(no_member(info, self.infos())))
     }
 
-    /// The offset of an array's elements in the source.
+    /// Returns the offset of an array's elements in the source.
     ///
     /// # Errors
     ///
@@ -191,8 +191,8 @@ impl<D: Mapping> Ten<D> {
         self.entry(index).map(|entry| self.offset(entry))
     }
 
-    /// Opens an array by its position: in place if the source is mapped, otherwise
-    /// copied into memory.
+    /// Opens an array by its position: in place if the source is mapped.
+    /// Otherwise, it is copied into memory.
     ///
     /// # Errors
     ///

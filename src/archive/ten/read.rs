@@ -37,8 +37,8 @@ pub(super) fn scan(
     Ok(entries)
 }
 
-/// The number of bytes that are read for each array: enough for the chunk of the
-/// header and the prefix of the next chunk.
+/// The number of bytes read for each array: enough for the chunk of the header
+/// and the prefix of the next chunk.
 const READ_LEN: usize = (PREFIX_LEN + header::MAX_LEN).next_multiple_of(64) + 64;
 
 /// Reads the headers of the array at byte `at`. Also returns the offset of the

@@ -15,7 +15,7 @@ use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{DTypeError, Result, plural};
 
-/// The number of bytes that are encoded before they are written.
+/// The number of bytes encoded before they are written.
 const BLOCK: usize = 64 * 1024;
 
 /// An array that can be written to a `.ten` file: a [`MappedArray`] or an
@@ -197,8 +197,8 @@ pub struct TenWriteOptions {
 }
 
 impl TenWriteOptions {
-    /// The defaults: infos are empty, dtypes that webdataset can't read are
-    /// rejected, and the extension must be `.ten` or `.tb`.
+    /// Returns the defaults: infos are empty, dtypes that webdataset can't read
+    /// are rejected, and the extension must be `.ten` or `.tb`.
     pub fn new() -> TenWriteOptions {
         TenWriteOptions::default()
     }
@@ -264,9 +264,9 @@ impl TenWriteOptions {
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the format
     /// does not support the dtype, the array has more than 9 axes, or an info
     /// is not ASCII or longer than 8 bytes, if the number of infos is neither
-    /// one nor the number of arrays, or for `u4` unless it is allowed. Nothing
-    /// is written then. Returns [`Io`](crate::ErrorKind::Io) if the writer
-    /// fails.
+    /// one nor the number of arrays, or for `u4` unless it is allowed. These
+    /// errors come before any output. Returns [`Io`](crate::ErrorKind::Io) if
+    /// the writer fails.
     pub fn write(&self, to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
         write_all(to, &self.headers(arrays)?, arrays)
     }
@@ -300,7 +300,7 @@ impl TenWriteOptions {
 const NO_U4: &str =
     "webdataset can't read u4: store i8 or u8, or allow it with `TenWriteOptions::allow_u4`";
 
-/// Writes arrays to a file whose name ends in `.ten` or `.tb`. See
+/// Writes arrays to a file with the extension `.ten` or `.tb`. See
 /// [`TenWriteOptions::save`].
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use super::Casting;
 use crate::dtype::{DType, Field, Kind, Unit, UnitBase};
 
-/// The strictest rule that allows a cast; `None` if no rule does.
+/// The strictest rule that allows a cast. Returns `None` if no rule does.
 pub(super) fn required_casting(from: &DType, to: &DType) -> Option<Casting> {
     // A dtype without a size stands for all sizes, and at the top level for all
     // byte orders.
@@ -123,7 +123,7 @@ fn number_to_text_casting(from: &DType, room: usize) -> Casting {
     text_casting(characters, room)
 }
 
-/// NumPy's order of the kinds of numbers: casts up are `same_kind`.
+/// NumPy's order of number kinds: casts up are `same_kind`.
 fn rank(kind: Kind) -> Option<u8> {
     match kind {
         Kind::Bool => Some(0),
@@ -136,7 +136,7 @@ fn rank(kind: Kind) -> Option<u8> {
 }
 
 /// Returns whether NumPy considers a cast lossless. It does for 64-bit integers
-/// as doubles, although large ones are rounded.
+/// as doubles, although large integers are rounded.
 fn is_lossless(from: &DType, to: &DType) -> bool {
     let (size, room) = (from.itemsize(), to.itemsize());
     // The smallest float that NumPy considers large enough.

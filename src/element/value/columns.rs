@@ -76,8 +76,8 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Joins the texts of a subarray's elements, in brackets. Takes the text of every
-/// element from `texts`, also where the axis is abbreviated.
+/// Joins the texts of a subarray's elements, in brackets. Takes the text of
+/// every element from `texts`, even where the axis is abbreviated.
 fn bracketed(value: &Value, abbreviate: bool, texts: &mut impl Iterator<Item = String>) -> String {
     let Value::Array(items) = value else {
         return texts.next().invariant("each element has a text");

@@ -71,8 +71,8 @@ fn year_text(year: i128) -> String {
     format!("{year:04}")
 }
 
-/// Parses an ISO date as ticks of a unit; `None` if the text is not a date, is
-/// more precise than the unit, or falls between two ticks.
+/// Parses an ISO date as ticks of a unit. Returns `None` if the text is not a
+/// date, is more precise than the unit, or falls between two ticks.
 pub(crate) fn parse_date(text: &str, unit: Unit) -> Option<i64> {
     let (date, time) = match text.split_once(['T', ' ']) {
         Some((date, time)) => (date, Some(time.strip_suffix('Z').unwrap_or(time))),

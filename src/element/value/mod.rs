@@ -123,8 +123,8 @@ impl Element for Value {
         }
     }
 
-    /// Encodes a value of the dtype's kind. Only floats can lose precision; other
-    /// values must fit exactly.
+    /// Encodes a value of the dtype's kind. Only floats can lose precision.
+    /// Other values must fit exactly.
     fn encode(&self, dtype: &DType, bytes: &mut [u8]) -> Result<()> {
         let order = &dtype.byte_order();
         match (dtype.kind(), dtype.itemsize()) {
@@ -253,7 +253,8 @@ impl Value {
         value.and_then(|value| T::try_from(value).ok()).ok_or_else(|| self.misfit(dtype))
     }
 
-    /// The nearest `f64`; `None` if the value is not a real number.
+    /// Returns the nearest `f64`. Returns `None` if the value is not a real
+    /// number.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
@@ -287,9 +288,9 @@ fn decode_field(field: &Field, bytes: &[u8]) -> Value {
     Value::decode(&field.dtype, item(bytes, range))
 }
 
-/// The base dtype and shape of a subarray; `None` if it has no bytes. Such a
-/// subarray is decoded as empty, because a file can claim that it has any number
-/// of items.
+/// The base dtype and shape of a subarray. Returns `None` if it has no bytes.
+/// Such a subarray is decoded as empty, because a file can claim that it has
+/// any number of items.
 fn nonempty_subarray(dtype: &DType) -> Option<(&DType, &[usize])> {
     dtype.subarray().filter(|_| dtype.itemsize() > 0)
 }

@@ -17,7 +17,7 @@ impl Value {
     /// | dtype | text |
     /// |---|---|
     /// | numbers, booleans | as in Python: `1e3`, `nan`, `inf`, `1+2j`, `True` |
-    /// | `U`, `S` | as it is, including spaces around it, or in quotes; `S` also as `b'…'` |
+    /// | `U`, `S` | as it is, including spaces around it, or in quotes, and `S` also as `b'…'` |
     /// | `M8` | an ISO date, or `NaT` |
     /// | `m8` | a count of the dtype's unit, a number with a unit as it is printed (`300 milliseconds`), or `NaT` |
     /// | `V` | `b'\x00…'` |
@@ -27,8 +27,8 @@ impl Value {
     /// # Errors
     ///
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the text has
-    /// another form, or the value doesn't fit. A number other than `inf` does
-    /// not become infinite.
+    /// a different form, or the value doesn't fit. A number other than `inf`
+    /// does not become infinite.
     ///
     /// # Examples
     ///
@@ -78,7 +78,7 @@ pub(crate) fn is_finite_text(text: &str) -> bool {
     !text.contains("inf") && !text.contains("nan")
 }
 
-/// Parses a value that is not a struct or subarray; the error is what was
+/// Parses a value that is not a struct or subarray. The error is what was
 /// expected.
 fn parse_scalar(untrimmed: &str, dtype: &DType) -> Result<Value, &'static str> {
     let text = untrimmed.trim();
@@ -126,7 +126,8 @@ fn parse_scalar(untrimmed: &str, dtype: &DType) -> Result<Value, &'static str> {
     }
 }
 
-/// Returns the text after the `b` of `b'…'`; `None` if no quote follows.
+/// Returns the text after the `b` of `b'…'`. Returns `None` if no quote
+/// follows.
 fn quoted_bytes(text: &str) -> Option<&str> {
     text.strip_prefix('b').filter(|rest| rest.starts_with(['\'', '"']))
 }
@@ -191,7 +192,7 @@ fn parse_error(text: &str, dtype: &DType, expected: &str) -> Error {
     DTypeError::Value { value, expected: format!("{expected}, for {dtype}") }.into()
 }
 
-/// Parses a float as Python does. Rust accepts `inf` and `nan` too.
+/// Parses a float as Python does. Rust also accepts `inf` and `nan`.
 fn parse_float(text: &str) -> Option<f64> {
     text.to_lowercase().parse().ok()
 }
@@ -259,8 +260,8 @@ fn parse_string(text: &str) -> Option<String> {
     reader.end().ok().map(|()| string)
 }
 
-/// Parses quoted bytes: ASCII, and escapes of bytes. Those of characters, such as `\u0041`,
-/// are none, as in Python.
+/// Parses quoted bytes: ASCII, and escapes of bytes. Escapes for characters,
+/// such as `\u0041`, are not escapes here, as in Python.
 fn parse_bytes(quoted: &str) -> Option<Vec<u8>> {
     if !quoted.is_ascii() {
         return None;

@@ -57,7 +57,7 @@ impl Serialize for NamedValue<'_> {
 
 /// Serializes numbers as numbers, complex numbers as pairs, text and dates as
 /// strings, bytes as bytes, time differences as counts, `NaT` as none, records
-/// and subarrays as sequences; [`with_names`](Value::with_names) gives records
+/// and subarrays as sequences. [`with_names`](Value::with_names) gives records
 /// as maps.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

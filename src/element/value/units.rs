@@ -24,7 +24,8 @@ pub(crate) fn to_days(Ticks(count): Ticks, unit: Unit) -> (i128, i128) {
     }
 }
 
-/// The inverse of [`to_days`], rounded down; `None` if it doesn't fit 64 bits.
+/// The inverse of [`to_days`], rounded down. Returns `None` if it doesn't fit
+/// 64 bits.
 fn from_days((day, attoseconds): (i128, i128), unit: Unit) -> Option<Ticks> {
     let count = match unit.base {
         UnitBase::Year => civil_from_days(day).0 - 1970,
@@ -46,7 +47,8 @@ pub(crate) fn to_ticks(count: i128) -> Option<Ticks> {
     i64::try_from(count).ok().map(Ticks).filter(|ticks| *ticks != Ticks::NAT)
 }
 
-/// Converts a date to another unit, rounded down; `None` if it doesn't fit.
+/// Converts a date to another unit, rounded down. Returns `None` if it doesn't
+/// fit.
 pub(crate) fn convert_date(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
     match from {
         Ticks::NAT => Some(from),
@@ -55,9 +57,9 @@ pub(crate) fn convert_date(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
     }
 }
 
-/// Converts a time difference to another unit, rounded down; `None` if it
-/// doesn't fit, or if only one of the units is months or years, whose length
-/// varies.
+/// Converts a time difference to another unit, rounded down. Returns `None` if
+/// it doesn't fit, or if only one of the units is months or years, because they
+/// vary in length.
 pub(crate) fn convert_difference(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
     let (own, other) = (length(unit.base), length(to.base));
     if own.1 != other.1 {
@@ -84,7 +86,8 @@ fn length(base: UnitBase) -> (i128, bool) {
     }
 }
 
-/// Compares two time differences; `None` if only one is in months or years.
+/// Compares two time differences. Returns `None` if only one is in months or
+/// years.
 pub(crate) fn compare_differences(
     (a, unit): (Ticks, Unit),
     (b, other): (Ticks, Unit),
@@ -114,15 +117,16 @@ pub(crate) fn to_seconds(ticks: Ticks, unit: Unit) -> (i128, i128) {
     (seconds, attoseconds % ATTOSECONDS)
 }
 
-/// A date from nanoseconds since 1970, rounded down; `None` if it doesn't fit.
+/// A date from nanoseconds since 1970, rounded down. Returns `None` if it
+/// doesn't fit.
 #[cfg(feature = "jiff")]
 pub(crate) fn date_from_nanoseconds(count: i128, unit: Unit) -> Option<Ticks> {
     let per_day = per_day(UnitBase::Nanosecond)?;
     from_days((count.div_euclid(per_day), count.rem_euclid(per_day) * 1_000_000_000), unit)
 }
 
-/// A time difference from nanoseconds, rounded down; `None` if it doesn't fit, or
-/// the unit is months or years.
+/// A time difference from nanoseconds, rounded down. Returns `None` if it
+/// doesn't fit, or the unit is months or years.
 #[cfg(feature = "jiff")]
 pub(crate) fn difference_from_nanoseconds(nanoseconds: i128, unit: Unit) -> Option<Ticks> {
     let length = unit.base.attoseconds()?;

@@ -1,8 +1,8 @@
 //! The memory that is available to this process.
 
-/// The number of bytes that can be used without evicting what is in use: those
-/// that are free or hold cached files, in the system or in the control groups of
-/// this process, whichever is less. `None` if the system does not report it.
+/// The number of bytes that can be used without evicting what is in use: memory
+/// that is free or holds cached files, in the kernel or in the control groups
+/// of this process, whichever is less. `None` if the kernel does not report it.
 #[cfg(target_os = "linux")]
 pub(crate) fn available_memory() -> Option<u64> {
     available(|path| std::fs::read_to_string(path).ok())
@@ -23,7 +23,7 @@ fn available(read: impl Fn(&str) -> Option<String>) -> Option<u64> {
     limits.chain([kib.saturating_mul(1024)]).min()
 }
 
-/// The names of the files of a version of control groups.
+/// The file names for a version of control groups.
 #[cfg(any(target_os = "linux", test))]
 struct Group {
     root: &'static str,
@@ -49,7 +49,7 @@ const V2: Group = Group {
     cached: ["active_file", "inactive_file"],
 };
 
-/// The available bytes of each group on the path of a line of
+/// The available bytes of each group on the path in a line of
 /// `/proc/self/cgroup`: `0::/path` or `4:memory:/path`.
 #[cfg(any(target_os = "linux", test))]
 fn group_limits(line: &str, read: &impl Fn(&str) -> Option<String>) -> Vec<u64> {

@@ -35,9 +35,9 @@ pub(crate) fn read_ahead(_: &File, _: u64, _: u64) -> io::Result<()> {
 /// Reads a range of a file into the page cache, and waits until it is there. An error
 /// on systems other than Linux, and before Linux 5.14.
 ///
-/// The system allocates huge pages for it where it can. On ext4, reading then takes 0.6
-/// of the time of [`read_ahead`], and an eighth of the processor's time; but up to
-/// 4 MiB after the range are read, too.
+/// The kernel allocates huge pages for it where it can. On ext4, reading then
+/// takes 0.6 of the time of [`read_ahead`], and an eighth of the processor's
+/// time, but it also reads up to 4 MiB after the range.
 #[cfg(target_os = "linux")]
 pub(crate) fn read_in(file: &File, offset: u64, len: usize) -> io::Result<()> {
     use memmap2::{Advice, MmapOptions};
@@ -60,8 +60,8 @@ pub(crate) const HUGE_PAGE: u64 = 2 << 20;
 /// Unlike [`read_in`], reads nothing after them. An error on systems other than Linux,
 /// before Linux 5.14, and where pages do not have 4 KiB.
 ///
-/// On a virtual disk, this took half the time of [`read_ahead`]: the disk gets one range of
-/// memory for each huge page, instead of one for each page.
+/// On a virtual disk, this took half the time of [`read_ahead`]: the disk gets
+/// one range of memory per huge page, instead of one per page.
 #[cfg(target_os = "linux")]
 pub(crate) fn read_huge_pages(file: &File, offset: u64, len: usize) -> io::Result<()> {
     use memmap2::{Advice, MmapOptions};
@@ -86,7 +86,7 @@ pub(crate) fn read_huge_pages(_: &File, _: u64, _: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Asks the system to drop a range of a file from the page cache. Does nothing
+/// Asks the kernel to drop a range of a file from the page cache. Does nothing
 /// on systems other than Linux.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn evict(file: &File, offset: u64, len: u64) -> io::Result<()> {

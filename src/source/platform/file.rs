@@ -6,11 +6,12 @@ use std::io;
 /// Identifies a file on this machine, whatever its names. Once nobody has the file
 /// open or mapped and it has no name, another file may get the same identity.
 ///
-/// Some file systems don't keep to that. On overlayfs, a file of a lower layer gets another
-/// identity when it is first written: reopening it is then
-/// [`Changed`](crate::ErrorKind::Changed), although nobody replaced it. So it is on FUSE file
-/// systems that number files anew. Those that pass on the numbers of several others may give
-/// two files the same identity: a replaced file is then not noticed.
+/// Some file systems don't keep to that. On overlayfs, a file of a lower layer
+/// gets another identity when it is first written: reopening it is then
+/// [`Changed`](crate::ErrorKind::Changed), although nobody replaced it. So it
+/// is on FUSE file systems that number files anew. File systems that combine
+/// several others can give two files the same identity: a replaced file is then
+/// not noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FileId {
@@ -20,7 +21,7 @@ pub struct FileId {
     pub inode: u64,
 }
 
-/// The metadata that is read when a file is opened.
+/// The metadata read when a file is opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileStat {
     /// The length in bytes.
@@ -29,7 +30,7 @@ pub(crate) struct FileStat {
     pub(crate) id: Option<FileId>,
 }
 
-/// The identity of a file; `None` on systems other than Unix.
+/// The identity of a file. Returns `None` on systems other than Unix.
 #[cfg(unix)]
 #[allow(clippy::unnecessary_wraps, reason = "`None` on other systems")]
 pub(crate) fn file_id(metadata: &Metadata) -> Option<FileId> {
@@ -42,8 +43,8 @@ pub(crate) fn file_id(_: &Metadata) -> Option<FileId> {
     None
 }
 
-/// Describes a file that is not a regular one, for error messages; `None` for
-/// regular files.
+/// Describes a file that is not a regular one, for error messages. Returns
+/// `None` for regular files.
 pub(crate) fn irregular_kind(metadata: &Metadata) -> Option<&'static str> {
     match metadata.file_type() {
         kind if kind.is_file() => None,
@@ -81,7 +82,7 @@ pub(crate) fn stat(file: &File) -> io::Result<(Option<&'static str>, FileStat)> 
     Ok((kind, FileStat { len: widen(stat.st_size), id: Some(id) }))
 }
 
-/// Widens a field of `stat`. Its type depends on the system, and it is never
+/// Widens a field of `stat`. Its type depends on the kernel, and it is never
 /// negative.
 #[cfg(unix)]
 fn widen(number: impl TryInto<u64>) -> u64 {
@@ -139,8 +140,9 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usi
     })
 }
 
-/// Writes at the end of a file, possibly fewer bytes than `bytes` has. `end` was the end
-/// a moment ago; on Linux it may have moved, elsewhere newer bytes are overwritten.
+/// Writes at the end of a file, possibly fewer bytes than `bytes` has. `end`
+/// was the end a moment ago. On Linux it may have moved, elsewhere newer bytes
+/// are overwritten.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn append(file: &File, bytes: &[u8], end: u64) -> io::Result<usize> {
     use rustix::io::{Errno, ReadWriteFlags, pwritev2};

@@ -20,15 +20,15 @@ use std::io;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LockKind {
-    /// For reading: others may hold shared locks too.
+    /// For reading: other processes may also hold shared locks.
     Shared,
-    /// For writing: nobody else holds a lock.
+    /// For writing: this is the only lock.
     Exclusive,
 }
 
-/// Locks an open file description; `false` if others hold the lock and `waits`
-/// is not set. An error on systems other than Unix, whose locks would also
-/// prevent reading.
+/// Locks an open file description; `false` if another process holds the lock
+/// and `waits` is not set. An error on systems other than Unix, because their
+/// locks would also prevent reading.
 #[cfg(unix)]
 pub(crate) fn lock(file: &File, kind: LockKind, waits: bool) -> io::Result<bool> {
     use rustix::fs::{FlockOperation, flock};
@@ -54,7 +54,7 @@ pub(crate) fn lock(_: &File, _: LockKind, _: bool) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Returns whether an error means that the system or the file system does not
+/// Returns whether an error means that the kernel or the file system does not
 /// support locks.
 #[cfg(unix)]
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {

@@ -12,7 +12,7 @@ use super::mmap;
 #[cfg(unix)]
 use crate::kernel::pages;
 
-/// How elements will be accessed, so that the system reads ahead accordingly:
+/// How elements will be accessed, so that the kernel reads ahead accordingly:
 /// `madvise`. Advice changes speed, never values, and is ignored on systems
 /// other than Unix.
 ///
@@ -21,7 +21,7 @@ use crate::kernel::pages;
 /// ```
 /// use npymap::{MappedArray, source::Advice};
 ///
-/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// // SAFETY: no other process writes to or truncates this file.
 /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
 /// penguins.advise(.., Advice::Sequential)?;
 /// # Ok::<(), npymap::Error>(())
@@ -32,8 +32,8 @@ pub enum Advice {
     /// No particular pattern: a few pages are read ahead.
     #[default]
     Normal,
-    /// Random access: nothing is read ahead. Best for rows in random order that
-    /// are not much larger than a page.
+    /// Random access: there is no read-ahead. Best for rows in random order
+    /// that are not much larger than a page.
     Random,
     /// From first to last: many pages are read ahead.
     Sequential,
@@ -41,7 +41,7 @@ pub enum Advice {
     WillNeed,
 }
 
-/// Advises the system how memory will be accessed. Does nothing on systems
+/// Advises the kernel how memory will be accessed. Does nothing on systems
 /// other than Unix.
 #[cfg(unix)]
 pub(crate) fn advise(bytes: &[u8], advice: Advice) -> io::Result<()> {
@@ -66,8 +66,9 @@ pub(crate) fn advise(_: &[u8], _: Advice) -> io::Result<()> {
     Ok(())
 }
 
-/// Faults pages in, so that unreadable ones are an error instead of a signal;
-/// `false` if the system has no call for it: Linux before 5.14, and others.
+/// Faults pages in, so that unreadable pages return an error instead of raising
+/// SIGBUS; `false` if the kernel has no call for it: Linux before 5.14, and
+/// other systems.
 #[cfg(target_os = "linux")]
 pub(crate) fn populate(bytes: &[u8]) -> io::Result<bool> {
     match madvise(bytes, rustix::mm::Advice::LinuxPopulateRead) {
@@ -81,9 +82,9 @@ pub(crate) fn populate(_: &[u8]) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Asks the system to drop pages from the page cache that only this process has
-/// accessed, through this memory. Does nothing on systems other than Linux, before
-/// Linux 5.4, and for files that the user neither owns nor may write to.
+/// Asks the kernel to drop pages from the page cache that only this process has
+/// accessed, through this memory. Does nothing on systems other than Linux,
+/// before Linux 5.4, and for files that the user neither owns nor may write to.
 #[cfg(target_os = "linux")]
 pub(crate) fn page_out(bytes: &[u8]) -> io::Result<()> {
     madvise(bytes, rustix::mm::Advice::LinuxPageOut)
@@ -94,8 +95,8 @@ pub(crate) fn page_out(_: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The number of times that this thread had to wait for a page of a map to be read from the
-/// disk; `None` on systems other than Linux.
+/// The number of times that this thread had to wait for a page of a map to be
+/// read from the disk. Returns `None` on systems other than Linux.
 #[cfg(target_os = "linux")]
 pub(crate) fn disk_waits() -> Option<c_long> {
     let mut usage = mem::MaybeUninit::<libc::rusage>::zeroed();
@@ -121,8 +122,8 @@ fn madvise(bytes: &[u8], advice: rustix::mm::Advice) -> io::Result<()> {
     unsafe { rustix::mm::madvise(page.cast_mut().cast(), len, advice) }.map_err(io::Error::from)
 }
 
-/// Counts the bytes of a map that are in memory; `None` on systems other than
-/// Linux.
+/// Counts the bytes of a map that are in memory. Returns `None` on systems
+/// other than Linux.
 #[cfg(target_os = "linux")]
 pub(crate) fn resident(bytes: &[u8]) -> io::Result<Option<usize>> {
     /// The number of pages per call.
@@ -158,12 +159,12 @@ pub(crate) fn resident(_: &[u8]) -> io::Result<Option<usize>> {
     Ok(None)
 }
 
-/// Removes pages from this process's memory; the next access faults them in
+/// Removes pages from this process's memory. The next access faults them in
 /// again. Does nothing on systems other than Unix.
 ///
 /// # Safety
 ///
-/// All pages that hold the bytes belong to one map that is shared with a file.
+/// All pages that hold the bytes belong to one map shared with a file.
 #[cfg(unix)]
 pub(crate) unsafe fn unload(bytes: &[u8]) -> io::Result<()> {
     use rustix::mm;
@@ -218,7 +219,7 @@ pub(crate) fn sync(file: &File, map: Option<&mmap::MmapMut>) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Unmaps memory that memmap2 mapped and returns the system's error, which
+/// Unmaps memory that memmap2 mapped and returns the kernel's error, which
 /// dropping the map would ignore. Systems other than Unix report none.
 #[cfg(unix)]
 pub(crate) fn unmap(map: impl Memmap) -> io::Result<()> {

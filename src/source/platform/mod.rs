@@ -37,7 +37,7 @@ pub(crate) use space::{
 };
 
 /// Memory maps. On systems without them, anonymous memory comes from the heap
-/// and mapping a file is an error.
+/// and mapping a file returns an error.
 #[cfg(not(any(unix, windows)))]
 pub(crate) use crate::source::heap as mmap;
 #[cfg(any(unix, windows))]

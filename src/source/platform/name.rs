@@ -16,7 +16,7 @@ pub(crate) const CAN_RENAME_MAPPED_FILES: bool = cfg!(unix);
 /// close our own descriptors first.
 pub(crate) const CAN_REPLACE_OPEN_FILES: bool = cfg!(not(windows));
 
-/// Creates a file without a name in a directory. `None` if the system or the
+/// Creates a file without a name in a directory. `None` if the kernel or the
 /// file system does not support that, or the file could not be named later.
 #[cfg(target_os = "linux")]
 pub(crate) fn unnamed_file(directory: &Path, mode: u32) -> Option<File> {
@@ -46,7 +46,7 @@ pub(crate) fn link(_: &File, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The path of an open file of this process under `/proc`.
+/// An open file's path under `/proc`.
 #[cfg(target_os = "linux")]
 fn descriptor_path(file: &File) -> String {
     use std::os::fd::AsRawFd as _;
@@ -141,10 +141,10 @@ pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Re
     Ok(file)
 }
 
-/// Gives a new file the permissions of an old one, and its owner, group and, on Linux,
-/// access control list if the system allows it. If it does not allow the group, another
-/// group gets the permissions of all others; without the list, only the owner gets any.
-/// On Windows it copies the read-only flag.
+/// Gives a new file the permissions of an old one, and its owner, group and, on
+/// Linux, access control list if the kernel allows it. If it does not allow the
+/// group, a different group gets the permissions of all users. Without the
+/// list, only the owner gets any. On Windows it copies the read-only flag.
 #[cfg(unix)]
 pub(crate) fn keep_access(new: &File, old: &Metadata, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -168,14 +168,15 @@ pub(crate) fn keep_access(new: &File, old: &Metadata, path: &Path) -> io::Result
     new.set_permissions(Permissions::from_mode(mode))
 }
 
-/// Replaces the permissions of the group by those of all others.
+/// Gives the group the permissions of all users.
 #[cfg(unix)]
 fn without_group(mode: u32) -> u32 {
     mode & !0o070 | (mode & 0o7) << 3
 }
 
-/// Gives a new file the access control list of an old one, or none if that has none.
-/// Returns `false` if the old one may have a list that the new one does not get.
+/// Gives a new file the access control list of an old one, or none if that has
+/// none. Returns `false` if the replaced file may have a list that the new file
+/// does not get.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn keep_acl(new: &File, old: &Path, keeps_group: bool) -> bool {
     use rustix::io::Errno;
@@ -211,7 +212,7 @@ pub(crate) fn keep_access(_: &File, _: &Metadata, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets owner and group; `false` if the system does not allow it.
+/// Sets owner and group; `false` if the kernel does not allow it.
 #[cfg(unix)]
 fn set_owner(file: &File, owner: Option<u32>, group: u32) -> io::Result<bool> {
     match std::os::unix::fs::fchown(file, owner, Some(group)) {

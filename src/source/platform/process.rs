@@ -1,6 +1,6 @@
-//! The identity of this process and of this run of the system.
+//! The identity of this process and of this run of the kernel.
 
-/// The number of this process. It differs in a forked child; the same number is
+/// The number of this process. It differs in a forked child. The same number is
 /// returned to all processes of systems that do not fork.
 #[cfg(unix)]
 pub(crate) fn process_id() -> u32 {

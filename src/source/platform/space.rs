@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io;
 
-/// Returns whether a file may have holes, where storing fails if the disk is full: it
-/// occupies less space than its length, or the system reports one. If little space can be
-/// missing, it is reserved instead. On systems other than Unix every file is assumed to.
+/// Returns whether a file may have holes, where storing fails if the disk is
+/// full: it occupies less space than its length, or the kernel reports one. If
+/// little space can be missing, it is reserved instead. On systems other than
+/// Unix every file is assumed to.
 #[cfg(unix)]
 pub(crate) fn is_sparse(mut file: &File) -> io::Result<bool> {
     use std::io::Seek as _;
@@ -36,8 +37,8 @@ pub(crate) fn is_sparse(_: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The space that this user may still take on the file system of a file, in bytes; `None`
-/// if the system does not report it.
+/// The space that this user may still take on the file system of a file, in
+/// bytes. Returns `None` if the kernel does not report it.
 #[cfg(unix)]
 pub(crate) fn free_space(file: &File) -> Option<u64> {
     let found = rustix::fs::fstatvfs(file).ok()?;
@@ -50,7 +51,7 @@ pub(crate) fn free_space(_: &File) -> Option<u64> {
     None
 }
 
-/// The error of a system call for which there is too little space.
+/// The error of a system call if there is too little space.
 pub(crate) fn disk_full() -> io::Error {
     #[cfg(unix)]
     return rustix::io::Errno::NOSPC.into();
@@ -58,8 +59,8 @@ pub(crate) fn disk_full() -> io::Error {
     io::ErrorKind::StorageFull.into()
 }
 
-/// The space a file takes on the disk, in bytes; its length on systems other than
-/// Unix.
+/// The space a file takes on the disk, in bytes. Its length on systems other
+/// than Unix.
 pub(crate) fn allocated(metadata: &std::fs::Metadata) -> u64 {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::blocks(metadata).saturating_mul(512);
@@ -74,7 +75,7 @@ pub(crate) enum FileSize {
     Keep,
 }
 
-/// Reserves space on the disk; `false` if the system has no call for it.
+/// Reserves space on the disk; `false` if the kernel has no call for it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io::Result<bool> {
     use rustix::fs::FallocateFlags;
@@ -93,7 +94,7 @@ pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io
     }
 }
 
-/// NTFS reserves space up to a file's length, and none after it.
+/// NTFS reserves space up to a file's length, but no further.
 #[cfg(windows)]
 pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io::Result<bool> {
     if size == FileSize::Extend {
@@ -108,7 +109,7 @@ pub(crate) fn allocate(_: &File, _: u64, _: u64, _: FileSize) -> io::Result<bool
 }
 
 /// Returns the offset of the first byte at or after `offset` that is not in a
-/// hole, or `None` if all are. Where the system does not report holes, that is
+/// hole, or `None` if all are. Where the kernel does not report holes, that is
 /// `offset` itself.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn next_data(file: &File, offset: u64) -> io::Result<Option<u64>> {

@@ -26,15 +26,15 @@ use crate::source::platform::FileStat;
 /// the last in Fortran order.
 ///
 /// Rows are collected in a buffer. When it is full, and on
-/// [`flush`](Appender::flush), they are written after the elements; then the
-/// shape in the header is updated, for which NumPy leaves room. So a reader that
+/// [`flush`](Appender::flush), they are written after the elements. Then it
+/// updates the shape in the header, where NumPy leaves room. So a reader that
 /// opens the file in the meantime sees either the old number of rows or the new
-/// one. Existing elements never change, so maps of the file stay valid, in this
-/// process and in others. No map is used, and nothing is `unsafe`.
+/// number. Existing elements never change, so maps of the file stay valid, in
+/// all processes. This uses no map, and no `unsafe`.
 ///
 /// | after | a process crash loses | a system crash may lose |
 /// |---|---|---|
-/// | `append` | the buffer | everything since the last `sync`; the file may need [`recover`](crate::write::recover()) |
+/// | `append` | the buffer | everything since the last `sync`, and the file may need [`recover`](crate::write::recover()) |
 /// | `flush`, drop | nothing | the same |
 /// | [`sync`](Appender::sync), [`close`](Appender::close) | nothing | nothing |
 /// | during a write | rows not yet counted in the header | the same |
@@ -47,11 +47,11 @@ use crate::source::platform::FileStat;
 /// before 1.23, the file is replaced once by a copy with a longer header.
 ///
 /// An `Appender` holds an exclusive lock on the file until it is dropped, so a
-/// file has at most one: opening another one fails with
+/// file has at most one: opening a second appender fails with
 /// [`Locked`](crate::ErrorKind::Locked), or waits, depending on
-/// [`OpenOptions::locking`](crate::OpenOptions::locking). It also detects when a
-/// program that does not lock changes the file's length, and in `sync` and `close` when one
-/// has replaced, renamed or removed the file.
+/// [`OpenOptions::locking`](crate::OpenOptions::locking). It also detects when
+/// a program that does not lock changes the file's length, and in `sync` and
+/// `close` when one has replaced, renamed or removed the file.
 ///
 /// # Examples
 ///
@@ -82,14 +82,14 @@ pub struct Appender {
     axis: usize,
     /// The size of a row in bytes.
     row_nbytes: usize,
-    /// The number of elements of a row.
+    /// How many elements a row has.
     row_len: usize,
     /// Whether the last `flush` or `sync` failed, and no rows were added since.
     has_failed: bool,
 }
 
 impl OpenOptions {
-    /// Opens a file to append rows, as [`Appender::open`].
+    /// Opens a file to append rows, like [`Appender::open`].
     ///
     /// # Errors
     ///
@@ -176,33 +176,33 @@ impl Appender {
         Ok(Appender { path, writer, shape, axis, row_nbytes, row_len, has_failed: false })
     }
 
-    /// Sets the size of the buffer in bytes; the default is 64 KiB. With 0, each
-    /// call writes its rows, and readers see them.
+    /// Sets the size of the buffer in bytes. The default is 64 KiB. With 0,
+    /// each call writes its rows, and readers see them.
     #[must_use]
     pub fn with_buffer(mut self, bytes: usize) -> Appender {
         self.writer.capacity = bytes;
         self
     }
 
-    /// The shape, including rows in the buffer.
+    /// Returns the shape, including rows in the buffer.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The number of rows, including those in the buffer.
+    /// Returns the number of rows, including the buffered rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         *self.shape.get(self.axis).invariant("the axis of the rows is one of the array")
     }
 
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.header().dtype
     }
 
-    /// The memory order, which determines the growing axis.
+    /// Returns the memory order, which determines the growing axis.
     #[must_use]
     pub fn order(&self) -> Order {
         self.header().order
@@ -274,9 +274,9 @@ impl Appender {
         })
     }
 
-    /// Appends `rows` rows from bytes as they are stored, in parts of any length:
-    /// `fill` passes each part to the function it is given. Readers see no row
-    /// before all are complete; on an error, no rows are added.
+    /// Appends `rows` rows from bytes as they are stored, in parts of any
+    /// length: `fill` passes each part to the function it is given. Readers see
+    /// no row before all are complete. On an error, no rows are added.
     ///
     /// # Errors
     ///
@@ -334,8 +334,8 @@ impl Appender {
 
     /// Changes the number of rows. New rows are zero, and their space is reserved.
     ///
-    /// A file that may be mapped is never truncated: if there are fewer rows, they
-    /// are copied to a new file, which replaces the old one.
+    /// A file that may be mapped is never truncated: if there are fewer rows,
+    /// they are copied to a new file, which replaces the previous file.
     ///
     /// # Errors
     ///
@@ -377,7 +377,7 @@ impl Appender {
     /// file's length. Rows that could not be written stay in the buffer.
     /// Returns [`Changed`](crate::ErrorKind::Changed) or
     /// [`NotFound`](crate::ErrorKind::NotFound) if the path no longer leads to
-    /// the file, which has the rows nevertheless. If only the last wait fails,
+    /// the file, although the file has the rows. If only the last wait fails,
     /// readers see the new rows. After a wait has failed, rows may be lost, so
     /// later calls of `sync` and `close` fail.
     pub fn sync(&mut self) -> Result<()> {
@@ -387,9 +387,10 @@ impl Appender {
         synced
     }
 
-    /// Writes the buffer, waits for the disk and closes the file. Dropping writes
-    /// too, but does not wait and ignores errors; after an error of
-    /// [`flush`](Appender::flush) or [`sync`](Appender::sync), it writes nothing.
+    /// Writes the buffer, waits for the disk and closes the file. Dropping also
+    /// writes, but does not wait and ignores errors. After an error of
+    /// [`flush`](Appender::flush) or [`sync`](Appender::sync), it writes
+    /// nothing.
     ///
     /// # Errors
     ///
@@ -444,7 +445,8 @@ pub(crate) struct NewAppender {
 }
 
 impl NewAppender {
-    /// As [`Appender::create`], but the file appears under its name when it is finished.
+    /// Like [`Appender::create`], but the file appears under its name when it
+    /// is finished.
     pub(crate) fn begin(
         path: &Path,
         dtype: &DType,
@@ -476,8 +478,8 @@ impl NewAppender {
     }
 }
 
-/// Rows that are being added to a writer. They are removed when this is dropped, also by
-/// a panic in code of the caller.
+/// Rows that are being added to a writer. They are removed when this is
+/// dropped, even by a panic in the caller's code.
 struct Unfinished<'a> {
     writer: &'a mut RowWriter,
     /// The number of rows before.
@@ -511,7 +513,7 @@ impl fmt::Debug for Appender {
     }
 }
 
-/// Changes the number of rows of the array in a file: see [`Appender::resize`].
+/// Grows or shrinks an array on disk: see [`Appender::resize`].
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! Repairs a file whose writer died: header and length are made to agree.
+//! Repairs a file after an interrupted append: header and length are made to
+//! agree.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::source::platform::{self, FileStat};
 use crate::source::{atomic, file};
 
 /// Sets the number of rows in the header to the number of complete rows in the
-/// file, and drops an incomplete one. See [`RecoverOptions::recover`].
+/// file, and drops an incomplete row. See [`RecoverOptions::recover`].
 ///
 /// # Errors
 ///
@@ -109,7 +110,7 @@ impl Recovery {
 }
 
 impl RecoverOptions {
-    /// The defaults: an incomplete row is dropped.
+    /// Returns the defaults: an incomplete row is dropped.
     pub fn new() -> RecoverOptions {
         RecoverOptions::default()
     }
@@ -119,12 +120,12 @@ impl RecoverOptions {
         RecoverOptions { zero_fill, ..self }
     }
 
-    /// As [`OpenOptions::max_header_len`].
+    /// Like [`OpenOptions::max_header_len`].
     pub fn max_header_len(self, characters: usize) -> RecoverOptions {
         RecoverOptions { open: self.open.max_header_len(characters), ..self }
     }
 
-    /// As [`OpenOptions::locking`]; [`Locking::Try`] is the default.
+    /// Like [`OpenOptions::locking`]. [`Locking::Try`] is the default.
     pub fn locking(self, locking: Locking) -> RecoverOptions {
         RecoverOptions { open: self.open.locking(locking), ..self }
     }
@@ -155,9 +156,9 @@ impl RecoverOptions {
     /// writer died before it updated the header, smaller if rows never reached
     /// the disk. Then waits for the disk.
     ///
-    /// After a loss of power, rows that the header did not count may contain any
-    /// bytes; [`Appender::sync`](crate::Appender::sync) waits until the rows are on
-    /// the disk before it counts them.
+    /// After a loss of power, rows that the header did not count may contain
+    /// any bytes. [`Appender::sync`](crate::Appender::sync) waits until the
+    /// rows are on the disk before it counts them.
     ///
     /// The header must be valid. The file is locked exclusively; writers that do
     /// not lock must not write to it. If the header has no room for the digits,
@@ -274,8 +275,8 @@ impl Examined {
     /// Sets the file's length and then the header to `rows` rows. A crash in between
     /// leaves a file that can still be recovered.
     ///
-    /// Only bytes outside all maps of the array are cut off: those after its
-    /// elements, or those of a file that was too short to be mapped.
+    /// Only bytes outside all maps of the array are cut off: bytes after its
+    /// elements, or of a file that was too short to be mapped.
     fn repair(&mut self, rows: usize) -> Result<()> {
         let Examined { file, head, .. } = self;
         let end = head.end(rows)?;

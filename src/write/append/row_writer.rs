@@ -32,7 +32,8 @@ pub(super) struct RowWriter {
     pub(super) capacity: usize,
     /// Whether the file was created or replaced since the last `sync`.
     is_renamed: bool,
-    /// Whether the system failed to write something to the disk. It reports that once.
+    /// Whether the kernel failed to write something to the disk. It reports
+    /// that once.
     has_lost: bool,
 }
 
@@ -133,9 +134,9 @@ impl RowWriter {
         if self.head.write(&self.file, rows)? { Ok(()) } else { self.rewrite(rows) }
     }
 
-    /// As `write_out`, but waits for the elements to be on the disk before it
-    /// writes the header, and then for the header. It is an error if the path leads to
-    /// another file now, where the rows are not.
+    /// Like `write_out`, but waits for the elements to be on the disk before it
+    /// writes the header, and then for the header. It is an error if the path
+    /// leads to another file now, where the rows are not.
     pub(super) fn sync(&mut self, rows: usize) -> Result<()> {
         self.write_buffer()?;
         if !self.head.has_rows(rows) {

@@ -1,4 +1,4 @@
-//! The header of a file whose number of rows changes.
+//! The header of a file with a changing number of rows.
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -56,7 +56,7 @@ impl StoredHeader {
         self.is_written && rows == self.rows()
     }
 
-    /// The shape with another number of rows.
+    /// The shape with this number of rows.
     pub(super) fn shape(&self, rows: usize) -> Vec<usize> {
         let mut shape = self.header.shape.clone();
         shape.iter_mut().skip(self.axis).take(1).for_each(|dim| *dim = rows);
@@ -89,8 +89,9 @@ impl StoredHeader {
         self.write_with(rows, |bytes, at| file::write_at(file, bytes, at))
     }
 
-    /// As `write`, with the function that writes bytes at an offset. If it fails,
-    /// the new header may be partially written, so the old one is restored.
+    /// Like `write`, with the function that writes bytes at an offset. If it
+    /// fails, the new header may be partially written, so the old header is
+    /// restored.
     fn write_with(
         &mut self,
         rows: usize,
