@@ -1,4 +1,4 @@
-//! Opens files of any supported format, recognised by their contents.
+//! Opens files of any supported format, recognized by their contents.
 
 #[cfg(feature = "tar")]
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Recognises the format of a file by its first bytes. If these are not
+    /// Recognizes the format of a file by its first bytes. If these are not
     /// conclusive, as in an empty `.ten` file or a zip archive with a prefix,
     /// the file's extension decides. If that is also unknown, the format is
     /// `.npy`.
@@ -171,7 +171,7 @@ impl<D: Mapping> Npy<D> {
     }
 }
 
-/// Opens a `.npy`, `.npz`, `.ten` or tar file, recognised by its contents.
+/// Opens a `.npy`, `.npz`, `.ten` or tar file, recognized by its contents.
 ///
 /// # Errors
 ///

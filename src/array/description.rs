@@ -14,9 +14,9 @@ use crate::source::mode::Mode;
 /// [`MappedArray::description`].
 ///
 /// It contains the absolute path of the file, and opening it reads no header.
-/// With the feature `serde` it can be serialized. A description received is
-/// checked when it is opened. Copy-on-write changes are not in the file, and so
-/// not in the opened array.
+/// With the feature `serde` it can be serialized. You can open a received
+/// description, which checks it first. Copy-on-write changes are not in the
+/// file, and so not in the opened array.
 ///
 /// # Examples
 ///

@@ -230,8 +230,8 @@ impl MappedArray<Map> {
 }
 
 impl MappedArray<MapMut> {
-    /// Allocates an array of zeros in page-aligned memory, without a file. In
-    /// large pages where the kernel has them.
+    /// Allocates an array of zeros in page-aligned memory, without a file, and
+    /// in large pages where the kernel has them.
     ///
     /// # Errors
     ///
@@ -338,7 +338,7 @@ impl<D> MappedArray<D> {
         self.place.layout.shape()
     }
 
-    /// Returns bytes from one element to the next, along each axis.
+    /// Returns the bytes from one element to the next, along each axis.
     #[must_use]
     pub fn byte_strides(&self) -> &[isize] {
         self.place.layout.byte_strides()

@@ -91,7 +91,7 @@ pub use value::Value;
 /// ```
 ///
 /// Implementing it by hand is safe: a wrong implementation gives wrong values,
-/// never undefined behaviour. [`Error::wrong_dtype`](crate::Error::wrong_dtype)
+/// never undefined behavior. [`Error::wrong_dtype`](crate::Error::wrong_dtype)
 /// and [`Error::invalid_value`](crate::Error::invalid_value) make its errors.
 ///
 /// [`Record`]: https://docs.rs/npymap/latest/npymap/derive.Record.html

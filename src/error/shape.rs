@@ -32,7 +32,7 @@ pub(crate) enum ShapeError {
     Unbacked {
         /// The shape, as Python prints it.
         shape: String,
-        /// The largest read number.
+        /// The largest number read.
         limit: usize,
     },
 

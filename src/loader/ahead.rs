@@ -370,8 +370,8 @@ pub(super) struct Ahead {
     is_announced: bool,
     /// The position in the epoch where the queued blocks end.
     queued: u64,
-    /// The groups of blocks queued and are not needed yet: where they start in
-    /// the epoch, and what to wait for.
+    /// The groups of blocks that are queued and not needed yet: where they
+    /// start in the epoch, and what to wait for.
     groups: VecDeque<(u64, Vec<Queued>)>,
     /// Whether rows are requested one batch ahead, because they are on the disk.
     requests_rows: bool,

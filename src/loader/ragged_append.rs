@@ -122,8 +122,8 @@ impl RaggedAppender {
     /// Like [`open`](RaggedAppender::open), after a writer was killed or the
     /// power failed: removes elements after the last offset, and offsets after
     /// the last element, even if the headers count them. After a loss of power,
-    /// repair the files by this, not in turn: offsets that the header does not
-    /// count may be any numbers then.
+    /// repair the files by this, not one at a time: offsets that the header
+    /// does not count may be any numbers then.
     ///
     /// Pass two files that belong together: the other rows lose what does not
     /// fit.

@@ -116,12 +116,12 @@ impl Sampler {
     /// A row can be anywhere in the epoch, but the other rows of its block are
     /// at most `count * block - 1` positions away from it. Two rows of a batch
     /// are from the same block with a probability of about `1 / count`. This
-    /// matters if neighbouring rows are similar. In the worst case, when a
-    /// block has rows of one class only, the variance of a batch's mean is `1 +
-    /// n / count` times as large as with shuffled rows, for batches of `n`
-    /// rows. For 524,288 sorted values, batches of 256 and blocks of 512, the
-    /// factor was measured as 256 without a buffer, 17 with 16 blocks, and 1.4
-    /// with 256. A good choice is one block per row of a batch.
+    /// matters if neighboring rows are similar. In the worst case, when a block
+    /// has rows of one class only, the variance of a batch's mean is `1 + n /
+    /// count` times as large as with shuffled rows, for batches of `n` rows.
+    /// For 524,288 sorted values, batches of 256 and blocks of 512, the factor
+    /// was measured as 256 without a buffer, 17 with 16 blocks, and 1.4 with
+    /// 256. A good choice is one block per row of a batch.
     ///
     /// [`IndexBatches::announce_to`](crate::loader::IndexBatches::announce_to) reads the next
     /// blocks in sequence while rows of these are used.
@@ -277,7 +277,7 @@ impl Sampler {
     }
 
     /// The order of blocks of this epoch, and the positions in it that are left
-    /// in this share. Otherwise, returns `None`.
+    /// in this share. `None` unless rows are in blocks.
     pub(super) fn positions_left(&self) -> Option<(&BlockOrder, Range<u64>)> {
         let (EpochOrder::Blocks(order), 1..) = (&self.current, self.remaining()) else {
             return None;

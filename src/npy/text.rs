@@ -38,7 +38,7 @@ impl HeaderText<'static> {
     /// the header is longer than the limit, and
     /// [`Truncated`](crate::ErrorKind::Truncated) if it is incomplete. Returns
     /// [`Io`](crate::ErrorKind::Io) if the reader fails. Memory is allocated
-    /// for read bytes, not for the announced length.
+    /// for bytes as they are read, not for the announced length.
     pub fn read(mut from: impl Read, max_len: usize) -> Result<HeaderText<'static>> {
         let preamble = Preamble::read(&mut from)?;
         let needed = checked_len(preamble, max_len)?;

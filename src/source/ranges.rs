@@ -27,7 +27,7 @@ pub(crate) fn is_near(near: &Range<u64>, range: &Range<u64>) -> bool {
         && range.end.max(near.end) - near.start <= WINDOW
 }
 
-/// Reads ranges in order, in turn, those near each other together.
+/// Reads ranges in order, and nearby ranges together.
 pub(crate) fn read_in_order(
     from: &(impl ReadAt + ?Sized),
     ranges: &[Range<u64>],

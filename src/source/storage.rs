@@ -16,7 +16,7 @@ use crate::source::map::MapMut;
 use crate::source::platform::{self, FileId, FileStat};
 use crate::source::ranges;
 
-/// A awaited read: see [`ReadAt::read_ranges_async`].
+/// An awaited read: see [`ReadAt::read_ranges_async`].
 ///
 /// # Examples
 ///

@@ -130,7 +130,7 @@ impl<'a, T: Element> View<'a, T> {
         &self.geometry.shape
     }
 
-    /// Returns bytes from one element to the next, along each axis.
+    /// Returns the bytes from one element to the next, along each axis.
     #[must_use]
     pub fn byte_strides(&self) -> &[isize] {
         &self.geometry.strides
@@ -154,7 +154,7 @@ impl<'a, T: Element> View<'a, T> {
         self.len() == 0
     }
 
-    /// Returns bytes of one element.
+    /// Returns the size of one element in bytes.
     #[must_use]
     pub fn itemsize(&self) -> usize {
         T::itemsize(&self.codec)

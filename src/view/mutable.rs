@@ -81,7 +81,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         &self.geometry.shape
     }
 
-    /// Returns bytes from one element to the next, along each axis.
+    /// Returns the bytes from one element to the next, along each axis.
     #[must_use]
     pub fn byte_strides(&self) -> &[isize] {
         &self.geometry.strides

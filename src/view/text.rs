@@ -12,8 +12,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for a different
-    /// dtype. Text of dtype `U` is not stored as UTF-8: use
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) unless the dtype is
+    /// `S`. Text of dtype `U` is not stored as UTF-8: use
     /// [`strings`](View::strings).
     ///
     /// # Examples

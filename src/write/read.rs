@@ -1,5 +1,5 @@
-//! Reads complete arrays into ndarray arrays. Memory is allocated for read
-//! data, not for what a header announces.
+//! Reads complete arrays into ndarray arrays. Memory is allocated for data as
+//! it is read, not for what a header announces.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -239,7 +239,7 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
         self.into_array(elements)
     }
 
-    /// Puts elements read in the shape of the array.
+    /// Puts the elements into the array's shape.
     fn into_array<U>(self, elements: Vec<U>) -> Result<Array<U, D>> {
         let shape = self.dim.set_f(self.order == Order::F);
         Array::from_shape_vec(shape, elements).map_err(|_| {

@@ -513,7 +513,7 @@ impl fmt::Debug for Appender {
     }
 }
 
-/// Grows or shrinks an array on disk: see [`Appender::resize`].
+/// Grows or shrinks an array on disk. See [`Appender::resize`].
 ///
 /// # Errors
 ///
