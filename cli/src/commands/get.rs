@@ -22,7 +22,7 @@ use crate::output::sink::Sink;
 use crate::output::text_output::TextOptions;
 use crate::select::filter::Filter;
 use crate::select::limits;
-use crate::select::rows::{Fields, RowSelection};
+use crate::select::rows::RowSelection;
 use crate::select::selection::{IndexArg, Selected};
 
 /// Print elements of an array, or write them to a file.
@@ -30,7 +30,8 @@ use crate::select::selection::{IndexArg, Selected};
 /// INDEX is what NumPy accepts in a[…]: integers, slices with steps, `...`,
 /// `None`, and one list of integers. This copies the elements of a list to
 /// memory. You can add a dot and a field name, for example 5.pos, and more of
-/// them for nested fields, as in 5.pos.z.
+/// them for nested fields, as in 5.pos.z, or a list of names. Names without an
+/// index are fields of all elements.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -39,6 +40,7 @@ Examples:
   npymap get --json embeddings.npy 5
   npymap get 'weights.npz[layer1/w]' 0
   npymap get events.npy 5.pos.z :10.score '..., 0.x'
+  npymap get events.npy temp 'temp, sensor' :100.temp,sensor
   npymap get embeddings.npy :1000 -o first.npy
   npymap get events.npy --where 'score > 0.5' --format csv --nan ''
   npymap get --raw '<i2' --shape -1,2 recording.pcm '::100' --format tsv
@@ -227,7 +229,7 @@ impl GetArgs {
         let selected = index.without_field().select(&all).map_err(&to_error)?;
         let view = selected.view().map_err(&to_error)?;
         self.check_count(path, &view)?;
-        let fields = Fields::one_or_all(index.field());
+        let fields = index.fields(&all);
         let rows = RowSelection::new(view, self.filter.as_ref(), fields).map_err(&to_error)?;
         process(&rows, &to_error)
     }

@@ -14,7 +14,7 @@ use crate::output::sheet::{self, PrintedTable, Sheet};
 use crate::select::filter::Filter;
 use crate::select::limits;
 use crate::select::origins::AxisIndices;
-use crate::select::rows::{Fields, FirstRows, RowSelection};
+use crate::select::rows::{FirstRows, RowSelection};
 use crate::select::selection::IndexArg;
 
 /// Print the first elements of an array or a selection as a table.
@@ -29,7 +29,7 @@ Examples:
   npymap head penguins.npy
   npymap head -n 3 penguins.npy '::100'
   npymap head events.npy '-5:'
-  npymap head --width 200 events.npy .pos
+  npymap head --width 200 events.npy pos
   npymap head --json events.npy
   npymap head events.npy --where 'temp > 27 and sensor == \"alpha\"'
 
@@ -121,7 +121,7 @@ impl HeadArgs {
         let to_error = CliError::with_path(path);
         limits::check_count(path, all.itemsize(), all.len())?;
         let selected = selection.without_field().select(all).map_err(&to_error)?;
-        let fields = Fields::one_or_all(selection.field());
+        let fields = selection.fields(all);
         let rows = selected.view().map_err(&to_error)?;
         let rows = RowSelection::new(rows, Some(filter), fields).map_err(&to_error)?;
         rows.first(self.rows).map_err(&to_error)

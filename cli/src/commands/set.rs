@@ -18,9 +18,9 @@ use crate::select::selection::IndexArg;
 /// Set elements to a value, in place.
 ///
 /// INDEX is what NumPy accepts in a[…]: integers, slices and one list of
-/// integers. A dot and a field name may follow. `:` is every element, and `...`
-/// is that of an array without axes too. Only the bytes of the selected elements
-/// are written.
+/// integers. A dot and a field name may follow; a name alone is that field of
+/// every element. `:` is every element, and `...` is that of an array without axes
+/// too. Only the bytes of the selected elements are written.
 ///
 /// VALUE is a number, True or False, text, a date such as 2020-02-29T12:00,
 /// `NaT`, a count of the unit for a time difference, b'\x00' for void, or a
@@ -33,6 +33,7 @@ Examples:
   npymap set embeddings.npy '5, 3' -1.5
   npymap set embeddings.npy '::2, -1' nan
   npymap set scores.npy : nan
+  npymap set events.npy temp 20.5
   npymap set --flush events.npy 7.when 2020-02-29T12:00
   npymap set image.npy '10:20, 10:20' '[255, 0, 0]'
   npymap set embeddings.npy '[3, 5]' @row.npy

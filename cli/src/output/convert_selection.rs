@@ -13,8 +13,9 @@ use crate::input::text_input::{TextInput, TextInputOptions};
 use crate::output::draft::Draft;
 use crate::output::output_format::OutputFormat;
 use crate::output::text_output::TextOptions;
+use crate::select::fields::Fields;
 use crate::select::filter::Filter;
-use crate::select::rows::{Fields, RowSelection};
+use crate::select::rows::RowSelection;
 use crate::select::selection::{IndexArg, Selected};
 
 /// Which part of IN to convert.
@@ -55,13 +56,16 @@ impl SelectionArgs {
         process: impl FnOnce(&RowSelection<'_>) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let index = self.select.clone().unwrap_or_default();
-        // The condition is about the rows, not the field of them that is selected.
-        let has_rows = self.filter.is_some() && self.field.is_empty();
+        let of_index = index.fields(all);
+        // The condition is about the rows, not the field of them that is selected;
+        // several fields are packed.
+        let has_rows = self.field.is_empty()
+            && (self.filter.is_some() || matches!(of_index, Fields::Several(_)));
         let rows = if has_rows { index.without_field() } else { index.clone() };
         let selected: Selected<'_> = rows.select(all).map_err(to_error)?;
         let view = selected.view().map_err(to_error)?;
         let fields = match self.field.as_slice() {
-            [] if has_rows => Fields::one_or_all(index.field()),
+            [] if has_rows => of_index,
             [] => Fields::All,
             [one] => Fields::One(one.clone()),
             several => Fields::Several(several.to_vec()),

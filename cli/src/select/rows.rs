@@ -6,11 +6,7 @@ use std::path::Path;
 
 use npymap::{
     CreateOptions, DType, Error, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order,
-    Result, Value,
-    dtype::{Field, Kind},
-    element::Casting,
-    layout::Layout,
-    view::DynView,
+    Result, dtype::Kind, element::Casting, layout::Layout, view::DynView,
 };
 
 use crate::input::error::CliError;
@@ -18,6 +14,7 @@ use crate::input::open;
 use crate::input::parallel;
 use crate::input::progress::Progress;
 use crate::input::row_blocks::RowBlocks;
+use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::limits;
 use crate::select::selection::IndexArg;
@@ -27,54 +24,6 @@ use crate::select::selection::IndexArg;
 pub(crate) fn leading_axes(view: &DynView<'_>) -> usize {
     let is_record = view.dtype().kind() == Kind::Struct;
     if is_record || view.ndim() < 2 { view.ndim() } else { view.ndim() - 1 }
-}
-
-/// The fields of each row that are used.
-#[derive(Clone, Debug)]
-pub(crate) enum Fields {
-    All,
-    One(String),
-    Several(Vec<String>),
-}
-
-impl Fields {
-    /// One field by its path, or all.
-    pub(crate) fn one_or_all(field: Option<&str>) -> Fields {
-        field.map_or(Fields::All, |field| Fields::One(field.to_owned()))
-    }
-
-    fn select<'a>(&self, rows: DynView<'a>) -> Result<DynView<'a>> {
-        match self {
-            Fields::All => Ok(rows),
-            Fields::One(field) => rows.field(field),
-            Fields::Several(names) => {
-                rows.fields(&names.iter().map(String::as_str).collect::<Vec<_>>())
-            }
-        }
-    }
-
-    /// The dtype that these fields have in a new file: several are packed.
-    fn packed_dtype(&self, selected: &DynView<'_>) -> Result<DType> {
-        match self {
-            Fields::Several(_) => packed(selected.dtype().fields()),
-            _ => Ok(selected.dtype().clone()),
-        }
-    }
-}
-
-/// A struct of fields one after another, as of NumPy's `repack_fields`.
-fn packed(fields: &[Field]) -> Result<DType> {
-    if fields.iter().all(|field| field.title.is_none()) {
-        return DType::packed(fields.iter().map(|field| (field.name(), field.dtype.clone())));
-    }
-    // Only the text of a dtype has titles.
-    let quoted = |text: &str| format!("{:#}", Value::Text(text.to_owned()));
-    let title = |field: &Field| field.title.as_deref().map_or("None".to_owned(), quoted);
-    let names: Vec<_> = fields.iter().map(|field| quoted(field.name())).collect();
-    let formats: Vec<_> = fields.iter().map(|field| field.dtype.to_string()).collect();
-    let titles: Vec<_> = fields.iter().map(title).collect();
-    let [names, formats, titles] = [names, formats, titles].map(|list| list.join(", "));
-    format!("{{'names': [{names}], 'formats': [{formats}], 'titles': [{titles}]}}").parse()
 }
 
 /// The rows of a view that satisfy a condition, and some of their fields.
@@ -353,7 +302,7 @@ pub(crate) fn copy_matching(
     let all = array.dyn_view().map_err(&to_error)?;
     limits::check_count(path, all.itemsize(), all.len())?;
     let selected = index.without_field().select(&all).map_err(&to_error)?;
-    let fields = Fields::one_or_all(index.field());
+    let fields = index.fields(&all);
     let rows = selected.view().map_err(&to_error)?;
     let rows = RowSelection::new(rows, Some(filter), fields).map_err(&to_error)?;
     let (dtype, shape) = rows.dtype_and_shape().map_err(&to_error)?;

@@ -9,9 +9,11 @@ use npymap::{
 };
 
 use crate::select::cast;
+use crate::select::fields::Fields;
 use crate::select::origins::{AxisIndices, AxisOrigin, Origins};
 
-/// An index in NumPy's notation, followed by a field path.
+/// An index in NumPy's notation, followed by a field path or a list of names, or
+/// these alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IndexArg {
     index: String,
@@ -21,8 +23,12 @@ pub(crate) struct IndexArg {
 impl FromStr for IndexArg {
     type Err = Infallible;
 
-    /// Splits at the first dot that is not part of an ellipsis.
+    /// Splits at the first dot that is not part of an ellipsis. A name alone is a
+    /// field of all elements.
     fn from_str(text: &str) -> Result<IndexArg, Infallible> {
+        if starts_with_name(text) {
+            return Ok(IndexArg { index: String::new(), field: Some(text.to_owned()) });
+        }
         let mut dots = text.match_indices('.').map(|(at, _)| at);
         let mut rest = 0;
         let dot = dots.find(|&at| {
@@ -36,6 +42,15 @@ impl FromStr for IndexArg {
         let (index, field) = parts.map_or((text, None), |(index, field)| (index, Some(field)));
         Ok(IndexArg { index: index.to_owned(), field: field.map(str::to_owned) })
     }
+}
+
+/// Returns whether a text starts with the name of a field, and not with a name that
+/// NumPy's notation has.
+fn starts_with_name(text: &str) -> bool {
+    let is_in_name = |c: char| c.is_alphanumeric() || c == '_';
+    let name = text.split(|c| !is_in_name(c)).next().unwrap_or("");
+    name.starts_with(|c: char| is_in_name(c) && !c.is_numeric())
+        && !["None", "newaxis", "Ellipsis"].contains(&name)
 }
 
 /// Selected elements: a view of the file, or a copy if a list selects rows.
@@ -60,7 +75,9 @@ impl IndexArg {
         let is_index = text.starts_with(|c: char| c.is_ascii_digit() || "-:[(.".contains(c))
             || text.starts_with("None")
             || text.starts_with("Ellipsis")
-            || text.starts_with("newaxis");
+            || text.starts_with("newaxis")
+            // Names of files have an extension or directories.
+            || starts_with_name(text) && !text.contains(['.', '/', '\\', ':', '[']);
         // Not the field of an index.
         let is_file = [".npy", ".npz", ".ten", ".tar"].iter().any(|end| {
             let name = text.strip_suffix(end).unwrap_or("");
@@ -232,11 +249,13 @@ impl IndexArg {
         self.field.as_deref()
     }
 
+    /// The fields that are named, of elements as in `all`; all if none is.
+    pub(crate) fn fields(&self, all: &DynView<'_>) -> Fields {
+        Fields::parse(self.field(), all)
+    }
+
     fn select_field<'a>(&self, view: DynView<'a>) -> Result<DynView<'a>> {
-        match &self.field {
-            Some(field) => view.field(field),
-            None => Ok(view),
-        }
+        self.fields(&view).select(view)
     }
 }
 
@@ -432,10 +451,15 @@ mod tests {
             "None, 0",
             "0:10.ten",
             ".tar",
+            "temp",
+            "temp, sensor",
         ] {
             assert!(IndexArg::recognize(text).is_some(), "{text}");
         }
-        for text in ["a.npy", "-", ".", "..", "../5", "./5", "dir/5", "2020.npy", ""] {
+        for text in [
+            "a.npy", "-", ".", "..", "../5", "./5", "dir/5", "2020.npy", "a/b", "s3://a/b", "a[b]",
+            "",
+        ] {
             assert_eq!(IndexArg::recognize(text), None, "{text}");
         }
     }
@@ -474,6 +498,13 @@ mod tests {
             ("", "", None),
             ("5.a...b", "5", Some("a...b")),
             ("..x", "", Some(".x")),
+            ("temp", "", Some("temp")),
+            ("pos.z", "", Some("pos.z")),
+            ("_x, größe", "", Some("_x, größe")),
+            ("None2", "", Some("None2")),
+            ("None, 0", "None, 0", None),
+            ("Ellipsis.x", "Ellipsis", Some("x")),
+            (":100.temp,sensor", ":100", Some("temp,sensor")),
         ] {
             let field = field.map(str::to_owned);
             let expected = IndexArg { index: index.to_owned(), field };

@@ -79,12 +79,45 @@ fn json_has_a_line_for_each_index() {
 }
 
 #[test]
+fn names_of_fields_are_an_index() {
+    let directory = tempfile::tempdir().unwrap();
+    let [log, out] = ["log.npy", "out.npy"].map(|name| path_in(&directory, name));
+    let dtype = "[('temp', '<f4'), ('sensor', '<U2'), ('a,b', 'i1'), ('pos', [('z', '<i2')])]";
+    run_ok(["create", &log, "--shape", "3", "--dtype", dtype]);
+    run_ok(["set", &log, "temp", "[1, 2, 3]"]);
+    run_ok(["set", &log, "1.sensor", "x"]);
+    run_ok(["set", &log, "pos.z", "7"]);
+    for (index, expected) in [
+        ("temp", "[1.0, 2.0, 3.0]"),
+        ("pos.z", "[7, 7, 7]"),
+        ("a,b", "[0, 0, 0]"),
+        ("temp, sensor", "[(1.0, ''), (2.0, 'x'), (3.0, '')]"),
+        ("1:.sensor,temp", "[('x', 2.0), ('', 3.0)]"),
+        ("[2, 0].pos,temp", "[((7,), 3.0), ((7,), 1.0)]"),
+    ] {
+        assert_eq!(run_ok(["get", &log, index]), format!("{expected}\n"), "{index}");
+    }
+    assert_eq!(run_ok(["get", &log, "temp", "--where", "sensor == 'x'"]), "2.0\n");
+    for new in [
+        &["get", &log, "sensor, temp", "-o", &out][..],
+        &["convert", &log, &out, "--select", "sensor,temp"],
+    ] {
+        run_ok(new.iter().chain(&["--overwrite"]));
+        let info = run_ok(["info", "--json", &out]);
+        assert!(info.contains(r#""descr":"[('sensor', '<U2'), ('temp', '<f4')]""#), "{info}");
+    }
+    assert!(run_ok(["head", "-n", "1", &log, "temp,pos"]).starts_with("    temp"));
+    assert!(run_ok(["stats", &log, "temp"]).ends_with("6.0\n"));
+    assert!(run_err(1, ["get", &log, "temp,x"]).contains("no field `x`, expected `temp`"));
+}
+
+#[test]
 fn invalid_indices_are_rejected() {
     let path = fixture("f8-le.npy");
     for (index, reason) in [
         (
-            "x",
-            "`x` is not an index: expected an integer, a slice such as `2:8:2`, `...` or `None`\n",
+            "1x",
+            "`1x` is not an index: expected an integer, a slice such as `2:8:2`, `...` or `None`\n",
         ),
         ("1000", "index 1000 is out of bounds for axis 0 of shape"),
         ("-1000", "index -1000 is out of bounds for axis 0 of shape"),
@@ -92,7 +125,10 @@ fn invalid_indices_are_rejected() {
         let refusal = run_err(1, ["get", &path, "0", index]);
         assert!(refusal.starts_with(&format!("error: {path}: {reason}")), "{refusal}");
     }
-    assert!(run_err(1, ["get", &path, "0", "0.x"]).contains("has no fields, asked for `x`"));
+    for index in ["0.x", "x"] {
+        let refusal = run_err(1, ["get", &path, "0", index]);
+        assert!(refusal.contains("has no fields, asked for `x`"), "{refusal}");
+    }
     assert!(run_err(1, ["get", "absent.npy", "0"]).starts_with("error: absent.npy: cannot open: "));
     assert_eq!(npymap(["get", &path]).code, Some(2));
 }
