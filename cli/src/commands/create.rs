@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use npymap::{DType, Value, dtype::Kind, half::f16};
 
+use crate::input::dtype_arg;
 use crate::input::error::CliError;
 use crate::input::shape_arg::OrderArg;
 use crate::output::draft::Draft;
@@ -47,8 +48,9 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_parser = new_file::parse_shape)]
     shape: ShapeArg,
 
-    /// Type string such as f8 or '>i4', or list of fields
-    #[arg(long, default_value = "f8")]
+    /// Type string such as f8 or '>i4', name such as float32 or bfloat16, or list of
+    /// fields
+    #[arg(long, default_value = "f8", value_parser = dtype_arg::parse)]
     dtype: DType,
 
     /// Memory order: the last axis varies fastest (C) or the first (F)

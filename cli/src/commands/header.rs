@@ -11,6 +11,7 @@ use npymap::{DType, Error, Header, Order, source::FileLock};
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
+use crate::input::dtype_arg;
 use crate::input::error::{CliError, rephrase_advice};
 use crate::input::escape::{self, safe};
 use crate::input::shape_arg::OrderArg;
@@ -44,7 +45,7 @@ pub(crate) struct HeaderArgs {
     shape: Option<PartialShape>,
 
     /// New dtype: type string such as f8 or '>i4', or list of fields
-    #[arg(long)]
+    #[arg(long, value_parser = dtype_arg::parse)]
     dtype: Option<DType>,
 
     /// New memory order: the last axis varies fastest (C) or the first (F)

@@ -8,6 +8,7 @@ use npymap::any::{AnyFile, Npy};
 use npymap::{DType, MappedArray, OpenOptions, Order, Result, npy::MAX_HEADER_LEN};
 
 use crate::input::array_path::ArrayPath;
+use crate::input::dtype_arg;
 use crate::input::open;
 use crate::input::shape_arg::OrderArg;
 use crate::input::shape_arg::{self, PartialShape};
@@ -49,7 +50,7 @@ impl InputArgs {
 pub(crate) struct FileArgs {
     /// Read a raw binary file, without a header. Its elements have this dtype:
     /// a type string such as f8 or '>i4', or a list of fields
-    #[arg(long, value_name = "DTYPE")]
+    #[arg(long, value_name = "DTYPE", value_parser = dtype_arg::parse)]
     pub(crate) raw: Option<DType>,
 
     /// With --raw, the offset of the first element, in bytes [default: 0]

@@ -5,6 +5,7 @@ pub(crate) mod arguments;
 pub(crate) mod array_info;
 pub(crate) mod array_path;
 pub(crate) mod digest;
+pub(crate) mod dtype_arg;
 pub(crate) mod error;
 pub(crate) mod escape;
 pub(crate) mod float_text;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::run::{npymap, run_err, run_ok};
+use crate::run::{npymap, path_in, run_err, run_ok};
 
 #[test]
 fn arrays_are_zeros_or_a_value() {
@@ -53,6 +53,29 @@ fn an_existing_file_is_kept() {
     assert_eq!(refusal, format!("error: {text}: `x`: expected a number, for '<f8'\n"));
     assert_eq!(fs::read(&path).unwrap(), b"mine");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn dtypes_have_the_names_of_numpy_and_ml_dtypes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "new.npy");
+    for (name, descr) in [
+        ("float16", "e"),
+        ("bfloat16", "V2"),
+        ("float8_e4m3fn", "V1"),
+        ("uint4", "V1"),
+        ("complex64", "F"),
+    ] {
+        let info = |dtype| {
+            run_ok(["create", &path, "--overwrite", "--shape", "4", "--dtype", dtype]);
+            run_ok(["info", "--json", &path])
+        };
+        assert_eq!(info(name), info(descr), "{name}");
+        let raw = |dtype| run_ok(["info", "--json", "--raw", dtype, &path]);
+        assert_eq!(raw(name), raw(descr), "{name}");
+        run_ok(["header", &path, "--dtype", name]);
+    }
+    assert_eq!(npymap(["create", &path, "--shape", "4", "--dtype", "bfloat8"]).code, Some(2));
 }
 
 #[test]
