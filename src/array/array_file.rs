@@ -25,7 +25,8 @@ use crate::view::{AxisSlices, Index};
 pub(super) const BATCH: usize = 1 << 14;
 
 /// An array in a file that is not mapped. Rows are copied into new memory on
-/// request, by `pread`.
+/// request, by `pread`. Rows at given indices are taken by the methods of
+/// [`RowSource`](crate::RowSource).
 ///
 /// All of this is safe. If other processes change the file, you get the values
 /// of some moment during the call. If the file gets shorter, reading returns an

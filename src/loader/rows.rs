@@ -45,7 +45,7 @@ use crate::view::{AxisSlices, field_geometry};
 /// Clones share the map and the knowledge of whether rows are in memory. Threads
 /// can share one `Rows`, or use a clone each.
 ///
-/// Indices are checked before anything is written, and a negative index returns
+/// The methods that take rows are those of [`RowSource`]. Indices are checked before anything is written, and a negative index returns
 /// an error. [`TakeMode`](crate::layout::TakeMode) wraps or clips, or counts
 /// from the end.
 ///

@@ -1,4 +1,6 @@
 // says: is not a number that can be cast: use `u64` for `usize`
+use npymap::RowSource as _;
+
 fn main() {
     let rows =
         npymap::MappedArray::read("x.npy").unwrap().into_read_only().unwrap().rows().unwrap();

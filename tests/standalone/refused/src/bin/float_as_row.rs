@@ -1,4 +1,6 @@
 // says: use an integer such as `usize` or `i64`
+use npymap::RowSource as _;
+
 fn main() {
     let rows =
         npymap::MappedArray::read("x.npy").unwrap().into_read_only().unwrap().rows().unwrap();
