@@ -186,6 +186,11 @@
 // Deflate the member of an archive.
 #define NPYMAP_COMPRESS 16
 
+// With NPYMAP_OVERWRITE, drop what follows the elements of the old file: rows of a writer
+// that died, which `npymap recover` keeps, or another array. Without this flag, such a
+// file is not replaced: NPYMAP_ERROR_DAMAGED.
+#define NPYMAP_DISCARD_TRAILING 32
+
 // No particular pattern of access.
 #define NPYMAP_ADVICE_NORMAL 0
 
@@ -285,8 +290,9 @@ npymap_status npymap_open_bytes(const void *bytes, size_t nbytes, npymap_array *
 //
 // `descr` is the dtype as numpy.dtype.descr or numpy.dtype.str: ">f8", "<i4",
 // "|b1", "[('t', '<i8'), ('pos', '<f4', (3,))]". `flags` combines NPYMAP_OVERWRITE,
-// NPYMAP_SPARSE, NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER. The file gets its name
-// when it is complete, with all its space reserved; after an error there is none.
+// NPYMAP_DISCARD_TRAILING, NPYMAP_SPARSE, NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER.
+// The file gets its name when it is complete, with all its space reserved; after an error
+// there is none.
 npymap_status npymap_create(const char *path,
                             const char *descr,
                             const size_t *shape,
@@ -575,8 +581,9 @@ npymap_status npymap_archive_get_at(const npymap_archive *archive,
                                     npymap_array **array);
 
 // Writes a `.npy` file: the `nbytes` bytes of elements `descr`, with `ndim` axes of
-// lengths `shape`. `flags` combines NPYMAP_OVERWRITE and NPYMAP_FORTRAN_ORDER, which
-// says how the elements are in memory. The file gets its name when it is complete.
+// lengths `shape`. `flags` combines NPYMAP_OVERWRITE, NPYMAP_DISCARD_TRAILING and
+// NPYMAP_FORTRAN_ORDER, which says how the elements are in memory. The file gets its name
+// when it is complete.
 npymap_status npymap_save(const char *path,
                           const char *descr,
                           const size_t *shape,
@@ -602,7 +609,8 @@ npymap_status npymap_appender_open(const char *path, npymap_appender **appender)
 
 // Creates a `.npy` file without rows, to append some. `row` has the lengths of the
 // `ndim` axes of a row, so the array has one more. `flags` combines NPYMAP_OVERWRITE,
-// NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER, with which the last axis grows.
+// NPYMAP_DISCARD_TRAILING, NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER, with which the
+// last axis grows.
 npymap_status npymap_appender_create(const char *path,
                                      const char *descr,
                                      const size_t *row,

@@ -36,6 +36,7 @@ impl Flags {
         CreateOptions::new()
             .order(self.order())
             .overwrite(self.has(status::NPYMAP_OVERWRITE))
+            .discard_trailing(self.has(status::NPYMAP_DISCARD_TRAILING))
             .sparse(self.has(status::NPYMAP_SPARSE))
             .page_aligned(self.has(status::NPYMAP_PAGE_ALIGNED))
     }
@@ -62,8 +63,13 @@ pub(crate) fn elements<'a>(
 
 /// Writes a `.npy` file, which exists only once it is complete.
 pub(crate) fn save(path: &Path, array: &MappedArray<&[u8]>, flags: Flags) -> Result<()> {
-    let overwrite = flags.has(status::NPYMAP_OVERWRITE);
-    let mut file = if overwrite { AtomicFile::create(path) } else { AtomicFile::create_new(path) }?;
+    let mut file = if !flags.has(status::NPYMAP_OVERWRITE) {
+        AtomicFile::create_new(path)
+    } else if flags.has(status::NPYMAP_DISCARD_TRAILING) {
+        AtomicFile::create_discarding(path)
+    } else {
+        AtomicFile::create(path)
+    }?;
     WriteOptions::new().write_to(&mut file, array)?;
     file.commit()?;
     Ok(())

@@ -99,6 +99,10 @@ pub const NPYMAP_PAGE_ALIGNED: u32 = 4;
 pub const NPYMAP_FORTRAN_ORDER: u32 = 8;
 /// Deflate the member of an archive.
 pub const NPYMAP_COMPRESS: u32 = 16;
+/// With NPYMAP_OVERWRITE, drop what follows the elements of the old file: rows of a writer
+/// that died, which `npymap recover` keeps, or another array. Without this flag, such a
+/// file is not replaced: NPYMAP_ERROR_DAMAGED.
+pub const NPYMAP_DISCARD_TRAILING: u32 = 32;
 
 /// No particular pattern of access.
 pub const NPYMAP_ADVICE_NORMAL: i32 = 0;

@@ -45,9 +45,9 @@ use crate::view::{AxisSlices, field_geometry};
 /// Clones share the map and the knowledge of whether rows are in memory. Threads
 /// can share one `Rows`, or use a clone each.
 ///
-/// The methods that take rows are those of [`RowSource`]. Indices are checked before anything is written, and a negative index returns
-/// an error. [`TakeMode`](crate::layout::TakeMode) wraps or clips, or counts
-/// from the end.
+/// The methods that take rows are those of [`RowSource`]. Indices are checked before
+/// anything is written, and a negative index returns an error.
+/// [`TakeMode`](crate::layout::TakeMode) wraps or clips, or counts from the end.
 ///
 /// # Examples
 ///

@@ -26,7 +26,8 @@ pub extern "C" fn npymap_appender_open(
 
 /// Creates a `.npy` file without rows, to append some. `row` has the lengths of the
 /// `ndim` axes of a row, so the array has one more. `flags` combines NPYMAP_OVERWRITE,
-/// NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER, with which the last axis grows.
+/// NPYMAP_DISCARD_TRAILING, NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER, with which the
+/// last axis grows.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_create(
     path: In<c_char>,
@@ -37,8 +38,10 @@ pub extern "C" fn npymap_appender_create(
     appender: Out<Handle<Appender>>,
 ) -> npymap_status {
     give(appender, "`appender`", || {
-        let allowed =
-            status::NPYMAP_OVERWRITE | status::NPYMAP_PAGE_ALIGNED | status::NPYMAP_FORTRAN_ORDER;
+        let allowed = status::NPYMAP_OVERWRITE
+            | status::NPYMAP_DISCARD_TRAILING
+            | status::NPYMAP_PAGE_ALIGNED
+            | status::NPYMAP_FORTRAN_ORDER;
         let options = Flags::new(flags, allowed)?.create_options();
         let dtype = descr.text("`descr`")?.parse()?;
         Ok(Appender::create(path.path()?, &dtype, row.slice(ndim, "`row`")?, &options)?)

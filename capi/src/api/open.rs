@@ -97,8 +97,9 @@ pub extern "C" fn npymap_open_bytes(
 ///
 /// `descr` is the dtype as numpy.dtype.descr or numpy.dtype.str: ">f8", "<i4",
 /// "|b1", "[('t', '<i8'), ('pos', '<f4', (3,))]". `flags` combines NPYMAP_OVERWRITE,
-/// NPYMAP_SPARSE, NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER. The file gets its name
-/// when it is complete, with all its space reserved; after an error there is none.
+/// NPYMAP_DISCARD_TRAILING, NPYMAP_SPARSE, NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER.
+/// The file gets its name when it is complete, with all its space reserved; after an error
+/// there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_create(
     path: In<c_char>,
@@ -110,6 +111,7 @@ pub extern "C" fn npymap_create(
 ) -> npymap_status {
     give(array, "`array`", || {
         let allowed = status::NPYMAP_OVERWRITE
+            | status::NPYMAP_DISCARD_TRAILING
             | status::NPYMAP_SPARSE
             | status::NPYMAP_PAGE_ALIGNED
             | status::NPYMAP_FORTRAN_ORDER;

@@ -11,8 +11,9 @@ use crate::status;
 use crate::status::npymap_status;
 
 /// Writes a `.npy` file: the `nbytes` bytes of elements `descr`, with `ndim` axes of
-/// lengths `shape`. `flags` combines NPYMAP_OVERWRITE and NPYMAP_FORTRAN_ORDER, which
-/// says how the elements are in memory. The file gets its name when it is complete.
+/// lengths `shape`. `flags` combines NPYMAP_OVERWRITE, NPYMAP_DISCARD_TRAILING and
+/// NPYMAP_FORTRAN_ORDER, which says how the elements are in memory. The file gets its name
+/// when it is complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_save(
     path: In<c_char>,
@@ -24,7 +25,9 @@ pub extern "C" fn npymap_save(
     flags: u32,
 ) -> npymap_status {
     done(|| {
-        let allowed = status::NPYMAP_OVERWRITE | status::NPYMAP_FORTRAN_ORDER;
+        let allowed = status::NPYMAP_OVERWRITE
+            | status::NPYMAP_DISCARD_TRAILING
+            | status::NPYMAP_FORTRAN_ORDER;
         let flags = Flags::new(flags, allowed)?;
         let array = array(&descr, &shape, ndim, elements.bytes(nbytes, "`elements`")?, flags)?;
         save::save(path.path()?, &array, flags)

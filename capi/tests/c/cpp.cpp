@@ -202,6 +202,28 @@ static void files(const std::string &folder) {
   CHECK(status_of([&] { npymap::check(npymap_check(seen.c_array())); }) == NPYMAP_OK);
 }
 
+// A file with bytes after its elements, as a writer that died leaves it, is not replaced.
+static void trailing(const std::string &folder) {
+  const std::string path = folder + "/trailing.npy";
+  const double numbers[] = {1, 2, 3};
+  auto replace = [&](int call, std::uint32_t flags) {
+    switch (call) {
+    case 0: return npymap::save(path, numbers, {3}, flags);
+    case 1: return npymap::array::create(path, "<f8", {3}, flags).close();
+    default: return npymap::appender::create(path, "<f8", {}, flags).close();
+    }
+  };
+  for (int call = 0; call < 3; ++call) {
+    npymap::save(path, numbers, {3}, NPYMAP_OVERWRITE);
+    std::ofstream(path, std::ios::app | std::ios::binary) << "12345678";
+    CHECK(status_of([&] { replace(call, NPYMAP_OVERWRITE); }) == NPYMAP_ERROR_DAMAGED);
+    CHECK(std::string(npymap_error()).find("8 bytes after its elements, 1 more row") != std::string::npos);
+    CHECK(std::ifstream(path, std::ios::ate | std::ios::binary).tellg() == 128 + 4 * 8);
+    CHECK(status_of([&] { replace(call, NPYMAP_OVERWRITE | NPYMAP_DISCARD_TRAILING); }) == NPYMAP_OK);
+    CHECK(std::ifstream(path, std::ios::ate | std::ios::binary).tellg() <= 128 + 3 * 8);
+  }
+}
+
 // Errors belong to a thread, and functions that take const arrays run in several.
 static void threads(const std::string &folder) {
   const auto array = npymap::array::open(folder + "/a.npy");
@@ -226,6 +248,7 @@ int main(int argc, char **argv) {
   elements(argv[1]);
   booleans(argv[1]);
   files(argv[1]);
+  trailing(argv[1]);
   threads(argv[1]);
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -101,6 +101,7 @@ static void wrong_arguments(void) {
         NPYMAP_ERROR_INVALID_INPUT, "not aligned");
   FAILS(npymap_create(NULL, "<i4", shape, SIZE_MAX / 2, 0, &a), NPYMAP_ERROR_INVALID_INPUT, "cannot have");
   FAILS(npymap_create(NULL, "<i4", shape, 2, NPYMAP_COMPRESS, &a), NPYMAP_ERROR_INVALID_INPUT, "flags 0x10");
+  FAILS(npymap_create(NULL, "<i4", shape, 2, 64, &a), NPYMAP_ERROR_INVALID_INPUT, "flags 0x40");
   const size_t huge[] = {SIZE_MAX / 2, SIZE_MAX / 2}, large[] = {SIZE_MAX / 16};
   FAILS(npymap_create(NULL, "<i4", huge, 2, 0, &a), NPYMAP_ERROR_INVALID_INPUT, "");
   FAILS(npymap_create(NULL, "<i4", large, 1, 0, &a), NPYMAP_ERROR_IO, "");
