@@ -145,3 +145,28 @@ fn waits_for_servers_are_limited_by_the_environment() {
         assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     }
 }
+
+#[test]
+#[cfg(feature = "remote")]
+fn a_cache_that_is_a_file_is_an_error_about_the_cache() {
+    use crate::run::command;
+    use crate::server::Server;
+
+    let directory = tempfile::tempdir().unwrap();
+    let penguins = copy_penguins(directory.path());
+    let server = Server::new(std::fs::read(&penguins).unwrap());
+    let run = |cache: &std::path::Path| {
+        let info = ["info", &server.url("a.npy")];
+        command().args(info).env("NPYMAP_CACHE", cache).output().unwrap()
+    };
+    let failed = run(&penguins);
+    assert_eq!(failed.status.code(), Some(1));
+    let error = String::from_utf8(failed.stderr).unwrap();
+    let text = format!(
+        "NPYMAP_CACHE='{}': is a file: the cache needs a directory, which is created if there is none\n",
+        penguins.display()
+    );
+    assert!(error.ends_with(&text), "{error}");
+    assert_eq!(server.log(), []);
+    assert!(run(&directory.path().join("new")).status.success());
+}

@@ -223,3 +223,32 @@ fn write_some(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
 fn write_some(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     file.seek_write(bytes, offset)
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::process::Command;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_opened_and_pipes_are_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let [file, link, pipe] = ["file", "link", "pipe"].map(|name| directory.path().join(name));
+        create(&file).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            for write in [true, false] {
+                assert!(open(&file, write).is_ok());
+                open(&link, write).unwrap_err();
+                sender.send(open(&pipe, write).unwrap_err()).unwrap();
+            }
+        });
+        for _ in 0..2 {
+            let error = receiver.recv_timeout(Duration::from_secs(60)).unwrap();
+            assert_eq!(error.to_string(), "is not a regular file");
+        }
+    }
+}

@@ -28,8 +28,13 @@ use npymap::{Error, ErrorKind, Result};
 /// - **Versions**: an object is known by its URL and entity tag. Opening it is one
 ///   request, which transfers no data if the tag is unchanged; a new version
 ///   replaces the old one. Objects without a strong tag are not cached.
-/// - **Sharing**: any number of processes and threads use a directory at the same
-///   time. It must be on a disk of this machine, not on a network file system.
+/// - **Sharing**: any number of processes and threads of a user use a directory at the
+///   same time. It must be on a disk of this machine, not on a network file system. A
+///   process that can't get its lock for a second, because another program holds it, reads
+///   without the cache.
+/// - **Other users**: on Unix, new directories and files are for their owner only, whatever
+///   the umask, so each user needs a directory. Links in place of files are not followed,
+///   and only regular files are opened.
 /// - **Size**: when the files would take more than `max_bytes`, objects that were not
 ///   opened for longest are removed, but none that a process has open or mapped.
 ///   If no space can be made, bytes are read without being kept. More than 8
@@ -41,8 +46,6 @@ use npymap::{Error, ErrorKind, Result};
 /// - **Failures**: files that are damaged or of other programs are replaced or
 ///   ignored, and if the disk is full or read-only, objects are read as without a
 ///   cache. Nobody but this crate may change the files, whose bytes are trusted.
-///
-/// Anyone who may read the directory can read its copies of objects.
 ///
 /// # Examples
 ///
@@ -90,9 +93,10 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// Returns [`Io`](npymap::ErrorKind::Io) if the directory cannot be created
-    /// or used, and [`Unsupported`](npymap::ErrorKind::Unsupported) on
-    /// platforms and file systems without locks.
+    /// Returns [`InvalidInput`](npymap::ErrorKind::InvalidInput) if it is a file,
+    /// [`Io`](npymap::ErrorKind::Io) if the directory cannot be created or used, and
+    /// [`Unsupported`](npymap::ErrorKind::Unsupported) on platforms and file systems
+    /// without locks.
     pub fn open(directory: impl AsRef<Path>, max_bytes: u64) -> Result<Cache> {
         let path = directory.as_ref();
         open(path, max_bytes).map_err(|error| error.with_path(path))

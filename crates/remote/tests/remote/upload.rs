@@ -9,7 +9,7 @@ use npymap::npz::{Npz, NpzWriter};
 use npymap::{Appender, CreateOptions, DType, ErrorKind, MappedArray, Result};
 use npymap_remote::RemoteAppender;
 use npymap_remote::object_store::{ObjectStoreExt as _, memory::InMemory, path::Path};
-use npymap_remote::{RemoteOptions, RemoteWriter, tokio::runtime::Runtime};
+use npymap_remote::{RemoteOptions, RemoteWriter, interruptible, tokio::runtime::Runtime};
 
 use crate::s3::{Answer, Kind, S3};
 
@@ -192,6 +192,18 @@ fn dropping_a_writer_removes_its_parts() {
     assert_eq!(server.count(Kind::Abort), 1);
     drop(start(&server, b"small").unwrap());
     assert_eq!(server.objects().objects.len(), 0);
+}
+
+#[test]
+fn an_interrupted_writer_removes_its_parts() {
+    let server =
+        S3::failing(|_, asked| if asked == Kind::Part { Answer::Nothing } else { Answer::Normal });
+    let started = start(&server, &bytes(3 * PART)).unwrap();
+    assert_eq!(server.objects().uploads.len(), 1);
+    let error = interruptible(|| true, || started.finish()).unwrap_err();
+    assert!(error.to_string().ends_with("the wait for the server was interrupted"), "{error}");
+    let objects = server.objects();
+    assert_eq!((objects.objects.len(), objects.uploads.len()), (0, 0));
 }
 
 #[test]
