@@ -68,6 +68,7 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
         },
         ErrorKind::Io if is_io(error, io::ErrorKind::OutOfMemory) => PyMemoryError::new_err(fact),
         ErrorKind::Io if is_io(error, io::ErrorKind::TimedOut) => {
+            let fact = fact.replace(" or `RemoteOptions::request_timeout`", "");
             named_os_error(py, "ETIMEDOUT", fact, filename)?
         }
         ErrorKind::Io | ErrorKind::Other => PyOSError::new_err(message(error, path, &fact)),

@@ -249,6 +249,17 @@ def test_dask_and_xarray_read_urls(web):
         assert np.array_equal(data["x"][3:5, 7], ARRAY[3:5, 7])
 
 
+def test_waits_for_servers_are_limited_by_the_environment(web, monkeypatch):
+    directory, _, _ = web
+    monkeypatch.setenv("NPYMAP_REQUEST_TIMEOUT", "300ms")
+    with serve(directory, answers=threading.Event()) as (url, _):
+        with pytest.raises(TimeoutError, match="more than 300ms: allow more by NPYMAP_REQUEST_TIMEOUT: 'http"):
+            npymap.load(f"{url}/a.npy")
+    monkeypatch.setenv("NPYMAP_REQUEST_TIMEOUT", "soon")
+    with pytest.raises(ValueError, match="NPYMAP_REQUEST_TIMEOUT='soon': expected a duration"):
+        npymap.load(f"{url}/a.npy")
+
+
 def test_signatures_are_only_shown_where_the_url_is_asked_for(web):
     directory, url, _ = web
     np.save(directory / "o.npy", np.array([None, 1], object))
