@@ -6,18 +6,22 @@ use std::path::Path;
 
 use npymap::source::FileId;
 
-/// Calls `clean` when the program is interrupted, before it ends.
+/// Calls `clean` when the program is interrupted, before it ends. Its argument returns
+/// whether there was another interrupt meanwhile.
 #[cfg(unix)]
-pub(crate) fn on_interrupt<T>(clean: impl Fn() -> T + Send + 'static) -> io::Result<()> {
+pub(crate) fn on_interrupt<T>(
+    clean: impl Fn(&mut dyn FnMut() -> bool) -> T + Send + 'static,
+) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
     let ends = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
     let mut signals = Signals::new(ends)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for signal in signals.forever() {
+        loop {
+            let Some(signal) = signals.wait().next() else { continue };
             // The result holds locks until the program ends.
-            let _cleaned = clean();
+            let _cleaned = clean(&mut || signals.pending().next().is_some());
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     })?;
@@ -41,7 +45,9 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn on_interrupt<T>(_: impl Fn() -> T + Send + 'static) -> io::Result<()> {
+pub(crate) fn on_interrupt<T>(
+    _: impl Fn(&mut dyn FnMut() -> bool) -> T + Send + 'static,
+) -> io::Result<()> {
     Ok(())
 }
 

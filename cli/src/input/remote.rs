@@ -6,9 +6,11 @@ use crate::input::error::CliError;
 use crate::input::url::is_url;
 
 #[cfg(feature = "remote")]
-pub(crate) use crate::input::remote_object::{Upload, finish, open_url, reader, source, upload};
+pub(crate) use crate::input::remote_object::{
+    Upload, end_upload, finish, open_url, reader, source, upload,
+};
 #[cfg(not(feature = "remote"))]
-pub(crate) use missing::{Upload, finish, reader, source, upload};
+pub(crate) use missing::{Upload, end_upload, finish, reader, source, upload};
 
 /// Rejects URLs where a file is changed.
 pub(crate) fn reject_change(path: &Path) -> Result<(), CliError> {
@@ -38,6 +40,8 @@ mod missing {
     pub(crate) fn finish(upload: Upload, _: File) -> Result<()> {
         match upload {}
     }
+
+    pub(crate) fn end_upload(_: &mut dyn FnMut() -> bool) {}
 
     const MISSING: &str = "this build of npymap has no support for URLs: install it with `cargo install npymap-cli --features remote`";
 

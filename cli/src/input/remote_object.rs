@@ -4,11 +4,14 @@ use std::env;
 use std::fs::File;
 use std::io::{self, Read, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use npymap::source::{MapMut, ReadAt as _};
 use npymap::{Error, ErrorKind, Result, Source};
-use npymap_remote::{Cache, Remote, RemoteOptions, RemoteWriter};
+use npymap_remote::{Cache, Remote, RemoteOptions, RemoteWriter, interruptible};
 
 use crate::input::progress::Progress;
 use crate::input::url::is_url;
@@ -70,8 +73,13 @@ pub(crate) fn upload(path: &Path, overwrites: bool) -> Result<Option<Upload>> {
     RemoteOptions::new().overwrite(overwrites).create(url).map(Some)
 }
 
-/// Sends a complete file.
-pub(crate) fn finish(mut upload: Upload, mut file: File) -> Result<()> {
+/// Sends a complete file. If a signal interrupts it, the store removes what it got.
+pub(crate) fn finish(upload: Upload, file: File) -> Result<()> {
+    let _sending = Sending::start();
+    interruptible(|| INTERRUPTED.load(Ordering::Relaxed), || send(upload, file))
+}
+
+fn send(mut upload: Upload, mut file: File) -> Result<()> {
     file.rewind()?;
     let mut progress =
         Progress::new(file.metadata().map_or(0, |file| usize::try_from(file.len()).unwrap_or(0)));
@@ -84,6 +92,50 @@ pub(crate) fn finish(mut upload: Upload, mut file: File) -> Result<()> {
                 progress.add(len);
             }
         }
+    }
+}
+
+/// Whether a signal ends the program.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether an object is being sent.
+static SENDING: Mutex<bool> = Mutex::new(false);
+
+/// Signals that nothing is being sent any more.
+static SENT: Condvar = Condvar::new();
+
+/// The time between two questions whether there was another signal.
+const TICK: Duration = Duration::from_millis(50);
+
+/// An object that is being sent. When it is dropped after a signal, the thread of the signal
+/// ends the program.
+struct Sending;
+
+impl Sending {
+    fn start() -> Sending {
+        *SENDING.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        Sending
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        *SENDING.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        SENT.notify_all();
+        while INTERRUPTED.load(Ordering::Relaxed) {
+            thread::park();
+        }
+    }
+}
+
+/// Ends an upload: waits until the store was asked to remove its parts, or there is another
+/// signal.
+pub(crate) fn end_upload(is_again: &mut dyn FnMut() -> bool) {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+    let mut sending = SENDING.lock().unwrap_or_else(PoisonError::into_inner);
+    while *sending && !is_again() {
+        let waited = SENT.wait_timeout(sending, TICK);
+        sending = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
 }
 

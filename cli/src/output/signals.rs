@@ -1,11 +1,11 @@
-//! Removes unfinished files before a signal ends the program.
+//! Removes unfinished files and uploads before a signal ends the program.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use npymap::source::AtomicFile;
 
-use crate::input::platform;
+use crate::input::{platform, remote};
 
 /// Set once a thread waits for signals.
 static WATCHED: AtomicBool = AtomicBool::new(false);
@@ -15,5 +15,8 @@ pub(crate) fn watch() -> io::Result<()> {
     if WATCHED.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
-    platform::on_interrupt(AtomicFile::remove_unfinished)
+    platform::on_interrupt(|is_again| {
+        remote::end_upload(is_again);
+        AtomicFile::remove_unfinished()
+    })
 }

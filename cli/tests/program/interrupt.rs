@@ -102,6 +102,72 @@ fn a_signal_during_an_append_that_replaces_the_file_leaves_nothing() {
     assert!(interrupted > 0);
 }
 
+/// Waits until a server got a request.
+#[cfg(feature = "remote")]
+fn wait_for(server: &crate::s3::S3, kind: crate::s3::Kind) {
+    while server.count(kind) == 0 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+#[cfg(feature = "remote")]
+fn a_signal_during_an_upload_removes_its_parts() {
+    use std::time::{Duration, Instant};
+
+    use crate::s3::{Answer, Kind, S3};
+
+    let directory = tempfile::tempdir().unwrap();
+    let from = path_in(&directory, "from.npy");
+    run_ok(["create", &from, "--dtype", "u1", "--shape", "(50, 1000000)", "--fill", "1"]);
+    let start = |server: &S3| {
+        let mut command = crate::run::command();
+        command.args(["convert", &from, "s3://bucket/a.npy"]);
+        command.env("AWS_ENDPOINT", &server.endpoint).env("AWS_ALLOW_HTTP", "true");
+        command.env("AWS_SKIP_SIGNATURE", "true").env("AWS_REGION", "us-east-1");
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let signal = |child: &Child, name: &str| {
+        Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+    };
+    for (silent, name, number) in
+        [(Kind::Part, "INT", 2), (Kind::Part, "TERM", 15), (Kind::Finish, "HUP", 1)]
+    {
+        let server = S3::failing(
+            move |_, kind| {
+                if kind == silent { Answer::Nothing } else { Answer::Normal }
+            },
+        );
+        let mut child = start(&server);
+        wait_for(&server, silent);
+        assert_eq!(server.objects().uploads.len(), 1);
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().signal(), Some(number));
+        let bucket = server.objects();
+        assert_eq!((bucket.objects.len(), bucket.uploads.len()), (0, 0), "{silent:?}");
+    }
+    // The second one does not wait for the server.
+    let server = S3::failing(|_, kind| {
+        if matches!(kind, Kind::Part | Kind::Abort) { Answer::Nothing } else { Answer::Normal }
+    });
+    let mut child = start(&server);
+    wait_for(&server, Kind::Part);
+    let sent = Instant::now();
+    signal(&child, "INT");
+    wait_for(&server, Kind::Abort);
+    assert!(child.try_wait().unwrap().is_none(), "it waits for the answer");
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    assert!(sent.elapsed() < Duration::from_secs(9), "{:?}", sent.elapsed());
+    // While nothing is sent, nothing is waited for.
+    let server =
+        S3::failing(|_, kind| if kind == Kind::Head { Answer::Nothing } else { Answer::Normal });
+    let mut child = start(&server);
+    wait_for(&server, Kind::Head);
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+}
+
 #[test]
 fn a_signal_that_is_ignored_stays_so() {
     let directory = tempfile::tempdir().unwrap();

@@ -31,6 +31,8 @@ pub(crate) enum Answer {
     Closed,
     /// Does what was asked, and closes the connection.
     Lost,
+    /// Never answers.
+    Nothing,
 }
 
 #[derive(Default)]
@@ -135,6 +137,11 @@ fn answer(mut stream: &TcpStream, shared: &Shared) -> Option<()> {
     let (status, text) = match chosen {
         Answer::Status(status) => (status, "<Error/>".to_owned()),
         Answer::Closed => return None,
+        Answer::Nothing => {
+            drop(objects);
+            thread::sleep(Duration::from_secs(3600));
+            return None;
+        }
         Answer::Normal | Answer::Lost => objects.act(kind, path, query, body, is_create),
     };
     drop(objects);
