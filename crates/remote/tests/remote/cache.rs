@@ -473,9 +473,8 @@ fn soon(run: impl FnOnce() + Send + 'static) {
         run();
         sender.send(()).unwrap();
     });
-    if receiver.recv_timeout(Duration::from_secs(60)) == Err(mpsc::RecvTimeoutError::Timeout) {
-        panic!("it hangs");
-    }
+    let done = receiver.recv_timeout(Duration::from_secs(60));
+    assert_ne!(done, Err(mpsc::RecvTimeoutError::Timeout), "it hangs");
     thread.join().unwrap();
 }
 

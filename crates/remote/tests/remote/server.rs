@@ -313,9 +313,13 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
     } else {
         b"no file\x1b[31m"
     };
+    let len = match action {
+        Action::Chunked | Action::WholeChunked => "Transfer-Encoding: chunked".to_owned(),
+        _ => format!("Content-Length: {}", body.len()),
+    };
     let mut head = vec![
         format!("HTTP/1.1 {status} Text"),
-        format!("Content-Length: {}", body.len()),
+        len,
         format!("Last-Modified: Sun, 22 Nov 2026 18:00:{version:02} GMT"),
     ];
     if let Action::Redirect(_, to) = action {
@@ -347,9 +351,6 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
         }
         _ => body,
     };
-    if matches!(action, Action::Chunked | Action::WholeChunked) {
-        "Transfer-Encoding: chunked".clone_into(&mut head[1]);
-    }
     let sent =
         stream.write_all(format!("{}\r\n\r\n", head.join("\r\n")).as_bytes()).and_then(|()| {
             match action {
