@@ -11,7 +11,7 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::invariant::{to_u64, to_usize};
-use crate::error::{Result, ShapeError, SystemError};
+use crate::error::{Result, ShapeError, SystemError, memory};
 use crate::layout::{Layout, Order};
 use crate::npy::Header;
 use crate::source::Source;
@@ -212,7 +212,7 @@ impl ArrayFile {
         let bytes = if let Some(bytes) = small.get_mut(..size) {
             bytes
         } else {
-            large.resize(size, 0);
+            memory::resize(&mut large, size)?;
             &mut large
         };
         self.storage.read_elements(bytes, self.file_offset(start))?;

@@ -10,7 +10,7 @@ use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::cast::Casting;
 use crate::element::recode::Recoding;
 use crate::error::invariant::{IN_BUFFER, Invariant, elements};
-use crate::error::{Result, ShapeError};
+use crate::error::{Result, ShapeError, memory};
 use crate::layout::geometry::Geometry;
 use crate::layout::{Layout, Order};
 use crate::source::Advice;
@@ -191,14 +191,14 @@ impl Conversion {
     pub(super) fn convert(&self, from: &DynView<'_>, buffer: &mut Vec<u8>) -> Result<()> {
         match self {
             Conversion::Recode(recode) => {
-                buffer.resize(from.len() * recode.format.size, 0);
+                memory::resize(buffer, from.len() * recode.format.size)?;
                 from.copy_recoded(recode, buffer);
                 Ok(())
             }
             Conversion::Cast(dtype, casting) => {
                 // Casts do not write padding.
                 buffer.clear();
-                buffer.resize(from.len() * dtype.itemsize(), 0);
+                memory::resize(buffer, from.len() * dtype.itemsize())?;
                 assign_over(buffer, dtype, from, *casting)
             }
         }

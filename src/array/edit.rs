@@ -9,7 +9,7 @@ use super::{MappedArray, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant};
-use crate::error::{Result, ShapeError, SystemError};
+use crate::error::{Result, ShapeError, SystemError, memory};
 use crate::layout::Layout;
 use crate::source::atomic;
 use crate::source::map::MapMut;
@@ -192,7 +192,8 @@ struct Encoded {
 
 impl Encoded {
     fn new<T: Element>(value: &T, codec: &T::Codec, size: usize) -> Result<Encoded> {
-        let (mut bytes, mut over_ones) = (vec![0; size], vec![0xff; size]);
+        let (mut bytes, mut over_ones) = (memory::zeros(size)?, memory::zeros(size)?);
+        over_ones.fill(0xff);
         value.encode(codec, &mut bytes)?;
         value.encode(codec, &mut over_ones)?;
         let is_kept = |(zero, one)| if zero == one { 0 } else { 0xff };
@@ -227,7 +228,7 @@ impl Encoded {
                 data.write(start, self.bytes.get(..range.len()).invariant(IN_BUFFER))?;
                 continue;
             }
-            block.resize(range.len(), 0);
+            memory::resize(&mut block, range.len())?;
             data.read(start, &mut block)?;
             self.store(&mut block);
             data.write(start, &block)?;

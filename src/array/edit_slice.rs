@@ -9,7 +9,7 @@ use super::{MappedArray, MappedArrayMut, Place};
 use crate::dtype::DType;
 use crate::element::cast::Casting;
 use crate::element::recode::has_gaps;
-use crate::error::Result;
+use crate::error::{Result, memory};
 use crate::layout::Layout;
 use crate::layout::geometry::Geometry;
 use crate::source::map::MapMut;
@@ -131,7 +131,7 @@ fn write_tiles(
         let own_part = part_at(&to, &index, &tile);
         if has_gaps {
             // Keep the bytes that belong to no field.
-            buffer.resize(part.len() * size, 0);
+            memory::resize(&mut buffer, part.len() * size)?;
             let mut rest = buffer.as_mut_slice();
             for (start, len) in own_part.byte_runs(size) {
                 let (own, after) = rest.split_at_mut(len);

@@ -5,7 +5,7 @@ use crate::dtype::Kind;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::fast_path::{FastPath as _, writes_all_bytes};
-use crate::error::{Result, ShapeError};
+use crate::error::{Result, ShapeError, memory};
 use crate::layout::Layout;
 use crate::source::map::{MapMut, MapWriter};
 
@@ -139,7 +139,7 @@ impl ElementWriter<'_> {
         let mut at = start;
         for values in values.chunks((BLOCK / size).max(1)) {
             block.clear();
-            block.resize(values.len() * size, 0);
+            memory::resize(&mut block, values.len() * size)?;
             if !are_whole {
                 self.map.read(at, &mut block)?;
             }

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::{Element, InPlace, short_name, subarray_codec};
 use crate::dtype::{DType, Kind};
-use crate::error::{Error, Result, plural};
+use crate::error::{Error, Result, memory, plural};
 use crate::kernel::ElementFormat;
 
 /// Operations on many elements of type `T` at once. Sealed: types choose one of
@@ -137,7 +137,8 @@ pub(crate) fn writes_all_bytes<T: Element>(
     codec: &T::Codec,
     size: usize,
 ) -> Result<bool> {
-    let (mut zeros, mut ones) = (vec![0; size], vec![0xff; size]);
+    let (mut zeros, mut ones) = (memory::zeros(size)?, memory::zeros(size)?);
+    ones.fill(0xff);
     value.encode(codec, &mut zeros)?;
     value.encode(codec, &mut ones)?;
     Ok(zeros == ones)

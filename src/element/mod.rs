@@ -32,7 +32,7 @@ use bytemuck::Pod;
 
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::error::{DTypeError, Result};
+use crate::error::{DTypeError, Result, memory};
 use crate::kernel;
 
 pub use boolean::Bool;
@@ -295,7 +295,7 @@ fn replace_parts<T: Element>(value: &T, codec: &T::Codec, bytes: &mut [u8]) -> R
     let old = if let Some(old) = inline.get_mut(..bytes.len()) {
         old
     } else {
-        heap.resize(bytes.len(), 0);
+        memory::resize(&mut heap, bytes.len())?;
         heap.as_mut_slice()
     };
     old.copy_from_slice(bytes);

@@ -11,6 +11,7 @@ mod fact;
 mod header;
 pub(crate) mod invariant;
 mod kind;
+pub(crate) mod memory;
 mod request;
 mod shape;
 mod system;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::dtype::literal::tuple;
 use crate::error::invariant::Invariant;
-use crate::error::{Result, ShapeError};
+use crate::error::{Result, ShapeError, memory};
 
 /// An integer type that can index rows. Sealed.
 ///
@@ -100,7 +100,7 @@ pub(crate) fn resolve<I: RowIndex>(
     axis: usize,
     shape: &[usize],
 ) -> Result<Vec<usize>> {
-    let mut resolved = Vec::with_capacity(indices.len());
+    let mut resolved = memory::with_capacity(indices.len())?;
     for index in indices {
         // In all modes, an index in bounds is itself.
         let inside = usize::try_from(index.to_i128()).ok().filter(|&index| index < dim);

@@ -8,7 +8,7 @@ use crate::element::recode::{Recoding, has_gaps};
 use crate::element::value::{Value, is_finite_text, units};
 use crate::element::{Element as _, Ticks, decode_points, trim_nuls};
 use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant, PAIRED};
-use crate::error::{DTypeError, Error, Result};
+use crate::error::{DTypeError, Error, Result, memory};
 use crate::kernel::{self, ElementFormat};
 use crate::with_type;
 
@@ -275,13 +275,14 @@ fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
     let order = (to.dtype().kind() == Kind::Void).then_some(ByteOrder::NATIVE);
     let recode = Recoding::new(from.dtype(), order, false);
     let mut native = Vec::new();
-    let elements: Vec<&[u8]> = if recode.is_identity() {
-        from.element_bytes().collect()
+    let mut elements: Vec<&[u8]> = memory::with_capacity(from.len())?;
+    if recode.is_identity() {
+        elements.extend(from.element_bytes());
     } else {
-        native.resize(from.len() * from.dtype().itemsize(), 0);
+        memory::resize(&mut native, from.len() * from.dtype().itemsize())?;
         from.copy_recoded(&recode, &mut native);
-        native.chunks_exact(from.dtype().itemsize()).collect()
-    };
+        elements.extend(native.chunks_exact(from.dtype().itemsize()));
+    }
     let mut elements = elements.into_iter();
     to.try_for_each_in_c_order(|dtype, bytes| {
         let element = elements.next().invariant(PAIRED);
@@ -304,7 +305,7 @@ fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
 /// Reads numbers, and dates and time differences as counts.
 fn read_numbers(from: &DynView<'_>) -> Result<Vec<WideNumber>> {
     let counts = counts_dtype(from.dtype());
-    with_type!(counts, number T => Ok(widen_all::<T>(from, &T::codec(&counts)?)), _ => Ok(Vec::new()))
+    with_type!(counts, number T => widen_all::<T>(from, &T::codec(&counts)?), _ => Ok(Vec::new()))
 }
 
 /// The dtype of integers for dates and time differences; any other unchanged.
@@ -319,13 +320,13 @@ fn counts_dtype(dtype: &DType) -> DType {
 
 /// Decodes numbers in C order. Only what depends on the type is compiled for
 /// each: an iterator over a typed view is several times as much code.
-fn widen_all<T: Number>(from: &DynView<'_>, codec: &T::Codec) -> Vec<WideNumber> {
-    let mut numbers = Vec::with_capacity(from.len());
+fn widen_all<T: Number>(from: &DynView<'_>, codec: &T::Codec) -> Result<Vec<WideNumber>> {
+    let mut numbers = memory::with_capacity(from.len())?;
     for run in from.geometry.merged().runs() {
         let elements = run.elements(from.bytes, size_of::<T>());
         numbers.extend(elements.map(|element| T::decode(codec, element).widen()));
     }
-    numbers
+    Ok(numbers)
 }
 
 /// Stores numbers, including counts of dates and time differences.
@@ -351,7 +352,7 @@ fn store_numbers(mut to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -
             }
         }
     }
-    let mut bytes = vec![0; values.len() * dtype.itemsize()];
+    let mut bytes = memory::zeros(values.len() * dtype.itemsize())?;
     let cast = with_type!(counts, number T => {
         narrow_all::<T>(&T::codec(&counts)?, &values, exact, &mut bytes)?
     }, _ => 0);

@@ -14,7 +14,7 @@ use crate::element::cast::{Casting, Number, check_cast};
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, decode_onto};
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
-use crate::error::{HeaderError, Result, ShapeError, SystemError};
+use crate::error::{HeaderError, Result, ShapeError, SystemError, memory};
 use crate::layout::{Layout, Order, check_unbacked};
 use crate::npy::{HeaderText, fill};
 use crate::source::storage::Storage;
@@ -169,11 +169,7 @@ pub(crate) enum Length {
 impl Length {
     /// Allocates memory for `count` elements, if they exist.
     fn reserve<T>(self, count: usize) -> Result<Vec<T>> {
-        let mut elements = Vec::new();
-        if self == Length::Checked {
-            elements.try_reserve_exact(count).map_err(|_| out_of_memory::<T>(count))?;
-        }
-        Ok(elements)
+        memory::with_capacity(if self == Length::Checked { count } else { 0 })
     }
 }
 
@@ -309,7 +305,7 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
             return Ok(());
         }
         let more = out.len().max(count).min(self.layout.len() - out.len());
-        out.try_reserve_exact(more).map_err(|_| out_of_memory::<U>(out.len() + more))
+        out.try_reserve_exact(more).map_err(|_| memory::out_of_memory::<U>(out.len() + more))
     }
 
     fn short(&self, elements: usize, bytes: usize) -> crate::error::Error {
@@ -335,11 +331,6 @@ impl<T: Number, D: Dimension> ArrayReader<T, D> {
         })?;
         self.into_array(cast)
     }
-}
-
-fn out_of_memory<T>(count: usize) -> crate::error::Error {
-    let len = count.saturating_mul(size_of::<T>());
-    SystemError::map("allocate", len)(io::ErrorKind::OutOfMemory.into())
 }
 
 fn read_error() -> impl FnOnce(io::Error) -> crate::error::Error {

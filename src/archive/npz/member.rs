@@ -243,7 +243,7 @@ impl<'a, D: Mapping> Member<'a, D> {
         let part = self.npz.source.storage().range_reader(start, end);
         let (member, is_stored) = (self.name(), self.is_stored());
         let info = MemberInfo { member, is_stored, stored, size, crc32, buffer };
-        Ok((start, MemberReader::new(part, info, &self.npz.options.progress)))
+        Ok((start, MemberReader::new(part, info, &self.npz.options.progress)?))
     }
 
     /// The range of the member's bytes in the archive, which must be the same

@@ -8,10 +8,13 @@ use flate2::write::DeflateEncoder;
 
 use super::zip_writer::EntryWriter;
 use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize_saturating};
-use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
+use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError, memory};
 
 /// The number of zeros skipped with one call.
 const SKIP: usize = 1 << 20;
+
+/// More bytes than the state and the buffer of an encoder have.
+const DEFLATE_STATE: usize = 512 * 1024;
 
 /// The compression of members.
 ///
@@ -88,15 +91,17 @@ impl<W: Write> MemberWriter<'_, W> {
         compression: Compression,
         len: u64,
         state: &'a mut WriterState,
-    ) -> MemberWriter<'a, W> {
+    ) -> Result<MemberWriter<'a, W>> {
         let output = match compression {
             Compression::Stored => MemberOutput::Stored(entry),
             Compression::Deflated(level) => {
+                // The encoder would panic without memory for its state.
+                memory::with_capacity::<u8>(DEFLATE_STATE)?;
                 let level = flate2::Compression::new(level.min(9));
                 MemberOutput::Deflated(DeflateEncoder::new(entry, level))
             }
         };
-        MemberWriter { output, crc: Crc::new(), size: 0, remaining: len, state }
+        Ok(MemberWriter { output, crc: Crc::new(), size: 0, remaining: len, state })
     }
 
     /// Finishes the member.

@@ -8,7 +8,7 @@ use flate2::read::DeflateDecoder;
 
 use super::open::{MemberProgress, ProgressCallback};
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
-use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
+use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError, memory};
 use crate::source::range_reader::RangeReader;
 
 /// The most bytes that one call of `read` returns: few enough that they are
@@ -21,6 +21,9 @@ pub(super) const HEADER_BUFFER: usize = 1024;
 
 /// The buffer for compressed bytes.
 pub(super) const BUFFER: usize = 64 * 1024;
+
+/// More bytes than the state of a decoder has.
+const INFLATE_STATE: usize = 64 * 1024;
 
 /// Reads the uncompressed bytes of a member.
 ///
@@ -80,15 +83,17 @@ impl<'a> MemberReader<'a> {
         part: RangeReader<'a>,
         info: MemberInfo<'a>,
         progress: &'a ProgressCallback,
-    ) -> Self {
+    ) -> Result<Self> {
         let MemberInfo { member, is_stored, stored, size, crc32, buffer } = info;
         let input = if is_stored {
             MemberInput::Stored(BufReader::with_capacity(HEADER_BUFFER, part))
         } else {
-            MemberInput::Deflated(DeflateDecoder::new_with_buf(part, vec![0; buffer]))
+            // The decoder would panic without memory for its state.
+            memory::with_capacity::<u8>(buffer + INFLATE_STATE)?;
+            MemberInput::Deflated(DeflateDecoder::new_with_buf(part, memory::zeros(buffer)?))
         };
         let (crc, remaining) = (Crc::new(), size);
-        MemberReader { input, crc, remaining, stored, size, crc32, member, progress }
+        Ok(MemberReader { input, crc, remaining, stored, size, crc32, member, progress })
     }
 
     fn read_input(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -237,7 +237,7 @@ impl<W: Write> NpzWriter<W> {
         let member = MemberStart { name, is_utf8: true, method, mode, aligned };
         let len = to_u64(nbytes).saturating_add(header_len);
         let entry = self.zip.start_unknown(&member, len).map_err(write_error())?;
-        Ok(MemberWriter::new(entry, compression, len, &mut self.state))
+        MemberWriter::new(entry, compression, len, &mut self.state)
     }
 
     /// Records the full name of a new member, which must be unique.

@@ -8,7 +8,7 @@ use super::stored_header::StoredHeader;
 use crate::element::Element;
 use crate::element::fast_path::stored_bytes;
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
-use crate::error::{Result, SystemError};
+use crate::error::{Result, SystemError, memory};
 use crate::source::lock::FileLock;
 use crate::source::{atomic, file, platform};
 
@@ -89,7 +89,7 @@ impl RowWriter {
                 self.write_buffer()?;
             }
             let at = self.buffer.len();
-            self.buffer.resize(at + size, 0);
+            memory::resize(&mut self.buffer, at + size)?;
             value.encode(codec, self.buffer.get_mut(at..).invariant(IN_BUFFER))?;
         }
         Ok(())
