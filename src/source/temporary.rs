@@ -37,32 +37,35 @@ fn own_names() -> &'static Mutex<Vec<PathBuf>> {
 }
 
 thread_local! {
-    /// Whether this thread holds the lock as a `Removal`.
-    static REMOVES: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread holds the lock on the names.
+    static HOLDS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Locks the names. Returns `None` if this thread holds them as a `Removal`,
-/// because it would wait for that lock forever.
-fn names() -> Option<MutexGuard<'static, Vec<PathBuf>>> {
-    (!REMOVES.get()).then(|| own_names().lock().unwrap_or_else(PoisonError::into_inner))
+/// The locked names. They cannot be sent to another thread.
+struct LockedNames(MutexGuard<'static, Vec<PathBuf>>);
+
+/// Locks the names; `None` if this thread holds them already, and would wait for itself
+/// forever: as a guard of `remove_all`, or because it ran out of memory meanwhile.
+fn names() -> Option<LockedNames> {
+    if HOLDS.get() {
+        return None;
+    }
+    let names = own_names().lock().unwrap_or_else(PoisonError::into_inner);
+    HOLDS.set(true);
+    Some(LockedNames(names))
 }
 
-/// Like `names`, for creating a file or giving it a name.
-fn names_to_change() -> io::Result<MutexGuard<'static, Vec<PathBuf>>> {
+/// As `names`, for creating a file or giving it a name.
+fn names_to_change() -> io::Result<LockedNames> {
     names().ok_or_else(|| {
         let held = "this thread holds the guard of `remove_unfinished`: drop it before";
         io::Error::other(held)
     })
 }
 
-/// The lock of `remove_all`. It cannot be sent to another thread.
-struct Removal(Option<MutexGuard<'static, Vec<PathBuf>>>);
-
-impl Drop for Removal {
+impl Drop for LockedNames {
     fn drop(&mut self) {
-        if self.0.is_some() {
-            REMOVES.set(false);
-        }
+        HOLDS.set(false);
     }
 }
 
@@ -73,10 +76,10 @@ pub(crate) fn remove_all() -> impl Sized {
     remove_below(Path::new(""))
 }
 
-/// Like `remove_all`, only of files in a directory and below.
-fn remove_below(directory: &Path) -> Removal {
-    let Some(mut names) = names() else { return Removal(None) };
-    names.retain(|name| {
+/// As `remove_all`, only of files in a directory and below.
+fn remove_below(directory: &Path) -> Option<LockedNames> {
+    let mut names = names()?;
+    names.0.retain(|name| {
         let is_removed = name.starts_with(directory);
         if is_removed {
             // Others may have removed the file already.
@@ -84,8 +87,7 @@ fn remove_below(directory: &Path) -> Removal {
         }
         !is_removed
     });
-    REMOVES.set(true);
-    Removal(Some(names))
+    Some(names)
 }
 
 /// The file, if any, that may have the final name of a new one.
@@ -146,7 +148,7 @@ impl Drop for RegisteredName {
     fn drop(&mut self) {
         // A thread that removes files has removed all entries.
         if let Some(mut names) = names() {
-            names.retain(|name| *name != self.0);
+            names.0.retain(|name| *name != self.0);
         }
     }
 }
@@ -169,7 +171,7 @@ impl TemporaryFile {
         let mut names = names_to_change()?;
         let file = platform::named_file(&builder(), directory, mode)?;
         let name = file.path().to_owned();
-        names.push(name.clone());
+        names.0.push(name.clone());
         let file = OwnFile { file: Some(file), process: platform::process_id() };
         Ok(TemporaryFile::Named(RegisteredFile { file, name: RegisteredName(name) }))
     }
@@ -246,7 +248,7 @@ mod tests {
 
     /// The number of temporary names in a directory: other tests have names in theirs.
     fn names_in(directory: &Path) -> usize {
-        names().unwrap().iter().filter(|name| name.starts_with(directory)).count()
+        names().unwrap().0.iter().filter(|name| name.starts_with(directory)).count()
     }
 
     #[test]
