@@ -13,10 +13,11 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::cli::Cli;
-use crate::input::{arguments, float_text, messages, platform};
+use crate::input::{arguments, float_text, memory, messages, platform};
 use crate::output::output_args;
 
 fn main() -> ExitCode {
+    memory::exit_if_exhausted();
     platform::ignore_size_limit_signal();
     let Cli { command, output } = match parse_arguments() {
         Ok(cli) => cli,

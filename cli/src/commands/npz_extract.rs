@@ -16,7 +16,7 @@ use crate::input::escape::{self, safe};
 use crate::input::inputs::last_of_each_name;
 use crate::input::progress::Progress;
 use crate::input::url::shown;
-use crate::input::{messages, open, text};
+use crate::input::{memory, messages, open, text};
 use crate::output::draft::Draft;
 use crate::output::overwrite::OverwriteArgs;
 use crate::output::until_closed::UntilClosed;
@@ -257,7 +257,7 @@ impl ExtractArgs {
         let draft = Draft::begin_at(target, self.replace.if_exists())?;
         let mut file = draft.file();
         let mut from = member.reader().map_err(CliError::Library)?;
-        let mut block = vec![0; 1 << 20];
+        let mut block = memory::zeros(1 << 20).map_err(CliError::Library)?;
         loop {
             let n = from.read(&mut block).map_err(|error| self.read_error(member, error))?;
             if n == 0 {

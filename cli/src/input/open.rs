@@ -1,4 +1,4 @@
-//! Opens and creates mapped arrays: all `unsafe` code of the program.
+//! Opens and creates mapped arrays: all `unsafe` code of the program but its allocator.
 //!
 //! The program cannot check what mapping requires, so its help text requires it
 //! of the user: while the program uses a file, no other process may truncate or

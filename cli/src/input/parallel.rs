@@ -6,6 +6,8 @@ use std::num::NonZero;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::{mem, thread};
 
+use crate::input::memory;
+
 /// Jobs that are waiting or being worked on, for each thread.
 const AHEAD: usize = 2;
 
@@ -91,7 +93,7 @@ fn take_turns(
         // Ends the threads, also if a closure panics.
         let _end = End(&turns, &changed);
         let mut started = 0;
-        while started < threads {
+        while started < threads && memory::check_thread().is_ok() {
             let thread = thread::Builder::new()
                 .spawn_scoped(scope, || work_until_ended(&turns, &changed, work));
             // If one can't be started, the others do its work.

@@ -14,10 +14,13 @@ pub(crate) fn on_interrupt<T>(
 ) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
+    use std::sync::mpsc;
 
     let ends = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
     let mut signals = Signals::new(ends)?;
+    let (started, starts) = mpsc::channel();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let _ = started.send(());
         loop {
             let Some(signal) = signals.wait().next() else { continue };
             // The result holds locks until the program ends.
@@ -25,6 +28,8 @@ pub(crate) fn on_interrupt<T>(
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     })?;
+    // If the thread has not enough memory, the program ends before it writes anything.
+    let _ = starts.recv();
     Ok(())
 }
 
@@ -62,6 +67,22 @@ pub(crate) fn ignore_size_limit_signal() {
 
 #[cfg(not(unix))]
 pub(crate) fn ignore_size_limit_signal() {}
+
+/// Writes to standard error without its lock.
+pub(crate) fn write_error(text: &[u8]) {
+    #[cfg(unix)]
+    let _ = rustix::io::write(io::stderr(), text);
+    #[cfg(not(unix))]
+    let _ = io::Write::write_all(&mut io::stderr(), text);
+}
+
+/// Ends the program without waiting for other threads or for output.
+pub(crate) fn exit_at_once(status: i32) -> ! {
+    #[cfg(unix)]
+    signal_hook::low_level::exit(status);
+    #[cfg(not(unix))]
+    std::process::exit(status)
+}
 
 /// Standard input as a file.
 #[cfg(unix)]

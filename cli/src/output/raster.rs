@@ -5,6 +5,7 @@ use std::num::NonZero;
 use npymap::element::Real;
 use npymap::{Result, View, view::DynView, with_type};
 
+use crate::input::memory;
 use crate::input::progress::Progress;
 use crate::stats::tiles::{self, Tile};
 
@@ -51,7 +52,7 @@ impl Raster {
         scale: Scale,
         threads: NonZero<usize>,
     ) -> Result<Raster> {
-        let mut raster = Raster { width, pixels: vec![Pixel::default(); height * width] };
+        let mut raster = Raster { width, pixels: memory::zeros(height * width)? };
         let dims = [0, 1].map(|axis| view.shape().get(axis).copied().unwrap_or(0));
         let mut progress = Progress::new(view.len().saturating_mul(view.itemsize()));
         tiles::process(
@@ -60,8 +61,8 @@ impl Raster {
             |tile| {
                 let spans = TileSpans::new(tile, dims, [height, width]);
                 with_type!(tile.view.dtype(), real T => {
-                    Ok(Part::compute(&tile.view.view::<T>()?, &spans, scale))
-                }, _ => Ok(Part::compute(&tile.view.view::<f64>()?, &spans, scale)))
+                    Part::compute(&tile.view.view::<T>()?, &spans, scale)
+                }, _ => Part::compute(&tile.view.view::<f64>()?, &spans, scale))
             },
             |tile, part| {
                 raster.add(&part);
@@ -99,10 +100,10 @@ struct Part {
 }
 
 impl Part {
-    fn compute<T: Real>(view: &View<'_, T>, spans: &TileSpans, scale: Scale) -> Part {
+    fn compute<T: Real>(view: &View<'_, T>, spans: &TileSpans, scale: Scale) -> Result<Part> {
         let [(top, height), (left, width)] = [&spans.rows, &spans.columns].map(|s| pixel_range(s));
-        let mut pixels = vec![Pixel::default(); height * width];
-        let mut sums = vec![Pixel::default(); width];
+        let mut pixels: Vec<Pixel> = memory::zeros(height * width)?;
+        let mut sums: Vec<Pixel> = memory::zeros(width)?;
         for (elements, row) in view.outer_iter().zip(&spans.rows) {
             sums.fill(Pixel::default());
             for (element, span) in elements.iter().zip(&spans.columns) {
@@ -116,7 +117,7 @@ impl Part {
                 own.iter_mut().zip(&sums).for_each(|(own, sum)| own.add_row(*sum, share));
             }
         }
-        Part { top, left, width, pixels }
+        Ok(Part { top, left, width, pixels })
     }
 }
 

@@ -7,6 +7,7 @@ use npymap::{
 };
 
 use crate::input::error::CliError;
+use crate::input::memory;
 use crate::input::progress::Progress;
 
 /// Opens an array for reading its rows.
@@ -26,7 +27,7 @@ pub(crate) fn take(rows: &Rows, indices: &[usize]) -> Result<MappedArray<Vec<u8>
         *first = indices.len();
     }
     let layout = Layout::new(rows.dtype().clone(), &shape, Order::C, 0)?;
-    let mut bytes = vec![0; layout.nbytes()];
+    let mut bytes = memory::zeros(layout.nbytes())?;
     rows.take_bytes(indices, &mut bytes)?;
     MappedArray::from_parts(bytes, layout)
 }
@@ -64,15 +65,21 @@ pub(crate) fn write(
     let (mut sorted, mut block) = (Vec::new(), Vec::new());
     let mut written = 0;
     loop {
-        let mut order: Vec<(usize, usize)> = Vec::with_capacity(room.min(rows.len()));
+        let mut order: Vec<(usize, usize)> = memory::with_capacity(room.min(rows.len()))?;
         order.extend(indices.by_ref().take(room).zip(0..));
         if order.is_empty() {
             return to.close();
         }
         order.sort_unstable();
-        let from: Vec<usize> = order.iter().map(|(row, _)| *row).collect();
-        sorted.resize(from.len() * size, 0);
-        block.resize(from.len() * size, 0);
+        let mut from: Vec<usize> = memory::with_capacity(order.len())?;
+        from.extend(order.iter().map(|(row, _)| *row));
+        if sorted.is_empty() {
+            // No later block is longer.
+            (sorted, block) =
+                (memory::zeros(from.len() * size)?, memory::zeros(from.len() * size)?);
+        }
+        sorted.truncate(from.len() * size);
+        block.truncate(from.len() * size);
         rows.take_bytes(&from, &mut sorted)?;
         for (row, (_, position)) in sorted.chunks_exact(size).zip(&order) {
             let to = block.get_mut(position * size..(position + 1) * size);

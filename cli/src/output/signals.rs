@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use npymap::source::AtomicFile;
 
-use crate::input::{platform, remote};
+use crate::input::{memory, platform, remote};
 
 /// Set once a thread waits for signals.
 static WATCHED: AtomicBool = AtomicBool::new(false);
@@ -15,6 +15,7 @@ pub(crate) fn watch() -> io::Result<()> {
     if WATCHED.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
+    memory::check_thread().map_err(io::Error::from)?;
     platform::on_interrupt(|is_again| {
         remote::end_upload(is_again);
         AtomicFile::remove_unfinished()

@@ -10,6 +10,7 @@ use npymap::{
 };
 
 use crate::input::error::CliError;
+use crate::input::memory;
 use crate::input::open;
 use crate::input::parallel;
 use crate::input::progress::Progress;
@@ -171,9 +172,9 @@ impl<'a> RowSelection<'a> {
         let inner = block.shape().get(self.leading..).unwrap_or_default();
         let row = inner.iter().product::<usize>() * block.itemsize();
         let count = mask.iter().filter(|holds| **holds).count();
-        let mut bytes = Vec::with_capacity(count * row);
+        let mut bytes = memory::with_capacity(count * row)?;
         if count > 0 && row > 0 {
-            let all = bytes_of(block);
+            let all = bytes_of(block)?;
             let rows = all.chunks_exact(row).zip(mask);
             rows.filter(|(_, holds)| **holds).for_each(|(row, _)| bytes.extend_from_slice(row));
         }
@@ -315,22 +316,22 @@ pub(crate) fn copy_matching(
 }
 
 /// The bytes of all elements, in C order.
-fn bytes_of(view: &DynView<'_>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(view.len() * view.itemsize());
+fn bytes_of(view: &DynView<'_>) -> Result<Vec<u8>> {
+    let mut bytes = memory::with_capacity(view.len() * view.itemsize())?;
     let Ok(()) = view.byte_blocks().try_for_each(|part| {
         bytes.extend_from_slice(part);
         Ok::<(), Infallible>(())
     });
-    bytes
+    Ok(bytes)
 }
 
 /// The bytes of the rows in another dtype, in C order.
 fn converted(view: &DynView<'_>, dtype: &DType, casting: Casting) -> Result<Vec<u8>> {
     if view.dtype() == dtype {
-        return Ok(bytes_of(view));
+        return bytes_of(view);
     }
     let layout = Layout::new(dtype.clone(), view.shape(), Order::C, 0)?;
-    let mut bytes = vec![0; layout.nbytes()];
+    let mut bytes: Vec<u8> = memory::zeros(layout.nbytes())?;
     MappedArray::from_parts(bytes.as_mut_slice(), layout)?
         .dyn_view_mut()?
         .assign_as(view, casting)?;

@@ -6,6 +6,8 @@ use std::thread;
 
 use npymap::{Result, view::DynView};
 
+use crate::input::memory;
+
 /// The maximum size of a tile of more than one element, in bytes.
 const TILE: usize = 16 << 20;
 
@@ -80,15 +82,22 @@ pub(crate) fn process<I: Sync, T: Send>(
         let results: Vec<_> = (0..threads)
             .map(|first| {
                 let (send, receive) = mpsc::sync_channel(1);
-                scope.spawn(move || {
+                let run = move || {
                     // Nothing is received after an error: the rest is not needed.
                     let mut own = items.iter().skip(first).step_by(threads);
                     own.all(|item| send.send(work(item)).is_ok())
-                });
-                receive
+                };
+                let started = memory::check_thread().is_ok()
+                    && thread::Builder::new().spawn_scoped(scope, run).is_ok();
+                started.then_some(receive)
             })
             .collect();
         for (item, results) in items.iter().zip(results.iter().cycle()) {
+            // The work of a thread that could not be started is done here.
+            let Some(results) = results else {
+                merge(item, work(item)?);
+                continue;
+            };
             // A thread that panicked sends nothing, and the scope panics too.
             let Ok(result) = results.recv() else { break };
             merge(item, result?);

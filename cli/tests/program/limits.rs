@@ -1,10 +1,10 @@
-//! Limits of the system on open files.
+//! Limits of the system on open files and on memory.
 #![cfg(unix)]
 
 use std::fs;
 use std::process::Command;
 
-use crate::run::{path_in, run_ok};
+use crate::run::{is_quick, path_in, run_ok};
 
 /// Runs a command of the shell first, which limits the program.
 fn run_limited(limit: &str, arguments: &[&str]) -> (Option<i32>, String) {
@@ -69,5 +69,117 @@ fn archives_take_more_files_than_can_be_open() {
             let member = format!("{archive}[{prefix}{number}]");
             assert_eq!(run_ok(["get", &member, "-1"]), format!("{number}\n"));
         }
+    }
+}
+
+/// A command; words that start with OUT are its output.
+type MemoryCommand = &'static [&'static str];
+
+const COMMANDS: [MemoryCommand; 33] = [
+    &["info", "--digest", "a.npy"],
+    &["ls", "-r", "inputs"],
+    &["head", "a.npy"],
+    &["tail", "a.npy"],
+    &["stats", "a.npy"],
+    &["stats", "--axis", "0", "z.npz"],
+    &["show", "a.npy"],
+    &["show", "a.npy", "-o", "OUT.png"],
+    &["get", "a.npy", ":"],
+    &["get", "a.npy", ":", "--format", "csv"],
+    &["get", "z.npz", "5"],
+    &["diff", "a.npy", "f.npy"],
+    &["recover", "a.npy"],
+    &["header", "a.npy"],
+    &["completions", "bash"],
+    &["npz", "verify", "z.npz"],
+    &["create", "OUT.npy", "--shape", "20000, 4", "--dtype", "f8", "--random", "normal"],
+    &["convert", "a.npy", "OUT.npy"],
+    &["convert", "a.npy", "OUT.npy", "--dtype", ">f4", "--force"],
+    &["convert", "a.npy", "OUT.npy", "--order", "F"],
+    &["convert", "a.npy", "OUT.npz", "--deflate", "--dtype", "f4", "--force"],
+    &["convert", "a.npy", "OUT.ten"],
+    &["convert", "a.npy", "OUT.csv"],
+    &["convert", "a.csv", "OUT.npy"],
+    &["convert", "a.jsonl", "OUT.npy"],
+    &["convert", "a.npy", "OUT.npy", "--where", "value[0] > 0.5"],
+    &["npz", "pack", "a.npy", "b.npy", "-o", "OUT.npz", "--deflate"],
+    &["npz", "recover", "z.npz", "-o", "OUT.npz"],
+    &["npz", "extract", "z.npz", "-d", "OUT.npy"],
+    &["concat", "a.npy", "a.npy", "-o", "OUT.npy"],
+    &["concat", "f.npy", "a.npy", "--axis", "1", "-o", "OUT.npy"],
+    &["sample", "a.npy", "-n", "100"],
+    &["shuffle", "a.npy", "OUT.npy"],
+];
+
+/// With too little memory, a command works or fails with a message, and leaves no file
+/// behind: it neither panics nor aborts, and its output is that with enough memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn too_little_memory_is_an_error() {
+    if std::env::var_os("NPYMAP_TEST_RUNNER").is_some() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let [inputs, work] = ["inputs", "work"].map(|name| directory.path().join(name));
+    fs::create_dir(&inputs).unwrap();
+    let input = |name: &str| path_in(&inputs, name);
+    let array = input("a.npy");
+    let shape = ["--shape", "20000, 4", "--dtype", "<f8", "--random", "uniform"];
+    run_ok(["create", &array].into_iter().chain(shape));
+    run_ok(["convert", &array, &input("b.npy"), "--dtype", "<f4", "--force"]);
+    run_ok(["convert", &array, &input("f.npy"), "--order", "F"]);
+    run_ok(["npz", "pack", &array, "-o", &input("z.npz"), "--deflate"]);
+    run_ok(["convert", &array, &input("a.csv")]);
+    run_ok(["convert", &array, &input("a.jsonl")]);
+    // The least address space, in KiB, in which the program starts.
+    let starts = |limit: u64| run_limited(&format!("ulimit -v {limit}"), &["--version"]).0;
+    let (mut low, mut high) = (1 << 10, 1 << 21);
+    while high - low > 64 {
+        let middle = u64::midpoint(low, high);
+        if starts(middle) == Some(0) { high = middle } else { low = middle }
+    }
+    for command in COMMANDS {
+        let name = |word: &&str| match *word {
+            word if word.starts_with("OUT") => path_in(&work, word),
+            "inputs" => inputs.to_str().unwrap().to_owned(),
+            word if inputs.join(word).is_file() => input(word),
+            word => word.to_owned(),
+        };
+        let arguments: Vec<String> = command.iter().map(name).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let run = |limit: &str| {
+            let _ = fs::remove_dir_all(&work);
+            fs::create_dir(&work).unwrap();
+            let (code, text) = run_limited(limit, &arguments);
+            let entries = fs::read_dir(&work).unwrap();
+            let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+            files.sort();
+            let contents = files.iter().map(|path| match fs::read_dir(path) {
+                Ok(inner) => inner.map(|entry| fs::read(entry.unwrap().path()).unwrap()).collect(),
+                Err(_) => vec![fs::read(path).unwrap()],
+            });
+            (code, text, contents.collect::<Vec<_>>().concat())
+        };
+        let enough = run("true");
+        assert!(enough.0 == Some(0), "{command:?}: {}", enough.1);
+        let mut successes = 0;
+        for step in 0..if is_quick() { 8 } else { 36 } {
+            let found = run(&format!("ulimit -v {}", high + 512 * step));
+            if found.0 == Some(0) {
+                assert_eq!(found.1, enough.1, "{command:?} {step}");
+                assert!(found.2 == enough.2, "{command:?} {step}: another output");
+                successes += 1;
+                if successes == 3 {
+                    break;
+                }
+                continue;
+            }
+            let is_error = found.1.contains("error:") && !found.1.contains("panicked");
+            let expected = if command[0] == "diff" { 2 } else { 1 };
+            let (code, text) = (found.0, &found.1);
+            assert!(code == Some(expected) && is_error, "{command:?} {step}: {code:?} {text}");
+            assert!(found.2.is_empty(), "{command:?} {step}: a file is left: {}", found.1);
+        }
+        assert!(successes > 0 || is_quick(), "{command:?}");
     }
 }
