@@ -454,3 +454,28 @@ fn any_number_of_threads_may_be_asked_for() {
     let mut to = new(&directory, &"<f8".parse().unwrap(), &[4, 6], Order::F);
     to.write_array(&from, &CopyOptions::new().threads(usize::MAX), |_| {}).unwrap();
 }
+
+/// The system cannot read the bytes of a map after the end of its file, and says so to who
+/// writes them: the error names the file that was truncated, not the one that is written.
+#[cfg(target_os = "linux")]
+#[test]
+fn errors_name_the_file_that_was_truncated_while_it_was_mapped() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, copy, archive] =
+        ["a.npy", "copy.npy", "a.npz"].map(|name| directory.path().join(name));
+    npymap::write_npy(&path, &npymap::ndarray::Array1::<f64>::zeros(100_000)).unwrap();
+    // SAFETY: the bytes that are lost are only passed to the system.
+    let array = unsafe { MappedArray::open(&path).unwrap() };
+    let options = CreateOptions::new();
+    // SAFETY: nobody else knows of the file.
+    let created = unsafe { MappedArray::create(&copy, array.dtype(), array.shape(), &options) };
+    let mut to = created.unwrap();
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(128).unwrap();
+    let copied = to.write_array(&array, &CopyOptions::new(), |_| {}).unwrap_err();
+    let saved = npymap::npz::savez(&archive, &[("a", &array)]).unwrap_err();
+    for error in [copied, saved] {
+        assert_eq!(error.kind(), npymap::ErrorKind::Changed, "{error}");
+        assert_eq!(error.path(), Some(&*path), "{error}");
+        assert!(error.to_string().contains("was truncated while it was mapped"), "{error}");
+    }
+}

@@ -10,7 +10,7 @@ use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::cast::Casting;
 use crate::element::recode::Recoding;
 use crate::error::invariant::{IN_BUFFER, Invariant, elements};
-use crate::error::{Result, ShapeError, memory};
+use crate::error::{Result, ShapeError, SystemError, memory};
 use crate::layout::geometry::Geometry;
 use crate::layout::{Layout, Order};
 use crate::source::Advice;
@@ -120,7 +120,8 @@ impl MappedArrayMut {
         mut progress: impl FnMut(usize),
     ) -> Result<()> {
         let (view, from) = from.parts()?;
-        self.write_original(&view, from, options, &mut progress)
+        let written = self.write_original(&view, from, options, &mut progress);
+        written.map_err(SystemError::of_map(from.and_then(MappedArray::path)))
     }
 
     /// Writes a view, and all of an array if it is known.

@@ -1,6 +1,7 @@
 //! Errors of the operating system, and files that cannot be mapped.
 
 use std::io;
+use std::path::Path;
 
 use super::{Error, ErrorKind};
 
@@ -83,6 +84,10 @@ pub(crate) enum SystemError {
         /// The current length in bytes.
         found: u64,
     },
+
+    /// The system could not read bytes to write from a map.
+    #[error("was truncated while it was mapped: the elements after its end are lost")]
+    Vanished,
 }
 
 impl SystemError {
@@ -100,6 +105,18 @@ impl SystemError {
         move |source| SystemError::Map { action, len, source }.into()
     }
 
+    /// Names the array whose bytes could not be written, if the system could not read them:
+    /// its file is what is wrong, not the one that is written.
+    pub(crate) fn of_map(from: Option<&Path>) -> impl Fn(Error) -> Error {
+        move |error| {
+            if !error.io_error().is_some_and(is_fault) {
+                return error;
+            }
+            let vanished = Error::from(SystemError::Vanished);
+            from.map_or_else(|| error, |from| vanished.with_path(from))
+        }
+    }
+
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             SystemError::Io { source, .. } | SystemError::Plain(source) => match source.kind() {
@@ -112,7 +129,9 @@ impl SystemError {
             SystemError::NotRegular { .. } | SystemError::NotImmutable => ErrorKind::Unsupported,
             SystemError::Exists => ErrorKind::AlreadyExists,
             SystemError::Locked => ErrorKind::Locked,
-            SystemError::Replaced | SystemError::Changed { .. } => ErrorKind::Changed,
+            SystemError::Replaced | SystemError::Changed { .. } | SystemError::Vanished => {
+                ErrorKind::Changed
+            }
         }
     }
 
@@ -125,4 +144,15 @@ impl SystemError {
             _ => None,
         }
     }
+}
+
+/// Returns whether the system could not access the memory that a call was given.
+#[cfg(unix)]
+fn is_fault(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::FAULT.raw_os_error())
+}
+
+#[cfg(not(unix))]
+fn is_fault(_: &io::Error) -> bool {
+    false
 }

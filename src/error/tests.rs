@@ -76,6 +76,11 @@ fn system_errors() {
         K::Changed,
         "the file has 6 bytes, expected 5: something else changed it while rows were being added",
     );
+    assert_error(
+        SystemError::Vanished,
+        K::Changed,
+        "was truncated while it was mapped: the elements after its end are lost",
+    );
 }
 
 #[test]

@@ -66,7 +66,8 @@ impl<D: AsRef<[u8]>> sealed::Save for MappedArray<D> {
     }
 
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
-        to.write_all(self.as_bytes()?).map_err(write_error())
+        let written = to.write_all(self.as_bytes()?).map_err(write_error());
+        written.map_err(SystemError::of_map(self.path()))
     }
 }
 

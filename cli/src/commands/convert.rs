@@ -274,7 +274,9 @@ impl ConvertArgs {
             let stored = rows.unfiltered().map_err(&to_error)?.dtype().clone();
             let dtype = self.output_dtype(&stored);
             let to_error = |error| self.write_error(error);
-            rows.bytes(&dtype, self.casting_of_output(), &to_error, |block| sink.write(block))
+            rows.bytes(&dtype, self.casting_of_output(), &to_error, |block| {
+                sink.write(block).map_err(|error| error.of_map(self.input.name()))
+            })
         })
     }
 

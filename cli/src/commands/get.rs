@@ -272,7 +272,9 @@ impl GetArgs {
     ) -> Result<(), CliError> {
         let Some(format) = format.text() else {
             let dtype = rows.unfiltered().map_err(to_error)?.dtype().clone();
-            return rows.bytes(&dtype, Casting::Equiv, to_error, |block| sink.write(block));
+            return rows.bytes(&dtype, Casting::Equiv, to_error, |block| {
+                sink.write(block).map_err(|error| error.of_map(self.file.name()))
+            });
         };
         rows.check_empty(self.file.name())?;
         let format = format.with_delimiter(self.delimiter);

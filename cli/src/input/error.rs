@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use npymap::ErrorKind;
 
+use crate::input::platform;
 use crate::input::url::shown;
 
 /// Why a command failed, with the file it is about.
@@ -74,6 +75,8 @@ impl CliError {
         move |error| match error.kind() {
             ErrorKind::AlreadyExists => CliError::Exists { path: path.to_owned() },
             ErrorKind::Locked => CliError::Locked { path: path.to_owned() },
+            // Of the file that was read, not of the one that was written.
+            ErrorKind::Changed if error.path().is_some() => CliError::Library(error),
             _ => CliError::WithPath { path: path.to_owned(), error },
         }
     }
@@ -92,6 +95,17 @@ impl CliError {
         move |error| match error.kind() {
             io::ErrorKind::AlreadyExists => CliError::Exists { path: path.to_owned() },
             _ => CliError::Io { path: path.to_owned(), action, error },
+        }
+    }
+
+    /// Names the input whose mapped bytes could not be written, if the system could not read
+    /// them.
+    pub(crate) fn of_map(self, input: &Path) -> CliError {
+        match &self {
+            CliError::Io { error, .. } | CliError::Output(error) if platform::is_fault(error) => {
+                CliError::Rejected { path: input.to_owned(), reason: VANISHED }
+            }
+            _ => self,
         }
     }
 
@@ -120,6 +134,9 @@ impl CliError {
         matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 }
+
+/// What is wrong with a file whose mapped bytes the system cannot read.
+pub(crate) const VANISHED: &str = "was truncated while it was read";
 
 /// Advice at the end of errors of the library, and the equivalent for this program.
 const ADVICE: [(&str, &str); 15] = [

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use npymap::{
-    ByteOrder, DType, MappedArray, Order,
+    ByteOrder, DType, ErrorKind, MappedArray, Order,
     view::{ByteBlocks, DynView},
 };
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{CliError, VANISHED};
 use crate::input::input_args::InputOptions;
-use crate::input::text;
+use crate::input::{platform, text};
 
 /// Rows of a file, to be written to another one.
 pub(crate) struct InputRows {
@@ -78,7 +78,14 @@ impl InputRows {
         order: Order,
         visit: &mut dyn FnMut(&[u8]) -> npymap::Result<()>,
     ) -> npymap::Result<()> {
-        byte_blocks(&self.array, order, self.byte_order)?.try_for_each(visit)
+        byte_blocks(&self.array, order, self.byte_order)?.try_for_each(|block| {
+            visit(block).map_err(|error| match (self.array.path(), error.io_error()) {
+                (Some(path), Some(source)) if platform::is_fault(source) => {
+                    npymap::Error::new(ErrorKind::Changed, VANISHED).with_path(path)
+                }
+                _ => error,
+            })
+        })
     }
 
     pub(crate) fn view(&self) -> npymap::Result<DynView<'_>> {

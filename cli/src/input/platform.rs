@@ -84,6 +84,18 @@ pub(crate) fn exit_at_once(status: i32) -> ! {
     std::process::exit(status)
 }
 
+/// Returns whether the system could not access the memory that a call was given: the bytes
+/// of a mapped file that was truncated.
+#[cfg(unix)]
+pub(crate) fn is_fault(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::FAULT.raw_os_error())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_fault(_: &io::Error) -> bool {
+    false
+}
+
 /// Standard input as a file.
 #[cfg(unix)]
 pub(crate) fn standard_input() -> Option<File> {

@@ -67,7 +67,8 @@ fn write_member(
         progress.add(block.len());
         member.write_all(block)
     });
-    written.map_err(CliError::io(path, "write"))?;
+    let written = written.map_err(CliError::io(path, "write"));
+    written.map_err(|error| error.of_map(&input.path))?;
     member.finish().map_err(CliError::with_path(path))
 }
 
