@@ -137,8 +137,7 @@ pub(crate) struct ConvertArgs {
     raw_order: Option<OrderArg>,
 }
 
-const NO_TEXT: &str =
-    "--delimiter, --from, --skip, --no-header and --nan are for CSV, TSV and JSON lines";
+const NO_TEXT: &str = "--delimiter, --from, --skip, --max-row-len, --no-header and --nan are for CSV, TSV and JSON lines";
 const NO_FORCE: &str = "--force is for arrays: text is parsed as --dtype, and nothing is cast";
 const LAYOUT: &str = "--axes and --reshape are for .npy files: convert in two steps";
 

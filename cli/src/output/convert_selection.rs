@@ -9,7 +9,7 @@ use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::open;
 use crate::input::text_format::{Delimiter, TextFormat};
-use crate::input::text_input::{TextInput, TextInputOptions};
+use crate::input::text_input::{BLOCK, MAX_ROW, TextInput, TextInputOptions};
 use crate::output::draft::Draft;
 use crate::output::output_format::OutputFormat;
 use crate::output::text_output::TextOptions;
@@ -94,6 +94,10 @@ pub(crate) struct TextArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: usize,
 
+    /// Longest row of IN, which is text, in bytes, at least 2097152
+    #[arg(long, value_name = "N", default_value_t = MAX_ROW, value_parser = parse_max_row)]
+    max_row_len: usize,
+
     /// The character between the fields of a CSV, IN or OUT [default: ,]
     #[arg(long, value_name = "CHAR")]
     delimiter: Option<Delimiter>,
@@ -121,6 +125,7 @@ impl TextArgs {
     pub(crate) fn is_given(&self) -> bool {
         self.from.is_some()
             || self.skip > 0
+            || self.max_row_len != MAX_ROW
             || self.delimiter.is_some()
             || self.no_header
             || self.nan.is_some()
@@ -150,6 +155,10 @@ impl TextArgs {
         let is_unused = [
             (self.from.is_some() && input.is_none(), "--from is for IN that is text"),
             (self.skip > 0 && input.is_none(), "--skip is for IN that is text"),
+            (
+                self.max_row_len != MAX_ROW && input.is_none(),
+                "--max-row-len is for IN that is text",
+            ),
             (
                 self.no_header && written.is_none() && !(reads_separated && input.is_some()),
                 "--no-header is for CSV and TSV",
@@ -189,6 +198,7 @@ impl TextArgs {
         Some(TextInputOptions {
             format: format.with_delimiter(self.delimiter),
             skip: self.skip,
+            max_row: self.max_row_len,
             header: !self.no_header,
             dtype: dtype.cloned(),
         })
@@ -199,6 +209,12 @@ impl TextArgs {
         let format = format.text()?.with_delimiter(self.delimiter);
         Some(TextOptions { format, header: !self.no_header, nan: self.nan.as_deref() })
     }
+}
+
+/// Parses the longest row: blocks of text are not shorter.
+fn parse_max_row(text: &str) -> Result<usize, String> {
+    let parsed = text.parse().ok().filter(|&len| len >= BLOCK);
+    parsed.ok_or_else(|| format!("expected a number of at least {BLOCK}"))
 }
 
 /// Reads a text into a temporary array.

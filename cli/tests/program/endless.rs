@@ -152,3 +152,42 @@ fn devices_and_named_pipes_are_refused_at_their_first_bytes() {
         }
     }
 }
+
+#[test]
+fn endless_rows_of_text_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = path_in(&directory, "out.npy");
+    let limit = ["--max-row-len", "2097152"];
+    for (format, start, rest, message) in [
+        (
+            "csv",
+            &b"1,\"2\n"[..],
+            b"y\n",
+            "the row in line 1 has more than 2097152 bytes: close the quote in line 1, or raise the limit with --max-row-len",
+        ),
+        ("csv", b"", b"\0\0", "the row in line 1 has more than 2097152 bytes: raise"),
+        ("jsonl", b"[", b"1,", "the row in line 1 has more than"),
+    ] {
+        let command = ["convert", "-", &out, "--from", format];
+        let (status, text, taken) = run_endless(&[&command[..], &limit].concat(), start, rest);
+        assert!(status == Some(1) && text.contains(message), "{text}");
+        assert!(taken <= 2 * SLACK + (2 << 20), "{format}: {taken}");
+    }
+    // The quote is found at its line, also after the first block.
+    let text = path_in(&directory, "a.csv");
+    let row = "\"1\n2\",3\r\n";
+    let rows = (5 << 20) / row.len();
+    fs::write(&text, format!("skipped\na,b\n{}4,\"{}", row.repeat(rows), "5\n".repeat(2 << 20)))
+        .unwrap();
+    let command = ["convert", &text, &out, "--skip", "1", "--dtype", "[('a','S4'),('b','i4')]"];
+    let refusal = crate::run::run_err(1, [&command[..], &limit].concat());
+    let line = 2 * rows + 3;
+    let expected = format!(
+        "the row in line {line} has more than 2097152 bytes: close the quote in line {line}"
+    );
+    assert!(refusal.contains(&expected), "{expected}: {refusal}");
+    let refusal = crate::run::run_err(1, command);
+    assert!(refusal.contains(&format!("the quote in line {line} is not closed")), "{refusal}");
+    let error = crate::run::run_err(2, ["convert", &text, &out, "--max-row-len", "1000"]);
+    assert!(error.contains("at least 2097152"), "{error}");
+}

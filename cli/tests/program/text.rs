@@ -334,7 +334,7 @@ fn errors_name_the_row_and_the_column() {
         (&["convert", &path, "x.npz", "--select", "0"], "are for one array"),
         (
             &["convert", &path, "x.npy", "--skip", "1"],
-            "--from, --skip, --no-header and --nan are for",
+            "--from, --skip, --max-row-len, --no-header and --nan are for",
         ),
         (&["get", &path, "0", "--nan", ""], "--no-header and --nan are for --format csv and tsv"),
     ] {

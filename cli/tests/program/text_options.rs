@@ -44,7 +44,10 @@ fn csv_may_have_other_delimiters() {
     let refusal = run_err(2, ["get", &path, "--format", "tsv", "--delimiter", ";"]);
     assert!(refusal.contains("--delimiter is for --format csv"), "{refusal}");
     let refusal = run_err(2, ["convert", &path, &path_in(&directory, "c.npy"), "--delimiter", ";"]);
-    assert!(refusal.contains("--delimiter, --from, --skip, --no-header and --nan"), "{refusal}");
+    assert!(
+        refusal.contains("--delimiter, --from, --skip, --max-row-len, --no-header and --nan"),
+        "{refusal}"
+    );
 }
 
 #[test]

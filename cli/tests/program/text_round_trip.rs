@@ -450,9 +450,9 @@ fn text_that_cannot_be_an_array_is_refused() {
         ("a.jsonl", "\"abc\"\n", &["--dtype", "V2"], "row 0: column 0: has 3 bytes"),
         ("a.csv", "c.0\n5\n", &["--dtype", "[('c','c8')]"], "has no column `c`, only: c.0"),
         ("a.csv", "c.0,c.O1\n5,6\n", &["--dtype", "[('c','c8')]"], "has no column `c`, only"),
-        ("a.csv", "a,b\n1,\"2\n", &[], "a quote in the last row is not closed"),
-        ("a.csv", "a,b\n1,\"2\"\"\n", &[], "a quote in the last row is not closed"),
-        ("a.tsv", "a\n\"1\n", &[], "a quote in the last row is not closed"),
+        ("a.csv", "a,b\n1,\"2\n", &[], "the quote in line 2 is not closed"),
+        ("a.csv", "a,b\n1,2\n1,\"2\"\"\n", &[], "the quote in line 3 is not closed"),
+        ("a.tsv", "a\n\"1\n", &[], "the quote in line 2 is not closed"),
     ] {
         let path = path_in(&directory, name);
         fs::write(&path, text).unwrap();

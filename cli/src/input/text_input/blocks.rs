@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::io::{self, Cursor, Read};
 
-use csv::{ByteRecord, Reader, ReaderBuilder};
-use memchr::{memchr, memrchr};
+use csv::{Reader, ReaderBuilder};
+use memchr::{memchr, memchr_iter, memrchr, memrchr2};
 
 use crate::input::text_format::{MARK, TextFormat};
 
 /// The size of a block, in bytes.
-pub(super) const BLOCK: usize = 2 << 20;
+pub(crate) const BLOCK: usize = 2 << 20;
 
-/// The longest row, in bytes: a quote that is never closed makes everything
+/// The longest row, in bytes, by default: a quote that is never closed makes everything
 /// after it one cell.
-const MAX_ROW: usize = 256 << 20;
+pub(crate) const MAX_ROW: usize = 64 << 20;
 
 /// A text to its end, as blocks of whole rows.
 pub(super) struct Blocks<R> {
@@ -21,87 +21,132 @@ pub(super) struct Blocks<R> {
     format: TextFormat,
     /// The least number of bytes that are read.
     size: usize,
+    /// The longest row that is read if it does not end in a block of that size.
+    max_row: usize,
     /// Bytes that were read and not returned.
     rest: Vec<u8>,
+    /// The number of the line in which they start.
+    line: usize,
     is_at_end: bool,
 }
 
 impl<R: Read> Blocks<R> {
     /// Divides a text into blocks of about `size` bytes.
     pub(super) fn new(text: R, format: TextFormat, size: usize) -> Blocks<R> {
-        Blocks { text, format, size, rest: Vec::new(), is_at_end: false }
+        let (rest, line) = (Vec::new(), 1);
+        Blocks { text, format, size, max_row: MAX_ROW, rest, line, is_at_end: false }
+    }
+
+    /// Sets the longest row, and the number of the line in which the text starts.
+    pub(super) fn limited(self, max_row: usize, line: usize) -> Blocks<R> {
+        Blocks { max_row, line, ..self }
     }
 
     /// The next block, or `None` at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             if !self.is_at_end {
-                let wanted = u64::try_from(self.size.max(self.rest.len())).unwrap_or(u64::MAX);
+                let most = self.max_row.saturating_sub(self.rest.len()).saturating_add(1);
+                let wanted = self.size.max(self.rest.len().min(most));
+                let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
                 let n = self.text.by_ref().take(wanted).read_to_end(&mut self.rest)?;
                 self.is_at_end = n == 0;
             }
-            if self.is_at_end && self.has_open_quote() {
-                let text = "a quote in the last row is not closed";
-                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            let rows = self.rows();
+            if let Some(quote) = rows.open_quote.filter(|_| self.is_at_end) {
+                let line = self.line_at(quote);
+                return Err(refusal(format!("the quote in line {line} is not closed")));
             }
-            let len = if self.is_at_end { self.rest.len() } else { self.whole_rows() };
+            let len = if self.is_at_end { self.rest.len() } else { rows.whole };
             if len > 0 {
+                self.line = self.line_at(len);
                 let rest = self.rest.split_off(len);
                 return Ok(Some(std::mem::replace(&mut self.rest, rest)));
             }
             if self.is_at_end {
                 return Ok(None);
             }
-            if self.rest.len() > MAX_ROW {
-                let text = format!("a row has more than {MAX_ROW} bytes: is a quote not closed?");
-                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            if self.rest.len() > self.max_row {
+                return Err(self.too_long(rows.open_quote));
             }
         }
     }
 
-    /// Returns whether the rows that are left end in quotes.
-    fn has_open_quote(&self) -> bool {
-        match self.format {
-            TextFormat::Separated(separator) => {
-                memchr(b'"', &self.rest).is_some() && ends_in_quotes(&self.rest, separator)
-            }
-            TextFormat::JsonLines => false,
-        }
+    /// The number of the line of a byte that is left.
+    fn line_at(&self, at: usize) -> usize {
+        self.line + memchr_iter(b'\n', self.rest.get(..at).unwrap_or_default()).count()
     }
 
-    /// The length of the rows that are complete. Rows end where lines do, except
-    /// in quotes.
-    fn whole_rows(&self) -> usize {
-        let last_line = memrchr(b'\n', &self.rest).map_or(0, |at| at + 1);
+    fn too_long(&self, quote: Option<usize>) -> io::Error {
+        let (line, most) = (self.line, self.max_row);
+        let quote = quote.map_or_else(String::new, |at| {
+            format!("close the quote in line {}, or ", self.line_at(at))
+        });
+        refusal(format!(
+            "the row in line {line} has more than {most} bytes: {quote}raise the limit with --max-row-len"
+        ))
+    }
+
+    /// The rows that are left. Rows end where lines do, except in quotes.
+    fn rows(&self) -> Rows {
         match self.format {
-            TextFormat::Separated(separator)
-                if last_line == 0 || memchr(b'"', &self.rest).is_some() =>
-            {
-                whole_records(&self.rest, separator)
+            TextFormat::Separated(separator) => Rows::find(&self.rest, separator),
+            TextFormat::JsonLines => {
+                let whole = memrchr(b'\n', &self.rest).map_or(0, |at| at + 1);
+                Rows { whole, open_quote: None }
             }
-            _ => last_line,
         }
     }
 }
 
-/// Returns whether bytes end in quotes: then a line after them is part of their
-/// last record.
-fn ends_in_quotes(bytes: &[u8], separator: char) -> bool {
-    let count = |bytes: &[u8]| csv_reader(bytes, separator).into_byte_records().count();
-    count(&[bytes, b"\nx"].concat()) == count(bytes)
+fn refusal(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// The length of all records but the last, which may continue. Of `\r\n`, the
-/// second character counts to the next record, which skips it.
-fn whole_records(bytes: &[u8], separator: char) -> usize {
-    let mut reader = csv_reader(bytes, separator);
-    let mut record = ByteRecord::new();
-    let (mut len, mut end) = (0, 0);
-    while reader.read_byte_record(&mut record).unwrap_or(false) {
-        len = end;
-        end = position(&reader, bytes);
+/// How bytes consist of rows, as the crate `csv` finds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rows {
+    /// The length of those that are complete. Of `\r\n`, the second character may count to
+    /// the next row, which skips it.
+    whole: usize,
+    /// Where the quote is that is open at the end.
+    open_quote: Option<usize>,
+}
+
+impl Rows {
+    fn find(bytes: &[u8], separator: char) -> Rows {
+        let separator = u8::try_from(separator).unwrap_or(b',');
+        let is_end = |byte| matches!(byte, b'\r' | b'\n');
+        let (mut whole, mut at) = (0, 0);
+        loop {
+            // A quote elsewhere in a field, also after one that was closed, is text.
+            let rest = bytes.get(at..).unwrap_or_default();
+            let mut quotes = memchr_iter(b'"', rest).map(|quote| at + quote);
+            let quote = quotes.find(|quote| {
+                let before = quote.checked_sub(1).and_then(|before| bytes.get(before));
+                before.is_none_or(|&byte| byte == separator || is_end(byte))
+            });
+            let plain = bytes.get(at..quote.unwrap_or(bytes.len())).unwrap_or_default();
+            if let Some(end) = memrchr2(b'\r', b'\n', plain) {
+                whole = at + end + 1;
+            }
+            let Some(quote) = quote else { return Rows { whole, open_quote: None } };
+            // Two quotes inside are one of the text.
+            let mut inside = quote + 1;
+            loop {
+                let rest = bytes.get(inside..).unwrap_or_default();
+                let Some(end) = memchr(b'"', rest) else {
+                    return Rows { whole, open_quote: Some(quote) };
+                };
+                inside += end + 1;
+                if bytes.get(inside) != Some(&b'"') {
+                    break;
+                }
+                inside += 1;
+            }
+            at = inside;
+        }
     }
-    len
 }
 
 /// Reads records, each with any number of fields. A reader of the crate `csv` skips a
@@ -139,8 +184,8 @@ mod tests {
         let mut blocks = Blocks::new(text.as_bytes(), TextFormat::Separated(','), BLOCK);
         let (mut all, mut count) = (Vec::new(), 0);
         while let Some(block) = blocks.next().unwrap() {
-            assert!(block.ends_with(b"\r") || block.ends_with(b"pipe"));
-            let mut rows = Rows(Vec::new());
+            assert!(block.ends_with(b"\n") || block.ends_with(b"pipe"));
+            let mut rows = Counts(Vec::new());
             let columns = Columns { count: 2, ..Columns::default() };
             columns.visit(&block, TextFormat::Separated(','), &mut rows).unwrap();
             assert!(rows.0.iter().all(|&cells| cells == 2), "{:?}", rows.0);
@@ -150,9 +195,35 @@ mod tests {
         assert_eq!((all, count), (text.into_bytes(), 21));
     }
 
-    struct Rows(Vec<usize>);
+    /// All texts of up to seven characters, and what follows them in the crate `csv`.
+    #[test]
+    fn rows_and_quotes_are_those_of_the_csv_crate() {
+        let count = |text: &[u8]| csv_reader(text, ',').into_byte_records().count();
+        let letters = b"a,\"\n\r";
+        let mut texts = vec![Vec::new()];
+        for len in 0..=7 {
+            for text in &texts {
+                let rows = Rows::find(text, ',');
+                let is_open = count(&[text, &b"\nx"[..]].concat()) == count(text);
+                assert_eq!(rows.open_quote.is_some(), is_open && !text.is_empty(), "{text:?}");
+                if let Some(quote) = rows.open_quote {
+                    assert_eq!(text[quote], b'"');
+                    assert!(Rows::find(&text[..quote], ',').open_quote.is_none(), "{text:?}");
+                }
+                let (whole, rest) = text.split_at(rows.whole);
+                assert_eq!(count(whole) + count(rest), count(text), "{text:?}");
+                assert_eq!(Rows::find(rest, ',').whole, 0, "{text:?}");
+            }
+            if len < 7 {
+                let longer = |text: &Vec<u8>| letters.map(|letter| [&text[..], &[letter]].concat());
+                texts = texts.iter().flat_map(longer).collect();
+            }
+        }
+    }
 
-    impl Visitor for Rows {
+    struct Counts(Vec<usize>);
+
+    impl Visitor for Counts {
         fn cell(&mut self, _: usize, _: Cell<'_>) -> Result<(), String> {
             Ok(())
         }

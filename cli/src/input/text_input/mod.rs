@@ -16,6 +16,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
+use memchr::memchr_iter;
 use npymap::{DType, MappedArray, MappedArrayMut, Order, layout::Layout};
 
 use crate::input::error::CliError;
@@ -23,7 +24,9 @@ use crate::input::parallel;
 use crate::input::progress::Progress;
 use crate::input::stream::{self, Content};
 use crate::input::text_format::{MARK, TextFormat};
-use blocks::{BLOCK, Blocks};
+use crate::input::url;
+use blocks::Blocks;
+pub(crate) use blocks::{BLOCK, MAX_ROW};
 use columns::Columns;
 use facts::Facts;
 use passes::{Fill, Scan};
@@ -36,6 +39,8 @@ pub(crate) struct TextInputOptions {
     pub(crate) format: TextFormat,
     /// Lines to skip at the start.
     pub(crate) skip: usize,
+    /// The longest row, in bytes.
+    pub(crate) max_row: usize,
     /// Whether the first row may have the names of the columns.
     pub(crate) header: bool,
     /// The dtype of the array, if it is not inferred.
@@ -49,6 +54,8 @@ pub(crate) struct TextInput {
     options: TextInputOptions,
     /// Where the rows start, after the header.
     start: u64,
+    /// The number of the line in which they start.
+    line: usize,
     columns: Columns,
 }
 
@@ -56,21 +63,26 @@ impl TextInput {
     /// Opens a text and reads its first row.
     pub(crate) fn open(path: &Path, options: TextInputOptions) -> Result<TextInput, CliError> {
         let to_error = CliError::io(path, "read");
+        check_stream(path, &options).map_err(&to_error)?;
         let file = match stream::open(path, Content::ALL).map_err(&to_error)? {
             Some(file) => file,
             None => File::open(path).map_err(CliError::io(path, "open"))?,
         };
         let start = first_byte(&file, options.skip).map_err(&to_error)?;
-        let block = Blocks::new(at(&file, start).map_err(&to_error)?, options.format, BLOCK).next();
-        let block = block.map_err(&to_error)?.unwrap_or_default();
+        let line = options.skip + 1;
+        let text = at(&file, start).map_err(&to_error)?;
+        let mut blocks = Blocks::new(text, options.format, BLOCK).limited(options.max_row, line);
+        let block = blocks.next().map_err(&to_error)?.unwrap_or_default();
         let dtype = options.dtype.as_ref();
         let first = Columns::of_first_row(&block, options.format, options.header, dtype);
         let first = first.map_err(|text| text_error(path, text))?;
         let Some((columns, len)) = first else {
             return Err(text_error(path, "has no rows to read an array from".to_owned()));
         };
+        let header = block.get(..len).unwrap_or_default();
+        let line = line + memchr_iter(b'\n', header).count();
         let start = start + u64::try_from(len).unwrap_or(0);
-        Ok(TextInput { path: path.to_owned(), file, options, start, columns })
+        Ok(TextInput { path: path.to_owned(), file, options, start, line, columns })
     }
 
     /// Writes the rows to the array that `create` makes with a dtype and shape.
@@ -133,7 +145,7 @@ impl TextInput {
         let to_error = CliError::io(&self.path, "read");
         let format = self.options.format;
         let file = at(&self.file, self.start).map_err(&to_error)?;
-        let mut blocks = Blocks::new(file, format, BLOCK);
+        let mut blocks = Blocks::new(file, format, BLOCK).limited(self.options.max_row, self.line);
         let size = self.file.metadata().map_or(0, |metadata| metadata.len());
         let mut progress = Progress::new(usize::try_from(size).unwrap_or(usize::MAX));
         let mut before = 0;
@@ -166,6 +178,24 @@ fn text_error(path: &Path, text: String) -> CliError {
 fn at(mut file: &File, start: u64) -> io::Result<&File> {
     file.seek(io::SeekFrom::Start(start))?;
     Ok(file)
+}
+
+/// Reads the first row of a stream, which may be endless, before the rest is copied.
+fn check_stream(path: &Path, options: &TextInputOptions) -> io::Result<()> {
+    if url::is_url(path) {
+        return Ok(());
+    }
+    let Some(mut copy) = stream::begin(path)? else { return Ok(()) };
+    let mut text = BufReader::new(&mut copy);
+    for line in 0..options.skip {
+        let most = u64::try_from(options.max_row).unwrap_or(u64::MAX);
+        if text.by_ref().take(most).skip_until(b'\n')? == options.max_row {
+            let text = format!("line {}, to be skipped, has {most} bytes or more", line + 1);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
+    }
+    Blocks::new(text, options.format, BLOCK).limited(options.max_row, options.skip + 1).next()?;
+    copy.finish(Content::ALL)
 }
 
 /// The position of the first row: after a byte order mark, and lines to skip.
