@@ -2,14 +2,17 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Command};
+use clap_mangen::Man;
 
 use crate::input::error::CliError;
 use crate::input::escape::safe;
 use crate::input::text;
+use crate::output::draft::{Draft, IfExists};
+use crate::output::locking::WaitArgs;
 
 /// Write the manual pages of all commands to a directory.
 #[derive(Debug, Args)]
@@ -31,16 +34,28 @@ impl ManArgs {
     pub(crate) fn run(&self, command: Command) -> Result<ExitCode, CliError> {
         let directory = &self.directory;
         fs::create_dir_all(directory).map_err(CliError::io(directory, "create"))?;
-        let count = count_commands(&command);
-        let written = clap_mangen::generate_to(command, directory);
-        written.map_err(CliError::io(directory, "write the pages to"))?;
+        let mut command = command.disable_help_subcommand(true);
+        command.build();
+        let count = write_pages(command, directory)?;
         let pages = text::plural(count, "page");
         writeln!(io::stdout(), "{}: {pages} written", safe(directory.display()))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// The number of commands; each command has a page.
-fn count_commands(command: &Command) -> usize {
-    command.get_subcommands().map(count_commands).sum::<usize>() + 1
+/// Writes the page of a command and those of its subcommands, each complete or not at all.
+/// Returns their number.
+fn write_pages(command: Command, directory: &Path) -> Result<usize, CliError> {
+    let mut count = 1;
+    for subcommand in command.get_subcommands() {
+        count += write_pages(subcommand.clone(), directory)?;
+    }
+    let page = Man::new(command);
+    let path = directory.join(page.get_filename());
+    let draft = Draft::begin_at(&path, IfExists::Replace(WaitArgs { no_wait: false }))?;
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    draft.file().write_all(&text).map_err(CliError::io(&path, "write"))?;
+    draft.commit_unsynced()?;
+    Ok(count)
 }

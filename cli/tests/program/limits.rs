@@ -183,3 +183,28 @@ fn too_little_memory_is_an_error() {
         assert!(successes > 0 || is_quick(), "{command:?}");
     }
 }
+
+/// The old page stays until the new one is complete.
+#[test]
+fn manual_pages_are_written_whole_or_not_at_all() {
+    if std::env::var_os("NPYMAP_TEST_RUNNER").is_some() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let [complete, pages] = ["complete", "pages"].map(|name| path_in(&directory, name));
+    run_ok(["man", &complete]);
+    fs::create_dir(&pages).unwrap();
+    for page in fs::read_dir(&complete).unwrap() {
+        fs::write(format!("{pages}/{}", page.unwrap().file_name().display()), "old").unwrap();
+    }
+    let (code, text) = run_limited("ulimit -f 2", &["man", &pages]);
+    assert!(code == Some(1) && text.contains(".1: cannot write"), "{text}");
+    for page in fs::read_dir(&pages).unwrap() {
+        let page = page.unwrap();
+        let text = fs::read(page.path()).unwrap();
+        let new = fs::read(format!("{complete}/{}", page.file_name().display()));
+        assert!(text == b"old" || text == new.unwrap(), "{}", page.path().display());
+    }
+    run_ok(["man", &pages]);
+    assert!(fs::read(format!("{pages}/npymap.1")).unwrap().starts_with(b".ie"));
+}
