@@ -38,7 +38,10 @@ Examples:
   npymap set image.npy '10:20, 10:20' '[255, 0, 0]'
   npymap set embeddings.npy '[3, 5]' @row.npy
 
-If VALUE does not fit the elements, nothing is written. Put text that starts
+If VALUE does not fit the elements, nothing is written. A .npy or .ten file is
+changed in place: if the command fails or is killed while it writes, some elements have
+their new values and others the old ones, and one that was being written may be cut off
+in the middle. An .npz is replaced when it is complete. Put text that starts
 with a hyphen after `--`, and text that starts with @ in quotes of its own, as
 in \"'@home'\".
 
