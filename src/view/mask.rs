@@ -195,8 +195,8 @@ impl<T: Element> View<'_, T> {
     }
 
     /// Returns the indices of the elements where `f` returns true, in C order,
-    /// one in each row: `view.argwhere(|x| x > 0.5)` is NumPy's `np.argwhere(a
-    /// > 0.5)`.
+    /// one in each row: `view.argwhere(|x| x > 0.5)` is NumPy's
+    /// `np.argwhere(a > 0.5)`.
     ///
     /// # Panics
     ///
