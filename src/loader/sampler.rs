@@ -120,8 +120,8 @@ impl Sampler {
     /// has rows of one class only, the variance of a batch's mean is `1 + n /
     /// count` times as large as with shuffled rows, for batches of `n` rows.
     /// For 524,288 sorted values, batches of 256 and blocks of 512, the factor
-    /// was measured as 256 without a buffer, 17 with 16 blocks, and 1.4 with
-    /// 256. A good choice is one block per row of a batch.
+    /// was measured as 256 without a buffer, 17 with 16 blocks, and
+    /// 1.4 with 256. A good choice is one block per row of a batch.
     ///
     /// [`IndexBatches::announce_to`](crate::loader::IndexBatches::announce_to) reads the next
     /// blocks in sequence while rows of these are used.

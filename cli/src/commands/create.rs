@@ -22,8 +22,8 @@ use crate::output::report::ReportArgs;
 ///
 /// Random numbers are the same on every machine and in every memory order. They
 /// are computed from the outputs x0, x1, … of `SplitMix64`, with a state that
-/// starts with the seed. For example, element i in C order is LOW + (xi × (HIGH
-/// - LOW) >> 64) for int. With u(x) = (x >> 11) / 2^53, it is LOW + (HIGH -
+/// starts with the seed. For example, element i in C order is LOW + (xi ×
+/// (HIGH - LOW) >> 64) for int. With u(x) = (x >> 11) / 2^53, it is LOW + (HIGH -
 /// LOW) × u(xi) for uniform, and sqrt(-2 ln(1 - u(x2i))) × cos(2π u(x2i+1)) for
 /// normal, rounded to the dtype. Like in NumPy, rounding can make a uniform
 /// number HIGH.
