@@ -463,12 +463,12 @@ fn errors_name_the_file_that_was_truncated_while_it_was_mapped() {
     let directory = tempfile::tempdir().unwrap();
     let [path, copy, archive] =
         ["a.npy", "copy.npy", "a.npz"].map(|name| directory.path().join(name));
-    npymap::write_npy(&path, &npymap::ndarray::Array1::<f64>::zeros(100_000)).unwrap();
+    let zeros = npymap::ndarray::Array1::<f64>::zeros(100_000);
+    npymap::WriteOptions::new().write(&path, &zeros).unwrap();
     // SAFETY: the bytes that are lost are only passed to the system.
     let array = unsafe { MappedArray::open(&path).unwrap() };
-    let options = CreateOptions::new();
     // SAFETY: nobody else knows of the file.
-    let created = unsafe { MappedArray::create(&copy, array.dtype(), array.shape(), &options) };
+    let created = unsafe { MappedArray::create(&copy, array.dtype(), array.shape()) };
     let mut to = created.unwrap();
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(128).unwrap();
     let copied = to.write_array(&array, &CopyOptions::new(), |_| {}).unwrap_err();

@@ -52,7 +52,8 @@ fn write_pages(command: Command, directory: &Path) -> Result<usize, CliError> {
     }
     let page = Man::new(command);
     let path = directory.join(page.get_filename());
-    let draft = Draft::begin_at(&path, IfExists::Replace(WaitArgs { no_wait: false }))?;
+    let wait = WaitArgs { no_wait: false };
+    let draft = Draft::begin_at(&path, IfExists::Replace { wait, discard_trailing: false })?;
     let mut text = Vec::new();
     page.render(&mut text)?;
     draft.file().write_all(&text).map_err(CliError::io(&path, "write"))?;

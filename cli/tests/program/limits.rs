@@ -139,11 +139,11 @@ fn too_little_memory_is_an_error() {
         if starts(middle) == Some(0) { high = middle } else { low = middle }
     }
     for command in COMMANDS {
-        let name = |word: &&str| match *word {
-            word if word.starts_with("OUT") => path_in(&work, word),
+        let name = |part: &&str| match *part {
+            part if part.starts_with("OUT") => path_in(&work, part),
             "inputs" => inputs.to_str().unwrap().to_owned(),
-            word if inputs.join(word).is_file() => input(word),
-            word => word.to_owned(),
+            part if inputs.join(part).is_file() => input(part),
+            part => part.to_owned(),
         };
         let arguments: Vec<String> = command.iter().map(name).collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
