@@ -60,7 +60,7 @@ pub use open::{AnyArray, OpenOptions};
 pub(crate) use open::{StorageReader, with_path_in_errors};
 pub(crate) use place::Place;
 pub use raw::RawSpec;
-pub(crate) use replace::{begin as begin_file, write as write_file};
+pub(crate) use replace::{WriteMode, begin as begin_file, write as write_file};
 pub use trailing::Trailing;
 pub(crate) use trailing::is_npy_at;
 pub use typed::TypedArray;

@@ -130,9 +130,17 @@ fn is_failure(error: &crate::error::Error) -> bool {
     error.kind() == ErrorKind::Io && cause != Some(std::io::ErrorKind::PermissionDenied)
 }
 
+/// How a whole file is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WriteMode {
+    /// Waits until the file and its name are on the disk.
+    pub(crate) sync: bool,
+    /// Drops what follows the elements of the existing file.
+    pub(crate) discards: bool,
+}
+
 /// Writes a file that replaces any existing one at `path`. Pipes, devices and
-/// descriptors are written directly. With `sync`, waits until the file and its
-/// name are on the disk.
+/// descriptors are written directly.
 ///
 /// The second argument of `write` is whether the file is new. Others may be pipes, or are
 /// open for appending, so it must not seek in them.
@@ -144,7 +152,7 @@ fn is_failure(error: &crate::error::Error) -> bool {
 /// file, unless it `discards` them; [`Io`](crate::ErrorKind::Io).
 pub(crate) fn write(
     path: &Path,
-    (sync, discards): (bool, bool),
+    WriteMode { sync, discards }: WriteMode,
     write: impl FnOnce(&File, bool) -> Result<()>,
 ) -> Result<()> {
     if let Some(file) = atomic::open_directly(path).map_err(SystemError::io("open"))? {

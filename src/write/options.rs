@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::Save;
-use crate::array::write_file;
+use crate::array::{WriteMode, write_file};
 use crate::error::{Result, SystemError};
 use crate::npy::{Encoded, Version};
 
@@ -32,8 +32,7 @@ use crate::npy::{Encoded, Version};
 #[must_use]
 pub struct WriteOptions {
     version: Option<Version>,
-    sync: bool,
-    discard_trailing: bool,
+    mode: WriteMode,
 }
 
 impl WriteOptions {
@@ -50,14 +49,14 @@ impl WriteOptions {
 
     /// Waits until the file and its name are on the disk.
     pub fn sync(self, sync: bool) -> WriteOptions {
-        WriteOptions { sync, ..self }
+        WriteOptions { mode: WriteMode { sync, ..self.mode }, ..self }
     }
 
     /// Drops whatever follows the elements of the file that is replaced: rows of a writer
     /// that died, which [`recover`](crate::write::recover) keeps, or another array.
     /// Otherwise, these bytes are an error.
     pub fn discard_trailing(self, discard: bool) -> WriteOptions {
-        WriteOptions { discard_trailing: discard, ..self }
+        WriteOptions { mode: WriteMode { discards: discard, ..self.mode }, ..self }
     }
 
     /// Writes an array to a file and returns the format version.
@@ -103,8 +102,7 @@ impl WriteOptions {
 
     fn replace_file(&self, path: &Path, array: &dyn Save) -> Result<Version> {
         let header = array.header(self.version)?;
-        let options = (self.sync, self.discard_trailing);
-        write_file(path, options, |mut file, _| write(&mut file, &header, array))?;
+        write_file(path, self.mode, |mut file, _| write(&mut file, &header, array))?;
         Ok(header.version)
     }
 

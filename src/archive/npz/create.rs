@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::member_writer::{Compression, write_error};
 use super::npz_file::{NpzFile, OutputFile};
 use super::writer::NpzWriter;
-use crate::array::{MappedArray, begin_file, with_path_in_errors, write_file};
+use crate::array::{MappedArray, WriteMode, begin_file, with_path_in_errors, write_file};
 use crate::dtype::DType;
 use crate::error::{Error, Result, SystemError};
 use crate::layout::Order;
@@ -232,7 +232,7 @@ pub fn savez_compressed(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) ->
 
 fn save(path: &Path, arrays: &[(&str, &dyn Save)], compression: Compression) -> Result<()> {
     with_path_in_errors(path, |path| {
-        write_file(path, (false, false), |file, is_new| {
+        write_file(path, WriteMode::default(), |file, is_new| {
             let mut writer =
                 if is_new { NpzWriter::new_seekable(file)? } else { NpzWriter::new(file) };
             writer.compression(compression);

@@ -8,7 +8,7 @@ use ndarray::{ArrayRef, Dimension, LayoutRef};
 use super::chunk::{write_chunk, write_error, write_padding, write_prefix};
 use super::header::{TenHeader, is_u4};
 use super::{check_extension, misuse};
-use crate::array::{MappedArray, with_path_in_errors, write_file};
+use crate::array::{MappedArray, WriteMode, with_path_in_errors, write_file};
 use crate::dtype::{ByteOrder, DType};
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, Typed};
@@ -187,13 +187,11 @@ impl<T: Element + Typed, D: Dimension> Tensor for ndarray::Array<T, D> {
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
-#[expect(clippy::struct_excessive_bools, reason = "each is a separate option")]
 pub struct TenWriteOptions {
     infos: Option<Vec<String>>,
     u4: bool,
     any_extension: bool,
-    sync: bool,
-    discard_trailing: bool,
+    mode: WriteMode,
 }
 
 impl TenWriteOptions {
@@ -223,13 +221,13 @@ impl TenWriteOptions {
 
     /// Syncs the file and its directory to the disk.
     pub fn sync(self, sync: bool) -> TenWriteOptions {
-        TenWriteOptions { sync, ..self }
+        TenWriteOptions { mode: WriteMode { sync, ..self.mode }, ..self }
     }
 
     /// Replaces also a `.npy` file with bytes after its elements, which are an error
     /// otherwise: [`recover`](crate::write::recover) may keep them as rows.
     pub fn discard_trailing(self, discard: bool) -> TenWriteOptions {
-        TenWriteOptions { discard_trailing: discard, ..self }
+        TenWriteOptions { mode: WriteMode { discards: discard, ..self.mode }, ..self }
     }
 
     /// Writes arrays to a file, which is renamed to `path` once it is complete:
@@ -251,8 +249,7 @@ impl TenWriteOptions {
                 check_extension(path)?;
             }
             let headers = self.headers(arrays)?;
-            let options = (self.sync, self.discard_trailing);
-            write_file(path, options, |file, _| write_all(file, &headers, arrays))
+            write_file(path, self.mode, |file, _| write_all(file, &headers, arrays))
         })
     }
 
