@@ -120,7 +120,7 @@ fn too_little_memory_is_an_error() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let [inputs, work] = ["inputs", "work"].map(|name| directory.path().join(name));
+    let [inputs, outputs] = ["inputs", "outputs"].map(|name| directory.path().join(name));
     fs::create_dir(&inputs).unwrap();
     let input = |name: &str| path_in(&inputs, name);
     let array = input("a.npy");
@@ -148,10 +148,10 @@ fn too_little_memory_is_an_error() {
         let arguments: Vec<String> = command.iter().map(name).collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let run = |limit: &str| {
-            let _ = fs::remove_dir_all(&work);
-            fs::create_dir(&work).unwrap();
+            let _ = fs::remove_dir_all(&outputs);
+            fs::create_dir(&outputs).unwrap();
             let (code, text) = run_limited(limit, &arguments);
-            let entries = fs::read_dir(&work).unwrap();
+            let entries = fs::read_dir(&outputs).unwrap();
             let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
             files.sort();
             let contents = files.iter().map(|path| match fs::read_dir(path) {
