@@ -36,7 +36,7 @@ fn archives_take_more_files_than_can_be_open() {
         files.push(file);
     }
     let directory = directory.path();
-    for (number, file) in files.iter().take(100).enumerate() {
+    for (number, file) in files.iter().enumerate().take(100) {
         let archive = path_in(directory, &format!("{number}.npz"));
         let name = format!("m{number}");
         run_ok(["npz", "pack", file, "-o", &archive, "--name", &name]);
@@ -139,11 +139,11 @@ fn too_little_memory_is_an_error() {
         if starts(middle) == Some(0) { high = middle } else { low = middle }
     }
     for command in COMMANDS {
-        let name = |part: &&str| match *part {
-            part if part.starts_with("OUT") => path_in(&work, part),
+        let name = |word: &&str| match *word {
+            word if word.starts_with("OUT") => path_in(&outputs, word),
             "inputs" => inputs.to_str().unwrap().to_owned(),
-            part if inputs.join(part).is_file() => input(part),
-            part => part.to_owned(),
+            word if inputs.join(word).is_file() => input(word),
+            word => word.to_owned(),
         };
         let arguments: Vec<String> = command.iter().map(name).collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
