@@ -74,12 +74,13 @@ impl MappedArrayMut {
     ///
     /// # Errors
     ///
-    /// Before anything is written: [`WrongShape`](crate::ErrorKind::WrongShape)
-    /// for another shape, [`WrongDType`](crate::ErrorKind::WrongDType) for a cast
-    /// that is not allowed, and [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// as [`element_writer`](MappedArray::element_writer). After that
-    /// [`Io`](crate::ErrorKind::Io), and the errors of
-    /// [`assign_as`](crate::ViewMut::assign_as) for values that cannot be cast.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the shapes differ,
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not allowed, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array is in memory
+    /// or copy-on-write, or its file was opened with `O_APPEND`. These errors leave
+    /// the file unchanged. Returns [`InvalidValue`](crate::ErrorKind::InvalidValue)
+    /// for a value that cannot be cast, and [`Io`](crate::ErrorKind::Io) if reading
+    /// or writing fails. Elements have then been written.
     ///
     /// # Examples
     ///

@@ -146,9 +146,12 @@ impl CreateOptions {
     ///
     /// # Errors
     ///
-    /// As [`create`](CreateOptions::create);
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when the file is not
-    /// empty.
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file is
+    /// not empty, [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
+    /// cannot express the dtype, if the version cannot hold the header, or if the
+    /// array has more than 64 axes or is larger than the address space. These
+    /// errors leave the file unchanged. Returns [`Io`](crate::ErrorKind::Io) if
+    /// writing fails, for example because the disk is full.
     ///
     /// # Examples
     ///

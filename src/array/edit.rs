@@ -40,8 +40,13 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// Those of [`element_writer`](MappedArray::element_writer) and
-    /// [`ElementWriter::write`](super::ElementWriter::write).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array is in
+    /// memory or copy-on-write, or its file was opened with `O_APPEND`. Returns
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) if its elements cannot store a
+    /// `T`, and [`InvalidValue`](crate::ErrorKind::InvalidValue) if the value does
+    /// not fit the dtype. These errors leave the file unchanged. Returns
+    /// [`Io`](crate::ErrorKind::Io) if the disk is full or writing fails. Some
+    /// elements then have the value.
     pub fn write_fill<T: Element>(&mut self, value: &T) -> Result<()> {
         self.write_fill_slice([], None, value).map(drop)
     }
@@ -57,14 +62,15 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// Before anything is written: [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// as [`element_writer`](MappedArray::element_writer), those of
-    /// [`View::try_slice`](crate::View::try_slice) and
-    /// [`View::field`](crate::View::field),
-    /// [`WrongDType`](crate::ErrorKind::WrongDType),
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue). After that
-    /// [`Io`](crate::ErrorKind::Io), such as a full disk; some elements then
-    /// have the value.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array is in
+    /// memory or copy-on-write, or its file was opened with `O_APPEND`. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of range,
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the field does not exist,
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) if its elements cannot store a
+    /// `T`, and [`InvalidValue`](crate::ErrorKind::InvalidValue) if the value does
+    /// not fit the dtype. These errors leave the file unchanged. Returns
+    /// [`Io`](crate::ErrorKind::Io) if the disk is full or writing fails. Some
+    /// elements then have the value.
     ///
     /// # Examples
     ///

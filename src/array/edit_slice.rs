@@ -27,15 +27,16 @@ impl MappedArrayMut {
     ///
     /// # Errors
     ///
-    /// Before anything is written: [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// as [`element_writer`](MappedArray::element_writer), those of
-    /// [`View::try_slice`](crate::View::try_slice) and
-    /// [`View::field`](crate::View::field),
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `from` cannot be broadcast
-    /// to the selection, [`WrongDType`](crate::ErrorKind::WrongDType) for a cast
-    /// that is not allowed. After that [`Io`](crate::ErrorKind::Io), and the errors
-    /// of [`assign_as`](crate::ViewMut::assign_as) for values that cannot be cast;
-    /// some elements have then been written.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array is in
+    /// memory or copy-on-write, or its file was opened with `O_APPEND`. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of range,
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the field does not exist,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `from` cannot be broadcast
+    /// to the selection, and [`WrongDType`](crate::ErrorKind::WrongDType) if the
+    /// cast is not allowed. These errors leave the file unchanged. Returns
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for a value that cannot be
+    /// cast, and [`Io`](crate::ErrorKind::Io) if writing fails. Some elements have
+    /// then been written.
     ///
     /// # Examples
     ///

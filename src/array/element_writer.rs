@@ -75,15 +75,15 @@ impl ElementWriter<'_> {
     ///
     /// # Errors
     ///
-    /// Before anything is written:
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements cannot be
-    /// written as `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `at` is
-    /// out of range, [`WrongShape`](crate::ErrorKind::WrongShape) when there are
-    /// more values than elements from `at` to the end,
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when a value in the first
-    /// MiB does not fit the dtype. After that
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for later values, and
-    /// [`Io`](crate::ErrorKind::Io).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements cannot
+    /// store a `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if `at` is out
+    /// of range, [`WrongShape`](crate::ErrorKind::WrongShape) if there are more
+    /// values than elements from `at` to the end, and
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if a value in the first MiB
+    /// does not fit the dtype. These errors leave the file unchanged. Later,
+    /// returns [`InvalidValue`](crate::ErrorKind::InvalidValue) for a value that
+    /// does not fit, and [`Io`](crate::ErrorKind::Io) if the disk is full or
+    /// writing fails. The values before it have then been written.
     ///
     /// # Examples
     ///

@@ -104,13 +104,13 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// Before a file is created: those of [`Header::new`](crate::Header::new) and
-    /// [`Header::encode`](crate::Header::encode), and
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), and
-    /// [`Damaged`](crate::ErrorKind::Damaged) when bytes follow the elements of the file
-    /// that would be replaced, unless they are
-    /// [discarded](CreateOptions::discard_trailing). After that
-    /// [`Io`](crate::ErrorKind::Io), for example when the disk is full.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr cannot
+    /// express the dtype, if the version cannot hold the header, or if the array
+    /// has more than 64 axes or is larger than the address space. Returns
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file exists,
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does not
+    /// exist, and [`Io`](crate::ErrorKind::Io) if the file cannot be written or
+    /// mapped, for example because the disk is full.
     ///
     /// # Examples
     ///
@@ -154,14 +154,17 @@ impl CreateOptions {
     ///
     /// # Errors
     ///
-    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
-    /// cannot express the dtype, if the version cannot hold the header, or if
-    /// the array has more than 64 axes or is larger than the address space.
-    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file
-    /// exists and `options` do not allow you to overwrite it,
-    /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does
-    /// not exist, and [`Io`](crate::ErrorKind::Io) if the file cannot be
-    /// written or mapped, for example because the disk is full.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr cannot
+    /// express the dtype, if the version cannot hold the header, or if the array
+    /// has more than 64 axes or is larger than the address space. Returns
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file exists and
+    /// the options do not allow you to overwrite it,
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does not
+    /// exist, and [`Io`](crate::ErrorKind::Io) if the file cannot be written or
+    /// mapped, for example because the disk is full. Returns
+    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// `.npy` file that would be replaced, unless they are
+    /// [discarded](CreateOptions::discard_trailing).
     ///
     /// # Examples
     ///

@@ -26,9 +26,12 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when the name leads to
-    /// something that cannot be replaced, [`Damaged`](crate::ErrorKind::Damaged) when
-    /// bytes follow the elements of the existing file, [`Io`](crate::ErrorKind::Io).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path`
+    /// does not exist, [`Unsupported`](crate::ErrorKind::Unsupported) if `path`
+    /// leads to something that cannot be replaced, such as a directory,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// `.npy` file that would be replaced, and [`Io`](crate::ErrorKind::Io) if the
+    /// temporary file cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<AtomicFile> {
         create(path.as_ref(), false)
     }
@@ -38,7 +41,10 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// As [`create`](AtomicFile::create), except [`Damaged`](crate::ErrorKind::Damaged).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path`
+    /// does not exist, [`Unsupported`](crate::ErrorKind::Unsupported) if `path`
+    /// leads to something that cannot be replaced, such as a directory, and
+    /// [`Io`](crate::ErrorKind::Io) if the temporary file cannot be created.
     pub fn create_discarding(path: impl AsRef<Path>) -> Result<AtomicFile> {
         create(path.as_ref(), true)
     }
@@ -51,7 +57,13 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// As [`create`](AtomicFile::create), and [`Locked`](crate::ErrorKind::Locked).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path`
+    /// does not exist, [`Unsupported`](crate::ErrorKind::Unsupported) if `path`
+    /// leads to something that cannot be replaced, such as a directory,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// `.npy` file that would be replaced, [`Locked`](crate::ErrorKind::Locked) if
+    /// another program has locked the file, and [`Io`](crate::ErrorKind::Io) if the
+    /// temporary file cannot be created.
     ///
     /// # Examples
     ///
@@ -79,7 +91,11 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// As [`update`](AtomicFile::update), except [`Damaged`](crate::ErrorKind::Damaged).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path`
+    /// does not exist, [`Unsupported`](crate::ErrorKind::Unsupported) if `path`
+    /// leads to something that cannot be replaced, such as a directory,
+    /// [`Locked`](crate::ErrorKind::Locked) if another program has locked the file,
+    /// and [`Io`](crate::ErrorKind::Io) if the temporary file cannot be created.
     pub fn update_discarding(path: impl AsRef<Path>, locking: Locking) -> Result<AtomicFile> {
         update(path.as_ref(), locking, true)
     }

@@ -38,7 +38,14 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// As [`header`](OpenOptions::header).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary,
+    /// which has no header. Returns [`Damaged`](crate::ErrorKind::Damaged) if the
+    /// source is not a valid `.npy` file,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
+    /// objects, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it ends
+    /// before the last element, and [`Io`](crate::ErrorKind::Io) if reading or
+    /// mapping fails.
     ///
     /// # Examples
     ///

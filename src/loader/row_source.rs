@@ -164,14 +164,14 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements cannot be
-    /// decoded as `T`, with the name of a type that works;
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds);
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has the wrong
-    /// length; [`LimitExceeded`](crate::ErrorKind::LimitExceeded); those of the
-    /// source: [`Io`](crate::ErrorKind::Io) and
-    /// [`Truncated`](crate::ErrorKind::Truncated) when rows are read from a file, in
-    /// which case some of `out` may have been written.
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements cannot
+    /// be decoded as `T`, and names a type that works. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of range,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the wrong length,
+    /// and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too many elements
+    /// of zero size. These are checked before anything is written. Returns
+    /// [`Truncated`](crate::ErrorKind::Truncated) or [`Io`](crate::ErrorKind::Io)
+    /// if reading fails; `out` may then be partly written.
     ///
     /// # Examples
     ///
@@ -328,12 +328,16 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`take`](RowSource::take);
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast is not allowed or
-    /// not implemented, before anything is written;
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
+    /// allowed or not implemented. Returns
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of range,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the wrong length,
+    /// and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too many elements
+    /// of zero size. These are checked before anything is written. Returns
+    /// [`Truncated`](crate::ErrorKind::Truncated) or [`Io`](crate::ErrorKind::Io)
+    /// if reading fails; `out` may then be partly written. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for a value that cannot be
-    /// cast: text that is not a number, dates out of range, and with
-    /// [`Casting::SameValue`] values that would change.
+    /// cast.
     ///
     /// # Examples
     ///
@@ -444,7 +448,9 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`Windows::new`].
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if there are fewer
+    /// than `len` rows, and [`InvalidInput`](crate::ErrorKind::InvalidInput) for
+    /// more than 64 axes, or more elements or bytes than `isize::MAX`.
     ///
     /// # Examples
     ///

@@ -55,7 +55,17 @@ impl CreateOptions {
     ///
     /// # Errors
     ///
-    /// As [`create`](CreateOptions::create).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr cannot
+    /// express the dtype, if the version cannot hold the header, or if the array
+    /// has more than 64 axes or is larger than the address space. Returns
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file exists and
+    /// the options do not allow you to overwrite it,
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does not
+    /// exist, and [`Io`](crate::ErrorKind::Io) if the file cannot be written, for
+    /// example because the disk is full. Returns
+    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// `.npy` file that would be replaced, unless they are
+    /// [discarded](CreateOptions::discard_trailing).
     ///
     /// # Examples
     ///

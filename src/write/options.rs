@@ -70,14 +70,16 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// Before a file is created: [`WrongDType`](crate::ErrorKind::WrongDType)
-    /// when elements cannot be stored as the dtype, those of
-    /// [`Header::new`](crate::Header::new) and
-    /// [`Header::encode`](crate::Header::encode), and
-    /// [`Damaged`](crate::ErrorKind::Damaged) when bytes follow the elements of the
-    /// existing file, unless they are [discarded](WriteOptions::discard_trailing). After
-    /// that [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is too
-    /// long, and [`Io`](crate::ErrorKind::Io).
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements cannot be
+    /// stored as the dtype, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if
+    /// a descr cannot express it or the version cannot hold the header. Returns
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does not
+    /// exist. These are checked before a file is created. Returns
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is too long,
+    /// and [`Io`](crate::ErrorKind::Io) if writing fails. An existing file is then
+    /// unchanged. Returns [`Damaged`](crate::ErrorKind::Damaged) if bytes follow
+    /// the elements of the `.npy` file that would be replaced, unless they are
+    /// [discarded](WriteOptions::discard_trailing).
     ///
     /// # Examples
     ///
@@ -111,7 +113,11 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// As [`write`](WriteOptions::write). After an error, the writer may have
+    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements cannot be
+    /// stored as the dtype, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if
+    /// a descr cannot express it or the version cannot hold the header. Returns
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is too long,
+    /// and [`Io`](crate::ErrorKind::Io) if the writer fails, which may then have
     /// received a part of the array.
     ///
     /// # Examples

@@ -32,14 +32,16 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the array's number of axes
-    /// is not that of `D`, [`WrongDType`](crate::ErrorKind::WrongDType) when its
-    /// elements cannot be decoded to `T`,
-    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a million
-    /// zero-size elements, [`Io`](crate::ErrorKind::Io), also when there is not
-    /// enough memory, and those of [`Header::read`](crate::Header::read) and
-    /// [`Layout::new`].
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not exist,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the
+    /// axes of `D`, [`WrongDType`](crate::ErrorKind::WrongDType) if its elements
+    /// cannot be decoded as `T`, [`Damaged`](crate::ErrorKind::Damaged) if this is
+    /// not a valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if
+    /// it contains Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is longer
+    /// than the limit or it has more than a million elements of zero size,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough memory.
     ///
     /// # Examples
     ///
@@ -64,11 +66,18 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// As [`read_ndarray`](OpenOptions::read_ndarray);
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are not numbers,
-    /// or `casting` does not allow the cast, naming one that does;
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with [`Casting::SameValue`] for
-    /// the first number whose value would change.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not exist,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the
+    /// axes of `D`, [`WrongDType`](crate::ErrorKind::WrongDType) if its elements
+    /// are not numbers or `casting` does not allow the cast,
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with [`Casting::SameValue`]
+    /// for the first number that would change,
+    /// [`Damaged`](crate::ErrorKind::Damaged) if this is not a valid `.npy` file,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
+    /// objects, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit or it has more than a million elements of zero size,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough memory.
     ///
     /// # Examples
     ///
@@ -128,8 +137,16 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// As [`read_ndarray`](OpenOptions::read_ndarray). After an error, the reader's
-    /// position is unspecified.
+    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not
+    /// have the axes of `D`, [`WrongDType`](crate::ErrorKind::WrongDType) if its
+    /// elements cannot be decoded as `T`, [`Damaged`](crate::ErrorKind::Damaged) if
+    /// this is not a valid `.npy` file,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
+    /// objects, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit or it has more than a million elements of zero size,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough memory.
+    /// After an error, the reader's position is unspecified.
     ///
     /// # Examples
     ///

@@ -26,11 +26,14 @@ impl NpzWriter<NpzFile> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io),
-    /// [`Unsupported`](crate::ErrorKind::Unsupported);
-    /// [`Damaged`](crate::ErrorKind::Damaged) when the existing file is a `.npy` with
-    /// bytes after its elements. To drop these, pass
-    /// [`AtomicFile::create_discarding`](crate::source::AtomicFile::create_discarding) to [`new_seekable`](NpzWriter::new_seekable).
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path`
+    /// does not exist, [`Unsupported`](crate::ErrorKind::Unsupported) if `path`
+    /// leads to something that cannot be replaced, such as a directory, and
+    /// [`Io`](crate::ErrorKind::Io) if the temporary file cannot be created.
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements
+    /// of the `.npy` file that would be replaced. To drop these, pass
+    /// [`AtomicFile::create_discarding`](crate::source::AtomicFile::create_discarding)
+    /// to [`new_seekable`](NpzWriter::new_seekable).
     pub fn create(path: impl AsRef<Path>) -> Result<NpzWriter<NpzFile>> {
         NpzWriter::create_file(path.as_ref(), true)
     }
@@ -183,7 +186,14 @@ impl NpzWriter<NpzFile> {
 ///
 /// # Errors
 ///
-/// Those of [`NpzWriter::create`] and [`NpzWriter::write`].
+/// Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does
+/// not exist, [`Unsupported`](crate::ErrorKind::Unsupported) if `path` leads to
+/// something that cannot be replaced, such as a directory. Returns
+/// [`InvalidInput`](crate::ErrorKind::InvalidInput) if two names are equal, if the
+/// format cannot store a name, or if a descr cannot express a dtype, and
+/// [`Io`](crate::ErrorKind::Io) if writing fails. An existing file is then
+/// unchanged. Returns [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the
+/// elements of the `.npy` file that would be replaced.
 ///
 /// # Examples
 ///

@@ -172,8 +172,17 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Member::open) and
-    /// [`OpenOptions::read_ndarray`](crate::OpenOptions::read_ndarray).
+    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a valid
+    /// array, overlaps another member, or has a wrong size or CRC-32. Returns
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
+    /// objects, is encrypted, or is compressed by a method other than deflate.
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header or
+    /// its inflated size exceeds the limit,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
+    /// [`Io`](crate::ErrorKind::Io) if reading or mapping fails. Returns
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the elements cannot be
+    /// decoded as `T`, and [`WrongShape`](crate::ErrorKind::WrongShape) if the
+    /// array doesn't have the axes of `N`.
     pub fn read_ndarray<T: Element, N: Dimension>(&self) -> Result<Array<T, N>> {
         self.name_member(self.read_array())
     }

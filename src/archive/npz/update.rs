@@ -222,7 +222,8 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// As [`set`](NpzUpdate::set).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the format
+    /// cannot store the name, or it names a directory.
     ///
     /// # Examples
     ///

@@ -141,12 +141,12 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a member of that
-    /// name already exists, when the format cannot store the name, or when an
-    /// earlier member was not finished;
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements cannot be stored as
-    /// the dtype, [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is too
-    /// long; those of [`Header::new`], [`Io`](crate::ErrorKind::Io).
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a member of that
+    /// name exists, if the format cannot store the name, if an earlier member was
+    /// not finished, or if a descr cannot express the dtype. Returns
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) if elements cannot be stored as
+    /// the dtype, [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is
+    /// too long, and [`Io`](crate::ErrorKind::Io) if writing fails.
     pub fn write(&mut self, name: &str, array: &dyn Save) -> Result<()> {
         self.write_file(&file_name(name), array)
     }

@@ -235,14 +235,17 @@ impl TenWriteOptions {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the format does not
-    /// support a dtype, for `u4` unless it is allowed, for more than 9 axes, for an
-    /// info that is not ASCII or longer than 8 bytes, when the number of infos is
-    /// neither one nor the number of arrays, and for other extensions;
-    /// [`Damaged`](crate::ErrorKind::Damaged) when the existing file is a `.npy` with
-    /// bytes after its elements, unless they are
-    /// [discarded](TenWriteOptions::discard_trailing); [`Io`](crate::ErrorKind::Io).
-    /// Everything but I/O is checked before a file is created.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the format does
+    /// not support the dtype, the array has more than 9 axes, or an info is not
+    /// ASCII or longer than 8 bytes, if the number of infos is neither one nor the
+    /// number of arrays, or for `u4` unless it is allowed, or if the extension is
+    /// not `.ten` or `.tb`. Returns [`NotFound`](crate::ErrorKind::NotFound) if the
+    /// directory of `path` does not exist. These are checked before a file is
+    /// created. Returns [`Io`](crate::ErrorKind::Io) if writing fails, and an
+    /// existing file is then unchanged. Returns
+    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// `.npy` file that would be replaced, unless they are
+    /// [discarded](TenWriteOptions::discard_trailing).
     pub fn save(&self, path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
         with_path_in_errors(path.as_ref(), |path| {
             if !self.any_extension {

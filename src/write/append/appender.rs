@@ -148,11 +148,20 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`CreateOptions::create`];
-    /// [`Locked`](crate::ErrorKind::Locked) when the file that would be replaced is locked,
-    /// by a writer or a reader; [`Changed`](crate::ErrorKind::Changed) or
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when another program has just
-    /// replaced or created it.
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr cannot
+    /// express the dtype, if the version cannot hold the header, or if the array
+    /// has more than 64 axes or is larger than the address space. Returns
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file exists and
+    /// the options do not allow you to overwrite it,
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does not
+    /// exist, and [`Io`](crate::ErrorKind::Io) if the file cannot be written, for
+    /// example because the disk is full. Returns
+    /// [`Locked`](crate::ErrorKind::Locked) if the file that would be replaced is
+    /// locked, by a writer or a reader, and [`Changed`](crate::ErrorKind::Changed)
+    /// if another program has just replaced it. Returns
+    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// `.npy` file that would be replaced, unless they are
+    /// [discarded](CreateOptions::discard_trailing).
     pub fn create(
         path: impl AsRef<Path>,
         dtype: &DType,
