@@ -50,9 +50,9 @@ impl Draft {
     pub(crate) fn begin(path: &Path, if_exists: IfExists) -> Result<Draft, CliError> {
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
         let overwrites = matches!(if_exists, IfExists::Replace { .. });
-        signals::watch().map_err(CliError::io(path, "create"))?;
         let upload = remote::upload(path, overwrites).map_err(CliError::with_path(path))?;
         if let Some(upload) = upload {
+            signals::watch().map_err(CliError::io(path, "create"))?;
             let target = Target::Object(temporary(path)?, Box::new(upload));
             return Ok(Draft { target, path: path.to_owned() });
         }

@@ -26,9 +26,9 @@ thread_local! {
 /// every 50 milliseconds they call `is_interrupted`, and if it returns true, they end with
 /// an [`Io`](npymap::ErrorKind::Io) error, and their requests are cancelled.
 ///
-/// Without it, a wait ends when [`RemoteOptions::request_timeout`](crate::RemoteOptions::request_timeout)
-/// does, which can take minutes. Waits that
-/// are awaited need no such function: drop the future.
+/// Without it, a wait ends after the time of
+/// [`RemoteOptions::request_timeout`](crate::RemoteOptions::request_timeout), which is minutes by
+/// default. Waits that are awaited need no such function: drop the future.
 ///
 /// # Examples
 ///
