@@ -23,7 +23,7 @@ const ROWS: [(&str, Accepts); 9] = [
     ("bytes of an element", has_itemsize),
     ("elements without bytes, or rows without elements, in memory or as text", has_unbacked),
     ("bytes of a deflated member, in memory", is_inflated),
-    ("uncompressed bytes for each deflated byte", has_ratio),
+    ("uncompressed bytes per deflated byte", has_ratio),
     ("bytes of a long name or pax header in a tar file", has_extension),
     ("bytes between two members of a zip archive", has_gap),
 ];
@@ -34,7 +34,9 @@ fn limits_are_as_documented() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("SECURITY.md");
     let page = fs::read_to_string(page).unwrap();
     let (page, _) = page.split_once("## Not promised").unwrap();
-    let table: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    let table = page.lines().filter(|line| line.starts_with("| ")).skip(1);
+    // Those of the program have tests of their own.
+    let table: Vec<&str> = table.filter(|line| !line.contains("in the program")).collect();
     assert_eq!(table.len(), ROWS.len());
     for (line, (what, accepts)) in table.iter().zip(ROWS) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
