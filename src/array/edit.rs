@@ -34,8 +34,9 @@ pub(super) const BLOCK: usize = 1 << 20;
 /// never sees part of it. It can see part of a longer value. This does not
 /// touch the header, so shape and elements always match.
 impl MappedArray<MapMut> {
-    /// Writes a value to every element of the file, 1 MiB at a time, as
-    /// [`ElementWriter::write`](super::ElementWriter::write). For new files this is faster than
+    /// Writes a value to every element of the file, 1 MiB at a time. Like
+    /// [`ElementWriter::write`](super::ElementWriter::write), this writes to the file and does
+    /// not store through the map. For new files this is faster than
     /// [`ViewMut::fill`](crate::ViewMut::fill).
     ///
     /// # Errors

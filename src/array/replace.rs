@@ -36,8 +36,8 @@ impl AtomicFile {
         create(path.as_ref(), false)
     }
 
-    /// As [`create`](AtomicFile::create), but drops whatever follows the elements of
-    /// the existing file.
+    /// Creates a file that replaces any existing file, and drops whatever follows its
+    /// elements.
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ impl AtomicFile {
         update(path.as_ref(), locking, false)
     }
 
-    /// As [`update`](AtomicFile::update), but drops whatever follows the elements of
-    /// the existing file.
+    /// Creates a file that replaces the existing one, which is locked exclusively until
+    /// then, and drops whatever follows its elements.
     ///
     /// # Errors
     ///

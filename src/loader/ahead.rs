@@ -23,8 +23,8 @@ const PAGE: u64 = 4096;
 /// sequence.
 const DENSE: u64 = 4;
 
-/// The number of bytes of an array in memory mapped before each batch of an
-/// epoch, at most.
+/// At most this many bytes of an array in memory are mapped before each batch of an
+/// epoch.
 const MAPPED: usize = 16 << 20;
 
 /// The longest array read without another thread.

@@ -95,8 +95,8 @@ pub(super) trait Disk {
     /// The size of the array in bytes.
     fn nbytes(&self) -> usize;
 
-    /// The number of bytes that have to fit into memory: rows of this array and
-    /// of arrays used with it.
+    /// How many bytes have to fit into memory, with the rows of arrays used with this
+    /// one.
     fn working_set(&self) -> usize;
 
     /// How much memory can be used for the array, in bytes.

@@ -191,8 +191,8 @@ pub trait RowSource {
         gather::take(self, indices, out).map_err(|error| self.add_path(error))
     }
 
-    /// As [`take`](RowSource::take), but casts each element to another numeric type as
-    /// [`Casting::SameKind`] allows: `u16` to `i64`, `f16` to `f32`, `f64` to `f32`.
+    /// Copies rows into `out` as elements of another numeric type, if
+    /// [`Casting::SameKind`] allows the cast: for example `u16` to `i64`, or `f64` to `f32`.
     ///
     /// # Errors
     ///
@@ -212,8 +212,8 @@ pub trait RowSource {
         gather::take_as(self, indices, out).map_err(|error| self.add_path(error))
     }
 
-    /// As [`take`](RowSource::take), but converts each element with `convert`: for
-    /// example, `u8` images to scaled `f32`.
+    /// Copies rows into `out`, and converts each element with `convert`: for example, `u8`
+    /// images to scaled `f32`.
     ///
     /// # Errors
     ///

@@ -19,8 +19,8 @@ use crate::select::selection::IndexArg;
 ///
 /// INDEX is what NumPy accepts in a[…]: integers, slices and one list of
 /// integers. A dot and a field name may follow; a name alone is that field of
-/// every element. `:` is every element, and `...` is that of an array without axes
-/// too. Only the bytes of the selected elements are written.
+/// every element. `:` is every element, and `...` also works for an array without
+/// axes. Only the bytes of the selected elements are written.
 ///
 /// VALUE is a number, True or False, text, a date such as 2020-02-29T12:00,
 /// `NaT`, a count of the unit for a time difference, b'\x00' for void, or a

@@ -215,10 +215,10 @@ impl<'a> NpzUpdate<'a> {
         self.set_content(name, Content::Array(array))
     }
 
-    /// As [`set`](NpzUpdate::set), for an array that is opened when it is written, and
-    /// closed after that: so an update may take arrays from more files than a process can
-    /// have open. Its errors are those of [`commit`](NpzUpdate::commit) and
-    /// [`write`](NpzUpdate::write).
+    /// Sets a member to an array that is opened when it is written, and then closed. So an
+    /// update can take arrays from more files than a process can have open. If opening
+    /// fails, [`commit`](NpzUpdate::commit) or [`write`](NpzUpdate::write) returns the
+    /// error.
     ///
     /// # Errors
     ///

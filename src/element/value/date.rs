@@ -150,7 +150,7 @@ fn exact_quotient(count: i128, divisor: i128) -> Option<i128> {
     (divisor != 0 && count % divisor == 0).then(|| count / divisor)
 }
 
-/// The year, month and day of a number of days since 1970-01-01. See
+/// Converts days since 1970-01-01 to a year, a month and a day. See
 /// <https://howardhinnant.github.io/date_algorithms.html>.
 pub(super) fn civil_from_days(days: i128) -> (i128, i128, i128) {
     // Eras of 400 years, which all have the same number of days, that start on
