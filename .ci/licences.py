@@ -3,9 +3,9 @@
 
     python3 .ci/licences.py
 
-All packages in Cargo.lock have one of the licences below and come from
-crates.io. CONTRIBUTING.md gives the purpose of each one that a manifest names. Known
-vulnerabilities are not checked, because crates.io does not list them.
+All packages in Cargo.lock, and in those of the packages for Python and C, have one of the
+licences below and come from crates.io. CONTRIBUTING.md gives the purpose of each one that
+a manifest names. Known vulnerabilities are not checked, because crates.io does not list them.
 """
 
 import json
@@ -42,29 +42,26 @@ def is_allowed(expression):
     return eval("".join(python.get(word, str(word.strip() in ALLOWED)) for word in words))
 
 
-def main():
+def locked(folder):
     command = ["cargo", "metadata", "--format-version=1", "--all-features", "--locked"]
-    metadata = json.loads(subprocess.check_output(command, cwd=ROOT))
-    own = set(metadata["workspace_members"])
-    wrong = []
-    for package in metadata["packages"]:
+    return json.loads(subprocess.check_output(command, cwd=ROOT / folder))["packages"]
+
+
+def main():
+    packages = {package["id"]: package for folder in (".", "python", "capi") for package in locked(folder)}
+    own = [package for package in packages.values() if package["source"] is None]
+    wrong = [f"{package['name']} is in {package['id']}" for package in own if not package["name"].startswith("npymap")]
+    for package in packages.values():
         name = f"{package['name']} {package['version']}"
-        if package["id"] in own:
-            continue
-        if package["source"] != CRATES_IO:
+        if package["source"] not in (None, CRATES_IO):
             wrong.append(f"{name} comes from {package['source']}")
         if not is_allowed(package["license"] or "none"):
             wrong.append(f"{name} has the licence {package['license']}")
     design = (ROOT / "CONTRIBUTING.md").read_text().partition("## Dependencies")[2]
     named = set(re.findall(r"[\w-]+", "\n".join(line.split("|")[1] for line in design.splitlines() if line.startswith("|"))))
-    used = {
-        dependency["name"]
-        for package in metadata["packages"]
-        if package["id"] in own
-        for dependency in package["dependencies"]
-    }
+    used = {dependency["name"] for package in own for dependency in package["dependencies"]}
     wrong += [f"CONTRIBUTING.md does not give the purpose of {name}" for name in sorted(used - named - {"npymap"})]
-    print(f"{len(metadata['packages'])} packages, {len(used)} named by manifests")
+    print(f"{len(packages)} packages, {len(used)} named by manifests")
     sys.exit("\n".join(wrong) or None)
 
 
