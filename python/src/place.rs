@@ -137,7 +137,7 @@ fn open_url(path: &Path) -> Result<(Place, Source<MapMut>)> {
 
 #[cfg(not(feature = "remote"))]
 fn open_url(_: &Path) -> Result<(Place, Source<MapMut>)> {
-    let text = "this build of npymap reads no URLs: wheels of a release do, and so does one \
-                that MATURIN_PEP517_ARGS='--features remote' pip install ./python builds";
+    let text = "this build of npymap reads no URLs: wheels of a release do, and so does what \
+                pip builds with MATURIN_PEP517_ARGS='--features remote'";
     Err(Error::new(ErrorKind::Unsupported, text))
 }
