@@ -75,7 +75,8 @@ pub(crate) fn raw(
 ) -> Result<(Source, OpenOptions)> {
     let end = shape.and_then(|shape| shape.known_nbytes(dtype.itemsize()));
     let end = end.map_or(u64::MAX, |nbytes| offset.saturating_add(nbytes));
-    let source = map(path, Content::Bytes(end))?;
+    // Of elements without bytes, one byte shows that a stream is not empty.
+    let source = map(path, Content::Bytes(end.max(1)))?;
     let raw = RawSpec::new(dtype.clone()).offset(offset).order(order);
     let raw = match shape {
         Some(shape) => {

@@ -210,6 +210,16 @@ fn raw_files_are_read_by_every_command() {
 }
 
 #[test]
+fn raw_elements_without_bytes_need_a_stream_that_is_not_empty() {
+    for raw in [&["--raw", "U0", "--shape", "4"][..], &["--raw", "<f8", "--shape", "(0, 4)"]] {
+        let described = run_piped(["info", "-"].iter().chain(raw), b"abc");
+        assert!(String::from_utf8(described).unwrap().contains("size   0 B"), "{raw:?}");
+        let refusal = run_err(1, ["info", "-"].iter().chain(raw));
+        assert!(refusal.contains("-: is empty"), "{refusal}");
+    }
+}
+
+#[test]
 fn raw_options_need_raw_and_a_shape_that_fits() {
     let fixture = data().join("../../data/penguins.npy");
     let fixture = fixture.to_str().unwrap();
