@@ -24,8 +24,9 @@
  *    may run at the same time, and while one runs, nobody writes the elements, through
  *    npymap_data_mut either.
  * 4. Buffers. `nbytes` bytes, `ndim` positions, `count` values can be read or written
- *    where an argument says so, by nobody else during the call. Texts end with a NUL.
- *    A null pointer is allowed where there is nothing to read or write.
+ *    where an argument says so, by nobody else during the call. They are not memory of
+ *    an array that the call uses, from npymap_data or npymap_data_mut. Texts end with a
+ *    NUL. A null pointer is allowed where there is nothing to read or write.
  *
  * ERRORS
  *
