@@ -353,6 +353,25 @@ def test_what_numpy_would_cut_is_an_error(tmp_path, casting):
         assert np.load(path).tolist() == np.asarray(values).astype(dtype).tolist()
 
 
+@pytest.mark.parametrize("dtype, value", [
+    ("U4", "x\0"), ("U1", "\0"), ("S4", b"x\0"), ("U4", np.str_("x\0")), ([("a", "U4"), ("b", "i4")], ("x\0", 1)),
+])
+def test_text_that_ends_in_nul_is_an_error(tmp_path, dtype, value):
+    with npymap.Appender(tmp_path / "a.npy", dtype=dtype) as log:
+        for rows in ([value], [value, value], value):
+            with pytest.raises(ValueError, match="ends in NUL"):
+                log.append(rows)
+        if not isinstance(value, tuple):
+            for rows in (np.array([value], object), np.array([value, None], object)):
+                with pytest.raises(ValueError, match="ends in NUL"):
+                    log.append(rows, casting="unsafe")
+            # Padding of an array.
+            log.append(np.array(["x"], "U9"), casting="unsafe")
+    ragged = npymap.RaggedAppender(tmp_path / "v.npy", tmp_path / "o.npy", dtype=dtype)
+    with ragged, pytest.raises(ValueError, match="ends in NUL"):
+        ragged.append([value])
+
+
 def test_masked_elements_are_errors(tmp_path):
     with npymap.Appender(tmp_path / "a.npy", dtype="f4") as log:
         with pytest.raises(ValueError, match="masked elements"):

@@ -55,6 +55,20 @@ def test_an_existing_file_is_replaced_not_truncated(npy):
     assert npymap.load(npy).shape == (2, 4)
 
 
+def test_text_that_ends_in_nul_is_refused(tmp_path):
+    for values in ("x\0", ["a", "x\0"], [[b"\0"]], ("x\0",), np.str_("x\0")):
+        for write in (npymap.save, npymap.savez, npymap.savez_compressed):
+            with pytest.raises(ValueError, match="ends in NUL"):
+                write(tmp_path / "a", values)
+    assert list(tmp_path.iterdir()) == []
+    # A pickle keeps it, and NUL before the end is text.
+    objects = np.array(["x\0", None], object)
+    npymap.save(tmp_path / "a.npy", objects)
+    assert npymap.load(tmp_path / "a.npy", allow_pickle=True).tolist() == objects.tolist()
+    npymap.save(tmp_path / "a.npy", ["a\0b"])
+    assert npymap.load(tmp_path / "a.npy").tolist() == ["a\0b"]
+
+
 def test_a_failed_save_leaves_the_old_file(npy):
     class Broken:
         def __reduce__(self):

@@ -163,6 +163,7 @@ def test_padding_is_of_any_dtype(paths, dtype, fill, expected):
     ("?", 7, OverflowError), ("f2", 70000, OverflowError), ("f8", 10**400, OverflowError),
     ("u1", 256, OverflowError), ("u1", -1, OverflowError), ("u1", np.int64(-1), OverflowError),
     ("M8[s]", "soon", ValueError), ("f4", [1, 2], ValueError),
+    ("S3", b"a\0", ValueError), ("U3", "a\0", ValueError),
     ("S3", b"long", ValueError), ("U1", 10, ValueError), ("U2", "\u20ac\u20ac\u20ac", ValueError),
     ([("a", "i4"), ("b", "S1")], (1, "xy"), ValueError),
     ([("a", "i4"), ("b", "u1")], (1.7, 0), TypeError),

@@ -69,6 +69,31 @@ def check_size(dtype):
         raise TypeError(f"the dtype {dtype.str!r} has no size, expected one with a size{example}")
 
 
+def as_array(values):
+    """Return values as an array: `numpy.asanyarray`, but text must not lose NULs at its end."""
+    array = np.asanyarray(values)
+    # Objects are pickled, which keeps NULs.
+    if array.dtype.kind != "O":
+        check_text(values, array)
+    return array
+
+
+def check_text(values, array):
+    """Raise `ValueError` if text of which NumPy made an array ends in NUL, which NumPy drops.
+
+    Text that was in an array before has no such NULs, which are its padding.
+    """
+    if array.dtype.kind == "O":
+        texts = array.flat
+    elif array.dtype.kind in "SU" and isinstance(values, (list, tuple, str, bytes)):
+        texts = np.asarray(values, object).flat
+    else:
+        return
+    for text in texts:
+        if isinstance(text, (str, bytes)) and text.endswith("\0" if isinstance(text, str) else b"\0"):
+            raise ValueError(f"{text!r} ends in NUL: NULs at the end of text are padding, which NumPy removes")
+
+
 def is_pickled(dtype):
     """Return whether `.npy` files hold elements of the dtype as a pickle."""
     return dtype.hasobject or not getattr(type(dtype), "_legacy", True)

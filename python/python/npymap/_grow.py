@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 
 from . import _core
-from ._dtypes import check_size, from_descr, is_foreign, to_descr
+from ._dtypes import check_size, check_text, from_descr, is_foreign, to_descr
 from ._paths import is_fortran, to_path, to_shape
 from ._rows import as_bytes, contiguous
 
@@ -37,8 +37,8 @@ def as_elements(values, dtype, casting):
     """Return values as an array of a dtype, cast as `casting` allows.
 
     Lists of integers have no dtype of their own: those out of range raise
-    `OverflowError`. Tuples are elements of structs. Text that is too long, dates more
-    precise than their unit, and elements that are masked raise `ValueError`.
+    `OverflowError`. Tuples are elements of structs. Text that is too long or ends in NUL,
+    dates more precise than their unit, and elements that are masked raise `ValueError`.
     """
     _core.check_casting(casting)
     if _is_masked(values):
@@ -51,6 +51,8 @@ def as_elements(values, dtype, casting):
         return found.view(dtype)
     if found.size == 0:
         return found.astype(dtype)
+    if dtype.kind in "SU":
+        check_text(values, found)
     if isinstance(values, (list, tuple, int)) and dtype.kind in "iu" and found.dtype.kind in "iufO":
         if found.dtype.kind in "fO":
             # NumPy makes floats, or objects, of large integers.
@@ -245,8 +247,8 @@ class Appender:
         """Append rows, or a single one without the growing axis: all of them, or none.
 
         Elements are cast to the dtype of the file as `casting` allows. Text that is too
-        long for it, and dates more precise than its unit, raise `ValueError`, and so do
-        masked elements.
+        long for it or ends in NUL, and dates more precise than its unit, raise `ValueError`,
+        and so do masked elements.
         """
         rows = as_elements(rows, self._dtype, casting)
         if rows.ndim == len(self._row):

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._archives import Npz
-from ._dtypes import from_descr, is_pickled, to_descr
+from ._dtypes import as_array, from_descr, is_pickled, to_descr
 from ._errors import FormatError
 from ._open import MAX_HEADER_SIZE, open_memmap, warn_longs, warn_version
 from ._paths import is_url, shown, to_path, to_source
@@ -162,7 +162,7 @@ def save(file, arr, allow_pickle=True, *, sync=False, discard_trailing=False):
             raise TypeError("only files that are named by a path are synced")
         return _save(file, arr, allow_pickle=allow_pickle)
     path = with_extension(file, ".npy")
-    array = np.asanyarray(arr)
+    array = as_array(arr)
     if _is_simple(array):
         facts = to_descr(array.dtype), array.shape, is_fortran_order(array)
         return _core.save(path, facts, _as_bytes(array), sync, discard_trailing)
@@ -272,7 +272,7 @@ def _write_archive(file, args, kwds, level, allow_pickle):
         if name in arrays:
             raise ValueError(f"Cannot use un-named variables and keyword {name}")
         arrays[name] = value
-    arrays = {name: np.asanyarray(value) for name, value in arrays.items()}
+    arrays = {name: as_array(value) for name, value in arrays.items()}
     has_pickles = any(is_pickled(array.dtype) for array in arrays.values())
     if has_pickles and not allow_pickle:
         raise ValueError("Object arrays cannot be saved when allow_pickle=False")

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _core
 from ._describe import describe
-from ._dtypes import from_descr, to_cast
+from ._dtypes import check_text, from_descr, to_cast
 from ._grow import as_elements, kept_dtype, row_descr
 from ._paths import to_path, to_shape
 from ._rows import as_bytes, as_indices, contiguous, output, overlaps, process_of, rows_of
@@ -84,7 +84,7 @@ class Ragged:
         and `fill` is of that dtype. Without `fill`, padding is zeros, or empty text; for
         structs, `fill` is a tuple. A number is cast as "same_kind" allows, so 1.7 is a
         `TypeError` for integers, and an integer out of range an `OverflowError`; text that
-        is too long is a `ValueError`.
+        is too long or ends in NUL is a `ValueError`.
         """
         indices = as_indices(indices)
         dtype = self._dtype if dtype is None else np.dtype(dtype)
@@ -141,6 +141,7 @@ def _set(place, value):
         for name, part in zip(names, value):
             _set(place[name], part)
     elif kind in "SU":
+        check_text(value, np.asarray(value))
         place[0] = value
         if np.any(place.astype(kind) != np.asarray(value).astype(kind)):
             raise ValueError(f"{value!r} is too long for {place.dtype}")
