@@ -113,7 +113,13 @@ def _has_mask(array):
 
 
 def _cast(found, dtype, casting):
-    cast = to_dtype(found, dtype, casting)
+    try:
+        cast = to_dtype(found, dtype, casting)
+    except OverflowError as error:
+        if dtype.kind not in "mM":
+            raise
+        # NumPy 2.5 checks the range of dates itself.
+        raise ValueError(f"elements of {found.dtype} that do not fit {dtype}") from error
     if cast is not found:
         _check_cast(found, cast)
     return cast
