@@ -1,15 +1,23 @@
 //! Computes results on several threads, and uses them in order.
 
+#[cfg(all(test, target_pointer_width = "64"))]
+#[allow(clippy::duplicate_mod, clippy::indexing_slicing, clippy::unwrap_used, reason = "a test")]
+mod model;
+mod turns;
+
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::{mem, thread};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use crate::input::memory;
+use turns::{End, Turns};
 
-/// Jobs that are waiting or being worked on, for each thread.
-const AHEAD: usize = 2;
+/// The locks of the turns. The model test replaces them.
+mod sync {
+    pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+}
 
 /// Calls `work` with each number below `count`, on one thread per processor, and
 /// `merge` with the results in order, until one of them fails.
@@ -64,18 +72,6 @@ pub(crate) fn pipeline<J: Send, T: Send, E: Send>(
     failure.into_inner().map_or(Ok(()), Err)
 }
 
-/// What the threads of [`take_turns`] have done.
-#[derive(Default)]
-struct Turns {
-    /// Jobs that were prepared, and those that a thread has begun.
-    prepared: usize,
-    begun: usize,
-    /// Jobs that are done, but not merged.
-    done: BTreeSet<usize>,
-    /// Nothing more is needed.
-    ended: bool,
-}
-
 /// Prepares, works on and merges jobs by their numbers. `prepare` and `merge` run on this
 /// thread, in order. `prepare` says whether there was a job, and both return nothing to
 /// stop.
@@ -87,92 +83,32 @@ fn take_turns(
     work: &(dyn Fn(usize) + Sync),
     merge: &mut dyn FnMut(usize) -> Option<bool>,
 ) {
-    let turns = Mutex::new(Turns::default());
-    let changed = Condvar::new();
+    let turns = Turns::default();
     thread::scope(|scope| {
         // Ends the threads, also if a closure panics.
-        let _end = End(&turns, &changed);
+        let _end = End(&turns);
         let mut started = 0;
         while started < threads && memory::check_thread().is_ok() {
-            let thread = thread::Builder::new()
-                .spawn_scoped(scope, || work_until_ended(&turns, &changed, work));
+            let thread =
+                thread::Builder::new().spawn_scoped(scope, || turns.work_until_ended(work));
             // If one can't be started, the others do its work.
             if thread.is_err() {
                 break;
             }
             started += 1;
         }
-        if started == 0 {
-            for number in 0.. {
-                if !prepare(number)? {
-                    break;
-                }
-                work(number);
-                merge(number)?;
-            }
-            return Some(());
+        if started > 0 {
+            return turns.merge_in_order(started, prepare, merge);
         }
-        let mut merge_next = |number: usize| {
-            let waiting = changed
-                .wait_while(lock(&turns), |turns| !turns.done.contains(&number) && !turns.ended);
-            let mut turns = waiting.unwrap_or_else(PoisonError::into_inner);
-            if turns.ended {
-                // A thread has panicked, and so will the scope.
-                return None;
-            }
-            turns.done.remove(&number);
-            drop(turns);
-            merge(number)
-        };
-        let mut prepared = 0;
-        let mut merged = 0;
-        loop {
-            if prepared - merged == started * AHEAD {
-                merge_next(merged)?;
-                merged += 1;
-            }
-            if !prepare(prepared)? {
+        for number in 0.. {
+            if !prepare(number)? {
                 break;
             }
-            prepared += 1;
-            lock(&turns).prepared = prepared;
-            changed.notify_all();
-        }
-        for number in merged..prepared {
-            merge_next(number)?;
+            work(number);
+            merge(number)?;
         }
         Some(())
     });
-}
-
-/// Works on the oldest job that nobody has begun, again and again.
-fn work_until_ended(turns: &Mutex<Turns>, changed: &Condvar, work: &(dyn Fn(usize) + Sync)) {
-    loop {
-        let waiting =
-            changed.wait_while(lock(turns), |turns| turns.begun == turns.prepared && !turns.ended);
-        let mut state = waiting.unwrap_or_else(PoisonError::into_inner);
-        if state.ended {
-            return;
-        }
-        let number = state.begun;
-        state.begun += 1;
-        drop(state);
-        let end = End(turns, changed);
-        work(number);
-        mem::forget(end);
-        lock(turns).done.insert(number);
-        changed.notify_all();
-    }
-}
-
-/// Ends all threads when it is dropped.
-struct End<'a>(&'a Mutex<Turns>, &'a Condvar);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        lock(self.0).ended = true;
-        self.1.notify_all();
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
