@@ -1,5 +1,5 @@
 //! A cached object: a sparse file with its bytes, and a file of marks, one byte for
-//! each block, which say which blocks are complete.
+//! each block, which says which blocks are complete.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -10,51 +10,32 @@ use std::time::SystemTime;
 
 use super::Cache;
 use super::key::{self, HEADER, Key};
+use super::marks::{BLOCK, Blocks};
 use super::space;
 use crate::files::{self, FileId};
 use crate::invariant::{to_u64, to_usize_saturating};
 use crate::ranges;
 use npymap::{Error, ErrorKind, Result};
 
-/// The bytes of a block.
-pub(crate) const BLOCK: u64 = 64 << 10;
-
 /// Larger objects are not cached: their marks are read into memory.
 const LARGEST: u64 = 8 << 40;
-
-/// A block that was written since the system was started: its bytes are in the file,
-/// but may be lost when the power fails, while the mark is not.
-const WRITTEN: u8 = 1;
-
-/// A block whose bytes were on the disk when this mark was written.
-const SYNCED: u8 = 2;
 
 /// A cached object, which is not removed while this exists.
 pub(crate) struct Entry {
     cache: Cache,
     key: Key,
     path: PathBuf,
-    /// Locked as long as it is open, also by a process that only has it mapped.
-    data: File,
+    /// The data is locked as long as it is open, also by a process that only has it mapped.
+    blocks: Blocks,
     id: FileId,
-    marks: File,
-    /// Whether [`WRITTEN`] marks are of this run of the system.
-    trusts_written: bool,
     is_read_only: bool,
     /// Blocks are no longer written, because an error occurred.
     is_closed: AtomicBool,
-    /// Whether blocks were written that are not known to be on the disk.
-    is_unsynced: AtomicBool,
 }
 
 /// The files of an object in a directory.
 pub(super) fn paths(directory: &Path, name: &str) -> [PathBuf; 2] {
     ["data", "blocks"].map(|extension| directory.join(format!("{name}.{extension}")))
-}
-
-/// The numbers of the blocks that have a part of a range.
-fn blocks(range: &Range<u64>) -> Range<u64> {
-    range.start / BLOCK..range.end.div_ceil(BLOCK)
 }
 
 impl Entry {
@@ -103,20 +84,17 @@ impl Entry {
         let mut entry = Entry {
             cache: cache.clone(),
             path,
-            data,
+            blocks: Blocks::new(data, marks, size, is_same_boot),
             id,
-            marks,
-            trusts_written: is_same_boot,
             is_read_only: !is_writable,
             is_closed: AtomicBool::new(false),
-            is_unsynced: AtomicBool::new(false),
             key,
         };
         if is_writable && !is_same_boot && files::boot_id().is_some() {
             entry.forget_written().ok()?;
         }
         // The time of the last use; if it cannot be set, others are removed later.
-        let _ = entry.marks.set_modified(SystemTime::now());
+        let _ = entry.blocks.marks.set_modified(SystemTime::now());
         Some(entry)
     }
 
@@ -131,21 +109,7 @@ impl Entry {
     /// Splits a range of the object into parts that are in the cache (`true`) and
     /// parts that are not.
     pub(crate) fn parts(&self, range: &Range<u64>) -> Vec<(Range<u64>, bool)> {
-        let numbers = blocks(range);
-        let mut parts: Vec<(Range<u64>, bool)> = Vec::new();
-        if range.is_empty() {
-            return parts;
-        }
-        for (number, mark) in numbers.clone().zip(self.read_marks(&numbers)) {
-            let block = number * BLOCK..(number + 1) * BLOCK;
-            let part = block.start.max(range.start)..block.end.min(range.end);
-            let is_complete = mark == SYNCED || (mark == WRITTEN && self.trusts_written);
-            match parts.last_mut() {
-                Some((last, same)) if *same == is_complete => last.end = part.end,
-                _ => parts.push((part, is_complete)),
-            }
-        }
-        parts
+        self.blocks.parts(range)
     }
 
     /// Returns whether the cache has all bytes.
@@ -156,7 +120,7 @@ impl Entry {
     /// Fills `buffer` with bytes of the file, which must be in the cache. `false` if
     /// they cannot be read.
     pub(crate) fn read(&self, buffer: &mut [u8], offset: u64) -> bool {
-        files::read_at(&self.data, buffer, offset).is_ok_and(|len| len == buffer.len())
+        files::read_at(&self.blocks.data, buffer, offset).is_ok_and(|len| len == buffer.len())
     }
 
     /// Writes the blocks that some bytes of the object contain completely. After an
@@ -182,27 +146,10 @@ impl Entry {
         let start = to_usize_saturating(range.start - offset);
         let len = to_usize_saturating(ranges::len(&range));
         let bytes = bytes.get(start..start + len).unwrap_or_default();
-        self.write_blocks(bytes, &numbers).map_err(|source| {
+        self.blocks.write(bytes, &numbers).map_err(|source| {
             self.is_closed.store(true, Ordering::Relaxed);
             error(source)
         })
-    }
-
-    /// Writes complete blocks, then their marks.
-    fn write_blocks(&self, bytes: &[u8], numbers: &Range<u64>) -> io::Result<()> {
-        files::write_at(&self.data, bytes, numbers.start * BLOCK)?;
-        let mark = if self.trusts_written {
-            WRITTEN
-        } else {
-            // The system doesn't say when it was started.
-            self.data.sync_data()?;
-            SYNCED
-        };
-        let marks = vec![mark; to_usize_saturating(ranges::len(numbers))];
-        files::write_at(&self.marks, &marks, HEADER + numbers.start)?;
-        // Last, so that a `sync` meanwhile does not miss the marks.
-        self.is_unsynced.store(mark == WRITTEN, Ordering::Relaxed);
-        Ok(())
     }
 
     /// Removes the files of a version that the server no longer sends. A server that says
@@ -226,53 +173,14 @@ impl Entry {
     /// Waits until the blocks are on the disk, also those that others wrote, and marks
     /// them. If that fails, they may be lost, and are forgotten.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        self.is_unsynced.store(false, Ordering::Relaxed);
-        // Before the data is synced: others may write blocks meanwhile.
-        let marks = self.all_marks();
-        if !marks.contains(&WRITTEN) {
-            return Ok(());
-        }
-        let synced = self.data.sync_data();
-        let marked = self.replace_written(&marks, if synced.is_ok() { SYNCED } else { 0 });
-        // Files that are only read keep their marks.
-        synced.and(if self.is_read_only { Ok(()) } else { marked })
+        self.blocks.sync(self.is_read_only)
     }
 
     /// Forgets blocks that were written before the system was started.
     fn forget_written(&mut self) -> io::Result<()> {
-        self.replace_written(&self.all_marks(), 0)?;
-        // After the marks: if this is interrupted, it is repeated.
         let boot = files::boot_id().unwrap_or_default();
         let header = self.key.encode(boot).ok_or(io::ErrorKind::InvalidData)?;
-        files::write_at(&self.marks, &header, 0)?;
-        self.trusts_written = true;
-        Ok(())
-    }
-
-    /// Replaces the marks [`WRITTEN`].
-    fn replace_written(&self, marks: &[u8], by: u8) -> io::Result<()> {
-        let mut at = HEADER;
-        for run in marks.chunk_by(|a, b| a == b) {
-            if run.first() == Some(&WRITTEN) {
-                files::write_at(&self.marks, &vec![by; run.len()], at)?;
-            }
-            at += to_u64(run.len());
-        }
-        Ok(())
-    }
-
-    fn all_marks(&self) -> Vec<u8> {
-        self.read_marks(&blocks(&(0..self.size())))
-    }
-
-    /// Reads the marks of blocks; those that cannot be read are 0.
-    fn read_marks(&self, numbers: &Range<u64>) -> Vec<u8> {
-        let mut marks = vec![0; to_usize_saturating(ranges::len(numbers))];
-        match files::read_at(&self.marks, &mut marks, HEADER + numbers.start) {
-            Ok(len) if len == marks.len() => {}
-            _ => marks.fill(0),
-        }
-        marks
+        self.blocks.forget_written(|marks| files::write_at(marks, &header, 0))
     }
 
     /// Opens the file again, read-only, with a lock of its own.
@@ -291,7 +199,7 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         // Otherwise the blocks are requested again after a restart of the system.
-        if self.is_unsynced.load(Ordering::Relaxed) {
+        if self.blocks.is_unsynced() {
             let _ = self.sync();
         }
     }

@@ -2,10 +2,16 @@
 
 mod entry;
 mod key;
+mod marks;
+#[cfg(all(test, target_pointer_width = "64"))]
+#[allow(clippy::duplicate_mod, reason = "the same code with loom's atomics")]
+#[allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test")]
+mod model;
 mod space;
 
-pub(super) use entry::{BLOCK, Entry};
+pub(super) use entry::Entry;
 pub(super) use key::Key;
+pub(super) use marks::BLOCK;
 
 use std::fmt;
 use std::fs;
@@ -15,6 +21,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::files::{self, Lock};
 use npymap::{Error, ErrorKind, Result};
+
+/// What the processes and threads that use an object share. The model test replaces it.
+mod shared {
+    pub(super) use crate::files::{read_at, write_at};
+    pub(super) use std::fs::File;
+    pub(super) use std::sync::atomic::AtomicBool;
+}
 
 /// A directory on the local disk that keeps what was read of objects, for
 /// [`RemoteOptions::cache`](crate::RemoteOptions::cache).
