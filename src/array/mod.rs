@@ -60,7 +60,9 @@ pub use open::{AnyArray, OpenOptions};
 pub(crate) use open::{StorageReader, with_path_in_errors};
 pub(crate) use place::Place;
 pub use raw::RawSpec;
-pub(crate) use replace::{WriteMode, begin as begin_file, write as write_file};
+#[cfg(feature = "npz")]
+pub(crate) use replace::begin as begin_file;
+pub(crate) use replace::{WriteMode, write as write_file};
 pub use trailing::Trailing;
 pub(crate) use trailing::is_npy_at;
 pub use typed::TypedArray;
@@ -197,8 +199,8 @@ impl<D> MappedArray<D> {
         MappedArray { place, data, origin }
     }
 
-    /// Makes an array of a member inflated or read from a stream. `data` holds
-    /// only the elements.
+    /// Makes an array of an inflated member. `data` holds only the elements.
+    #[cfg(feature = "npz")]
     pub(crate) fn from_unpacked(
         data: D,
         place: Place,
