@@ -1,4 +1,6 @@
 // notes: use the `move` keyword
+use npymap::RowSource as _;
+
 fn main() {
     let rows =
         npymap::MappedArray::read("x.npy").unwrap().into_read_only().unwrap().rows().unwrap();
