@@ -17,6 +17,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::files::{self, Lock};
@@ -44,7 +45,7 @@ mod shared {
 /// - **Sharing**: any number of processes and threads of a user use a directory at the
 ///   same time. It must be on a disk of this machine, not on a network file system. A
 ///   process that can't get its lock for a second, because another program holds it, reads
-///   without the cache.
+///   without the cache, and doesn't wait again while that is so.
 /// - **Other users**: on Unix, new directories and files are for their owner only, whatever
 ///   the umask, so each user needs a directory. Links in place of files are not followed,
 ///   and only regular files are opened.
@@ -81,6 +82,8 @@ struct Directory {
     path: PathBuf,
     max_bytes: u64,
     budget: Mutex<Budget>,
+    /// Whether someone else held the lock for a second, so that waiting again is no use.
+    is_held: AtomicBool,
 }
 
 /// The bytes that may be written before the space is measured again.
@@ -124,12 +127,15 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// Also when someone else held the lock for a second: then the cache is not used.
+    /// Also when someone else held the lock for a second: then the cache is not used, and
+    /// nobody waits again until the lock was free once.
     fn lock(&self) -> Result<Option<Lock>> {
         let path = lock_path(&self.0.path);
         // A program that removes old files may have removed it.
         let _ = files::create(&path);
-        match files::lock(&path, true) {
+        let locked = files::lock(&path, !self.0.is_held.load(Ordering::Relaxed));
+        self.0.is_held.store(matches!(locked, Ok(None)), Ordering::Relaxed);
+        match locked {
             Err(error) if is_read_only(&error) => Ok(None),
             Err(error) => Err(Error::io("lock", error)),
             Ok(None) => Err(Error::new(ErrorKind::Locked, "another program holds its lock")),
@@ -207,7 +213,8 @@ fn open(path: &Path, max_bytes: u64) -> Result<Cache> {
         _ => {}
     }
     fs::read_dir(&path).map_err(|error| Error::io("open", error))?;
-    Ok(Cache(Arc::new(Directory { path, max_bytes, budget: Mutex::default() })))
+    let (budget, is_held) = (Mutex::default(), AtomicBool::new(false));
+    Ok(Cache(Arc::new(Directory { path, max_bytes, budget, is_held })))
 }
 
 /// Returns whether an error means that the directory can only be read.
