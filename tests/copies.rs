@@ -457,7 +457,7 @@ fn any_number_of_threads_may_be_asked_for() {
 
 /// The system cannot read the bytes of a map after the end of its file, and says so to who
 /// writes them: the error names the file that was truncated, not the one that is written.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "npz"))]
 #[test]
 fn errors_name_the_file_that_was_truncated_while_it_was_mapped() {
     let directory = tempfile::tempdir().unwrap();
