@@ -160,21 +160,4 @@ mod tests {
         );
         assert_eq!(failed, Err("no more"));
     }
-
-    /// The error that is reported must not wait for a thread that has died.
-    #[test]
-    #[should_panic(expected = "a scoped thread panicked")]
-    fn a_panic_of_a_thread_ends_the_work() {
-        let _ = in_order::<_, ()>(100, |n| if n == 50 { panic!() } else { Ok(()) }, |_, ()| Ok(()));
-    }
-
-    #[test]
-    #[should_panic(expected = "while merging")]
-    fn a_panic_while_merging_ends_the_threads() {
-        let _ = in_order::<_, ()>(
-            100,
-            Ok,
-            |n, _| if n == 50 { panic!("while merging") } else { Ok(()) },
-        );
-    }
 }

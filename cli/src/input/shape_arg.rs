@@ -15,6 +15,11 @@ impl PartialShape {
         PartialShape(dims.map(|(at, &dim)| (at != axis).then_some(dim)).collect())
     }
 
+    /// The shape, if the length of all axes is known.
+    pub(crate) fn known(self) -> Option<Vec<usize>> {
+        self.0.into_iter().collect()
+    }
+
     /// The bytes of the elements, if the length of all axes is known.
     pub(crate) fn known_nbytes(&self, itemsize: usize) -> Option<u64> {
         let itemsize = u64::try_from(itemsize).ok();

@@ -6,6 +6,7 @@ use clap::Args;
 use npymap::{CreateOptions, Order, npy::Version};
 
 use crate::input::error::CliError;
+use crate::input::shape_arg::{self, PartialShape};
 use crate::output::draft::IfExists;
 use crate::output::overwrite::OverwriteArgs;
 
@@ -66,18 +67,7 @@ pub(crate) struct ShapeArg(pub(crate) Vec<usize>);
 
 /// Parses `(3, 4)`, `(3,)`, `()` or `3, 4`.
 pub(crate) fn parse_shape(text: &str) -> Result<ShapeArg, &'static str> {
-    let text = text.trim();
-    let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-    if inner.is_none() && text.is_empty() {
-        return Err(SHAPE);
-    }
-    let inner = inner.unwrap_or(text).trim();
-    if inner.is_empty() {
-        return Ok(ShapeArg(Vec::new()));
-    }
-    let axes = inner.strip_suffix(',').unwrap_or(inner).split(',');
-    let axes = axes.map(|axis| axis.trim().parse().map_err(|_| SHAPE));
-    axes.collect::<Result<_, _>>().map(ShapeArg)
+    shape_arg::parse(text).ok().and_then(PartialShape::known).map(ShapeArg).ok_or(SHAPE)
 }
 
 const SHAPE: &str = "expected a shape such as '(3, 4)', '(3,)' or '()'";
