@@ -13,7 +13,7 @@ use crate::dtype::{ByteOrder, DType};
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::error::{DTypeError, Result, plural};
+use crate::error::{DTypeError, Result, SystemError, plural};
 
 /// The number of bytes encoded before they are written.
 const BLOCK: usize = 64 * 1024;
@@ -87,7 +87,10 @@ where
     let view = array.view::<[u8; N]>()?;
     let is_big = array.dtype().byte_order() == ByteOrder::Big;
     match view.as_bytes() {
-        Some(bytes) if !is_big => to.write_all(bytes).map_err(write_error()),
+        Some(bytes) if !is_big => {
+            let written = to.write_all(bytes).map_err(write_error());
+            written.map_err(SystemError::of_map(array.path()))
+        }
         _ => write_blocks(
             view.iter().map(|mut number| {
                 if is_big {
