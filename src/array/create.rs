@@ -131,9 +131,11 @@ impl CreateOptions {
     /// std::fs::File::options().append(true).open(&path)?.write_all(&[0; 32])?;
     ///
     /// let (options, dtype) = (CreateOptions::new().overwrite(true), "u1".parse()?);
-    /// let refused = options.write_bytes(&path, &dtype, &[2], &[3, 4]);
+    /// let refused = options.writer(&path, &dtype, &[2]);
     /// assert_eq!(refused.unwrap_err().kind(), ErrorKind::Damaged);
-    /// options.discard_trailing(true).write_bytes(&path, &dtype, &[2], &[3, 4])?;
+    /// let mut writer = options.discard_trailing(true).writer(&path, &dtype, &[2])?;
+    /// writer.write_bytes(&[3, 4])?;
+    /// writer.commit()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn discard_trailing(self, discard: bool) -> CreateOptions {

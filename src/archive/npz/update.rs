@@ -235,7 +235,8 @@ impl<'a> NpzUpdate<'a> {
     /// let path = directory.path().join("all.npz");
     /// let mut update = Npz::update(&path, Locking::Wait)?;
     /// let files = [("penguins", "data/penguins.npy")];
-    /// let opens = files.map(|(name, file)| (name, move || MappedArray::read(file)));
+    /// let read = |file| MappedArray::read(file)?.into_read_only();
+    /// let opens = files.map(|(name, file)| (name, move || read(file)));
     /// for (name, open) in &opens {
     ///     update.set_deferred(name, open)?;
     /// }
