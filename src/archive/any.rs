@@ -71,6 +71,7 @@ impl Format {
 /// The position of the magic bytes in a tar file.
 const USTAR: std::ops::Range<usize> = 257..262;
 
+#[inline]
 fn recognize(storage: &Storage) -> Result<Format> {
     let mut start = [0; 512];
     let found = storage.read_at(&mut start, 0).map_err(SystemError::io("read the header"))?;
@@ -207,6 +208,7 @@ pub fn open_any<D: Mapping>(source: Source<D>) -> Result<AnyFile<D>> {
 }
 
 #[cfg(not(all(feature = "npz", feature = "tar")))]
+#[inline]
 fn unsupported(format: Format) -> Error {
     let expected = "build npymap with the feature for this format";
     ArchiveError::unsupported(format!("a file in the format {format:?}"), expected)
@@ -371,6 +373,7 @@ fn tar_names<D: Mapping>(member: &ShardMember<'_, D>) -> Vec<String> {
 }
 
 /// The error when no member is named and there is not exactly one.
+#[inline]
 fn no_only_member(count: usize) -> Error {
     let expected = "name one of them";
     ArchiveError::misuse(format!("holds {count} members"), expected)
@@ -379,6 +382,7 @@ fn no_only_member(count: usize) -> Error {
 /// Splits `name[inner]` into `name` and `inner`, at each bracket, starting with
 /// the last bracket: both can contain more brackets.
 #[cfg(feature = "tar")]
+#[inline]
 fn split_brackets(name: &str) -> impl Iterator<Item = (&str, &str)> {
     let inside = name.strip_suffix(']').unwrap_or("");
     inside.match_indices('[').rev().filter_map(|(at, _)| {

@@ -333,6 +333,7 @@ impl<D: Mapping> MappedArray<D> {
 
 const NO_PATH: &str = "check, lock or drop it; the file itself can be checked with `check_file` and locked with `FileLock::acquire_file`";
 
+#[inline]
 fn no_path() -> crate::error::Error {
     RequestError::NoPath { operation: NO_PATH }.into()
 }
@@ -380,6 +381,7 @@ pub(crate) fn resolve_rows(
 }
 
 /// Splits a range into pieces of `len`. The last may be shorter.
+#[inline]
 fn pieces(range: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
     range.step_by(len).map(move |start| start..end.min(start + len))

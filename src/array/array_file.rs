@@ -102,6 +102,7 @@ impl ArrayFile {
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the header is
     /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if
     /// elements are missing, and [`Io`](crate::ErrorKind::Io) if reading fails.
+    #[inline]
     pub fn reload(&mut self) -> Result<()> {
         self.named(self.storage.current_len()).map(|len| self.storage.set_len(len))?;
         self.place = self.named(self.options.place(&self.storage))?;
@@ -110,18 +111,21 @@ impl ArrayFile {
 
     /// Returns the layout of the elements, relative to the first.
     #[must_use]
+    #[inline]
     pub fn layout(&self) -> &Layout {
         &self.place.layout
     }
 
     /// Returns the dtype of the elements.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> &DType {
         self.place.layout.dtype()
     }
 
     /// Returns the length of each axis.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         self.place.layout.shape()
     }
@@ -129,18 +133,21 @@ impl ArrayFile {
     /// Returns the number of elements, as for every array type. The number of
     /// rows is `shape()[0]`.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.place.layout.len()
     }
 
     /// Returns whether the array has no elements.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.place.layout.is_empty()
     }
 
     /// Returns the path the file was opened by.
     #[must_use]
+    #[inline]
     pub fn path(&self) -> Option<&Path> {
         self.storage.path()
     }
@@ -148,17 +155,20 @@ impl ArrayFile {
     /// Returns the header of the file. Returns `None` for raw binary, which has
     /// none.
     #[must_use]
+    #[inline]
     pub fn header(&self) -> Option<Header> {
         self.place.header()
     }
 
     /// Returns the offset of the elements in the file.
     #[must_use]
+    #[inline]
     pub fn data_offset(&self) -> u64 {
         self.place.offset
     }
 
     /// Another handle to the file, if the array is in one.
+    #[inline]
     pub(crate) fn duplicate_file(&self) -> Option<File> {
         self.storage.file().and_then(|file| file.try_clone().ok())
     }
@@ -173,10 +183,12 @@ impl ArrayFile {
     /// path leads nowhere, [`Changed`](crate::ErrorKind::Changed) if it leads
     /// to a different file or a remote object has a new version, and
     /// [`Io`](crate::ErrorKind::Io) if the file cannot be examined.
+    #[inline]
     pub fn check(&self) -> Result<()> {
         self.named(self.check_file())
     }
 
+    #[inline]
     fn check_file(&self) -> Result<()> {
         // Remote objects compare their version here.
         self.storage.check_len(self.place.offset, self.place.layout.nbytes())?;
@@ -227,6 +239,7 @@ impl ArrayFile {
     /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the file has
     /// become too short, and [`Io`](crate::ErrorKind::Io) if reading fails or
     /// there is not enough memory.
+    #[inline]
     pub fn read(&self) -> Result<MappedArrayMut> {
         let layout = self.layout().clone();
         let nbytes = layout.nbytes();
@@ -254,6 +267,7 @@ impl ArrayFile {
     /// assert_eq!(bytes[24..32], 3750.0_f64.to_le_bytes());
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn read_bytes(&self, out: &mut [u8]) -> Result<()> {
         let (found, expected) = (out.len(), self.layout().nbytes());
         if found != expected {
@@ -305,12 +319,14 @@ impl ArrayFile {
     /// assert_eq!([some.at([0, 3]), some.at([1, 3]), some.at([2, 3])], [3775.0, 3750.0, 3750.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn select_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
         self.named(self.copy_rows(rows))
     }
 
     /// Like [`select_rows`](ArrayFile::select_rows), without the path in
     /// errors.
+    #[inline]
     fn copy_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
         self.check_rows(rows)?;
         if self.place.order == Order::C {
@@ -321,12 +337,14 @@ impl ArrayFile {
     }
 
     /// Reads each of some rows in Fortran order once, in the order of the file.
+    #[inline]
     fn copy_distinct(&self, distinct: &Distinct) -> Result<MappedArrayMut> {
         let pieces = self.columns().ranges(&distinct.ranges);
         self.copy_pieces(self.rows_layout(distinct.count)?, pieces)
     }
 
     /// Brings distinct rows into the requested order.
+    #[inline]
     pub(super) fn repeat(
         &self,
         read: MappedArrayMut,
@@ -342,12 +360,14 @@ impl ArrayFile {
     }
 
     /// Checks that rows exist.
+    #[inline]
     pub(super) fn check_rows(&self, rows: &[usize]) -> Result<()> {
         resolve_rows(self.shape(), &..)?; // Without axes there are none.
         rows.iter().try_for_each(|&row| resolve_rows(self.shape(), &(row..=row)).map(drop))
     }
 
     /// Reads ranges of rows that exist, in turn, with the elements in C order.
+    #[inline]
     pub(crate) fn read_row_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         if out.is_empty() {
             return Ok(());
@@ -364,12 +384,14 @@ impl ArrayFile {
     }
 
     /// The read strategy, which remembers whether rows are in memory.
+    #[inline]
     pub(crate) fn strategy(&self) -> &Strategy {
         &self.strategy
     }
 
     /// How many ranges in a file are not read together with the range before
     /// them: 0 in Fortran order, because rows are then read together anyway.
+    #[inline]
     pub(crate) fn breaks(&self, ranges: &[Range<usize>]) -> usize {
         if self.storage.file().is_none() || self.place.order != Order::C {
             return 0;
@@ -382,6 +404,7 @@ impl ArrayFile {
 
     /// Asks the kernel to read ranges of rows, without waiting for them. Errors
     /// will recur when the rows are read.
+    #[inline]
     pub(crate) fn request_rows(&self, ranges: &[Range<usize>]) {
         let Some(file) = self.storage.file() else { return };
         for rows in ranges {
@@ -392,6 +415,7 @@ impl ArrayFile {
     }
 
     /// Reads the first byte of a row, in C order, which is in memory after that.
+    #[inline]
     pub(crate) fn touch_row(&self, row: usize) {
         let piece = self.columns().piece(0, row..row + 1);
         if piece.len > 0 {
@@ -400,6 +424,7 @@ impl ArrayFile {
     }
 
     /// The layout for `count` rows.
+    #[inline]
     pub(super) fn rows_layout(&self, count: usize) -> Result<Layout> {
         let mut shape = self.shape().to_vec();
         if let Some(first) = shape.first_mut() {
@@ -410,6 +435,7 @@ impl ArrayFile {
 
     /// The columns that the rows consist of: one in C order, and one per index
     /// of the other axes in Fortran order.
+    #[inline]
     pub(super) fn columns(&self) -> Columns {
         let dim = self.shape().first().copied().unwrap_or(1).max(1);
         let row = self.layout().nbytes() / dim;
@@ -437,6 +463,7 @@ impl ArrayFile {
     }
 
     /// An array of these bytes, with the path of this file.
+    #[inline]
     pub(super) fn copied(&self, layout: Layout, data: MapMut) -> MappedArrayMut {
         let mut array = MappedArray::allocated(layout, self.place.order, data);
         array.origin.path = self.storage.shared_path();
@@ -458,12 +485,14 @@ impl ArrayFile {
     }
 
     /// The bytes of a piece in the file.
+    #[inline]
     pub(super) fn file_range(&self, piece: Piece) -> Range<u64> {
         let start = self.file_offset(piece.start);
         start..start.saturating_add(to_u64(piece.len))
     }
 
     /// The file offset of an element's byte.
+    #[inline]
     fn file_offset(&self, byte: usize) -> u64 {
         self.place.offset.saturating_add(to_u64(byte))
     }

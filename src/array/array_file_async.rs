@@ -21,6 +21,7 @@ impl ArrayFile {
     /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the file has
     /// become too short, and [`Io`](crate::ErrorKind::Io) if reading fails or
     /// there is not enough memory.
+    #[inline]
     pub async fn read_async(&self) -> Result<MappedArrayMut> {
         let layout = self.layout().clone();
         let whole = Piece { start: 0, len: layout.nbytes() };
@@ -75,6 +76,7 @@ impl ArrayFile {
     ///     Ok(batch.iter().map(f64::from).sum::<f64>() / batch.len() as f64)
     /// }
     /// ```
+    #[inline]
     pub async fn select_rows_async(&self, rows: &[usize]) -> Result<MappedArrayMut> {
         self.named(self.check_rows(rows))?;
         if self.place.order == Order::C {

@@ -41,12 +41,14 @@ mod sealed {
     }
 
     impl CopySource for MappedArray {
+        #[inline]
         fn parts(&self) -> Result<(DynView<'_>, Option<&MappedArray>)> {
             Ok((self.dyn_view()?, Some(self)))
         }
     }
 
     impl CopySource for DynView<'_> {
+        #[inline]
         fn parts(&self) -> Result<(DynView<'_>, Option<&MappedArray>)> {
             Ok((self.clone(), None))
         }
@@ -126,6 +128,7 @@ impl MappedArrayMut {
     }
 
     /// Writes a view, and all of an array if it is known.
+    #[inline]
     fn write_original(
         &mut self,
         view: &DynView<'_>,
@@ -150,6 +153,7 @@ impl MappedArrayMut {
     }
 
     /// Checks the shape and dtype of a view, and selects the conversion.
+    #[inline]
     fn conversion_from(&self, from: &DynView<'_>, casting: Casting) -> Result<Conversion> {
         if from.shape() != self.shape() {
             let (from, to) = (tuple(from.shape()), tuple(self.shape()));
@@ -169,6 +173,7 @@ pub(super) enum Conversion {
 
 impl Conversion {
     /// Selects the conversion, if `casting` allows it.
+    #[inline]
     pub(super) fn new(from: &DType, to: &DType, casting: Casting) -> Result<Conversion> {
         if from == to {
             return Ok(Conversion::Recode(Recoding::new(from, None, false)));
@@ -182,6 +187,7 @@ impl Conversion {
     }
 
     /// Whether elements of zero bytes stay zero.
+    #[inline]
     fn keeps_zeros(&self, from: &DType) -> bool {
         match self {
             Conversion::Recode(_) => true,
@@ -190,6 +196,7 @@ impl Conversion {
     }
 
     /// Fills `buffer` with the converted elements of `from`, in C order.
+    #[inline]
     pub(super) fn convert(&self, from: &DynView<'_>, buffer: &mut Vec<u8>) -> Result<()> {
         match self {
             Conversion::Recode(recode) => {
@@ -209,6 +216,7 @@ impl Conversion {
 
 /// Casts the elements of `from` and stores them in C order over the elements in
 /// `buffer`, like [`assign_as`](crate::ViewMut::assign_as).
+#[inline]
 pub(super) fn assign_over(
     buffer: &mut [u8],
     dtype: &DType,
@@ -221,6 +229,7 @@ pub(super) fn assign_over(
 
 /// Whether elements are numbers, so that zero bytes are 0. The number 0 as text
 /// is "0", which is not zero bytes.
+#[inline]
 fn is_number(dtype: &DType) -> bool {
     matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
 }
@@ -261,6 +270,7 @@ struct ArrayCopy<'a> {
 }
 
 impl<'a> ArrayCopy<'a> {
+    #[inline]
     fn new(
         from: Option<&'a MappedArray>,
         view: &'a DynView<'a>,
@@ -301,6 +311,7 @@ impl<'a> ArrayCopy<'a> {
     }
 
     /// The parts, in the order of the target.
+    #[inline]
     fn pieces(&self) -> Box<dyn Iterator<Item = Piece> + Send> {
         if let Some(tiles) = &self.tiles {
             return Box::new(tiles.clone().map(Piece::Tile));
@@ -317,6 +328,7 @@ impl<'a> ArrayCopy<'a> {
     }
 
     /// The ranges of whole copied elements, and those between them.
+    #[inline]
     fn ranges(&self) -> Vec<Piece> {
         let (size, len) = (self.view.itemsize(), self.view.len() * self.view.itemsize());
         let Some(stored) = &self.stored else { return vec![Piece::Block(0..len)] };
@@ -334,6 +346,7 @@ impl<'a> ArrayCopy<'a> {
     }
 
     /// Copies a part, and reports the bytes written or skipped.
+    #[inline]
     fn copy(
         &self,
         piece: &Piece,
@@ -352,6 +365,7 @@ impl<'a> ArrayCopy<'a> {
     }
 
     /// Copies elements that are contiguous and in the same order in both arrays.
+    #[inline]
     fn copy_block(
         &self,
         range: Range<usize>,
@@ -371,6 +385,7 @@ impl<'a> ArrayCopy<'a> {
     }
 
     /// Copies a tile.
+    #[inline]
     fn copy_tile(
         &self,
         index: &[usize],
@@ -396,6 +411,7 @@ impl<'a> ArrayCopy<'a> {
     }
 
     /// Converts elements into the buffer.
+    #[inline]
     fn convert(&self, part: Geometry, buffer: &mut Vec<u8>) -> Result<()> {
         let part = DynView::from_parts(self.view.raw_bytes(), part, self.view.dtype().clone());
         let converted = self.conversion.convert(&part, buffer);
@@ -407,6 +423,7 @@ impl<'a> ArrayCopy<'a> {
 
     /// Has the kernel read the pages of a tile. Page faults would read past the
     /// end of each run, into other tiles, and read those pages again for them.
+    #[inline]
     fn read_ahead(&self, tile: &Geometry) {
         let mut pages: Range<usize> = 0..0;
         for (start, len) in tile.memory_order().byte_runs(self.view.itemsize()) {
@@ -421,6 +438,7 @@ impl<'a> ArrayCopy<'a> {
         self.read_pages(pages);
     }
 
+    #[inline]
     fn read_pages(&self, pages: Range<usize>) {
         if let Some(from) = self.from.filter(|_| !pages.is_empty()) {
             // Without it the pages are read when they are touched.
@@ -429,6 +447,7 @@ impl<'a> ArrayCopy<'a> {
     }
 
     /// Whether any element of a tile is outside holes.
+    #[inline]
     fn has_bytes(&self, tile: &Geometry) -> bool {
         let Some(stored) = &self.stored else { return true };
         let first = self.from_geometry.offset;
@@ -441,6 +460,7 @@ impl<'a> ArrayCopy<'a> {
     }
 
     /// Writes bytes at an offset, except pages of zeros if these are skipped.
+    #[inline]
     fn write(&self, at: usize, bytes: &[u8], report: &mut dyn FnMut(usize)) -> Result<()> {
         let written = if self.over_zeros {
             self.write_nonzero_pages(at, bytes)
@@ -455,6 +475,7 @@ impl<'a> ArrayCopy<'a> {
     }
 
     /// Writes the pages that are not all zeros.
+    #[inline]
     fn write_nonzero_pages(&self, at: usize, bytes: &[u8]) -> Result<()> {
         let pages: Vec<_> = bytes.chunks(PAGE).enumerate().collect();
         for pages in pages.chunk_by(|(_, a), (_, b)| !is_zero(a) && !is_zero(b)) {
@@ -473,6 +494,7 @@ impl<'a> ArrayCopy<'a> {
     }
 }
 
+#[inline]
 fn is_zero(page: &[u8]) -> bool {
     page.iter().all(|&byte| byte == 0)
 }

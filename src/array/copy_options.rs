@@ -35,6 +35,7 @@ pub struct CopyOptions {
 }
 
 impl Default for CopyOptions {
+    #[inline]
     fn default() -> CopyOptions {
         CopyOptions { casting: Casting::Equiv, over_zeros: false, memory: None, threads: 1 }
     }
@@ -43,12 +44,14 @@ impl Default for CopyOptions {
 impl CopyOptions {
     /// Returns the defaults: [`Casting::Equiv`], one thread, and as much memory
     /// as is useful.
+    #[inline]
     pub fn new() -> CopyOptions {
         CopyOptions::default()
     }
 
     /// Sets the allowed casts. By default, only byte orders and the offsets of
     /// fields may differ.
+    #[inline]
     pub fn casting(self, casting: Casting) -> CopyOptions {
         CopyOptions { casting, ..self }
     }
@@ -59,6 +62,7 @@ impl CopyOptions {
     /// zeros stay zeros, and pages of zeros are not written: a sparse file stays
     /// sparse if the target was
     /// [created sparse](crate::CreateOptions::sparse).
+    #[inline]
     pub fn over_zeros(self, over_zeros: bool) -> CopyOptions {
         CopyOptions { over_zeros, ..self }
     }
@@ -72,6 +76,7 @@ impl CopyOptions {
     /// written. The default is 64 MiB, or more if runs would be shorter than 16
     /// KiB, but at most an eighth of the available memory, in the machine or
     /// the control group.
+    #[inline]
     pub fn memory(self, nbytes: usize) -> CopyOptions {
         CopyOptions { memory: Some(nbytes), ..self }
     }
@@ -79,6 +84,7 @@ impl CopyOptions {
     /// Sets the number of threads that read, convert and write, from 1 to 1,024. A
     /// small array is copied by fewer. The result is the same for any number, and so
     /// is the first error.
+    #[inline]
     pub fn threads(self, threads: usize) -> CopyOptions {
         CopyOptions { threads: threads.clamp(1, MAX_THREADS), ..self }
     }

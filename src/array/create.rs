@@ -49,16 +49,19 @@ const LINE: usize = 64;
 impl CreateOptions {
     /// Returns the defaults: C order, the lowest version that can encode the
     /// header, and no overwriting.
+    #[inline]
     pub fn new() -> CreateOptions {
         CreateOptions::default()
     }
 
     /// Sets which axis varies fastest.
+    #[inline]
     pub fn order(self, order: Order) -> CreateOptions {
         CreateOptions { order, ..self }
     }
 
     /// Sets the version of the format. Creation fails if it cannot encode the header.
+    #[inline]
     pub fn version(self, version: Version) -> CreateOptions {
         CreateOptions { version: Some(version), ..self }
     }
@@ -66,6 +69,7 @@ impl CreateOptions {
     /// Reserves no space on the disk until elements are written. If the disk is
     /// full, a store then causes a signal instead of an error at creation;
     /// [`ElementWriter::write`](super::ElementWriter::write) still returns an error.
+    #[inline]
     pub fn sparse(self, sparse: bool) -> CreateOptions {
         CreateOptions { sparse, ..self }
     }
@@ -75,6 +79,7 @@ impl CreateOptions {
     /// the length of a row divides the page size, each row is then in one page
     /// instead of two. NumPy reads such files normally; cnpy and programs
     /// derived from it do not, since they read at most 256 bytes of a header.
+    #[inline]
     pub fn page_aligned(self, page_aligned: bool) -> CreateOptions {
         CreateOptions { page_aligned, ..self }
     }
@@ -98,6 +103,7 @@ impl CreateOptions {
     /// assert_eq!(std::fs::read(&path)?[1 + 22..], [7, 0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn raw(self, offset: u64) -> CreateOptions {
         CreateOptions { raw: Some(offset), ..self }
     }
@@ -110,6 +116,7 @@ impl CreateOptions {
     /// rows that [`recover`](crate::write::recover) keeps: that is
     /// [`Damaged`](crate::ErrorKind::Damaged), unless
     /// [`discard_trailing`](CreateOptions::discard_trailing) is set.
+    #[inline]
     pub fn overwrite(self, overwrite: bool) -> CreateOptions {
         CreateOptions { overwrite, ..self }
     }
@@ -138,6 +145,7 @@ impl CreateOptions {
     /// writer.commit()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn discard_trailing(self, discard: bool) -> CreateOptions {
         CreateOptions { discard_trailing: discard, ..self }
     }
@@ -167,6 +175,7 @@ impl CreateOptions {
     /// array.as_slice_mut::<u16>()?[2] = 7;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn initialize(&self, file: &File, dtype: &DType, shape: &[usize]) -> Result<()> {
         let plan = self.plan_file(dtype, shape)?;
         if file::len(file)? > 0 {
@@ -203,6 +212,7 @@ impl CreateOptions {
     }
 
     /// Checks the arguments and plans a new file, with or without a header.
+    #[inline]
     pub(crate) fn plan_file(&self, dtype: &DType, shape: &[usize]) -> Result<Plan> {
         let Some(offset) = self.raw else { return self.plan(dtype, shape).map(|(_, plan)| plan) };
         let raw = RawSpec::new(dtype.clone()).shape(shape).order(self.order).offset(offset);
@@ -210,6 +220,7 @@ impl CreateOptions {
     }
 
     /// Checks the arguments and plans a new `.npy` file.
+    #[inline]
     pub(crate) fn plan(&self, dtype: &DType, shape: &[usize]) -> Result<(Header, Plan)> {
         let mut header = Header::new(dtype.clone(), shape, self.order)?;
         let align = if self.page_aligned { PAGE } else { LINE };
@@ -221,22 +232,26 @@ impl CreateOptions {
     }
 
     /// Whether rows are appended along the last axis.
+    #[inline]
     pub(crate) fn is_fortran(&self) -> bool {
         self.order == Order::F
     }
 
     /// Whether the file has no header.
+    #[inline]
     pub(crate) fn is_raw(&self) -> bool {
         self.raw.is_some()
     }
 
     /// Starts a new file that is given the name `path` when it is finished.
+    #[inline]
     pub(crate) fn begin(&self, path: &Path) -> Result<AtomicFile> {
         replace::begin(path, self.overwrite, self.discard_trailing)
     }
 
     /// Like [`begin`](CreateOptions::begin), but an existing file is locked
     /// until it is replaced.
+    #[inline]
     pub(crate) fn begin_locked(&self, path: &Path) -> Result<AtomicFile> {
         if self.overwrite {
             replace::begin_locked(path, Locking::Try, self.discard_trailing)
@@ -256,21 +271,25 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// The shape, with the axes of a subarray.
+    #[inline]
     pub(crate) fn shape(&self) -> &[usize] {
         self.place.layout.shape()
     }
 
     /// The offset of the elements in the file.
+    #[inline]
     pub(crate) fn offset(&self) -> u64 {
         self.place.offset
     }
 
     /// The end of the elements in the file.
+    #[inline]
     pub(crate) fn end(&self) -> Result<u64> {
         self.place.end().ok_or_else(|| self.place.too_large())
     }
 
     /// Writes the header and zeros to an empty file.
+    #[inline]
     pub(crate) fn write(&self, file: &File) -> Result<()> {
         let end = self.end()?;
         file::write_at(file, &self.head, 0).map_err(SystemError::io("write the header"))?;
@@ -279,6 +298,7 @@ impl Plan {
     }
 
     /// Maps the elements of the file, which has or will have this path.
+    #[inline]
     fn open(self, source: Source<MapMut>, path: &Path) -> Result<MappedArrayMut> {
         let source = source.with_path(path);
         let data = source.obtain(self.place.offset, self.place.layout.nbytes())?;

@@ -61,6 +61,7 @@ impl Description {
     /// Returns the options that open the array: as raw binary, because the
     /// description has all information of a header. If the file has become too
     /// short, opening fails in every mode.
+    #[inline]
     pub fn options(&self) -> OpenOptions {
         let dtype = self.dtype.clone();
         let raw = RawSpec::new(dtype).shape(&self.shape).order(self.order).offset(self.offset);

@@ -105,6 +105,7 @@ impl MappedArray<MapMut> {
     ///
     /// Returns [`Io`](crate::ErrorKind::Io) if the file or its directory cannot
     /// be written.
+    #[inline]
     pub fn flush(&self) -> Result<()> {
         self.origin.add_path_on_err(self.data.flush())?;
         match &self.origin.new_name {
@@ -124,6 +125,7 @@ impl MappedArray<MapMut> {
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
     /// not exist, and [`Io`](crate::ErrorKind::Io) if they cannot be written.
+    #[inline]
     pub fn flush_rows(&self, rows: Range<usize>) -> Result<()> {
         let count = self.shape().first().copied().unwrap_or(1);
         if rows.start > rows.end || rows.end > count {
@@ -145,6 +147,7 @@ impl MappedArray<MapMut> {
     /// # Errors
     ///
     /// Returns [`Io`](crate::ErrorKind::Io) if the kernel refuses.
+    #[inline]
     pub fn flush_async(&self) -> Result<()> {
         self.origin.add_path_on_err(self.data.flush_async())
     }
@@ -157,6 +160,7 @@ impl MappedArray<MapMut> {
     ///
     /// Returns [`Io`](crate::ErrorKind::Io) if the file or its directory cannot
     /// be written, or unmapping fails.
+    #[inline]
     pub fn close(self) -> Result<()> {
         let flushed = self.flush();
         let MappedArray { data, origin, .. } = self;
@@ -244,6 +248,7 @@ impl Encoded {
     }
 
     /// Stores the value into adjacent elements.
+    #[inline]
     fn store(&self, to: &mut [u8]) {
         let bytes = self.bytes.get(..to.len()).invariant(IN_BUFFER);
         match &self.kept {

@@ -77,6 +77,7 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
+    #[inline]
     fn write(&self, data: &mut MapMut, from: &DynView<'_>, casting: Casting) -> Result<usize> {
         data.check_writable()?;
         let selected = DynView::from_bytes(data.as_ref(), self.layout)?.try_slice(self.slice)?;
@@ -101,6 +102,7 @@ impl Target<'_> {
     }
 
     /// Stores the elements through the map.
+    #[inline]
     fn store(&self, data: &mut MapMut, from: &DynView<'_>, casting: Casting) -> Result<()> {
         let target = DynViewMut::from_bytes(data.as_mut(), self.layout)?.try_slice(self.slice)?;
         let mut target = match self.field {
@@ -112,6 +114,7 @@ impl Target<'_> {
 }
 
 /// Writes elements of a geometry and dtype tile by tile in memory order.
+#[inline]
 fn write_tiles(
     data: &mut MapMut,
     (to, dtype): (&Geometry, &DType),

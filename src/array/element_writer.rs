@@ -59,6 +59,7 @@ impl MappedArray<MapMut> {
     /// assert_eq!(array.as_slice::<f32>()?[3..9], [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn element_writer(&mut self) -> Result<ElementWriter<'_>> {
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
         let map = origin.add_path_on_err(data.writer())?;
@@ -155,6 +156,7 @@ impl ElementWriter<'_> {
 
 /// The offset in the map of the element `at`, which at least `count` elements
 /// must follow, including itself.
+#[inline]
 fn start_of(layout: &Layout, at: &[usize], count: usize) -> Result<usize> {
     let shape = layout.shape();
     let mut index = at.to_vec();

@@ -68,6 +68,7 @@ impl<D: Mapping> MappedArray<D> {
     }
 }
 
+#[inline]
 fn ranges(file: &File, all: Range<u64>) -> std::io::Result<Vec<Range<u64>>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     let mut at = all.start;

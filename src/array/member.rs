@@ -41,6 +41,7 @@ impl MemberContent {
     }
 
     /// The place of the array, or an error with the bytes found instead.
+    #[inline]
     pub(crate) fn into_place(self) -> Result<Place> {
         match self {
             MemberContent::Array(place) => Ok(place),
@@ -49,6 +50,7 @@ impl MemberContent {
     }
 
     /// The header, if the member is an array.
+    #[inline]
     pub(crate) fn header(&self) -> Option<Header> {
         match self {
             MemberContent::Array(place) => place.header(),

@@ -164,6 +164,7 @@ impl Origin {
     }
 
     /// The origin of an array found at an offset of a buffer or stream.
+    #[inline]
     fn with_offset() -> Origin {
         Origin { has_offset: true, ..Origin::default() }
     }
@@ -173,6 +174,7 @@ impl Origin {
         result.map_err(|error| self.add_path(error))
     }
 
+    #[inline]
     fn add_path(&self, error: Error) -> Error {
         let error = match &self.member {
             Some(name) => error.with_member(name),
@@ -225,6 +227,7 @@ impl MappedArray<Map> {
     /// # Errors
     ///
     /// Returns [`Io`](crate::ErrorKind::Io) if unmapping fails.
+    #[inline]
     pub fn close(self) -> Result<()> {
         let MappedArray { data, origin, .. } = self;
         origin.add_path_on_err(data.close())
@@ -251,6 +254,7 @@ impl MappedArray<MapMut> {
     /// assert_eq!(counts.as_slice::<u32>()?, [0, 0, 0, 0, 0, 7]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn anonymous(dtype: &DType, shape: &[usize]) -> Result<MappedArrayMut> {
         let layout = Layout::new(dtype.clone(), shape, Order::C, 0)?;
         let data = MapMut::anonymous(layout.nbytes())?.with_large_pages();
@@ -264,6 +268,7 @@ impl MappedArray<MapMut> {
     /// # Errors
     ///
     /// Returns [`Io`](crate::ErrorKind::Io) if the kernel refuses.
+    #[inline]
     pub fn into_read_only(self) -> Result<MappedArray> {
         let MappedArray { place, data, mut origin } = self;
         let data = origin.add_path_on_err(data.into_read_only())?;
@@ -416,6 +421,7 @@ impl<D> MappedArray<D> {
 }
 
 /// Checks that a buffer of `found` bytes contains all elements.
+#[inline]
 fn check_len(layout: &Layout, found: usize) -> Result<()> {
     let needed = layout.end();
     if needed > found { Err(ExtentError::ShortBuffer { needed, found }.into()) } else { Ok(()) }

@@ -66,6 +66,7 @@ pub enum AnyArray {
 }
 
 impl Default for OpenOptions {
+    #[inline]
     fn default() -> OpenOptions {
         OpenOptions {
             max_header_len: MAX_HEADER_LEN,
@@ -80,6 +81,7 @@ impl Default for OpenOptions {
 impl OpenOptions {
     /// Returns the defaults: a `.npy` that starts at the first byte, with a header
     /// of at most 10,000 characters, as in NumPy.
+    #[inline]
     pub fn new() -> OpenOptions {
         OpenOptions::default()
     }
@@ -87,6 +89,7 @@ impl OpenOptions {
     /// Allows longer headers, for example for tables with hundreds of columns:
     /// NumPy's `max_header_size`. Time and memory to read a header are
     /// proportional to its length.
+    #[inline]
     pub fn max_header_len(self, characters: usize) -> OpenOptions {
         OpenOptions { max_header_len: characters, ..self }
     }
@@ -94,33 +97,39 @@ impl OpenOptions {
     /// Opens the `.npy` that starts at this byte of the source: one of
     /// [several](OpenOptions::walk), or one embedded in another format. The offset
     /// of a [`RawSpec`] is relative to this one.
+    #[inline]
     pub fn offset(self, offset: u64) -> OpenOptions {
         OpenOptions { offset, ..self }
     }
 
     /// Opens raw binary, without a header: `numpy.memmap`.
+    #[inline]
     pub fn raw(self, raw: RawSpec) -> OpenOptions {
         OpenOptions { raw: Some(raw), ..self }
     }
 
     /// Advises the kernel how the elements will be used, like
     /// [`MappedArray::advise`]. The default is [`Advice::Normal`].
+    #[inline]
     pub fn advice(self, advice: Advice) -> OpenOptions {
         OpenOptions { advice, ..self }
     }
 
     /// Sets how [`append`](OpenOptions::append) locks the file. The default is
     /// [`Locking::Try`]. To lock a mapped file, see [`Source::locked`].
+    #[inline]
     pub fn locking(self, locking: Locking) -> OpenOptions {
         OpenOptions { locking, ..self }
     }
 
     /// The locking of functions that write to a file by its path.
+    #[inline]
     pub(crate) fn locking_by_path(&self) -> Locking {
         self.locking
     }
 
     /// Whether the array does not start at byte 0, or has no header.
+    #[inline]
     pub(crate) fn is_placed(&self) -> bool {
         self.offset > 0 || self.raw.is_some()
     }
@@ -188,6 +197,7 @@ impl OpenOptions {
     /// penguins.as_slice_mut::<f64>()?[3] = 0.0;
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn open_mode(&self, source: AnySource) -> Result<AnyArray> {
         match source {
             AnySource::ReadOnly(source) => self.open(source).map(AnyArray::ReadOnly),
@@ -291,6 +301,7 @@ pub(crate) struct StorageReader<'a> {
 }
 
 impl std::io::Read for StorageReader<'_> {
+    #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.storage.read_at(buffer, self.offset)?;
         self.offset += to_u64(n);

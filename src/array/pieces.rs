@@ -23,21 +23,25 @@ pub(super) struct Columns {
 }
 
 impl Columns {
+    #[inline]
     pub(super) fn new(count: usize, step: usize, size: usize) -> Columns {
         Columns { count, step, size }
     }
 
+    #[inline]
     pub(super) fn piece(self, column: usize, rows: Range<usize>) -> Piece {
         Piece { start: column * self.step + rows.start * self.size, len: rows.len() * self.size }
     }
 
     /// The pieces of row ranges.
+    #[inline]
     pub(super) fn ranges(self, ranges: &[Range<usize>]) -> impl Iterator<Item = Piece> {
         let columns = 0..self.count;
         columns.flat_map(move |n| ranges.iter().map(move |rows| self.piece(n, rows.clone())))
     }
 
     /// The pieces of rows in any order.
+    #[inline]
     pub(super) fn rows(self, rows: &[usize]) -> impl Iterator<Item = Piece> {
         let columns = 0..self.count;
         columns.flat_map(move |n| rows.iter().map(move |&row| self.piece(n, row..row + 1)))
@@ -59,6 +63,7 @@ pub(super) struct Distinct {
 }
 
 impl Distinct {
+    #[inline]
     pub(super) fn new(rows: &[usize]) -> Distinct {
         let mut distinct = rows.to_vec();
         distinct.sort_unstable();
@@ -79,6 +84,7 @@ impl Distinct {
 
     /// Copies from columns of the distinct rows to columns of the requested
     /// rows.
+    #[inline]
     pub(super) fn copy_columns(&self, from: &[u8], size: usize, to: &mut [u8]) -> Result<()> {
         let (step, to_step) = (self.count * size, self.positions.len() * size);
         let column = AxisSlices::rows(&Geometry::line(0, self.count, size), 0, size)?;

@@ -54,6 +54,7 @@ pub(crate) struct HeaderFacts {
 
 impl Place {
     /// The place of an array with its header at `at`.
+    #[inline]
     pub(crate) fn from_header(header: &Header, at: u64) -> Result<Place> {
         let layout = header.layout().map_err(Error::treat_as_damage)?.with_offset(0);
         let offset = u64::try_from(header.data_offset).ok().and_then(|own| at.checked_add(own));
@@ -65,6 +66,7 @@ impl Place {
 
     /// The place in a file of an array in a member that starts at `start`.
     #[cfg(any(feature = "npz", feature = "tar"))]
+    #[inline]
     pub(crate) fn moved_by(self, start: u64) -> Place {
         let offset = self.offset.saturating_add(start);
         let data_offset = to_usize_saturating(offset);
@@ -73,6 +75,7 @@ impl Place {
     }
 
     /// The header, if the array has one.
+    #[inline]
     pub(crate) fn header(&self) -> Option<Header> {
         let HeaderFacts { version, data_offset, has_long_integers } = self.header?;
         let (dtype, shape) = (self.layout.dtype().clone(), self.layout.shape().to_vec());
@@ -81,11 +84,13 @@ impl Place {
     }
 
     /// The end of the last element in the file. Returns `None` if it overflows.
+    #[inline]
     pub(crate) fn end(&self) -> Option<u64> {
         self.offset.checked_add(u64::try_from(self.layout.nbytes()).ok()?)
     }
 
     /// Checks that a file of `len` bytes contains all elements.
+    #[inline]
     pub(crate) fn check_inside(&self, len: u64) -> Result<()> {
         match self.end() {
             Some(end) if end <= len => Ok(()),
@@ -94,11 +99,13 @@ impl Place {
         }
     }
 
+    #[inline]
     pub(crate) fn too_large(&self) -> Error {
         too_large(&self.layout)
     }
 }
 
+#[inline]
 fn too_large(layout: &Layout) -> Error {
     let (shape, itemsize) = (tuple(layout.shape()), layout.dtype().itemsize());
     ShapeError::Size { shape, itemsize }.into()
@@ -118,6 +125,7 @@ impl OpenOptions {
     }
 
     /// Finds an array and checks that all its elements exist.
+    #[inline]
     pub(crate) fn place(&self, storage: &Storage) -> Result<Place> {
         let len = storage.len();
         let place = match &self.raw {
@@ -142,11 +150,13 @@ impl OpenOptions {
     }
 
     /// Reads the header, and finds the array.
+    #[inline]
     fn header_place(&self, storage: &Storage, len: u64) -> Result<Place> {
         Place::from_header(&self.read_header(storage, len)?, self.offset)
     }
 
     /// The place of a raw array, if a file of `len` bytes contains it.
+    #[inline]
     fn raw_place(&self, raw: &RawSpec, len: u64) -> Result<Place> {
         let place = raw.place(self.offset, len)?;
         place.check_inside(len)?;
@@ -154,6 +164,7 @@ impl OpenOptions {
     }
 
     /// Reads the header and checks that all elements exist.
+    #[inline]
     pub(super) fn checked_header(&self, storage: &Storage) -> Result<Header> {
         self.expect_header()?;
         let place = self.place(storage)?;
@@ -161,6 +172,7 @@ impl OpenOptions {
     }
 
     /// Rejects options for raw binary, which has no header.
+    #[inline]
     pub(super) fn expect_header(&self) -> Result<()> {
         if self.raw.is_none() {
             return Ok(());
@@ -170,6 +182,7 @@ impl OpenOptions {
     }
 
     /// Finds a raw array, and extends the file to contain it.
+    #[inline]
     fn extend_for(&self, raw: &RawSpec, storage: &Storage) -> Result<Place> {
         let len = storage.len();
         let place = raw.place(self.offset, len).map_err(|error| error.with_offset(self.offset))?;
@@ -200,6 +213,7 @@ impl OpenOptions {
 }
 
 /// Returns whether a file was written a moment ago, or may have been.
+#[inline]
 fn is_recent(file: &File) -> bool {
     let written = file.metadata().and_then(|metadata| metadata.modified());
     // The clock of a server may be ahead.

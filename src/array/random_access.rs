@@ -7,6 +7,7 @@ use crate::source::map::Map;
 impl MappedArray<Map> {
     /// A map of the same bytes without read-ahead, or this array's own map if
     /// its file cannot be opened again.
+    #[inline]
     pub(crate) fn map_for_random_access(&self) -> Result<Map> {
         let again = match &self.origin.path {
             Some(path) => self.data.map_again(path)?,

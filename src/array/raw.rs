@@ -41,6 +41,7 @@ impl RawSpec {
     /// Describes a one-dimensional array from the first byte of the file to the
     /// last. The axes of a subarray dtype follow the first axis.
     #[must_use]
+    #[inline]
     pub fn new(dtype: DType) -> RawSpec {
         RawSpec { dtype, shape: None, order: Order::C, offset: 0, grows: true }
     }
@@ -48,29 +49,34 @@ impl RawSpec {
     /// Sets the length of each axis. Without it there is one axis, as long as the
     /// file.
     #[must_use]
+    #[inline]
     pub fn shape(self, shape: &[usize]) -> RawSpec {
         RawSpec { shape: Some(shape.to_vec()), ..self }
     }
 
     /// Sets which axis varies fastest.
     #[must_use]
+    #[inline]
     pub fn order(self, order: Order) -> RawSpec {
         RawSpec { order, ..self }
     }
 
     /// Sets the number of bytes before the first element.
     #[must_use]
+    #[inline]
     pub fn offset(self, offset: u64) -> RawSpec {
         RawSpec { offset, ..self }
     }
 
     /// Disallows extending files.
+    #[inline]
     pub(crate) fn without_growth(self) -> RawSpec {
         RawSpec { grows: false, ..self }
     }
 
     /// The place of the array in a file of `len` bytes, which may be too short.
     /// Offsets are relative to `start`.
+    #[inline]
     pub(crate) fn place(&self, start: u64, len: u64) -> Result<Place> {
         let offset = start.checked_add(self.offset).ok_or(ExtentError::Remainder {
             offset: u64::MAX,
@@ -91,6 +97,7 @@ impl RawSpec {
     }
 
     /// The number of elements in a file of `len` bytes.
+    #[inline]
     fn count(&self, offset: u64, len: u64) -> Result<usize> {
         let itemsize = self.dtype.itemsize();
         let size = to_u64(itemsize);

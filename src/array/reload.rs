@@ -47,6 +47,7 @@ impl MappedArray<Map> {
     /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn reload(&mut self) -> Result<()> {
         let (place, data, file_len) = self.origin.add_path_on_err(self.reloaded())?;
         (self.place, self.data, self.origin.file_len) = (place, data, file_len);
@@ -54,6 +55,7 @@ impl MappedArray<Map> {
     }
 
     /// The place of the array in the file as it is now, a map, and the file's length.
+    #[inline]
     fn reloaded(&self) -> Result<(Place, Map, u64)> {
         let (file, stat) = self.reopen()?;
         let (header, header_len) = self.header_range().ok_or_else(cannot_reload)?;
@@ -67,12 +69,14 @@ impl MappedArray<Map> {
     }
 
     /// The offset of the header in the file, and its length.
+    #[inline]
     fn header_range(&self) -> Option<(u64, usize)> {
         let len = self.place.header.filter(|_| self.member().is_none())?.data_offset;
         Some((self.place.offset.checked_sub(to_u64(len))?, len))
     }
 }
 
+#[inline]
 fn cannot_reload() -> Error {
     let found = "the array cannot be mapped again";
     let expected = "a `.npy` mapped by path on a system that identifies files: open it again";

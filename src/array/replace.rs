@@ -101,28 +101,33 @@ impl AtomicFile {
     }
 }
 
+#[inline]
 fn create(path: &Path, discards: bool) -> Result<AtomicFile> {
     begin(path, true, discards).map_err(|error| error.with_path(path))
 }
 
+#[inline]
 fn update(path: &Path, locking: Locking, discards: bool) -> Result<AtomicFile> {
     begin_locked(path, locking, discards).map_err(|error| error.with_path(path))
 }
 
 /// Creates a file that replaces an existing one, or must not if it is not one that
 /// `replaces`. Without the path in errors.
+#[inline]
 pub(crate) fn begin(path: &Path, replaces: bool, discards: bool) -> Result<AtomicFile> {
     let new = AtomicFile::new(path, replaces)?;
     checked(new, discards)
 }
 
 /// As [`AtomicFile::update`], without the path in errors.
+#[inline]
 pub(crate) fn begin_locked(path: &Path, locking: Locking, discards: bool) -> Result<AtomicFile> {
     checked(AtomicFile::lock_and_begin(path, locking)?, discards)
 }
 
 /// Checks that nothing follows the elements of the file that is replaced, unless it may be
 /// dropped. A file that is no `.npy`, or may not be read, has no such bytes.
+#[inline]
 fn checked(new: AtomicFile, discards: bool) -> Result<AtomicFile> {
     let Some(old) = new.replaced().filter(|_| !discards) else { return Ok(new) };
     match find_trailing(old) {
@@ -134,6 +139,7 @@ fn checked(new: AtomicFile, discards: bool) -> Result<AtomicFile> {
     }
 }
 
+#[inline]
 fn find_trailing(path: &Path) -> Result<Option<Trailing>> {
     let (file, stat) = file::open(path, false)?;
     let header = OpenOptions::new().max_header_len(MAX_HEADER_LEN).read_header(&file, stat.len)?;
@@ -141,6 +147,7 @@ fn find_trailing(path: &Path) -> Result<Option<Trailing>> {
 }
 
 /// Returns whether a file could not be read although its owner may.
+#[inline]
 fn is_failure(error: &crate::error::Error) -> bool {
     let cause = error.io_error().map(std::io::Error::kind);
     error.kind() == ErrorKind::Io && cause != Some(std::io::ErrorKind::PermissionDenied)
@@ -166,6 +173,7 @@ pub(crate) struct WriteMode {
 /// Those of `write`, after which `path` is unchanged;
 /// [`Damaged`](crate::ErrorKind::Damaged) when bytes follow the elements of the existing
 /// file, unless it `discards` them; [`Io`](crate::ErrorKind::Io).
+#[inline]
 pub(crate) fn write(
     path: &Path,
     WriteMode { sync, discards }: WriteMode,

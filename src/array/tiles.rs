@@ -31,6 +31,7 @@ impl Tiles {
     /// Splits an array with the geometry `from`, with its axes in the target's
     /// order. `itemsize` belongs to the larger elements. Without a limit for
     /// the memory of all threads, the tiles are as large as is useful.
+    #[inline]
     pub(super) fn new(
         from: &Geometry,
         itemsize: usize,
@@ -49,6 +50,7 @@ impl Tiles {
     }
 
     /// The shape of a tile.
+    #[inline]
     pub(super) fn tile(&self) -> &[usize] {
         &self.tile
     }
@@ -58,6 +60,7 @@ impl Tiles {
 impl Iterator for Tiles {
     type Item = Vec<usize>;
 
+    #[inline]
     fn next(&mut self) -> Option<Vec<usize>> {
         let index = self.next.take()?;
         let mut after = index.clone();
@@ -75,6 +78,7 @@ impl Iterator for Tiles {
 
 /// The part of a geometry that the tile at `index` covers, shorter at the end of an
 /// axis.
+#[inline]
 pub(super) fn part_at(geometry: &Geometry, index: &[usize], tile: &[usize]) -> Geometry {
     let axes = index.iter().zip(tile).zip(&geometry.shape).enumerate();
     axes.fold(geometry.clone(), |part, (axis, ((&at, &len), &dim))| {
@@ -83,6 +87,7 @@ pub(super) fn part_at(geometry: &Geometry, index: &[usize], tile: &[usize]) -> G
 }
 
 /// The most bytes of all tiles that are in memory at a time.
+#[inline]
 fn largest_size() -> usize {
     let available = platform::available_memory();
     let part = available.and_then(|nbytes| usize::try_from(nbytes / 8).ok());
@@ -90,6 +95,7 @@ fn largest_size() -> usize {
 }
 
 /// The shape of normal tiles, or of larger tiles if runs would be short.
+#[inline]
 fn useful_shape(from: &Geometry, itemsize: usize, largest: usize) -> Vec<usize> {
     let itemsize = itemsize.max(1);
     let mut size = USUAL.min(largest);
@@ -105,6 +111,7 @@ fn useful_shape(from: &Geometry, itemsize: usize, largest: usize) -> Vec<usize> 
 }
 
 /// The axes by increasing distance of elements in `from`.
+#[inline]
 fn read_order(from: &Geometry) -> Vec<usize> {
     let mut order = from.axes_by_stride().to_vec();
     order.reverse();
@@ -112,12 +119,14 @@ fn read_order(from: &Geometry) -> Vec<usize> {
 }
 
 /// The axes by increasing distance of elements in the target.
+#[inline]
 fn written_order(from: &Geometry) -> Vec<usize> {
     (0..from.ndim()).rev().collect()
 }
 
 /// The shape of tiles with at most `elements` elements, but at least one, and
 /// with runs of adjacent elements that are about equally long in both arrays.
+#[inline]
 fn tile_shape(from: &Geometry, elements: usize) -> Vec<usize> {
     let (read, written) = (read_order(from), written_order(from));
     let mut tile = vec![1; from.ndim()];
@@ -131,6 +140,7 @@ fn tile_shape(from: &Geometry, elements: usize) -> Vec<usize> {
 }
 
 /// How many elements in a tile are adjacent, in an order of axes.
+#[inline]
 fn run_len(from: &Geometry, tile: &[usize], order: &[usize]) -> usize {
     let mut len = 1_usize;
     for &axis in order {
@@ -144,6 +154,7 @@ fn run_len(from: &Geometry, tile: &[usize], order: &[usize]) -> usize {
 
 /// Makes the runs in an order of axes up to twice as long; `false` if they cannot
 /// grow.
+#[inline]
 fn grow(from: &Geometry, tile: &mut [usize], order: &[usize], elements: usize) -> bool {
     let mut unfilled = order.iter().copied();
     let Some(axis) = unfilled.find(|&axis| length(tile, axis) < length(&from.shape, axis)) else {
@@ -161,6 +172,7 @@ fn grow(from: &Geometry, tile: &mut [usize], order: &[usize], elements: usize) -
     true
 }
 
+#[inline]
 fn length(shape: &[usize], axis: usize) -> usize {
     shape.get(axis).copied().unwrap_or(1)
 }

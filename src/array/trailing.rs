@@ -103,6 +103,7 @@ pub(crate) fn is_npy_at(from: &(impl ReadAt + ?Sized), offset: u64) -> Result<bo
 }
 
 /// The size of a row in bytes; 0 if there are no rows, or they are too large.
+#[inline]
 fn row_nbytes(header: &Header) -> u64 {
     let mut shape = header.shape.clone();
     let dim = header.growing_axis().and_then(|axis| shape.get_mut(axis));

@@ -94,6 +94,7 @@ impl OpenOptions {
 }
 
 impl Walk {
+    #[inline]
     fn read(&self, offset: u64) -> Result<WalkEntry> {
         let len = self.storage.len();
         let options = self.options.clone().offset(offset);
@@ -110,6 +111,7 @@ impl Walk {
 impl Iterator for Walk {
     type Item = Result<WalkEntry>;
 
+    #[inline]
     fn next(&mut self) -> Option<Result<WalkEntry>> {
         let offset = self.next.take().filter(|&offset| offset < self.storage.len())?;
         let found = self.read(offset);

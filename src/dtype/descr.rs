@@ -10,6 +10,7 @@ use crate::dtype::literal::{self, Items, Reader, quoted};
 use crate::error::{DTypeError, Error, Result};
 
 /// Reads a descr.
+#[inline]
 pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<DType> {
     match reader.peek() {
         Some(b'[') => read_struct(reader),
@@ -21,6 +22,7 @@ pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<DType> {
 }
 
 /// Reads `[(name, descr), (name, descr, shape), …]`.
+#[inline]
 fn read_struct(reader: &mut Reader<'_>) -> Result<DType> {
     let mut fields = Vec::new();
     let mut end = 0_usize;
@@ -45,6 +47,7 @@ fn read_struct(reader: &mut Reader<'_>) -> Result<DType> {
 }
 
 /// Enters a tuple or a list.
+#[inline]
 fn open_sequence(reader: &mut Reader<'_>) -> Result<Option<Items>> {
     let open = if reader.peek() == Some(b'[') { b'[' } else { b'(' };
     reader.open(open)
@@ -60,6 +63,7 @@ enum FieldName {
 const FIELD: &str = "a field such as ('x', '<f8') or ('x', '<f8', (3,))";
 
 /// Reads one field: a tuple (or list) of two or three items.
+#[inline]
 fn read_field(reader: &mut Reader<'_>) -> Result<(FieldName, DType)> {
     if reader.peek() == Some(b'(') {
         if let Some((name, typestr)) = reader.plain_pair() {
@@ -86,6 +90,7 @@ fn read_field(reader: &mut Reader<'_>) -> Result<(FieldName, DType)> {
 }
 
 /// Reads `'name'` or `('title', 'name')`.
+#[inline]
 fn read_field_name(reader: &mut Reader<'_>) -> Result<FieldName> {
     const NAME: &str = "a field's name, or a pair of title and name";
     let start = *reader;
@@ -111,6 +116,7 @@ fn read_field_name(reader: &mut Reader<'_>) -> Result<FieldName> {
 }
 
 /// Reads `(descr, shape)`.
+#[inline]
 fn read_subarray(reader: &mut Reader<'_>) -> Result<DType> {
     const PAIR: &str = "a pair of type and shape such as ('<f8', (3,))";
     let start = *reader;
@@ -130,6 +136,7 @@ fn read_subarray(reader: &mut Reader<'_>) -> Result<DType> {
 ///
 /// If the base is unsized, NumPy uses the number as its size in characters
 /// instead: `('|S0', 3)` is `'|S3'`.
+#[inline]
 fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
     let start = *reader;
     let is_unsized = base.is_unsized();
@@ -152,6 +159,7 @@ fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
 }
 
 /// Sets the size of unsized bytes, text or void.
+#[inline]
 fn with_size(base: &DType, size: usize) -> Result<DType> {
     let letter = match base.kind() {
         Kind::Unicode => 'U',
@@ -162,6 +170,7 @@ fn with_size(base: &DType, size: usize) -> Result<DType> {
     Ok(DType::from(sized).with_byte_order(base.byte_order()))
 }
 
+#[inline]
 fn read_dim(reader: &mut Reader<'_>) -> Result<usize> {
     let start = *reader;
     let dim = reader.integer()?;
@@ -171,6 +180,7 @@ fn read_dim(reader: &mut Reader<'_>) -> Result<usize> {
 
 /// Reads `{'names': […], 'formats': […], …}`, which NumPy 1.14 and a few later
 /// releases accept; no writer is known to emit it.
+#[inline]
 fn read_dictionary(reader: &mut Reader<'_>) -> Result<DType> {
     let start = *reader;
     let (mut names, mut formats, mut offsets, mut titles) = (None, None, None, None);
@@ -237,6 +247,7 @@ fn read_dictionary(reader: &mut Reader<'_>) -> Result<DType> {
 }
 
 /// Reads a title: a string or `None`.
+#[inline]
 fn read_title(reader: &mut Reader<'_>) -> Result<Option<String>> {
     let mut after_name = *reader;
     if after_name.name() == "None" {
@@ -266,6 +277,7 @@ fn read_sequence<'a, T>(
 /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if fields overlap
 /// or are out of order, which a descr cannot express; NumPy cannot save such
 /// arrays either.
+#[inline]
 pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
     list_form(dtype).map_err(|(inner, field)| overlap_error(inner, field))
 }
@@ -275,6 +287,7 @@ type Overlap<'a> = (&'a DType, &'a Field);
 
 /// Prints the descr. The error has no text yet: the text of every level of a
 /// nested struct would contain the text of all levels in it.
+#[inline]
 fn list_form(dtype: &DType) -> std::result::Result<String, Overlap<'_>> {
     match &dtype.0 {
         DTypeRepr::Scalar(scalar) => Ok(format!("'{scalar}'")),
@@ -296,21 +309,25 @@ fn list_form(dtype: &DType) -> std::result::Result<String, Overlap<'_>> {
 
 /// Prints the descr, or NumPy's dictionary form if a descr cannot express the
 /// dtype.
+#[inline]
 pub(super) fn to_text(dtype: &DType) -> String {
     list_form(dtype).unwrap_or_else(|_| dictionary_text(dtype, to_text))
 }
 
 /// The unnamed field that covers bytes between the other fields.
+#[inline]
 fn padding(bytes: usize) -> Option<String> {
     (bytes > 0).then(|| format!("('', '|V{bytes}')"))
 }
 
 /// Prints `descr, shape`.
+#[inline]
 fn with_axes<'a>(base: &'a DType, shape: &[usize]) -> std::result::Result<String, Overlap<'a>> {
     Ok(format!("{}, {}", list_form(base)?, literal::tuple(shape)))
 }
 
 /// Prints `('name', descr)` or `('name', descr, shape)`.
+#[inline]
 fn field_text(field: &Field) -> std::result::Result<String, Overlap<'_>> {
     let descr = match field.dtype.subarray() {
         Some((base, shape)) => with_axes(base, shape)?,
@@ -320,6 +337,7 @@ fn field_text(field: &Field) -> std::result::Result<String, Overlap<'_>> {
 }
 
 /// Prints `'name'` or `('title', 'name')`.
+#[inline]
 fn name_text(field: &Field) -> String {
     let name = quoted(field.name());
     match &field.title {
@@ -328,6 +346,7 @@ fn name_text(field: &Field) -> String {
     }
 }
 
+#[inline]
 fn overlap_error(dtype: &DType, field: &Field) -> Error {
     let reason = format!(
         "field `{}` at byte {} overlaps the one before it or is out of order, which a .npy header cannot express: copy the array to a dtype with its fields in order",
@@ -339,6 +358,7 @@ fn overlap_error(dtype: &DType, field: &Field) -> Error {
 /// Prints the argument that makes `np.dtype` return this type: a bare type
 /// string, or a literal for `ast.literal_eval`.
 #[cfg(feature = "serde")]
+#[inline]
 pub(super) fn to_argument(dtype: &DType) -> String {
     match dtype.scalar() {
         Some(scalar) => scalar.to_string(),
@@ -349,6 +369,7 @@ pub(super) fn to_argument(dtype: &DType) -> String {
 /// Prints the argument as a literal. Structs with padding or unnamed fields
 /// need the dictionary form, since `np.dtype` names unnamed fields in a list.
 #[cfg(feature = "serde")]
+#[inline]
 fn argument_literal(dtype: &DType) -> String {
     match &dtype.0 {
         DTypeRepr::Scalar(scalar) => format!("'{scalar}'"),
@@ -364,6 +385,7 @@ fn argument_literal(dtype: &DType) -> String {
 
 /// Whether all fields have names and follow each other without padding.
 #[cfg(feature = "serde")]
+#[inline]
 fn is_packed(fields: &super::Struct) -> bool {
     let mut end = 0;
     for field in &fields.fields {
@@ -376,6 +398,7 @@ fn is_packed(fields: &super::Struct) -> bool {
 }
 
 /// Prints NumPy's dictionary form, which can express any struct.
+#[inline]
 fn dictionary_text(dtype: &DType, format: fn(&DType) -> String) -> String {
     let fields = dtype.fields();
     let titles = if fields.iter().any(|field| field.title.is_some()) {
@@ -398,6 +421,7 @@ fn list_text(fields: &[Field], text: impl Fn(&Field) -> String) -> String {
     format!("[{}]", items.join(", "))
 }
 
+#[inline]
 fn title_text(field: &Field) -> String {
     field.title.as_deref().map_or_else(|| "None".to_owned(), quoted)
 }

@@ -34,11 +34,13 @@ pub(crate) struct Items {
 
 impl Items {
     /// True if the bracket is closed by `close`.
+    #[inline]
     pub(crate) fn closes_with(&self, close: u8) -> bool {
         self.close == close
     }
 
     /// True if the items form a tuple: `(3,)` does, `(3)` does not.
+    #[inline]
     pub(crate) fn is_tuple(&self) -> bool {
         self.count != 1 || self.comma
     }
@@ -46,11 +48,13 @@ impl Items {
 
 impl<'a> Reader<'a> {
     /// Starts at the beginning of a text. `longs` allows Python 2's `3L`.
+    #[inline]
     pub(crate) fn new(text: &'a str, longs: bool) -> Reader<'a> {
         Reader { text, at: 0, depth: 0, longs, has_longs: false }
     }
 
     /// Skips white space and returns the next byte without consuming it.
+    #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
@@ -62,6 +66,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Consumes `byte` and white space before it, if it is next.
+    #[inline]
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
@@ -69,21 +74,25 @@ impl<'a> Reader<'a> {
     }
 
     /// Consumes `byte`, or fails with the expected syntax.
+    #[inline]
     pub(crate) fn expect(&mut self, byte: u8, expected: &'static str) -> Result<()> {
         if self.eat(byte) { Ok(()) } else { Err(self.error(expected)) }
     }
 
     /// Checks that only white space is left.
+    #[inline]
     pub(crate) fn end(&mut self) -> Result<()> {
         if self.peek().is_none() { Ok(()) } else { Err(self.error("the end")) }
     }
 
     /// Returns whether an integer that was read had the suffix `L`.
+    #[inline]
     pub(crate) fn has_longs(&self) -> bool {
         self.has_longs
     }
 
     /// Enters the bracket that is next, if it is `open`.
+    #[inline]
     pub(crate) fn open(&mut self, open: u8) -> Result<Option<Items>> {
         if self.peek() != Some(open) {
             return Ok(None);
@@ -102,6 +111,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Advances to the next item of a bracket; false after the closing bracket.
+    #[inline]
     pub(crate) fn next_item(&mut self, items: &mut Items) -> Result<bool> {
         if items.count > 0 {
             items.comma = self.eat(b',');
@@ -124,6 +134,7 @@ impl<'a> Reader<'a> {
     /// Reads `('…', '…')` as NumPy writes it, without escapes; consumes nothing
     /// if something else is next. Long lists of fields consist of these pairs,
     /// and this fast path halves the instructions that they take.
+    #[inline]
     pub(crate) fn plain_pair(&mut self) -> Option<(&'a str, &'a str)> {
         let rest = self.text.get(self.at..)?;
         let (first, after) = until_quote(rest.strip_prefix("('")?)?;
@@ -134,6 +145,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string: `'…'`, `"…"` or `u'…'`, with Python's escapes.
+    #[inline]
     pub(crate) fn string(&mut self) -> Result<Cow<'a, str>> {
         let first = self.peek();
         if matches!(first, Some(b'u' | b'U')) {
@@ -165,6 +177,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the rest of a string from its first backslash on.
+    #[inline]
     fn escaped_string(&mut self, start: usize, quote: u8) -> Result<String> {
         let mut string = self.text_since(start).to_owned();
         loop {
@@ -180,6 +193,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the escape after a backslash, as Python's lexer does.
+    #[inline]
     fn escape(&mut self, string: &mut String) -> Result<()> {
         let start = self.at;
         let value = match self.character() {
@@ -218,6 +232,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads between `min` and `max` digits as a code point.
+    #[inline]
     fn code_point(&mut self, radix: u32, min: usize, max: usize) -> Result<char> {
         let rest = self.text.get(self.at..).invariant("text is split at character boundaries");
         let digits = rest.chars().take(max).take_while(|c| c.is_digit(radix)).count();
@@ -232,6 +247,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an integer, saturating its magnitude at 64 bits.
+    #[inline]
     pub(crate) fn integer(&mut self) -> Result<i128> {
         let first = self.peek();
         if matches!(first, Some(b'-' | b'+')) {
@@ -261,6 +277,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Consumes a name such as `True`; empty if there is no name.
+    #[inline]
     pub(crate) fn name(&mut self) -> &'a str {
         self.peek();
         let start = self.at;
@@ -271,6 +288,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Skips one value of any kind and returns its text.
+    #[inline]
     pub(crate) fn skip_value(&mut self) -> Result<&'a str> {
         self.peek();
         let start = self.at;
@@ -278,6 +296,7 @@ impl<'a> Reader<'a> {
         Ok(self.text_since(start))
     }
 
+    #[inline]
     fn skip_nested(&mut self) -> Result<()> {
         match self.peek() {
             Some(b'\'' | b'"') => self.string().map(drop),
@@ -298,6 +317,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Skips `True`, `False`, `None` or a string with a prefix.
+    #[inline]
     fn skip_name(&mut self) -> Result<()> {
         let start = *self;
         let name = self.name();
@@ -320,6 +340,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The error for text at this position that is not as `expected`.
+    #[inline]
     pub(crate) fn error(&self, expected: &'static str) -> crate::error::Error {
         let (before, after) = self.text.split_at_checked(self.at).unwrap_or((self.text, ""));
         let at = before.chars().count();
@@ -330,10 +351,12 @@ impl<'a> Reader<'a> {
         HeaderError::Syntax { at, found, expected }.into()
     }
 
+    #[inline]
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    #[inline]
     fn character(&mut self) -> Option<char> {
         let next = self.text.get(self.at..)?.chars().next()?;
         self.at += next.len_utf8();
@@ -341,6 +364,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The text between `start` and the current position.
+    #[inline]
     fn text_since(&self, start: usize) -> &'a str {
         self.text.get(start..self.at).invariant("text is split at character boundaries")
     }
@@ -348,6 +372,7 @@ impl<'a> Reader<'a> {
 
 /// Splits a text at its first single quote, unless an escape or control
 /// character comes before it.
+#[inline]
 fn until_quote(text: &str) -> Option<(&str, &str)> {
     let length = text.bytes().take_while(|b| !matches!(b, b'\'' | b'\\' | ..b' ')).count();
     Some((text.get(..length)?, text.get(length..)?.strip_prefix('\'')?))
@@ -357,6 +382,7 @@ fn until_quote(text: &str) -> Option<(&str, &str)> {
 ///
 /// As in Python's `str.isprintable`, all characters are printable except the
 /// Unicode categories C and Z. The space is printable.
+#[inline]
 pub(crate) fn quoted(string: &str) -> String {
     let quote = if string.contains('\'') && !string.contains('"') { '"' } else { '\'' };
     let mut out = String::from(quote);
@@ -376,6 +402,7 @@ pub(crate) fn quoted(string: &str) -> String {
 }
 
 /// Prints a character as `\x`, `\u` or `\U` and its code point.
+#[inline]
 fn escaped(c: char) -> String {
     match u32::from(c) {
         code @ 0..=0xff => format!("\\x{code:02x}"),
@@ -385,6 +412,7 @@ fn escaped(c: char) -> String {
 }
 
 /// Python's `str.isprintable` for one character.
+#[inline]
 fn is_printable(c: char) -> bool {
     use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory as _};
     c == ' '
@@ -396,6 +424,7 @@ fn is_printable(c: char) -> bool {
 }
 
 /// Prints a shape as Python prints a tuple.
+#[inline]
 pub(crate) fn tuple(shape: &[usize]) -> String {
     match shape {
         [one] => format!("({one},)"),

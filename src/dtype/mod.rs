@@ -149,6 +149,7 @@ struct Struct {
 }
 
 impl PartialEq for Struct {
+    #[inline]
     fn eq(&self, other: &Struct) -> bool {
         self.itemsize == other.itemsize && self.fields == other.fields
     }
@@ -198,16 +199,19 @@ pub struct Field {
 
 impl Field {
     /// A field without a title.
+    #[inline]
     pub(crate) fn new(name: &str, offset: usize, dtype: DType) -> Field {
         Field { name: name.into(), title: None, offset, dtype }
     }
 
     /// Returns the name, which NumPy allows to be empty.
     #[must_use]
+    #[inline]
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    #[inline]
     pub(crate) fn has_name_or_title(&self, name: &str) -> bool {
         self.name == name || self.title.as_deref() == Some(name)
     }
@@ -266,6 +270,7 @@ impl DType {
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if `base` has
     /// no size, such as `|S0`, or if the subarray has more than 64 axes, 2³¹ −
     /// 1 bytes or elements, or 199 nested brackets in its `descr`.
+    #[inline]
     pub fn array(base: DType, shape: &[usize]) -> Result<DType> {
         if shape.is_empty() {
             return Ok(base);
@@ -309,6 +314,7 @@ impl DType {
 
     /// Returns the kind of value that it describes.
     #[must_use]
+    #[inline]
     pub fn kind(&self) -> Kind {
         match &self.0 {
             DTypeRepr::Scalar(scalar) => scalar.kind,
@@ -320,6 +326,7 @@ impl DType {
     /// Returns the byte order. Structs and subarrays have no byte order of
     /// their own, so this returns `NotApplicable` for them.
     #[must_use]
+    #[inline]
     pub fn byte_order(&self) -> ByteOrder {
         self.scalar().map_or(ByteOrder::NotApplicable, |scalar| scalar.order)
     }
@@ -327,6 +334,7 @@ impl DType {
     /// Returns the size of one element in bytes, including padding. This can be
     /// 0, for example for `S0`.
     #[must_use]
+    #[inline]
     pub fn itemsize(&self) -> usize {
         match &self.0 {
             DTypeRepr::Scalar(scalar) => scalar.itemsize,
@@ -338,6 +346,7 @@ impl DType {
     /// NumPy's `dtype.alignment` on x86-64, in bytes; 1 for structs unless they
     /// were made by [`aligned`](DType::aligned).
     #[must_use]
+    #[inline]
     pub fn alignment(&self) -> usize {
         match &self.0 {
             DTypeRepr::Scalar(scalar) => match scalar.kind {
@@ -353,12 +362,14 @@ impl DType {
 
     /// Returns the unit of a date or time difference, if any.
     #[must_use]
+    #[inline]
     pub fn unit(&self) -> Option<Unit> {
         self.scalar()?.unit
     }
 
     /// Returns the fields of a struct in order; empty for other dtypes.
     #[must_use]
+    #[inline]
     pub fn fields(&self) -> &[Field] {
         match &self.0 {
             DTypeRepr::Struct(fields) => &fields.fields,
@@ -372,6 +383,7 @@ impl DType {
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if there is none. The
     /// message lists the existing fields.
+    #[inline]
     pub fn field(&self, name: &str) -> Result<&Field> {
         let mut fields = self.fields().iter();
         fields.find(|field| field.has_name_or_title(name)).ok_or_else(|| {
@@ -393,6 +405,7 @@ impl DType {
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a field does not
     /// exist. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is
     /// selected twice.
+    #[inline]
     pub fn select(&self, names: &[&str]) -> Result<DType> {
         let fields = names.iter().map(|name| self.field(name).cloned()).collect::<Result<_>>()?;
         // As in NumPy, it is not aligned, even if the struct is.
@@ -401,6 +414,7 @@ impl DType {
 
     /// Returns the base dtype and shape of a subarray.
     #[must_use]
+    #[inline]
     pub fn subarray(&self) -> Option<(&DType, &[usize])> {
         match &self.0 {
             DTypeRepr::Subarray(array) => Some((&array.base, &array.shape)),
@@ -411,6 +425,7 @@ impl DType {
     /// Returns the same dtype with all its numbers in this byte order. Dtypes
     /// without a byte order do not change.
     #[must_use]
+    #[inline]
     pub fn with_byte_order(&self, order: ByteOrder) -> DType {
         match &self.0 {
             DTypeRepr::Scalar(scalar) => {
@@ -436,16 +451,19 @@ impl DType {
     }
 
     /// A scalar dtype. The caller is responsible for a valid size.
+    #[inline]
     pub(crate) const fn new_scalar(kind: Kind, order: ByteOrder, itemsize: usize) -> DType {
         DType(DTypeRepr::Scalar(ScalarType { kind, order, itemsize, unit: None }))
     }
 
     /// True if NumPy treats the dtype as one without a size yet: it has neither
     /// bytes nor fields.
+    #[inline]
     pub(crate) fn is_unsized(&self) -> bool {
         self.itemsize() == 0 && self.kind() != Kind::Struct
     }
 
+    #[inline]
     pub(crate) fn scalar(&self) -> Option<&ScalarType> {
         match &self.0 {
             DTypeRepr::Scalar(scalar) => Some(scalar),
@@ -454,6 +472,7 @@ impl DType {
     }
 
     /// Lays out fields in turn, at multiples of their alignment if `align`.
+    #[inline]
     fn consecutive(
         fields: Vec<(CompactString, Option<String>, DType)>,
         align: bool,
@@ -476,6 +495,7 @@ impl DType {
 
     /// Makes a struct of fields with known offsets, checking their names and
     /// the size.
+    #[inline]
     pub(crate) fn from_fields(
         fields: Vec<Field>,
         itemsize: usize,
@@ -516,6 +536,7 @@ impl DType {
     }
 
     /// The nesting depth of the brackets in its descr.
+    #[inline]
     fn depth(&self) -> usize {
         match &self.0 {
             DTypeRepr::Scalar(_) => 0,
@@ -527,26 +548,31 @@ impl DType {
 
 /// Rounds up to a multiple of `alignment`, saturating: no element is that
 /// large.
+#[inline]
 fn align_up(end: usize, alignment: usize) -> usize {
     end.checked_next_multiple_of(alignment).unwrap_or(usize::MAX)
 }
 
 /// Deeper dtypes could not be read back from a header, and would overflow the
 /// stack in recursive functions.
+#[inline]
 fn too_deep() -> Error {
     invalid_struct(format!("at most {MAX_DEPTH} nested brackets"))
 }
 
+#[inline]
 fn invalid_struct(reason: String) -> Error {
     DTypeError::Invalid { descr: "[…]".to_owned(), reason }.into()
 }
 
+#[inline]
 fn invalid_subarray(base: &DType, shape: &[usize], reason: &str) -> Error {
     let descr = format!("({base}, {})", literal::tuple(shape));
     DTypeError::Invalid { descr, reason: reason.to_owned() }.into()
 }
 
 impl From<ScalarType> for DType {
+    #[inline]
     fn from(scalar: ScalarType) -> DType {
         DType(DTypeRepr::Scalar(scalar))
     }
@@ -556,6 +582,7 @@ impl FromStr for DType {
     type Err = Error;
 
     /// Reads a type string (`<f8`) or a descr (`[('x', '<f8')]`).
+    #[inline]
     fn from_str(text: &str) -> Result<DType> {
         if !text.trim_start().starts_with(['[', '(', '{', '\'', '"']) {
             return typestr::parse(text).map(DType::from);
@@ -568,12 +595,14 @@ impl FromStr for DType {
 }
 
 impl fmt::Display for DType {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&descr::to_text(self))
     }
 }
 
 impl fmt::Debug for DType {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DType({self})")
     }

@@ -20,6 +20,7 @@ impl DType {
     /// assert_eq!(names, ["bool", "float32", "datetime64[25s]", "str96", "void128"]);
     /// ```
     #[must_use]
+    #[inline]
     pub fn name(&self) -> String {
         let mut name = kind_name(self.kind()).to_owned();
         let is_unsized = self.itemsize() == 0
@@ -38,6 +39,7 @@ impl DType {
     }
 }
 
+#[inline]
 fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Bool => "bool",

@@ -98,12 +98,14 @@ const LETTERS: [(&str, &str); 27] = [
 
 impl DType {
     /// Parses a type string. Returns `None` if it is not one.
+    #[inline]
     pub(crate) fn from_typestr(typestr: &str) -> Option<DType> {
         parse(typestr).ok().map(DType::from)
     }
 }
 
 /// Reads a type string. Without `<` or `>` the byte order is native.
+#[inline]
 pub(super) fn parse(text: &str) -> Result<ScalarType> {
     let (order, code) = match text.split_at_checked(1) {
         Some(("<", code)) => (Some(ByteOrder::Little), code),
@@ -124,6 +126,7 @@ pub(super) fn parse(text: &str) -> Result<ScalarType> {
     })
 }
 
+#[inline]
 fn find(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(known, _)| *known == name).map(|&(_, short)| short)
 }
@@ -135,6 +138,7 @@ enum TypestrError {
 }
 
 /// Reads a letter and a size: `f8`, `S10`, `M8[ns]`.
+#[inline]
 fn parse_sized(short: &str, order: ByteOrder) -> Result<ScalarType, TypestrError> {
     if short.starts_with(['M', 'm', 'd', 't']) {
         let (kind, metadata) = split_date(short).ok_or(TypestrError::Unknown)?;
@@ -164,6 +168,7 @@ fn parse_sized(short: &str, order: ByteOrder) -> Result<ScalarType, TypestrError
 }
 
 /// Splits `M8[ns]` and `datetime64[ns]` before the bracket.
+#[inline]
 fn split_date(short: &str) -> Option<(Kind, &str)> {
     let names = [
         ("M8", Kind::DateTime),
@@ -183,10 +188,12 @@ fn split_date(short: &str) -> Option<(Kind, &str)> {
 }
 
 /// True for the size 8 with leading zeros, which cannot have a unit after it.
+#[inline]
 fn is_padded_eight(size: &str) -> bool {
     size.starts_with('0') && size.trim_start_matches('0') == "8"
 }
 
+#[inline]
 fn parse_unit(metadata: &str) -> Result<Option<Unit>, TypestrError> {
     if metadata.is_empty() {
         return Ok(None);
@@ -206,6 +213,7 @@ fn parse_unit(metadata: &str) -> Result<Option<Unit>, TypestrError> {
 }
 
 /// The byte order, or `NotApplicable` for bytes and single-byte numbers.
+#[inline]
 fn effective_order(kind: Kind, itemsize: usize, order: ByteOrder) -> ByteOrder {
     match kind {
         Kind::Bytes | Kind::Void => ByteOrder::NotApplicable,
@@ -215,6 +223,7 @@ fn effective_order(kind: Kind, itemsize: usize, order: ByteOrder) -> ByteOrder {
     }
 }
 
+#[inline]
 fn unknown_type(text: &str, code: &str) -> Error {
     let reason = match code.as_bytes() {
         [] => "no type given, expected a type string such as '<f8'",
@@ -239,6 +248,7 @@ fn unknown_type(text: &str, code: &str) -> Error {
 
 impl fmt::Display for ScalarType {
     /// Prints NumPy's `dtype.str`.
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (letter, size) = match self.kind {
             Kind::Bool => ('b', self.itemsize),

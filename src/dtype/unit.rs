@@ -88,6 +88,7 @@ const LETTERS: [(UnitBase, &str); 13] = [
 impl UnitBase {
     /// The length in attoseconds. Returns `None` for months and years, because
     /// their lengths vary.
+    #[inline]
     pub(crate) fn attoseconds(self) -> Option<i128> {
         let second = 1_000_000_000_000_000_000_i128;
         match self {
@@ -108,6 +109,7 @@ impl UnitBase {
 
     /// The number of these units in one `longer` unit. Returns `None` if it
     /// depends on the date, or is not an integer of 64 bits.
+    #[inline]
     pub(crate) fn count_in(self, longer: UnitBase) -> Option<u64> {
         if (longer, self) == (UnitBase::Year, UnitBase::Month) {
             return Some(12);
@@ -121,6 +123,7 @@ impl UnitBase {
 }
 
 impl fmt::Display for UnitBase {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters =
             LETTERS.iter().find(|(base, _)| base == self).map_or("", |(_, letters)| letters);
@@ -129,6 +132,7 @@ impl fmt::Display for UnitBase {
 }
 
 impl fmt::Display for Unit {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.multiple != 1 {
             write!(f, "{}", self.multiple)?;
@@ -142,6 +146,7 @@ impl FromStr for Unit {
 
     /// Reads `ns` or `25s`, with `μs` for `us`. The multiple is at most 2³¹ −
     /// 1.
+    #[inline]
     fn from_str(text: &str) -> Result<Unit, Error> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (multiple, letters) = text.split_at(digits);

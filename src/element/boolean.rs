@@ -31,30 +31,35 @@ pub struct Bool(u8);
 impl Bool {
     /// Stores 1 or 0, as NumPy does.
     #[must_use]
+    #[inline]
     pub fn new(value: bool) -> Bool {
         Bool(u8::from(value))
     }
 
     /// Returns whether the byte is not zero, as NumPy reads it.
     #[must_use]
+    #[inline]
     pub fn get(self) -> bool {
         self.0 != 0
     }
 }
 
 impl From<bool> for Bool {
+    #[inline]
     fn from(value: bool) -> Bool {
         Bool::new(value)
     }
 }
 
 impl From<Bool> for bool {
+    #[inline]
     fn from(value: Bool) -> bool {
         value.get()
     }
 }
 
 impl PartialEq for Bool {
+    #[inline]
     fn eq(&self, other: &Bool) -> bool {
         self.get() == other.get()
     }
@@ -63,18 +68,21 @@ impl PartialEq for Bool {
 impl Eq for Bool {}
 
 impl fmt::Debug for Bool {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.get(), f)
     }
 }
 
 impl fmt::Display for Bool {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.get(), f)
     }
 }
 
 impl Typed for Bool {
+    #[inline]
     fn dtype() -> DType {
         DType::new_scalar(Kind::Bool, ByteOrder::NotApplicable, 1)
     }
@@ -83,23 +91,28 @@ impl Typed for Bool {
 impl Element for Bool {
     type Codec = ();
 
+    #[inline]
     fn codec(dtype: &DType) -> Result<()> {
         if dtype.kind() == Kind::Bool { Ok(()) } else { Err(type_mismatch(dtype, "Bool")) }
     }
 
+    #[inline]
     fn itemsize((): &()) -> usize {
         1
     }
 
+    #[inline]
     fn decode((): &(), bytes: &[u8]) -> Bool {
         Bool(bytes.first().copied().unwrap_or_default())
     }
 
+    #[inline]
     fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
         bytes.fill(self.0);
         Ok(())
     }
 
+    #[inline]
     fn fast_path() -> impl FastPath<Self> {
         PlainFastPath
     }
@@ -108,6 +121,7 @@ impl Element for Bool {
 impl InPlace for Bool {}
 
 impl Typed for bool {
+    #[inline]
     fn dtype() -> DType {
         Bool::dtype()
     }
@@ -116,22 +130,27 @@ impl Typed for bool {
 impl Element for bool {
     type Codec = ();
 
+    #[inline]
     fn codec(dtype: &DType) -> Result<()> {
         if dtype.kind() == Kind::Bool { Ok(()) } else { Err(type_mismatch(dtype, "bool")) }
     }
 
+    #[inline]
     fn itemsize((): &()) -> usize {
         1
     }
 
+    #[inline]
     fn decode((): &(), bytes: &[u8]) -> bool {
         Bool::decode(&(), bytes).get()
     }
 
+    #[inline]
     fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
         Bool::new(*self).encode(&(), bytes)
     }
 
+    #[inline]
     fn fast_path() -> impl FastPath<Self> {
         BoolFastPath
     }
@@ -149,10 +168,12 @@ impl FastPath<bool> for BoolFastPath {
         true
     }
 
+    #[inline]
     fn bytes_of<'a>(&self, (): &(), values: &'a [bool]) -> Option<&'a [u8]> {
         Some(bytemuck::cast_slice(values))
     }
 
+    #[inline]
     fn zeros(&self, len: usize) -> Option<Vec<bool>> {
         Some(zeroed_vec(len))
     }

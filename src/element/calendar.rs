@@ -15,6 +15,7 @@ impl DateTime64 {
 
     /// Returns whether this is `NaT`.
     #[must_use]
+    #[inline]
     pub fn is_nat(self) -> bool {
         self.ticks == Ticks::NAT
     }
@@ -38,6 +39,7 @@ impl DateTime64 {
     /// assert!(DateTime64::parse("2020-02-30", "s".parse()?).is_err());
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn parse(text: &str, unit: Unit) -> Result<DateTime64> {
         let ticks =
             if text == "NaT" { Some(Ticks::NAT) } else { parse_date(text, unit).map(Ticks) };
@@ -63,6 +65,7 @@ impl DateTime64 {
     /// assert_eq!(date.to_unit("ns".parse()?)?.ticks.0, -60_000_000_000);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn to_unit(self, unit: Unit) -> Result<DateTime64> {
         let ticks = match self.unit {
             _ if self.is_nat() => Some(Ticks::NAT),
@@ -91,6 +94,7 @@ impl DateTime64 {
     /// assert_eq!(date.checked_add(hours)?.to_string(), "2020-02-29T12");
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn checked_add(self, difference: TimeDelta64) -> Result<DateTime64> {
         self.offset_by(difference, i128::checked_add)
     }
@@ -102,6 +106,7 @@ impl DateTime64 {
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
     /// does not fit 64 bits, or if the operands have no common unit: months or
     /// years can't be subtracted from dates in weeks or shorter units.
+    #[inline]
     pub fn checked_sub(self, difference: TimeDelta64) -> Result<DateTime64> {
         self.offset_by(difference, i128::checked_sub)
     }
@@ -122,6 +127,7 @@ impl DateTime64 {
     /// assert_eq!(to.duration_since(from)?.to_string(), "60 days");
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn duration_since(self, other: DateTime64) -> Result<TimeDelta64> {
         let unit = common_unit(self.unit, other.unit, &other)?;
         let end = convert(self.ticks, self.unit, unit, units::convert_date);
@@ -130,6 +136,7 @@ impl DateTime64 {
         ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| out_of_range(&other, unit))
     }
 
+    #[inline]
     fn offset_by(
         self,
         difference: TimeDelta64,
@@ -148,6 +155,7 @@ impl DateTime64 {
     /// This sorts by time. NumPy rounds both dates down to the unit of their
     /// difference first, so it finds a month equal to its first week.
     #[must_use]
+    #[inline]
     pub fn compare(self, other: DateTime64) -> Option<Ordering> {
         if self.is_nat() || other.is_nat() {
             return None;
@@ -164,6 +172,7 @@ impl FromStr for DateTime64 {
 
     /// Parses an ISO date in the unit of its last part, as `numpy.datetime64`
     /// does.
+    #[inline]
     fn from_str(text: &str) -> Result<DateTime64> {
         if text == "NaT" {
             return Ok(DateTime64::NAT);
@@ -179,6 +188,7 @@ impl TimeDelta64 {
 
     /// Returns whether this is `NaT`.
     #[must_use]
+    #[inline]
     pub fn is_nat(self) -> bool {
         self.ticks == Ticks::NAT
     }
@@ -201,6 +211,7 @@ impl TimeDelta64 {
     /// assert_eq!(delta.to_unit("h".parse()?)?.to_string(), "-2 hours");
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn to_unit(self, unit: Unit) -> Result<TimeDelta64> {
         let unit = Some(unit);
         let ticks = convert(self.ticks, self.unit, unit, units::convert_difference);
@@ -213,6 +224,7 @@ impl TimeDelta64 {
     ///
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
     /// doesn't fit 64 bits, or the operands have no common unit.
+    #[inline]
     pub fn checked_add(self, other: TimeDelta64) -> Result<TimeDelta64> {
         self.combine(other, i128::checked_add)
     }
@@ -223,6 +235,7 @@ impl TimeDelta64 {
     ///
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
     /// does not fit 64 bits, or the operands have no common unit.
+    #[inline]
     pub fn checked_sub(self, other: TimeDelta64) -> Result<TimeDelta64> {
         self.combine(other, i128::checked_sub)
     }
@@ -233,6 +246,7 @@ impl TimeDelta64 {
     ///
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
     /// doesn't fit 64 bits.
+    #[inline]
     pub fn checked_mul(self, factor: i64) -> Result<TimeDelta64> {
         let product = i128::from(self.ticks.0).checked_mul(factor.into());
         let ticks =
@@ -244,6 +258,7 @@ impl TimeDelta64 {
     /// Compares two differences in any units. Returns `None` if one is `NaT`,
     /// or there is no common unit.
     #[must_use]
+    #[inline]
     pub fn compare(self, other: TimeDelta64) -> Option<Ordering> {
         if self.is_nat() || other.is_nat() {
             return None;
@@ -256,6 +271,7 @@ impl TimeDelta64 {
         }
     }
 
+    #[inline]
     fn combine(
         self,
         other: TimeDelta64,
@@ -271,6 +287,7 @@ impl TimeDelta64 {
 
 /// The common unit of two operands. If only one has a unit, that. An error
 /// names the second operand.
+#[inline]
 fn common_unit(
     first: Option<Unit>,
     second: Option<Unit>,
@@ -286,6 +303,7 @@ fn common_unit(
 }
 
 /// Converts a count to another unit. Counts without a unit stay the same in any.
+#[inline]
 fn convert(
     ticks: Ticks,
     unit: Option<Unit>,
@@ -301,6 +319,7 @@ fn convert(
 
 /// Adds or subtracts counts. Returns `None` if one is, or if the result doesn't
 /// fit.
+#[inline]
 fn combine(
     a: Option<Ticks>,
     b: Option<Ticks>,
@@ -312,6 +331,7 @@ fn combine(
     }
 }
 
+#[inline]
 fn invalid_date(text: &str, unit: Option<Unit>) -> Error {
     let value = format!("`{}`", excerpt(text));
     let in_unit = unit.map_or(String::new(), |unit| format!(" in unit {unit}"));
@@ -319,6 +339,7 @@ fn invalid_date(text: &str, unit: Option<Unit>) -> Error {
     DTypeError::Value { value, expected }.into()
 }
 
+#[inline]
 fn out_of_range(value: &dyn ToString, unit: Option<Unit>) -> Error {
     let expected = match unit {
         Some(unit) => format!("a 64-bit count in unit {unit}"),

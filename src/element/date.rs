@@ -9,12 +9,14 @@ use crate::element::value::{date_text, difference_text};
 use crate::error::{DTypeError, Result};
 
 /// A unit in an error message: `unit ns`.
+#[inline]
 pub(super) fn unit_name(unit: Option<Unit>) -> String {
     unit.map_or_else(|| "no unit".to_owned(), |unit| format!("unit {unit}"))
 }
 
 /// Returns whether ticks of a unit can be stored where the unit is `stored`. As in
 /// NumPy, a `NaT` without a unit can be stored anywhere.
+#[inline]
 pub(super) fn fits_unit(ticks: Ticks, unit: Option<Unit>, stored: Option<Unit>) -> bool {
     unit == stored || (ticks == Ticks::NAT && unit.is_none())
 }

@@ -93,6 +93,7 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
 }
 
 /// Like [`FastPath::has_kinds_of`], of a record.
+#[inline]
 fn has_kinds_of(stored: &DType, declared: &DType) -> bool {
     let Some((stored, declared)) = items(stored, declared) else { return false };
     (stored.kind(), stored.unit()) == (declared.kind(), declared.unit())
@@ -103,7 +104,9 @@ fn has_kinds_of(stored: &DType, declared: &DType) -> bool {
 }
 
 /// The items of two subarrays, or two unchanged dtypes.
+#[inline]
 pub(super) fn items<'d>(stored: &'d DType, declared: &'d DType) -> Option<(&'d DType, &'d DType)> {
+    #[inline]
     fn items(dtype: &DType) -> &DType {
         dtype.subarray().map_or(dtype, |(base, _)| items(base))
     }

@@ -33,10 +33,12 @@ impl DateTime64 {
     /// assert_eq!(date.to_civil()?.to_string(), "2020-02-29T12:34:56.5");
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn to_civil(self) -> Result<DateTime> {
         self.checked_civil().ok_or_else(|| value_error(&self, "a date in the years -9999 to 9999"))
     }
 
+    #[inline]
     fn checked_civil(self) -> Option<DateTime> {
         let unit = self.unit.filter(|_| !self.is_nat())?;
         let (day, attoseconds) = units::to_days(self.ticks, unit);
@@ -52,6 +54,7 @@ impl DateTime64 {
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) for `NaT`,
     /// dates without a unit, and dates before [`Timestamp::MIN`] or after
     /// [`Timestamp::MAX`].
+    #[inline]
     pub fn to_timestamp(self) -> Result<Timestamp> {
         self.checked_timestamp().ok_or_else(|| {
             let (first, last) = (Timestamp::MIN, Timestamp::MAX);
@@ -59,6 +62,7 @@ impl DateTime64 {
         })
     }
 
+    #[inline]
     fn checked_timestamp(self) -> Option<Timestamp> {
         let unit = self.unit.filter(|_| !self.is_nat())?;
         let (seconds, attoseconds) = units::to_seconds(self.ticks, unit);
@@ -83,6 +87,7 @@ impl DateTime64 {
     /// assert_eq!(DateTime64::from_civil(noon.to_civil()?, "D".parse()?)?.to_string(), "2020-02-29");
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn from_civil(date: DateTime, unit: Unit) -> Result<DateTime64> {
         let elapsed = date.duration_since(EPOCH).as_nanos();
         let ticks = units::date_from_nanoseconds(elapsed, unit);
@@ -97,6 +102,7 @@ impl DateTime64 {
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
     /// does not fit 64 bits. For nanoseconds, this is outside the years 1677 to
     /// 2262.
+    #[inline]
     pub fn from_timestamp(instant: Timestamp, unit: Unit) -> Result<DateTime64> {
         let ticks = units::date_from_nanoseconds(instant.as_nanosecond(), unit);
         let ticks = ticks.ok_or_else(|| value_error(&instant, &countable("date", unit)))?;
@@ -123,11 +129,13 @@ impl TimeDelta64 {
     /// assert_eq!(delta.to_duration()?.as_millis(), -1500);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn to_duration(self) -> Result<SignedDuration> {
         self.checked_duration()
             .ok_or_else(|| value_error(&self, "a duration that 64 bits can count in seconds"))
     }
 
+    #[inline]
     fn checked_duration(self) -> Option<SignedDuration> {
         let unit = self.unit.filter(|_| !self.is_nat())?;
         if let Some(Ticks(count)) = units::convert_difference(self.ticks, unit, NANOSECONDS) {
@@ -143,6 +151,7 @@ impl TimeDelta64 {
     ///
     /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if `unit` is
     /// months or years, or the count doesn't fit 64 bits.
+    #[inline]
     pub fn from_duration(duration: SignedDuration, unit: Unit) -> Result<TimeDelta64> {
         let ticks = units::difference_from_nanoseconds(duration.as_nanos(), unit);
         let ticks = ticks.ok_or_else(|| value_error(&duration, &countable("duration", unit)))?;
@@ -150,12 +159,14 @@ impl TimeDelta64 {
     }
 }
 
+#[inline]
 fn value_error(value: &dyn ToString, expected: &str) -> Error {
     DTypeError::Value { value: value.to_string(), expected: expected.to_owned() }.into()
 }
 
 /// The expectation in an error: a date or duration with a count that fits 64
 /// bits.
+#[inline]
 fn countable(noun: &str, unit: Unit) -> String {
     format!("a {noun} that 64 bits can count in unit {unit}")
 }

@@ -234,6 +234,7 @@ fn type_mismatch(dtype: &DType, asked: impl Into<String>) -> crate::error::Error
 
 /// A type that elements of `dtype` can be viewed as: the plain number if it is
 /// stored in this machine's byte order.
+#[inline]
 pub(crate) fn suggested_type(dtype: &DType) -> String {
     if let Some((base, shape)) = dtype.subarray() {
         let axes = shape.iter().rev();
@@ -262,6 +263,7 @@ pub(crate) fn short_name<T>() -> String {
     without_modules(std::any::type_name::<T>())
 }
 
+#[inline]
 fn without_modules(type_name: &str) -> String {
     let mut name = String::new();
     let mut word = String::new();
@@ -343,6 +345,7 @@ pub(crate) fn decode_over<T: Element>(
 
 /// Splits `bytes` into pieces of `size` bytes that start `stride` bytes apart.
 /// Internal iteration (`for_each`, `fold`) is fastest.
+#[inline]
 pub(crate) fn chunks(
     bytes: &[u8],
     stride: usize,
@@ -355,6 +358,7 @@ pub(crate) fn chunks(
 }
 
 /// The mutable version of [`chunks`].
+#[inline]
 pub(crate) fn chunks_mut(
     bytes: &mut [u8],
     stride: usize,

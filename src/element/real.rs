@@ -67,6 +67,7 @@ mod sealed {
 impl sealed::SealedReal for bool {}
 
 impl Real for bool {
+    #[inline]
     fn to_f64(self) -> f64 {
         f64::from(u8::from(self))
     }

@@ -59,6 +59,7 @@ struct FieldFixes {
 impl Recoding {
     /// Plans copies with numbers in `order` (`None` keeps theirs), and with
     /// padding zeroed if `zero_padding` is set.
+    #[inline]
     pub(crate) fn new(dtype: &DType, order: Option<ByteOrder>, zero_padding: bool) -> Recoding {
         let size = dtype.itemsize();
         let is_scalar = !matches!(dtype.kind(), Kind::Struct | Kind::Subarray | Kind::Unicode);
@@ -74,22 +75,26 @@ impl Recoding {
 
     /// Returns whether a kernel does everything, so that there is nothing to
     /// [`finish`](Recoding::finish).
+    #[inline]
     pub(crate) fn is_single_copy(&self) -> bool {
         self.fixes.is_empty()
     }
 
     /// Returns whether the copied bytes are unchanged.
+    #[inline]
     pub(crate) fn is_identity(&self) -> bool {
         !self.format.swap && self.fixes.is_empty()
     }
 
     /// Copies an element, except for its bytes that belong to no field, which have to be
     /// among the fixes.
+    #[inline]
     pub(crate) fn copy_between_gaps(&self, from: &[u8], to: &mut [u8]) {
         copy_between_gaps(&self.fixes, from, to);
     }
 
     /// Fixes elements that a kernel has copied.
+    #[inline]
     pub(crate) fn finish(&self, bytes: &mut [u8]) {
         if !self.fixes.is_empty() && self.format.size > 0 {
             let elements = bytes.chunks_exact_mut(self.format.size);
@@ -106,6 +111,7 @@ struct FixList {
 }
 
 impl FixList {
+    #[inline]
     fn add(&mut self, dtype: &DType, offset: usize) {
         let len = dtype.itemsize();
         // A subarray without bytes can have more items than fit into a `usize`.
@@ -134,6 +140,7 @@ impl FixList {
     }
 
     /// Adds the fields of a struct and the gaps between them, by offset.
+    #[inline]
     fn add_fields(&mut self, dtype: &DType, offset: usize) {
         let mut fields: Vec<&Field> = dtype.fields().iter().collect();
         fields.sort_by_key(|field| field.offset);
@@ -154,6 +161,7 @@ impl FixList {
 
     /// Adds a struct with overlapping fields, if one of them has fixes. Each
     /// field is planned once, however deep it is.
+    #[inline]
     fn add_overlapping(&mut self, dtype: &DType, offset: usize) -> bool {
         let plan = FixList { order: self.order, zero_padding: true, fixes: Vec::new() };
         let fields = dtype.fields().iter().map(|field| {
@@ -170,6 +178,7 @@ impl FixList {
     }
 
     /// The fixes of a single element.
+    #[inline]
     fn plan(&self, dtype: &DType) -> Vec<Fix> {
         let mut own = FixList { fixes: Vec::new(), ..*self };
         own.add(dtype, 0);
@@ -177,6 +186,7 @@ impl FixList {
     }
 
     /// Adds a gap in a struct, if there is one: fields can overlap.
+    #[inline]
     fn add_padding(&mut self, offset: usize, gap: Range<usize>) {
         if self.zero_padding && !gap.is_empty() {
             self.fixes.push(Fix::Zero { offset: offset + gap.start, len: gap.len() });
@@ -185,6 +195,7 @@ impl FixList {
 }
 
 /// Returns whether some fixes change bytes of fields, or padding if that is zeroed.
+#[inline]
 fn has_fixes(fixes: &[Fix], zero_padding: bool) -> bool {
     fixes.iter().any(|fix| match fix {
         Fix::Zero { .. } => zero_padding,
@@ -197,6 +208,7 @@ fn has_fixes(fixes: &[Fix], zero_padding: bool) -> bool {
 }
 
 /// Returns whether fields, which are sorted by offset, have bytes in common.
+#[inline]
 fn overlap(fields: &[&Field]) -> bool {
     let mut covered = 0;
     fields.iter().filter(|field| field.dtype.itemsize() > 0).any(|field| {
@@ -207,11 +219,13 @@ fn overlap(fields: &[&Field]) -> bool {
 }
 
 /// Returns whether some bytes of the elements may belong to no field.
+#[inline]
 pub(crate) fn has_gaps(dtype: &DType) -> bool {
     matches!(dtype.kind(), Kind::Struct | Kind::Subarray)
         && !Recoding::new(dtype, None, true).is_single_copy()
 }
 
+#[inline]
 fn copy_between_gaps(fixes: &[Fix], from: &[u8], to: &mut [u8]) {
     let mut at = 0;
     for fix in fixes {
@@ -239,12 +253,14 @@ fn copy_between_gaps(fixes: &[Fix], from: &[u8], to: &mut [u8]) {
 }
 
 /// Copies fields that overlap, except for their padding.
+#[inline]
 fn copy_fields(fields: &[FieldFixes], from: &[u8], to: &mut [u8]) {
     for FieldFixes { offset, len, fixes } in fields {
         copy_between_gaps(fixes, bytes(from, *offset, *len), bytes_mut(to, *offset, *len));
     }
 }
 
+#[inline]
 fn apply(fixes: &[Fix], element: &mut [u8]) {
     for fix in fixes {
         match fix {
@@ -273,15 +289,18 @@ fn apply(fixes: &[Fix], element: &mut [u8]) {
     }
 }
 
+#[inline]
 fn bytes(element: &[u8], offset: usize, len: usize) -> &[u8] {
     element.get(offset..offset + len).expect("fields lie inside their element")
 }
 
+#[inline]
 fn bytes_mut(element: &mut [u8], offset: usize, len: usize) -> &mut [u8] {
     element.get_mut(offset..offset + len).expect("fields lie inside their element")
 }
 
 /// Returns whether the bytes of a scalar must be reversed for `order`.
+#[inline]
 fn is_swapped(dtype: &DType, order: Option<ByteOrder>) -> bool {
     let stored = dtype.byte_order();
     ![order, Some(stored)].contains(&Some(ByteOrder::NotApplicable))
@@ -290,6 +309,7 @@ fn is_swapped(dtype: &DType, order: Option<ByteOrder>) -> bool {
 }
 
 /// How many bytes of a scalar are reversed together.
+#[inline]
 fn swap_width(dtype: &DType) -> usize {
     match dtype.kind() {
         Kind::Complex => dtype.itemsize() / 2,

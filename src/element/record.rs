@@ -140,6 +140,7 @@ impl<'d> FieldMatcher<'d> {
     ///
     /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if `dtype` is not a
     /// struct.
+    #[inline]
     pub fn new(record: &'static str, dtype: &'d DType) -> Result<FieldMatcher<'d>> {
         if dtype.kind() != Kind::Struct {
             return Err(super::type_mismatch(dtype, record));
@@ -197,6 +198,7 @@ impl<'d> FieldMatcher<'d> {
     ///
     /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the dtype has
     /// more fields, unless `subset` is set.
+    #[inline]
     pub fn finish(self, subset: bool, size: usize) -> Result<StoredMismatch> {
         let mut unmatched =
             self.dtype.fields().iter().filter(|field| !self.matched.contains(&field.name()));
@@ -220,6 +222,7 @@ impl<'d> FieldMatcher<'d> {
         Ok(ColdDrop::new(self.mismatch.or(size_mismatch)))
     }
 
+    #[inline]
     fn find(&self, name: &str) -> Result<&'d Field> {
         let found = self.dtype.field(name);
         found.map_err(|_| {
@@ -229,6 +232,7 @@ impl<'d> FieldMatcher<'d> {
         })
     }
 
+    #[inline]
     fn error(&self, field: &str, reason: String) -> Error {
         DTypeError::Record { record: self.record, field: field.to_owned(), reason }.into()
     }

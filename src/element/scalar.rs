@@ -208,29 +208,35 @@ complex! {
 }
 
 /// Returns whether `dtype` has this kind and size, in any byte order.
+#[inline]
 fn is_kind(dtype: &DType, kind: Kind, itemsize: usize) -> bool {
     dtype.kind() == kind && dtype.itemsize() == itemsize
 }
 
 /// The dtype of a number in this machine's byte order.
+#[inline]
 fn native(kind: Kind, itemsize: usize) -> DType {
     let order = if itemsize == 1 { ByteOrder::NotApplicable } else { ByteOrder::NATIVE };
     DType::new_scalar(kind, order, itemsize)
 }
 
 impl Ticks {
+    #[inline]
     fn from_le_bytes(bytes: [u8; 8]) -> Ticks {
         Ticks(i64::from_le_bytes(bytes))
     }
 
+    #[inline]
     fn from_be_bytes(bytes: [u8; 8]) -> Ticks {
         Ticks(i64::from_be_bytes(bytes))
     }
 
+    #[inline]
     fn to_le_bytes(self) -> [u8; 8] {
         self.0.to_le_bytes()
     }
 
+    #[inline]
     fn to_be_bytes(self) -> [u8; 8] {
         self.0.to_be_bytes()
     }

@@ -58,6 +58,7 @@ impl<const N: usize> Bytes<N> {
 }
 
 /// Bytes as text. The error shows the bytes.
+#[inline]
 pub(crate) fn as_utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| {
         let value = format!("b\"{}\"", excerpt(&bytes.escape_ascii().to_string()));
@@ -66,6 +67,7 @@ pub(crate) fn as_utf8(bytes: &[u8]) -> Result<&str> {
 }
 
 /// Stores bytes as an element of dtype `S`, padded with NULs.
+#[inline]
 pub(super) fn store_bytes(bytes: &[u8], to: &mut [u8]) -> Result<()> {
     check_bytes(bytes, to.len())?;
     to.fill(0);
@@ -75,6 +77,7 @@ pub(super) fn store_bytes(bytes: &[u8], to: &mut [u8]) -> Result<()> {
 
 /// Returns an error for bytes that an element of dtype `S` with room for `room` would not
 /// give back.
+#[inline]
 pub(super) fn check_bytes(bytes: &[u8], room: usize) -> Result<()> {
     if bytes.len() > room || bytes.ends_with(b"\0") {
         return Err(unfit(&String::from_utf8_lossy(bytes), bytes.len(), room, "bytes"));
@@ -83,6 +86,7 @@ pub(super) fn check_bytes(bytes: &[u8], room: usize) -> Result<()> {
 }
 
 /// Like `check_bytes`, for dtype `U` and characters.
+#[inline]
 pub(super) fn check_text(text: &str, room: usize) -> Result<()> {
     let length = text.chars().count();
     if length > room || text.ends_with('\0') {
@@ -93,6 +97,7 @@ pub(super) fn check_text(text: &str, room: usize) -> Result<()> {
 
 /// The error for text that has `length` bytes or characters (`unit`), where at most `room`
 /// fit, or that ends in NUL.
+#[inline]
 fn unfit(text: &str, length: usize, room: usize, unit: &str) -> Error {
     let text = excerpt(text);
     let (value, expected) = if length > room {
@@ -252,6 +257,7 @@ impl<const N: usize, P: CodePoint> Text<N, P> {
 }
 
 /// The character of a code point.
+#[inline]
 pub(crate) fn to_char(point: u32) -> Result<char> {
     char::from_u32(point).ok_or_else(|| {
         let expected = "a Unicode code point".to_owned();
@@ -260,6 +266,7 @@ pub(crate) fn to_char(point: u32) -> Result<char> {
 }
 
 /// The character of a code point, or U+FFFD if it is invalid.
+#[inline]
 pub(super) fn to_char_lossy(point: u32) -> char {
     char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER)
 }

@@ -20,6 +20,7 @@ pub struct TextCodec {
 impl Element for String {
     type Codec = TextCodec;
 
+    #[inline]
     fn codec(dtype: &DType) -> Result<TextCodec> {
         let itemsize = dtype.itemsize();
         match dtype.kind() {
@@ -29,10 +30,12 @@ impl Element for String {
         }
     }
 
+    #[inline]
     fn itemsize(text: &TextCodec) -> usize {
         text.itemsize
     }
 
+    #[inline]
     fn decode(text: &TextCodec, bytes: &[u8]) -> String {
         let Some(order) = text.points else {
             return String::from_utf8_lossy(trim_nuls(bytes)).into_owned();
@@ -41,6 +44,7 @@ impl Element for String {
     }
 
     /// Rejects text that is too long or ends in NUL, which NumPy would cut off.
+    #[inline]
     fn encode(&self, text: &TextCodec, bytes: &mut [u8]) -> Result<()> {
         let Some(order) = text.points else { return store_bytes(self.as_bytes(), bytes) };
         check_text(self, bytes.len() / 4)?;
@@ -52,6 +56,7 @@ impl Element for String {
 }
 
 /// Code points without their trailing NULs.
+#[inline]
 pub(crate) fn decode_points(order: ByteOrder, bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
     let points = bytes.chunks_exact(4).map(move |point| read::<u32>(order, point));
     let length = points.clone().rposition(|point| point != 0).map_or(0, |last| last + 1);
@@ -59,6 +64,7 @@ pub(crate) fn decode_points(order: ByteOrder, bytes: &[u8]) -> impl Iterator<Ite
 }
 
 /// Bytes without their trailing NULs.
+#[inline]
 pub(crate) fn trim_nuls(bytes: &[u8]) -> &[u8] {
     let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     bytes.get(..length).invariant(IN_BUFFER)

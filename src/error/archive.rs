@@ -78,6 +78,7 @@ impl ArchiveError {
         ArchiveError::Refused { kind, found: found.into(), expected }.into()
     }
 
+    #[inline]
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             ArchiveError::Refused { kind, .. } => *kind,

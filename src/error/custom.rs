@@ -15,6 +15,7 @@ pub(crate) struct Custom {
 }
 
 impl fmt::Display for Custom {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
     }
@@ -85,6 +86,7 @@ impl Error {
     /// Returns the error passed to [`new`](Error::new) or
     /// [`other`](Error::other).
     #[must_use]
+    #[inline]
     pub fn get_ref(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         match self.detail() {
             ErrorDetail::Custom(custom) => Some(&*custom.error),
@@ -94,6 +96,7 @@ impl Error {
 }
 
 impl From<io::Error> for Error {
+    #[inline]
     fn from(error: io::Error) -> Error {
         match error.downcast::<Error>() {
             Ok(ours) => ours,
@@ -103,6 +106,7 @@ impl From<io::Error> for Error {
 }
 
 impl From<Box<dyn StdError + Send + Sync>> for Error {
+    #[inline]
     fn from(error: Box<dyn StdError + Send + Sync>) -> Error {
         Error::other(error)
     }
@@ -111,6 +115,7 @@ impl From<Box<dyn StdError + Send + Sync>> for Error {
 impl From<Error> for io::Error {
     /// Wraps the whole error in an [`io::Error`] of the closest
     /// [`io::ErrorKind`].
+    #[inline]
     fn from(error: Error) -> io::Error {
         let kind = match error.kind() {
             ErrorKind::NotFound => io::ErrorKind::NotFound,

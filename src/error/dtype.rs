@@ -125,6 +125,7 @@ pub(crate) enum DTypeError {
 }
 
 impl DTypeError {
+    #[inline]
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             DTypeError::Invalid { .. } => ErrorKind::InvalidInput,

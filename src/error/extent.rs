@@ -72,6 +72,7 @@ pub(crate) enum ExtentError {
 }
 
 impl ExtentError {
+    #[inline]
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             ExtentError::Remainder { itemsize: 0, .. } => ErrorKind::InvalidInput,
@@ -87,6 +88,7 @@ impl ExtentError {
 }
 
 /// Names what is lost if a file is replaced, and what keeps it.
+#[inline]
 fn dropped(nbytes: u64, rows: u64, is_array: bool) -> String {
     let (what, advice) = match rows {
         _ if is_array => (", another array".to_owned(), "`discard_trailing` allows it"),
@@ -101,6 +103,7 @@ fn dropped(nbytes: u64, rows: u64, is_array: bool) -> String {
 }
 
 /// Explains why the shape of a raw file cannot be derived from its length.
+#[inline]
 fn remainder(offset: u64, itemsize: usize, found: u64) -> String {
     match found.checked_sub(offset) {
         _ if itemsize == 0 => {

@@ -6,6 +6,7 @@ use super::{
 };
 
 /// Returns the message without the advice that names functions of this crate.
+#[inline]
 pub(super) fn text(detail: &ErrorDetail) -> String {
     let message = detail.to_string();
     let end = match advice(detail) {
@@ -28,6 +29,7 @@ enum Advice {
     LastPart,
 }
 
+#[inline]
 fn advice(detail: &ErrorDetail) -> Advice {
     let is_last_clause = match detail {
         ErrorDetail::Header(HeaderError::Magic { .. }) => return Advice::LastPart,

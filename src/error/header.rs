@@ -94,6 +94,7 @@ pub(crate) enum HeaderError {
 }
 
 impl HeaderError {
+    #[inline]
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             HeaderError::Magic { found } if found.is_empty() => ErrorKind::Truncated,
@@ -110,6 +111,7 @@ impl HeaderError {
 }
 
 /// Guesses the format of a file that is not a `.npy` file by its first bytes.
+#[inline]
 fn format_hint(found: &[u8]) -> &'static str {
     match found {
         [] => ": it is empty",

@@ -14,6 +14,7 @@ pub(crate) fn resize<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) -> Res
 }
 
 /// A buffer of zeros.
+#[inline]
 pub(crate) fn zeros(len: usize) -> Result<Vec<u8>> {
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| out_of_memory::<u8>(len))
 }

@@ -86,6 +86,7 @@ pub(crate) enum ErrorDetail {
 }
 
 impl ErrorDetail {
+    #[inline]
     fn kind(&self) -> ErrorKind {
         match self {
             ErrorDetail::System(error) => error.kind(),
@@ -103,6 +104,7 @@ impl ErrorDetail {
 impl Error {
     /// Returns the category of the error.
     #[must_use]
+    #[inline]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -110,6 +112,7 @@ impl Error {
     /// Returns the message without the names of the file and the member, for
     /// programs that print those themselves.
     #[must_use]
+    #[inline]
     pub fn message(&self) -> impl fmt::Display + '_ {
         Message(self)
     }
@@ -128,6 +131,7 @@ impl Error {
     /// assert_eq!(error.fact(), "the header has 2 characters, but the limit is 1");
     /// ```
     #[must_use]
+    #[inline]
     pub fn fact(&self) -> String {
         let fact = fact::text(self.detail());
         match self.offset() {
@@ -138,18 +142,21 @@ impl Error {
 
     /// Returns the path of the file, if it was opened by path.
     #[must_use]
+    #[inline]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
     /// Returns the name of the archive member, if the error is about one.
     #[must_use]
+    #[inline]
     pub fn member(&self) -> Option<&str> {
         self.0.member.as_deref()
     }
 
     /// Returns the offset of the array in its file, unless it is 0.
     #[must_use]
+    #[inline]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
@@ -157,6 +164,7 @@ impl Error {
     /// Returns the underlying error of the operating system, or of the reader
     /// or writer passed in.
     #[must_use]
+    #[inline]
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.0.detail {
             ErrorDetail::System(error) => error.io_error(),
@@ -165,12 +173,14 @@ impl Error {
     }
 
     /// The cause, for code in this crate that handles it.
+    #[inline]
     pub(crate) fn detail(&self) -> &ErrorDetail {
         &self.0.detail
     }
 
     /// Whether a file does not start with the magic bytes of `.npy`.
     #[cfg(feature = "npz")]
+    #[inline]
     pub(crate) fn is_wrong_magic(&self) -> bool {
         matches!(self.0.detail, ErrorDetail::Header(HeaderError::Magic { .. }))
     }
@@ -236,6 +246,7 @@ macro_rules! from_areas {
 from_areas!(SystemError HeaderError ExtentError DTypeError ShapeError ArchiveError RequestError);
 
 impl fmt::Display for Error {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = self.path() {
             path.display().fmt(f)?;
@@ -252,6 +263,7 @@ impl fmt::Display for Error {
 struct Message<'a>(&'a Error);
 
 impl fmt::Display for Message<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(offset) = self.0.offset() {
             write!(f, "the array at byte {offset}: ")?;
@@ -261,6 +273,7 @@ impl fmt::Display for Message<'_> {
 }
 
 impl fmt::Debug for Error {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Error")
             .field("kind", &self.kind())
@@ -275,6 +288,7 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     /// The source of the error that ends our message.
+    #[inline]
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.detail {
             ErrorDetail::Custom(custom) => custom.error.source(),
@@ -284,6 +298,7 @@ impl std::error::Error for Error {
 }
 
 /// At most 60 characters of text from a file, made safe to print.
+#[inline]
 pub(crate) fn excerpt(text: &str) -> String {
     let mut short: String = text.chars().take(60).collect();
     if short.len() < text.len() {
@@ -304,6 +319,7 @@ pub(crate) fn plural<N: Copy + fmt::Display + PartialEq + From<u8>>(
 
 /// Escapes control characters in text from a file, which could move the
 /// cursor of a terminal.
+#[inline]
 pub(crate) fn printable(text: &str) -> String {
     text.escape_debug().collect::<String>().replace("\\'", "'").replace("\\\"", "\"")
 }

@@ -68,6 +68,7 @@ pub(crate) enum RequestError {
 }
 
 impl RequestError {
+    #[inline]
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             RequestError::Mode { .. }

@@ -245,6 +245,7 @@ pub(crate) enum ShapeError {
 }
 
 impl ShapeError {
+    #[inline]
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             ShapeError::Axes { .. }

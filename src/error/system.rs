@@ -93,6 +93,7 @@ pub(crate) enum SystemError {
 impl SystemError {
     /// Wraps an error of the operating system about a file. An [`Error`] that
     /// passed through a reader or writer is unwrapped instead.
+    #[inline]
     pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> Error {
         move |source| match source.downcast::<Error>() {
             Ok(error) => error,
@@ -101,12 +102,14 @@ impl SystemError {
     }
 
     /// Wraps an error of the operating system about memory.
+    #[inline]
     pub(crate) fn map(action: &'static str, len: usize) -> impl FnOnce(io::Error) -> Error {
         move |source| SystemError::Map { action, len, source }.into()
     }
 
     /// Names the array whose bytes could not be written, if the system could not read them:
     /// its file is what is wrong, not the one that is written.
+    #[inline]
     pub(crate) fn of_map(from: Option<&Path>) -> impl Fn(Error) -> Error {
         move |error| {
             if !error.io_error().is_some_and(is_fault) {
@@ -117,6 +120,7 @@ impl SystemError {
         }
     }
 
+    #[inline]
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             SystemError::Io { source, .. } | SystemError::Plain(source) => match source.kind() {
@@ -135,6 +139,7 @@ impl SystemError {
         }
     }
 
+    #[inline]
     pub(super) fn io_error(&self) -> Option<&io::Error> {
         match self {
             SystemError::Io { source, .. }
@@ -148,11 +153,13 @@ impl SystemError {
 
 /// Returns whether the system could not access the memory that a call was given.
 #[cfg(unix)]
+#[inline]
 fn is_fault(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::FAULT.raw_os_error())
 }
 
 #[cfg(not(unix))]
+#[inline]
 fn is_fault(_: &io::Error) -> bool {
     false
 }

@@ -15,11 +15,13 @@ pub struct ElementFormat {
 
 impl ElementFormat {
     /// Elements of `size` bytes that are copied unchanged.
+    #[inline]
     pub(crate) fn opaque(size: usize) -> ElementFormat {
         ElementFormat { size, number: size, swap: false }
     }
 
     /// The number of bytes reversed as a unit; otherwise 1.
+    #[inline]
     pub(crate) fn swap_width(self) -> usize {
         if self.swap { self.number } else { 1 }
     }
@@ -48,6 +50,7 @@ pub(crate) fn copy_row(row: &[u8], to: &mut [u8]) {
 /// Fills `to` with the elements of `from`, which start `stride` bytes apart.
 ///
 /// The stride is at least the element size. A number has 1, 2, 4 or 8 bytes.
+#[inline]
 pub(crate) fn copy(format: ElementFormat, from: &[u8], stride: usize, to: &mut [u8]) {
     if stride == format.size {
         let len = from.len().min(to.len());
@@ -76,6 +79,7 @@ pub(crate) fn copy(format: ElementFormat, from: &[u8], stride: usize, to: &mut [
 }
 
 /// Copies elements of any size, in turn.
+#[inline]
 fn copy_each(format: ElementFormat, from: &[u8], stride: usize, to: &mut [u8]) {
     for (i, to) in to.chunks_exact_mut(format.size).enumerate() {
         let start = i * stride;

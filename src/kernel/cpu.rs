@@ -83,6 +83,7 @@ const LARGE: usize = 4 << 20;
 /// Asks for large pages for a buffer that is about to be filled, so that the
 /// kernel zeroes fewer, larger pages. Does nothing on systems without them.
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn prefer_large_pages(bytes: &mut [u8]) {
     if bytes.len() < LARGE {
         return;
@@ -97,11 +98,13 @@ pub(crate) fn prefer_large_pages(bytes: &mut [u8]) {
 }
 
 #[cfg(not(target_os = "linux"))]
+#[inline]
 pub(crate) fn prefer_large_pages(_: &mut [u8]) {}
 
 /// The start of the page that contains the first byte, and the length from
 /// there to the end of `bytes`.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn pages(bytes: &[u8]) -> (*const u8, usize) {
     let before = bytes.as_ptr().addr() % rustix::param::page_size();
     (bytes.as_ptr().wrapping_sub(before), before + bytes.len())

@@ -55,6 +55,7 @@ pub(crate) struct Plane {
 /// Only numbers of four bytes take fewer instructions if they are swapped before.
 ///
 /// `scratch` is memory that the next plane can use again.
+#[inline]
 pub(crate) fn transpose(
     format: ElementFormat,
     from: &[u8],

@@ -29,15 +29,18 @@ struct Axis {
 
 impl Geometry {
     /// One axis of `len` elements without gaps, from a byte on.
+    #[inline]
     pub(crate) fn line(offset: usize, len: usize, itemsize: usize) -> Geometry {
         let axis = Axis { dim: len, stride: signed(itemsize) };
         Geometry::from_axes(offset, std::iter::once(axis))
     }
 
+    #[inline]
     pub(crate) fn ndim(&self) -> usize {
         self.shape.len()
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.shape.iter().product()
     }
@@ -45,6 +48,7 @@ impl Geometry {
     /// Checks that there are at most 64 axes, and that the number of elements
     /// is an `isize` even if empty axes are counted as 1, so that it is for
     /// every view of this one.
+    #[inline]
     pub(crate) fn check_countable(self, itemsize: usize) -> Result<Geometry> {
         if self.ndim() > MAX_NDIM {
             return Err(ShapeError::Axes { found: self.ndim() }.into());
@@ -72,6 +76,7 @@ impl Geometry {
     }
 
     /// The range of bytes from the first to the last element in memory.
+    #[inline]
     pub(crate) fn span(&self, itemsize: usize) -> Range<usize> {
         if self.len() == 0 {
             return self.offset..self.offset;
@@ -84,6 +89,7 @@ impl Geometry {
         start..end + itemsize
     }
 
+    #[inline]
     fn axes(&self) -> impl DoubleEndedIterator<Item = Axis> + '_ {
         self.shape.iter().zip(&self.strides).map(|(&dim, &stride)| Axis { dim, stride })
     }
@@ -94,6 +100,7 @@ impl Geometry {
     }
 
     /// Selects one index along `axis`, removing that axis.
+    #[inline]
     pub(crate) fn index_axis(&self, axis: usize, index: usize) -> Result<Geometry> {
         let Axis { dim, stride } = self.axis(axis)?;
         if index >= dim {
@@ -105,6 +112,7 @@ impl Geometry {
 
     /// Selects `len` indices along `axis`, starting at `start`. All must be in
     /// bounds.
+    #[inline]
     pub(crate) fn axis_range(&self, axis: usize, start: usize, len: usize) -> Geometry {
         let mut offset = self.offset;
         let resized = self
@@ -118,6 +126,7 @@ impl Geometry {
     }
 
     /// Splits an axis at an index.
+    #[inline]
     pub(crate) fn split_at(&self, axis: usize, index: usize) -> Result<(Geometry, Geometry)> {
         let Axis { dim, .. } = self.axis(axis)?;
         if index > dim {
@@ -128,6 +137,7 @@ impl Geometry {
 
     /// How many chunks of `size` indices an axis has. The last chunk may be
     /// shorter.
+    #[inline]
     pub(crate) fn chunk_count(&self, axis: usize, size: usize) -> Result<usize> {
         let Axis { dim, .. } = self.axis(axis)?;
         if size == 0 {
@@ -137,6 +147,7 @@ impl Geometry {
     }
 
     /// A chunk of `size` indices along an axis.
+    #[inline]
     pub(crate) fn chunk(&self, axis: usize, size: usize, number: usize) -> Geometry {
         let dim = self.shape.get(axis).copied().unwrap_or(0);
         let start = number * size;
@@ -145,6 +156,7 @@ impl Geometry {
 
     /// Selects one index along the first axis, removing that axis. The index
     /// must be in bounds.
+    #[inline]
     pub(crate) fn index_first_axis(&self, index: usize) -> Geometry {
         let mut axes = self.axes();
         let stride = axes.next().map_or(0, |axis| axis.stride);
@@ -152,6 +164,7 @@ impl Geometry {
     }
 
     /// Permutes the axes.
+    #[inline]
     pub(crate) fn permuted(&self, axes: &[usize]) -> Result<Geometry> {
         let mut seen: Axes<usize> = Axes::from_slice(axes);
         seen.sort_unstable();
@@ -165,27 +178,32 @@ impl Geometry {
     }
 
     /// The first `count` axes, at index 0 of the rest.
+    #[inline]
     pub(crate) fn first_axes(&self, count: usize) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().take(count))
     }
 
     /// Removes the axes of stride 0, because they repeat the same elements.
     /// There must be elements.
+    #[inline]
     pub(crate) fn without_repeats(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.stride != 0))
     }
 
     /// Removes the axes of length 1.
+    #[inline]
     pub(crate) fn squeezed(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.dim != 1))
     }
 
+    #[inline]
     pub(crate) fn reversed_axes(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().rev())
     }
 
     /// The same elements in the order of memory: all strides are positive, and
     /// decrease from axis to axis.
+    #[inline]
     pub(crate) fn memory_order(&self) -> Geometry {
         let ascending = self.flipped(&self.descending_axes());
         let mut axes: Axes<Axis> = ascending.axes().collect();
@@ -194,11 +212,13 @@ impl Geometry {
     }
 
     /// The axes of negative stride.
+    #[inline]
     pub(crate) fn descending_axes(&self) -> Axes<usize> {
         (0..self.ndim()).filter(|&axis| self.strides.get(axis).is_some_and(|&s| s < 0)).collect()
     }
 
     /// Reverses the order of the elements along some axes.
+    #[inline]
     pub(crate) fn flipped(&self, axes: &[usize]) -> Geometry {
         let mut offset = self.offset;
         let flipped: Axes<Axis> = (self.axes().enumerate())
@@ -214,6 +234,7 @@ impl Geometry {
     }
 
     /// The axes by decreasing stride.
+    #[inline]
     pub(crate) fn axes_by_stride(&self) -> Axes<usize> {
         let mut axes: Axes<usize> = (0..self.ndim()).collect();
         sort_by_stride(&mut axes, |&axis| {
@@ -223,6 +244,7 @@ impl Geometry {
     }
 
     /// The same elements with as few axes as possible, each longer than 1.
+    #[inline]
     pub(crate) fn merged(&self) -> Geometry {
         let mut axes: Axes<Axis> = Axes::new();
         for axis in self.axes().filter(|axis| axis.dim != 1) {
@@ -237,6 +259,7 @@ impl Geometry {
     }
 
     /// True if the elements are contiguous in C order.
+    #[inline]
     pub(crate) fn is_contiguous(&self, itemsize: usize) -> bool {
         let mut expected = itemsize;
         self.len() == 0
@@ -249,6 +272,7 @@ impl Geometry {
 
     /// The same elements in C order with a new shape, if strides can express
     /// it: NumPy's `_attempt_nocopy_reshape`.
+    #[inline]
     pub(crate) fn reshaped(&self, shape: &[usize]) -> Result<Geometry> {
         if shape.len() > MAX_NDIM {
             return Err(ShapeError::Axes { found: shape.len() }.into());
@@ -272,6 +296,7 @@ impl Geometry {
 
     /// Broadcasts to a shape: adds axes before the first, and repeats axes of
     /// length 1.
+    #[inline]
     pub(crate) fn broadcast(&self, shape: &[usize]) -> Result<Geometry> {
         let Some(added) = shape.len().checked_sub(self.ndim()) else {
             return Err(self.cannot_broadcast(shape));
@@ -297,6 +322,7 @@ impl Geometry {
 
     /// Selects by ndarray's `s![]` or [`Indices`](crate::Indices); axes after
     /// the listed axes are kept whole.
+    #[inline]
     pub(crate) fn sliced(&self, info: &[SliceInfoElem]) -> Result<Geometry> {
         let mut offset = self.offset;
         let mut axes: Axes<Axis> = Axes::new();
@@ -343,20 +369,24 @@ impl Geometry {
         Ok(Geometry::from_axes(offset, axes.iter().copied()))
     }
 
+    #[inline]
     fn cannot_reshape(&self, shape: &[usize], reason: &'static str) -> Error {
         ShapeError::Reshape { from: tuple(&self.shape), to: tuple(shape), reason }.into()
     }
 
+    #[inline]
     fn cannot_broadcast(&self, shape: &[usize]) -> Error {
         ShapeError::Broadcast { from: tuple(&self.shape), to: tuple(shape) }.into()
     }
 
+    #[inline]
     fn too_many_indices(&self, info: &[SliceInfoElem]) -> Error {
         let asked =
             info.iter().filter(|element| !matches!(element, SliceInfoElem::NewAxis)).count();
         ShapeError::Axis { asked: asked - 1, shape: tuple(&self.shape) }.into()
     }
 
+    #[inline]
     fn axis(&self, axis: usize) -> Result<Axis> {
         let found = self.axes().nth(axis);
         found.ok_or_else(|| ShapeError::Axis { asked: axis, shape: tuple(&self.shape) }.into())
@@ -384,6 +414,7 @@ fn sort_by_stride<T>(axes: &mut [T], stride: impl Fn(&T) -> usize) {
 
 /// The number of elements if empty axes are counted as 1. Returns `None` if it
 /// exceeds `isize::MAX`.
+#[inline]
 pub(crate) fn count(shape: &[usize]) -> Option<isize> {
     shape.iter().try_fold(1_isize, |n, &dim| n.checked_mul(isize::try_from(dim.max(1)).ok()?))
 }
@@ -415,12 +446,14 @@ pub(crate) fn signed(n: usize) -> isize {
 
 /// True if one step along the outer axis equals the whole inner axis, so that
 /// both can be merged.
+#[inline]
 fn is_mergeable(outer: Axis, inner: Axis) -> bool {
     signed(inner.dim).checked_mul(inner.stride) == Some(outer.stride)
 }
 
 /// Splits a merged axis into the first of `axes`, setting their strides;
 /// returns the remaining axes, or `None` if they do not fit.
+#[inline]
 fn split_run(run: Axis, axes: &mut [Axis]) -> Option<&mut [Axis]> {
     let mut len = 1;
     let mut count = 0;
@@ -444,12 +477,14 @@ fn split_run(run: Axis, axes: &mut [Axis]) -> Option<&mut [Axis]> {
 }
 
 /// Resolves an index that counts from the end if negative.
+#[inline]
 fn resolve_index(index: isize, dim: usize) -> Option<usize> {
     if index < 0 { dim.checked_add_signed(index) } else { Some(index.unsigned_abs()) }
 }
 
 /// Resolves the bounds of a slice as ndarray does: negative indices count from
 /// the end, and an end before the start makes an empty selection.
+#[inline]
 fn resolve_range(dim: usize, start: isize, end: Option<isize>) -> Option<(usize, usize)> {
     let start = resolve_index(start, dim).filter(|&start| start <= dim)?;
     let end = end.map_or(Some(dim), |end| resolve_index(end, dim)).filter(|&end| end <= dim)?;

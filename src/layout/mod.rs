@@ -21,6 +21,7 @@ pub(crate) const MAX_UNBACKED: usize = 1 << 20;
 
 /// Rejects copying `count` elements of an array if they have no bytes and
 /// exceed the limit.
+#[inline]
 pub(crate) fn check_unbacked(itemsize: usize, shape: &[usize], count: usize) -> Result<()> {
     if itemsize == 0 && count > MAX_UNBACKED {
         return Err(ShapeError::Unbacked { shape: tuple(shape), limit: MAX_UNBACKED }.into());
@@ -83,6 +84,7 @@ impl Layout {
     /// more than 64 axes, or if the number of elements or the offset of their
     /// end exceeds `isize::MAX`. As in NumPy, axes of length 0 count as 1 in
     /// these checks.
+    #[inline]
     pub fn new(dtype: DType, shape: &[usize], order: Order, offset: usize) -> Result<Layout> {
         if shape.len() > MAX_NDIM {
             return Err(ShapeError::Axes { found: shape.len() }.into());
@@ -111,30 +113,35 @@ impl Layout {
 
     /// Returns the dtype of the elements.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> &DType {
         &self.dtype
     }
 
     /// Returns the length of each axis.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.geometry.shape
     }
 
     /// Returns the bytes from one element to the next along each axis.
     #[must_use]
+    #[inline]
     pub fn byte_strides(&self) -> &[isize] {
         &self.geometry.strides
     }
 
     /// Returns the number of bytes before the first element.
     #[must_use]
+    #[inline]
     pub fn offset(&self) -> usize {
         self.geometry.offset
     }
 
     /// Returns the number of axes.
     #[must_use]
+    #[inline]
     pub fn ndim(&self) -> usize {
         self.geometry.ndim()
     }
@@ -142,46 +149,54 @@ impl Layout {
     /// Returns the number of elements: 1 without axes, 0 if any axis has length
     /// 0.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Returns whether the array has no elements.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Returns the total size of the elements in bytes.
     #[must_use]
+    #[inline]
     pub fn nbytes(&self) -> usize {
         self.nbytes
     }
 
     /// Returns the offset of the byte after the last element.
     #[must_use]
+    #[inline]
     pub fn end(&self) -> usize {
         self.geometry.offset + self.nbytes
     }
 
     /// Returns whether the elements are contiguous in C order.
     #[must_use]
+    #[inline]
     pub fn is_c_contiguous(&self) -> bool {
         self.geometry.is_contiguous(self.dtype.itemsize())
     }
 
     /// Returns whether the elements are contiguous in Fortran order.
     #[must_use]
+    #[inline]
     pub fn is_f_contiguous(&self) -> bool {
         self.geometry.reversed_axes().is_contiguous(self.dtype.itemsize())
     }
 
+    #[inline]
     pub(crate) fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
     /// The layout of some rows, which must exist. Returns `None` if they are
     /// not contiguous in memory.
+    #[inline]
     pub(crate) fn row_range(&self, rows: Range<usize>) -> Option<Layout> {
         let &dim = self.shape().first()?;
         if rows.len() == dim {
@@ -200,6 +215,7 @@ impl Layout {
     }
 
     /// The same layout at another offset.
+    #[inline]
     pub(crate) fn with_offset(mut self, offset: usize) -> Layout {
         self.geometry.offset = offset;
         self
@@ -220,6 +236,7 @@ fn set_strides<'a>(
     Some(span)
 }
 
+#[inline]
 fn too_large(shape: &[usize], itemsize: usize) -> Error {
     ShapeError::Size { shape: tuple(shape), itemsize }.into()
 }

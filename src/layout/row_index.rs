@@ -114,6 +114,7 @@ pub(crate) fn resolve<I: RowIndex>(
 }
 
 /// Resolves an index that is out of bounds.
+#[inline]
 fn resolve_one(mode: TakeMode, index: i128, dim: usize) -> Option<usize> {
     let valid = match mode {
         TakeMode::FromEnd if index < 0 => index.checked_add(i128::try_from(dim).ok()?)?,

@@ -73,6 +73,7 @@ enum Place {
 
 impl RowsAhead {
     /// The rows of a map.
+    #[inline]
     pub(super) fn mapped(
         rows: &Rows,
         geometry: &Geometry,
@@ -87,6 +88,7 @@ impl RowsAhead {
     }
 
     /// The rows of an array that starts at an offset of a file.
+    #[inline]
     pub(super) fn opened(
         file: File,
         offset: u64,
@@ -96,6 +98,7 @@ impl RowsAhead {
         RowsAhead::new(Place::Opened(Arc::new(file), offset), geometry, itemsize, Arc::default())
     }
 
+    #[inline]
     fn new(
         place: Place,
         geometry: &Geometry,
@@ -132,6 +135,7 @@ impl RowsAhead {
     }
 
     /// Windows of `len` of these rows.
+    #[inline]
     pub(super) fn windows(self, len: usize) -> RowsAhead {
         RowsAhead { extra: self.extra + len.saturating_sub(1), ..self }
     }
@@ -145,6 +149,7 @@ impl RowsAhead {
     /// itself.
     ///
     /// `available` is the memory for this source.
+    #[inline]
     fn expect(
         &mut self,
         count: u64,
@@ -175,6 +180,7 @@ impl RowsAhead {
 
     /// Announces that `count` rows will be read, so that arrays that are in memory are mapped
     /// before that.
+    #[inline]
     fn expect_in_memory(&mut self, count: u64) {
         for part in &mut self.parts {
             let Place::Mapped(rows) = &part.place else { continue };
@@ -187,6 +193,7 @@ impl RowsAhead {
     }
 
     /// Maps the next bytes of arrays in memory.
+    #[inline]
     fn map_pages(&mut self) {
         for part in &mut self.parts {
             let Place::Mapped(rows) = &part.place else { continue };
@@ -201,12 +208,14 @@ impl RowsAhead {
     }
 
     /// The size of all rows.
+    #[inline]
     fn nbytes(&self) -> u64 {
         let sizes = self.parts.iter().map(|part| part.step.saturating_mul(to_u64(part.rows.len())));
         sizes.fold(0, u64::saturating_add)
     }
 
     /// The rows from one on, if they follow each other, and reading them early is worthwhile.
+    #[inline]
     fn sequence(&self, first: u64, count: u64, available: Option<u64>) -> Sequence {
         let rows = first..first.saturating_add(count).saturating_add(to_u64(self.extra));
         let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
@@ -217,6 +226,7 @@ impl RowsAhead {
     }
 
     /// The rows of the next sequential batch.
+    #[inline]
     fn next_rows(&self, sampler: &Sampler, size: usize) -> Range<u64> {
         let first = sampler.position();
         first..first.saturating_add(to_u64(size)).saturating_add(to_u64(self.extra))
@@ -224,6 +234,7 @@ impl RowsAhead {
 
     /// Waits until arrays that are read whole have been read, for a limited time. Of a map,
     /// only if the last batch was faster than the disk.
+    #[inline]
     fn wait(&self) {
         for part in self.parts.iter().filter(|part| part.is_streamed) {
             match &part.place {
@@ -234,6 +245,7 @@ impl RowsAhead {
     }
 
     /// Returns whether rows that are read page by page were on the disk.
+    #[inline]
     fn was_cold(&self) -> bool {
         self.parts.iter().filter_map(|part| part.single_rows()).any(Rows::was_cold)
     }
@@ -241,6 +253,7 @@ impl RowsAhead {
     /// Requests rows, in turn. Returns the longest time that this takes if all
     /// are in memory. Does nothing for rows that don't exist. Reading them
     /// later returns an error.
+    #[inline]
     fn request(&self, mut indices: Vec<usize>) -> Duration {
         if self.extra > 0 {
             return Duration::ZERO;
@@ -266,6 +279,7 @@ impl RowsAhead {
 
     /// Queues ranges of rows to be read. Does nothing where that is impossible,
     /// because it affects speed only. Returns what to wait for until they are read.
+    #[inline]
     fn queue(&self, ranges: &[Range<usize>]) -> Vec<Queued> {
         let mut queued = Vec::new();
         for part in self.parts.iter().filter(|part| !part.is_streamed && HAS_READ_AHEAD) {
@@ -294,12 +308,14 @@ struct Queued {
 
 impl Part {
     /// The first byte of a row, relative to the place.
+    #[inline]
     pub(super) fn start_of(&self, row: u64) -> u64 {
         let own = row.saturating_sub(to_u64(self.rows.start));
         self.start.saturating_add(own.saturating_mul(self.step))
     }
 
     /// The end of the last row before a given row.
+    #[inline]
     pub(super) fn end_before(&self, row: u64) -> u64 {
         let last = row.min(to_u64(self.rows.end)).checked_sub(1);
         let last = last.filter(|last| *last >= to_u64(self.rows.start));
@@ -308,6 +324,7 @@ impl Part {
 
     /// Opens the file for consecutive batches that start at a byte, unless the array is in
     /// memory.
+    #[inline]
     pub(super) fn open_sequence(&self, start: u64) -> Option<(Arc<File>, u64)> {
         let is_read = match &self.place {
             Place::Mapped(rows) => rows.expect_sequence(to_usize_saturating(start)),
@@ -317,6 +334,7 @@ impl Part {
     }
 
     /// The rows, unless they are read whole, or can't be requested in turn.
+    #[inline]
     fn single_rows(&self) -> Option<&Rows> {
         match &self.place {
             Place::Mapped(rows) if !self.is_streamed => Some(rows),
@@ -325,6 +343,7 @@ impl Part {
     }
 
     /// The bytes of all rows in a file that contains the array at an offset.
+    #[inline]
     fn place_in_file(&self, offset: u64) -> Range<u64> {
         let start = offset.saturating_add(self.start);
         let last = to_u64(self.rows.len()).saturating_sub(1).saturating_mul(self.step);
@@ -332,6 +351,7 @@ impl Part {
     }
 
     /// The bytes of the rows in this part, relative to its place.
+    #[inline]
     fn bytes(&self, ranges: &[Range<usize>], extra: usize) -> Vec<Range<usize>> {
         let own = ranges.iter().map(|range| {
             let end = range.end.saturating_add(extra).min(self.rows.end);
@@ -354,6 +374,7 @@ impl Part {
 }
 
 impl Place {
+    #[inline]
     fn open(&self) -> Option<(Arc<File>, u64)> {
         match self {
             Place::Mapped(rows) => rows.reopen().map(|(file, offset)| (Arc::new(file), offset)),
@@ -382,6 +403,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
+    #[inline]
     pub(super) fn add(&mut self, source: RowsAhead) {
         self.sources.push(source);
     }
@@ -393,6 +415,7 @@ impl Ahead {
     ///
     /// Consecutive rows are also queued, and waited for from the second batch
     /// on. Otherwise, requests the batch that follows the next `size` rows.
+    #[inline]
     pub(super) fn advance(&mut self, sampler: &Sampler, size: usize) {
         if self.sources.is_empty() {
             return;
@@ -443,6 +466,7 @@ impl Ahead {
     }
 
     /// Queues the consecutive rows of the next batch, then what follows.
+    #[inline]
     fn queue_sequences(&mut self, sampler: &Sampler, size: usize) {
         for window in [0, sequence::WINDOW] {
             for (source, sequence) in self.sources.iter().zip(&mut self.sequences) {
@@ -454,6 +478,7 @@ impl Ahead {
 
     /// Requests the rows of the batch after the next batch, as long as this
     /// takes longer than for rows in memory.
+    #[inline]
     fn request_rows(&mut self, sampler: &Sampler, size: usize) {
         self.requests_rows |= self.sources.iter().any(RowsAhead::was_cold);
         if !self.requests_rows || sampler.is_sequential() {
@@ -469,6 +494,7 @@ impl Ahead {
 
     /// The blocks to queue, as ranges of rows, and the position of the first row that
     /// needs them.
+    #[inline]
     fn next_blocks(&mut self, sampler: &Sampler) -> Vec<(u64, Vec<Range<usize>>)> {
         let Some((order, positions)) = sampler.positions_left() else { return Vec::new() };
         let mut found = Vec::new();

@@ -27,6 +27,7 @@ const LARGE: usize = 32 << 10;
 impl ArrayFile {
     /// Reads ranges of rows in the order of the file, in which those near each other are
     /// read together. `order` has their numbers in that order.
+    #[inline]
     fn read_in_file_order(
         &self,
         ranges: &[Range<usize>],
@@ -66,6 +67,7 @@ impl ArrayFile {
 }
 
 /// The ranges of these numbers.
+#[inline]
 fn select<'r>(
     ranges: &'r [Range<usize>],
     numbers: &'r [usize],
@@ -74,14 +76,17 @@ fn select<'r>(
 }
 
 impl RowSource for ArrayFile {
+    #[inline]
     fn dtype(&self) -> &DType {
         self.dtype()
     }
 
+    #[inline]
     fn shape(&self) -> &[usize] {
         self.shape()
     }
 
+    #[inline]
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         self.named(gather::check_ranges(self, ranges, out.len()))?;
         if out.is_empty() || self.breaks(ranges) <= MANY {
@@ -104,6 +109,7 @@ impl RowSource for ArrayFile {
         self.named(reader.result)
     }
 
+    #[inline]
     fn add_path(&self, error: Error) -> Error {
         match self.path() {
             Some(path) => error.with_path(path),
@@ -111,6 +117,7 @@ impl RowSource for ArrayFile {
         }
     }
 
+    #[inline]
     fn rows_ahead(&self) -> RowsAhead {
         match self.duplicate_file() {
             Some(file) => {
@@ -135,22 +142,26 @@ struct FileReader<'a> {
 }
 
 impl FileReader<'_> {
+    #[inline]
     fn ranges(&self, numbers: Range<usize>) -> &[Range<usize>] {
         self.ranges.get(numbers).unwrap_or_default()
     }
 }
 
 impl RowReader for FileReader<'_> {
+    #[inline]
     fn touch(&self, number: usize) {
         if let Some(rows) = self.ranges.get(number).filter(|rows| !rows.is_empty()) {
             self.file.touch_row(rows.start);
         }
     }
 
+    #[inline]
     fn advise(&self, numbers: Range<usize>) {
         self.file.request_rows(self.ranges(numbers));
     }
 
+    #[inline]
     fn copy(&mut self, numbers: Range<usize>) {
         if self.result.is_err() {
             return;
@@ -164,10 +175,12 @@ impl RowReader for FileReader<'_> {
     }
 
     /// Ranges that are read here are far apart, or the kernel reads ahead.
+    #[inline]
     fn span(&self, _: Range<usize>) -> usize {
         usize::MAX
     }
 
+    #[inline]
     fn now(&self) -> Duration {
         self.start.elapsed()
     }

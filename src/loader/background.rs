@@ -35,6 +35,7 @@ pub(super) struct Background {
 }
 
 impl Background {
+    #[inline]
     pub(super) fn new(extent: Range<usize>) -> Background {
         let working_set = extent.len();
         let (planner, read_ahead) = (Planner::default(), Arc::default());
@@ -42,22 +43,26 @@ impl Background {
     }
 
     /// The size of the array in bytes.
+    #[inline]
     pub(super) fn nbytes(&self) -> usize {
         self.extent.len()
     }
 
     /// The thread that reads.
+    #[inline]
     pub(super) fn read_ahead(&self) -> Arc<ReadAhead> {
         Arc::clone(&self.read_ahead)
     }
 
     /// Returns a new state for the same array, to be read in another way.
+    #[inline]
     pub(super) fn with_reading(&self, reading: Reading) -> Background {
         self.with_others(reading, self.working_set, Arc::default())
     }
 
     /// Returns a new state for the same array, to be read together with further
     /// arrays.
+    #[inline]
     pub(super) fn with_others(
         &self,
         reading: Reading,
@@ -71,6 +76,7 @@ impl Background {
     /// Announces that batches will need much of the array. Returns whether all
     /// of it is going to be read, in order, if they have to wait for the disk.
     /// At once if the epoch has several shares.
+    #[inline]
     pub(super) fn expect_epoch(
         &self,
         (map, path): (&Map, Option<&Path>),
@@ -87,6 +93,7 @@ impl Background {
     }
 
     /// Returns whether the array is long and in memory, by a sample of its pages.
+    #[inline]
     pub(super) fn is_in_memory(&self, map: &Map) -> bool {
         let disk = MappedFile { map, path: None, background: self };
         self.nbytes() > MAX_UNTHREADED && disk.is_in_memory()
@@ -94,6 +101,7 @@ impl Background {
 
     /// Maps the pages in a part of the array. Failures are ignored, because
     /// faults will map the pages.
+    #[inline]
     pub(super) fn map_pages(&self, map: &Map, part: Range<usize>) {
         let Range { start, end } = self.extent;
         let part = start.saturating_add(part.start)..start.saturating_add(part.end).min(end);
@@ -104,6 +112,7 @@ impl Background {
 
     /// Announces batches that follow each other from a byte of the map on, and that the caller
     /// reads the array for them. Returns `false` if that is not needed.
+    #[inline]
     pub(super) fn expect_sequence(&self, start: usize, map: &Map) -> bool {
         let start = start.saturating_sub(self.extent.start);
         self.planner.expect_sequence(start, &MappedFile { map, path: None, background: self })
@@ -111,6 +120,7 @@ impl Background {
 
     /// Waits, before a batch, if reading the whole array is faster than reading its
     /// rows.
+    #[inline]
     pub(super) fn before_batch(&self, map: &Map) {
         self.planner.wait(&MappedFile { map, path: None, background: self });
     }
@@ -147,6 +157,7 @@ impl Background {
         self.advise_runs(map, &mut all);
     }
 
+    #[inline]
     fn advise_runs(&self, map: &Map, ranges: &mut Vec<Range<usize>>) {
         runs::merge(ranges, self.planner.gap());
         for run in ranges.drain(..) {
@@ -163,22 +174,27 @@ struct MappedFile<'a> {
 }
 
 impl Disk for MappedFile<'_> {
+    #[inline]
     fn nbytes(&self) -> usize {
         self.background.nbytes()
     }
 
+    #[inline]
     fn working_set(&self) -> usize {
         self.background.working_set
     }
 
+    #[inline]
     fn available(&self) -> Option<u64> {
         platform::available_memory()
     }
 
+    #[inline]
     fn queued(&self) -> usize {
         to_usize_saturating(self.background.read_ahead.queued())
     }
 
+    #[inline]
     fn queue(&self, range: Range<usize>) -> bool {
         let start = self.background.extent.start;
         let range = range.start + start..range.end + start;
@@ -198,14 +214,17 @@ impl Disk for MappedFile<'_> {
         true
     }
 
+    #[inline]
     fn wait(&self) {
         self.background.read_ahead.wait();
     }
 
+    #[inline]
     fn resident(&self) -> Option<usize> {
         self.map.resident(self.background.extent.clone()).ok().flatten()
     }
 
+    #[inline]
     fn is_in_memory(&self) -> bool {
         let Range { start, end } = self.background.extent;
         if end - start <= MAX_UNTHREADED {
@@ -215,6 +234,7 @@ impl Disk for MappedFile<'_> {
         sample.all(|at| self.map.resident(at..at + 1).ok().flatten() == Some(1))
     }
 
+    #[inline]
     fn drop_pages(&self) {
         platform::page_out(self.map.bytes(self.background.extent.clone())).ok();
     }

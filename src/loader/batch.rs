@@ -140,6 +140,7 @@ pub struct BatchError {
 }
 
 impl fmt::Display for BatchError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(epoch) = self.epoch {
             write!(f, "epoch {epoch}, ")?;
@@ -153,12 +154,14 @@ impl fmt::Display for BatchError {
 }
 
 impl StdError for BatchError {
+    #[inline]
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.error.source()
     }
 }
 
 /// Formats the indices of a batch. Only the first indices if there are many.
+#[inline]
 fn format_indices(indices: &[usize]) -> String {
     match indices.get(..8) {
         Some(first) if indices.len() > 8 => {

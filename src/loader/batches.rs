@@ -104,6 +104,7 @@ type BatchPipeline<B, I> = Pipeline<Jobs<I>, Result<Batch<B, I>, BatchError>>;
 impl BatchOptions {
     /// Returns the defaults: as many threads as make batches arrive sooner,
     /// which is measured, and two batches ahead per thread.
+    #[inline]
     pub fn new() -> BatchOptions {
         BatchOptions::default()
     }
@@ -114,12 +115,14 @@ impl BatchOptions {
     /// By default there are none at first, and batches are read when they are taken. Then
     /// the time for some batches is compared with one thread and without it, later with
     /// more and fewer, and the fastest number is kept, up to the number of processors.
+    #[inline]
     pub fn threads(self, threads: usize) -> BatchOptions {
         BatchOptions { threads: Some(threads.clamp(1, MAX_THREADS)), ..self }
     }
 
     /// Sets the number of batches that are read ahead of the consumer, by all
     /// threads. At least one, by default two per thread.
+    #[inline]
     pub fn prefetch(self, batches: usize) -> BatchOptions {
         BatchOptions { prefetch: Some(batches.max(1)), ..self }
     }
@@ -422,6 +425,7 @@ impl<B, I> Drop for Batches<B, I> {
 }
 
 /// The error for batches with threads in the parent process.
+#[inline]
 fn forked() -> BatchError {
     let error = RequestError::Forked.into();
     BatchError { epoch: None, number: 0, indices: Vec::new(), error }

@@ -38,6 +38,7 @@ struct Group {
 }
 
 impl BlockOrder {
+    #[inline]
     pub(super) fn new(len: u64, size: u64, buffer: u64, key: u64) -> BlockOrder {
         let (size, buffer) = (size.max(1), buffer.max(1));
         let count = len.div_ceil(size);
@@ -49,6 +50,7 @@ impl BlockOrder {
     }
 
     /// The row at a position of the epoch.
+    #[inline]
     pub(super) fn row(&self, position: u64) -> u64 {
         let group = self.group(position);
         let (place, offset) =
@@ -57,6 +59,7 @@ impl BlockOrder {
     }
 
     /// Fills `out` with the rows at the positions from `first` on.
+    #[inline]
     pub(super) fn fill(&self, mut first: u64, mut out: &mut [u64]) {
         while !out.is_empty() {
             let group = self.group(first);
@@ -72,6 +75,7 @@ impl BlockOrder {
     }
 
     /// Replaces offsets in a group by the rows there, at most [`CHUNK`] of them.
+    #[inline]
     fn find_rows(&self, start: u64, rows: &mut [u64]) {
         let mut offsets = [0; CHUNK];
         for (row, offset) in rows.iter_mut().zip(&mut offsets) {
@@ -84,6 +88,7 @@ impl BlockOrder {
     }
 
     /// The group that contains a position.
+    #[inline]
     fn group(&self, position: u64) -> Group {
         let (place, _) = self.place(position);
         let number = place / self.buffer;
@@ -97,6 +102,7 @@ impl BlockOrder {
     /// The blocks of the group that contains a position, as ranges of rows, and
     /// the position after the group. Returns `None` if there are too many
     /// blocks to list.
+    #[inline]
     pub(super) fn group_blocks(&self, position: u64) -> Option<(u64, Vec<Range<usize>>)> {
         let (place, _) = self.place(position);
         let first = place / self.buffer * self.buffer;
@@ -113,6 +119,7 @@ impl BlockOrder {
 
     /// The place in the order of the block that contains a position, and the
     /// offset in the block.
+    #[inline]
     fn place(&self, position: u64) -> (u64, u64) {
         match position.checked_sub(self.last_end()) {
             // Blocks after the short one start earlier than they would if it had
@@ -127,6 +134,7 @@ impl BlockOrder {
 
     /// The position of a block's first row. The place after the last block is
     /// the end.
+    #[inline]
     fn position(&self, place: u64) -> u64 {
         match place.checked_sub(self.last_place + 1) {
             _ if place == self.count => self.len,
@@ -136,6 +144,7 @@ impl BlockOrder {
     }
 
     /// The position after the last row of the short block. It is at most `len`.
+    #[inline]
     fn last_end(&self) -> u64 {
         self.last_place * self.size + self.last_len
     }

@@ -85,12 +85,14 @@ pub(super) fn visit_stored(
 
 /// Allocates at least `len` zero bytes, aligned for the elements of any dtype. For a
 /// few rows, the heap is faster than a map.
+#[inline]
 fn allocate(len: usize) -> Result<Vec<u128>> {
     try_zeroed_vec(len.div_ceil(size_of::<u128>()))
         .map_err(|()| SystemError::map("allocate", len)(io::ErrorKind::OutOfMemory.into()))
 }
 
 /// Checks that ranges of rows exist, and that `len` is their length in bytes.
+#[inline]
 pub(super) fn check_ranges(
     from: &dyn RowSource,
     ranges: &[Range<usize>],
@@ -105,6 +107,7 @@ pub(super) fn check_ranges(
 }
 
 /// Checks the length of an output in bytes.
+#[inline]
 fn check_output(expected: usize, found: usize) -> Result<()> {
     if found == expected { Ok(()) } else { Err(ShapeError::OutputBytes { found, expected }.into()) }
 }
@@ -129,6 +132,7 @@ pub(super) fn take<T: Element>(
 }
 
 /// Reads rows as they are stored into an output of their length, block by block.
+#[inline]
 fn read_rows(from: &dyn RowSource, rows: &[usize], out: &mut [u8]) -> Result<()> {
     let nbytes = out.len() / rows.len().max(1);
     if nbytes == 0 {
@@ -175,6 +179,7 @@ pub(super) fn take_as<U: Number>(
 
 /// Checks that a cast of the same kind is allowed. `other` is the method that casts
 /// in other ways.
+#[inline]
 pub(super) fn check_same_kind(from: &DType, to: &DType, other: &'static str) -> Result<()> {
     let casting = Casting::SameKind;
     if from.can_cast(to, casting) || !from.can_cast(to, Casting::Unsafe) {
@@ -268,6 +273,7 @@ pub(super) fn take_bytes_as(
 }
 
 /// Checks that rows can be cast to a dtype.
+#[inline]
 pub(super) fn checked_cast<'a>(
     from: &'a DType,
     to: &'a DType,

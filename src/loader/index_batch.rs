@@ -37,12 +37,14 @@ pub struct IndexBatch {
 impl IndexBatch {
     /// Returns the indices of the rows.
     #[must_use]
+    #[inline]
     pub fn indices(&self) -> &[usize] {
         &self.indices
     }
 
     /// Returns the indices of the rows.
     #[must_use]
+    #[inline]
     pub fn into_indices(self) -> Vec<usize> {
         self.indices
     }
@@ -50,12 +52,14 @@ impl IndexBatch {
     /// Returns the number of the batch in its epoch, from 0, even if the epoch
     /// was resumed.
     #[must_use]
+    #[inline]
     pub fn number(&self) -> u64 {
         self.number
     }
 
     /// Returns the number of the epoch, from 0.
     #[must_use]
+    #[inline]
     pub fn epoch(&self) -> u64 {
         self.state.epoch
     }
@@ -63,6 +67,7 @@ impl IndexBatch {
     /// Returns the state of the sampler after this batch: a sampler that
     /// [`resume`](Sampler::resume)s it continues with the next batch.
     #[must_use]
+    #[inline]
     pub fn state(&self) -> SamplerState {
         self.state
     }
@@ -71,6 +76,7 @@ impl IndexBatch {
 impl Deref for IndexBatch {
     type Target = [usize];
 
+    #[inline]
     fn deref(&self) -> &[usize] {
         &self.indices
     }
@@ -80,12 +86,14 @@ impl<'a> IntoIterator for &'a IndexBatch {
     type Item = &'a usize;
     type IntoIter = std::slice::Iter<'a, usize>;
 
+    #[inline]
     fn into_iter(self) -> Self::IntoIter {
         self.indices.iter()
     }
 }
 
 impl AsRef<[usize]> for IndexBatch {
+    #[inline]
     fn as_ref(&self) -> &[usize] {
         &self.indices
     }
@@ -126,6 +134,7 @@ impl IndexBatches {
     /// assert_eq!(batches.len(), 2);
     /// assert!(batches.map(|batch| batch.len()).eq([4, 4]));
     /// ```
+    #[inline]
     pub fn drop_last(self) -> IndexBatches {
         IndexBatches { drops_last: true, ..self }
     }
@@ -178,6 +187,7 @@ impl IndexBatches {
     }
 
     /// The number of batches that are left.
+    #[inline]
     fn remaining(&self) -> u64 {
         let (rows, size) = (self.sampler.remaining(), to_u64(self.size));
         if self.drops_last {
@@ -191,6 +201,7 @@ impl IndexBatches {
 impl Iterator for IndexBatches {
     type Item = IndexBatch;
 
+    #[inline]
     fn next(&mut self) -> Option<IndexBatch> {
         if self.remaining() == 0 {
             return None;
@@ -202,6 +213,7 @@ impl Iterator for IndexBatches {
         Some(IndexBatch { indices, number, state })
     }
 
+    #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = to_usize_saturating(self.remaining());
         (left, Some(left))
@@ -220,6 +232,7 @@ impl Sampler {
     /// let lens = npymap::Sampler::shuffled(10, 1).batches(4).map(|batch| batch.len());
     /// assert!(lens.eq([4, 4, 2]));
     /// ```
+    #[inline]
     pub fn batches(&self, size: usize) -> IndexBatches {
         let (sampler, start) = (self.clone(), self.state());
         IndexBatches { sampler, size, drops_last: false, start, ahead: Ahead::default() }
@@ -246,6 +259,7 @@ impl Sampler {
     /// assert!(rest.eq(batches[5..].iter().cloned()));
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn epochs(&self, end: u64) -> impl Iterator<Item = Sampler> + Send + use<> {
         let first = self.clone();
         (self.epoch()..end).map(move |epoch| {
@@ -286,6 +300,7 @@ impl sealed::SealedBatchIndices for IndexBatch {}
 impl BatchIndices for IndexBatch {
     type Indices = IndexBatch;
 
+    #[inline]
     fn into_indices(self) -> Job<IndexBatch> {
         let place = (self.epoch(), self.number);
         Ok((self, Some(place)))
@@ -297,6 +312,7 @@ impl sealed::SealedBatchIndices for Vec<usize> {}
 impl BatchIndices for Vec<usize> {
     type Indices = Vec<usize>;
 
+    #[inline]
     fn into_indices(self) -> Job<Vec<usize>> {
         Ok((self, None))
     }

@@ -39,6 +39,7 @@ impl MappedArray<Map> {
     /// assert_eq!([batch[3], batch[7], batch[11]], [3775.0, 3750.0, 3750.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn rows(&self) -> Result<Rows> {
         let origin = self.origin();
         let map = origin.add_path_on_err(self.map_for_random_access())?;
@@ -71,6 +72,7 @@ impl MappedArray<Map> {
     /// assert_eq!((last.len(), last.take_array::<f64>(&[41])?[[0, 3]]), (42, 3775.0));
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn into_rows(self) -> Result<Rows> {
         let (layout, origin) = (self.layout().clone(), self.origin().clone());
         let map = self.into_data();

@@ -25,12 +25,14 @@ fn check(test: impl Fn() + Send + Sync + 'static) {
 }
 
 /// A pipeline of the numbers below `count`, with a number of workers, and jobs ahead.
+#[inline]
 fn numbers(count: u64, workers: usize, ahead: usize, is_prompt: bool) -> Arc<Numbers> {
     let pipeline = Pipeline::new(0..count, is_prompt);
     pipeline.set_workers(workers, ahead);
     Arc::new(pipeline)
 }
 
+#[inline]
 fn worker(pipeline: &Arc<Numbers>, worker: usize, dies_at: Option<u64>) -> JoinHandle<()> {
     let pipeline = Arc::clone(pipeline);
     thread::spawn(move || {
@@ -45,6 +47,7 @@ fn worker(pipeline: &Arc<Numbers>, worker: usize, dies_at: Option<u64>) -> JoinH
 }
 
 /// The next result, after the jobs that the consumer has to do for it.
+#[inline]
 fn next(pipeline: &Numbers) -> Next<u64, u64> {
     loop {
         match pipeline.next() {
@@ -164,6 +167,7 @@ struct Channel(Arc<(Mutex<u64>, Condvar)>, u64);
 impl Iterator for Channel {
     type Item = u64;
 
+    #[inline]
     fn next(&mut self) -> Option<u64> {
         let (sent, changed) = &*self.0;
         let mut sent = sent.lock().unwrap();

@@ -38,12 +38,14 @@ pub(super) enum EpochOrder {
 
 impl SamplingOrder {
     /// The order of draws with these cumulative weights.
+    #[inline]
     pub(super) fn weighted(cumulative: Arc<[f64]>) -> SamplingOrder {
         let identity = cumulative.iter().fold(0, |sum, weight| hash(sum, weight.to_bits()));
         SamplingOrder::Weighted(cumulative, identity)
     }
 
     /// The order of an epoch over `len` rows.
+    #[inline]
     pub(super) fn epoch(&self, len: u64, seed: u64, epoch: u64) -> EpochOrder {
         let key = hash(mix(seed), epoch);
         match self {
@@ -61,11 +63,13 @@ impl SamplingOrder {
 
     /// Returns whether shares are contiguous ranges of the order, so that each
     /// share has its own blocks, rather than every `n`th row.
+    #[inline]
     pub(super) fn has_contiguous_shares(&self) -> bool {
         matches!(self, SamplingOrder::Blocks { .. })
     }
 
     /// Two numbers that identify the order, for the fingerprint of a sampler.
+    #[inline]
     pub(super) fn identity(&self) -> [u64; 2] {
         match self {
             SamplingOrder::Sequential => [0, 0],
@@ -80,6 +84,7 @@ impl SamplingOrder {
 
 impl EpochOrder {
     /// The row at a position of the epoch.
+    #[inline]
     pub(super) fn row(&self, position: u64) -> u64 {
         match self {
             EpochOrder::Sequential => position,
@@ -95,6 +100,7 @@ impl EpochOrder {
 
 impl EpochOrder {
     /// Fills `out` with the rows at the positions `first`, `first + step`, ….
+    #[inline]
     pub(super) fn fill(&self, first: u64, step: u64, out: &mut [u64]) {
         match self {
             EpochOrder::Shuffled(permutation) => return permutation.fill(first, step, out),
@@ -107,6 +113,7 @@ impl EpochOrder {
 }
 
 /// The first row with a cumulative weight above a random fraction of the total.
+#[inline]
 fn weighted_row(cumulative: &[f64], bits: u64) -> usize {
     let total = cumulative.last().copied().unwrap_or(0.0);
     let share: f64 = (bits >> 11).as_();
@@ -118,6 +125,7 @@ fn weighted_row(cumulative: &[f64], bits: u64) -> usize {
 }
 
 /// The cumulative sums of weights. Checks that the weights are valid.
+#[inline]
 pub(super) fn cumulative(weights: &[f64]) -> Result<Arc<[f64]>> {
     let mut sum = 0.0;
     let sums = weights.iter().enumerate().map(|(row, &weight)| {
@@ -140,6 +148,7 @@ pub(super) fn cumulative(weights: &[f64]) -> Result<Arc<[f64]>> {
     }
 }
 
+#[inline]
 fn refused(value: String, expected: &str) -> Error {
     RequestError::Argument { found: value, expected: expected.to_owned() }.into()
 }

@@ -48,6 +48,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// Starts without threads. There are never more than `most`.
+    #[inline]
     pub(super) fn new(most: usize) -> Pace {
         Pace {
             most,
@@ -63,6 +64,7 @@ impl Pace {
     }
 
     /// Notes that a batch was taken, and returns the number of threads from now on.
+    #[inline]
     pub(super) fn take_batch(&mut self, now: Duration) -> usize {
         if self.skipped > 0 || now < self.rests_until {
             self.skipped = self.skipped.saturating_sub(1);
@@ -82,6 +84,7 @@ impl Pace {
     }
 
     /// Chooses the number of threads to try next, or none to rest.
+    #[inline]
     fn judge(&mut self, time: f64) {
         let threads = self.threads;
         let Some((other, before)) = self.compared else {
@@ -102,6 +105,7 @@ impl Pace {
     }
 
     /// Tries a number of threads, if it differs and is possible.
+    #[inline]
     fn try_next(&mut self, time: f64, next: usize) {
         let threads = self.threads;
         let next = if next > self.most { threads.saturating_sub(1) } else { next };
@@ -112,6 +116,7 @@ impl Pace {
         self.change(next);
     }
 
+    #[inline]
     fn end_trials(&mut self) {
         self.compared = None;
         if !self.has_changed {
@@ -120,6 +125,7 @@ impl Pace {
         self.has_changed = false;
     }
 
+    #[inline]
     fn change(&mut self, threads: usize) {
         self.skipped = 2 * self.threads.max(threads) + 2;
         self.threads = threads;

@@ -93,6 +93,7 @@ impl Ragged {
     /// assert_eq!(&batch, b"\0\0....");
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn padded_bytes(
         &self,
         width: usize,
@@ -109,14 +110,17 @@ impl Ragged {
 }
 
 impl RowSource for Padded {
+    #[inline]
     fn dtype(&self) -> &DType {
         &self.dtype
     }
 
+    #[inline]
     fn shape(&self) -> &[usize] {
         &self.shape
     }
 
+    #[inline]
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         gather::check_ranges(self, ranges, out.len())?;
         if out.is_empty() {

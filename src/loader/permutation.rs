@@ -30,6 +30,7 @@ pub(super) struct Permutation {
 
 impl Permutation {
     /// Creates the permutation of `0..n` for a key.
+    #[inline]
     pub(super) fn new(n: u64, key: u64) -> Permutation {
         let a = root(n).max(1);
         let b = n.div_ceil(a).max(1);
@@ -42,6 +43,7 @@ impl Permutation {
     }
 
     /// The image of an index below `n`.
+    #[inline]
     pub(super) fn apply(&self, index: u64) -> u64 {
         let mut pair = self.split(index);
         loop {
@@ -60,6 +62,7 @@ impl Permutation {
 
     /// Fills `out` with the images of the indices `first`, `first + step`, …, which
     /// are below `n`.
+    #[inline]
     pub(super) fn fill(&self, first: u64, step: u64, out: &mut [u64]) {
         if self.a.max(self.b) > NARROW {
             let indices = (0..).map(|number: u64| first + number * step);
@@ -80,6 +83,7 @@ impl Permutation {
     }
 
     /// Replaces indices, which are below `n`, by their images.
+    #[inline]
     pub(super) fn apply_all(&self, indices: &mut [u64]) {
         if self.a.max(self.b) > NARROW {
             return indices.iter_mut().for_each(|index| *index = self.apply(*index));
@@ -94,6 +98,7 @@ impl Permutation {
     }
 
     /// Fills `out` with the images of indices that are given as halves.
+    #[inline]
     fn permute(&self, (mut lefts, mut rights): ([u64; LANES], [u64; LANES]), out: &mut [u64]) {
         kernel::run(Rounds { permutation: self, lefts: &mut lefts, rights: &mut rights });
         for (found, pair) in out.iter_mut().zip(lefts.into_iter().zip(rights)) {
@@ -103,6 +108,7 @@ impl Permutation {
     }
 
     /// The index with the image `found`.
+    #[inline]
     pub(super) fn inverse(&self, found: u64) -> u64 {
         let mut pair = self.split(found);
         loop {
@@ -119,10 +125,12 @@ impl Permutation {
         }
     }
 
+    #[inline]
     fn split(&self, index: u64) -> (u64, u64) {
         (index % self.a, index / self.a)
     }
 
+    #[inline]
     fn join(&self, (left, right): (u64, u64)) -> u64 {
         // Saturates only for pairs that are not below `n`.
         right.saturating_mul(self.a).saturating_add(left)
@@ -187,6 +195,7 @@ pub(super) fn hash(key: u64, number: u64) -> u64 {
 
 /// Maps a 64-bit number to one below `end`. If the input is uniform, so is the
 /// result, except for a bias of at most one in `2⁶⁴ / end`.
+#[inline]
 pub(super) fn below(bits: u64, end: u64) -> u64 {
     let product = u128::from(bits) * u128::from(end);
     u64::try_from(product >> 64).invariant("half of 128 bits is 64")
@@ -200,11 +209,13 @@ fn add(x: u64, y: u64, end: u64) -> u64 {
     if sum >= end { sum - end } else { sum }
 }
 
+#[inline]
 fn subtract(x: u64, y: u64, end: u64) -> u64 {
     if x >= y { x - y } else { x + end - y }
 }
 
 /// The square root of a number, rounded up.
+#[inline]
 fn root(n: u64) -> u64 {
     let floor = n.isqrt();
     if floor * floor < n { floor + 1 } else { floor }
@@ -266,12 +277,14 @@ mod tests {
     }
 
     /// Sum of squared deviations from equal counts, in units of the mean.
+    #[inline]
     fn chi_square(counts: &[u32]) -> f64 {
         let mean = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
         counts.iter().map(|&count| (f64::from(count) - mean).powi(2) / mean).sum()
     }
 
     /// More than five standard deviations above what chance gives.
+    #[inline]
     fn is_uneven(counts: &[u32]) -> bool {
         let freedom = (counts.len() - 1) as f64;
         (chi_square(counts) - freedom) / (2.0 * freedom).sqrt() > 5.0

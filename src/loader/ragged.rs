@@ -60,6 +60,7 @@ impl Ragged {
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) unless
     /// `offsets` has one axis of at least one integer.
+    #[inline]
     pub fn new(data: Rows, offsets: Rows) -> Result<Ragged> {
         let is_integer = matches!(offsets.dtype().kind(), Kind::Int | Kind::UInt);
         if offsets.shape().len() != 1 || offsets.is_empty() || !is_integer {
@@ -72,18 +73,21 @@ impl Ragged {
 
     /// Returns the number of rows.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
     /// Returns whether it has no rows.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the dtype of the elements.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> &DType {
         self.data.dtype()
     }
@@ -100,6 +104,7 @@ impl Ragged {
     }
 
     /// The ranges of rows that exist.
+    #[inline]
     fn spans_of(&self, rows: &[usize]) -> Result<Vec<Range<usize>>> {
         if rows.is_empty() {
             return Ok(Vec::new());
@@ -317,6 +322,7 @@ impl Ragged {
 }
 
 /// The range from `start` to `end`, if it is inside data of length `len`.
+#[inline]
 fn check_span(start: i64, end: i64, len: usize) -> Option<Range<usize>> {
     let (start, end) = (usize::try_from(start).ok()?, usize::try_from(end).ok()?);
     (start <= end && end <= len).then_some(start..end)

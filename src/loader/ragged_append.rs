@@ -166,6 +166,7 @@ impl RaggedAppender {
 
     /// Opens both files. `keeps_counted` makes it an error if rows that a header counts
     /// would be removed.
+    #[inline]
     fn open_files(data: &Path, offsets: &Path, keeps_counted: bool) -> Result<RaggedAppender> {
         let path = data.to_owned();
         let examine = |path: &Path| RecoverOptions::new().examine_locked(path);
@@ -219,6 +220,7 @@ impl RaggedAppender {
     /// fails, for example because the disk is full, and
     /// [`Changed`](crate::ErrorKind::Changed) if another program changed the
     /// files.
+    #[inline]
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.append_with(|data| data.append_bytes(bytes))
     }
@@ -239,18 +241,21 @@ impl RaggedAppender {
 
     /// Returns the number of rows, including those not written yet.
     #[must_use]
+    #[inline]
     pub fn rows(&self) -> usize {
         (self.offsets.rows() + self.pending.len()).saturating_sub(1)
     }
 
     /// Returns the dtype of the elements.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> &DType {
         self.data.dtype()
     }
 
     /// Returns the shape of each item in a row: empty for plain numbers.
     #[must_use]
+    #[inline]
     pub fn item_shape(&self) -> &[usize] {
         self.data.shape().get(1..).unwrap_or_default()
     }
@@ -264,6 +269,7 @@ impl RaggedAppender {
     /// because the disk is full, and [`Changed`](crate::ErrorKind::Changed) if
     /// another program changed the files. Rows that could not be written stay
     /// in the buffers.
+    #[inline]
     pub fn flush(&mut self) -> Result<()> {
         self.write(Appender::flush)
     }
@@ -277,6 +283,7 @@ impl RaggedAppender {
     /// another program changed the files, and
     /// [`NotFound`](crate::ErrorKind::NotFound) if a path no longer leads to
     /// its file.
+    #[inline]
     pub fn sync(&mut self) -> Result<()> {
         self.write(Appender::sync)
     }
@@ -290,12 +297,14 @@ impl RaggedAppender {
     /// another program changed the files, and
     /// [`NotFound`](crate::ErrorKind::NotFound) if a path no longer leads to
     /// its file.
+    #[inline]
     pub fn close(mut self) -> Result<()> {
         self.sync()
     }
 
     /// Returns the path of the file with the data.
     #[must_use]
+    #[inline]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -311,6 +320,7 @@ impl RaggedAppender {
     }
 
     /// Passes the pending offsets to their appender.
+    #[inline]
     fn append_offsets(&mut self) -> Result<()> {
         if !self.pending.is_empty() {
             self.offsets.append_slice(&self.pending)?;
@@ -321,6 +331,7 @@ impl RaggedAppender {
 }
 
 impl Drop for RaggedAppender {
+    #[inline]
     fn drop(&mut self) {
         // Rows that were reported as not written must not appear later.
         if !self.has_failed {
@@ -336,6 +347,7 @@ impl Drop for RaggedAppender {
 /// offsets that the header does not count may be any numbers: from the first of
 /// these that is wrong, they are not known. Other decreasing numbers are no
 /// offsets.
+#[inline]
 fn known_rows(offsets: &Examined, elements: usize) -> Result<(usize, usize)> {
     let Header { dtype, shape, .. } = offsets.header();
     if shape.len() != 1 {
@@ -373,6 +385,7 @@ fn known_rows(offsets: &Examined, elements: usize) -> Result<(usize, usize)> {
 }
 
 /// Returns an error if there are elements and no offset, which no writer leaves.
+#[inline]
 fn check_known(rows: usize, end: usize, elements: usize) -> Result<(usize, usize)> {
     if rows > 0 || elements == 0 {
         return Ok((rows, end));
@@ -384,6 +397,7 @@ fn check_known(rows: usize, end: usize, elements: usize) -> Result<(usize, usize
 
 /// The error for two files if one counts rows that the other file does not
 /// have.
+#[inline]
 fn unlike(offsets: &Examined, data: &Examined, end: usize) -> Error {
     let rows = plural(offsets.counted_rows(), "offset", "offsets");
     let elements = plural(data.counted_rows(), "element", "elements");

@@ -134,6 +134,7 @@ impl Ragged {
     }
 
     /// Checks that elements can be cast, and that `pad` is one of the results.
+    #[inline]
     pub(super) fn check_cast<'a>(
         &'a self,
         pad: &[u8],
@@ -151,12 +152,14 @@ impl Ragged {
     }
 
     /// The number of bytes at each index of the data's first axis.
+    #[inline]
     fn item_nbytes(&self) -> usize {
         self.data.row_len().saturating_mul(self.dtype().itemsize())
     }
 }
 
 /// Fills `out` with copies of an element.
+#[inline]
 fn repeat(element: &[u8], out: &mut [u8]) {
     for place in out.chunks_exact_mut(element.len().max(1)) {
         place.copy_from_slice(element);

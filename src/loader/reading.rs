@@ -137,6 +137,7 @@ pub(super) struct Request {
 
 impl Request {
     /// Adds a byte range of a row.
+    #[inline]
     pub(super) fn add(&mut self, range: &Range<usize>) {
         if range.is_empty() {
             return;
@@ -192,6 +193,7 @@ enum Mode {
 }
 
 impl Planner {
+    #[inline]
     pub(super) fn new(reading: Reading) -> Planner {
         Planner { reading, ..Planner::default() }
     }
@@ -199,6 +201,7 @@ impl Planner {
     /// Announces that batches will need much of the array. Returns whether it fits into
     /// the available memory, so that all of it is read after a batch that has to wait for
     /// the disk.
+    #[inline]
     pub(super) fn expect_epoch(&self, working_set: u64, available: Option<u64>) -> bool {
         let is_streamed = match self.reading {
             Reading::Pages => false,
@@ -246,12 +249,14 @@ impl Planner {
     }
 
     /// Also the longest gap between rows of a read batch.
+    #[inline]
     pub(super) fn gap(&self) -> usize {
         if self.reading == Reading::Pages { 0 } else { super::runs::GAP }
     }
 
     /// Returns whether a batch can change what is read:
     /// [`update`](Planner::update) is called only for such batches.
+    #[inline]
     pub(super) fn is_interested(&self, is_cold: bool) -> bool {
         self.reading != Reading::Pages && (is_cold || self.is_active.load(Ordering::Relaxed))
     }
@@ -328,6 +333,7 @@ impl State {
     /// Returns whether a batch covers at least half of its span and starts near
     /// the end of the last batch, but has other rows: batches of a shuffled
     /// block are not consecutive.
+    #[inline]
     fn is_consecutive(&self, request: &Request) -> bool {
         let (span, last) = (&request.span, &self.last);
         let len = span.len();
@@ -366,6 +372,7 @@ impl State {
 }
 
 /// Whether arrays fit into the available memory, with room for other data.
+#[inline]
 pub(super) fn fits(working_set: u64, available: u64) -> bool {
     working_set <= available / 4 * 3
 }

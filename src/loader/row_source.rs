@@ -499,6 +499,7 @@ impl RowCopy<'_> {
     /// are the slices that `bytes` contains, `rows` the numbers of those to
     /// copy. If there are more rows than places, the extra rows are hints for
     /// prefetching.
+    #[inline]
     pub(super) fn call(
         &mut self,
         parts: &AxisSlices,
@@ -511,6 +512,7 @@ impl RowCopy<'_> {
 }
 
 impl fmt::Debug for RowCopy<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RowCopy").finish_non_exhaustive()
     }

@@ -72,6 +72,7 @@ pub struct Rows {
 }
 
 impl Rows {
+    #[inline]
     pub(crate) fn new(map: Map, layout: &Layout, path: Option<Arc<Path>>) -> Result<Rows> {
         let (geometry, dtype) = (layout.geometry().clone(), layout.dtype().clone());
         if geometry.ndim() == 0 {
@@ -97,11 +98,13 @@ impl Rows {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn reading(self, reading: Reading) -> Rows {
         Rows { background: Arc::new(self.background.with_reading(reading)), ..self }
     }
 
     /// The size of the array in bytes.
+    #[inline]
     pub(super) fn array_nbytes(&self) -> usize {
         self.background.nbytes()
     }
@@ -109,39 +112,46 @@ impl Rows {
     /// Announces that much of the array will be read. Returns whether all of it is read
     /// once batches have to wait for the disk, or at once if the epoch has
     /// several shares.
+    #[inline]
     pub(super) fn expect_epoch(&self, available: Option<u64>, share: (usize, usize)) -> bool {
         let Rows { map, path, background, .. } = self;
         background.expect_epoch((map, path.as_deref()), available, share)
     }
 
     /// Announces consecutive batches, which are read by the caller. Returns whether it should.
+    #[inline]
     pub(super) fn expect_sequence(&self, start: usize) -> bool {
         self.background.expect_sequence(start, &self.map)
     }
 
     /// Waits until the disk has read more of the array, if the last batch was faster.
+    #[inline]
     pub(super) fn wait(&self) {
         self.background.before_batch(&self.map);
     }
 
     /// Returns whether the array is long and in memory, by a sample of its pages.
+    #[inline]
     pub(super) fn is_in_memory(&self) -> bool {
         self.background.is_in_memory(&self.map)
     }
 
     /// Maps a part of the array that is in memory, relative to its first byte,
     /// at once. Faults, which map some pages each, take longer in total.
+    #[inline]
     pub(super) fn map_pages(&self, part: Range<usize>) {
         self.background.map_pages(&self.map, part);
     }
 
     /// Returns whether some rows of the last batch had to be read from the disk.
+    #[inline]
     pub(super) fn was_cold(&self) -> bool {
         self.strategy.was_cold()
     }
 
     /// The same rows, used together with further rows: `working_set` is the
     /// number of bytes of all.
+    #[inline]
     pub(super) fn read_with_others(
         self,
         reading: Reading,
@@ -154,24 +164,28 @@ impl Rows {
 
     /// Returns the length of each axis. The first is the number of rows.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.geometry.shape
     }
 
     /// Returns the dtype of the elements.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> &DType {
         &self.dtype
     }
 
     /// Returns the number of rows.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         *self.shape().first().invariant("rows have a first axis")
     }
 
     /// Returns whether it has no rows.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -197,6 +211,7 @@ impl Rows {
     /// assert_eq!(out, [0.0, 0.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn field(&self, path: &str) -> Result<Rows> {
         let (geometry, dtype) =
             self.name_file(field_geometry(&self.geometry, &self.dtype, path))?;
@@ -275,6 +290,7 @@ impl Rows {
     }
 
     /// The windows of these rows, as an array of this shape, which is checked.
+    #[inline]
     pub(super) fn with_windows(&self, shape: &[usize]) -> Rows {
         let by_row = self.geometry.strides.iter().copied().take(1);
         let strides = by_row.chain(self.geometry.strides.iter().copied()).collect();
@@ -284,11 +300,13 @@ impl Rows {
     }
 
     /// Opens the file of the map again, and returns the offset of the map in it.
+    #[inline]
     pub(super) fn reopen(&self) -> Option<(File, u64)> {
         self.map.reopen(self.path.as_deref()?)
     }
 
     /// The contiguous parts that each row consists of.
+    #[inline]
     fn parts(&self) -> Result<AxisSlices> {
         AxisSlices::rows(&self.geometry, 0, self.dtype.itemsize())
     }
@@ -343,14 +361,17 @@ impl Rows {
 }
 
 impl RowSource for Rows {
+    #[inline]
     fn dtype(&self) -> &DType {
         self.dtype()
     }
 
+    #[inline]
     fn shape(&self) -> &[usize] {
         self.shape()
     }
 
+    #[inline]
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         self.name_file(gather::check_ranges(self, ranges, out.len()))?;
         let each = self.row_len() * self.dtype.itemsize();
@@ -366,10 +387,12 @@ impl RowSource for Rows {
         })
     }
 
+    #[inline]
     fn visit_copies(&self) -> bool {
         false
     }
 
+    #[inline]
     fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
         let parts = match len {
             1 => self.parts()?,
@@ -382,6 +405,7 @@ impl RowSource for Rows {
         Ok(())
     }
 
+    #[inline]
     fn add_path(&self, error: Error) -> Error {
         match &self.path {
             Some(path) => error.with_path(path),
@@ -389,6 +413,7 @@ impl RowSource for Rows {
         }
     }
 
+    #[inline]
     fn rows_ahead(&self) -> RowsAhead {
         RowsAhead::mapped(self, &self.geometry, self.background.read_ahead())
     }

@@ -7,6 +7,7 @@ use std::ops::Range;
 pub(super) const GAP: usize = 16 << 10;
 
 /// Sorts ranges, and merges ranges that are at most `gap` bytes apart.
+#[inline]
 pub(super) fn merge(ranges: &mut Vec<Range<usize>>, gap: usize) {
     ranges.sort_unstable_by_key(|range| range.start);
     ranges.dedup_by(|next, before| {

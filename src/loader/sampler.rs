@@ -71,12 +71,14 @@ pub struct Sampler {
 impl Sampler {
     /// Yields all rows once per epoch, in random order.
     #[must_use]
+    #[inline]
     pub fn shuffled(len: usize, seed: u64) -> Sampler {
         Sampler::new(SamplingOrder::Shuffled, to_u64(len), to_u64(len), seed)
     }
 
     /// Yields all rows once per epoch, from first to last.
     #[must_use]
+    #[inline]
     pub fn sequential(len: usize) -> Sampler {
         Sampler::new(SamplingOrder::Sequential, to_u64(len), to_u64(len), 0)
     }
@@ -101,6 +103,7 @@ impl Sampler {
     /// assert!(first == [0, 1, 2, 3] || first == [4, 5, 6, 7] || rows[0] >= 8);
     /// ```
     #[must_use]
+    #[inline]
     pub fn blocks(len: usize, block: usize, seed: u64) -> Sampler {
         let order = SamplingOrder::Blocks { size: to_u64(block).max(1), buffer: 1 };
         Sampler::new(order, to_u64(len), to_u64(len), seed)
@@ -147,6 +150,7 @@ impl Sampler {
     /// assert!(blocks.len() > 128);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn buffer(mut self, count: usize) -> Result<Sampler> {
         let SamplingOrder::Blocks { buffer, .. } = &mut self.order else {
             let found = "a buffer of blocks for an order without blocks";
@@ -160,6 +164,7 @@ impl Sampler {
 
     /// Yields `draws` rows per epoch, with replacement.
     #[must_use]
+    #[inline]
     pub fn with_replacement(len: usize, draws: usize, seed: u64) -> Sampler {
         let draws = if len == 0 { 0 } else { to_u64(draws) };
         Sampler::new(SamplingOrder::Replacement, to_u64(len), draws, seed)
@@ -191,6 +196,7 @@ impl Sampler {
         Ok(Sampler::new(SamplingOrder::weighted(cumulative), len, to_u64(draws), seed))
     }
 
+    #[inline]
     fn new(order: SamplingOrder, len: u64, draws: u64, seed: u64) -> Sampler {
         let current = order.epoch(len, seed, 0);
         let (share, tail) = (Share::default(), Tail::default());
@@ -217,6 +223,7 @@ impl Sampler {
     /// assert_eq!(one.tail(Tail::Pad).count(), 4);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn share(self, share: Share) -> Result<Sampler> {
         check_number("rank", share.rank, share.world)?;
         check_number("worker", share.worker, share.workers)?;
@@ -225,23 +232,27 @@ impl Sampler {
 
     /// Sets the treatment of rows that can't be distributed evenly among all ranks.
     #[must_use]
+    #[inline]
     pub fn tail(self, tail: Tail) -> Sampler {
         Sampler { tail, ..self }
     }
 
     /// Returns the number of rows to sample from.
     #[must_use]
+    #[inline]
     pub fn rows(&self) -> usize {
         to_usize(self.len)
     }
 
     /// Returns the number of the current epoch, from 0.
     #[must_use]
+    #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// Starts the given epoch.
+    #[inline]
     pub fn set_epoch(&mut self, epoch: u64) {
         self.epoch = epoch;
         self.position = 0;
@@ -249,17 +260,20 @@ impl Sampler {
     }
 
     /// Moves to a position in this epoch: the number of this share's rows to skip.
+    #[inline]
     pub fn seek(&mut self, position: u64) {
         self.position = position.min(self.share_len());
     }
 
     /// The number of this share's rows yielded in this epoch.
+    #[inline]
     pub(super) fn position(&self) -> u64 {
         // The share may have been chosen after the position.
         self.position.min(self.share_len())
     }
 
     /// The number of this share, and the number of all shares.
+    #[inline]
     pub(super) fn number_of_share(&self) -> (usize, usize) {
         let Share { rank, world, worker, workers } = self.share;
         let first = rank.saturating_mul(workers);
@@ -267,17 +281,20 @@ impl Sampler {
     }
 
     /// The number of this share's rows that are left in this epoch.
+    #[inline]
     pub(super) fn remaining(&self) -> u64 {
         self.share_len().saturating_sub(self.position)
     }
 
     /// Returns whether the rows are in the order of the array.
+    #[inline]
     pub(super) fn is_sequential(&self) -> bool {
         matches!(self.current, EpochOrder::Sequential)
     }
 
     /// The order of blocks of this epoch, and the positions in it that are left
     /// in this share. `None` unless rows are in blocks.
+    #[inline]
     pub(super) fn positions_left(&self) -> Option<(&BlockOrder, Range<u64>)> {
         let (EpochOrder::Blocks(order), 1..) = (&self.current, self.remaining()) else {
             return None;
@@ -288,6 +305,7 @@ impl Sampler {
 
     /// Returns the state, for [`resume`](Sampler::resume).
     #[must_use]
+    #[inline]
     pub fn state(&self) -> SamplerState {
         let Sampler { seed, epoch, .. } = *self;
         let position = self.position();
@@ -302,6 +320,7 @@ impl Sampler {
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the number
     /// of rows, the kind of order or the share differs. Use
     /// [`seek`](Sampler::seek) then.
+    #[inline]
     pub fn resume(&mut self, state: SamplerState) -> Result<()> {
         if state.fingerprint != self.fingerprint() || state.position > self.share_len() {
             let value = format!("a state at row {} of epoch {}", state.position, state.epoch);
@@ -314,6 +333,7 @@ impl Sampler {
         Ok(())
     }
 
+    #[inline]
     fn fingerprint(&self) -> u64 {
         let Share { rank, world, worker, workers } = self.share;
         let tail = match self.tail {
@@ -339,6 +359,7 @@ impl Sampler {
     /// assert_eq!(sampler.next_batch(256), expected);
     /// assert_eq!(sampler.state().position, 256);
     /// ```
+    #[inline]
     pub fn next_batch(&mut self, size: usize) -> Vec<usize> {
         let count = self.remaining().min(to_u64(size));
         let start = self.position;
@@ -354,6 +375,7 @@ impl Sampler {
     /// The first epoch position for `count` positions of this share from
     /// `start` on, and the step to each next one. Returns `None` when they wrap
     /// around the end of the epoch.
+    #[inline]
     fn progression(&self, start: u64, count: u64) -> Option<(u64, u64)> {
         let Share { world, workers, .. } = self.share;
         let step = if self.order.has_contiguous_shares() {
@@ -368,6 +390,7 @@ impl Sampler {
     }
 
     /// How many rows of an epoch are in this share.
+    #[inline]
     fn share_len(&self) -> u64 {
         let Share { worker, workers, .. } = self.share;
         let len = self.rank_len();
@@ -379,6 +402,7 @@ impl Sampler {
     }
 
     /// How many rows of an epoch this rank gets.
+    #[inline]
     fn rank_len(&self) -> u64 {
         let Share { rank, world, .. } = self.share;
         match self.tail {
@@ -393,6 +417,7 @@ impl Sampler {
 
     /// The position in the epoch for a position in this share. Positions of padding
     /// wrap around to the start of the epoch.
+    #[inline]
     fn epoch_position(&self, position: u64) -> u64 {
         let Share { rank, world, worker, workers } = self.share;
         if self.order.has_contiguous_shares() {
@@ -408,6 +433,7 @@ impl Sampler {
 
     /// `number * step + rest` modulo the length of an epoch. With padding, the sum
     /// may need more than 64 bits.
+    #[inline]
     fn wrap(&self, number: u64, step: u64, rest: u64) -> u64 {
         match number.checked_mul(step).and_then(|product| product.checked_add(rest)) {
             Some(position) if position < self.draws => position,
@@ -419,6 +445,7 @@ impl Sampler {
         }
     }
 
+    #[inline]
     fn row(&self, position: u64) -> usize {
         to_usize(self.current.row(self.epoch_position(position)))
     }
@@ -427,6 +454,7 @@ impl Sampler {
 impl Iterator for Sampler {
     type Item = usize;
 
+    #[inline]
     fn next(&mut self) -> Option<usize> {
         if self.position >= self.share_len() {
             return None;
@@ -436,11 +464,13 @@ impl Iterator for Sampler {
         Some(row)
     }
 
+    #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = to_usize_saturating(self.remaining());
         (left, Some(left))
     }
 
+    #[inline]
     fn nth(&mut self, n: usize) -> Option<usize> {
         self.seek(self.position.saturating_add(to_u64(n)));
         self.next()
@@ -450,6 +480,7 @@ impl Iterator for Sampler {
 impl ExactSizeIterator for Sampler {}
 
 /// Checks that a rank or a worker is below the number of them.
+#[inline]
 fn check_number(name: &str, number: usize, count: usize) -> Result<()> {
     if number < count {
         return Ok(());
@@ -461,6 +492,7 @@ fn check_number(name: &str, number: usize, count: usize) -> Result<()> {
 
 /// The start of range `number` when `len` rows are divided into `count`
 /// contiguous ranges.
+#[inline]
 fn range_start(len: u64, number: usize, count: usize) -> u64 {
     let product = u128::from(len) * u128::from(to_u64(number));
     u64::try_from(product / u128::from(to_u64(count))).invariant("a part is at most the whole")

@@ -45,6 +45,7 @@ struct Chunk {
 }
 
 impl Sequence {
+    #[inline]
     pub(super) fn new(parts: &[Part], rows: Range<u64>) -> Sequence {
         let part = part_of(parts, rows.start);
         let at = parts.get(part).map_or(0, |part| part.start_of(rows.start));
@@ -53,6 +54,7 @@ impl Sequence {
 
     /// Queues the rows of a batch and at least `window` bytes after them, unless they have
     /// been queued.
+    #[inline]
     pub(super) fn queue(
         &mut self,
         parts: &[Part],
@@ -86,6 +88,7 @@ impl Sequence {
     }
 
     /// Queues bytes of the next part, if there is one. Skips parts that need not be read.
+    #[inline]
     fn queue_chunk(&mut self, parts: &[Part], queue: &Arc<ReadAhead>) -> bool {
         let next = parts.get(self.part).filter(|part| to_u64(part.rows.start) < self.end);
         let Some(part) = next else { return false };
@@ -112,6 +115,7 @@ impl Sequence {
     }
 
     /// Waits until rows that were queued have been read, for a limited time.
+    #[inline]
     pub(super) fn wait(&self, parts: &[Part], rows: &Range<u64>, queue: &ReadAhead) {
         if let Some(added) = self.added_up_to(parts, rows) {
             queue.wait_for(added);
@@ -120,6 +124,7 @@ impl Sequence {
 
     /// The number of bytes added to the queue up to the end of some rows, or up
     /// to the last queued row.
+    #[inline]
     fn added_up_to(&self, parts: &[Part], rows: &Range<u64>) -> Option<u64> {
         let last = rows.end.min(self.end).checked_sub(1)?;
         let number = part_of(parts, last);
@@ -132,6 +137,7 @@ impl Sequence {
 }
 
 /// The number of the part that has a row.
+#[inline]
 fn part_of(parts: &[Part], row: u64) -> usize {
     parts.partition_point(|part| to_u64(part.rows.end) <= row)
 }

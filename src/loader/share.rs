@@ -31,6 +31,7 @@ pub struct Share {
 }
 
 impl Default for Share {
+    #[inline]
     fn default() -> Share {
         Share { rank: 0, world: 1, worker: 0, workers: 1 }
     }
@@ -99,12 +100,14 @@ pub struct SamplerState {
 }
 
 impl From<SamplerState> for [u64; 4] {
+    #[inline]
     fn from(state: SamplerState) -> [u64; 4] {
         [state.fingerprint, state.seed, state.epoch, state.position]
     }
 }
 
 impl From<[u64; 4]> for SamplerState {
+    #[inline]
     fn from([fingerprint, seed, epoch, position]: [u64; 4]) -> SamplerState {
         SamplerState { fingerprint, seed, epoch, position }
     }

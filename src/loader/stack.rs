@@ -9,10 +9,12 @@ use crate::error::{DTypeError, Error, Result, SystemError};
 const MAX_INFO_LEN: u64 = 64 << 20;
 
 /// A stack's array paths along the first axis, in order.
+#[inline]
 pub(super) fn array_paths(directory: &Path) -> Result<Vec<PathBuf>> {
     find_arrays(directory).map_err(|error| error.with_path(directory))
 }
 
+#[inline]
 fn find_arrays(directory: &Path) -> Result<Vec<PathBuf>> {
     check_info(&directory.join("info"))?;
     let mut numbers = Vec::new();
@@ -31,6 +33,7 @@ fn find_arrays(directory: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Checks that arrays are stacked along the first axis.
+#[inline]
 fn check_info(path: &Path) -> Result<()> {
     let len = fs::metadata(path).map_err(SystemError::io("open"))?.len();
     if len > MAX_INFO_LEN {
@@ -44,6 +47,7 @@ fn check_info(path: &Path) -> Result<()> {
     }
 }
 
+#[inline]
 fn unexpected(value: String, expected: &str) -> Error {
     DTypeError::Stored { value, expected: expected.to_owned() }.into()
 }
@@ -54,6 +58,7 @@ fn unexpected(value: String, expected: &str) -> Error {
 /// memo, if a field of records is called so. Python before 3.6 wrote the items
 /// in any order. There, it follows the text and the opcode that memoizes it.
 /// The pickle is not executed.
+#[inline]
 fn parse_axis(info: &[u8]) -> Option<u8> {
     let start = info.windows(4).rposition(|text| text == b"axis")?;
     if let [.., b'K', axis, b'u', b'.'] = info {

@@ -101,6 +101,7 @@ impl Stacked {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn reading(self, reading: Reading) -> Stacked {
         Stacked { arrays: read_together(self.arrays, reading), ..self }
     }
@@ -121,30 +122,35 @@ impl Stacked {
 
     /// Returns the length of each axis of the concatenated arrays.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// Returns the dtype of the elements.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> &DType {
         &self.dtype
     }
 
     /// Returns the number of rows.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         *self.shape.first().invariant("rows have a first axis")
     }
 
     /// Returns whether it has no rows.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Iterates over the arrays, as the rows of each.
     #[must_use]
+    #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Rows> {
         self.arrays.iter()
     }
@@ -157,6 +163,7 @@ impl Stacked {
     /// exist, and lists the fields that do, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
+    #[inline]
     pub fn field(&self, path: &str) -> Result<Stacked> {
         let arrays: Vec<Rows> =
             self.arrays.iter().map(|rows| rows.field(path)).collect::<Result<_>>()?;
@@ -202,6 +209,7 @@ impl Stacked {
     }
 
     /// The array that contains a row, and the range of its rows.
+    #[inline]
     fn array_of(&self, row: usize) -> Option<(&Rows, Range<usize>)> {
         let position = self.array_position(row);
         let (start, end) = (self.starts.get(position)?, self.starts.get(position + 1)?);
@@ -209,12 +217,14 @@ impl Stacked {
     }
 
     /// The position of the array that contains a row.
+    #[inline]
     fn array_position(&self, row: usize) -> usize {
         self.starts.partition_point(|&start| start <= row).saturating_sub(1)
     }
 
     /// The position of the array that contains all of these rows; past the end if
     /// they are in several.
+    #[inline]
     fn array_with(&self, rows: &Range<usize>) -> usize {
         match self.array_of(rows.start) {
             Some((_, own)) if rows.end <= own.end => self.array_position(rows.start),
@@ -224,14 +234,17 @@ impl Stacked {
 }
 
 impl RowSource for Stacked {
+    #[inline]
     fn dtype(&self) -> &DType {
         self.dtype()
     }
 
+    #[inline]
     fn shape(&self) -> &[usize] {
         self.shape()
     }
 
+    #[inline]
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         gather::check_ranges(self, ranges, out.len())?;
         let each = self.row_len() * self.dtype.itemsize();
@@ -250,10 +263,12 @@ impl RowSource for Stacked {
         Ok(())
     }
 
+    #[inline]
     fn visit_copies(&self) -> bool {
         false
     }
 
+    #[inline]
     fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
         // Group the slices by array, so that each array reads its rows together.
         // Those that span arrays come last.
@@ -284,6 +299,7 @@ impl RowSource for Stacked {
         Ok(())
     }
 
+    #[inline]
     fn rows_ahead(&self) -> RowsAhead {
         let arrays = self.starts.iter().copied().zip(&self.arrays);
         RowsAhead::stacked(arrays.map(|(first, rows)| (first, rows.rows_ahead())))
@@ -291,6 +307,7 @@ impl RowSource for Stacked {
 }
 
 /// The same rows, to be read in the background by one thread for all of them.
+#[inline]
 fn read_together(arrays: Vec<Rows>, reading: Reading) -> Vec<Rows> {
     let nbytes = arrays.iter().map(Rows::array_nbytes).fold(0, usize::saturating_add);
     let read_ahead = Arc::<ReadAhead>::default();
@@ -299,11 +316,13 @@ fn read_together(arrays: Vec<Rows>, reading: Reading) -> Vec<Rows> {
 }
 
 /// The shape of `count` rows.
+#[inline]
 fn stacked_shape(count: usize, rows: &Rows) -> Vec<usize> {
     std::iter::once(count).chain(rows.shape().iter().skip(1).copied()).collect()
 }
 
 /// Checks that rows have the same dtype and shape as the first array.
+#[inline]
 fn check_same_rows(first: &Rows, other: &Rows) -> Result<()> {
     if first.dtype() == other.dtype() && first.shape().get(1..) == other.shape().get(1..) {
         return Ok(());
@@ -314,6 +333,7 @@ fn check_same_rows(first: &Rows, other: &Rows) -> Result<()> {
 }
 
 /// The shape of each row, as text.
+#[inline]
 fn row_shape(rows: &Rows) -> String {
     tuple(rows.shape().get(1..).invariant("rows have a first axis"))
 }

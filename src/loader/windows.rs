@@ -54,6 +54,7 @@ impl<S: RowSource> Windows<S> {
 
 /// Checks that an array may have this shape, even if its elements are not in memory:
 /// that both their number and that of their bytes are an `isize`.
+#[inline]
 pub(super) fn check_shape(shape: Vec<usize>, dtype: &DType) -> Result<Vec<usize>> {
     Layout::new(dtype.clone(), &shape, Order::C, 0).map(|_| shape)
 }
@@ -127,6 +128,7 @@ impl Rows {
     /// assert_eq!(batch, [96, 97, 98, 99, 3, 4, 5, 6]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn windows(&self, len: usize) -> Result<Rows> {
         let shape = window_shape(self.shape(), len, self.dtype());
         self.name_file(shape.map(|shape| self.with_windows(&shape)))
@@ -135,6 +137,7 @@ impl Rows {
 
 /// The shape of all windows of `len` rows: their number, `len`, and the lengths
 /// of the other axes. An error if that is too large for an array.
+#[inline]
 fn window_shape(shape: &[usize], len: usize, dtype: &DType) -> Result<Vec<usize>> {
     let Some((dim, row)) = shape.split_first() else {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());

@@ -12,6 +12,7 @@ pub(super) type HeaderValues = (DType, Order, Vec<usize>);
 /// Parses the header's dictionary, and returns whether integers have the suffix
 /// `L`. If a key occurs twice, only the last value counts, and the first may be of
 /// the wrong kind.
+#[inline]
 pub(super) fn parse(text: &str, longs: bool) -> Result<(HeaderValues, bool)> {
     let mut reader = Reader::new(text, longs);
     let Some(mut items) = reader.open(b'{')? else {
@@ -64,6 +65,7 @@ enum InvalidValue {
 }
 
 impl From<Error> for InvalidValue {
+    #[inline]
     fn from(error: Error) -> InvalidValue {
         InvalidValue::Inside(error)
     }
@@ -106,6 +108,7 @@ fn read_value<T>(
     }))
 }
 
+#[inline]
 fn read_descr(reader: &mut Reader<'_>) -> Result<DType, InvalidValue> {
     if !matches!(reader.peek(), Some(b'\'' | b'"' | b'u' | b'U' | b'[' | b'(' | b'{')) {
         return Err(InvalidValue::WrongKind("a type string such as '<f8', or a list of fields"));
@@ -119,6 +122,7 @@ fn read_descr(reader: &mut Reader<'_>) -> Result<DType, InvalidValue> {
     Ok(dtype)
 }
 
+#[inline]
 fn read_order(reader: &mut Reader<'_>) -> Result<Order, InvalidValue> {
     match reader.name() {
         "True" => Ok(Order::F),
@@ -127,6 +131,7 @@ fn read_order(reader: &mut Reader<'_>) -> Result<Order, InvalidValue> {
     }
 }
 
+#[inline]
 fn read_shape(reader: &mut Reader<'_>) -> Result<Vec<usize>, InvalidValue> {
     const TUPLE: InvalidValue =
         InvalidValue::WrongKind("a tuple of integers such as (3, 4) or (3,)");

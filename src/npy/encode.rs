@@ -54,6 +54,7 @@ impl Header {
     /// assert_eq!((header.version, header.data_offset), (Version::V1, 128));
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn new(dtype: DType, shape: &[usize], order: Order) -> Result<Header> {
         let shape = shape.to_vec();
         let (version, data_offset, has_long_integers) = (Version::V1, 0, false);
@@ -87,12 +88,14 @@ impl Header {
     /// assert_eq!((encoded.version, encoded.bytes.len()), (Version::V2, 128));
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn encode(&self, version: Option<Version>) -> Result<Encoded> {
         self.encode_aligned(version, ALIGN)
     }
 
     /// Like [`encode`](Header::encode), but padded to a multiple of `align`
     /// bytes.
+    #[inline]
     pub(crate) fn encode_aligned(&self, version: Option<Version>, align: usize) -> Result<Encoded> {
         let text = self.text()? + &" ".repeat(self.growth());
         let version = version.unwrap_or_else(|| lowest_version(&text));
@@ -123,6 +126,7 @@ impl Header {
     /// assert_eq!((bytes.len(), Header::parse(&bytes)?), (128, header));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn encode_in_place(&self) -> Result<Option<Vec<u8>>> {
         let text = self.version.encode_text(self.text()?)?;
         match self.data_offset.checked_sub(self.version.text_offset()) {
@@ -150,6 +154,7 @@ impl Header {
 
     /// The axis for appending rows without moving existing rows: the first in C
     /// order, the last in Fortran order, and `None` without axes.
+    #[inline]
     pub(crate) fn growing_axis(&self) -> Option<usize> {
         let last = self.shape.len().checked_sub(1)?;
         Some(if self.order == Order::C { 0 } else { last })
@@ -157,12 +162,14 @@ impl Header {
 
     /// The number of bytes that NumPy reserves for more digits of the growing
     /// axis.
+    #[inline]
     fn growth(&self) -> usize {
         let dim = self.growing_axis().and_then(|axis| self.shape.get(axis));
         dim.map_or(0, |dim| GROWTH.saturating_sub(dim.to_string().len()))
     }
 
     /// The header's dictionary.
+    #[inline]
     fn text(&self) -> Result<String> {
         let descr = descr_text(&self.dtype)?;
         if self.dtype.kind() == Kind::Subarray {
@@ -178,6 +185,7 @@ impl Header {
 
 /// Adds magic, version and length before a text, and padding and a newline
 /// after it.
+#[inline]
 fn file_start(version: Version, text: Vec<u8>, header_len: usize) -> Result<Vec<u8>> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend([version.major(), version.minor()]);
@@ -193,6 +201,7 @@ fn file_start(version: Version, text: Vec<u8>, header_len: usize) -> Result<Vec<
     Ok(bytes)
 }
 
+#[inline]
 fn too_long(version: Version) -> HeaderError {
     HeaderError::Encode {
         asked: version.to_string(),
@@ -202,6 +211,7 @@ fn too_long(version: Version) -> HeaderError {
 }
 
 /// The lowest version that can hold a text.
+#[inline]
 fn lowest_version(text: &str) -> Version {
     if text.chars().any(|c| u32::from(c) > 0xff) {
         Version::V3
@@ -214,6 +224,7 @@ fn lowest_version(text: &str) -> Version {
 
 /// The length of a text with newline and padding, if it has `len` bytes. There
 /// is always padding.
+#[inline]
 fn padded_len(len: usize, version: Version, align: usize) -> usize {
     let end = version.text_offset() + len + 1;
     len + 1 + align - end % align
@@ -221,11 +232,13 @@ fn padded_len(len: usize, version: Version, align: usize) -> usize {
 
 impl Version {
     /// Encodes a text as this version does.
+    #[inline]
     fn encode_text(self, text: String) -> Result<Vec<u8>> {
         if self == Version::V3 { Ok(text.into_bytes()) } else { encode_latin1(&text, self) }
     }
 }
 
+#[inline]
 fn encode_latin1(text: &str, asked: Version) -> Result<Vec<u8>> {
     let bytes = text.chars().map(|c| u8::try_from(u32::from(c)));
     bytes.collect::<std::result::Result<_, _>>().map_err(|_| {

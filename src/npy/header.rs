@@ -51,6 +51,7 @@ impl HeaderText<'_> {
     /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the text is not a
     /// valid header, and [`Unsupported`](crate::ErrorKind::Unsupported) for
     /// Python objects.
+    #[inline]
     pub fn header(&self) -> Result<Header> {
         let text = self.as_str();
         let (values, has_longs) = match parse_plain(text.as_bytes()) {
@@ -77,6 +78,7 @@ impl Header {
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if it is longer than
     /// 10,000 characters, and [`Truncated`](crate::ErrorKind::Truncated) if it
     /// is incomplete.
+    #[inline]
     pub fn parse(bytes: &[u8]) -> Result<Header> {
         HeaderText::parse(bytes, MAX_HEADER_LEN)?.header()
     }
@@ -105,12 +107,14 @@ impl Header {
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if there are
     /// more than 64 axes, or if the number of elements or the offset of their
     /// end exceeds `isize::MAX`.
+    #[inline]
     pub fn layout(&self) -> Result<Layout> {
         Layout::new(self.dtype.clone(), &self.shape, self.order, self.data_offset)
     }
 
     /// Parses the header at the start of a buffer, after its preamble, of at
     /// most `max_len` characters.
+    #[inline]
     pub(crate) fn parse_after(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<Header> {
         let text = text::text_bytes(preamble, bytes, max_len)?;
         match parse_plain(text).filter(|_| text.len() <= max_len) {
@@ -119,6 +123,7 @@ impl Header {
         }
     }
 
+    #[inline]
     fn from_values(preamble: Preamble, (dtype, order, shape): HeaderValues) -> Header {
         let data_offset = to_usize_saturating(preamble.data_offset());
         let (version, has_long_integers) = (preamble.version(), false);
@@ -137,6 +142,7 @@ const PADDING: &[u8] = b"                                                       
 /// file have cooled the branch predictors, a quarter of the time. See
 /// `benches/`. All other headers go to the general parser, and a test checks
 /// that both agree.
+#[inline]
 fn parse_plain(text: &[u8]) -> Option<HeaderValues> {
     let rest = text.strip_prefix(b"{'descr': '")?;
     let (typestr, rest) = rest.split_at_checked(rest.iter().position(|&b| b == b'\'')?)?;
@@ -156,6 +162,7 @@ fn parse_plain(text: &[u8]) -> Option<HeaderValues> {
 }
 
 /// Parses `3, 4`, `3,` or nothing.
+#[inline]
 fn parse_shape(text: &[u8]) -> Option<(Vec<usize>, &[u8])> {
     let mut shape = Vec::with_capacity(4);
     let mut rest = text;
@@ -175,6 +182,7 @@ fn parse_shape(text: &[u8]) -> Option<(Vec<usize>, &[u8])> {
 }
 
 /// Parses the length of an axis, without leading zeros.
+#[inline]
 fn parse_dim(text: &[u8]) -> Option<(usize, &[u8])> {
     let mut value = 0_isize;
     let mut rest = text;
@@ -188,6 +196,7 @@ fn parse_dim(text: &[u8]) -> Option<(usize, &[u8])> {
 }
 
 /// Whether the closing parenthesis is next.
+#[inline]
 fn at_end(text: &[u8]) -> bool {
     text.first() == Some(&b')')
 }

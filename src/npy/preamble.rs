@@ -35,6 +35,7 @@ pub enum Version {
 impl Version {
     /// Returns the major number: 1, 2 or 3.
     #[must_use]
+    #[inline]
     pub fn major(self) -> u8 {
         match self {
             Version::V1 => 1,
@@ -45,6 +46,7 @@ impl Version {
 
     /// Returns the minor number, which is always 0.
     #[must_use]
+    #[inline]
     pub fn minor(self) -> u8 {
         0
     }
@@ -82,6 +84,7 @@ impl Version {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
     /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
     /// bytes.
+    #[inline]
     pub fn parse(bytes: &[u8]) -> Result<Version> {
         let start = bytes.get(..MAGIC.len()).unwrap_or(bytes);
         if start.is_empty() || !MAGIC.starts_with(start) {
@@ -105,17 +108,20 @@ impl Version {
 
     /// The number of bytes before the header's text: 10 in version 1.0, else
     /// 12.
+    #[inline]
     pub(super) fn text_offset(self) -> usize {
         if self == Version::V1 { size_of::<WireV1>() } else { size_of::<WireV2>() }
     }
 
     /// The maximum length of the header's text in bytes.
+    #[inline]
     pub(super) fn max_len(self) -> usize {
         if self == Version::V1 { 0xffff } else { to_usize_saturating(u32::MAX.into()) }
     }
 }
 
 impl fmt::Display for Version {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major(), self.minor())
     }
@@ -188,6 +194,7 @@ impl Preamble {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
     /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
     /// bytes.
+    #[inline]
     pub fn parse(bytes: &[u8]) -> Result<Preamble> {
         let version = Version::parse(bytes)?;
         let header_len = match version {
@@ -211,23 +218,27 @@ impl Preamble {
 
     /// Returns the version of the format.
     #[must_use]
+    #[inline]
     pub fn version(self) -> Version {
         self.version
     }
 
     /// Returns the length of the header's text in bytes, padding included.
     #[must_use]
+    #[inline]
     pub fn header_len(self) -> u32 {
         self.header_len
     }
 
     /// The offset of the header's text.
+    #[inline]
     pub(super) fn text_offset(self) -> usize {
         self.version.text_offset()
     }
 
     /// Returns the offset of the first element, where the header ends.
     #[must_use]
+    #[inline]
     pub fn data_offset(self) -> u64 {
         u64::from(self.header_len) + if self.version == Version::V1 { 10 } else { 12 }
     }
@@ -236,6 +247,7 @@ impl Preamble {
 impl Preamble {
     /// True if the header has more than `max_len` characters however its bytes
     /// are decoded.
+    #[inline]
     pub(crate) fn exceeds(self, max_len: usize) -> bool {
         let max_bytes_per_char = if self.version == Version::V3 { 4 } else { 1 };
         usize::try_from(self.header_len)

@@ -64,12 +64,14 @@ impl<'a> HeaderText<'a> {
     /// unknown version, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if
     /// the header is longer than the limit, and
     /// [`Truncated`](crate::ErrorKind::Truncated) if it is incomplete.
+    #[inline]
     pub fn parse(bytes: &'a [u8], max_len: usize) -> Result<HeaderText<'a>> {
         let preamble = Preamble::parse(bytes)?;
         HeaderText::decode(preamble, text_bytes(preamble, bytes, max_len)?, max_len)
     }
 
     /// Decodes the text: Latin-1 in versions 1.0 and 2.0, UTF-8 in 3.0.
+    #[inline]
     pub(super) fn decode(
         preamble: Preamble,
         bytes: &'a [u8],
@@ -91,18 +93,21 @@ impl<'a> HeaderText<'a> {
 
     /// Returns the version and the header length.
     #[must_use]
+    #[inline]
     pub fn preamble(&self) -> Preamble {
         self.preamble
     }
 
     /// Returns the decoded text.
     #[must_use]
+    #[inline]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 }
 
 /// Returns the announced length in bytes, unless it exceeds the limit.
+#[inline]
 fn checked_len(preamble: Preamble, max_len: usize) -> Result<usize> {
     let needed = to_usize_saturating(preamble.header_len().into());
     if preamble.exceeds(max_len) {
@@ -112,6 +117,7 @@ fn checked_len(preamble: Preamble, max_len: usize) -> Result<usize> {
 }
 
 /// The bytes of the text in a buffer that starts with the preamble.
+#[inline]
 pub(super) fn text_bytes(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<&[u8]> {
     let needed = checked_len(preamble, max_len)?;
     let rest = bytes.get(preamble.text_offset()..).invariant("the bytes start with the preamble");

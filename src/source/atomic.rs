@@ -97,6 +97,7 @@ impl AtomicFile {
 
     /// As [`update`](AtomicFile::update), without the path in errors, and whatever
     /// follows the elements of the existing file.
+    #[inline]
     pub(crate) fn lock_and_begin(path: &Path, locking: Locking) -> Result<AtomicFile> {
         loop {
             let exists = path.try_exists().map_err(SystemError::io("create"))?;
@@ -108,6 +109,7 @@ impl AtomicFile {
 
     /// Like [`update`](AtomicFile::update), of a file that `exists` or does
     /// not. `None` if that changed before the file was locked.
+    #[inline]
     fn begin_locked(path: &Path, locking: Locking, exists: bool) -> Result<Option<AtomicFile>> {
         let lock = match exists.then(|| FileLock::exclusive(path, locking)) {
             Some(Err(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -129,6 +131,7 @@ impl AtomicFile {
     /// the path in errors, and whatever follows the elements of the existing file.
     ///
     /// [`create_new`]: AtomicFile::create_new
+    #[inline]
     pub(crate) fn new(path: &Path, replaces: bool) -> Result<AtomicFile> {
         let existing = if replaces { Existing::Replaced } else { Existing::Refused };
         AtomicFile::begin(path, existing, None)
@@ -136,6 +139,7 @@ impl AtomicFile {
 
     /// Creates a file that replaces the one at `path`, which must be the one with
     /// the identity `own`.
+    #[inline]
     pub(crate) fn replace(path: &Path, own: Option<FileId>) -> Result<AtomicFile> {
         let new = AtomicFile::begin(path, Existing::ReplacedIfSame, None)?;
         let is_own = new.old.as_ref().is_some_and(|old| platform::file_id(old) == own);
@@ -143,10 +147,12 @@ impl AtomicFile {
     }
 
     /// The absolute path of the new file: a symbolic link there was followed.
+    #[inline]
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
+    #[inline]
     fn begin(path: &Path, existing: Existing, lock: Option<FileLock>) -> Result<AtomicFile> {
         let old = match fs::metadata(path) {
             Ok(_) if existing == Existing::Refused => return Err(SystemError::Exists.into()),
@@ -172,6 +178,7 @@ impl AtomicFile {
 
     /// Returns the new file, open for reading and writing.
     #[must_use]
+    #[inline]
     pub fn file(&self) -> &File {
         self.new.file()
     }
@@ -203,6 +210,7 @@ impl AtomicFile {
     /// assert_eq!(file.commit()?.metadata()?.len(), 3 << 20);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn reserve(&self, len: u64) -> Result<()> {
         if len == 0 {
             return Ok(());
@@ -213,12 +221,14 @@ impl AtomicFile {
     }
 
     /// The file that this one replaces, if there was one when this one was created.
+    #[inline]
     pub(crate) fn replaced(&self) -> Option<&Path> {
         self.old.as_ref().map(|_| &*self.target)
     }
 
     /// The path it was created for.
     #[must_use]
+    #[inline]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -233,6 +243,7 @@ impl AtomicFile {
     /// replacing the file that has the name by now, and
     /// [`Io`](crate::ErrorKind::Io) if renaming fails. The new file is then
     /// removed.
+    #[inline]
     pub fn commit(self) -> Result<File> {
         let path = self.path.clone();
         self.finish().map_err(|error| error.with_path(&path))
@@ -248,11 +259,13 @@ impl AtomicFile {
     /// replacing the file that has the name by now, and
     /// [`Io`](crate::ErrorKind::Io) if syncing or renaming fails. The new file
     /// is then removed, unless only the directory could not be synced.
+    #[inline]
     pub fn commit_sync(self) -> Result<File> {
         let path = self.path.clone();
         self.finish_sync().map_err(|error| error.with_path(&path))
     }
 
+    #[inline]
     fn finish_sync(self) -> Result<File> {
         self.file().sync_all().map_err(SystemError::io("sync"))?;
         let target = self.target.clone();
@@ -262,6 +275,7 @@ impl AtomicFile {
     }
 
     /// Like [`commit`](AtomicFile::commit), without the path in errors.
+    #[inline]
     pub(crate) fn finish(self) -> Result<File> {
         let AtomicFile { new, target, old, existing, lock, .. } = self;
         if existing == Existing::ReplacedIfSame {
@@ -303,22 +317,26 @@ impl AtomicFile {
     /// process; unnamed files need no removal. It takes a lock, so it must not
     /// be called from the signal handler itself.
     #[must_use = "files can be created and committed again when it is dropped"]
+    #[inline]
     pub fn remove_unfinished() -> impl Sized {
         temporary::remove_all()
     }
 }
 
 impl Write for AtomicFile {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file().write(bytes)
     }
 
+    #[inline]
     fn flush(&mut self) -> io::Result<()> {
         self.file().flush()
     }
 }
 
 impl Seek for AtomicFile {
+    #[inline]
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file().seek(to)
     }
@@ -326,6 +344,7 @@ impl Seek for AtomicFile {
 
 /// Returns an error unless a path still leads to the file `old`, or still to
 /// none.
+#[inline]
 fn check_unchanged(path: &Path, old: Option<&Metadata>) -> Result<()> {
     let found = match fs::metadata(path) {
         Ok(found) => Some(found),
@@ -342,6 +361,7 @@ fn check_unchanged(path: &Path, old: Option<&Metadata>) -> Result<()> {
 
 /// As [`AtomicFile::finish`], replacing the file that is open as `open`, which
 /// becomes the new one.
+#[inline]
 pub(crate) fn commit_over(new: AtomicFile, open: &mut File) -> Result<()> {
     if platform::CAN_REPLACE_OPEN_FILES {
         *open = new.finish()?;
@@ -356,6 +376,7 @@ pub(crate) fn commit_over(new: AtomicFile, open: &mut File) -> Result<()> {
 }
 
 /// Returns whether files created for two paths would have the same name.
+#[inline]
 pub(crate) fn are_same_name(one: &Path, other: &Path) -> bool {
     let place = |path| {
         let path = end_of_links(path);
@@ -371,27 +392,32 @@ pub(crate) fn are_same_name(one: &Path, other: &Path) -> bool {
 }
 
 /// The directory that contains a path.
+#[inline]
 fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The target of a symbolic link.
+#[inline]
 fn next_link(path: &Path) -> Option<PathBuf> {
     fs::read_link(path).ok().map(|link| directory(path).join(link))
 }
 
 /// A path, and the target of each symbolic link in turn.
+#[inline]
 fn links(path: &Path) -> impl Iterator<Item = PathBuf> {
     std::iter::successors(Some(path.to_owned()), |path| next_link(path)).take(MAX_LINKS + 1)
 }
 
 /// The path that symbolic links lead to, whether or not it exists.
+#[inline]
 fn end_of_links(path: &Path) -> PathBuf {
     links(path).last().unwrap_or_else(|| path.to_owned())
 }
 
 /// Opens for writing what cannot be replaced: anything but a regular file, and a
 /// regular file that is named as an open descriptor, such as `/dev/stdout`.
+#[inline]
 pub(crate) fn open_directly(path: &Path) -> io::Result<Option<File>> {
     let descriptor = descriptor(path);
     if let Some(standard) = descriptor.as_deref().and_then(platform::standard_stream) {
@@ -407,16 +433,19 @@ pub(crate) fn open_directly(path: &Path) -> io::Result<Option<File>> {
 
 /// The link below `/proc` that paths such as `/dev/stdout` and `/dev/fd/3` lead
 /// to.
+#[inline]
 fn descriptor(path: &Path) -> Option<PathBuf> {
     links(path).find(|link| is_proc_link(link))
 }
 
+#[inline]
 fn is_proc_link(path: &Path) -> bool {
     fs::read_link(path).is_ok()
         && directory(path).canonicalize().is_ok_and(|parent| parent.starts_with("/proc"))
 }
 
 /// Syncs a file or device. Others, such as pipes, cannot be synced.
+#[inline]
 pub(crate) fn sync_if_possible(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
@@ -425,6 +454,7 @@ pub(crate) fn sync_if_possible(file: &File) -> io::Result<()> {
 }
 
 /// Waits until the name of a file is on the disk.
+#[inline]
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     platform::sync_directory(directory(&end_of_links(path)))
 }

@@ -12,6 +12,7 @@ use crate::source::platform::{self, FileSize, FileStat};
 const ZEROS: usize = 1 << 20;
 
 /// Opens a regular file and returns it with its length and identity.
+#[inline]
 pub(crate) fn open(path: &Path, write: bool) -> Result<(File, FileStat)> {
     let mut options = OpenOptions::new();
     options.read(true).write(write);
@@ -35,6 +36,7 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<(File, FileStat)> {
 }
 
 /// The length and identity of a regular file.
+#[inline]
 pub(crate) fn stat(file: &File) -> Result<FileStat> {
     let (kind, stat) = platform::stat(file).map_err(SystemError::io("get the length"))?;
     match kind {
@@ -44,12 +46,14 @@ pub(crate) fn stat(file: &File) -> Result<FileStat> {
 }
 
 /// The length of a regular file in bytes.
+#[inline]
 pub(crate) fn len(file: &File) -> Result<u64> {
     stat(file).map(|stat| stat.len)
 }
 
 /// Reads at `offset` until `buffer` is full or the file ends, whatever the file's
 /// own position.
+#[inline]
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut filled = 0;
     let mut at = offset;
@@ -68,6 +72,7 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
 }
 
 /// Writes all bytes at `offset`, whatever the file's own position.
+#[inline]
 pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     let mut rest = bytes;
     let mut at = offset;
@@ -86,6 +91,7 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()>
 }
 
 /// Fills `buffer` with elements that start at `offset`.
+#[inline]
 pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Result<()> {
     let found = read_at(file, buffer, offset).map_err(SystemError::io("read the elements"))?;
     if found == buffer.len() {
@@ -96,6 +102,7 @@ pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Resu
 
 /// The error for a file that ends inside a range, or before it: `found` of its
 /// `len` bytes were read. `size` is the file's size, if it is known.
+#[inline]
 pub(crate) fn short_file(offset: u64, len: usize, found: usize, size: Option<u64>) -> Error {
     let (needed, read) = (offset.saturating_add(to_u64(len)), offset.saturating_add(to_u64(found)));
     ExtentError::ShortFile { needed, found: size.map_or(read, |size| size.min(read)) }.into()
@@ -106,6 +113,7 @@ pub(crate) fn short_file(offset: u64, len: usize, found: usize, size: Option<u64
 ///
 /// The call takes all that is free before it fails, so other programs could not
 /// write in the meantime.
+#[inline]
 pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io::Result<bool> {
     if let Some(free) = platform::free_space(file) {
         // What the file occupies may be before the offset, or reserved after it.
@@ -121,6 +129,7 @@ pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io
 
 /// Extends a file with zeros to `len` bytes and reserves their space, so that a
 /// full disk returns an error now instead of raising SIGBUS at a store.
+#[inline]
 pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
     let at = file.metadata()?.len();
     if at >= len {
@@ -133,6 +142,7 @@ pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
 }
 
 /// Writes zeros from offset `at` to offset `end`.
+#[inline]
 fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
     let zeros = vec![0; ZEROS];
     while at < end {
@@ -149,6 +159,7 @@ fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
 ///
 /// The kernel fills new bytes with zeros, except in the last page, where a map
 /// may have stored after the end. So the rest of that page is written.
+#[inline]
 pub(crate) fn extend(file: &File, to: u64) -> io::Result<()> {
     // Others may have extended the file since it was opened, and stored there.
     let from = file.metadata()?.len();
@@ -175,6 +186,7 @@ pub(crate) fn extend(file: &File, to: u64) -> io::Result<()> {
 
 /// Appends zeros to a file of `end` bytes until it has `to`, and updates `end`.
 /// If other processes extend it at the same time, their bytes are kept.
+#[inline]
 fn append_zeros(file: &File, end: &mut u64, to: u64) -> io::Result<()> {
     let zeros = vec![0; ZEROS];
     while *end < to {

@@ -115,6 +115,7 @@ impl FileLock {
     /// assert!(FileLock::try_acquire_file(&file.reopen()?, LockKind::Shared)?.is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn acquire_file(file: &File, kind: LockKind) -> Result<FileLock> {
         let id = file::stat(file)?.id;
         let file = file.try_clone().map_err(lock_error())?;
@@ -130,6 +131,7 @@ impl FileLock {
     ///
     /// Returns [`Io`](crate::ErrorKind::Io) if the platform or the file system
     /// has no locks.
+    #[inline]
     pub fn try_acquire_file(file: &File, kind: LockKind) -> Result<Option<FileLock>> {
         let id = file::stat(file)?.id;
         let file = file.try_clone().map_err(lock_error())?;
@@ -190,17 +192,20 @@ impl FileLock {
 
     /// Takes the exclusive lock on a file that only this process has opened.
     /// Returns `None` on systems without locks.
+    #[inline]
     pub(crate) fn lock_new(file: &File) -> Result<Option<FileLock>> {
         check_acquired(FileLock::try_acquire_file(file, LockKind::Exclusive))
     }
 
     /// The identity of the locked file.
+    #[inline]
     pub(crate) fn id(&self) -> Option<FileId> {
         self.id
     }
 }
 
 impl Drop for FileLock {
+    #[inline]
     fn drop(&mut self) {
         // Closing unlocks too, unless a child process inherited the descriptor.
         platform::unlock(&self.file);
@@ -210,6 +215,7 @@ impl Drop for FileLock {
 /// Locks the file at a path. Returns `None` if another process holds the lock
 /// and `waits` is not set. Tries again if the file was replaced before it was
 /// locked.
+#[inline]
 fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock>> {
     loop {
         let (file, FileStat { id, .. }) = open(path, kind)?;
@@ -225,6 +231,7 @@ fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock
 
 /// Opens a file for locking. Network file systems require write access for an
 /// exclusive lock.
+#[inline]
 fn open(path: &Path, kind: LockKind) -> Result<(File, FileStat)> {
     match kind {
         LockKind::Shared => file::open(path, false),
@@ -234,6 +241,7 @@ fn open(path: &Path, kind: LockKind) -> Result<(File, FileStat)> {
 
 /// Opens a file for reading and writing and locks it. Tries again if the file
 /// was replaced before it was locked.
+#[inline]
 pub(crate) fn open_to_write(
     path: &Path,
     locking: Locking,
@@ -250,6 +258,7 @@ pub(crate) fn open_to_write(
 }
 
 /// Takes the exclusive lock on an open file. Returns `None` without locks.
+#[inline]
 pub(crate) fn lock_open_file(file: &File, locking: Locking) -> Result<Option<FileLock>> {
     match locking {
         Locking::Try => check_acquired(FileLock::try_acquire_file(file, LockKind::Exclusive)),
@@ -262,6 +271,7 @@ pub(crate) fn lock_open_file(file: &File, locking: Locking) -> Result<Option<Fil
 
 /// Returns an error if another process holds the lock, and `None` if the file
 /// cannot be locked at all.
+#[inline]
 fn check_acquired(acquired: Result<Option<FileLock>>) -> Result<Option<FileLock>> {
     match acquired {
         Ok(None) => Err(SystemError::Locked.into()),
@@ -271,6 +281,7 @@ fn check_acquired(acquired: Result<Option<FileLock>>) -> Result<Option<FileLock>
 }
 
 /// Returns whether an error means that a file cannot be locked at all.
+#[inline]
 fn is_unsupported(error: &crate::error::Error) -> bool {
     error.io_error().is_some_and(|source| {
         platform::has_no_locks(source)
@@ -279,6 +290,7 @@ fn is_unsupported(error: &crate::error::Error) -> bool {
     })
 }
 
+#[inline]
 fn lock_error() -> impl FnOnce(io::Error) -> crate::error::Error {
     SystemError::io("lock")
 }

@@ -31,6 +31,7 @@ impl<'a> Mappable<'a> {
     ///
     /// The promise of [`Source`](Source#safety), for all maps that are made
     /// with this.
+    #[inline]
     pub(crate) unsafe fn new(file: &'a File) -> Mappable<'a> {
         Mappable(file)
     }
@@ -103,6 +104,7 @@ impl Source<Map> {
     /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be examined.
     /// This reads no bytes yet, so you learn that a file is damaged when you
     /// open an array of this source.
+    #[inline]
     pub unsafe fn map_file(file: File) -> Result<Source<Map>> {
         Ok(Source::new(Storage::from_file(file)?, Access::Map))
     }
@@ -146,6 +148,7 @@ impl Source<MapMut> {
     /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be examined.
     /// This reads no bytes yet, so you learn that a file is damaged when you
     /// open an array of this source.
+    #[inline]
     pub unsafe fn map_mut_file(file: File) -> Result<Source<MapMut>> {
         Ok(Source::new(Storage::from_file(file)?, Access::map_shared()))
     }
@@ -179,6 +182,7 @@ struct RangeGuard {
 }
 
 impl RangeGuard {
+    #[inline]
     fn new(ranges: &Arc<MappedRanges>, range: Range<u64>) -> Result<RangeGuard> {
         let mut all = ranges.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|other| other.start < range.end && range.start < other.end) {
@@ -195,6 +199,7 @@ impl RangeGuard {
 }
 
 impl Drop for RangeGuard {
+    #[inline]
     fn drop(&mut self) {
         let mut all = self.ranges.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = all.iter().position(|range| *range == self.range) {
@@ -273,12 +278,14 @@ pub(crate) struct MapWriter<'a> {
 
 impl MapWriter<'_> {
     /// Writes bytes to the file at an offset into the map.
+    #[inline]
     pub(crate) fn write(&self, at: usize, bytes: &[u8]) -> Result<()> {
         let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(self.offset);
         file::write_at(self.file, bytes, at).map_err(SystemError::io("write the elements"))
     }
 
     /// Reads bytes of the file at an offset into the map.
+    #[inline]
     pub(crate) fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
         let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(self.offset);
         file::read_elements(self.file, bytes, at)
@@ -287,6 +294,7 @@ impl MapWriter<'_> {
 
 impl Map {
     /// Maps `len` bytes of a file from `offset` on, read-only.
+    #[inline]
     fn new(file: &Mappable<'_>, offset: u64, len: usize, id: Option<FileId>) -> Result<Map> {
         let map = |options: &mut MmapOptions| {
             // SAFETY: a `Mappable` file is not truncated while it is mapped, and
@@ -303,12 +311,14 @@ impl Map {
     }
 
     /// Bytes that cannot be mapped again.
+    #[inline]
     fn once(memory: Option<Mmap>, shared: bool, guard: Option<Arc<RangeGuard>>) -> Map {
         Map { memory: memory.map(Arc::new), shared, region: None, held: None, guard }
     }
 
     /// Maps the same bytes again, without read-ahead. `None` if they do not come
     /// from a file, or the path now leads to another file.
+    #[inline]
     pub(crate) fn map_again(&self, path: &Path) -> Result<Option<Map>> {
         let (Some(memory), Some((_, offset))) = (&self.memory, self.region) else {
             return Ok(None);
@@ -323,6 +333,7 @@ impl Map {
 
     /// Maps bytes of the file that is mapped already. Returns `None` if no file
     /// is, or `file`, with the identity `id`, is a different file.
+    #[inline]
     pub(crate) fn map_same_file(
         &self,
         file: &File,
@@ -343,6 +354,7 @@ impl Map {
     /// Opens the file of the map again, and returns the offset of the map in
     /// it. `None` if the map has no file, or the path now leads to a different
     /// file.
+    #[inline]
     pub(crate) fn reopen(&self, path: &Path) -> Option<(File, u64)> {
         let (id, offset) = self.region?;
         let (file, stat) = file::open(path, false).ok()?;
@@ -350,6 +362,7 @@ impl Map {
     }
 
     /// Maps `len` bytes of a file that the kernel guarantees never to change.
+    #[inline]
     pub(crate) fn immutable(file: &File, offset: u64, len: usize) -> Result<Map> {
         if len == 0 {
             return Ok(Map::once(None, true, None));
@@ -366,6 +379,7 @@ impl Map {
     }
 
     /// Unmaps, unless a clone is left, and returns the kernel's error.
+    #[inline]
     pub(crate) fn close(self) -> Result<()> {
         self.memory.and_then(Arc::into_inner).map_or(Ok(()), unmap)
     }
@@ -374,6 +388,7 @@ impl Map {
 impl MapMut {
     /// Maps `len` bytes of a file from `offset` on, read-write and shared with
     /// the file. `ranges` belong to other maps of the same source.
+    #[inline]
     fn map_shared(
         file: &Mappable<'_>,
         offset: u64,
@@ -402,6 +417,7 @@ impl MapMut {
     /// do not change the file.
     ///
     /// No swap is reserved, so files larger than memory can be mapped.
+    #[inline]
     fn map_private(file: &Mappable<'_>, offset: u64, len: usize) -> Result<MapMut> {
         let memory = map_nonempty(offset, len, |options| {
             let options = options.no_reserve_swap();
@@ -413,6 +429,7 @@ impl MapMut {
     }
 
     /// Allocates `len` zero bytes of page-aligned memory.
+    #[inline]
     pub(crate) fn anonymous(len: usize) -> Result<MapMut> {
         let memory = map_nonempty(0, len, |options| options.map_anon())?;
         Ok(MapMut { memory, shared: None, guard: None })
@@ -420,12 +437,14 @@ impl MapMut {
 
     /// Requests large pages, which make filling fresh memory faster. Has no effect
     /// on systems without them.
+    #[inline]
     pub(crate) fn with_large_pages(mut self) -> MapMut {
         kernel::prefer_large_pages(self.as_mut());
         self
     }
 
     /// Makes the memory read-only, so that it can be shared.
+    #[inline]
     pub(crate) fn into_read_only(self) -> Result<Map> {
         let (shared, guard) = (self.shared.is_some(), self.guard.map(Arc::new));
         let Some(memory) = self.memory else { return Ok(Map::once(None, shared, guard)) };
@@ -436,6 +455,7 @@ impl MapMut {
 
     /// Returns an error unless the map has a file that can be written to at an
     /// offset.
+    #[inline]
     pub(crate) fn check_writable(&self) -> Result<()> {
         let Some((file, _)) = &self.shared else { return Err(RequestError::NoFile.into()) };
         // The caller may share the open file description, so the flag can change
@@ -447,6 +467,7 @@ impl MapMut {
 
     /// Reads bytes of the file at an offset into the map, without accessing the
     /// map: accessing a hole through it takes space on some file systems.
+    #[inline]
     pub(crate) fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
         let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
         MapWriter { file, offset: *offset }.read(at, bytes)
@@ -454,18 +475,21 @@ impl MapMut {
 
     /// Returns whether the file may have holes, so that a store may fail on a full
     /// disk.
+    #[inline]
     pub(crate) fn is_sparse(&self) -> Result<bool> {
         let Some((file, _)) = &self.shared else { return Ok(false) };
         platform::is_sparse(file).map_err(SystemError::io("get its allocated size"))
     }
 
     /// Writes bytes to the file at an offset into the map, which shows them.
+    #[inline]
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
         let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
         MapWriter { file, offset: *offset }.write(at, bytes)
     }
 
     /// Returns a writer to the file, for as long as nothing borrows the map.
+    #[inline]
     pub(crate) fn writer(&mut self) -> Result<MapWriter<'_>> {
         self.check_writable()?;
         let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
@@ -474,6 +498,7 @@ impl MapMut {
 
     /// Waits until everything stored is on the disk. Does nothing for memory
     /// not shared with a file.
+    #[inline]
     pub(crate) fn flush(&self) -> Result<()> {
         let Some((file, _)) = &self.shared else { return Ok(()) };
         platform::sync(file, self.memory.as_ref())
@@ -481,6 +506,7 @@ impl MapMut {
     }
 
     /// Starts writing everything stored to the disk, without waiting.
+    #[inline]
     pub(crate) fn flush_async(&self) -> Result<()> {
         let (Some(memory), Some((file, offset))) = (&self.memory, &self.shared) else {
             return Ok(());
@@ -490,6 +516,7 @@ impl MapMut {
     }
 
     /// Unmaps and returns the kernel's error.
+    #[inline]
     pub(crate) fn close(self) -> Result<()> {
         self.memory.map_or(Ok(()), unmap)
     }
@@ -533,19 +560,23 @@ impl AsMut<[u8]> for MapMut {
 impl Mapping for Map {}
 
 impl Pages for Map {
+    #[inline]
     fn map(file: &Mappable<'_>, offset: u64, len: usize, source: &Source<Map>) -> Result<Map> {
         Map::new(file, offset, len, source.storage().id())
     }
 
+    #[inline]
     fn from_memory(memory: MapMut) -> Result<Map> {
         memory.into_read_only()
     }
 
     /// Does nothing: a read-only map has no stores.
+    #[inline]
     fn flush_range(&self, _: Range<usize>) -> Result<()> {
         Ok(())
     }
 
+    #[inline]
     fn unload(&self, range: Range<usize>) -> Result<bool> {
         let bytes = self.bytes(range);
         if !self.shared || bytes.is_empty() {
@@ -560,6 +591,7 @@ impl Pages for Map {
 impl Mapping for MapMut {}
 
 impl Pages for MapMut {
+    #[inline]
     fn map(
         file: &Mappable<'_>,
         offset: u64,
@@ -572,10 +604,12 @@ impl Pages for MapMut {
         }
     }
 
+    #[inline]
     fn from_memory(memory: MapMut) -> Result<MapMut> {
         Ok(memory)
     }
 
+    #[inline]
     fn flush_range(&self, range: Range<usize>) -> Result<()> {
         match &self.memory {
             Some(memory) if self.shared.is_some() && !range.is_empty() => {
@@ -586,6 +620,7 @@ impl Pages for MapMut {
         }
     }
 
+    #[inline]
     fn unload(&self, range: Range<usize>) -> Result<bool> {
         let bytes = self.bytes(range);
         if self.shared.is_none() || bytes.is_empty() {

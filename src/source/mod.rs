@@ -161,6 +161,7 @@ impl Source<Map> {
     /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if the file can
     /// change or the platform has no such files, and
     /// [`Io`](crate::ErrorKind::Io) if it cannot be examined.
+    #[inline]
     pub fn immutable_file(file: File) -> Result<Source<Map>> {
         immutable(Storage::from_file(file)?)
     }
@@ -183,6 +184,7 @@ impl Source<Map> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn into_copy_on_write(self) -> Source<MapMut> {
         let access = match self.access {
             Access::Copy => Access::Copy,
@@ -223,6 +225,7 @@ impl Source<MapMut> {
     /// OpenOptions::new().append(&path)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn locked(self, locking: Locking) -> Result<Source<MapMut>> {
         if !matches!(self.access, Access::MapShared(_)) {
             let found = "a source whose arrays do not change the file";
@@ -270,6 +273,7 @@ impl Source<MapMut> {
     /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be examined.
     /// This reads no bytes yet, so you learn that a file is damaged when you
     /// open an array of this source.
+    #[inline]
     pub fn read_file(file: File) -> Result<Source<MapMut>> {
         Ok(Source::new(Storage::from_file(file)?, Access::Copy))
     }
@@ -321,6 +325,7 @@ impl Source<MapMut> {
     /// Makes arrays read-only, so that they can be cloned and shared among
     /// threads.
     #[must_use]
+    #[inline]
     pub fn into_read_only(self) -> Source<Map> {
         let access = match self.access {
             Access::Copy => Access::Copy,
@@ -336,6 +341,7 @@ fn open<D>(path: &Path, write: bool, access: Access) -> Result<Source<D>> {
 
 impl Access {
     /// Mode `r+`, with no array yet.
+    #[inline]
     fn map_shared() -> Access {
         Access::MapShared(Arc::default())
     }
@@ -343,6 +349,7 @@ impl Access {
 
 /// Makes a source of a file that the kernel guarantees never to change. The
 /// guarantee takes the place of the caller's promise.
+#[inline]
 fn immutable(storage: Storage) -> Result<Source<Map>> {
     match storage.file() {
         Some(file) if storage.len() > 0 => {
@@ -428,6 +435,7 @@ impl<D: Mapping> Source<D> {
 
 impl Source<MapMut> {
     /// The ranges mapped by arrays, in mode `r+`.
+    #[inline]
     pub(crate) fn ranges(&self) -> Option<&Arc<MappedRanges>> {
         match &self.access {
             Access::MapShared(ranges) => Some(ranges),

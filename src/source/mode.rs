@@ -32,6 +32,7 @@ pub enum Mode {
 impl FromStr for Mode {
     type Err = Error;
 
+    #[inline]
     fn from_str(text: &str) -> Result<Mode, Error> {
         match text {
             "r" | "readonly" => Ok(Mode::ReadOnly),
@@ -44,6 +45,7 @@ impl FromStr for Mode {
 }
 
 impl fmt::Display for Mode {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Mode::ReadOnly => "r",

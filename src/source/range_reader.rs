@@ -8,6 +8,7 @@ use crate::source::storage::Storage;
 
 impl Storage {
     /// Returns a reader over the bytes from `start` to `end`.
+    #[inline]
     pub(crate) fn range_reader(&self, start: u64, end: u64) -> RangeReader<'_> {
         RangeReader { source: self, start, at: start, end }
     }
@@ -24,6 +25,7 @@ pub(crate) struct RangeReader<'a> {
 }
 
 impl Read for RangeReader<'_> {
+    #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = to_usize_saturating(self.end.saturating_sub(self.at));
         let len = left.min(buffer.len());
@@ -38,6 +40,7 @@ impl Read for RangeReader<'_> {
 }
 
 impl Seek for RangeReader<'_> {
+    #[inline]
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let at = match to {
             SeekFrom::Start(n) => self.start.checked_add(n),

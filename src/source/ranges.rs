@@ -15,12 +15,14 @@ const WINDOW: u64 = 1 << 20;
 const GAP: u64 = 16 << 10;
 
 /// The number of bytes in a range.
+#[inline]
 pub(crate) fn len(range: &Range<u64>) -> u64 {
     range.end.saturating_sub(range.start)
 }
 
 /// Returns whether a range starts inside or shortly after `near`, so that they can be
 /// read together.
+#[inline]
 pub(crate) fn is_near(near: &Range<u64>, range: &Range<u64>) -> bool {
     near.start <= range.start
         && range.start <= near.end.saturating_add(GAP)
@@ -46,6 +48,7 @@ pub(crate) fn read_in_order(
 
 /// Checks that no range ends before its start, and that a buffer has the length of
 /// all ranges together.
+#[inline]
 pub(crate) fn check_len(ranges: &[Range<u64>], found: usize) -> io::Result<()> {
     let text = if let Some(Range { start, end }) = ranges.iter().find(|r| r.start > r.end) {
         format!("the range {start}..{end} ends before its start")
@@ -61,6 +64,7 @@ pub(crate) fn check_len(ranges: &[Range<u64>], found: usize) -> io::Result<()> {
 }
 
 /// How many of the first ranges are read together, and the range that contains them.
+#[inline]
 fn count_near(ranges: &[Range<u64>], first: Range<u64>) -> (usize, Range<u64>) {
     let mut span = first;
     for (count, range) in ranges.iter().enumerate().skip(1) {

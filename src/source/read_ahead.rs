@@ -65,16 +65,19 @@ struct Queue {
 
 impl Queue {
     /// Returns whether a thread of this process reads the ranges.
+    #[inline]
     fn is_read(&self) -> bool {
         self.reader.is_some_and(|reader| reader == process::id())
     }
 
     /// The size of the ranges in bytes.
+    #[inline]
     fn nbytes(&self) -> u64 {
         nbytes(self.ranges.iter().map(|(_, range, _)| range))
     }
 
     /// The number of bytes read or requested.
+    #[inline]
     fn ready(&self) -> u64 {
         self.added.saturating_sub(self.nbytes()).saturating_sub(self.unready)
     }
@@ -92,6 +95,7 @@ impl ReadAhead {
     ///
     /// Returns the number of bytes that have been added up to the end of the last range,
     /// for [`wait_for`](ReadAhead::wait_for).
+    #[inline]
     pub(crate) fn add(
         self: &Arc<ReadAhead>,
         file: &Arc<File>,
@@ -121,12 +125,14 @@ impl ReadAhead {
 
     /// The number of bytes that are not being read yet; `u64::MAX` if another
     /// thread uses the queue.
+    #[inline]
     pub(crate) fn queued(&self) -> u64 {
         let Some(queue) = try_lock(&self.queue) else { return u64::MAX };
         if queue.is_read() { queue.nbytes() } else { 0 }
     }
 
     /// Waits until nothing is queued, no longer than [`PATIENCE`].
+    #[inline]
     pub(crate) fn wait(&self) {
         let Some(queue) = self.lock_soon() else { return };
         drop(
@@ -137,6 +143,7 @@ impl ReadAhead {
 
     /// Waits until this many of the bytes that were added have been read or requested, as
     /// long as this happens to another piece within [`PATIENCE`].
+    #[inline]
     pub(crate) fn wait_for(&self, added: u64) {
         let Some(mut queue) = self.lock_soon() else { return };
         loop {
@@ -155,6 +162,7 @@ impl ReadAhead {
     }
 
     /// Returns the next piece. Without one, the calling thread must end.
+    #[inline]
     fn next_piece(&self) -> Option<(Arc<File>, Range<u64>, Next)> {
         let mut queue = self.lock();
         queue.unready = 0;
@@ -183,6 +191,7 @@ impl ReadAhead {
     }
 
     /// Tries to lock several times: a thread holds the lock for a moment only.
+    #[inline]
     fn lock_soon(&self) -> Option<MutexGuard<'_, Queue>> {
         (0..ATTEMPTS).find_map(|_| {
             let queue = try_lock(&self.queue);
@@ -196,6 +205,7 @@ impl ReadAhead {
     /// Waits for the lock. Only for threads that belong to a reader of this
     /// process: its start has shown that the lock did not stay in another
     /// process.
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -224,6 +234,7 @@ pub(crate) fn lock_within<T>(mutex: &Mutex<T>, patience: Duration) -> Option<Mut
 }
 
 /// Reads pieces until there are none left or the queue is dropped.
+#[inline]
 fn read(ranges: &Weak<ReadAhead>) {
     let mut last = None;
     while let Some((file, piece, next)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
@@ -263,6 +274,7 @@ fn read(ranges: &Weak<ReadAhead>) {
 }
 
 /// The huge pages that are at least half inside a range, which is longer than one.
+#[inline]
 fn huge_pages(range: &Range<u64>) -> Range<u64> {
     let nearest = |at: u64| at.saturating_add(HUGE_PAGE / 2) / HUGE_PAGE * HUGE_PAGE;
     nearest(range.start)..nearest(range.end)

@@ -195,10 +195,12 @@ impl<T: AsRef<[u8]> + Send + Sync> ReadAt for InMemory<T> {
 }
 
 impl ReadAt for File {
+    #[inline]
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         platform::read_at(self, buffer, offset)
     }
 
+    #[inline]
     fn size(&self) -> io::Result<u64> {
         platform::stat(self).map(|(_, stat)| stat.len)
     }
@@ -244,6 +246,7 @@ enum Backend {
 
 impl Storage {
     /// Opens a regular file.
+    #[inline]
     pub(crate) fn open(path: &Path, write: bool) -> Result<Storage> {
         let (file, FileStat { len, id }) =
             file::open(path, write).map_err(|error| error.with_path(path))?;
@@ -251,12 +254,14 @@ impl Storage {
     }
 
     /// Uses an open file, which must be a regular one.
+    #[inline]
     pub(crate) fn from_file(file: File) -> Result<Storage> {
         let FileStat { len, id } = file::stat(&file)?;
         Ok(Storage { bytes: Backend::File(file), path: None, len, id, lock: None })
     }
 
     /// Uses a reader of `len` bytes.
+    #[inline]
     pub(crate) fn from_reader(reader: Arc<dyn ReadAt>, len: u64) -> Storage {
         let path = reader.name().map(|name| Arc::from(Path::new(name)));
         Storage { bytes: Backend::Other(reader), path, len, id: None, lock: None }
@@ -265,6 +270,7 @@ impl Storage {
     /// Locks the file itself, not whatever the path leads to now. An error if
     /// the path leads to a different file, because this lock would not exclude
     /// its users.
+    #[inline]
     pub(crate) fn locked(mut self, locking: Locking) -> Result<Storage> {
         let (Backend::File(file), Some(path)) = (&self.bytes, &self.path) else { return Ok(self) };
         let locked = lock::lock_open_file(file, locking).and_then(|lock| {
@@ -280,41 +286,49 @@ impl Storage {
     }
 
     /// The lock on the file, if any.
+    #[inline]
     pub(crate) fn lock(&self) -> Option<Arc<FileLock>> {
         self.lock.clone()
     }
 
     /// Sets the path, which must lead to the same file.
+    #[inline]
     pub(crate) fn with_path(self, path: &Path) -> Storage {
         Storage { path: Some(Arc::from(path)), ..self }
     }
 
     /// The path the file was opened by.
+    #[inline]
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
     /// Like [`path`](Storage::path), as a shared pointer.
+    #[inline]
     pub(crate) fn shared_path(&self) -> Option<Arc<Path>> {
         self.path.clone()
     }
 
     /// The identity of the file, on systems that report it.
+    #[inline]
     pub(crate) fn id(&self) -> Option<FileId> {
         self.id
     }
 
     /// The length in bytes when the storage was opened.
+    #[inline]
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
     /// Updates the length.
+    #[inline]
     pub(crate) fn set_len(&mut self, len: u64) {
         self.len = len;
     }
 
     /// The file, unless the storage is of another kind.
+    #[inline]
     pub(crate) fn file(&self) -> Option<&File> {
         match &self.bytes {
             Backend::File(file) => Some(file),
@@ -323,6 +337,7 @@ impl Storage {
     }
 
     /// The current length in bytes.
+    #[inline]
     pub(crate) fn current_len(&self) -> Result<u64> {
         match &self.bytes {
             Backend::File(file) => file::len(file),
@@ -333,6 +348,7 @@ impl Storage {
     }
 
     /// Returns an error if the storage no longer contains a range.
+    #[inline]
     pub(crate) fn check_len(&self, offset: u64, len: usize) -> Result<()> {
         let found = self.current_len()?;
         let needed = offset.saturating_add(to_u64(len));
@@ -340,6 +356,7 @@ impl Storage {
     }
 
     /// Reads at an offset until `buffer` is full or the bytes end.
+    #[inline]
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         // Systems reject offsets above `i64::MAX`.
         if i64::try_from(offset).is_err() {
@@ -352,6 +369,7 @@ impl Storage {
     }
 
     /// Fills `buffer` with elements that start at `offset`.
+    #[inline]
     pub(crate) fn read_elements(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
         let found = self.read_at(buffer, offset).map_err(SystemError::io("read the elements"))?;
         if found == buffer.len() {
@@ -361,11 +379,13 @@ impl Storage {
     }
 
     /// Fills `buffer` with the elements in several ranges, in turn.
+    #[inline]
     pub(crate) fn read_ranges(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> Result<()> {
         self.read_ranges_at(ranges, buffer).map_err(SystemError::io("read the elements"))
     }
 
     /// Like [`read_ranges`](Storage::read_ranges), but awaited.
+    #[inline]
     pub(crate) async fn read_ranges_async(
         &self,
         ranges: &[Range<u64>],
@@ -387,6 +407,7 @@ impl Storage {
     }
 
     /// Copies a range into memory.
+    #[inline]
     pub(crate) fn copy(&self, offset: u64, len: usize) -> Result<MapMut> {
         let mut data = MapMut::anonymous(len)?.with_large_pages();
         self.read_elements(data.as_mut(), offset)?;
@@ -394,6 +415,7 @@ impl Storage {
     }
 
     /// Extends a file with zeros to at least `to` bytes.
+    #[inline]
     pub(crate) fn extend(&self, to: u64) -> Result<()> {
         match &self.bytes {
             Backend::File(file) => {
@@ -409,6 +431,7 @@ impl Storage {
     }
 
     /// Adds the path to an error.
+    #[inline]
     pub(crate) fn add_path(&self, error: Error) -> Error {
         match self.path() {
             Some(path) => error.with_path(path),
@@ -418,10 +441,12 @@ impl Storage {
 }
 
 impl ReadAt for Storage {
+    #[inline]
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         Storage::read_at(self, buffer, offset)
     }
 
+    #[inline]
     fn read_ranges_at(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> io::Result<()> {
         match &self.bytes {
             // An error has the present length of the file, not the one when it was opened.
@@ -430,6 +455,7 @@ impl ReadAt for Storage {
         }
     }
 
+    #[inline]
     fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
         match &self.bytes {
             Backend::File(_) => Ok(()),
@@ -437,12 +463,14 @@ impl ReadAt for Storage {
         }
     }
 
+    #[inline]
     fn size(&self) -> io::Result<u64> {
         Ok(self.len)
     }
 }
 
 impl fmt::Debug for Storage {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Storage")
             .field("path", &self.path)

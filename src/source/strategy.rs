@@ -93,6 +93,7 @@ pub(crate) trait RowReader {
 
 impl Strategy {
     /// Returns whether some rows of the last batch had to be read from the disk.
+    #[inline]
     pub(crate) fn was_cold(&self) -> bool {
         self.advises.load(Ordering::Relaxed)
     }
@@ -154,6 +155,7 @@ impl Strategy {
 
 /// The most time that copying rows in memory takes: half a nanosecond per byte,
 /// and [`PLACE`] for each piece of a row, or for each page if there are fewer.
+#[inline]
 fn time_limit(places: usize, bytes: usize) -> Duration {
     let bytes = Duration::from_nanos(to_u64(bytes / 2));
     PLACE.saturating_mul(u32::try_from(places).unwrap_or(u32::MAX)).saturating_add(bytes)

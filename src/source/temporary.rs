@@ -24,6 +24,7 @@ static FIRST: OnceLock<Box<Names>> = OnceLock::new();
 
 /// The temporary names of this process. It has none of the process that it was forked from,
 /// where another thread may have held the lock.
+#[inline]
 fn own_names() -> &'static Mutex<Vec<PathBuf>> {
     let (process, mut place) = (platform::process_id(), &FIRST);
     loop {
@@ -46,6 +47,7 @@ struct LockedNames(MutexGuard<'static, Vec<PathBuf>>);
 
 /// Locks the names; `None` if this thread holds them already, and would wait for itself
 /// forever: as a guard of `remove_all`, or because it ran out of memory meanwhile.
+#[inline]
 fn names() -> Option<LockedNames> {
     if HOLDS.get() {
         return None;
@@ -56,6 +58,7 @@ fn names() -> Option<LockedNames> {
 }
 
 /// As `names`, for creating a file or giving it a name.
+#[inline]
 fn names_to_change() -> io::Result<LockedNames> {
     names().ok_or_else(|| {
         let held = "this thread holds the guard of `remove_unfinished`: drop it before";
@@ -64,6 +67,7 @@ fn names_to_change() -> io::Result<LockedNames> {
 }
 
 impl Drop for LockedNames {
+    #[inline]
     fn drop(&mut self) {
         HOLDS.set(false);
     }
@@ -72,11 +76,13 @@ impl Drop for LockedNames {
 /// Removes all named temporary files of this process. Until the guard is
 /// dropped, this crate does not create or rename files. If this thread has a
 /// guard already, the new guard does nothing.
+#[inline]
 pub(crate) fn remove_all() -> impl Sized {
     remove_below(Path::new(""))
 }
 
 /// As `remove_all`, only of files in a directory and below.
+#[inline]
 fn remove_below(directory: &Path) -> Option<LockedNames> {
     let mut names = names()?;
     names.0.retain(|name| {
@@ -126,12 +132,14 @@ struct OwnFile {
 }
 
 impl OwnFile {
+    #[inline]
     fn get(&self) -> &NamedTempFile {
         self.file.as_ref().invariant("the file is taken only by `rename`, which consumes its owner")
     }
 }
 
 impl Drop for OwnFile {
+    #[inline]
     fn drop(&mut self) {
         let is_own = self.process == platform::process_id();
         if let Some(file) = self.file.as_mut().filter(|_| !is_own) {
@@ -145,6 +153,7 @@ impl Drop for OwnFile {
 struct RegisteredName(PathBuf);
 
 impl Drop for RegisteredName {
+    #[inline]
     fn drop(&mut self) {
         // A thread that removes files has removed all entries.
         if let Some(mut names) = names() {
@@ -156,6 +165,7 @@ impl Drop for RegisteredName {
 impl TemporaryFile {
     /// Creates an empty file in a directory, with permissions of at most
     /// `mode`.
+    #[inline]
     pub(crate) fn create(directory: &Path, mode: u32) -> io::Result<TemporaryFile> {
         // Waits for `remove_all`, although it would not remove this file.
         let names = names_to_change()?;
@@ -167,6 +177,7 @@ impl TemporaryFile {
     }
 
     /// Like `create`, for file systems without unnamed files.
+    #[inline]
     fn create_named(directory: &Path, mode: u32) -> io::Result<TemporaryFile> {
         let mut names = names_to_change()?;
         let file = platform::named_file(&builder(), directory, mode)?;
@@ -177,6 +188,7 @@ impl TemporaryFile {
     }
 
     /// Gives the file its final name, in the directory it was created in.
+    #[inline]
     pub(crate) fn finish(self, path: &Path, occupant: Occupant) -> io::Result<File> {
         match self {
             TemporaryFile::Unnamed(file) => {
@@ -187,6 +199,7 @@ impl TemporaryFile {
         }
     }
 
+    #[inline]
     pub(crate) fn file(&self) -> &File {
         match self {
             TemporaryFile::Unnamed(file) => file,
@@ -197,6 +210,7 @@ impl TemporaryFile {
 
 /// Links an unnamed file to a name. A link cannot replace a file, so if one
 /// exists, this links to a temporary name and renames that.
+#[inline]
 fn link(file: &File, path: &Path, occupant: Occupant) -> io::Result<()> {
     // Keeps `remove_all` from running between the link and the rename.
     let _names = names_to_change()?;
@@ -212,6 +226,7 @@ fn link(file: &File, path: &Path, occupant: Occupant) -> io::Result<()> {
     named.persist(path).map_err(|refused| refused.error)
 }
 
+#[inline]
 fn builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".npymap-");
@@ -219,6 +234,7 @@ fn builder() -> tempfile::Builder<'static, 'static> {
 }
 
 /// Renames a file to its final name.
+#[inline]
 fn rename(new: RegisteredFile, path: &Path, replaces: bool) -> io::Result<File> {
     let RegisteredFile { mut file, name } = new;
     let all = names_to_change()?;

@@ -50,6 +50,7 @@ impl ViewMut<'_, Value> {
     /// assert_eq!(small.view::<f32>()?.at([0, 3]), 3750.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn assign_as(&mut self, from: &DynView<'_>, casting: Casting) -> Result<()> {
         check_assign(from.dtype(), self.dtype(), casting)?;
         let from = from.broadcast(self.shape())?;
@@ -63,12 +64,14 @@ impl ViewMut<'_, Value> {
 }
 
 /// Rejects dtypes that [`assign_as`](ViewMut::assign_as) cannot cast.
+#[inline]
 pub(crate) fn check_assign(from: &DType, to: &DType, casting: Casting) -> Result<()> {
     check_cast(from, to, casting)?;
     check_implemented(from, to, casting)
 }
 
 /// Rejects casts that are allowed but not implemented.
+#[inline]
 fn check_implemented(from: &DType, to: &DType, casting: Casting) -> Result<()> {
     match (from.subarray(), to.subarray()) {
         (Some((base, shape)), Some((other, same))) if shape == same => {
@@ -88,6 +91,7 @@ fn check_implemented(from: &DType, to: &DType, casting: Casting) -> Result<()> {
 
 /// Suggests an alternative to a cast that is not implemented. Returns `None` if
 /// it is.
+#[inline]
 fn alternative(from: &DType, to: &DType) -> Option<&'static str> {
     Some(match (from.kind(), to.kind()) {
         (Kind::Subarray, _) | (_, Kind::Subarray) => {
@@ -120,6 +124,7 @@ fn alternative(from: &DType, to: &DType) -> Option<&'static str> {
 }
 
 /// Whether the units of two time differences can be converted exactly.
+#[inline]
 fn has_fixed_ratio(from: &DType, to: &DType) -> bool {
     match (from.unit(), to.unit()) {
         (Some(from), Some(to)) => units::convert_difference(Ticks(0), from, to).is_some(),
@@ -129,11 +134,13 @@ fn has_fixed_ratio(from: &DType, to: &DType) -> bool {
 
 /// Whether a cast copies bytes, except that it may change their order or pad them
 /// with zeros.
+#[inline]
 fn is_byte_copy(from: &DType, to: &DType) -> bool {
     to.kind() == Kind::Void || from.with_byte_order(to.byte_order()) == *to
 }
 
 /// Merges all axes into one, if that is possible for both views.
+#[inline]
 fn flatten<'t, 'f>(to: DynViewMut<'t>, from: DynView<'f>) -> (DynViewMut<'t>, DynView<'f>) {
     let axes = to.geometry.axes_by_stride();
     match (to.geometry.permuted(&axes), from.geometry.permuted(&axes)) {
@@ -149,6 +156,7 @@ fn flatten<'t, 'f>(to: DynViewMut<'t>, from: DynView<'f>) -> (DynViewMut<'t>, Dy
 }
 
 /// Halves the longest axis until the views are tiles, and casts these.
+#[inline]
 pub(super) fn store_tiles(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let longest = (0..to.ndim()).rev().max_by_key(|&axis| to.shape().get(axis).copied());
     let size = to.codec.itemsize().max(from.itemsize());
@@ -165,6 +173,7 @@ pub(super) fn store_tiles(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casti
 }
 
 /// Casts a tile.
+#[inline]
 fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let mut to = to;
     if to.is_empty() || to.codec.itemsize() == 0 {
@@ -220,6 +229,7 @@ fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Resul
 }
 
 /// Copies elements run by run, in the byte order of `format`.
+#[inline]
 fn copy_runs(to: &mut DynViewMut<'_>, from: &DynView<'_>, format: ElementFormat) {
     let geometry = to.geometry.clone();
     for (to_run, from_run) in geometry.runs().zip(from.geometry.runs()) {
@@ -243,6 +253,7 @@ fn copy_runs(to: &mut DynViewMut<'_>, from: &DynView<'_>, format: ElementFormat)
 }
 
 /// Copies elements of the same dtype, except for their bytes that belong to no field.
+#[inline]
 fn copy_between_gaps(to: &mut DynViewMut<'_>, from: &DynView<'_>) {
     let (dtype, geometry) = (to.dtype().clone(), to.geometry.clone());
     let (gaps, size) = (Recoding::new(&dtype, None, true), dtype.itemsize());
@@ -258,6 +269,7 @@ fn copy_between_gaps(to: &mut DynViewMut<'_>, from: &DynView<'_>) {
 }
 
 /// Appends axes of length 1 until there are `ndim` axes.
+#[inline]
 fn append_axes(view: DynView<'_>, ndim: usize) -> DynView<'_> {
     let mut view = view;
     while view.ndim() < ndim {
@@ -270,6 +282,7 @@ fn append_axes(view: DynView<'_>, ndim: usize) -> DynView<'_> {
 /// Copies bytes, and swaps numbers if the byte orders differ. As void, they are
 /// native. Longer elements are padded with zeros, and shorter elements
 /// truncated.
+#[inline]
 fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let swaps = to.dtype() != from.dtype() && to.dtype().kind() != Kind::Void;
     let order = (to.dtype().kind() == Kind::Void).then_some(ByteOrder::NATIVE);
@@ -303,12 +316,14 @@ fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
 }
 
 /// Reads numbers, and dates and time differences as counts.
+#[inline]
 fn read_numbers(from: &DynView<'_>) -> Result<Vec<WideNumber>> {
     let counts = counts_dtype(from.dtype());
     with_type!(counts, number T => widen_all::<T>(from, &T::codec(&counts)?), _ => Ok(Vec::new()))
 }
 
 /// The dtype of integers for dates and time differences; any other unchanged.
+#[inline]
 fn counts_dtype(dtype: &DType) -> DType {
     match dtype.kind() {
         Kind::DateTime | Kind::TimeDelta => {
@@ -330,6 +345,7 @@ fn widen_all<T: Number>(from: &DynView<'_>, codec: &T::Codec) -> Result<Vec<Wide
 }
 
 /// Stores numbers, including counts of dates and time differences.
+#[inline]
 fn store_numbers(mut to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let mut values = read_numbers(from)?;
     let dtype = to.dtype().clone();
@@ -363,11 +379,13 @@ fn store_numbers(mut to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -
     }
 }
 
+#[inline]
 fn is_date(dtype: &DType) -> bool {
     matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta)
 }
 
 /// Returns whether a number, as a count, is `NaT`.
+#[inline]
 fn is_nat(number: &WideNumber) -> bool {
     const NAT: f64 = -9_223_372_036_854_775_808.0;
     match *number {
@@ -379,6 +397,7 @@ fn is_nat(number: &WideNumber) -> bool {
 }
 
 /// Returns whether a float is inside the range of counts; NaN is not.
+#[inline]
 fn is_count(value: f64) -> bool {
     const END: f64 = 9_223_372_036_854_775_808.0;
     (-END..END).contains(&value)
@@ -405,6 +424,7 @@ fn narrow_all<T: Number>(
 }
 
 /// Stores the bytes of the first elements in C order.
+#[inline]
 fn store_first(to: &mut DynViewMut<'_>, elements: &[u8]) {
     match to.codec.itemsize() {
         1 => store_first_of_size::<1>(to, elements),
@@ -435,6 +455,7 @@ fn store_first_of_size<const N: usize>(to: &mut DynViewMut<'_>, elements: &[u8])
 }
 
 /// Stores dates or time differences in a different unit.
+#[inline]
 fn store_ticks(
     to: DynViewMut<'_>,
     from: &DynView<'_>,
@@ -461,6 +482,7 @@ fn store_ticks(
     to.into_view::<Ticks>()?.store_all(ticks)
 }
 
+#[inline]
 fn encode_ticks(dtype: &DType, ticks: Ticks) -> [u8; 8] {
     let mut bytes = [0; 8];
     let _ = ticks.encode(&dtype.byte_order(), &mut bytes);
@@ -469,6 +491,7 @@ fn encode_ticks(dtype: &DType, ticks: Ticks) -> [u8; 8] {
 
 /// Stores text in another encoding or length. Only ASCII can be converted between
 /// bytes and code points, as in NumPy.
+#[inline]
 fn store_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
     let exact = casting == Casting::SameValue;
@@ -495,6 +518,7 @@ fn store_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
     })
 }
 
+#[inline]
 fn unfit_text(points: &[u32], expected: String) -> Error {
     let chars = points.iter().map(|&point| char::from_u32(point));
     let text: String = chars.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
@@ -502,6 +526,7 @@ fn unfit_text(points: &[u32], expected: String) -> Error {
 }
 
 /// The code points of text, or its bytes, without trailing NULs.
+#[inline]
 fn code_points(dtype: &DType, bytes: &[u8]) -> Vec<u32> {
     if dtype.kind() == Kind::Bytes {
         return trim_nuls(bytes).iter().copied().map(u32::from).collect();
@@ -511,6 +536,7 @@ fn code_points(dtype: &DType, bytes: &[u8]) -> Vec<u32> {
 
 /// Parses text, and stores the values. Exact results may be the nearest numbers
 /// to decimal fractions.
+#[inline]
 fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let other = from.dtype().clone();
     let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| code_points(&other, e)).collect();
@@ -533,6 +559,7 @@ fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
 
 /// Returns whether a float has all digits of a text that is an integer, and is finite if
 /// another text is.
+#[inline]
 fn keeps_number(text: &str, value: &Value) -> bool {
     let (number, imaginary) = match *value {
         Value::F16(number) => (number.to_f64(), 0.0),
@@ -551,6 +578,7 @@ fn keeps_number(text: &str, value: &Value) -> bool {
 }
 
 /// Stores numbers and dates as text, formatted as by NumPy. Dates are never cut.
+#[inline]
 fn format_as_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let exact = casting == Casting::SameValue;
     let is_date = from.dtype().kind() == Kind::DateTime;

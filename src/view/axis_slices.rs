@@ -55,6 +55,7 @@ pub(crate) struct AxisSlices {
 impl AxisSlices {
     /// The windows of `window` indices along an axis, which overlap. Only the
     /// first index of the axes before it is used.
+    #[inline]
     pub(crate) fn windows(
         geometry: &Geometry,
         axis: usize,
@@ -88,6 +89,7 @@ impl AxisSlices {
     }
 
     /// The slices at single indices of an axis.
+    #[inline]
     pub(crate) fn rows(geometry: &Geometry, axis: usize, size: usize) -> Result<AxisSlices> {
         let dim = geometry.shape.get(axis).copied().unwrap_or(1);
         let slices = AxisSlices::windows(geometry, axis, dim.min(1), size)?;
@@ -95,21 +97,25 @@ impl AxisSlices {
     }
 
     /// The same slices, starting at another byte.
+    #[inline]
     pub(crate) fn with_start(&self, start: usize) -> AxisSlices {
         AxisSlices { start, ..self.clone() }
     }
 
     /// The bytes of a slice's elements.
+    #[inline]
     pub(crate) fn nbytes(&self) -> usize {
         self.len * self.size
     }
 
     /// The first byte of a slice.
+    #[inline]
     fn start_of(&self, index: usize) -> usize {
         advance(self.start, index, self.stride)
     }
 
     /// The geometry of one slice.
+    #[inline]
     pub(super) fn geometry_of(&self, index: usize) -> Geometry {
         Geometry { offset: self.start_of(index), ..self.inner.clone() }
     }
@@ -121,6 +127,7 @@ impl AxisSlices {
         bytes.get(start..start.wrapping_add(self.nbytes()))
     }
 
+    #[inline]
     fn runs(&self, index: usize) -> impl Iterator<Item = Run> + '_ {
         let start = self.start_of(index);
         self.inner.runs().map(move |run| Run { start: start.wrapping_add(run.start), ..run })
@@ -128,6 +135,7 @@ impl AxisSlices {
 
     /// The number of pages that a slice is on if each page also has elements of
     /// other slices. Otherwise 1.
+    #[inline]
     pub(crate) fn pieces(&self) -> usize {
         let last = self.inner.strides.last().map_or(0, |stride| stride.unsigned_abs());
         if self.is_crosswise() && last >= PAGE { self.len.max(1) } else { 1 }
@@ -151,6 +159,7 @@ impl AxisSlices {
     }
 
     /// Yields the indices, and prefetches the slices at later indices.
+    #[inline]
     fn prefetching<'s>(
         &'s self,
         bytes: &'s [u8],
@@ -235,6 +244,7 @@ impl AxisSlices {
     /// output in C order. The surplus indices are only prefetched.
     //
     // Not generic: casts compile what calls it for each pair of types.
+    #[inline]
     fn for_each_block(
         &self,
         bytes: &[u8],
@@ -264,6 +274,7 @@ impl AxisSlices {
     /// are, as for rows in Fortran order. Then an element of one slice is on
     /// the same line of the cache, or at least on the same page, as an element
     /// of a different slice.
+    #[inline]
     fn is_crosswise(&self) -> bool {
         let last = self.inner.strides.last().map_or(0, |stride| stride.unsigned_abs());
         !self.is_run && last >= LINE && self.stride.unsigned_abs() < last
@@ -302,6 +313,7 @@ impl AxisSlices {
     }
 
     /// Copies the bytes of slices as they are stored, with elements in C order.
+    #[inline]
     pub(crate) fn copy(&self, bytes: &[u8], indices: &[usize], out: &mut [u8]) {
         if self.is_run {
             let places = out.chunks_exact_mut(self.nbytes());

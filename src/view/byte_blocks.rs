@@ -53,11 +53,13 @@ impl<'a> DynView<'a> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn byte_blocks(&self) -> ByteBlocks<'a> {
         ByteBlocks { view: self.clone(), byte_order: None, zero_padding: false }
     }
 
     /// Copies the bytes of all elements in C order, recoded.
+    #[inline]
     pub(crate) fn copy_recoded(&self, recode: &Recoding, out: &mut [u8]) {
         let (part, geometry) = (recode.format, self.geometry.merged());
         if part.size == 0 || planes::transpose(part, self.bytes, &geometry, out) {
@@ -84,6 +86,7 @@ impl ByteBlocks<'_> {
     /// Converts all numbers, also in fields, to this byte order. Without it
     /// each keeps its own.
     #[must_use]
+    #[inline]
     pub fn byte_order(self, order: ByteOrder) -> Self {
         ByteBlocks { byte_order: Some(order), ..self }
     }
@@ -91,6 +94,7 @@ impl ByteBlocks<'_> {
     /// Replaces bytes that no field covers with zeros. Without it they are
     /// copied.
     #[must_use]
+    #[inline]
     pub fn zero_padding(self) -> Self {
         ByteBlocks { zero_padding: true, ..self }
     }

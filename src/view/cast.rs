@@ -123,6 +123,7 @@ pub(super) fn cast_each<T: Number, U: Number>(
 }
 
 /// The error for elements that are not numbers.
+#[inline]
 pub(crate) fn not_a_number(dtype: &DType, to: &DType, casting: Casting) -> Error {
     let works = "only numbers can be cast: select a field, or copy with `to_ndarray`".to_owned();
     let (from, to, casting) = (dtype.to_string(), to.to_string(), casting.to_string());
@@ -130,6 +131,7 @@ pub(crate) fn not_a_number(dtype: &DType, to: &DType, casting: Casting) -> Error
 }
 
 /// The error for a number that would change.
+#[inline]
 pub(super) fn value_changed(value: &WideNumber, to: &DType) -> Error {
     let value = match value {
         WideNumber::Int(value) => value.to_string(),

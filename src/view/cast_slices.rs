@@ -29,6 +29,7 @@ pub(crate) struct SliceCast<'a> {
 impl SliceCast<'_> {
     /// Casts slices of `bytes` into `out` until it is full; surplus indices are
     /// ignored.
+    #[inline]
     pub(crate) fn run(
         &self,
         slices: &AxisSlices,
@@ -62,6 +63,7 @@ impl SliceCast<'_> {
     }
 
     /// Casts the elements of one geometry to adjacent elements.
+    #[inline]
     fn cast(&self, geometry: &Geometry, bytes: &[u8], out: &mut [u8]) -> Result<()> {
         let layout = Layout::new(self.to.clone(), &geometry.shape, Order::C, 0)?;
         let from = View { bytes, geometry: geometry.clone(), codec: self.from.clone() };
@@ -74,6 +76,7 @@ impl SliceCast<'_> {
 
     /// Converts numbers to the types that are used most, if the output is aligned.
     /// Any other cast takes several times as long.
+    #[inline]
     fn convert(
         &self,
         slices: &AxisSlices,

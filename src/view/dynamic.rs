@@ -33,6 +33,7 @@ pub type DynViewMut<'a> = ViewMut<'a, Value>;
 impl<'a> View<'a, Value> {
     /// Returns the dtype of the elements.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> &DType {
         &self.codec
     }
@@ -57,6 +58,7 @@ impl<'a> View<'a, Value> {
     /// exist, and lists the fields that do. Returns
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
+    #[inline]
     pub fn field(&self, path: &str) -> Result<DynView<'a>> {
         let (geometry, codec) = field_geometry(&self.geometry, self.dtype(), path)?;
         Ok(View { bytes: self.bytes, geometry, codec })
@@ -70,12 +72,14 @@ impl<'a> View<'a, Value> {
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a field does not
     /// exist. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if one
     /// is named twice.
+    #[inline]
     pub fn fields(&self, names: &[&str]) -> Result<DynView<'a>> {
         let codec = self.dtype().select(names)?;
         Ok(View { bytes: self.bytes, geometry: self.geometry.clone(), codec })
     }
 
     /// Returns the bytes of each element as they are stored, in C order.
+    #[inline]
     pub fn element_bytes(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
         let size = self.itemsize();
         let bytes = self.bytes;
@@ -86,6 +90,7 @@ impl<'a> View<'a, Value> {
 impl<'a> ViewMut<'a, Value> {
     /// Returns the dtype of the elements.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> &DType {
         &self.codec
     }
@@ -109,6 +114,7 @@ impl<'a> ViewMut<'a, Value> {
     /// exist, and lists the fields that do, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
+    #[inline]
     pub fn into_field(self, path: &str) -> Result<DynViewMut<'a>> {
         let (geometry, codec) = field_geometry(&self.geometry, &self.codec, path)?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
@@ -122,6 +128,7 @@ impl<'a> ViewMut<'a, Value> {
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a field does not
     /// exist, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if you name
     /// one twice.
+    #[inline]
     pub fn into_fields(self, names: &[&str]) -> Result<DynViewMut<'a>> {
         let codec = self.codec.select(names)?;
         Ok(ViewMut { codec, ..self })
@@ -129,6 +136,7 @@ impl<'a> ViewMut<'a, Value> {
 }
 
 /// The geometry and dtype of a field.
+#[inline]
 pub(crate) fn field_geometry(
     geometry: &Geometry,
     dtype: &DType,
@@ -145,6 +153,7 @@ pub(crate) fn field_geometry(
 
 /// Splits a path after its first field. Names may contain dots, so the longest
 /// prefix that names a field wins.
+#[inline]
 fn split_path<'p>(dtype: &DType, path: &'p str) -> (&'p str, Option<&'p str>) {
     let dots = path.rmatch_indices('.').map(|(at, _)| (path.get(..at), path.get(at + 1..)));
     let whole = std::iter::once((Some(path), None));
@@ -158,6 +167,7 @@ fn split_path<'p>(dtype: &DType, path: &'p str) -> (&'p str, Option<&'p str>) {
 
 /// Appends the axes of a subarray to the geometry. Fails when the number of
 /// elements overflows, which is possible for elements of zero size.
+#[inline]
 pub(super) fn with_subarrays(geometry: Geometry, dtype: DType) -> Result<(Geometry, DType)> {
     let Some((base, shape)) = dtype.subarray() else { return Ok((geometry, dtype)) };
     let mut stride = signed(base.itemsize());

@@ -236,10 +236,12 @@ fn unaligned<T: InPlace>() -> Error {
     DTypeError::Alignment { align, asked, works: T::fast_path().unaligned_name() }.into()
 }
 
+#[inline]
 fn not_contiguous(geometry: &Geometry) -> Error {
     ShapeError::NotContiguous { shape: tuple(&geometry.shape) }.into()
 }
 
+#[inline]
 fn unsuitable_strides(geometry: &Geometry) -> Error {
     ShapeError::Strides { strides: format!("{:?}", geometry.strides) }.into()
 }

@@ -84,6 +84,7 @@ struct Later {
 
 impl Later {
     /// The first run and those after it.
+    #[inline]
     fn of(geometry: &Geometry) -> (Run, Option<Box<Later>>) {
         if let Some(run) = Runs::only(geometry) {
             return (run, None);
@@ -95,6 +96,7 @@ impl Later {
         (first, (next < later.end).then(|| Box::new(later)))
     }
 
+    #[inline]
     fn len(&self) -> usize {
         (self.end - self.next) * self.runs.first.count + self.last.count
     }
@@ -115,11 +117,13 @@ impl Later {
     }
 
     /// How many whole runs have at most `count` elements.
+    #[inline]
     fn whole_runs(&self, count: usize) -> usize {
         (count / self.runs.first.count.max(1)).min(self.end - self.next)
     }
 
     /// Takes the run that begins after `count` elements.
+    #[inline]
     fn run_after(&mut self, count: usize) -> Run {
         let whole = self.whole_runs(count);
         self.next += whole;
@@ -130,6 +134,7 @@ impl Later {
 
     /// Skips the last `count` elements; returns how many more there would have to
     /// be.
+    #[inline]
     fn skip_last(&mut self, count: usize) -> usize {
         let cut = count.min(self.last.count);
         self.last.count -= cut;

@@ -18,6 +18,7 @@ pub(super) fn join<A: Send, B: Send>(
     (of_a.invariant(CALLED), of_b.invariant(CALLED))
 }
 
+#[inline]
 fn join_erased(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     rayon::join(a, b);
 }

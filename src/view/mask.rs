@@ -45,10 +45,12 @@ mod sealed {
 }
 
 impl Mask for [bool] {
+    #[inline]
     fn dims(&self) -> Vec<usize> {
         vec![self.len()]
     }
 
+    #[inline]
     fn true_positions(&self) -> Vec<usize> {
         positions(self.iter().copied())
     }
@@ -65,10 +67,12 @@ impl<const N: usize> Mask for [bool; N] {
 }
 
 impl Mask for Vec<bool> {
+    #[inline]
     fn dims(&self) -> Vec<usize> {
         vec![self.len()]
     }
 
+    #[inline]
     fn true_positions(&self) -> Vec<usize> {
         self.as_slice().true_positions()
     }
@@ -85,10 +89,12 @@ impl<S: Data<Elem = bool>, D: Dimension> Mask for ArrayBase<S, D> {
 }
 
 impl Mask for View<'_, bool> {
+    #[inline]
     fn dims(&self) -> Vec<usize> {
         self.shape().to_vec()
     }
 
+    #[inline]
     fn true_positions(&self) -> Vec<usize> {
         positions(self.iter())
     }

@@ -70,6 +70,7 @@ impl<T: Real> View<'_, T> {
 
 impl Lines {
     /// The first and the second half of the lines, unless these are too few.
+    #[inline]
     fn halves(&self) -> Option<(Lines, Lines)> {
         let shape = &self.starts.shape;
         let axis = shape.iter().position(|&dim| dim > 1)?;

@@ -291,6 +291,7 @@ impl ViewMut<'_, Value> {
     /// assert_eq!(small.view::<f32>()?.at([0, 3]), 3750.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn par_assign_as(&mut self, from: &DynView<'_>, casting: Casting) -> Result<()> {
         check_assign(from.dtype(), self.dtype(), casting)?;
         let from = from.broadcast(self.shape())?;
@@ -308,6 +309,7 @@ impl ViewMut<'_, Value> {
     /// # Errors
     ///
     /// This returns no error at present.
+    #[inline]
     pub fn par_byteswap_inplace(&mut self) -> Result<()> {
         byteswap_halves(self.reborrow())
     }
@@ -315,6 +317,7 @@ impl ViewMut<'_, Value> {
 
 /// Assigns to a view, one half of it on another thread if that is worth it. Returns
 /// the error of the first half if both fail.
+#[inline]
 fn assign_halves(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let mut to = to;
     let size = to.codec.itemsize().max(from.itemsize());
@@ -335,6 +338,7 @@ fn assign_halves(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Re
 
 /// Reverses the bytes of numbers, one half of them on another thread if that is
 /// worth it.
+#[inline]
 fn byteswap_halves(mut view: DynViewMut<'_>) -> Result<()> {
     let nbytes = view.len().saturating_mul(view.codec.itemsize());
     if let (Some(axis), SMALL..) = (view.slowest_axis(), nbytes) {

@@ -9,6 +9,7 @@ const NARROW: usize = 8;
 
 /// Copies all elements in C order, plane by plane, and returns true; returns
 /// false if copying run by run is faster. The axes of `geometry` are merged.
+#[inline]
 pub(super) fn transpose(
     format: ElementFormat,
     from: &[u8],
@@ -46,11 +47,13 @@ pub(super) fn transpose(
     })
 }
 
+#[inline]
 fn is_narrow(geometry: &Geometry, axis: usize) -> bool {
     geometry.shape.get(axis).is_none_or(|&dim| dim < NARROW)
 }
 
 /// A contiguous geometry of the same shape.
+#[inline]
 fn in_c_order(geometry: &Geometry, itemsize: usize) -> Geometry {
     let mut stride = signed(itemsize);
     let mut strides: Axes<isize> = Axes::new();
@@ -68,16 +71,19 @@ type DimStride = (usize, isize);
 impl Geometry {
     /// Removes two axes, and returns their lengths and strides. `down` comes before
     /// `across`.
+    #[inline]
     fn planes(&self, down: usize, across: usize) -> Option<(Geometry, [DimStride; 2])> {
         let rest = self.index_axis(across, 0).ok()?.index_axis(down, 0).ok()?;
         Some((rest, [self.dim_stride(down)?, self.dim_stride(across)?]))
     }
 
+    #[inline]
     fn dim_stride(&self, axis: usize) -> Option<DimStride> {
         Some((*self.shape.get(axis)?, *self.strides.get(axis)?))
     }
 
     /// The first byte of each element, in C order.
+    #[inline]
     pub(super) fn element_offsets(&self) -> impl Iterator<Item = usize> + '_ {
         self.runs().flat_map(|run| {
             (0..run.count).map(move |i| crate::layout::geometry::advance(run.start, i, run.stride))

@@ -37,6 +37,7 @@ impl<'a> View<'a, Value> {
     /// assert_eq!(rgba.view::<u8>()?.at([1, 2, 3]), 0xff);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn view_as(&self, dtype: &DType) -> Result<DynView<'a>> {
         let (geometry, codec) = reinterpreted(&self.geometry, &self.codec, dtype)?;
         Ok(View { bytes: self.bytes, geometry, codec })
@@ -58,6 +59,7 @@ impl<'a> View<'a, Value> {
     /// assert_eq!(highest.shape(), [342, 4]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn getfield(&self, dtype: &DType, offset: usize) -> Result<DynView<'a>> {
         let (geometry, codec) = subfield(&self.geometry, &self.codec, dtype, offset)?;
         Ok(View { bytes: self.bytes, geometry, codec })
@@ -79,6 +81,7 @@ impl<'a> View<'a, Value> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn real(&self) -> DynView<'a> {
         let codec = part_dtype(&self.codec).unwrap_or_else(|| self.codec.clone());
         View { bytes: self.bytes, geometry: self.geometry.clone(), codec }
@@ -90,6 +93,7 @@ impl<'a> View<'a, Value> {
     ///
     /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for elements that
     /// are not complex, where NumPy returns zeros.
+    #[inline]
     pub fn imag(&self) -> Result<DynView<'a>> {
         let codec = part_dtype(&self.codec).ok_or_else(|| not_complex(&self.codec))?;
         self.getfield(&codec, codec.itemsize())
@@ -104,6 +108,7 @@ impl<'a> ViewMut<'a, Value> {
     /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the sizes do not
     /// fit, and [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than
     /// 64 axes.
+    #[inline]
     pub fn view_as(self, dtype: &DType) -> Result<DynViewMut<'a>> {
         let (geometry, codec) = reinterpreted(&self.geometry, &self.codec, dtype)?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
@@ -115,6 +120,7 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if they extend past
     /// the end of the element.
+    #[inline]
     pub fn getfield(self, dtype: &DType, offset: usize) -> Result<DynViewMut<'a>> {
         let (geometry, codec) = subfield(&self.geometry, &self.codec, dtype, offset)?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
@@ -122,6 +128,7 @@ impl<'a> ViewMut<'a, Value> {
 
     /// As [`View::real`].
     #[must_use]
+    #[inline]
     pub fn real(self) -> DynViewMut<'a> {
         let codec = part_dtype(&self.codec).unwrap_or_else(|| self.codec.clone());
         ViewMut { codec, ..self }
@@ -133,6 +140,7 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for elements that
     /// are not complex, where NumPy returns zeros.
+    #[inline]
     pub fn imag(self) -> Result<DynViewMut<'a>> {
         let codec = part_dtype(&self.codec).ok_or_else(|| not_complex(&self.codec))?;
         let offset = codec.itemsize();
@@ -161,6 +169,7 @@ impl<'a> ViewMut<'a, Value> {
     /// assert_eq!(little.as_view().view::<i32>()?.to_vec(), [7, 7, 7]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn byteswap_inplace(&mut self) -> Result<()> {
         self.try_for_each_in_memory_order(|dtype, bytes| {
             byteswap(dtype, bytes);
@@ -258,6 +267,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
 }
 
 /// The geometry of arrays of `len` elements along the last axis.
+#[inline]
 fn array_geometry(geometry: &Geometry, len: usize, itemsize: usize) -> Result<Geometry> {
     let (Some(&dim), Some(&stride)) = (geometry.shape.last(), geometry.strides.last()) else {
         return Err(not_arrays(geometry, len, "there is no last axis"));
@@ -278,11 +288,13 @@ fn array_geometry(geometry: &Geometry, len: usize, itemsize: usize) -> Result<Ge
     Ok(arrays)
 }
 
+#[inline]
 fn not_arrays(geometry: &Geometry, len: usize, reason: &'static str) -> Error {
     ShapeError::LastAxis { shape: tuple(&geometry.shape), len, reason }.into()
 }
 
 /// Moves the start of every element by `offset` bytes within the element.
+#[inline]
 pub(super) fn offset_by(geometry: &Geometry, offset: usize) -> Geometry {
     // Without elements the start may be the end of the bytes, and must not move.
     let offset = if geometry.len() == 0 { 0 } else { offset };
@@ -290,17 +302,20 @@ pub(super) fn offset_by(geometry: &Geometry, offset: usize) -> Geometry {
 }
 
 /// The dtype of the real and imaginary parts of complex numbers.
+#[inline]
 fn part_dtype(dtype: &DType) -> Option<DType> {
     let (order, size) = (dtype.byte_order(), dtype.itemsize() / 2);
     (dtype.kind() == Kind::Complex).then(|| DType::new_scalar(Kind::Float, order, size))
 }
 
+#[inline]
 fn not_complex(dtype: &DType) -> Error {
     let to = DType::new_scalar(Kind::Complex, ByteOrder::NATIVE, 16);
     cannot_view(dtype, &to, "only complex numbers have an imaginary part".to_owned())
 }
 
 /// The geometry and dtype of some bytes of each element.
+#[inline]
 fn subfield(
     geometry: &Geometry,
     from: &DType,
@@ -318,6 +333,7 @@ fn subfield(
 }
 
 /// NumPy's `array_descr_set`.
+#[inline]
 fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geometry, DType)> {
     let (old, new) = (from.itemsize(), to.itemsize());
     if old == new {
@@ -351,16 +367,19 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
     Ok((geometry.check_countable(new)?, to.clone()))
 }
 
+#[inline]
 fn wrong_size(from: &DType, to: &DType, reason: &str) -> Error {
     let (old, new) = (from.itemsize(), to.itemsize());
     cannot_view(from, to, format!("the itemsize changes from {old} to {new}, and {reason}"))
 }
 
+#[inline]
 fn cannot_view(from: &DType, to: &DType, reason: String) -> Error {
     DTypeError::Reinterpret { from: from.to_string(), to: to.to_string(), reason }.into()
 }
 
 /// Reverses the bytes of every number in an element.
+#[inline]
 fn byteswap(dtype: &DType, bytes: &mut [u8]) {
     let width = match dtype.kind() {
         Kind::Struct => {

@@ -23,6 +23,7 @@ impl Run {
 
     /// The run's bytes and its stride, if the stride is positive and elements do
     /// not overlap.
+    #[inline]
     pub(super) fn forward<'b>(&self, bytes: &'b [u8], size: usize) -> Option<(&'b [u8], usize)> {
         let stride = if self.count == 1 { size } else { usize::try_from(self.stride).ok()? };
         if stride < size || size == 0 || self.count == 0 {
@@ -33,6 +34,7 @@ impl Run {
     }
 
     /// The run's bytes as mutable, like [`forward`](Run::forward).
+    #[inline]
     pub(super) fn forward_mut<'b>(
         &self,
         bytes: &'b mut [u8],
@@ -44,6 +46,7 @@ impl Run {
 
     /// The same elements with a stride that is not negative, and whether that
     /// reversed their order.
+    #[inline]
     pub(super) fn to_forward(self) -> (Run, bool) {
         if self.stride >= 0 || self.count == 0 {
             return (self, false);
@@ -53,6 +56,7 @@ impl Run {
     }
 
     /// Iterates over the bytes of each element.
+    #[inline]
     pub(super) fn elements(self, bytes: &[u8], size: usize) -> impl Iterator<Item = &[u8]> {
         let mut at = self.start;
         (0..self.count).map(move |_| {
@@ -89,6 +93,7 @@ impl Runs {
         (inner == geometry.ndim()).then_some(Run { start: geometry.offset, count, stride })
     }
 
+    #[inline]
     pub(super) fn new(geometry: &Geometry) -> Runs {
         let all = geometry.len();
         let (inner, count, stride) = geometry.last_run();
@@ -144,6 +149,7 @@ fn run_start(offset: usize, axes: impl Iterator<Item = (usize, isize)>, number: 
 impl Geometry {
     /// How many of the last axes form one run, the number of elements of that
     /// run, and its stride.
+    #[inline]
     fn last_run(&self) -> (usize, usize, isize) {
         let (mut inner, mut len, mut stride) = (0, 1_usize, 0_isize);
         for (&dim, &own) in self.shape.iter().zip(&self.strides).rev() {
@@ -162,6 +168,7 @@ impl Geometry {
     }
 
     /// The number of runs.
+    #[inline]
     pub(super) fn run_count(&self) -> usize {
         if self.len() == 0 { 0 } else { self.shape.iter().rev().skip(1).product() }
     }
@@ -176,6 +183,7 @@ impl Geometry {
     }
 
     /// All runs, in C order.
+    #[inline]
     pub(super) fn runs(&self) -> impl Iterator<Item = Run> + '_ {
         (0..self.run_count()).map(|number| self.run(number))
     }
@@ -184,6 +192,7 @@ impl Geometry {
 impl Geometry {
     /// The runs of adjacent bytes of all elements in C order: the first byte and
     /// the length of each.
+    #[inline]
     pub(crate) fn byte_runs(&self, size: usize) -> impl Iterator<Item = (usize, usize)> {
         let merged = self.merged();
         (0..merged.run_count()).flat_map(move |number| {

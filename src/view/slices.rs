@@ -30,6 +30,7 @@ use crate::error::{Result, ShapeError, excerpt};
 pub struct Indices(Vec<SliceInfoElem>);
 
 impl AsRef<[SliceInfoElem]> for Indices {
+    #[inline]
     fn as_ref(&self) -> &[SliceInfoElem] {
         &self.0
     }
@@ -46,6 +47,7 @@ impl Indices {
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that
     /// is not an index. Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds)
     /// if an index is out of range, or there are too many axes.
+    #[inline]
     pub fn parse(text: &str, shape: &[usize]) -> Result<Indices> {
         let inner = enclosed(text, '(', ')').unwrap_or(text).trim();
         match enclosed(inner, '[', ']') {
@@ -91,21 +93,25 @@ impl Indices {
 }
 
 /// An item without spaces. `...` has a name in NumPy.
+#[inline]
 fn item(text: &str) -> &str {
     let text = text.trim();
     if text == "Ellipsis" { "..." } else { text }
 }
 
+#[inline]
 fn not_an_index(item: &str) -> ShapeError {
     ShapeError::Notation { found: excerpt(item) }
 }
 
 /// The trimmed text between two brackets.
+#[inline]
 fn enclosed(text: &str, open: char, close: char) -> Option<&str> {
     text.trim().strip_prefix(open)?.strip_suffix(close).map(str::trim)
 }
 
 /// The selection of `[]`: no element of the first axis.
+#[inline]
 fn empty_selection(shape: &[usize]) -> Result<Indices> {
     if shape.is_empty() {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
@@ -116,6 +122,7 @@ fn empty_selection(shape: &[usize]) -> Result<Indices> {
 const WHOLE: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
 
 /// Parses `5`, `-1`, `2:8`, `::-1`.
+#[inline]
 fn parse_item(item: &str, dim: usize) -> Option<SliceInfoElem> {
     let mut parts = item.split(':').map(str::trim);
     let first = parts.next()?;
@@ -132,6 +139,7 @@ fn parse_item(item: &str, dim: usize) -> Option<SliceInfoElem> {
 /// Parses a bound or step, which may be omitted. Numbers that overflow saturate,
 /// since bounds are clipped to the axis.
 #[expect(clippy::option_option, reason = "`None` is an error, `Some(None)` an omitted bound")]
+#[inline]
 fn parse_bound(text: &str) -> Option<Option<isize>> {
     if text.is_empty() {
         return Some(None);
@@ -139,6 +147,7 @@ fn parse_bound(text: &str) -> Option<Option<isize>> {
     parse_saturating(text).map(|bound| Some(bound.max(-isize::MAX)))
 }
 
+#[inline]
 fn parse_saturating(text: &str) -> Option<isize> {
     let number = text.parse().or_else(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => Ok(isize::MAX),
@@ -150,6 +159,7 @@ fn parse_saturating(text: &str) -> Option<isize> {
 
 /// Python's `slice.indices`, converted to the slice of ndarray that selects the
 /// same elements.
+#[inline]
 fn clip_slice(start: Option<isize>, end: Option<isize>, step: isize, dim: isize) -> SliceInfoElem {
     let (lowest, highest) = if step > 0 { (0, dim) } else { (-1, dim - 1) };
     let [start, end] = [start, end].map(|bound| {
@@ -166,6 +176,7 @@ fn clip_slice(start: Option<isize>, end: Option<isize>, step: isize, dim: isize)
 }
 
 /// Returns `element`, unless it is an index outside the axis.
+#[inline]
 fn check_index(
     element: SliceInfoElem,
     axis: usize,

@@ -171,6 +171,7 @@ fn is_nan<T: Real>(value: T) -> bool {
     value != value
 }
 
+#[inline]
 fn total_count(counts: [u32; LANES]) -> usize {
     let counts = counts.into_iter().map(usize::try_from);
     counts.map(|count| count.invariant("`usize` has at least 32 bits")).sum()
@@ -192,10 +193,12 @@ fn merge_with<T>(a: Option<T>, b: Option<T>, merge: impl Fn(T, T) -> T) -> Optio
     }
 }
 
+#[inline]
 fn round_to_f64(sum: i128) -> f64 {
     num_traits::ToPrimitive::to_f64(&sum).unwrap_or(f64::NAN)
 }
 
+#[inline]
 fn count_to_f64(count: usize) -> f64 {
     num_traits::ToPrimitive::to_f64(&count).unwrap_or(f64::INFINITY)
 }

@@ -110,6 +110,7 @@ pub(super) struct Total {
 }
 
 impl Total {
+    #[inline]
     pub(super) fn add(&mut self, value: f64) {
         let sum = self.sum + value;
         if sum.is_finite() {
@@ -122,6 +123,7 @@ impl Total {
         self.sum = sum;
     }
 
+    #[inline]
     pub(super) fn get(&self) -> f64 {
         if self.sum.is_finite() { self.sum + self.lost } else { self.sum }
     }

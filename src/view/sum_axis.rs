@@ -143,6 +143,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Some elements of each line.
+    #[inline]
     fn part(&self, start: usize, len: usize) -> Lines {
         let mut part = Lines { dim: len, ..self.clone() };
         if part.starts.len() > 0 {
@@ -163,6 +164,7 @@ pub(super) struct SummedAxis {
 }
 
 impl SummedAxis {
+    #[inline]
     pub(super) fn new(geometry: &Geometry, axis: usize) -> Result<SummedAxis> {
         let (rest, dim, stride) = geometry.remove_axis(axis)?;
         let order = rest.axes_by_stride();
@@ -174,6 +176,7 @@ impl SummedAxis {
 
     /// Splits the lines into parts that follow each other. The parts depend on
     /// shape and itemsize only, so sums are the same for any number of threads.
+    #[inline]
     pub(super) fn parts(&self, itemsize: usize) -> impl ExactSizeIterator<Item = Lines> {
         let (count, dim) = (self.lines.starts.len(), self.lines.dim);
         let nbytes = count.saturating_mul(itemsize).saturating_mul(dim);
@@ -186,6 +189,7 @@ impl SummedAxis {
     }
 
     /// Makes an array of the sums, with the axes in their original order.
+    #[inline]
     pub(super) fn to_array(&self, sums: Vec<f64>) -> ArrayD<f64> {
         let mut inverse = vec![0; self.order.len()];
         for (position, &axis) in self.order.iter().enumerate() {
@@ -200,6 +204,7 @@ impl SummedAxis {
 }
 
 /// Adds the sums for a part of each line to the line's sums.
+#[inline]
 pub(super) fn add(sums: &mut [f64], part: &[f64]) {
     for (sum, part) in sums.iter_mut().zip(part) {
         *sum += *part;
@@ -209,6 +214,7 @@ pub(super) fn add(sums: &mut [f64], part: &[f64]) {
 impl Geometry {
     /// Removes an axis, and also returns its length and stride. The remaining
     /// geometry starts at the axis's first index.
+    #[inline]
     pub(super) fn remove_axis(&self, axis: usize) -> Result<(Geometry, usize, isize)> {
         // Splitting reports an axis that does not exist.
         let all = self.split_at(axis, 0)?.1;

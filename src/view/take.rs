@@ -149,6 +149,7 @@ struct Selection {
 impl Selection {
     /// The slices for each index of the axes before the axis; empty if no
     /// elements are selected, since there may be very many such indices.
+    #[inline]
     fn axis_slices(&self) -> impl Iterator<Item = AxisSlices> + '_ {
         let outer = (self.len > 0).then(|| self.outer.element_offsets());
         outer.into_iter().flatten().map(|start| self.slices.with_start(start))
@@ -156,6 +157,7 @@ impl Selection {
 }
 
 /// Replaces the length of one axis.
+#[inline]
 fn with_dim(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
     let mut shape = shape.to_vec();
     if let Some(dim) = shape.get_mut(axis) {
@@ -165,6 +167,7 @@ fn with_dim(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
 }
 
 /// Checks the length of an output slice.
+#[inline]
 pub(crate) fn check_len(expected: usize, found: usize) -> Result<()> {
     if found == expected { Ok(()) } else { Err(ShapeError::Length { found, expected }.into()) }
 }

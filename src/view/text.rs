@@ -27,6 +27,7 @@ impl<'a> View<'a, Value> {
     /// assert_eq!(view.strs()?.collect::<npymap::Result<Vec<&str>>>()?, ["EGLL", ""]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn strs(&self) -> Result<impl Iterator<Item = Result<&'a str>> + '_> {
         if self.dtype().kind() != Kind::Bytes {
             return Err(wrong_dtype(self.dtype(), "&str"));
@@ -55,6 +56,7 @@ impl<'a> View<'a, Value> {
     /// assert_eq!(error.to_string(), "U+D800: expected a Unicode code point");
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn strings(&self) -> Result<impl Iterator<Item = Result<String>> + '_> {
         let (kind, order) = (self.dtype().kind(), self.dtype().byte_order());
         if !matches!(kind, Kind::Bytes | Kind::Unicode) {
@@ -67,6 +69,7 @@ impl<'a> View<'a, Value> {
     }
 }
 
+#[inline]
 fn wrong_dtype(dtype: &DType, asked: &str) -> crate::error::Error {
     let works = match dtype.kind() {
         Kind::Unicode => "String".to_owned(),

@@ -80,6 +80,7 @@ impl CreateOptions {
         self.start(path, dtype, shape).map_err(|error| error.with_path(path))
     }
 
+    #[inline]
     fn start(&self, path: &Path, dtype: &DType, shape: &[usize]) -> Result<NpyWriter> {
         let plan = self.plan_file(dtype, shape)?;
         let (at, end) = (plan.offset(), plan.end()?);
@@ -102,6 +103,7 @@ impl NpyWriter {
     /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if there are more
     /// bytes than the elements need: then the file is unchanged. Returns
     /// [`Io`](crate::ErrorKind::Io) if writing fails.
+    #[inline]
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.write_next(bytes);
         written.map_err(|error| error.with_path(self.file.path()))
@@ -109,6 +111,7 @@ impl NpyWriter {
 
     /// Returns the number of bytes that are still to be written.
     #[must_use]
+    #[inline]
     pub fn remaining(&self) -> u64 {
         self.end - self.at
     }
@@ -123,6 +126,7 @@ impl NpyWriter {
     /// has the name by now and must not be replaced, and
     /// [`Io`](crate::ErrorKind::Io) if renaming fails. The new file is then
     /// removed.
+    #[inline]
     pub fn commit(self) -> Result<()> {
         self.check_complete()?.commit().map(drop)
     }
@@ -137,10 +141,12 @@ impl NpyWriter {
     /// has the name by now and must not be replaced, and
     /// [`Io`](crate::ErrorKind::Io) if syncing or renaming fails. The new file
     /// is then removed, unless only the directory could not be synced.
+    #[inline]
     pub fn commit_sync(self) -> Result<()> {
         self.check_complete()?.commit_sync().map(drop)
     }
 
+    #[inline]
     fn write_next(&mut self, bytes: &[u8]) -> Result<()> {
         let len = to_u64(bytes.len());
         if len > self.remaining() {
@@ -153,6 +159,7 @@ impl NpyWriter {
     }
 
     /// Returns the file, if it has all elements.
+    #[inline]
     fn check_complete(self) -> Result<AtomicFile> {
         match self.remaining() {
             0 => Ok(self.file),
@@ -163,6 +170,7 @@ impl NpyWriter {
         }
     }
 
+    #[inline]
     fn wrong_length(&self, by: u64, which: &'static str) -> crate::error::Error {
         ShapeError::Bytes { by, which, shape: tuple(&self.shape) }.into()
     }

@@ -38,16 +38,19 @@ pub struct WriteOptions {
 impl WriteOptions {
     /// Returns the defaults: the oldest format version that can represent the header,
     /// and no wait for the disk.
+    #[inline]
     pub fn new() -> WriteOptions {
         WriteOptions::default()
     }
 
     /// Sets the format version. Writing fails if it cannot represent the header.
+    #[inline]
     pub fn version(self, version: Version) -> WriteOptions {
         WriteOptions { version: Some(version), ..self }
     }
 
     /// Waits until the file and its name are on the disk.
+    #[inline]
     pub fn sync(self, sync: bool) -> WriteOptions {
         WriteOptions { mode: WriteMode { sync, ..self.mode }, ..self }
     }
@@ -55,6 +58,7 @@ impl WriteOptions {
     /// Drops whatever follows the elements of the file that is replaced: rows of a writer
     /// that died, which [`recover`](crate::write::recover) keeps, or another array.
     /// Otherwise, these bytes are an error.
+    #[inline]
     pub fn discard_trailing(self, discard: bool) -> WriteOptions {
         WriteOptions { mode: WriteMode { discards: discard, ..self.mode }, ..self }
     }
@@ -102,6 +106,7 @@ impl WriteOptions {
         self.replace_file(path, array).map_err(|error| error.with_path(path))
     }
 
+    #[inline]
     fn replace_file(&self, path: &Path, array: &dyn Save) -> Result<Version> {
         let header = array.header(self.version)?;
         write_file(path, self.mode, |mut file, _| write(&mut file, &header, array))?;
@@ -138,6 +143,7 @@ impl WriteOptions {
 }
 
 /// Writes an array whose header was encoded.
+#[inline]
 fn write(to: &mut dyn Write, header: &Encoded, array: &dyn Save) -> Result<()> {
     to.write_all(&header.bytes).map_err(SystemError::io("write the header"))?;
     array.write_elements(to)?;

@@ -350,6 +350,7 @@ impl<T: Number, D: Dimension> ArrayReader<T, D> {
     }
 }
 
+#[inline]
 fn read_error() -> impl FnOnce(io::Error) -> crate::error::Error {
     SystemError::io("read the elements")
 }

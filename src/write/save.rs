@@ -183,6 +183,7 @@ fn encode<'v, T: Element>(
     }
 }
 
+#[inline]
 fn write_error() -> impl FnOnce(io::Error) -> Error {
     SystemError::io("write the elements")
 }

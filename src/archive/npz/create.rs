@@ -51,6 +51,7 @@ impl NpzWriter<NpzFile> {
         NpzWriter::create_file(path.as_ref(), false)
     }
 
+    #[inline]
     fn create_file(path: &Path, overwrite: bool) -> Result<NpzWriter<NpzFile>> {
         with_path_in_errors(path, |path| {
             let atomic = begin_file(path, overwrite, false)?;
@@ -167,6 +168,7 @@ impl NpzWriter<NpzFile> {
     /// not finished, and [`Io`](crate::ErrorKind::Io) if writing, renaming or
     /// syncing fails. A file at the final name is then not changed, unless only
     /// the directory could not be synced.
+    #[inline]
     pub fn finish(mut self) -> Result<()> {
         let path = self.path.take();
         let done = self.into_inner().and_then(|file| file.atomic.commit_sync().map(drop));
@@ -240,6 +242,7 @@ pub fn savez_compressed(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) ->
     save(path.as_ref(), arrays, Compression::Deflated(6))
 }
 
+#[inline]
 fn save(path: &Path, arrays: &[(&str, &dyn Save)], compression: Compression) -> Result<()> {
     with_path_in_errors(path, |path| {
         write_file(path, WriteMode::default(), |file, is_new| {

@@ -51,12 +51,14 @@ pub(super) struct DirectoryEntry {
 }
 
 impl ArchiveEntry for DirectoryEntry {
+    #[inline]
     fn name(&self) -> &str {
         &self.name
     }
 }
 
 /// Reads the directory of an archive.
+#[inline]
 pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
     let location = end::locate(source)?;
     let mut records = DirectoryReader::new(source, &location);
@@ -88,6 +90,7 @@ struct DirectoryReader<'a> {
 }
 
 impl<'a> DirectoryReader<'a> {
+    #[inline]
     fn new(source: &'a Storage, location: &Location) -> DirectoryReader<'a> {
         let Location { start, size, .. } = *location;
         let part = source.range_reader(start, start.saturating_add(size));
@@ -95,6 +98,7 @@ impl<'a> DirectoryReader<'a> {
         DirectoryReader { reader: BufReader::with_capacity(capacity, part), remaining: size }
     }
 
+    #[inline]
     fn entry(&mut self, prefix: u64) -> Result<DirectoryEntry> {
         let mut central = CentralHeader::new_zeroed();
         self.fill(central.as_mut_bytes())?;
@@ -129,12 +133,14 @@ impl<'a> DirectoryReader<'a> {
             .map_err(|error| error.with_member(name::key(&name)))
     }
 
+    #[inline]
     fn read_bytes(&mut self, len: u16) -> Result<Vec<u8>> {
         let mut bytes = vec![0; usize::from(len)];
         self.fill(&mut bytes)?;
         Ok(bytes)
     }
 
+    #[inline]
     fn fill(&mut self, buffer: &mut [u8]) -> Result<()> {
         let len = to_u64(buffer.len());
         self.remaining = self.remaining.checked_sub(len).ok_or_else(cut_off)?;
@@ -147,6 +153,7 @@ impl<'a> DirectoryReader<'a> {
 
 /// Checks the header of a member and returns the size, the stored size and the
 /// offset of the member.
+#[inline]
 fn read_sizes(central: &CentralHeader, extra: &[u8], prefix: u64) -> Result<[u64; 3]> {
     let version = central.version_needed;
     if version > NEWEST_VERSION {
@@ -167,6 +174,7 @@ fn read_sizes(central: &CentralHeader, extra: &[u8], prefix: u64) -> Result<[u64
 
 impl DirectoryEntry {
     /// The bytes of the member's name in the archive.
+    #[inline]
     pub(super) fn raw_name(&self) -> &[u8] {
         self.raw_name.as_deref().unwrap_or(self.name.as_bytes())
     }
@@ -174,6 +182,7 @@ impl DirectoryEntry {
 
 /// Limits each member by the start of the next member. Bytes that two members
 /// share would be inflated twice, as in zip bombs.
+#[inline]
 fn set_limits(entries: &mut [DirectoryEntry], directory: u64) {
     let mut order: Vec<(u64, usize)> = entries.iter().map(|entry| entry.start).zip(0..).collect();
     order.sort_unstable();
@@ -186,26 +195,31 @@ fn set_limits(entries: &mut [DirectoryEntry], directory: u64) {
     }
 }
 
+#[inline]
 fn wrong_extra(problem: &str) -> Error {
     damaged(format!("its extra fields in the directory {problem}"))
 }
 
+#[inline]
 fn cut_off() -> Error {
     damaged("the directory ends inside the record of a member".to_owned())
 }
 
 /// The error for a record that does not start with its signature.
+#[inline]
 pub(super) fn wrong_signature(what: &str, found: [u8; 4], expected: [u8; 4]) -> Error {
     let (found, expected) = (found.escape_ascii(), expected.escape_ascii());
     damaged(format!("{what} starts with b\"{found}\" instead of b\"{expected}\""))
 }
 
 /// The error for an archive with wrong records.
+#[inline]
 pub(super) fn damaged(found: String) -> Error {
     let expected = "the archive was truncated, or is damaged";
     ArchiveError::damaged(found, expected)
 }
 
+#[inline]
 pub(super) fn read_error() -> impl FnOnce(io::Error) -> Error {
     SystemError::io("read the archive")
 }

@@ -42,12 +42,14 @@ pub(super) struct Location {
 impl Location {
     /// Returns whether the end record allows a directory of `entries` members.
     /// Without zip64 records, the number is stored modulo 65,536.
+    #[inline]
     pub(super) fn announces(&self, entries: u64) -> bool {
         entries == self.entries || (!self.is_zip64 && entries & 0xffff == self.entries)
     }
 }
 
 /// Finds the central directory.
+#[inline]
 pub(super) fn locate(source: &Storage) -> Result<Location> {
     let (at, end) = end_record(source)?;
     if [end.disk, end.directory_disk].iter().any(|disk| ![0, IN_ZIP64_SHORT].contains(&disk.get()))
@@ -80,6 +82,7 @@ pub(super) fn locate(source: &Storage) -> Result<Location> {
 
 /// Reads the end record, from where Python's `zipfile` finds it: the end of the
 /// file, or else the last occurrence of its signature.
+#[inline]
 fn end_record(source: &Storage) -> Result<(u64, EndRecord)> {
     let len = source.len();
     if let Some(at) = len.checked_sub(len_of::<EndRecord>()) {
@@ -106,6 +109,7 @@ fn end_record(source: &Storage) -> Result<(u64, EndRecord)> {
 
 /// Reads the zip64 records before the end record at byte `at`. Also returns the
 /// offset of the first record.
+#[inline]
 fn zip64_record(source: &Storage, at: u64) -> Result<Option<(u64, Zip64Locator, Zip64EndRecord)>> {
     let Some(at_locator) = at.checked_sub(len_of::<Zip64Locator>()) else { return Ok(None) };
     let locator = read::<Zip64Locator>(source, at_locator).map_err(read_error())?;
@@ -129,6 +133,7 @@ fn zip64_record(source: &Storage, at: u64) -> Result<Option<(u64, Zip64Locator, 
 
 /// The position of the directory according to the zip64 records. The end record
 /// must agree.
+#[inline]
 fn zip64_location(
     end: &EndRecord,
     at: u64,
@@ -162,6 +167,7 @@ fn zip64_location(
 
 /// The start of a directory of `size` bytes that ends at byte `end`, and the
 /// number of bytes before the archive, which `offset` does not include.
+#[inline]
 fn directory_start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
     let start = end.checked_sub(size);
     match start.and_then(|start| Some((start, start.checked_sub(offset)?))) {
@@ -177,6 +183,7 @@ fn directory_start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
 /// offset that is too small also looks like a prefix. It must not start at byte
 /// 0, where only stream readers would find it, or later, where only programs
 /// that search would find it.
+#[inline]
 pub(super) fn check_start(source: &Storage, location: &Location, first: Option<u64>) -> Result<()> {
     let Location { start, prefix, is_followed, .. } = *location;
     let is_listed = first.map_or(Ok(true), |first| is_member_at(source, first))?;
@@ -210,6 +217,7 @@ pub(super) fn check_start(source: &Storage, location: &Location, first: Option<u
 }
 
 /// Finds a local header or an end record before byte `end`.
+#[inline]
 fn find_record(source: &Storage, end: u64) -> Result<Option<u64>> {
     let parts = if end > 2 * SEARCHED_BEFORE {
         [0..SEARCHED_BEFORE, end - SEARCHED_BEFORE..end]
@@ -232,6 +240,7 @@ fn find_record(source: &Storage, end: u64) -> Result<Option<u64>> {
 
 /// Returns whether bytes at `start` are a record that ends before `end`. The signatures
 /// alone may be numbers in a program that unpacks archives.
+#[inline]
 fn is_record(bytes: &[u8], start: u64, end: u64) -> bool {
     let is_member = LocalHeader::read_from_prefix(bytes).is_ok_and(|(local, _)| {
         let [name, extra] = [local.name_len, local.extra_len].map(|len| u64::from(len.get()));
@@ -252,6 +261,7 @@ fn is_record(bytes: &[u8], start: u64, end: u64) -> bool {
 
 /// Checks that the offsets of an archive with a prefix lead to none of its records
 /// when they are counted from the start of the file, as some programs do first.
+#[inline]
 fn check_unshifted(source: &Storage, location: &Location) -> Result<()> {
     let Location { start, size, prefix, is_zip64, .. } = *location;
     if prefix == 0 {
@@ -271,17 +281,20 @@ fn check_unshifted(source: &Storage, location: &Location) -> Result<()> {
 }
 
 /// Returns whether a local header starts at an offset.
+#[inline]
 fn is_member_at(source: &Storage, offset: u64) -> Result<bool> {
     let local = read::<LocalHeader>(source, offset).map_err(read_error())?;
     Ok(local.is_some_and(|local| local.signature == LocalHeader::SIGNATURE))
 }
 
+#[inline]
 fn several_disks() -> Error {
     let expected = "join the parts into one file";
     ArchiveError::unsupported("a multi-disk archive", expected)
 }
 
 /// The error for a file without an end record.
+#[inline]
 fn no_archive(source: &Storage) -> Error {
     let mut start = [0; 8];
     let found = source.read_at(&mut start, 0).unwrap_or(0);

@@ -61,6 +61,7 @@ impl<const N: usize> SizeFields<N> {
 }
 
 /// Returns the content of the zip64 field, if there is one.
+#[inline]
 fn find_zip64(extra: &[u8]) -> Result<Option<&[u8]>, &'static str> {
     let mut found = None;
     for field in (Fields { extra }) {
@@ -81,6 +82,7 @@ impl<'a> Iterator for Fields<'a> {
     type Item = Result<([u8; 2], &'a [u8]), &'static str>;
 
     /// Up to three bytes of padding may follow the last field.
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let (id, rest) = self.extra.split_first_chunk::<2>()?;
         let (len, rest) = rest.split_first_chunk::<2>()?;
@@ -96,6 +98,7 @@ impl<'a> Iterator for Fields<'a> {
 /// Checks that no Unicode path field gives a member, with the name `raw_name`
 /// in the header and `name` decoded, a different name. Newer releases of
 /// Python's `zipfile` and Info-ZIP use that name, and older programs do not.
+#[inline]
 pub(super) fn check_name(extra: &[u8], raw_name: &[u8], name: &str) -> Result<(), &'static str> {
     for field in (Fields { extra }) {
         let (id, content) = field?;
@@ -114,6 +117,7 @@ pub(super) fn check_name(extra: &[u8], raw_name: &[u8], name: &str) -> Result<()
     Ok(())
 }
 
+#[inline]
 fn crc32_of(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
@@ -122,6 +126,7 @@ fn crc32_of(bytes: &[u8]) -> u32 {
 
 /// Parses a zip64 field: at most a size, a stored size and an offset, and a disk
 /// number of 4 bytes that must be 0.
+#[inline]
 fn parse_zip64(field: &[u8]) -> Option<Vec<u64>> {
     let words = field.chunks_exact(8);
     if field.len() > 28 || !matches!(words.remainder(), [] | [0, 0, 0, 0]) {

@@ -24,6 +24,7 @@ const LONG: u64 = 8 << 10;
 
 /// The ranges read for the headers of a member, if only a data descriptor is
 /// between the member and the next member.
+#[inline]
 pub(super) fn header_ranges(entry: &DirectoryEntry) -> [Range<u64>; 2] {
     let DirectoryEntry { start, stored, limit, .. } = *entry;
     let local_len = limit.saturating_sub(stored).saturating_sub(start).min(LONG);
@@ -34,6 +35,7 @@ pub(super) fn header_ranges(entry: &DirectoryEntry) -> [Range<u64>; 2] {
 
 /// The range of a member's bytes. Checks that the directory and the local header
 /// agree, and that the range does not overlap another member.
+#[inline]
 pub(super) fn data_range(source: &Storage, entry: &DirectoryEntry) -> Result<(u64, u64)> {
     let mut short = [0; SHORT];
     let found = source.read_at(&mut short, entry.start).map_err(read_error())?;
@@ -67,6 +69,7 @@ pub(super) fn data_range(source: &Storage, entry: &DirectoryEntry) -> Result<(u6
 }
 
 /// Checks that a local header agrees with the directory.
+#[inline]
 fn compare(
     entry: &DirectoryEntry,
     local: &LocalHeader,
@@ -105,6 +108,7 @@ fn compare(
 
 /// The range of a member's bytes, which start at byte `start`. Checks that it is
 /// inside the archive and does not overlap the next member.
+#[inline]
 fn check_range(source: &Storage, entry: &DirectoryEntry, start: u64) -> Result<(u64, u64)> {
     let Some(end) = start.checked_add(entry.stored) else { return Err(cut_off()) };
     if end > source.len() {
@@ -132,6 +136,7 @@ const MAX_GAP: u64 = 1 << 20;
 /// directory does not list: programs that read a stream would find it, some of
 /// them after any other bytes. Nor by an end record, since some programs use
 /// the first record that they find.
+#[inline]
 fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<()> {
     let gap = entry.limit - end;
     if gap < to_u64(LocalHeader::SIGNATURE.len()) {
@@ -163,6 +168,7 @@ fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<(
 
 /// The bytes after a member's data descriptor. Its signature is optional, and
 /// its sizes have 32 or 64 bits. All bytes if there is none.
+#[inline]
 fn skip_descriptor<'a>(entry: &DirectoryEntry, bytes: &'a [u8]) -> &'a [u8] {
     let rest = bytes.strip_prefix(&DESCRIPTOR_SIGNATURE).unwrap_or(bytes);
     let Some(sizes) = rest.strip_prefix(&entry.crc32.to_le_bytes()) else { return bytes };
@@ -175,19 +181,23 @@ fn skip_descriptor<'a>(entry: &DirectoryEntry, bytes: &'a [u8]) -> &'a [u8] {
     long.or(short).unwrap_or(bytes)
 }
 
+#[inline]
 fn wrong_extra(problem: &str) -> Error {
     damaged(format!("the extra fields of its header {problem}"))
 }
 
+#[inline]
 fn differs(what: &str) -> Error {
     contradictory(format!("its header and the directory differ in the {what}"))
 }
 
+#[inline]
 fn cut_off() -> Error {
     damaged("its header is outside the archive".to_owned())
 }
 
 /// The error for an archive with contradictory records.
+#[inline]
 pub(super) fn contradictory(found: String) -> Error {
     let expected = "the archive is damaged, or crafted";
     ArchiveError::damaged(found, expected)

@@ -198,6 +198,7 @@ impl<W: Write> Write for MemberWriter<'_, W> {
     }
 }
 
+#[inline]
 pub(super) fn write_error() -> impl FnOnce(io::Error) -> Error {
     SystemError::io("write the archive")
 }

@@ -6,12 +6,14 @@ const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£�
 └┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
 
 /// The key of a member: its name without `.npy`, as in NumPy's `files`.
+#[inline]
 pub(super) fn key(name: &str) -> &str {
     name.strip_suffix(".npy").unwrap_or(name)
 }
 
 /// Decodes a name as UTF-8 or as code page 437, as Python's `zipfile` does.
 /// Rejects names that other readers would truncate or could not decode.
+#[inline]
 pub(super) fn decode(bytes: &[u8], is_utf8: bool) -> Result<String, String> {
     if bytes.contains(&0) {
         return Err(format!("the name b\"{}\" contains a NUL", bytes.escape_ascii()));
@@ -23,6 +25,7 @@ pub(super) fn decode(bytes: &[u8], is_utf8: bool) -> Result<String, String> {
     }
 }
 
+#[inline]
 fn cp437(byte: u8) -> char {
     match byte.checked_sub(128) {
         None => char::from(byte),

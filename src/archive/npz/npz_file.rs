@@ -41,6 +41,7 @@ pub(super) struct OutputFile {
 }
 
 impl Write for NpzFile {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut file = &self.output.file;
         if self.output.skips.load(Ordering::Relaxed) {
@@ -52,12 +53,14 @@ impl Write for NpzFile {
         file.write(bytes)
     }
 
+    #[inline]
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
 impl Seek for NpzFile {
+    #[inline]
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         (&self.output.file).seek(to)
     }

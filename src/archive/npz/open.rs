@@ -64,6 +64,7 @@ pub(super) struct ProgressCallback(Option<Arc<ProgressFn>>);
 type ProgressFn = dyn Fn(MemberProgress<'_>) + Send + Sync;
 
 impl ProgressCallback {
+    #[inline]
     pub(super) fn report(&self, progress: MemberProgress<'_>) {
         if let ProgressCallback(Some(report)) = self {
             report(progress);
@@ -72,12 +73,14 @@ impl ProgressCallback {
 }
 
 impl fmt::Debug for ProgressCallback {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "Some(_)" } else { "None" })
     }
 }
 
 impl Default for NpzOptions {
+    #[inline]
     fn default() -> NpzOptions {
         NpzOptions {
             max_header_len: MAX_HEADER_LEN,
@@ -90,18 +93,21 @@ impl Default for NpzOptions {
 impl NpzOptions {
     /// Returns the defaults: headers of at most 10,000 characters, as in NumPy,
     /// and deflated members of at most 16 GiB.
+    #[inline]
     pub fn new() -> NpzOptions {
         NpzOptions::default()
     }
 
     /// Allows longer headers, like
     /// [`OpenOptions::max_header_len`](crate::OpenOptions::max_header_len).
+    #[inline]
     pub fn max_header_len(self, characters: usize) -> NpzOptions {
         NpzOptions { max_header_len: characters, ..self }
     }
 
     /// Limits the memory for one deflated member, in bytes. A small file can
     /// inflate to a thousand times its size.
+    #[inline]
     pub fn max_inflated(self, bytes: u64) -> NpzOptions {
         NpzOptions { max_inflated: bytes, ..self }
     }

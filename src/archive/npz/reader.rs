@@ -79,6 +79,7 @@ enum MemberInput<'a> {
 }
 
 impl<'a> MemberReader<'a> {
+    #[inline]
     pub(super) fn new(
         part: RangeReader<'a>,
         info: MemberInfo<'a>,
@@ -96,6 +97,7 @@ impl<'a> MemberReader<'a> {
         Ok(MemberReader { input, crc, remaining, stored, size, crc32, member, progress })
     }
 
+    #[inline]
     fn read_input(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.input {
             MemberInput::Stored(part) => part.read(buffer),
@@ -122,6 +124,7 @@ impl<'a> MemberReader<'a> {
 
     /// Checks the CRC-32, and that no input remains. A stream reader would scan
     /// leftover input for the next member.
+    #[inline]
     fn check_end(&mut self) -> io::Result<()> {
         if self.read_input(&mut [0])? > 0 {
             return Err(damaged(&format!("it decompresses to more than its {} bytes", self.size)));
@@ -141,6 +144,7 @@ impl<'a> MemberReader<'a> {
     }
 
     /// Reads the remaining bytes, to verify the member.
+    #[inline]
     pub(super) fn finish(mut self) -> Result<()> {
         let mut sink = vec![0; BUFFER];
         while self.read(&mut sink).map_err(SystemError::io("read the member"))? > 0 {}
@@ -148,6 +152,7 @@ impl<'a> MemberReader<'a> {
     }
 
     /// Reads until `buffer` is full.
+    #[inline]
     pub(super) fn fill(&mut self, buffer: &mut [u8], what: &'static str) -> Result<()> {
         let needed = buffer.len();
         let found = crate::npy::fill(self, buffer).map_err(SystemError::io("read the member"))?;
@@ -159,6 +164,7 @@ impl<'a> MemberReader<'a> {
 }
 
 impl Read for MemberReader<'_> {
+    #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);
@@ -181,6 +187,7 @@ impl Read for MemberReader<'_> {
     }
 }
 
+#[inline]
 fn damaged(found: &str) -> io::Error {
     let expected = "the archive is damaged";
     ArchiveError::damaged(found, expected).into()

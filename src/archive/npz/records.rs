@@ -26,6 +26,7 @@ impl Method {
     pub(super) const DEFLATED: Method = Method(8);
 
     /// The name of a method that is in use.
+    #[inline]
     pub(super) fn name(self) -> Option<&'static str> {
         Some(match self.0 {
             0 => "STORED",
@@ -123,6 +124,7 @@ impl CentralHeader {
     pub(super) const SIGNATURE: [u8; 4] = *b"PK\x01\x02";
 
     /// The type and the permissions of a file archived on Unix or macOS.
+    #[inline]
     pub(super) fn mode(&self) -> Option<u32> {
         let is_unix = matches!(self.version_made_by.get() >> 8, 3 | 19);
         is_unix.then(|| self.external_attributes.get() >> 16)
@@ -163,31 +165,37 @@ impl Flags {
     const ALL_ENCRYPTED: u16 = Flags::ENCRYPTED | Flags::STRONGLY_ENCRYPTED | Flags::MASKED;
 
     /// The flags of a member to write.
+    #[inline]
     pub(super) fn of_new_member(is_utf8: bool, has_descriptor: bool) -> Flags {
         let utf8 = if is_utf8 { Flags::UTF8 } else { 0 };
         Flags(utf8 | if has_descriptor { Flags::DESCRIPTOR } else { 0 })
     }
 
     /// The flags that decide how a member's bytes are read.
+    #[inline]
     pub(super) fn reading(self) -> u16 {
         let Flags(bits) = self;
         bits & (Flags::DESCRIPTOR | Flags::PATCHED | Flags::ALL_ENCRYPTED)
     }
 
+    #[inline]
     pub(super) fn is_encrypted(self) -> bool {
         self.0 & Flags::ALL_ENCRYPTED != 0
     }
 
     /// Returns whether a data descriptor (sizes and CRC-32) follows the member's
     /// bytes.
+    #[inline]
     pub(super) fn has_descriptor(self) -> bool {
         self.0 & Flags::DESCRIPTOR != 0
     }
 
+    #[inline]
     pub(super) fn is_patched(self) -> bool {
         self.0 & Flags::PATCHED != 0
     }
 
+    #[inline]
     pub(super) fn is_utf8(self) -> bool {
         self.0 & Flags::UTF8 != 0
     }

@@ -89,6 +89,7 @@ struct MemberEnd {
 }
 
 impl Scanner<'_> {
+    #[inline]
     fn entries(&self) -> Result<Vec<DirectoryEntry>> {
         let mut signature = [0; 4];
         self.source.read_at(&mut signature, 0).map_err(read_error())?;
@@ -105,6 +106,7 @@ impl Scanner<'_> {
 
     /// The member with its header at `start`. Returns `None` if it is
     /// incomplete.
+    #[inline]
     fn entry(&self, start: u64) -> io::Result<Option<DirectoryEntry>> {
         let local: Option<LocalHeader> = records::read(self.source, start)?;
         let Some(local) = local.filter(|local| local.signature == LocalHeader::SIGNATURE) else {
@@ -151,6 +153,7 @@ impl Scanner<'_> {
 
     /// The end of a member with its sizes in the header and its bytes from
     /// `next` on.
+    #[inline]
     fn known_end(&self, member: &MemberEnd, flags: Flags) -> io::Result<Option<MemberEnd>> {
         let MemberEnd { crc32, size, stored, next: data } = *member;
         let Some(end) = data.checked_add(stored).filter(|&end| end <= self.source.len()) else {
@@ -169,6 +172,7 @@ impl Scanner<'_> {
     /// Finds the end of a member if its sizes follow its bytes: by inflating a
     /// deflated member, by the header of a stored array, and otherwise by a
     /// search.
+    #[inline]
     fn find_end(&self, method: Method, data: u64) -> io::Result<Option<MemberEnd>> {
         let rest = self.source.range_reader(data, self.source.len());
         let (size, stored) = if method == Method::DEFLATED {
@@ -204,6 +208,7 @@ impl Scanner<'_> {
 
     /// Finds the end of stored bytes, which start at `data`: the first data descriptor
     /// of their length and CRC-32 that is followed by a record, or by nothing.
+    #[inline]
     fn search(&self, data: u64) -> io::Result<Option<MemberEnd>> {
         let (mut at, mut crc, mut block) = (data, Crc::new(), vec![0; BUFFER]);
         loop {
@@ -238,6 +243,7 @@ impl Scanner<'_> {
     }
 
     /// Reads the data descriptor at `at`, which must have these sizes.
+    #[inline]
     fn descriptor(&self, at: u64, size: u64, stored: u64) -> io::Result<Option<MemberEnd>> {
         let mut buffer = [0; DESCRIPTOR_LEN];
         let found = self.source.read_at(&mut buffer, at)?;
@@ -246,6 +252,7 @@ impl Scanner<'_> {
     }
 
     /// Reads exactly `len` bytes. Returns `None` if the archive ends before.
+    #[inline]
     fn bytes(&self, at: u64, len: usize) -> io::Result<Option<Vec<u8>>> {
         let mut bytes = vec![0; len];
         let found = self.source.read_at(&mut bytes, at)?;
@@ -253,6 +260,7 @@ impl Scanner<'_> {
     }
 
     /// Returns whether a record of an archive starts at an offset.
+    #[inline]
     fn has_record_at(&self, at: u64) -> io::Result<bool> {
         let records = [
             LocalHeader::SIGNATURE,
@@ -265,6 +273,7 @@ impl Scanner<'_> {
 }
 
 /// Parses the data descriptor at `at`, which must have these sizes, in 32 or 64 bits.
+#[inline]
 fn parse_descriptor(bytes: &[u8], at: u64, size: u64, stored: u64) -> Option<MemberEnd> {
     let fields = bytes.strip_prefix(&DESCRIPTOR_SIGNATURE).unwrap_or(bytes);
     let (crc32, sizes) = fields.split_first_chunk::<4>()?;
@@ -281,6 +290,7 @@ fn parse_descriptor(bytes: &[u8], at: u64, size: u64, stored: u64) -> Option<Mem
 
 /// Returns whether an error says that the bytes are not a complete deflate
 /// stream.
+#[inline]
 fn is_about_bytes(error: &io::Error) -> bool {
     use io::ErrorKind as K;
     matches!(error.kind(), K::InvalidInput | K::InvalidData | K::UnexpectedEof)

@@ -66,14 +66,17 @@ struct Changed<'a> {
 }
 
 impl<'a> Changed<'a> {
+    #[inline]
     fn contains(&self, full_name: &str) -> bool {
         self.positions.contains_key(full_name)
     }
 
+    #[inline]
     fn get(&self, full_name: &str) -> Option<&NewMember<'a>> {
         self.members.get(*self.positions.get(full_name)?)?.as_ref()
     }
 
+    #[inline]
     fn push(&mut self, member: NewMember<'a>) {
         let full_name = member.full_name.clone();
         self.remove(&full_name);
@@ -81,6 +84,7 @@ impl<'a> Changed<'a> {
         self.members.push(Some(member));
     }
 
+    #[inline]
     fn remove(&mut self, full_name: &str) {
         let position = self.positions.remove(full_name);
         if let Some(member) = position.and_then(|position| self.members.get_mut(position)) {
@@ -88,6 +92,7 @@ impl<'a> Changed<'a> {
         }
     }
 
+    #[inline]
     fn rename(&mut self, full_name: &str, new_name: &str) {
         let Some(position) = self.positions.remove(full_name) else { return };
         self.positions.insert(new_name.to_owned(), position);
@@ -96,6 +101,7 @@ impl<'a> Changed<'a> {
         }
     }
 
+    #[inline]
     fn iter(&self) -> impl Iterator<Item = &NewMember<'a>> {
         self.members.iter().flatten()
     }
@@ -188,12 +194,14 @@ impl NpzOptions {
 impl<'a> NpzUpdate<'a> {
     /// Returns the archive before the update. Its arrays are copies in memory.
     #[must_use]
+    #[inline]
     pub fn npz(&self) -> &Npz<MapMut> {
         &self.old
     }
 
     /// Sets the compression of the members that are set from now on. By default
     /// they are compressed if the member that they replace is.
+    #[inline]
     pub fn compression(&mut self, compression: Compression) -> &mut NpzUpdate<'a> {
         self.compression = Some(compression);
         self
@@ -211,6 +219,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the format
     /// cannot store the name, or it names a directory.
+    #[inline]
     pub fn set(&mut self, name: &str, array: &'a dyn Save) -> Result<&mut NpzUpdate<'a>> {
         self.set_content(name, Content::Array(array))
     }
@@ -244,6 +253,7 @@ impl<'a> NpzUpdate<'a> {
     /// assert_eq!(Npz::open(Source::read(&path)?)?.get("penguins")?.shape(), [342, 4]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn set_deferred(
         &mut self,
         name: &str,
@@ -252,6 +262,7 @@ impl<'a> NpzUpdate<'a> {
         self.set_content(name, Content::Deferred(open))
     }
 
+    #[inline]
     fn set_content(&mut self, name: &str, content: Content<'a>) -> Result<&mut NpzUpdate<'a>> {
         let full_name = self.find(name).unwrap_or_else(|| file_name(name));
         check_file_name(&full_name).map_err(|error| error.with_path(self.new.path()))?;
@@ -266,6 +277,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
     /// name.
+    #[inline]
     pub fn remove(&mut self, name: &str) -> Result<&mut NpzUpdate<'a>> {
         let Some(full_name) = self.find(name) else {
             let error = no_member(name, self.full_names().into_iter());
@@ -308,6 +320,7 @@ impl<'a> NpzUpdate<'a> {
     /// assert_eq!(Npz::open(Source::read(&path)?)?.names().collect::<Vec<_>>(), ["x", "y"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn rename(&mut self, name: &str, new_name: &str) -> Result<&mut NpzUpdate<'a>> {
         let Some(full_name) = self.find(name) else {
             let error = no_member(name, self.full_names().into_iter());
@@ -334,15 +347,18 @@ impl<'a> NpzUpdate<'a> {
 
     /// The full name of the member that [`Npz::member`] would find after the
     /// changes so far.
+    #[inline]
     fn find(&self, name: &str) -> Option<String> {
         [name.to_owned(), file_name(name)].into_iter().find(|full_name| self.contains(full_name))
     }
 
+    #[inline]
     fn contains(&self, full_name: &str) -> bool {
         self.changed.contains(full_name) || self.old_name(full_name).is_some()
     }
 
     /// The full name that a member had in the old archive, unless it is removed.
+    #[inline]
     fn old_name<'n>(&'n self, full_name: &'n str) -> Option<&'n str> {
         let renamed = self.renamed.iter().find(|(_, new_name)| new_name == full_name);
         let old_name = match renamed {
@@ -355,12 +371,14 @@ impl<'a> NpzUpdate<'a> {
     }
 
     /// The full name that an old member will have.
+    #[inline]
     fn new_name<'n>(&'n self, full_name: &'n str) -> &'n str {
         let renamed = self.renamed.iter().find(|(old_name, _)| old_name == full_name);
         renamed.map_or(full_name, |(_, new_name)| new_name)
     }
 
     /// The full names of the members after the changes so far.
+    #[inline]
     fn full_names(&self) -> Vec<&str> {
         let old = self.old.members().map(|member| member.full_name());
         let old = old.filter(|name| !self.is_removed(name)).map(|name| self.new_name(name));
@@ -381,6 +399,7 @@ impl<'a> NpzUpdate<'a> {
     /// another program replaced the file, and [`Io`](crate::ErrorKind::Io) if
     /// reading, writing or syncing fails. The archive is then unchanged, unless
     /// only the directory could not be synced.
+    #[inline]
     pub fn commit(self) -> Result<()> {
         self.write()?.commit_sync().map(drop)
     }
@@ -419,6 +438,7 @@ impl<'a> NpzUpdate<'a> {
     /// new.commit_sync()?;
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn write(self) -> Result<AtomicFile> {
         let written = self.write_members();
         written.map_err(|error| error.with_path(self.new.path()))?;
@@ -430,6 +450,7 @@ impl<'a> NpzUpdate<'a> {
 
     /// Writes all members: replaced members stay in their place, and new
     /// members follow at the end.
+    #[inline]
     fn write_members(&self) -> Result<()> {
         let mut writer = NpzWriter::new_seekable(self.new.file())?;
         let mut written = HashSet::new();
@@ -456,12 +477,14 @@ impl<'a> NpzUpdate<'a> {
         writer.into_inner().map(drop)
     }
 
+    #[inline]
     fn is_removed(&self, full_name: &str) -> bool {
         self.removed.iter().any(|name| name == full_name)
     }
 }
 
 /// Rejects archives with bytes before them, which would not be kept.
+#[inline]
 fn check_prefix(old: &Npz<MapMut>) -> Result<()> {
     let first = old.entries.iter().map(|entry| entry.start).min();
     let found = match first {
@@ -483,6 +506,7 @@ fn check_prefix(old: &Npz<MapMut>) -> Result<()> {
 }
 
 impl fmt::Debug for NpzUpdate<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.changed.iter().map(|member| name::key(&member.full_name));
         let names: Vec<&str> = names.collect();

@@ -19,6 +19,7 @@ use crate::write::Save;
 
 /// The type and the permissions of a new member, or directory. They mark the archive as
 /// made on Unix: `unzip` does not decode names as UTF-8 in archives of other systems.
+#[inline]
 pub(super) fn new_mode(name: &[u8]) -> u32 {
     if name.ends_with(b"/") { 0o040_755 } else { 0o100_644 }
 }
@@ -272,18 +273,21 @@ impl<W: Write> NpzWriter<W> {
 }
 
 /// The error for a full name that another member has.
+#[inline]
 pub(super) fn existing_name(file_name: &str) -> Error {
     let found = format!("a member `{}` already exists", excerpt(name::key(file_name)));
     ArchiveError::misuse(found, "choose another name")
 }
 
 /// The full name of a new member.
+#[inline]
 pub(super) fn file_name(name: &str) -> String {
     format!("{name}.npy")
 }
 
 /// Checks that an array can be written with this full name, and that readers
 /// will decode the same name.
+#[inline]
 pub(super) fn check_file_name(file_name: &str) -> Result<()> {
     let name = name::key(file_name);
     if file_name.len() > usize::from(u16::MAX) {
@@ -298,6 +302,7 @@ pub(super) fn check_file_name(file_name: &str) -> Result<()> {
     Ok(())
 }
 
+#[inline]
 fn invalid_name(name: &str, expected: &'static str) -> Error {
     ArchiveError::misuse(format!("the member name `{}`", excerpt(name)), expected)
 }

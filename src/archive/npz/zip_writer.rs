@@ -236,6 +236,7 @@ fn settable_position(to: &mut impl Seek) -> io::Result<Option<u64>> {
     Ok((next.checked_sub(1) == Some(start) && end == start).then_some(start))
 }
 
+#[inline]
 fn check_position(found: u64, expected: u64) -> io::Result<()> {
     if found == expected {
         return Ok(());
@@ -310,6 +311,7 @@ impl<W: Write> Write for EntryWriter<'_, W> {
 impl MemberRecord {
     /// The local header, without the padding after it. All have the same length,
     /// whatever the numbers are.
+    #[inline]
     fn local_header(&self) -> Vec<u8> {
         let Numbers { crc32, stored, size } = self.numbers;
         let [short_stored, short_size] =
@@ -331,6 +333,7 @@ impl MemberRecord {
     }
 
     /// The numbers after the bytes of the member.
+    #[inline]
     fn descriptor(&self) -> Vec<u8> {
         let Numbers { crc32, stored, size } = self.numbers;
         let mut bytes = [DESCRIPTOR_SIGNATURE, crc32.to_le_bytes()].concat();
@@ -345,6 +348,7 @@ impl MemberRecord {
     }
 
     /// The header in the directory.
+    #[inline]
     fn central_header(&self) -> Vec<u8> {
         let Numbers { crc32, stored, size } = self.numbers;
         let large: Vec<u64> = [size, stored, self.start]
@@ -377,6 +381,7 @@ impl MemberRecord {
         [record.as_bytes(), &self.name, &zip64].concat()
     }
 
+    #[inline]
     fn version(&self) -> u8 {
         let is_zip64 = self.is_large || saturate(self.start) == IN_ZIP64;
         if is_zip64 { VERSION_ZIP64 } else { VERSION }
@@ -384,6 +389,7 @@ impl MemberRecord {
 }
 
 /// The extra field with these numbers.
+#[inline]
 fn zip64_field(numbers: &[u64]) -> Vec<u8> {
     let len = short(to_u64(8 * numbers.len()));
     let mut field = [ZIP64.to_le_bytes(), len.to_le_bytes()].concat();
@@ -394,6 +400,7 @@ fn zip64_field(numbers: &[u64]) -> Vec<u8> {
 /// The extra field that moves data from `start` to the next multiple of
 /// `align`. Returns `None` if `start` is one already. Like Android's zipalign,
 /// it contains the alignment and zeros.
+#[inline]
 fn padding(start: u64, align: u64) -> Option<Vec<u8>> {
     /// The length of the field without zeros: ID, length and alignment.
     const MIN: u64 = 6;
@@ -408,14 +415,17 @@ fn padding(start: u64, align: u64) -> Option<Vec<u8>> {
 
 /// The 32-bit form of a number. If it does not fit, its 64-bit form is in an
 /// extra field.
+#[inline]
 fn saturate(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(IN_ZIP64)
 }
 
+#[inline]
 fn short(len: u64) -> u16 {
     u16::try_from(len).invariant("names and extra fields have at most 65,535 bytes")
 }
 
+#[inline]
 fn signed(len: u64) -> i64 {
     i64::try_from(len).invariant("files have at most `i64::MAX` bytes")
 }

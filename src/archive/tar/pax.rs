@@ -19,6 +19,7 @@ pub(super) struct Pax {
 impl Pax {
     /// Parses records of the form `27 path=name of a member\n`. The error is a
     /// description of the problem.
+    #[inline]
     pub(super) fn parse(mut records: &[u8]) -> Result<Pax, &'static str> {
         let mut pax = Pax::default();
         // NULs after the last record are padding.
@@ -31,14 +32,17 @@ impl Pax {
         Ok(pax)
     }
 
+    #[inline]
     pub(super) fn name(&self) -> Option<&[u8]> {
         self.sparse_name.as_deref().or(self.path.as_deref())
     }
 
+    #[inline]
     pub(super) fn is_default(&self) -> bool {
         *self == Pax::default()
     }
 
+    #[inline]
     fn set(&mut self, keyword: &[u8], value: &[u8]) -> Result<(), &'static str> {
         match keyword {
             b"path" => {
@@ -61,6 +65,7 @@ impl Pax {
 
 /// Splits off the first record: its keyword, its value and the records after
 /// it.
+#[inline]
 fn split_record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let space = records.iter().take(20).position(|&byte| byte == b' ')?;
     let digits = records.get(..space)?;
@@ -74,6 +79,7 @@ fn split_record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 
 /// Parses a name. Empty values are rejected, because programs disagree on
 /// whether they cancel the name in the member's own header.
+#[inline]
 fn parse_name(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     if value.is_empty() || value.contains(&0) {
         return Err("a name is empty or contains a NUL");
@@ -82,6 +88,7 @@ fn parse_name(value: &[u8]) -> Result<Vec<u8>, &'static str> {
 }
 
 /// A name without slashes at its end, which Python removes even from names of files.
+#[inline]
 pub(super) fn without_slashes(mut name: &[u8]) -> &[u8] {
     while let Some(shorter) = name.strip_suffix(b"/") {
         name = shorter;
@@ -89,10 +96,12 @@ pub(super) fn without_slashes(mut name: &[u8]) -> &[u8] {
     name
 }
 
+#[inline]
 fn parse_size(value: &[u8]) -> Result<u64, &'static str> {
     parse_decimal(value).ok_or("the size of a member is not a number")
 }
 
+#[inline]
 fn parse_decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

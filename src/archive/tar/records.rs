@@ -34,6 +34,7 @@ pub(super) struct TarEntry {
 }
 
 impl ArchiveEntry for TarEntry {
+    #[inline]
     fn name(&self) -> &str {
         &self.name
     }
@@ -51,6 +52,7 @@ struct Extensions {
 }
 
 impl Extensions {
+    #[inline]
     fn is_empty(&self) -> bool {
         self.long_name.is_none()
             && self.long_link.is_none()
@@ -59,34 +61,40 @@ impl Extensions {
     }
 
     /// Returns whether a name in these records is not that of a directory.
+    #[inline]
     fn name_a_file(&self) -> bool {
         let long = self.long_name.as_ref().is_some_and(|name| !name.ends_with(b"/"));
         long || self.pax.as_ref().is_some_and(|pax| pax.name().is_some() && !pax.has_slash)
     }
 
     /// Reads GNU's record of a long name, of `size` bytes at `start`.
+    #[inline]
     fn read_long_name(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
         read_long(&mut self.long_name, "name", source, (start, size))
     }
 
     /// Like [`read_long_name`](Extensions::read_long_name), for the target of a
     /// link.
+    #[inline]
     fn read_long_link(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
         read_long(&mut self.long_link, "target", source, (start, size))
     }
 
     /// The name in these records, if there is one.
+    #[inline]
     fn name(&self) -> Result<Option<&[u8]>> {
         let pax = self.pax.as_ref().and_then(Pax::name);
         one_of(pax, self.long_name.as_deref(), "a member has two names")
     }
 
     /// The target of a link in these records, if there is one.
+    #[inline]
     fn link(&self) -> Result<Option<&[u8]>> {
         let pax = self.pax.as_ref().and_then(|pax| pax.link.as_deref());
         one_of(pax, self.long_link.as_deref(), "a link has two targets")
     }
 
+    #[inline]
     fn read_pax(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
         let pax = read_pax(source, start, size)?;
         if self.pax.replace(pax).is_some() {
@@ -96,6 +104,7 @@ impl Extensions {
     }
 
     /// Reads a pax header for all members that follow.
+    #[inline]
     fn read_global_pax(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
         let pax = read_pax(source, start, size)?;
         if !pax.is_default() {
@@ -107,6 +116,7 @@ impl Extensions {
 }
 
 /// Reads GNU's record of a long name or target, of `size` bytes at `start`.
+#[inline]
 fn read_long(
     into: &mut Option<Vec<u8>>,
     what: &str,
@@ -126,6 +136,7 @@ fn read_long(
 
 /// The text in a pax header or in a record of GNU, which must be the same: a directory's
 /// name may end in slashes.
+#[inline]
 fn one_of<'t>(
     pax: Option<&'t [u8]>,
     long: Option<&'t [u8]>,
@@ -145,6 +156,7 @@ fn one_of<'t>(
 struct Others(Vec<(Vec<u8>, usize)>);
 
 impl Others {
+    #[inline]
     fn add(&mut self, header: &TarHeader, extensions: &Extensions, files: usize) -> Result<()> {
         let name = header.name_after(extensions)?;
         let link = extensions.link()?.unwrap_or_else(|| text(header.field(157, 100)));
@@ -157,6 +169,7 @@ impl Others {
     }
 
     /// The names of files that one of these members replaces when a program unpacks all.
+    #[inline]
     fn replaced(self, entries: &[TarEntry]) -> HashSet<String> {
         let positions = entries.iter().enumerate();
         let last: HashMap<_, _> = positions.map(|(at, entry)| (&*entry.name, at)).collect();
@@ -171,6 +184,7 @@ impl Others {
 /// Finds the regular files in a tar file, and the names of files replaced by a
 /// link, a device, a directory or a later member of the same name. Reads only
 /// headers.
+#[inline]
 pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String>)> {
     let (mut entries, mut others) = (Vec::new(), Others::default());
     let mut extensions = Extensions::default();
@@ -239,6 +253,7 @@ pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String
 
 /// Returns whether GNU tar skips as many bytes after a member without data as it claims to
 /// have, while Python ignores its size: the members after it would differ.
+#[inline]
 fn has_ambiguous_size(kind: u8, size: u64, pax_size: Option<u64>) -> bool {
     match kind {
         // GNU tar ignores these sizes in headers, where some writers set them.
@@ -253,6 +268,7 @@ struct TarHeader([u8; BLOCK]);
 impl TarHeader {
     /// Reads the header at `offset`. Returns `None` at the end of the tar file,
     /// which is a block of zeros or the end of the source.
+    #[inline]
     fn read(source: &Storage, offset: u64) -> Result<Option<TarHeader>> {
         let mut bytes = [0; BLOCK];
         match source.read_at(&mut bytes, offset).map_err(read_error())? {
@@ -276,6 +292,7 @@ impl TarHeader {
     /// Returns whether the fields not used here have numbers, as other readers
     /// demand: mode, owner, group, time, device, and the parts of a sparse
     /// member.
+    #[inline]
     fn has_numbers(&self) -> bool {
         let parts = if self.kind() == b'S' { self.field(386, 96) } else { &[] };
         [(100, 8), (108, 8), (116, 8), (136, 12), (329, 8), (337, 8)]
@@ -287,6 +304,7 @@ impl TarHeader {
 
     /// The sums of the header's bytes, as unsigned and as signed numbers: old
     /// programs wrote either. The 8 bytes of the checksum count as spaces.
+    #[inline]
     fn sums(&self) -> [u64; 2] {
         let TarHeader(bytes) = self;
         let others = bytes.iter().take(148).chain(bytes.iter().skip(156));
@@ -296,14 +314,17 @@ impl TarHeader {
         [unsigned, unsigned.saturating_sub(256 * to_u64(negative))]
     }
 
+    #[inline]
     fn field(&self, start: usize, len: usize) -> &[u8] {
         self.0.get(start..start.saturating_add(len)).invariant("fields are inside the header")
     }
 
+    #[inline]
     fn kind(&self) -> u8 {
         *self.0.get(156).invariant("fields are inside the header")
     }
 
+    #[inline]
     fn is_regular(&self) -> bool {
         match self.kind() {
             // Before ustar, a directory was a regular file whose name ends in
@@ -313,11 +334,13 @@ impl TarHeader {
         }
     }
 
+    #[inline]
     fn size(&self) -> Result<u64> {
         number(self.field(124, 12)).ok_or_else(size_is_no_number)
     }
 
     /// The name in the header, after ustar's prefix if there is one.
+    #[inline]
     fn name(&self) -> Result<Vec<u8>> {
         let name = text(self.field(0, 100));
         let prefix = text(self.field(345, 155));
@@ -335,6 +358,7 @@ impl TarHeader {
     }
 
     /// The name of a member after these records.
+    #[inline]
     fn name_after(&self, extensions: &Extensions) -> Result<Vec<u8>> {
         match extensions.name()? {
             Some(name) => Ok(name.to_vec()),
@@ -342,11 +366,13 @@ impl TarHeader {
         }
     }
 
+    #[inline]
     fn is_gnu(&self) -> bool {
         self.field(257, 8) == b"ustar  \0"
     }
 
     /// The entry of this header, with its `stored` bytes from `start` on.
+    #[inline]
     fn entry(&self, extensions: Extensions, start: u64, stored: u64) -> Result<TarEntry> {
         let name = self.name_after(&extensions)?;
         let is_directory = extensions.long_name.is_some_and(|name| name.ends_with(b"/"));
@@ -374,6 +400,7 @@ impl TarHeader {
 
     /// The length of the blocks after this header that continue the map of a
     /// sparse member in GNU's old format.
+    #[inline]
     fn sparse_map_len(&self, source: &Storage, start: u64) -> Result<u64> {
         let mut len = 0;
         let mut is_extended = self.kind() == b'S' && self.field(482, 1) != [0];
@@ -394,6 +421,7 @@ impl TarHeader {
 }
 
 /// Reads a pax header. Python before 3.13 also reads records in its padding.
+#[inline]
 fn read_pax(source: &Storage, start: u64, size: u64) -> Result<Pax> {
     let record = read_extension(source, start, size)?;
     if continues(source, start, size)? {
@@ -404,12 +432,14 @@ fn read_pax(source: &Storage, start: u64, size: u64) -> Result<Pax> {
 
 /// Returns whether the padding of an extension record starts with a byte other
 /// than NUL.
+#[inline]
 fn continues(source: &Storage, start: u64, size: u64) -> Result<bool> {
     let has_padding = size % block_len() != 0;
     Ok(has_padding && read_extension(source, start.saturating_add(size), 1)? != [0])
 }
 
 /// Reads an extension record of at most [`MAX_EXTENSION`] bytes.
+#[inline]
 fn read_extension(source: &Storage, start: u64, size: u64) -> Result<Vec<u8>> {
     if size > MAX_EXTENSION {
         let found = format!("an extension record of {size} bytes at byte {start}");
@@ -425,12 +455,14 @@ fn read_extension(source: &Storage, start: u64, size: u64) -> Result<Vec<u8>> {
 }
 
 /// The text in a field, which ends at the first NUL.
+#[inline]
 fn text(field: &[u8]) -> &[u8] {
     field.split(|&byte| byte == 0).next().invariant("`split` yields at least one slice")
 }
 
 /// Parses a number: octal digits, or big-endian bytes after a byte 0x80. GNU tar skips a
 /// NUL before them, where other readers end the number, and refuses a field of spaces.
+#[inline]
 fn number(field: &[u8]) -> Option<u64> {
     if matches!(field, [0, 1..=255, ..]) {
         return None;
@@ -453,6 +485,7 @@ fn number(field: &[u8]) -> Option<u64> {
 }
 
 /// Returns whether a field has a number, which may be negative or large, as Python reads it.
+#[inline]
 fn is_number(field: &[u8]) -> bool {
     let digits = text(field).trim_ascii();
     let digits = match digits.strip_prefix(b"-") {
@@ -464,18 +497,22 @@ fn is_number(field: &[u8]) -> bool {
         || digits.iter().all(|digit| (b'0'..=b'7').contains(digit))
 }
 
+#[inline]
 fn block_len() -> u64 {
     to_u64(BLOCK)
 }
 
+#[inline]
 fn too_long(size: u64) -> Error {
     damaged(&format!("a member has {size} bytes"))
 }
 
+#[inline]
 fn size_is_no_number() -> Error {
     damaged("the size of a member is not a number")
 }
 
+#[inline]
 fn damaged(problem: &str) -> Error {
     ArchiveError::damaged(
         format!("not a tar file, or damaged ({problem})"),
@@ -483,6 +520,7 @@ fn damaged(problem: &str) -> Error {
     )
 }
 
+#[inline]
 fn read_error() -> impl FnOnce(io::Error) -> Error {
     SystemError::io("read the archive")
 }

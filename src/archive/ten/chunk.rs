@@ -27,6 +27,7 @@ pub(super) const PREFIX_LEN: usize = size_of::<ChunkPrefix>();
 
 /// Parses the bytes before a payload and returns the length of the payload. The
 /// chunk starts at byte `at` of the file.
+#[inline]
 pub(super) fn parse_prefix(bytes: &[u8], at: u64) -> Result<u64> {
     let Ok((prefix, _)) = ChunkPrefix::read_from_prefix(bytes) else {
         let (needed, found) = (PREFIX_LEN, bytes.len());
@@ -44,6 +45,7 @@ pub(super) fn parse_prefix(bytes: &[u8], at: u64) -> Result<u64> {
 }
 
 /// The length of a payload including its padding.
+#[inline]
 pub(super) fn padded_len(len: u64) -> Option<u64> {
     len.checked_next_multiple_of(64)
 }
@@ -70,10 +72,12 @@ pub(super) fn write_padding(to: &mut impl Write, len: usize) -> Result<()> {
     to.write_all([0; ALIGN].get(..padding).invariant(IN_BUFFER)).map_err(write_error())
 }
 
+#[inline]
 pub(super) fn read_error() -> impl FnOnce(io::Error) -> crate::error::Error {
     SystemError::io("read the chunk")
 }
 
+#[inline]
 pub(super) fn write_error() -> impl FnOnce(io::Error) -> crate::error::Error {
     SystemError::io("write the chunk")
 }

@@ -40,6 +40,7 @@ pub struct TenHeader {
 
 impl TenHeader {
     /// Checks that the array can be written, and creates its header.
+    #[inline]
     pub(super) fn new(dtype: &DType, shape: &[usize], info: &str) -> Result<TenHeader> {
         code(dtype)?;
         if shape.len() > MAX_WRITTEN_NDIM {
@@ -57,6 +58,7 @@ impl TenHeader {
     }
 
     /// Encodes the payload of the header's chunk.
+    #[inline]
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let ndim =
             i64::try_from(self.shape.len()).invariant("slices have at most `isize::MAX` items");
@@ -74,6 +76,7 @@ impl TenHeader {
     }
 
     /// Decodes the payload of a header's chunk.
+    #[inline]
     pub(super) fn decode(payload: &[u8]) -> Result<TenHeader> {
         let Ok((raw, dims)) = RawHeader::read_from_prefix(payload) else {
             let (needed, found) = (FIXED, payload.len());
@@ -100,12 +103,14 @@ impl TenHeader {
     }
 
     /// The layout of the elements.
+    #[inline]
     pub(super) fn layout(&self) -> Result<Layout> {
         Layout::new(self.dtype.clone(), &self.shape, Order::C, 0)
     }
 }
 
 /// The format's code for a dtype, such as `f4`.
+#[inline]
 fn code(dtype: &DType) -> Result<String> {
     let letter = match (dtype.kind(), dtype.itemsize()) {
         (Kind::Float, 2 | 4 | 8) => 'f',
@@ -122,11 +127,13 @@ fn code(dtype: &DType) -> Result<String> {
 
 /// Returns whether this is the one dtype that webdataset can neither write nor
 /// read.
+#[inline]
 pub(super) fn is_u4(dtype: &DType) -> bool {
     dtype.kind() == Kind::UInt && dtype.itemsize() == 4
 }
 
 /// Parses the length of an axis.
+#[inline]
 fn parse_dim(dim: i64) -> Result<usize> {
     let expected = if dim > 0 {
         "expected a length that this machine can address"
@@ -137,6 +144,7 @@ fn parse_dim(dim: i64) -> Result<usize> {
 }
 
 /// Parses a code such as `f4`.
+#[inline]
 fn parse_code(code: [u8; 8]) -> Result<DType> {
     let name = match trim_nuls(&code) {
         code @ (b"f2" | b"f4" | b"f8" | b"i1" | b"i2" | b"i4" | b"i8" | b"u1" | b"u2" | b"u4"
@@ -151,6 +159,7 @@ fn parse_code(code: [u8; 8]) -> Result<DType> {
     format!("<{}", String::from_utf8_lossy(name)).parse()
 }
 
+#[inline]
 fn parse_info(bytes: [u8; 8]) -> Result<String> {
     match std::str::from_utf8(trim_nuls(&bytes)) {
         Ok(text) if text.is_ascii() => Ok(text.to_owned()),
@@ -159,6 +168,7 @@ fn parse_info(bytes: [u8; 8]) -> Result<String> {
 }
 
 /// Removes NULs at both ends, as Python's `strip("\0")` does.
+#[inline]
 fn trim_nuls(word: &[u8; 8]) -> &[u8] {
     let start = word.iter().position(|&byte| byte != 0).unwrap_or(word.len());
     let end = word.iter().rposition(|&byte| byte != 0).map_or(start, |last| last + 1);
@@ -166,6 +176,7 @@ fn trim_nuls(word: &[u8; 8]) -> &[u8] {
 }
 
 /// Pads a text with NULs to 8 bytes.
+#[inline]
 fn pad_to_word(text: &str) -> [u8; 8] {
     let mut word = [0; 8];
     word.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);

@@ -38,10 +38,12 @@ fn misuse<T>(found: String, expected: &'static str) -> Result<T> {
 }
 
 /// Returns whether the path has an extension that webdataset accepts.
+#[inline]
 pub(crate) fn has_extension(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "ten" || extension == "tb")
 }
 
+#[inline]
 fn check_extension(path: &Path) -> Result<()> {
     if has_extension(path) {
         return Ok(());

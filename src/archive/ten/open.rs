@@ -78,12 +78,14 @@ pub struct TenOptions {
 
 impl TenOptions {
     /// Returns the defaults: the extension must be `.ten` or `.tb`.
+    #[inline]
     pub fn new() -> TenOptions {
         TenOptions::default()
     }
 
     /// Accepts files with extensions other than `.ten` and `.tb`: webdataset's
     /// `nocheck`.
+    #[inline]
     pub fn any_extension(self, any: bool) -> TenOptions {
         TenOptions { any_extension: any }
     }

@@ -16,6 +16,7 @@ pub(super) struct TenEntry {
 }
 
 impl ArchiveEntry for TenEntry {
+    #[inline]
     fn name(&self) -> &str {
         &self.header.info
     }
@@ -23,6 +24,7 @@ impl ArchiveEntry for TenEntry {
 
 /// Finds all arrays in a file or buffer of `len` bytes, which `read` reads at an
 /// offset.
+#[inline]
 pub(super) fn scan(
     len: u64,
     read: &dyn Fn(&mut [u8], u64) -> std::io::Result<usize>,
@@ -43,6 +45,7 @@ const READ_LEN: usize = (PREFIX_LEN + header::MAX_LEN).next_multiple_of(64) + 64
 
 /// Reads the headers of the array at byte `at`. Also returns the offset of the
 /// next array.
+#[inline]
 fn read_entry(
     at: u64,
     len: u64,
@@ -84,6 +87,7 @@ fn read_entry(
 
 /// Checks that a chunk of `size` bytes is as long as its array, and returns that
 /// length.
+#[inline]
 fn check_nbytes(header: &TenHeader, size: u64) -> Result<usize> {
     let needed = header.layout()?.nbytes();
     if u64::try_from(needed).is_ok_and(|needed| needed == size) {

@@ -200,6 +200,7 @@ pub struct TenWriteOptions {
 impl TenWriteOptions {
     /// Returns the defaults: infos are empty, dtypes that webdataset can't read
     /// are rejected, and the extension must be `.ten` or `.tb`.
+    #[inline]
     pub fn new() -> TenWriteOptions {
         TenWriteOptions::default()
     }
@@ -213,22 +214,26 @@ impl TenWriteOptions {
 
     /// Allows arrays of `u4`. **webdataset can't read the file then**, because
     /// its table of types misspells `uint32`. This crate can.
+    #[inline]
     pub fn allow_u4(self, allow: bool) -> TenWriteOptions {
         TenWriteOptions { u4: allow, ..self }
     }
 
     /// Accepts extensions other than `.ten` and `.tb`: webdataset's `nocheck`.
+    #[inline]
     pub fn any_extension(self, any: bool) -> TenWriteOptions {
         TenWriteOptions { any_extension: any, ..self }
     }
 
     /// Syncs the file and its directory to the disk.
+    #[inline]
     pub fn sync(self, sync: bool) -> TenWriteOptions {
         TenWriteOptions { mode: WriteMode { sync, ..self.mode }, ..self }
     }
 
     /// Replaces also a `.npy` file with bytes after its elements, which are an error
     /// otherwise: [`recover`](crate::write::recover) may keep them as rows.
+    #[inline]
     pub fn discard_trailing(self, discard: bool) -> TenWriteOptions {
         TenWriteOptions { mode: WriteMode { discards: discard, ..self.mode }, ..self }
     }
@@ -275,6 +280,7 @@ impl TenWriteOptions {
     }
 
     /// Checks the arrays and infos, and returns the headers.
+    #[inline]
     fn headers(&self, arrays: &[&dyn Tensor]) -> Result<Vec<TenHeader>> {
         let none = [String::new()];
         let infos = self.infos.as_deref().unwrap_or(&none);

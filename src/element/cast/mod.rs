@@ -55,6 +55,7 @@ const NAMES: [(&str, Casting); 6] = [
 ];
 
 impl fmt::Display for Casting {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = NAMES.iter().find(|(_, casting)| casting == self);
         f.write_str(name.map_or("", |(name, _)| name))
@@ -66,6 +67,7 @@ impl FromStr for Casting {
 
     /// Parses NumPy's names: `no`, `equiv`, `safe`, `same_kind`, `same_value`,
     /// `unsafe`.
+    #[inline]
     fn from_str(text: &str) -> Result<Casting> {
         let known = NAMES.iter().find(|(name, _)| *name == text);
         known.map(|(_, casting)| *casting).ok_or_else(|| {
@@ -83,16 +85,19 @@ impl DType {
     /// [`Casting::SameValue`] depends on the values, so it is treated as
     /// [`Casting::Unsafe`] here.
     #[must_use]
+    #[inline]
     pub fn can_cast(&self, to: &DType, casting: Casting) -> bool {
         rules::required_casting(self, to).is_some_and(|required| allows(casting, required))
     }
 }
 
+#[inline]
 fn allows(casting: Casting, required: Casting) -> bool {
     required <= casting || casting == Casting::SameValue
 }
 
 /// Returns an error if a cast isn't allowed.
+#[inline]
 pub(crate) fn check_cast(from: &DType, to: &DType, casting: Casting) -> Result<()> {
     let required = rules::required_casting(from, to);
     if required.is_some_and(|required| allows(casting, required)) {

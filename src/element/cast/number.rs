@@ -131,6 +131,7 @@ number! {
 /// Returns whether a cast preserved a value: NumPy's `same_value`. A NaN is
 /// preserved as any NaN.
 #[expect(clippy::float_cmp, reason = "the comparison is exact")]
+#[inline]
 pub(crate) fn is_same_value(before: WideNumber, after: WideNumber) -> bool {
     match (before, after) {
         (WideNumber::Int(before), WideNumber::Int(after)) => before == after,
@@ -153,6 +154,7 @@ pub(crate) fn is_same_value(before: WideNumber, after: WideNumber) -> bool {
 
 /// Returns whether a float is exactly an integer.
 #[expect(clippy::float_cmp, reason = "the comparison is exact")]
+#[inline]
 fn is_exactly(float: f64, int: WideNumber) -> bool {
     match int {
         WideNumber::Int(int) => {
@@ -175,6 +177,7 @@ fn is_exactly(float: f64, int: WideNumber) -> bool {
 /// the one with an odd last bit. That is never a tie between two half floats, so
 /// rounding it again goes to the right side. `f16::from_f64` does not work here,
 /// because it ignores the lower 32 bits of the double.
+#[inline]
 pub(crate) fn nearest_half(value: f64) -> f16 {
     let near: f32 = value.as_();
     let (back, bits) = (f64::from(near), near.to_bits());

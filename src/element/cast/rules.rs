@@ -4,6 +4,7 @@ use super::Casting;
 use crate::dtype::{DType, Field, Kind, Unit, UnitBase};
 
 /// The strictest rule that allows a cast. Returns `None` if no rule does.
+#[inline]
 pub(super) fn required_casting(from: &DType, to: &DType) -> Option<Casting> {
     // A dtype without a size stands for all sizes, and at the top level for all
     // byte orders.
@@ -15,6 +16,7 @@ pub(super) fn required_casting(from: &DType, to: &DType) -> Option<Casting> {
 }
 
 /// The rule for a dtype inside a struct or subarray.
+#[inline]
 fn part_casting(from: &DType, to: &DType) -> Option<Casting> {
     match (from.subarray(), to.subarray()) {
         (Some((from, shape)), Some((to, other))) => {
@@ -38,6 +40,7 @@ fn part_casting(from: &DType, to: &DType) -> Option<Casting> {
     }
 }
 
+#[inline]
 fn struct_casting(from: &DType, to: &DType) -> Option<Casting> {
     if from.fields().len() != to.fields().len() {
         return None;
@@ -48,6 +51,7 @@ fn struct_casting(from: &DType, to: &DType) -> Option<Casting> {
     })
 }
 
+#[inline]
 fn name_casting(from: &Field, to: &Field) -> Casting {
     if from.name() != to.name() || from.title != to.title {
         Casting::Safe
@@ -58,6 +62,7 @@ fn name_casting(from: &Field, to: &Field) -> Casting {
     }
 }
 
+#[inline]
 fn scalar_casting(from: &DType, to: &DType) -> Casting {
     let (size, room) = (from.itemsize(), to.itemsize());
     let order = if from.byte_order() == to.byte_order() { Casting::No } else { Casting::Equiv };
@@ -91,18 +96,21 @@ fn scalar_casting(from: &DType, to: &DType) -> Casting {
     }
 }
 
+#[inline]
 fn safe_if(is_safe: bool, otherwise: Casting) -> Casting {
     if is_safe { Casting::Safe } else { otherwise }
 }
 
 /// The rule for text of `characters`, stored in `room` characters; 0 stands for
 /// any length.
+#[inline]
 fn text_casting(characters: usize, room: usize) -> Casting {
     safe_if(room == 0 || characters <= room, Casting::SameKind)
 }
 
 /// The rule for numbers printed to text of `room` characters. NumPy reserves
 /// this many characters for each type.
+#[inline]
 fn number_to_text_casting(from: &DType, room: usize) -> Casting {
     let integer_digits = match from.itemsize() {
         1 => 3,
@@ -124,6 +132,7 @@ fn number_to_text_casting(from: &DType, room: usize) -> Casting {
 }
 
 /// NumPy's order of number kinds: casts up are `same_kind`.
+#[inline]
 fn rank(kind: Kind) -> Option<u8> {
     match kind {
         Kind::Bool => Some(0),
@@ -137,6 +146,7 @@ fn rank(kind: Kind) -> Option<u8> {
 
 /// Returns whether NumPy considers a cast lossless. It does for 64-bit integers
 /// as doubles, although large integers are rounded.
+#[inline]
 fn is_lossless(from: &DType, to: &DType) -> bool {
     let (size, room) = (from.itemsize(), to.itemsize());
     // The smallest float that NumPy considers large enough.
@@ -155,6 +165,7 @@ fn is_lossless(from: &DType, to: &DType) -> bool {
 
 /// The rule for the units of dates or time differences: NumPy's
 /// `time_to_time_resolve_descriptors`.
+#[inline]
 fn unit_casting(from: &DType, to: &DType) -> Casting {
     let (from_unit, to_unit) = match (from.unit(), to.unit()) {
         (None, None) => return Casting::No,
@@ -180,6 +191,7 @@ fn unit_casting(from: &DType, to: &DType) -> Casting {
 
 /// Returns whether `from` is a multiple of `to`, with a factor that NumPy
 /// accepts: its `datetime_metadata_divides`.
+#[inline]
 fn divides(from: Unit, to: Unit, is_difference: bool) -> bool {
     let (from_multiple, to_multiple) = (u64::from(from.multiple), u64::from(to.multiple));
     if from.base > to.base {
@@ -198,6 +210,7 @@ fn divides(from: Unit, to: Unit, is_difference: bool) -> bool {
 }
 
 /// The product, unless it or `count` exceeds the factors that NumPy accepts.
+#[inline]
 fn limited_product(count: u64, multiple: u64) -> Option<u64> {
     const LIMIT: u64 = 1 << 56;
     let product = count.checked_mul(multiple)?;

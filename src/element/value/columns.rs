@@ -12,6 +12,7 @@ const EDGE_ITEMS: usize = 3;
 
 /// Prints values of one type as NumPy does inside a record: text and dates in
 /// quotes, and the elements of subarrays padded to the same width.
+#[inline]
 pub(super) fn column(values: &[&Value], in_array: bool) -> Vec<String> {
     match values.first() {
         Some(Value::Record(fields)) => records(values, fields.len(), in_array),
@@ -26,6 +27,7 @@ pub(super) fn column(values: &[&Value], in_array: bool) -> Vec<String> {
 }
 
 /// Pads values on the left to the same width, at least `min_width`.
+#[inline]
 fn padded(values: &[&Value], min_width: usize) -> Vec<String> {
     let texts: Vec<_> = values.iter().map(|value| value.in_record()).collect();
     let width = texts.iter().map(String::len).fold(min_width, usize::max);
@@ -34,6 +36,7 @@ fn padded(values: &[&Value], min_width: usize) -> Vec<String> {
 
 /// Prints records such as `(1, 'a', 2.5)`, or `(1,)` with one field. Each field
 /// is a column.
+#[inline]
 fn records(values: &[&Value], fields: usize, in_array: bool) -> Vec<String> {
     let mut texts = vec![String::from("("); values.len()];
     for number in 0..fields {
@@ -52,6 +55,7 @@ fn records(values: &[&Value], fields: usize, in_array: bool) -> Vec<String> {
 }
 
 /// Prints subarrays such as `[1, 2]`. All their elements are one column.
+#[inline]
 fn arrays(values: &[&Value]) -> Vec<String> {
     let mut elements = Vec::new();
     for value in values {
@@ -62,6 +66,7 @@ fn arrays(values: &[&Value]) -> Vec<String> {
 }
 
 /// Appends the elements of a subarray with any number of axes, in C order.
+#[inline]
 fn add_elements<'v>(value: &'v Value, elements: &mut Vec<&'v Value>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| add_elements(item, elements)),
@@ -69,6 +74,7 @@ fn add_elements<'v>(value: &'v Value, elements: &mut Vec<&'v Value>) {
     }
 }
 
+#[inline]
 fn count(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(count).sum(),
@@ -103,6 +109,7 @@ fn bracketed(value: &Value, abbreviate: bool, texts: &mut impl Iterator<Item = S
 
 /// Prints complex numbers such as `1.+2.j`. The real parts are a column, and so
 /// are the imaginary parts.
+#[inline]
 fn complex(values: &[&Value]) -> Vec<String> {
     let parts = values.iter().map(|value| match value {
         Value::C64(value) => {
@@ -132,10 +139,12 @@ struct ColumnFloat {
 }
 
 impl ColumnFloat {
+    #[inline]
     fn from_single(value: f32) -> ColumnFloat {
         ColumnFloat { value: value.into(), is_single: true, digits: Digits::single(value) }
     }
 
+    #[inline]
     fn from_double(value: f64) -> ColumnFloat {
         ColumnFloat { value, is_single: false, digits: Digits::double(value) }
     }
@@ -152,6 +161,7 @@ struct FloatParts {
 impl FloatParts {
     /// Splits a float printed as `1.25e-3`, with at most eight digits after the
     /// point.
+    #[inline]
     fn scientific(float: &ColumnFloat) -> FloatParts {
         let text = &float.digits.text;
         let Some((_, digits, _)) = split_scientific(text) else {
@@ -172,6 +182,7 @@ impl FloatParts {
 
     /// Splits a float printed as `0.00125`, with at most eight digits after the
     /// point.
+    #[inline]
     fn positional(float: &ColumnFloat) -> FloatParts {
         let Some((sign, digits, exponent)) = split_scientific(&float.digits.text) else {
             let whole = float.digits.text.clone();
@@ -191,6 +202,7 @@ impl FloatParts {
 
 /// Prints floats with at most eight digits after the point, aligned at the point.
 /// With `plus`, positive numbers have a sign.
+#[inline]
 fn floats(values: &[ColumnFloat], plus: bool) -> Vec<String> {
     let mut format = FloatFormat {
         is_scientific: is_scientific(values),
@@ -218,6 +230,7 @@ struct FloatFormat {
 }
 
 impl FloatFormat {
+    #[inline]
     fn split(&self, float: &ColumnFloat) -> Option<FloatParts> {
         if !float.value.is_finite() {
             return None;
@@ -234,6 +247,7 @@ impl FloatFormat {
     }
 
     /// Makes room for the widest parts.
+    #[inline]
     fn fit_widths(&mut self, values: &[ColumnFloat], parts: &[Option<FloatParts>]) {
         for FloatParts { sign, whole, fraction, exponent } in parts.iter().flatten() {
             self.left = self.left.max(sign.len() + whole.len());
@@ -253,6 +267,7 @@ impl FloatFormat {
         }
     }
 
+    #[inline]
     fn print(&self, float: &ColumnFloat, parts: Option<&FloatParts>) -> String {
         let (left, digits) = (self.left, self.fraction_digits);
         match parts {
@@ -268,6 +283,7 @@ impl FloatFormat {
         }
     }
 
+    #[inline]
     fn print_scientific(&self, float: &ColumnFloat, sign: &str) -> String {
         // All have the same number of digits. Those after the shortest digits of
         // a float are its exact digits, not zeros.
@@ -283,6 +299,7 @@ impl FloatFormat {
 }
 
 /// Returns whether NumPy prints the floats in scientific notation.
+#[inline]
 fn is_scientific(values: &[ColumnFloat]) -> bool {
     let nonzero = values.iter().filter(|float| float.value.is_finite() && float.value != 0.0);
     let nonzero: Vec<&ColumnFloat> = nonzero.collect();

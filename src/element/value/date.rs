@@ -4,6 +4,7 @@
 use crate::dtype::{Unit, UnitBase};
 
 /// The number of units in a day, for units shorter than a day.
+#[inline]
 pub(super) fn per_day(base: UnitBase) -> Option<i128> {
     let seconds = 86_400_i128;
     match base {
@@ -21,6 +22,7 @@ pub(super) fn per_day(base: UnitBase) -> Option<i128> {
 }
 
 /// The number of digits in the fraction of a second.
+#[inline]
 fn fraction_digits(base: UnitBase) -> usize {
     match base {
         UnitBase::Millisecond => 3,
@@ -34,6 +36,7 @@ fn fraction_digits(base: UnitBase) -> usize {
 }
 
 /// Prints a date as NumPy does, down to its unit.
+#[inline]
 pub(super) fn format_date(ticks: i64, unit: Unit) -> String {
     let count = i128::from(ticks) * i128::from(unit.multiple);
     let (days, rest, per_day) = match unit.base {
@@ -66,6 +69,7 @@ pub(super) fn format_date(ticks: i64, unit: Unit) -> String {
     }
 }
 
+#[inline]
 fn year_text(year: i128) -> String {
     // The width of four includes the sign, as in NumPy.
     format!("{year:04}")
@@ -73,6 +77,7 @@ fn year_text(year: i128) -> String {
 
 /// Parses an ISO date as ticks of a unit. Returns `None` if the text is not a
 /// date, is more precise than the unit, or falls between two ticks.
+#[inline]
 pub(crate) fn parse_date(text: &str, unit: Unit) -> Option<i64> {
     let (date, time) = match text.split_once(['T', ' ']) {
         Some((date, time)) => (date, Some(time.strip_suffix('Z').unwrap_or(time))),
@@ -120,6 +125,7 @@ pub(crate) fn parse_date(text: &str, unit: Unit) -> Option<i64> {
 pub(super) const ATTOSECONDS: i128 = 1_000_000_000_000_000_000;
 
 /// Parses `HH[:MM[:SS[.fraction]]]` as attoseconds since midnight.
+#[inline]
 fn parse_time(time: &str) -> Option<i128> {
     let mut parts = time.split(':');
     let hour = two_digits(parts.next()?)?;
@@ -135,10 +141,12 @@ fn parse_time(time: &str) -> Option<i128> {
     Some(((hour * 60 + minute) * 60 + second) * ATTOSECONDS + fraction)
 }
 
+#[inline]
 fn two_digits(digits: &str) -> Option<i128> {
     if digits.len() == 2 { parse_number(digits) } else { None }
 }
 
+#[inline]
 fn parse_number(digits: &str) -> Option<i128> {
     let is_number =
         !digits.is_empty() && digits.len() <= 20 && digits.bytes().all(|b| b.is_ascii_digit());
@@ -146,12 +154,14 @@ fn parse_number(digits: &str) -> Option<i128> {
 }
 
 /// The quotient, if the remainder is 0.
+#[inline]
 fn exact_quotient(count: i128, divisor: i128) -> Option<i128> {
     (divisor != 0 && count % divisor == 0).then(|| count / divisor)
 }
 
 /// Converts days since 1970-01-01 to a year, a month and a day. See
 /// <https://howardhinnant.github.io/date_algorithms.html>.
+#[inline]
 pub(super) fn civil_from_days(days: i128) -> (i128, i128, i128) {
     // Eras of 400 years, which all have the same number of days, that start on
     // March 1, so that a leap day is the last day of its year.
@@ -166,6 +176,7 @@ pub(super) fn civil_from_days(days: i128) -> (i128, i128, i128) {
 }
 
 /// The number of days from 1970-01-01 to a date.
+#[inline]
 pub(super) fn days_from_civil(year: i128, month: i128, day: i128) -> i128 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -21,6 +21,7 @@ pub(super) struct Digits {
 }
 
 impl Digits {
+    #[inline]
     pub(super) fn half(value: f16) -> Digits {
         let wide = value.to_f32();
         // Where the nearest text is another number, NumPy takes the one above: below a
@@ -34,16 +35,19 @@ impl Digits {
         Digits { text, magnitude: wide.abs().into(), large: 1e3, large_in_record: 1e3 }
     }
 
+    #[inline]
     pub(super) fn single(value: f32) -> Digits {
         let text = nearest_text(format!("{value:e}"), value, |digits| format!("{value:.digits$e}"));
         Digits { text, magnitude: value.abs().into(), large: 1e6, large_in_record: 1e6 }
     }
 
+    #[inline]
     pub(super) fn double(value: f64) -> Digits {
         let text = nearest_text(format!("{value:e}"), value, |digits| format!("{value:.digits$e}"));
         Digits { text, magnitude: value.abs(), large: 1e16, large_in_record: 1e8 }
     }
 
+    #[inline]
     fn is_scientific(&self, large: f64) -> bool {
         self.magnitude != 0.0 && (self.magnitude < 1e-4 || self.magnitude >= large)
     }
@@ -62,6 +66,7 @@ fn nearest_text<T: Copy + FromStr + PartialEq>(
 }
 
 /// Splits a number such as `1.25e-3` into sign, digits and exponent.
+#[inline]
 pub(super) fn split_scientific(scientific: &str) -> Option<(&str, String, i32)> {
     let (sign, rest) = scientific.strip_prefix('-').map_or(("", scientific), |rest| ("-", rest));
     let (mantissa, exponent) = rest.split_once('e')?;
@@ -70,6 +75,7 @@ pub(super) fn split_scientific(scientific: &str) -> Option<(&str, String, i32)> 
 
 /// Splits digits at the decimal point into whole part and fraction, which can be
 /// empty.
+#[inline]
 pub(super) fn split_at_point(digits: &str, exponent: i32) -> (String, String) {
     match usize::try_from(exponent) {
         Err(_) => {
@@ -88,6 +94,7 @@ pub(super) fn split_at_point(digits: &str, exponent: i32) -> (String, String) {
 
 /// `str` of a float: in scientific notation below 1e-4 and from 1e16 on (1e6 for
 /// single and 1e3 for half precision).
+#[inline]
 pub(super) fn format_float(number: &Digits) -> String {
     let Some((sign, digits, exponent)) = split_scientific(&number.text) else {
         return format_nonfinite(&number.text);
@@ -103,6 +110,7 @@ pub(super) fn format_float(number: &Digits) -> String {
 }
 
 /// NumPy's name of NaN and infinities.
+#[inline]
 pub(super) fn format_nonfinite(text: &str) -> String {
     match text {
         "NaN" => "nan".to_owned(),
@@ -111,6 +119,7 @@ pub(super) fn format_nonfinite(text: &str) -> String {
 }
 
 /// An exponent with its sign and at least two digits.
+#[inline]
 fn format_exponent(exponent: i32) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{sign}{:02}", exponent.unsigned_abs())
@@ -130,6 +139,7 @@ pub(super) fn format_complex<T: Copy + num_traits::Float>(
 }
 
 /// A part of a complex number, without the `.0` of a whole number.
+#[inline]
 fn format_part(number: &Digits) -> String {
     let text = format_float(number);
     text.strip_suffix(".0").map_or_else(|| text.clone(), ToOwned::to_owned)

@@ -80,14 +80,17 @@ pub enum Value {
 impl Element for Value {
     type Codec = DType;
 
+    #[inline]
     fn codec(dtype: &DType) -> Result<DType> {
         Ok(dtype.clone())
     }
 
+    #[inline]
     fn itemsize(dtype: &DType) -> usize {
         dtype.itemsize()
     }
 
+    #[inline]
     fn decode(dtype: &DType, bytes: &[u8]) -> Value {
         let order = &dtype.byte_order();
         match (dtype.kind(), dtype.itemsize()) {
@@ -125,6 +128,7 @@ impl Element for Value {
 
     /// Encodes a value of the dtype's kind. Only floats can lose precision.
     /// Other values must fit exactly.
+    #[inline]
     fn encode(&self, dtype: &DType, bytes: &mut [u8]) -> Result<()> {
         let order = &dtype.byte_order();
         match (dtype.kind(), dtype.itemsize()) {
@@ -208,12 +212,14 @@ impl Element for Value {
 
 impl Value {
     /// Encodes a field to the bytes of its struct.
+    #[inline]
     fn encode_field(&self, field: &Field, bytes: &mut [u8]) -> Result<()> {
         let range = field.offset..field.offset + field.dtype.itemsize();
         self.encode(&field.dtype, item_mut(bytes, range))
     }
 
     /// Encodes a subarray axis by axis.
+    #[inline]
     fn encode_nested(&self, base: &DType, shape: &[usize], bytes: &mut [u8]) -> Result<()> {
         let (Some((&first, rest)), false) = (shape.split_first(), bytes.is_empty()) else {
             return self.encode(base, bytes);
@@ -229,11 +235,13 @@ impl Value {
     }
 
     /// The error for a value that does not fit the dtype.
+    #[inline]
     fn misfit(&self, dtype: &DType) -> Error {
         let expected = format!("a value that fits {dtype}");
         DTypeError::Value { value: excerpt(&self.to_string()), expected }.into()
     }
 
+    #[inline]
     fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(value) => Some(*value),
@@ -256,6 +264,7 @@ impl Value {
     /// Returns the nearest `f64`. Returns `None` if the value is not a real
     /// number.
     #[must_use]
+    #[inline]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Bool(value) => Some(f64::from(u8::from(*value))),
@@ -268,6 +277,7 @@ impl Value {
         }
     }
 
+    #[inline]
     fn as_complex(&self) -> Option<Complex<f64>> {
         match self {
             Value::C64(value) => Some(Complex::new(value.re.into(), value.im.into())),
@@ -278,11 +288,13 @@ impl Value {
 }
 
 /// The nearest `f32`, or infinity if it is too large, as NumPy casts.
+#[inline]
 fn to_f32(value: f64) -> f32 {
     num_traits::ToPrimitive::to_f32(&value).unwrap_or(f32::NAN)
 }
 
 /// Decodes a field from the bytes of its struct.
+#[inline]
 fn decode_field(field: &Field, bytes: &[u8]) -> Value {
     let range = field.offset..field.offset + field.dtype.itemsize();
     Value::decode(&field.dtype, item(bytes, range))
@@ -291,11 +303,13 @@ fn decode_field(field: &Field, bytes: &[u8]) -> Value {
 /// The base dtype and shape of a subarray. Returns `None` if it has no bytes.
 /// Such a subarray is decoded as empty, because a file can claim that it has
 /// any number of items.
+#[inline]
 fn nonempty_subarray(dtype: &DType) -> Option<(&DType, &[usize])> {
     dtype.subarray().filter(|_| dtype.itemsize() > 0)
 }
 
 /// Decodes a subarray axis by axis.
+#[inline]
 fn decode_nested(base: &DType, shape: &[usize], bytes: &[u8]) -> Value {
     let (Some((&first, rest)), false) = (shape.split_first(), bytes.is_empty()) else {
         return Value::decode(base, bytes);

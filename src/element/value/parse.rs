@@ -39,6 +39,7 @@ impl Value {
     /// assert!(Value::parse("300", &DType::of::<u8>()).is_err());
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[inline]
     pub fn parse(text: &str, dtype: &DType) -> Result<Value> {
         match dtype.kind() {
             Kind::Struct => parse_record(text.trim(), dtype)?.fit(dtype),
@@ -55,11 +56,13 @@ impl Value {
 
     /// Parses a value that is not a struct or subarray. As in NumPy, numbers that are too
     /// large become infinite.
+    #[inline]
     pub(crate) fn parse_unbounded(text: &str, dtype: &DType) -> Result<Value> {
         let value = parse_scalar(text, dtype);
         value.map_err(|expected| parse_error(text.trim(), dtype, expected))?.fit(dtype)
     }
 
+    #[inline]
     fn is_infinite(&self) -> bool {
         match *self {
             Value::F16(number) => number.is_infinite(),
@@ -73,6 +76,7 @@ impl Value {
 }
 
 /// Returns whether text of a number has neither `inf` nor `nan`.
+#[inline]
 pub(crate) fn is_finite_text(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     !text.contains("inf") && !text.contains("nan")
@@ -80,6 +84,7 @@ pub(crate) fn is_finite_text(text: &str) -> bool {
 
 /// Parses a value that is not a struct or subarray. The error is what was
 /// expected.
+#[inline]
 fn parse_scalar(untrimmed: &str, dtype: &DType) -> Result<Value, &'static str> {
     let text = untrimmed.trim();
     match (dtype.kind(), dtype.itemsize()) {
@@ -128,10 +133,12 @@ fn parse_scalar(untrimmed: &str, dtype: &DType) -> Result<Value, &'static str> {
 
 /// Returns the text after the `b` of `b'…'`. Returns `None` if no quote
 /// follows.
+#[inline]
 fn quoted_bytes(text: &str) -> Option<&str> {
     text.strip_prefix('b').filter(|rest| rest.starts_with(['\'', '"']))
 }
 
+#[inline]
 fn parse_record(text: &str, dtype: &DType) -> Result<Value> {
     let items = split_items(text, '(', ')')
         .ok_or_else(|| parse_error(text, dtype, "a record such as (1, 'a')"))?;
@@ -143,6 +150,7 @@ fn parse_record(text: &str, dtype: &DType) -> Result<Value> {
     values.collect::<Result<_>>().map(Value::Record)
 }
 
+#[inline]
 fn parse_subarray(text: &str, dtype: &DType) -> Result<Value> {
     match super::nonempty_subarray(dtype) {
         Some((base, shape)) => parse_nested(text, base, shape, dtype),
@@ -154,6 +162,7 @@ fn parse_subarray(text: &str, dtype: &DType) -> Result<Value> {
 }
 
 /// Parses a subarray axis by axis.
+#[inline]
 fn parse_nested(text: &str, base: &DType, shape: &[usize], dtype: &DType) -> Result<Value> {
     let Some((&first, rest)) = shape.split_first() else { return Value::parse(text, base) };
     let items = split_items(text, '[', ']');
@@ -168,6 +177,7 @@ fn parse_nested(text: &str, base: &DType, shape: &[usize], dtype: &DType) -> Res
 impl Value {
     /// Rejects a value that doesn't fit the dtype, and rounds a number to the one
     /// that will be stored.
+    #[inline]
     fn fit(self, dtype: &DType) -> Result<Value> {
         let room = dtype.itemsize();
         match &self {
@@ -187,17 +197,20 @@ impl Value {
     }
 }
 
+#[inline]
 fn parse_error(text: &str, dtype: &DType, expected: &str) -> Error {
     let value = format!("`{}`", excerpt(text));
     DTypeError::Value { value, expected: format!("{expected}, for {dtype}") }.into()
 }
 
 /// Parses a float as Python does. Rust also accepts `inf` and `nan`.
+#[inline]
 fn parse_float(text: &str) -> Option<f64> {
     text.to_lowercase().parse().ok()
 }
 
 /// Parses `(1+2j)`, `2j` or `1`. Zeros keep their sign.
+#[inline]
 fn parse_complex(text: &str) -> Option<Complex<f64>> {
     let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(text);
     let Some(inner) = inner.trim().strip_suffix(['j', 'i']) else {
@@ -221,6 +234,7 @@ fn parse_complex(text: &str) -> Option<Complex<f64>> {
 
 /// Parses a count of the dtype's unit, or a difference as it is printed, such as
 /// `300 milliseconds`.
+#[inline]
 fn parse_difference(text: &str, dtype: &DType) -> Option<Ticks> {
     if unquoted(text) == "NaT" {
         return Some(Ticks::NAT);
@@ -232,11 +246,13 @@ fn parse_difference(text: &str, dtype: &DType) -> Option<Ticks> {
 }
 
 /// A date without the quotes that it has in records and subarrays.
+#[inline]
 fn unquoted(text: &str) -> &str {
     let quoted = ['\'', '"'].map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
     quoted.into_iter().flatten().next().unwrap_or(text)
 }
 
+#[inline]
 fn parse_date(text: &str, dtype: &DType) -> Option<Ticks> {
     let inner = unquoted(text);
     if inner == "NaT" {
@@ -250,6 +266,7 @@ fn parse_date(text: &str, dtype: &DType) -> Option<Ticks> {
 }
 
 /// Parses text in quotes, or else takes it as it is, with the spaces around it.
+#[inline]
 fn parse_string(text: &str) -> Option<String> {
     let quoted = text.trim();
     if !quoted.starts_with(['\'', '"']) {
@@ -262,6 +279,7 @@ fn parse_string(text: &str) -> Option<String> {
 
 /// Parses quoted bytes: ASCII, and escapes of bytes. Escapes for characters,
 /// such as `\u0041`, are not escapes here, as in Python.
+#[inline]
 fn parse_bytes(quoted: &str) -> Option<Vec<u8>> {
     if !quoted.is_ascii() {
         return None;
@@ -280,6 +298,7 @@ fn parse_bytes(quoted: &str) -> Option<Vec<u8>> {
 }
 
 /// Splits the text between two brackets at its outermost commas.
+#[inline]
 fn split_items(text: &str, open: char, close: char) -> Option<Vec<&str>> {
     let inner = text.strip_prefix(open)?.strip_suffix(close)?.trim();
     let inner = inner.strip_suffix(',').unwrap_or(inner);

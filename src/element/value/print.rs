@@ -12,6 +12,7 @@ use crate::element::Ticks;
 
 /// `{}` prints NumPy's `str` of the scalar, `{:#}` prints it as inside a record.
 impl fmt::Display for Value {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             _ if f.alternate() => f.write_str(&self.in_record()),
@@ -37,6 +38,7 @@ impl fmt::Display for Value {
 impl Value {
     /// Prints the value as inside a record: text and dates in quotes, the parts of
     /// complex numbers with at most eight digits after the point.
+    #[inline]
     pub(super) fn in_record(&self) -> String {
         match self {
             Value::C64(_) | Value::C128(_) => column(&[self], false).concat(),
@@ -50,6 +52,7 @@ impl Value {
 }
 
 /// Prints a date, or its count if it has no unit.
+#[inline]
 pub(crate) fn date_text(ticks: Ticks, unit: Option<Unit>) -> String {
     match (ticks, unit) {
         (Ticks::NAT, _) => "NaT".to_owned(),
@@ -59,6 +62,7 @@ pub(crate) fn date_text(ticks: Ticks, unit: Option<Unit>) -> String {
 }
 
 /// Prints a time difference: `5 seconds`.
+#[inline]
 pub(crate) fn difference_text(Ticks(count): Ticks, unit: Option<Unit>) -> String {
     if Ticks(count) == Ticks::NAT {
         return "NaT".to_owned();
@@ -83,6 +87,7 @@ pub(crate) fn difference_text(Ticks(count): Ticks, unit: Option<Unit>) -> String
 }
 
 /// Writes bytes as `b'abc'`, with Python's escapes.
+#[inline]
 fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
     write!(f, "b{quote}")?;
@@ -101,6 +106,7 @@ fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 }
 
 /// Writes void as NumPy does: `b'\x00\xFF'`.
+#[inline]
 fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     f.write_str("b'")?;
     bytes.iter().try_for_each(|byte| write!(f, "\\x{byte:02X}"))?;

@@ -24,6 +24,7 @@ impl Value {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn with_names<'a>(&'a self, dtype: &'a DType) -> NamedValue<'a> {
         NamedValue { value: self, dtype }
     }

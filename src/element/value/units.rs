@@ -8,6 +8,7 @@ use crate::dtype::{Unit, UnitBase};
 use crate::element::Ticks;
 
 /// A date as days since 1970-01-01 and attoseconds since midnight.
+#[inline]
 pub(crate) fn to_days(Ticks(count): Ticks, unit: Unit) -> (i128, i128) {
     let count = i128::from(count) * i128::from(unit.multiple);
     match unit.base {
@@ -26,6 +27,7 @@ pub(crate) fn to_days(Ticks(count): Ticks, unit: Unit) -> (i128, i128) {
 
 /// The inverse of [`to_days`], rounded down. Returns `None` if it doesn't fit
 /// 64 bits.
+#[inline]
 fn from_days((day, attoseconds): (i128, i128), unit: Unit) -> Option<Ticks> {
     let count = match unit.base {
         UnitBase::Year => civil_from_days(day).0 - 1970,
@@ -43,12 +45,14 @@ fn from_days((day, attoseconds): (i128, i128), unit: Unit) -> Option<Ticks> {
 }
 
 /// A count as ticks, if it fits. The lowest 64-bit integer doesn't: it is `NaT`.
+#[inline]
 pub(crate) fn to_ticks(count: i128) -> Option<Ticks> {
     i64::try_from(count).ok().map(Ticks).filter(|ticks| *ticks != Ticks::NAT)
 }
 
 /// Converts a date to another unit, rounded down. Returns `None` if it doesn't
 /// fit.
+#[inline]
 pub(crate) fn convert_date(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
     match from {
         Ticks::NAT => Some(from),
@@ -60,6 +64,7 @@ pub(crate) fn convert_date(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
 /// Converts a time difference to another unit, rounded down. Returns `None` if
 /// it doesn't fit, or if only one of the units is months or years, because they
 /// vary in length.
+#[inline]
 pub(crate) fn convert_difference(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
     let (own, other) = (length(unit.base), length(to.base));
     if own.1 != other.1 {
@@ -78,6 +83,7 @@ pub(crate) fn convert_difference(from: Ticks, unit: Unit, to: Unit) -> Option<Ti
 }
 
 /// The length of a unit in months (true) or in attoseconds (false).
+#[inline]
 fn length(base: UnitBase) -> (i128, bool) {
     match base {
         UnitBase::Year => (12, true),
@@ -88,6 +94,7 @@ fn length(base: UnitBase) -> (i128, bool) {
 
 /// Compares two time differences. Returns `None` if only one is in months or
 /// years.
+#[inline]
 pub(crate) fn compare_differences(
     (a, unit): (Ticks, Unit),
     (b, other): (Ticks, Unit),
@@ -111,6 +118,7 @@ pub(crate) fn compare_differences(
 
 /// A date as seconds since 1970 and the attoseconds after that second.
 #[cfg(feature = "jiff")]
+#[inline]
 pub(crate) fn to_seconds(ticks: Ticks, unit: Unit) -> (i128, i128) {
     let (day, attoseconds) = to_days(ticks, unit);
     let seconds = day.saturating_mul(86_400).saturating_add(attoseconds / ATTOSECONDS);
@@ -120,6 +128,7 @@ pub(crate) fn to_seconds(ticks: Ticks, unit: Unit) -> (i128, i128) {
 /// A date from nanoseconds since 1970, rounded down. Returns `None` if it
 /// doesn't fit.
 #[cfg(feature = "jiff")]
+#[inline]
 pub(crate) fn date_from_nanoseconds(count: i128, unit: Unit) -> Option<Ticks> {
     let per_day = per_day(UnitBase::Nanosecond)?;
     from_days((count.div_euclid(per_day), count.rem_euclid(per_day) * 1_000_000_000), unit)
@@ -128,6 +137,7 @@ pub(crate) fn date_from_nanoseconds(count: i128, unit: Unit) -> Option<Ticks> {
 /// A time difference from nanoseconds, rounded down. Returns `None` if it
 /// doesn't fit, or the unit is months or years.
 #[cfg(feature = "jiff")]
+#[inline]
 pub(crate) fn difference_from_nanoseconds(nanoseconds: i128, unit: Unit) -> Option<Ticks> {
     let length = unit.base.attoseconds()?;
     let nanosecond = UnitBase::Nanosecond.attoseconds()?;
@@ -138,6 +148,7 @@ pub(crate) fn difference_from_nanoseconds(nanoseconds: i128, unit: Unit) -> Opti
 
 /// The longest unit that divides both units, as NumPy promotes them. Months and
 /// years have no fixed length: with a shorter unit, the result is in that unit.
+#[inline]
 pub(crate) fn common_unit(one: Unit, other: Unit) -> Option<Unit> {
     let (long, short) = if one.base <= other.base { (one, other) } else { (other, one) };
     let factor = match (long.base, short.base) {
@@ -155,11 +166,13 @@ pub(crate) fn common_unit(one: Unit, other: Unit) -> Option<Unit> {
 }
 
 /// The greatest common divisor.
+#[inline]
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The unit of an ISO date: that of its last part.
+#[inline]
 pub(crate) fn unit_of_text(text: &str) -> Option<Unit> {
     let (date, time) = match text.split_once(['T', ' ']) {
         Some((date, time)) => (date, Some(time.strip_suffix('Z').unwrap_or(time))),

@@ -4,11 +4,13 @@
 /// that is free or holds cached files, in the kernel or in the control groups
 /// of this process, whichever is less. `None` if the kernel does not report it.
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn available_memory() -> Option<u64> {
     available(|path| std::fs::read_to_string(path).ok())
 }
 
 #[cfg(not(target_os = "linux"))]
+#[inline]
 pub(crate) fn available_memory() -> Option<u64> {
     None
 }

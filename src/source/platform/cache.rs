@@ -14,6 +14,7 @@ pub(crate) const HAS_READ_AHEAD: bool = cfg!(any(target_os = "linux", target_os 
 /// Starts reading a range of a file into the page cache. Does nothing on
 /// systems other than Linux.
 #[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline]
 pub(crate) fn read_ahead(file: &File, offset: u64, len: u64) -> io::Result<()> {
     use rustix::fs::{Advice, fadvise};
 
@@ -28,6 +29,7 @@ pub(crate) fn read_ahead(file: &File, offset: u64, len: u64) -> io::Result<()> {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[inline]
 pub(crate) fn read_ahead(_: &File, _: u64, _: u64) -> io::Result<()> {
     Ok(())
 }
@@ -39,6 +41,7 @@ pub(crate) fn read_ahead(_: &File, _: u64, _: u64) -> io::Result<()> {
 /// takes 0.6 of the time of [`read_ahead`], and an eighth of the processor's
 /// time, but it also reads up to 4 MiB after the range.
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn read_in(file: &File, offset: u64, len: usize) -> io::Result<()> {
     use memmap2::{Advice, MmapOptions};
 
@@ -49,6 +52,7 @@ pub(crate) fn read_in(file: &File, offset: u64, len: usize) -> io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
+#[inline]
 pub(crate) fn read_in(_: &File, _: u64, _: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -63,6 +67,7 @@ pub(crate) const HUGE_PAGE: u64 = 2 << 20;
 /// On a virtual disk, this took half the time of [`read_ahead`]: the disk gets
 /// one range of memory per huge page, instead of one per page.
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn read_huge_pages(file: &File, offset: u64, len: usize) -> io::Result<()> {
     use memmap2::{Advice, MmapOptions};
 
@@ -82,6 +87,7 @@ pub(crate) fn read_huge_pages(file: &File, offset: u64, len: usize) -> io::Resul
 }
 
 #[cfg(not(target_os = "linux"))]
+#[inline]
 pub(crate) fn read_huge_pages(_: &File, _: u64, _: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -89,12 +95,14 @@ pub(crate) fn read_huge_pages(_: &File, _: u64, _: usize) -> io::Result<()> {
 /// Asks the kernel to drop a range of a file from the page cache. Does nothing
 /// on systems other than Linux.
 #[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline]
 pub(crate) fn evict(file: &File, offset: u64, len: u64) -> io::Result<()> {
     let Some(len) = std::num::NonZeroU64::new(len) else { return Ok(()) };
     Ok(rustix::fs::fadvise(file, offset, Some(len), rustix::fs::Advice::DontNeed)?)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[inline]
 pub(crate) fn evict(_: &File, _: u64, _: u64) -> io::Result<()> {
     Ok(())
 }

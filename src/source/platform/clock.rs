@@ -11,11 +11,13 @@ pub(crate) struct Clock;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 impl Clock {
+    #[inline]
     pub(crate) fn now() -> Clock {
         Clock
     }
 
     #[expect(clippy::unused_self, reason = "same signature as `Instant::elapsed`")]
+    #[inline]
     pub(crate) fn elapsed(self) -> std::time::Duration {
         std::time::Duration::ZERO
     }

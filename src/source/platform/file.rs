@@ -33,18 +33,21 @@ pub(crate) struct FileStat {
 /// The identity of a file. Returns `None` on systems other than Unix.
 #[cfg(unix)]
 #[allow(clippy::unnecessary_wraps, reason = "`None` on other systems")]
+#[inline]
 pub(crate) fn file_id(metadata: &Metadata) -> Option<FileId> {
     use std::os::unix::fs::MetadataExt as _;
     Some(FileId { device: metadata.dev(), inode: metadata.ino() })
 }
 
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn file_id(_: &Metadata) -> Option<FileId> {
     None
 }
 
 /// Describes a file that is not a regular one, for error messages. Returns
 /// `None` for regular files.
+#[inline]
 pub(crate) fn irregular_kind(metadata: &Metadata) -> Option<&'static str> {
     match metadata.file_type() {
         kind if kind.is_file() => None,
@@ -56,6 +59,7 @@ pub(crate) fn irregular_kind(metadata: &Metadata) -> Option<&'static str> {
 /// Makes opening a pipe that has no writer return immediately. On other systems
 /// a path cannot lead to a pipe.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn set_nonblocking(options: &mut OpenOptions) {
     use std::os::unix::fs::OpenOptionsExt as _;
     if let Ok(flag) = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()) {
@@ -64,11 +68,13 @@ pub(crate) fn set_nonblocking(options: &mut OpenOptions) {
 }
 
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn set_nonblocking(_: &mut OpenOptions) {}
 
 /// Returns the [`irregular_kind`] of a file, its length and its identity.
 /// `fstat` takes two thirds of the time of the standard library's `statx`.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn stat(file: &File) -> io::Result<(Option<&'static str>, FileStat)> {
     use rustix::fs::FileType;
 
@@ -91,6 +97,7 @@ fn widen(number: impl TryInto<u64>) -> u64 {
 
 /// The standard library identifies files on Unix only.
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn stat(file: &File) -> io::Result<(Option<&'static str>, FileStat)> {
     let metadata = file.metadata()?;
     Ok((irregular_kind(&metadata), FileStat { len: metadata.len(), id: None }))
@@ -99,16 +106,19 @@ pub(crate) fn stat(file: &File) -> io::Result<(Option<&'static str>, FileStat)> 
 /// Reads at an offset, possibly fewer bytes than `buffer` holds. On systems
 /// other than Unix the file's own position is moved and then restored.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
 
 #[cfg(windows)]
+#[inline]
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     restore_position(file, |file| std::os::windows::fs::FileExt::seek_read(file, buffer, offset))
 }
 
 #[cfg(not(any(unix, windows)))]
+#[inline]
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     use std::io::{Read as _, Seek as _};
 
@@ -121,16 +131,19 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
 /// Writes at an offset, possibly fewer bytes than `bytes` has. On systems other
 /// than Unix the file's own position is moved and then restored.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::write_at(file, bytes, offset)
 }
 
 #[cfg(windows)]
+#[inline]
 pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     restore_position(file, |file| std::os::windows::fs::FileExt::seek_write(file, bytes, offset))
 }
 
 #[cfg(not(any(unix, windows)))]
+#[inline]
 pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     use std::io::{Seek as _, Write as _};
 
@@ -144,6 +157,7 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usi
 /// was the end a moment ago. On Linux it may have moved, elsewhere newer bytes
 /// are overwritten.
 #[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline]
 pub(crate) fn append(file: &File, bytes: &[u8], end: u64) -> io::Result<usize> {
     use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 
@@ -157,6 +171,7 @@ pub(crate) fn append(file: &File, bytes: &[u8], end: u64) -> io::Result<usize> {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[inline]
 pub(crate) fn append(file: &File, bytes: &[u8], end: u64) -> io::Result<usize> {
     write_at(file, bytes, end)
 }
@@ -179,11 +194,13 @@ fn restore_position<T>(
 /// `pwrite` ignore its offset ("BUGS" in its manual page). On Windows, append
 /// access does not affect writes at an offset.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn is_append_only(file: &File) -> io::Result<bool> {
     Ok(rustix::fs::fcntl_getfl(file)?.contains(rustix::fs::OFlags::APPEND))
 }
 
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn is_append_only(_: &File) -> io::Result<bool> {
     Ok(false)
 }

@@ -30,6 +30,7 @@ pub enum LockKind {
 /// and `waits` is not set. An error on systems other than Unix, because their
 /// locks would also prevent reading.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn lock(file: &File, kind: LockKind, waits: bool) -> io::Result<bool> {
     use rustix::fs::{FlockOperation, flock};
     use rustix::io::Errno;
@@ -50,6 +51,7 @@ pub(crate) fn lock(file: &File, kind: LockKind, waits: bool) -> io::Result<bool>
 }
 
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn lock(_: &File, _: LockKind, _: bool) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -57,6 +59,7 @@ pub(crate) fn lock(_: &File, _: LockKind, _: bool) -> io::Result<bool> {
 /// Returns whether an error means that the kernel or the file system does not
 /// support locks.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     use rustix::io::Errno;
 
@@ -67,6 +70,7 @@ pub(crate) fn has_no_locks(error: &io::Error) -> bool {
 
 /// Returns whether an error means that a file that is open for reading only cannot be locked
 /// exclusively, as on NFS.
+#[inline]
 pub(crate) fn needs_write_access(error: &io::Error) -> bool {
     #[cfg(unix)]
     return rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::BADF);
@@ -75,14 +79,17 @@ pub(crate) fn needs_write_access(error: &io::Error) -> bool {
 }
 
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported
 }
 
 #[cfg(unix)]
+#[inline]
 pub(crate) fn unlock(file: &File) {
     let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingUnlock);
 }
 
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn unlock(_: &File) {}

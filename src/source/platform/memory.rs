@@ -44,6 +44,7 @@ pub enum Advice {
 /// Advises the kernel how memory will be accessed. Does nothing on systems
 /// other than Unix.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn advise(bytes: &[u8], advice: Advice) -> io::Result<()> {
     use rustix::mm;
 
@@ -62,6 +63,7 @@ pub(crate) fn advise(bytes: &[u8], advice: Advice) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn advise(_: &[u8], _: Advice) -> io::Result<()> {
     Ok(())
 }
@@ -70,6 +72,7 @@ pub(crate) fn advise(_: &[u8], _: Advice) -> io::Result<()> {
 /// SIGBUS; `false` if the kernel has no call for it: Linux before 5.14, and
 /// other systems.
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn populate(bytes: &[u8]) -> io::Result<bool> {
     match madvise(bytes, rustix::mm::Advice::LinuxPopulateRead) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(false),
@@ -78,6 +81,7 @@ pub(crate) fn populate(bytes: &[u8]) -> io::Result<bool> {
 }
 
 #[cfg(not(target_os = "linux"))]
+#[inline]
 pub(crate) fn populate(_: &[u8]) -> io::Result<bool> {
     Ok(false)
 }
@@ -86,11 +90,13 @@ pub(crate) fn populate(_: &[u8]) -> io::Result<bool> {
 /// accessed, through this memory. Does nothing on systems other than Linux,
 /// before Linux 5.4, and for files that the user neither owns nor may write to.
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn page_out(bytes: &[u8]) -> io::Result<()> {
     madvise(bytes, rustix::mm::Advice::LinuxPageOut)
 }
 
 #[cfg(not(target_os = "linux"))]
+#[inline]
 pub(crate) fn page_out(_: &[u8]) -> io::Result<()> {
     Ok(())
 }
@@ -98,6 +104,7 @@ pub(crate) fn page_out(_: &[u8]) -> io::Result<()> {
 /// The number of times that this thread had to wait for a page of a map to be
 /// read from the disk. Returns `None` on systems other than Linux.
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn disk_waits() -> Option<c_long> {
     let mut usage = mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the call fills in the structure, which is valid for writes.
@@ -108,6 +115,7 @@ pub(crate) fn disk_waits() -> Option<c_long> {
 }
 
 #[cfg(not(target_os = "linux"))]
+#[inline]
 pub(crate) fn disk_waits() -> Option<c_long> {
     None
 }
@@ -115,6 +123,7 @@ pub(crate) fn disk_waits() -> Option<c_long> {
 /// Gives advice of a kind that changes no byte: reading pages, keeping them, or
 /// writing them to where they come from.
 #[cfg(unix)]
+#[inline]
 fn madvise(bytes: &[u8], advice: rustix::mm::Advice) -> io::Result<()> {
     let (page, len) = pages(bytes);
     // SAFETY: this advice changes no byte of memory, so it does not affect the owners
@@ -125,6 +134,7 @@ fn madvise(bytes: &[u8], advice: rustix::mm::Advice) -> io::Result<()> {
 /// Counts the bytes of a map that are in memory. Returns `None` on systems
 /// other than Linux.
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn resident(bytes: &[u8]) -> io::Result<Option<usize>> {
     /// The number of pages per call.
     const PAGES: usize = 4096;
@@ -155,6 +165,7 @@ pub(crate) fn resident(bytes: &[u8]) -> io::Result<Option<usize>> {
 }
 
 #[cfg(not(target_os = "linux"))]
+#[inline]
 pub(crate) fn resident(_: &[u8]) -> io::Result<Option<usize>> {
     Ok(None)
 }
@@ -166,6 +177,7 @@ pub(crate) fn resident(_: &[u8]) -> io::Result<Option<usize>> {
 ///
 /// All pages that hold the bytes belong to one map shared with a file.
 #[cfg(unix)]
+#[inline]
 pub(crate) unsafe fn unload(bytes: &[u8]) -> io::Result<()> {
     use rustix::mm;
 
@@ -183,6 +195,7 @@ pub(crate) unsafe fn unload(bytes: &[u8]) -> io::Result<()> {
 ///
 /// Always safe: it does nothing.
 #[cfg(not(unix))]
+#[inline]
 pub(crate) unsafe fn unload(_: &[u8]) -> io::Result<()> {
     Ok(())
 }
@@ -191,6 +204,7 @@ pub(crate) unsafe fn unload(_: &[u8]) -> io::Result<()> {
 /// waiting. `offset` is where the map starts in the file. On Linux, `msync`
 /// with `MS_ASYNC` does nothing (see its manual page).
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn start_writeback(file: &File, offset: u64, map: &mmap::MmapMut) -> io::Result<()> {
     use std::os::fd::AsRawFd as _;
 
@@ -205,12 +219,14 @@ pub(crate) fn start_writeback(file: &File, offset: u64, map: &mmap::MmapMut) -> 
 }
 
 #[cfg(not(target_os = "linux"))]
+#[inline]
 pub(crate) fn start_writeback(_: &File, _: u64, map: &mmap::MmapMut) -> io::Result<()> {
     map.flush_async()
 }
 
 /// Waits until a file and everything stored through a map of it are on the
 /// disk.
+#[inline]
 pub(crate) fn sync(file: &File, map: Option<&mmap::MmapMut>) -> io::Result<()> {
     // On Linux, syncing the file includes stores through maps.
     if let Some(map) = map.filter(|_| cfg!(not(target_os = "linux"))) {

@@ -19,6 +19,7 @@ pub(crate) const CAN_REPLACE_OPEN_FILES: bool = cfg!(not(windows));
 /// Creates a file without a name in a directory. `None` if the kernel or the
 /// file system does not support that, or the file could not be named later.
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn unnamed_file(directory: &Path, mode: u32) -> Option<File> {
     use rustix::fs::{Mode, OFlags};
 
@@ -29,12 +30,14 @@ pub(crate) fn unnamed_file(directory: &Path, mode: u32) -> Option<File> {
 }
 
 #[cfg(not(target_os = "linux"))]
+#[inline]
 pub(crate) fn unnamed_file(_: &Path, _: u32) -> Option<File> {
     None
 }
 
 /// Links an unnamed file to a name that must not exist.
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD};
 
@@ -42,12 +45,14 @@ pub(crate) fn link(file: &File, path: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
+#[inline]
 pub(crate) fn link(_: &File, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// An open file's path under `/proc`.
 #[cfg(target_os = "linux")]
+#[inline]
 fn descriptor_path(file: &File) -> String {
     use std::os::fd::AsRawFd as _;
 
@@ -56,6 +61,7 @@ fn descriptor_path(file: &File) -> String {
 
 /// Resolves links and dots. WASI cannot, so there the path is returned
 /// unchanged.
+#[inline]
 pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
     if cfg!(target_family = "wasm") { Ok(path.to_owned()) } else { path.canonicalize() }
 }
@@ -64,6 +70,7 @@ pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
 ///
 /// tempfile picks the name, and we open the file: its own function returns errors without
 /// their codes, and supports Unix and Windows only.
+#[inline]
 pub(crate) fn named_file(
     builder: &tempfile::Builder<'_, '_>,
     directory: &Path,
@@ -81,6 +88,7 @@ pub(crate) fn named_file(
 /// Renames a temporary file to its final name. It is an error if that exists,
 /// unless `replaces` is set.
 #[cfg(any(unix, windows))]
+#[inline]
 pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Result<File> {
     if replaces {
         return Ok(file.persist(path)?);
@@ -93,6 +101,7 @@ pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Re
 
 /// Returns whether a file system may have neither a rename that replaces nothing nor links.
 #[cfg(unix)]
+#[inline]
 fn cannot_link(error: &io::Error) -> bool {
     use rustix::io::Errno;
 
@@ -102,6 +111,7 @@ fn cannot_link(error: &io::Error) -> bool {
 }
 
 #[cfg(windows)]
+#[inline]
 fn cannot_link(_: &io::Error) -> bool {
     false
 }
@@ -109,6 +119,7 @@ fn cannot_link(_: &io::Error) -> bool {
 /// Renames a file to a name under which there is an empty file for a moment: it reserves the
 /// name.
 #[cfg(any(unix, windows))]
+#[inline]
 fn rename_over_new(file: NamedTempFile, path: &Path) -> io::Result<File> {
     File::create_new(path)?;
     file.persist(path).map_err(|refused| {
@@ -121,6 +132,7 @@ fn rename_over_new(file: NamedTempFile, path: &Path) -> io::Result<File> {
 /// Returns whether an error means that the file system does not support an operation. On
 /// some systems it has two numbers.
 #[cfg(unix)]
+#[inline]
 pub(super) fn has_errno_of_no_support(error: &io::Error) -> bool {
     use rustix::io::Errno;
 
@@ -129,6 +141,7 @@ pub(super) fn has_errno_of_no_support(error: &io::Error) -> bool {
 }
 
 #[cfg(not(any(unix, windows)))]
+#[inline]
 pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Result<File> {
     let (file, name) = file.into_parts();
     if replaces {
@@ -146,6 +159,7 @@ pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Re
 /// group, a different group gets the permissions of all users. Without the
 /// list, only the owner gets any. On Windows it copies the read-only flag.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn keep_access(new: &File, old: &Metadata, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let own = new.metadata()?;
@@ -170,6 +184,7 @@ pub(crate) fn keep_access(new: &File, old: &Metadata, path: &Path) -> io::Result
 
 /// Gives the group the permissions of all users.
 #[cfg(unix)]
+#[inline]
 fn without_group(mode: u32) -> u32 {
     mode & !0o070 | (mode & 0o7) << 3
 }
@@ -178,6 +193,7 @@ fn without_group(mode: u32) -> u32 {
 /// none. Returns `false` if the replaced file may have a list that the new file
 /// does not get.
 #[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline]
 fn keep_acl(new: &File, old: &Path, keeps_group: bool) -> bool {
     use rustix::io::Errno;
 
@@ -198,22 +214,26 @@ fn keep_acl(new: &File, old: &Path, keeps_group: bool) -> bool {
 }
 
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+#[inline]
 fn keep_acl(_: &File, _: &Path, _: bool) -> bool {
     true
 }
 
 #[cfg(windows)]
+#[inline]
 pub(crate) fn keep_access(new: &File, old: &Metadata, _: &Path) -> io::Result<()> {
     new.set_permissions(old.permissions())
 }
 
 #[cfg(not(any(unix, windows)))]
+#[inline]
 pub(crate) fn keep_access(_: &File, _: &Metadata, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
 /// Sets owner and group; `false` if the kernel does not allow it.
 #[cfg(unix)]
+#[inline]
 fn set_owner(file: &File, owner: Option<u32>, group: u32) -> io::Result<bool> {
     match std::os::unix::fs::fchown(file, owner, Some(group)) {
         Ok(()) => Ok(true),
@@ -228,6 +248,7 @@ fn set_owner(file: &File, owner: Option<u32>, group: u32) -> io::Result<bool> {
 /// Waits until the names in a directory are on the disk. Windows needs no
 /// such call.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     match File::open(directory) {
         // If the directory was removed, no name is left to be synced.
@@ -246,6 +267,7 @@ pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
@@ -254,6 +276,7 @@ pub(crate) fn sync_directory(_: &Path) -> io::Result<()> {
 /// under `/proc/self/fd`. Opening that path instead would start at another
 /// position, and fails for sockets.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn standard_stream(descriptor: &Path) -> Option<io::Result<File>> {
     use std::io::Write as _;
     use std::os::fd::AsFd as _;
@@ -271,6 +294,7 @@ pub(crate) fn standard_stream(descriptor: &Path) -> Option<io::Result<File>> {
 }
 
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn standard_stream(_: &Path) -> Option<io::Result<File>> {
     None
 }

@@ -8,6 +8,7 @@ use std::io;
 /// little space can be missing, it is reserved instead. On systems other than
 /// Unix every file is assumed to.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn is_sparse(mut file: &File) -> io::Result<bool> {
     use std::io::Seek as _;
     use std::os::unix::fs::MetadataExt as _;
@@ -33,6 +34,7 @@ pub(crate) fn is_sparse(mut file: &File) -> io::Result<bool> {
 }
 
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn is_sparse(_: &File) -> io::Result<bool> {
     Ok(true)
 }
@@ -40,6 +42,7 @@ pub(crate) fn is_sparse(_: &File) -> io::Result<bool> {
 /// The space that this user may still take on the file system of a file, in
 /// bytes. Returns `None` if the kernel does not report it.
 #[cfg(unix)]
+#[inline]
 pub(crate) fn free_space(file: &File) -> Option<u64> {
     let found = rustix::fs::fstatvfs(file).ok()?;
     // Some file systems have no number of blocks, such as tmpfs without a limit.
@@ -47,11 +50,13 @@ pub(crate) fn free_space(file: &File) -> Option<u64> {
 }
 
 #[cfg(not(unix))]
+#[inline]
 pub(crate) fn free_space(_: &File) -> Option<u64> {
     None
 }
 
 /// The error of a system call if there is too little space.
+#[inline]
 pub(crate) fn disk_full() -> io::Error {
     #[cfg(unix)]
     return rustix::io::Errno::NOSPC.into();
@@ -61,6 +66,7 @@ pub(crate) fn disk_full() -> io::Error {
 
 /// The space a file takes on the disk, in bytes. Its length on systems other
 /// than Unix.
+#[inline]
 pub(crate) fn allocated(metadata: &std::fs::Metadata) -> u64 {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::blocks(metadata).saturating_mul(512);
@@ -77,6 +83,7 @@ pub(crate) enum FileSize {
 
 /// Reserves space on the disk; `false` if the kernel has no call for it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline]
 pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io::Result<bool> {
     use rustix::fs::FallocateFlags;
     use rustix::io::Errno;
@@ -96,6 +103,7 @@ pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io
 
 /// NTFS reserves space up to a file's length, but no further.
 #[cfg(windows)]
+#[inline]
 pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io::Result<bool> {
     if size == FileSize::Extend {
         file.set_len(offset.saturating_add(len))?;
@@ -104,6 +112,7 @@ pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+#[inline]
 pub(crate) fn allocate(_: &File, _: u64, _: u64, _: FileSize) -> io::Result<bool> {
     Ok(false)
 }
@@ -112,6 +121,7 @@ pub(crate) fn allocate(_: &File, _: u64, _: u64, _: FileSize) -> io::Result<bool
 /// hole, or `None` if all are. Where the kernel does not report holes, that is
 /// `offset` itself.
 #[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline]
 pub(crate) fn next_data(file: &File, offset: u64) -> io::Result<Option<u64>> {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(offset)) {
         Ok(start) => Ok(Some(start)),
@@ -122,6 +132,7 @@ pub(crate) fn next_data(file: &File, offset: u64) -> io::Result<Option<u64>> {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[inline]
 pub(crate) fn next_data(_: &File, offset: u64) -> io::Result<Option<u64>> {
     Ok(Some(offset))
 }
@@ -129,6 +140,7 @@ pub(crate) fn next_data(_: &File, offset: u64) -> io::Result<Option<u64>> {
 /// Returns the offset of the first hole at or after `offset`. Without a hole, it
 /// is the end of the file or a greater number.
 #[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline]
 pub(crate) fn next_hole(file: &File, offset: u64) -> io::Result<u64> {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(offset)) {
         Ok(start) => Ok(start),
@@ -140,6 +152,7 @@ pub(crate) fn next_hole(file: &File, offset: u64) -> io::Result<u64> {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[inline]
 pub(crate) fn next_hole(_: &File, _: u64) -> io::Result<u64> {
     Ok(u64::MAX)
 }

@@ -171,6 +171,7 @@ impl Appender {
         NewAppender::begin(path.as_ref(), dtype, row, options)?.finish()
     }
 
+    #[inline]
     pub(super) fn new(
         file: File,
         lock: Option<FileLock>,
@@ -188,6 +189,7 @@ impl Appender {
     /// Sets the size of the buffer in bytes. The default is 64 KiB. With 0,
     /// each call writes its rows, and readers see them.
     #[must_use]
+    #[inline]
     pub fn with_buffer(mut self, bytes: usize) -> Appender {
         self.writer.capacity = bytes;
         self
@@ -195,24 +197,28 @@ impl Appender {
 
     /// Returns the shape, including rows in the buffer.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// Returns the number of rows, including the buffered rows.
     #[must_use]
+    #[inline]
     pub fn rows(&self) -> usize {
         *self.shape.get(self.axis).invariant("the axis of the rows is one of the array")
     }
 
     /// Returns the dtype of the elements.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> &DType {
         &self.header().dtype
     }
 
     /// Returns the memory order, which determines the growing axis.
     #[must_use]
+    #[inline]
     pub fn order(&self) -> Order {
         self.header().order
     }
@@ -274,6 +280,7 @@ impl Appender {
     /// would be too large, [`Changed`](crate::ErrorKind::Changed) if another
     /// program changed the file's length, and [`Io`](crate::ErrorKind::Io) if
     /// writing fails. On an error, no rows are added.
+    #[inline]
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.with_path_in_errors(|appender| {
             let header = appender.header();
@@ -352,6 +359,7 @@ impl Appender {
     /// would be too large, [`Changed`](crate::ErrorKind::Changed) if another
     /// program changed the file's length, and [`Io`](crate::ErrorKind::Io) if
     /// writing fails.
+    #[inline]
     pub fn resize(&mut self, rows: usize) -> Result<()> {
         let old = self.rows();
         self.with_path_in_errors(|appender| appender.writer.resize(old, rows))?;
@@ -368,6 +376,7 @@ impl Appender {
     /// another program changed the file's length. Rows that could not be
     /// written stay in the buffer, and the file keeps its old number of rows:
     /// call `flush` again, or drop the `Appender`, which then writes nothing.
+    #[inline]
     pub fn flush(&mut self) -> Result<()> {
         let rows = self.rows();
         let written = self.with_path_in_errors(|appender| appender.writer.write_out(rows));
@@ -389,6 +398,7 @@ impl Appender {
     /// the file, although the file has the rows. If only the last wait fails,
     /// readers see the new rows. After a wait has failed, rows may be lost, so
     /// later calls of `sync` and `close` fail.
+    #[inline]
     pub fn sync(&mut self) -> Result<()> {
         let rows = self.rows();
         let synced = self.with_path_in_errors(|appender| appender.writer.sync(rows));
@@ -408,10 +418,12 @@ impl Appender {
     /// if another program changed the file's length or replaced it, and
     /// [`NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere. Rows
     /// that could not be written are lost.
+    #[inline]
     pub fn close(mut self) -> Result<()> {
         self.sync()
     }
 
+    #[inline]
     fn header(&self) -> &Header {
         self.writer.head().header()
     }
@@ -420,6 +432,7 @@ impl Appender {
         f(self).map_err(|error| error.with_path(&self.path))
     }
 
+    #[inline]
     fn set_rows(&mut self, rows: usize) {
         self.shape.iter_mut().skip(self.axis).take(1).for_each(|dim| *dim = rows);
     }
@@ -456,6 +469,7 @@ pub(crate) struct NewAppender {
 impl NewAppender {
     /// Like [`Appender::create`], but the file appears under its name when it
     /// is finished.
+    #[inline]
     pub(crate) fn begin(
         path: &Path,
         dtype: &DType,
@@ -477,6 +491,7 @@ impl NewAppender {
     }
 
     /// Gives the file its name.
+    #[inline]
     pub(crate) fn finish(self) -> Result<Appender> {
         let NewAppender { path, file, head } = self;
         with_path_in_errors(&path, |path| {
@@ -496,6 +511,7 @@ struct Unfinished<'a> {
 }
 
 impl Drop for Unfinished<'_> {
+    #[inline]
     fn drop(&mut self) {
         // If removing them fails, the next write reports the wrong length.
         let _ = self.writer.truncate(self.rows);
@@ -503,6 +519,7 @@ impl Drop for Unfinished<'_> {
 }
 
 impl Drop for Appender {
+    #[inline]
     fn drop(&mut self) {
         // Rows that were reported as not written must not appear later.
         let rows = if self.has_failed { self.writer.head().rows() } else { self.rows() };
@@ -512,6 +529,7 @@ impl Drop for Appender {
 }
 
 impl fmt::Debug for Appender {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Appender")
             .field("path", &self.path)

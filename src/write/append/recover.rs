@@ -104,6 +104,7 @@ pub struct Recovery {
 impl Recovery {
     /// Returns whether the file needs no change.
     #[must_use]
+    #[inline]
     pub fn is_complete(&self) -> bool {
         self.header_shape == self.shape && self.dropped == 0 && self.filled == 0
     }
@@ -111,21 +112,25 @@ impl Recovery {
 
 impl RecoverOptions {
     /// Returns the defaults: an incomplete row is dropped.
+    #[inline]
     pub fn new() -> RecoverOptions {
         RecoverOptions::default()
     }
 
     /// Completes an incomplete row with zeros instead of dropping it.
+    #[inline]
     pub fn zero_fill(self, zero_fill: bool) -> RecoverOptions {
         RecoverOptions { zero_fill, ..self }
     }
 
     /// Like [`OpenOptions::max_header_len`].
+    #[inline]
     pub fn max_header_len(self, characters: usize) -> RecoverOptions {
         RecoverOptions { open: self.open.max_header_len(characters), ..self }
     }
 
     /// Like [`OpenOptions::locking`]. [`Locking::Try`] is the default.
+    #[inline]
     pub fn locking(self, locking: Locking) -> RecoverOptions {
         RecoverOptions { open: self.open.locking(locking), ..self }
     }
@@ -187,6 +192,7 @@ impl RecoverOptions {
     }
 
     /// Opens and locks a file to recover it, without changing it yet.
+    #[inline]
     pub(crate) fn examine_locked(&self, path: &Path) -> Result<Examined> {
         let (file, FileStat { len, .. }, lock) =
             lock::open_to_write(path, self.open.locking_by_path())?;
@@ -195,6 +201,7 @@ impl RecoverOptions {
     }
 
     /// Returns the header, the changes, and the number of rows after them.
+    #[inline]
     fn examine(&self, file: &File, len: u64) -> Result<(StoredHeader, Recovery, usize)> {
         let head = StoredHeader::read(file, len, &self.open)?;
         let header_rows = head.rows();
@@ -214,6 +221,7 @@ impl RecoverOptions {
 }
 
 /// Returns an error if a `.npy` file starts at `end`.
+#[inline]
 fn check_no_npy_at(file: &File, end: u64) -> Result<()> {
     if is_npy_at(file, end)? { Err(ExtentError::Follows { end }.into()) } else { Ok(()) }
 }
@@ -230,21 +238,25 @@ pub(crate) struct Examined {
 
 impl Examined {
     /// The header in the file.
+    #[inline]
     pub(crate) fn header(&self) -> &Header {
         self.head.header()
     }
 
     /// The number of rows in the header.
+    #[inline]
     pub(crate) fn counted_rows(&self) -> usize {
         self.head.rows()
     }
 
     /// The number of complete rows in the file.
+    #[inline]
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
     /// Reads bytes of the elements, from the `at`-th one.
+    #[inline]
     pub(crate) fn read_elements(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
         let at = self.head.data_offset() + to_u64(at * self.header().dtype.itemsize());
         let count = file::read_at(&self.file, bytes, at);
@@ -259,6 +271,7 @@ impl Examined {
     }
 
     /// Keeps the first `rows` rows and returns the file's appender.
+    #[inline]
     pub(crate) fn keep(mut self, rows: usize) -> Result<Appender> {
         // Rows that the header counts may be mapped, so only `resize` can remove them.
         let kept = rows.max(self.head.rows().min(self.rows));
@@ -277,6 +290,7 @@ impl Examined {
     ///
     /// Only bytes outside all maps of the array are cut off: bytes after its
     /// elements, or of a file that was too short to be mapped.
+    #[inline]
     fn repair(&mut self, rows: usize) -> Result<()> {
         let Examined { file, head, .. } = self;
         let end = head.end(rows)?;

@@ -38,6 +38,7 @@ pub(super) struct RowWriter {
 }
 
 impl RowWriter {
+    #[inline]
     pub(super) fn new(
         file: File,
         lock: Option<FileLock>,
@@ -53,6 +54,7 @@ impl RowWriter {
         Ok(RowWriter { file, path, lock, head, end, buffer, capacity, is_renamed, has_lost: false })
     }
 
+    #[inline]
     pub(super) fn head(&self) -> &StoredHeader {
         &self.head
     }
@@ -65,6 +67,7 @@ impl RowWriter {
     }
 
     /// The number of bytes in the buffer.
+    #[inline]
     pub(super) fn buffered(&self) -> usize {
         self.buffer.len()
     }
@@ -96,6 +99,7 @@ impl RowWriter {
     }
 
     /// Adds bytes. If the buffer has no room for them, they are written directly.
+    #[inline]
     pub(super) fn push_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         if self.buffer.len() + bytes.len() < self.capacity {
             self.buffer.extend_from_slice(bytes);
@@ -106,6 +110,7 @@ impl RowWriter {
     }
 
     /// Removes everything after `rows` rows from the buffer and the file.
+    #[inline]
     pub(super) fn truncate(&mut self, rows: usize) -> Result<()> {
         let end = self.head.end(rows)?;
         if let Some(kept) = end.checked_sub(self.end) {
@@ -124,11 +129,13 @@ impl RowWriter {
 
     /// Returns whether rows added after the first `rows` must be written out now:
     /// some of them are in the file already, or the buffer is full.
+    #[inline]
     pub(super) fn must_write_out(&self, rows: usize) -> Result<bool> {
         Ok(self.end > self.head.end(rows)? || self.buffer.len() >= self.capacity)
     }
 
     /// Writes the buffer, then the number of rows to the header.
+    #[inline]
     pub(super) fn write_out(&mut self, rows: usize) -> Result<()> {
         self.write_buffer()?;
         if self.head.write(&self.file, rows)? { Ok(()) } else { self.rewrite(rows) }
@@ -137,6 +144,7 @@ impl RowWriter {
     /// Like `write_out`, but waits for the elements to be on the disk before it
     /// writes the header, and then for the header. It is an error if the path
     /// leads to another file now, where the rows are not.
+    #[inline]
     pub(super) fn sync(&mut self, rows: usize) -> Result<()> {
         self.write_buffer()?;
         if !self.head.has_rows(rows) {
@@ -154,6 +162,7 @@ impl RowWriter {
     }
 
     /// Returns an error if another program has replaced, renamed or removed the file.
+    #[inline]
     fn check_path(&self) -> Result<()> {
         let found = match std::fs::metadata(&self.path) {
             Ok(found) => found,
@@ -170,6 +179,7 @@ impl RowWriter {
 
     /// Changes the number of rows from `old` to `rows`: adds zeros and reserves
     /// their space, or replaces the file by a shorter copy.
+    #[inline]
     pub(super) fn resize(&mut self, old: usize, rows: usize) -> Result<()> {
         let end = self.head.end(rows)?;
         self.write_out(old)?;
@@ -189,6 +199,7 @@ impl RowWriter {
 
     /// Replaces the file by a copy of `rows` rows. Programs that have the old file
     /// open keep using it.
+    #[inline]
     fn rewrite(&mut self, rows: usize) -> Result<()> {
         let (new, head) = self.head.rewrite(&self.file, &self.path, rows)?;
         // Locked before it is renamed, so that no waiting process locks it first.
@@ -201,6 +212,7 @@ impl RowWriter {
         Ok(())
     }
 
+    #[inline]
     fn write_buffer(&mut self) -> Result<()> {
         let buffer = std::mem::take(&mut self.buffer);
         let written = self.write(&buffer);
@@ -212,6 +224,7 @@ impl RowWriter {
     }
 
     /// Writes at the end of the file.
+    #[inline]
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -231,6 +244,7 @@ impl RowWriter {
     }
 
     /// Returns an error if another writer changed the file's length.
+    #[inline]
     fn check_len(&self) -> Result<()> {
         let (expected, found) = (self.end, file::len(&self.file)?);
         if found == expected {
@@ -240,6 +254,7 @@ impl RowWriter {
         }
     }
 
+    #[inline]
     fn sync_file(&mut self) -> Result<()> {
         let synced = if self.has_lost {
             Err(io::Error::other("it failed before, so rows may be lost: check the file"))

@@ -38,6 +38,7 @@ pub(super) fn check_rows<'a, T, D: Dimension>(
 
 /// Returns the number of rows in `len` values or bytes (named by `what`), where
 /// a row has `row` of them.
+#[inline]
 pub(super) fn count_rows(
     len: usize,
     row: usize,
@@ -54,12 +55,14 @@ pub(super) fn count_rows(
 }
 
 /// A shape without one of its axes.
+#[inline]
 fn without_axis(shape: &[usize], axis: usize) -> Vec<usize> {
     let others = shape.iter().enumerate().filter(|(at, _)| *at != axis);
     others.map(|(_, &dim)| dim).collect()
 }
 
 /// The shape that rows must have: `(*, 3, 4)`.
+#[inline]
 fn expected(header: &Header, axis: usize) -> String {
     let mut dims: Vec<_> = header.shape.iter().map(usize::to_string).collect();
     dims.iter_mut().skip(axis).take(1).for_each(|dim| "*".clone_into(dim));

@@ -25,12 +25,14 @@ pub(super) struct StoredHeader {
 }
 
 impl StoredHeader {
+    #[inline]
     pub(super) fn new(header: Header, bytes: Vec<u8>) -> Result<StoredHeader> {
         let axis = header.growing_axis().ok_or(ShapeError::NoRows)?;
         Ok(StoredHeader { header, bytes, is_written: true, axis })
     }
 
     /// Reads the header of a file of `len` bytes, whatever follows it.
+    #[inline]
     pub(super) fn read(file: &File, len: u64, options: &OpenOptions) -> Result<StoredHeader> {
         let header = options.read_header(file, len)?;
         let mut bytes = vec![0; header.data_offset];
@@ -38,25 +40,30 @@ impl StoredHeader {
         StoredHeader::new(header, bytes)
     }
 
+    #[inline]
     pub(super) fn header(&self) -> &Header {
         &self.header
     }
 
     /// The axis that rows are counted on.
+    #[inline]
     pub(super) fn axis(&self) -> usize {
         self.axis
     }
 
+    #[inline]
     pub(super) fn rows(&self) -> usize {
         *self.header.shape.get(self.axis).invariant("the axis of the rows is one of the array")
     }
 
     /// Returns whether the header in the file has this number of rows.
+    #[inline]
     pub(super) fn has_rows(&self, rows: usize) -> bool {
         self.is_written && rows == self.rows()
     }
 
     /// The shape with this number of rows.
+    #[inline]
     pub(super) fn shape(&self, rows: usize) -> Vec<usize> {
         let mut shape = self.header.shape.clone();
         shape.iter_mut().skip(self.axis).take(1).for_each(|dim| *dim = rows);
@@ -64,27 +71,32 @@ impl StoredHeader {
     }
 
     /// The layout of an array of `rows` rows.
+    #[inline]
     pub(super) fn layout(&self, rows: usize) -> Result<Layout> {
         let Header { dtype, order, data_offset, .. } = &self.header;
         Layout::new(dtype.clone(), &self.shape(rows), *order, *data_offset)
     }
 
     /// The length of a file with `rows` rows.
+    #[inline]
     pub(super) fn end(&self, rows: usize) -> Result<u64> {
         Ok(to_u64(self.layout(rows)?.end()))
     }
 
     /// The offset of the first element.
+    #[inline]
     pub(super) fn data_offset(&self) -> u64 {
         to_u64(self.header.data_offset)
     }
 
+    #[inline]
     fn with_rows(&self, rows: usize) -> Header {
         Header { shape: self.shape(rows), ..self.header.clone() }
     }
 
     /// Changes the number of rows in place, with one write of the bytes that
     /// differ. `false` if the header has no room for the digits.
+    #[inline]
     pub(super) fn write(&mut self, file: &File, rows: usize) -> Result<bool> {
         self.write_with(rows, |bytes, at| file::write_at(file, bytes, at))
     }
@@ -116,6 +128,7 @@ impl StoredHeader {
 
     /// Creates a copy of the file with `rows` rows, no more than it has, to
     /// replace it.
+    #[inline]
     pub(super) fn rewrite(
         &self,
         file: &File,
@@ -137,6 +150,7 @@ impl StoredHeader {
     }
 
     /// Copies `nbytes` bytes of elements to the position of `to`.
+    #[inline]
     fn copy_elements(&self, mut file: &File, mut to: &File, nbytes: u64) -> io::Result<()> {
         file.seek(SeekFrom::Start(self.data_offset()))?;
         let done = io::copy(&mut io::Read::take(&mut file, nbytes), &mut to)?;
@@ -145,6 +159,7 @@ impl StoredHeader {
 }
 
 /// The smallest range that covers all differences between two headers.
+#[inline]
 fn changed_range(old: &[u8], new: &[u8]) -> Range<usize> {
     let start = new.iter().zip(old).take_while(|(new, old)| new == old).count();
     let same = new.iter().zip(old).rev().take_while(|(new, old)| new == old).count();
