@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use npymap::npz::NpzOptions;
-use npymap::{MappedArray, OpenOptions, Source, any::AnyFile, open_any, tar::Shard, ten::Ten};
+use npymap::{MappedArray, OpenOptions, Source, any::AnyFile, open_any, tar::TarFile, ten::Ten};
 
 use crate::cases::{cases, data, odd_file};
 use crate::support;
@@ -169,7 +169,7 @@ fn read_ten(ten: &Ten) {
     }
 }
 
-fn read_shard(shard: &Shard) {
+fn read_shard(shard: &TarFile) {
     for member in shard.members() {
         let _ = member.open().map(|array| read(&array));
         let _ = member.ten().map(|ten| read_ten(&ten));

@@ -1,7 +1,7 @@
 //! Random and damaged tar files, compared with Python's `tarfile`: both find
 //! the same members, or we reject the file.
 
-use npymap::{Source, tar::Shard};
+use npymap::{Source, tar::TarFile};
 use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 
@@ -24,7 +24,7 @@ fn are_same(ours: &[Member], pythons: &[Member]) -> bool {
 }
 
 fn ours(bytes: &[u8]) -> Result<Vec<Member>, String> {
-    let shard = Shard::open(Source::bytes(bytes.to_vec())).map_err(|error| error.to_string())?;
+    let shard = TarFile::open(Source::bytes(bytes.to_vec())).map_err(|error| error.to_string())?;
     let members = shard.members().map(|member| {
         let error = member.header().map_err(|error| error.to_string()).err();
         let is_sparse = error.is_some_and(|error| error.contains("is stored as a sparse file"));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use npymap::ndarray::IxDyn;
 use npymap::npz::Npz;
-use npymap::tar::Shard;
+use npymap::tar::TarFile;
 use npymap::{DType, MappedArray, Order, Source, npy};
 
 use crate::support::{npy as file, raw, text};
@@ -113,6 +113,6 @@ fn has_ratio(ratio: u64) -> bool {
 fn has_extension(len: u64) -> bool {
     let mut bytes = extended(b'L', len);
     bytes.resize(512 + (len as usize).next_multiple_of(512), b'n');
-    let error = Shard::open(Source::bytes(bytes)).unwrap_err();
+    let error = TarFile::open(Source::bytes(bytes)).unwrap_err();
     !error.to_string().contains("at most 1 MiB")
 }

@@ -103,8 +103,6 @@ mod roundtrip;
 mod sampler;
 #[expect(dead_code, reason = "`tests/generated.rs` uses all of it")]
 mod seeded;
-#[cfg(feature = "tar")]
-mod shard;
 mod stacked;
 mod steps;
 mod sums;
@@ -113,6 +111,8 @@ mod take;
 mod take_bytes;
 #[cfg(feature = "tar")]
 mod tar_extensions;
+#[cfg(feature = "tar")]
+mod tar_files;
 #[cfg(feature = "tar")]
 mod tars;
 mod ten;

@@ -83,7 +83,7 @@ fn a_member_of_a_tar_truncated_after_opening_is_an_error() {
     let directory = directory();
     let path = directory.path().join("a.tar");
     std::fs::write(&path, crate::tars::shard()).unwrap();
-    let shard = map(&path).and_then(npymap::tar::Shard::open).unwrap();
+    let shard = map(&path).and_then(npymap::tar::TarFile::open).unwrap();
     let (offset, size) = {
         let member = shard.member("000000.npy").unwrap();
         (member.offset(), member.size())

@@ -6,7 +6,7 @@ use npymap::{
     MappedArray, Source,
     any::{AnyFile, Format},
     open_any,
-    tar::Shard,
+    tar::TarFile,
     ten::{Ten, TenWriteOptions},
 };
 
@@ -69,12 +69,12 @@ pub(crate) fn ten(data: &[u8]) {
 
 /// Interprets the bytes as a tar file.
 pub(crate) fn tar(data: &[u8]) {
-    let shard = match Shard::open(Source::bytes(data.to_vec())) {
-        Ok(shard) => shard,
+    let tar = match TarFile::open(Source::bytes(data.to_vec())) {
+        Ok(tar) => tar,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    assert_eq!(shard.members().len(), shard.len());
-    for member in shard.members().take(MAX_MEMBERS) {
+    assert_eq!(tar.members().len(), tar.len());
+    for member in tar.members().take(MAX_MEMBERS) {
         let (header, opened) = (member.header(), member.open());
         if let (Ok(array), Ok(Some(header))) = (&opened, &header) {
             // The elements lie inside the member.
@@ -88,7 +88,7 @@ pub(crate) fn tar(data: &[u8]) {
                 assert!(!list.get(index).is_ok_and(|array| array.shape() != header.shape));
             });
         }
-        let _ = shard.get(member.name()).map(|array| read(&array));
+        let _ = tar.get(member.name()).map(|array| read(&array));
     }
 }
 

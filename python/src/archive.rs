@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use npymap::array::AnyArray;
 use npymap::npz::NpzOptions;
 use npymap::source::{AnySource, Map, MapMut};
-use npymap::tar::Shard;
+use npymap::tar::TarFile;
 use npymap::ten::TenOptions;
 use npymap::{ArrayFile, Error, ErrorKind, Mode, Order, Result, npz, ten};
 use pyo3::prelude::*;
@@ -189,7 +189,7 @@ impl Ten {
 #[pyclass(frozen, module = "npymap._core")]
 #[derive(Debug)]
 pub(crate) struct Tar {
-    shard: Either<Shard<Map>, Shard<MapMut>>,
+    tar: Either<TarFile<Map>, TarFile<MapMut>>,
     place: Place,
     shown: PathBuf,
 }
@@ -206,33 +206,33 @@ impl Tar {
                 Some(mode) => memory::map(&absolute(&path), mode)?,
                 None => AnySource::Writable(own),
             };
-            let shard = match opened {
-                AnySource::ReadOnly(source) => Either::ReadOnly(Shard::open(source)?),
-                AnySource::Writable(source) => Either::Writable(Shard::open(source)?),
+            let tar = match opened {
+                AnySource::ReadOnly(source) => Either::ReadOnly(TarFile::open(source)?),
+                AnySource::Writable(source) => Either::Writable(TarFile::open(source)?),
             };
-            Ok((shard, place))
+            Ok((tar, place))
         });
-        let (shard, place) = opened.or_raise_for(py, &path)?;
-        Ok(Tar { shard, place, shown: path })
+        let (tar, place) = opened.or_raise_for(py, &path)?;
+        Ok(Tar { tar, place, shown: path })
     }
 
     /// The names of all members.
     fn names(&self) -> Vec<String> {
-        for_either!(&self.shard, tar => {
+        for_either!(&self.tar, tar => {
             tar.members().map(|member| member.name().to_owned()).collect()
         })
     }
 
     /// Opens a `.npy` member.
     fn get(&self, py: Python<'_>, name: &str) -> PyResult<Py<Mapping>> {
-        let array = detached(py, || open_array!(&self.shard, tar => tar.get(name)));
+        let array = detached(py, || open_array!(&self.tar, tar => tar.get(name)));
         Mapping::from_result(py, array, None, Some(self.shown.as_path().into()))
     }
 
     /// Reads the bytes of a member, whether or not it is an array.
     fn read<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = detached(py, || {
-            let (offset, len) = for_either!(&self.shard, tar => {
+            let (offset, len) = for_either!(&self.tar, tar => {
                 let member = tar.member(name)?;
                 (member.offset(), member.size())
             });

@@ -3,7 +3,7 @@
 use npymap::any::{AnyFile, open_any};
 use npymap::array::RawSpec;
 use npymap::source::MapMut;
-use npymap::tar::Shard;
+use npymap::tar::TarFile;
 use npymap::ten::Ten;
 use npymap::{Error, ErrorKind, Npz, OpenOptions, Order, Result, Source};
 
@@ -15,7 +15,7 @@ pub(crate) fn locate(source: Source<MapMut>, member: &str) -> Result<Option<Loca
     match open_any(source)? {
         AnyFile::Npz(npz) => in_npz(&npz, member),
         AnyFile::Ten(ten) => in_ten(&ten, member).map(Some),
-        AnyFile::Tar(shard) => in_tar(&shard, member).map(Some),
+        AnyFile::Tar(tar) => in_tar(&tar, member).map(Some),
         // A `.npy`, which has no members: the error says so.
         file => file.get(Some(member)).map(|_| None),
     }
@@ -41,13 +41,13 @@ fn in_ten(ten: &Ten<MapMut>, name: &str) -> Result<Located> {
     Ok((OpenOptions::new().raw(raw), Order::C))
 }
 
-fn in_tar(shard: &Shard<MapMut>, name: &str) -> Result<Located> {
+fn in_tar(tar: &TarFile<MapMut>, name: &str) -> Result<Located> {
     // `000000.ten[0]`, unless a member is called that.
     let parts = name.strip_suffix(']').and_then(|name| name.rsplit_once('['));
-    if let Some((outer, inner)) = parts.filter(|_| shard.member(name).is_err()) {
-        return in_ten(&shard.member(outer)?.ten()?, inner);
+    if let Some((outer, inner)) = parts.filter(|_| tar.member(name).is_err()) {
+        return in_ten(&tar.member(outer)?.ten()?, inner);
     }
-    let member = shard.member(name)?;
+    let member = tar.member(name)?;
     let Some(header) = member.header()? else {
         return Err(Error::new(ErrorKind::Damaged, format!("the member '{name}' is not an array")));
     };

@@ -8,7 +8,7 @@ use std::path::Path;
 #[cfg(feature = "npz")]
 use crate::archive::npz::{Member, Npz};
 #[cfg(feature = "tar")]
-use crate::archive::tar::{Shard, ShardMember};
+use crate::archive::tar::{self, TarFile};
 use crate::archive::ten::{self, Ten, TenOptions};
 use crate::array::{MappedArray, OpenOptions, Place};
 #[cfg(feature = "tar")]
@@ -117,7 +117,7 @@ pub enum AnyFile<D = Map> {
     Ten(Ten<D>),
     /// A tar file.
     #[cfg(feature = "tar")]
-    Tar(Shard<D>),
+    Tar(TarFile<D>),
 }
 
 /// A source that holds one array.
@@ -201,7 +201,7 @@ pub fn open_any<D: Mapping>(source: Source<D>) -> Result<AnyFile<D>> {
         #[cfg(feature = "npz")]
         Format::Npz => Npz::open(source).map(AnyFile::Npz),
         #[cfg(feature = "tar")]
-        Format::Tar => Shard::open(source).map(AnyFile::Tar),
+        Format::Tar => TarFile::open(source).map(AnyFile::Tar),
         #[cfg(not(all(feature = "npz", feature = "tar")))]
         format => Err(source.storage().add_path(unsupported(format))),
     }
@@ -270,11 +270,11 @@ impl<D: Mapping> AnyFile<D> {
             AnyFile::Npz(npz) => npz.members().map(|member| npz_name(npz, &member)).collect(),
             AnyFile::Ten(ten) => (0..ten.len()).map(|index| index.to_string()).collect(),
             #[cfg(feature = "tar")]
-            AnyFile::Tar(shard) => {
+            AnyFile::Tar(tar) => {
                 // Of members with one name, `get` opens the last one.
-                let members = shard.members().map(|member| (member.name(), member.offset()));
+                let members = tar.members().map(|member| (member.name(), member.offset()));
                 let last: HashMap<_, _> = members.collect();
-                let members = shard.members();
+                let members = tar.members();
                 let found =
                     members.filter(|member| last.get(member.name()) == Some(&member.offset()));
                 found.flat_map(|member| tar_names(&member)).collect()
@@ -291,7 +291,7 @@ impl<D: Mapping> AnyFile<D> {
             AnyFile::Npz(npz) => npz.path(),
             AnyFile::Ten(ten) => ten.path(),
             #[cfg(feature = "tar")]
-            AnyFile::Tar(shard) => shard.path(),
+            AnyFile::Tar(tar) => tar.path(),
         }
     }
 
@@ -314,24 +314,24 @@ impl<D: Mapping> AnyFile<D> {
             (AnyFile::Ten(ten), None) if ten.len() == 1 => ten.get(0),
             (AnyFile::Ten(ten), None) => Err(no_only_member(ten.len())),
             #[cfg(feature = "tar")]
-            (AnyFile::Tar(shard), Some(name)) => {
+            (AnyFile::Tar(tar), Some(name)) => {
                 // A member whose own name ends in brackets comes first.
-                if shard.member(name).is_err() {
+                if tar.member(name).is_err() {
                     let mut splits = split_brackets(name);
                     if let Some((outer, inner)) =
-                        splits.find(|(outer, _)| shard.member(outer).is_ok())
+                        splits.find(|(outer, _)| tar.member(outer).is_ok())
                     {
-                        let ten = shard.member(outer)?.ten()?;
+                        let ten = tar.member(outer)?.ten()?;
                         return ten.get(ten.index(inner)?);
                     }
                 }
-                shard.get(name)
+                tar.get(name)
             }
             #[cfg(feature = "tar")]
-            (AnyFile::Tar(shard), None) => match shard.members().collect::<Vec<_>>().as_slice() {
+            (AnyFile::Tar(tar), None) => match tar.members().collect::<Vec<_>>().as_slice() {
                 [only] => {
                     // A link may replace it.
-                    let only = shard.member(only.name())?;
+                    let only = tar.member(only.name())?;
                     if !only.is_ten()? {
                         return only.open();
                     }
@@ -360,7 +360,7 @@ const MOST_NAMES: u64 = 16;
 /// A member's array names: its own, or one per array of a `.ten`, unless these
 /// names would be much longer than the arrays.
 #[cfg(feature = "tar")]
-fn tar_names<D: Mapping>(member: &ShardMember<'_, D>) -> Vec<String> {
+fn tar_names<D: Mapping>(member: &tar::Member<'_, D>) -> Vec<String> {
     let name = member.name();
     let most = MOST_NAMES.saturating_mul(member.size());
     match member.is_ten().and_then(|is_ten| is_ten.then(|| member.ten()).transpose()) {

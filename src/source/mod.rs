@@ -44,7 +44,7 @@ use crate::source::storage::{InMemory, Storage};
 /// [`MappedArray::from_source`](crate::MappedArray::from_source),
 /// [`OpenOptions::open`](crate::OpenOptions::open),
 /// [`Npz::open`](crate::Npz::open), [`Ten::open`](crate::ten::Ten::open),
-/// [`Shard::open`](crate::tar::Shard::open), [`open_any`](crate::open_any).
+/// [`TarFile::open`](crate::tar::TarFile::open), [`open_any`](crate::open_any).
 ///
 /// `D` is the type that holds the bytes of the arrays: [`Map`] if they are
 /// read-only, [`MapMut`] if they are writable.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use npymap::npz::{Member, Npz};
-use npymap::{MappedArray, Result, any::AnyFile, tar::ShardMember, ten::Ten};
+use npymap::{MappedArray, Result, any::AnyFile, tar, ten::Ten};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -186,7 +186,7 @@ impl<'a> Inputs<'a> {
                 let mut inputs: Vec<Input<'_>> = Vec::new();
                 shard.prefetch_headers().map_err(CliError::Library)?;
                 let names: HashSet<_> = shard.members().map(|member| member.name()).collect();
-                for member in last_of_each_name(shard.members(), ShardMember::name) {
+                for member in last_of_each_name(shard.members(), tar::Member::name) {
                     let name = member.name();
                     // The names of others may differ in bytes that are not UTF-8.
                     shard.member(name).map_err(CliError::Library)?;
@@ -244,7 +244,7 @@ impl<'a> Inputs<'a> {
     }
 
     /// Rejects a `.ten` whose arrays would have names that are much longer than they are.
-    fn check_names(&self, member: &ShardMember<'_>, ten: &Ten) -> Result<(), CliError> {
+    fn check_names(&self, member: &tar::Member<'_>, ten: &Ten) -> Result<(), CliError> {
         let len = member.name().len().saturating_mul(ten.len());
         if u64::try_from(len).is_ok_and(|len| len <= MOST_NAMES.saturating_mul(member.size())) {
             return Ok(());

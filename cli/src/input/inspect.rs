@@ -11,7 +11,7 @@ use npymap::{
     any::Format,
     npy::HeaderText,
     npz,
-    tar::{Shard, ShardMember},
+    tar::{self, TarFile},
     ten::{Ten, TenHeader},
 };
 
@@ -179,8 +179,8 @@ impl Inspector {
             Format::Npz => self.list_npz(path, visit),
             Format::Ten => self.list_ten(path, visit),
             Format::Tar => {
-                let shard = open::shard(&path.path)?;
-                let entries = self.tar_entries(&shard, path.member.as_deref())?;
+                let tar = open::tar_file(&path.path)?;
+                let entries = self.tar_entries(&tar, path.member.as_deref())?;
                 Ok(entries.into_iter().try_for_each(visit)?)
             }
             format if path.member.is_none() => {
@@ -263,12 +263,12 @@ impl Inspector {
     }
 
     /// The entries of a tar file: each `.npy`, and each array of each `.ten`.
-    fn tar_entries(self, shard: &Shard, requested: Option<&str>) -> Result<Vec<FileEntry>> {
+    fn tar_entries(self, tar: &TarFile, requested: Option<&str>) -> Result<Vec<FileEntry>> {
         let mut entries = Vec::new();
         if requested.is_none() {
-            shard.prefetch_headers()?;
+            tar.prefetch_headers()?;
         }
-        for member in select_members(shard, requested)? {
+        for member in select_members(tar, requested)? {
             let name = member.name().to_owned();
             if !member.is_ten()? {
                 entries.push(tar_entry(name, None, self.tar_content(&member)));
@@ -279,11 +279,11 @@ impl Inspector {
                 Err(error) => entries.push(tar_entry(name, None, Err(error))),
             }
         }
-        check_selection(shard, requested, entries.is_empty())?;
+        check_selection(tar, requested, entries.is_empty())?;
         Ok(entries)
     }
 
-    fn tar_content(self, member: &ShardMember<'_>) -> Result<EntryContent> {
+    fn tar_content(self, member: &tar::Member<'_>) -> Result<EntryContent> {
         let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
         let start = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
         let offset = member.offset().saturating_add(start);
@@ -364,13 +364,13 @@ impl Inspector {
     }
 
     fn tar_texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
-        let shard = open::shard(&path.path)?;
+        let tar = open::tar_file(&path.path)?;
         let requested = path.member.as_deref();
         let mut texts = Vec::new();
         if requested.is_none() {
-            shard.prefetch_headers()?;
+            tar.prefetch_headers()?;
         }
-        for member in select_members(&shard, requested)? {
+        for member in select_members(&tar, requested)? {
             if !member.is_ten()? {
                 texts.extend(self.tar_text(&path.path, &member).transpose());
                 continue;
@@ -385,12 +385,12 @@ impl Inspector {
                 Err(error) => texts.push(Err(error)),
             }
         }
-        check_selection(&shard, requested, texts.is_empty())?;
+        check_selection(&tar, requested, texts.is_empty())?;
         Ok(texts)
     }
 
     /// The header text of a `.npy` in a tar file; `None` for other members.
-    fn tar_text(self, path: &Path, member: &ShardMember<'_>) -> Result<Option<String>> {
+    fn tar_text(self, path: &Path, member: &tar::Member<'_>) -> Result<Option<String>> {
         if member.header()?.is_none() {
             return Ok(None);
         }
@@ -415,21 +415,21 @@ fn npz_members<'a>(npz: &'a npz::Npz, requested: Option<&str>) -> Result<Vec<npz
 
 /// All members of a tar file, or the last one with the requested name: the name
 /// of a `.npy`, of a `.ten`, or of an array in a `.ten`, as `000000.ten[0]`.
-fn select_members<'a>(shard: &'a Shard, requested: Option<&str>) -> Result<Vec<ShardMember<'a>>> {
-    let Some(requested) = requested else { return Ok(shard.members().collect()) };
-    let exact = shard.members().filter(|member| member.name() == requested).last();
+fn select_members<'a>(tar: &'a TarFile, requested: Option<&str>) -> Result<Vec<tar::Member<'a>>> {
+    let Some(requested) = requested else { return Ok(tar.members().collect()) };
+    let exact = tar.members().filter(|member| member.name() == requested).last();
     let member = exact.or_else(|| {
-        shard.members().filter(|member| array_in_ten(requested, member.name()).is_some()).last()
+        tar.members().filter(|member| array_in_ten(requested, member.name()).is_some()).last()
     });
     // Without a match, fails with an error that lists the names there are.
-    member.map_or_else(|| shard.member(requested), Ok).map(|member| vec![member])
+    member.map_or_else(|| tar.member(requested), Ok).map(|member| vec![member])
 }
 
 /// Fails if nothing was found under the requested name, with an error that
 /// lists the names there are.
-fn check_selection(shard: &Shard, requested: Option<&str>, is_empty: bool) -> Result<()> {
+fn check_selection(tar: &TarFile, requested: Option<&str>, is_empty: bool) -> Result<()> {
     match requested {
-        Some(name) if is_empty => shard.member(name).map(drop),
+        Some(name) if is_empty => tar.member(name).map(drop),
         _ => Ok(()),
     }
 }

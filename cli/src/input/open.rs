@@ -16,7 +16,7 @@ use npymap::{
     array::RawSpec,
     npy::MAX_HEADER_LEN,
     source::MapMut,
-    tar::Shard,
+    tar::TarFile,
 };
 
 use crate::input::array_path::ArrayPath;
@@ -101,7 +101,7 @@ pub(crate) fn any_of(path: &Path, source: Source, max_header_len: usize) -> Resu
     Ok(match Format::recognize(&source)? {
         Format::Npz => AnyFile::Npz(npz_options(max_header_len).open(source)?),
         Format::Ten => AnyFile::Ten(TenOptions::new().any_extension(true).open(source)?),
-        Format::Tar => AnyFile::Tar(Shard::open(source)?),
+        Format::Tar => AnyFile::Tar(TarFile::open(source)?),
         _ => {
             let options = OpenOptions::new().max_header_len(max_header_len);
             trailing::note(path, &source, &options);
@@ -143,8 +143,8 @@ pub(crate) fn ten(path: &Path) -> Result<Ten> {
 }
 
 /// Opens a tar file whose arrays are mapped.
-pub(crate) fn shard(path: &Path) -> Result<Shard> {
-    Shard::open(map_arrays(path, MAX_HEADER_LEN)?)
+pub(crate) fn tar_file(path: &Path) -> Result<TarFile> {
+    TarFile::open(map_arrays(path, MAX_HEADER_LEN)?)
 }
 
 /// Maps a `.npy` file, or an array of a `.ten`, read-write.

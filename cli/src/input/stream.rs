@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use npymap::any::Format;
 use npymap::source::ReadAt;
-use npymap::{OpenOptions, Source, tar::Shard, ten::TenOptions};
+use npymap::{OpenOptions, Source, tar::TarFile, ten::TenOptions};
 
 use crate::input::progress::Progress;
 use crate::input::url;
@@ -244,7 +244,7 @@ impl Growing {
                 0
             }
             Format::Tar => {
-                let _ = Shard::open(source);
+                let _ = TarFile::open(source);
                 0
             }
             _ => {

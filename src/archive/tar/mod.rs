@@ -28,60 +28,60 @@ const HEADER_BUFFER: usize = 1024;
 /// # Examples
 ///
 /// ```no_run
-/// use npymap::{Source, tar::Shard};
+/// use npymap::{Source, tar::TarFile};
 ///
 /// // SAFETY: no other process writes to or truncates this file.
-/// let shard = Shard::open(unsafe { Source::map("train-000000.tar")? })?;
-/// for member in shard.members().filter(|member| member.name().ends_with(".npy")) {
+/// let tar = TarFile::open(unsafe { Source::map("train-000000.tar")? })?;
+/// for member in tar.members().filter(|member| member.name().ends_with(".npy")) {
 ///     println!("{}: {:?}", member.name(), member.open()?.shape());
 /// }
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Shard<D = Map> {
+pub struct TarFile<D = Map> {
     source: Arc<Source<D>>,
     entries: Arc<EntryList<TarEntry>>,
     /// The names of files that other members replace.
     replaced: Arc<HashSet<String>>,
 }
 
-/// One member of a [`Shard`].
+/// One member of a [`TarFile`].
 ///
 /// # Examples
 ///
 /// ```no_run
-/// use npymap::{Source, tar::Shard};
+/// use npymap::{Source, tar::TarFile};
 ///
 /// // SAFETY: no other process writes to or truncates this file.
-/// let shard = Shard::open(unsafe { Source::map("train-000000.tar")? })?;
-/// let member = shard.member("000000.ten")?;
+/// let tar = TarFile::open(unsafe { Source::map("train-000000.tar")? })?;
+/// let member = tar.member("000000.ten")?;
 /// println!("{} bytes at offset {}", member.size(), member.offset());
 /// let arrays = member.ten()?;
 /// let image = arrays.get(arrays.position("img")?)?;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct ShardMember<'a, D = Map> {
-    shard: &'a Shard<D>,
+pub struct Member<'a, D = Map> {
+    tar: &'a TarFile<D>,
     entry: &'a TarEntry,
 }
 
-impl<D> Clone for Shard<D> {
-    fn clone(&self) -> Shard<D> {
+impl<D> Clone for TarFile<D> {
+    fn clone(&self) -> TarFile<D> {
         let (source, entries) = (Arc::clone(&self.source), Arc::clone(&self.entries));
-        Shard { source, entries, replaced: Arc::clone(&self.replaced) }
+        TarFile { source, entries, replaced: Arc::clone(&self.replaced) }
     }
 }
 
-impl<D> Clone for ShardMember<'_, D> {
+impl<D> Clone for Member<'_, D> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<D> Copy for ShardMember<'_, D> {}
+impl<D> Copy for Member<'_, D> {}
 
-impl<D: Mapping> Shard<D> {
+impl<D: Mapping> TarFile<D> {
     /// Opens a tar file. Reads all headers, but not the members' bytes.
     ///
     /// # Errors
@@ -91,11 +91,11 @@ impl<D: Mapping> Shard<D> {
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if a name or a pax
     /// header is longer than 1 MiB, and [`Io`](crate::ErrorKind::Io) if reading
     /// fails.
-    pub fn open(source: Source<D>) -> Result<Shard<D>> {
+    pub fn open(source: Source<D>) -> Result<TarFile<D>> {
         let found = source.storage().add_path_on_err(entries(source.storage()));
         let (entries, replaced) = found?;
         let (entries, replaced) = (Arc::new(EntryList::new(entries)), Arc::new(replaced));
-        Ok(Shard { source: Arc::new(source), entries, replaced })
+        Ok(TarFile { source: Arc::new(source), entries, replaced })
     }
 
     /// Returns the path that the file was opened by.
@@ -119,8 +119,8 @@ impl<D: Mapping> Shard<D> {
     /// Returns the members in the order of the file, including members that are
     /// not arrays. Directories and links are left out.
     #[must_use]
-    pub fn members(&self) -> impl ExactSizeIterator<Item = ShardMember<'_, D>> {
-        self.entries.iter().map(|entry| ShardMember { shard: self, entry })
+    pub fn members(&self) -> impl ExactSizeIterator<Item = Member<'_, D>> {
+        self.entries.iter().map(|entry| Member { tar: self, entry })
     }
 
     /// Finds a member by its name. If several members have the name, the last
@@ -132,7 +132,7 @@ impl<D: Mapping> Shard<D> {
     /// name, and [`Unsupported`](crate::ErrorKind::Unsupported) if names of
     /// several members differ only in bytes that are not UTF-8, or if the last
     /// of them is a link, a directory or a device.
-    pub fn member(&self, name: &str) -> Result<ShardMember<'_, D>> {
+    pub fn member(&self, name: &str) -> Result<Member<'_, D>> {
         let positions = self.entries.positions(name).iter();
         let mut found = positions.filter_map(|&position| self.entries.get(position));
         match found.next_back() {
@@ -146,14 +146,14 @@ impl<D: Mapping> Shard<D> {
                 let expected = "unpack the tar file";
                 Err(self.name_file(ArchiveError::unsupported(found, expected)))
             }
-            Some(entry) => Ok(ShardMember { shard: self, entry }),
+            Some(entry) => Ok(Member { tar: self, entry }),
             None => {
                 Err(self.name_file(no_member(name, self.members().map(|member| member.name()))))
             }
         }
     }
 
-    /// Opens the `.npy` member of this name. See [`ShardMember::open`].
+    /// Opens the `.npy` member of this name. See [`Member::open`].
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl<D: Mapping> Shard<D> {
     /// source takes long, for example from a remote object. For files, it does
     /// nothing.
     ///
-    /// Call it before [`ShardMember::header`] or [`ShardMember::is_ten`] of
+    /// Call it before [`Member::header`] or [`Member::is_ten`] of
     /// many members, which then find the headers in memory. At most 16 MiB of
     /// them are kept, until the next call. The rest is read in turn.
     ///
@@ -185,11 +185,11 @@ impl<D: Mapping> Shard<D> {
     /// # Examples
     ///
     /// ```no_run
-    /// use npymap::{Source, tar::Shard};
+    /// use npymap::{Source, tar::TarFile};
     ///
-    /// let shard = Shard::open(Source::read("train-000000.tar")?)?;
-    /// shard.prefetch_headers()?;
-    /// for member in shard.members() {
+    /// let tar = TarFile::open(Source::read("train-000000.tar")?)?;
+    /// tar.prefetch_headers()?;
+    /// for member in tar.members() {
     ///     println!("{}: {:?}", member.name(), member.header()?);
     /// }
     /// # Ok::<(), npymap::Error>(())
@@ -208,7 +208,7 @@ impl<D: Mapping> Shard<D> {
     }
 }
 
-impl<'a, D: Mapping> ShardMember<'a, D> {
+impl<'a, D: Mapping> Member<'a, D> {
     /// Returns the member's name in the tar file. Bytes that are not UTF-8 are
     /// replaced.
     #[must_use]
@@ -230,7 +230,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     }
 
     /// Reads the header of a `.npy` member, with the same checks as
-    /// [`open`](ShardMember::open). Returns `None` when the member is not a
+    /// [`open`](Member::open). Returns `None` when the member is not a
     /// `.npy`.
     ///
     /// # Errors
@@ -258,7 +258,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
             return Ok(false);
         }
         let mut magic = [0; 8];
-        let found = self.shard.source.storage().read_at(&mut magic, self.entry.start);
+        let found = self.tar.source.storage().read_at(&mut magic, self.entry.start);
         let found = self.name_member(found.map_err(SystemError::io("read the archive")))?;
         Ok(if self.entry.size == 0 {
             ten::has_extension(Path::new(self.name()))
@@ -300,14 +300,14 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
 
     fn open_array(&self) -> Result<MappedArray<D>> {
         let place = self.find()?.into_place()?.moved_by(self.entry.start);
-        let source = &*self.shard.source;
+        let source = &*self.tar.source;
         let data = source.obtain_checked(place.offset, place.layout.nbytes())?;
         Ok(MappedArray::from_place(source, data, place, Some(self.name())))
     }
 
     fn open_ten(&self) -> Result<Ten<D>> {
         self.check_bytes()?;
-        Ten::open_range(Arc::clone(&self.shard.source), self.entry.start, self.entry.size)
+        Ten::open_range(Arc::clone(&self.tar.source), self.entry.start, self.entry.size)
     }
 
     fn find(&self) -> Result<MemberContent> {
@@ -315,7 +315,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
         let TarEntry { start, size, .. } = *self.entry;
         let mut part = io::BufReader::with_capacity(
             HEADER_BUFFER,
-            self.shard.source.storage().range_reader(start, start.saturating_add(size)),
+            self.tar.source.storage().range_reader(start, start.saturating_add(size)),
         );
         MemberContent::read(&mut part, size, MAX_HEADER_LEN)
     }
@@ -327,7 +327,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
             let expected = "extract it with tar";
             return Err(ArchiveError::unsupported("is stored as a sparse file", expected));
         }
-        let len = self.shard.source.nbytes();
+        let len = self.tar.source.nbytes();
         if start.checked_add(size).is_some_and(|end| end <= len) {
             return Ok(());
         }
@@ -339,6 +339,6 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
 
     /// Adds the path of the file and the name of the member to an error.
     fn name_member<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| self.shard.name_file(error.with_member(self.name())))
+        result.map_err(|error| self.tar.name_file(error.with_member(self.name())))
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use npymap::array::RawSpec;
 use npymap::ndarray::Array2;
 use npymap::npz::{Compression, Npz, NpzWriter};
-use npymap::tar::Shard;
+use npymap::tar::TarFile;
 use npymap::ten::{Ten, TenWriteOptions};
 use npymap::{ErrorKind, MappedArray, OpenOptions, Order, RowSource as _, Source};
 use npymap_remote::tokio::runtime;
@@ -228,11 +228,11 @@ fn starts_of_all_tar_members_are_requested_at_the_same_time() {
     }
     let server = Server::new(archive.into_inner().unwrap());
     let object = Remote::open(&server.url("a.tar")).unwrap();
-    let shard = Shard::open(object.source()).unwrap();
+    let tar = TarFile::open(object.source()).unwrap();
     server.log();
-    shard.prefetch_headers().unwrap();
+    tar.prefetch_headers().unwrap();
     assert!(server.log().len() <= 200);
-    for member in shard.members() {
+    for member in tar.members() {
         assert!(!member.is_ten().unwrap());
         assert_eq!(member.header().unwrap().unwrap().shape, [40, 1024]);
     }
@@ -325,9 +325,9 @@ fn tar_and_ten_files_are_opened_in_one_request() {
     }
     let server = Server::new(archive.into_inner().unwrap());
     let object = Remote::open(&server.url("a.tar")).unwrap();
-    let shard = Shard::open(object.source()).unwrap();
-    assert_rows(shard.get("a.npy").unwrap().as_slice().unwrap(), 0..2);
-    assert_eq!(shard.member("b.ten").unwrap().ten().unwrap().get(0).unwrap().shape(), [2, 3]);
+    let tar = TarFile::open(object.source()).unwrap();
+    assert_rows(tar.get("a.npy").unwrap().as_slice().unwrap(), 0..2);
+    assert_eq!(tar.member("b.ten").unwrap().ten().unwrap().get(0).unwrap().shape(), [2, 3]);
     assert_eq!(server.log().len(), 1);
     let server = Server::new(ten);
     let object = Remote::open(&server.url("a.ten")).unwrap();

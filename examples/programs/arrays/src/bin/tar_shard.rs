@@ -10,13 +10,13 @@
 //! 370.78493917980484
 //! ```
 
-use npymap::{Source, tar::Shard};
+use npymap::{Source, tar::TarFile};
 
 fn main() -> npymap::Result<()> {
     // SAFETY: no other process changes the file.
-    let shard = Shard::open(unsafe { Source::map("shard.tar")? })?;
+    let tar = TarFile::open(unsafe { Source::map("shard.tar")? })?;
     let mut sum = 0.0;
-    for member in shard.members() {
+    for member in tar.members() {
         sum += member.open()?.view::<f64>()?.sum();
     }
     println!("{sum}");

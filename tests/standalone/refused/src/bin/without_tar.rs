@@ -1,7 +1,7 @@
 // notes: the item is gated behind the `tar` feature
 // features: none
-use npymap::tar::Shard;
+use npymap::tar::TarFile;
 
 fn main() {
-    let _ = Shard::<npymap::source::Map>::open;
+    let _ = TarFile::<npymap::source::Map>::open;
 }

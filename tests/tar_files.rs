@@ -3,7 +3,7 @@
 use npymap::{
     ErrorKind, Mode, Source,
     any::{AnyFile, Format},
-    tar::Shard,
+    tar::TarFile,
     ten::{TenWriteOptions, Tensor},
 };
 
@@ -17,9 +17,9 @@ use crate::tars::{npy, shard};
 fn members_are_used_in_place() {
     let directory = directory();
     let path = file(&directory, "x.tar", &shard());
-    let mapped = map(&path).and_then(Shard::open).unwrap();
+    let mapped = map(&path).and_then(TarFile::open).unwrap();
     let (read, memory) = (Source::read(&path).unwrap(), Source::bytes(shard()));
-    let copies = [read, memory].map(|source| Shard::open(source.into_read_only()).unwrap());
+    let copies = [read, memory].map(|source| TarFile::open(source.into_read_only()).unwrap());
     for shard in [&mapped].into_iter().chain(&copies) {
         assert_eq!(shard.len(), 7);
         let array = shard.get("000000.npy").unwrap();
@@ -93,7 +93,7 @@ fn files_that_other_members_replace_are_not_found() {
     let mut header = tar::Header::new_gnu();
     header.set_size(npy().len().try_into().unwrap());
     builder.append_data(&mut header, "again.npy", npy().as_slice()).unwrap();
-    let shard = Shard::open(Source::bytes(builder.into_inner().unwrap())).unwrap();
+    let shard = TarFile::open(Source::bytes(builder.into_inner().unwrap())).unwrap();
     let found = names.map(|name| shard.get(name).map_err(|error| error.kind()).is_ok());
     assert_eq!(found, [false, true, false, true, true]);
     let error = shard.member("x.npy").unwrap_err();
@@ -150,13 +150,13 @@ fn errors_name_the_problem() {
         "[000000.npy]: its 144 bytes from byte 512 on exceed the 600 bytes of the file: the tar file was truncated, or is still being written"
     );
     for len in 0..whole.len() {
-        let Ok(shard) = Shard::open(Source::bytes(whole[..len].to_vec())) else { continue };
+        let Ok(shard) = TarFile::open(Source::bytes(whole[..len].to_vec())) else { continue };
         for member in shard.members() {
             let _ = (member.open().map(drop), member.ten().map(drop));
         }
     }
     let sizes = with_field(&whole, 124, b"\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff");
-    assert!(Shard::open(Source::bytes(sizes)).and_then(|shard| shard.get("000000.npy")).is_err());
+    assert!(TarFile::open(Source::bytes(sizes)).and_then(|shard| shard.get("000000.npy")).is_err());
 }
 
 /// Replaces a field of the first header, and its checksum.
@@ -174,22 +174,22 @@ fn fields_of_headers_are_numbers() {
     let whole = shard();
     for at in [100, 108, 116, 136, 329, 337] {
         for number in [&b"        "[..], b"000644 \0", b"644\0 abc", b"-0000001", b"\xff\0\0\x01"] {
-            Shard::open(Source::bytes(with_field(&whole, at, number))).unwrap();
+            TarFile::open(Source::bytes(with_field(&whole, at, number))).unwrap();
         }
         for text in [&b"folder/f"[..], b"000648 \0", b"\x81\0\0\x01", b"-      \0"] {
-            let error = Shard::open(Source::bytes(with_field(&whole, at, text))).unwrap_err();
+            let error = TarFile::open(Source::bytes(with_field(&whole, at, text))).unwrap_err();
             let expected = "(a field of a header is not a number)";
             assert!(error.to_string().contains(expected), "{at}: {error}");
         }
     }
     let (_, sparse) = sparse().into_iter().find(|(format, _)| *format == "old").unwrap();
     for at in [386, 470, 483] {
-        let error = Shard::open(Source::bytes(with_field(&sparse, at, b"x"))).unwrap_err();
+        let error = TarFile::open(Source::bytes(with_field(&sparse, at, b"x"))).unwrap_err();
         assert!(error.to_string().contains(" is not a number)"), "{at}: {error}");
     }
     let mut map = sparse.clone();
     map[512] = b'x';
-    let error = Shard::open(Source::bytes(map)).unwrap_err().to_string();
+    let error = TarFile::open(Source::bytes(map)).unwrap_err().to_string();
     assert!(
         error.contains("(the map of a sparse member has a part that is not a number)"),
         "{error}"
@@ -202,7 +202,7 @@ fn fields_of_headers_are_numbers() {
 fn links_and_devices_have_no_size() {
     let whole = shard();
     let of_kind = |kind: &[u8], size: &[u8]| {
-        Shard::open(Source::bytes(with_field(&with_field(&whole, 156, kind), 124, size)))
+        TarFile::open(Source::bytes(with_field(&with_field(&whole, 156, kind), 124, size)))
     };
     for kind in [b"2", b"3", b"4", b"6"] {
         let error = of_kind(kind, b"00000001000\0").unwrap_err().to_string();
@@ -218,7 +218,7 @@ fn links_and_devices_have_no_size() {
     for kind in *b"123456" {
         let mut bytes = without[..header].to_vec();
         bytes.extend(with_field(&without[header..], 156, &[kind]));
-        let opened = Shard::open(Source::bytes(bytes));
+        let opened = TarFile::open(Source::bytes(bytes));
         let has_size = opened.as_ref().is_err_and(|error| error.to_string().contains("has a size"));
         assert!(has_size, "{opened:?}");
     }
@@ -230,7 +230,7 @@ fn sizes_start_with_digits() {
     let mut builder = tar::Builder::new(Vec::new());
     builder.append_data(&mut tar::Header::new_gnu(), "a.txt", &[][..]).unwrap();
     let empty = builder.into_inner().unwrap();
-    let of_size = |size| Shard::open(Source::bytes(with_field(&empty, 124, size)));
+    let of_size = |size| TarFile::open(Source::bytes(with_field(&empty, 124, size)));
     for size in [&[0; 12][..], b"     \0      ", b"\0\x002000\0     "] {
         assert_eq!(of_size(size).unwrap().members().next().unwrap().size(), 0);
     }
@@ -270,7 +270,7 @@ fn names_of_files_with_contents_do_not_end_in_a_slash() {
         (long_name(b"a.npy\0\0\0", &named(b"\0", empty)), "a directory has the name of a file"),
         (pax_name("a.npy", &named(b"\0", empty)), "a directory has the name of a file"),
     ] {
-        let error = Shard::open(Source::bytes(bytes)).unwrap_err().to_string();
+        let error = TarFile::open(Source::bytes(bytes)).unwrap_err().to_string();
         assert!(error.contains(&format!("({problem})")), "{error}");
     }
     // Directories, as before ustar, and empty files.
@@ -278,7 +278,7 @@ fn names_of_files_with_contents_do_not_end_in_a_slash() {
     for (kind, len) in [(b"\0", 6), (b"0", 7)] {
         let member = [&named(kind, empty)[..512], rest].concat();
         for bytes in [member.clone(), long_name(b"folder/\0", &member), pax_name("b/", &member)] {
-            assert_eq!(Shard::open(Source::bytes(bytes)).unwrap().len(), len);
+            assert_eq!(TarFile::open(Source::bytes(bytes)).unwrap().len(), len);
         }
     }
 }
@@ -289,7 +289,7 @@ fn names_that_are_not_utf_8_are_not_taken_for_each_other() {
     let [ff, fe, text] =
         [&b"a\xff.npy\0\0\0"[..], b"a\xfe.npy\0\0\0", "a\u{fffd}.npy\0".as_bytes()]
             .map(|name| with_field(first, 0, name));
-    let open = |parts: &[&[u8]]| Shard::open(Source::bytes(parts.concat())).unwrap();
+    let open = |parts: &[&[u8]]| TarFile::open(Source::bytes(parts.concat())).unwrap();
     for parts in [&[&ff[..]][..], &[&ff, &ff], &[&text]] {
         assert_eq!(open(parts).get("a\u{fffd}.npy").unwrap().shape(), [2, 2]);
     }
@@ -308,7 +308,7 @@ fn names_have_a_prefix_in_ustar_only() {
     let whole = shard();
     let first = |magic: &[u8], prefix: &[u8]| {
         let bytes = with_field(&with_field(&whole, 257, magic), 345, prefix);
-        let shard = Shard::open(Source::bytes(bytes))?;
+        let shard = TarFile::open(Source::bytes(bytes))?;
         Ok::<_, npymap::Error>(shard.members().next().unwrap().name().to_owned())
     };
     for version in ["00", "\0\0", "  ", "01"] {
@@ -325,7 +325,7 @@ fn names_have_a_prefix_in_ustar_only() {
 }
 
 fn member_error(bytes: &[u8], name: &str) -> String {
-    let shard = Shard::open(Source::bytes(bytes.to_vec()));
+    let shard = TarFile::open(Source::bytes(bytes.to_vec()));
     shard.and_then(|shard| shard.get(name)).map(drop).unwrap_err().to_string()
 }
 
@@ -337,13 +337,13 @@ fn extension_records_are_limited() {
         // A hole of 3 GiB, followed by a member.
         let tar = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
         tar.set_len(512 + (3 << 30) + 8192).unwrap();
-        let error = Source::read(&path).and_then(Shard::open).unwrap_err().to_string();
+        let error = Source::read(&path).and_then(TarFile::open).unwrap_err().to_string();
         let expected = "an extension record of 3221225472 bytes at byte 512: at most 1 MiB is supported for names and pax headers";
         assert!(error.ends_with(expected), "{error}");
         let mut short = extended(kind, 1 << 20);
-        assert!(Shard::open(Source::bytes(short.clone())).is_err());
+        assert!(TarFile::open(Source::bytes(short.clone())).is_err());
         short.resize(512 + (1 << 20), 0);
-        let error = Shard::open(Source::bytes(short)).unwrap_err().to_string();
+        let error = TarFile::open(Source::bytes(short)).unwrap_err().to_string();
         assert!(error.contains("an extension record is not followed by a member"), "{error}");
     }
 }
@@ -353,16 +353,16 @@ fn a_pax_header_that_continues_in_its_padding_is_rejected() {
     let mut bytes = pax(&[("path", "b.npy")]);
     let record = b"path=b.npy\n";
     let start = bytes.windows(record.len()).position(|part| part == record).unwrap();
-    assert!(Shard::open(Source::bytes(bytes.clone())).is_ok());
+    assert!(TarFile::open(Source::bytes(bytes.clone())).is_ok());
     bytes[start + record.len()] = b'1';
-    let error = Shard::open(Source::bytes(bytes)).unwrap_err().to_string();
+    let error = TarFile::open(Source::bytes(bytes)).unwrap_err().to_string();
     assert!(error.contains("(a pax header continues past its size)"), "{error}");
 }
 
 #[test]
 fn sparse_members_are_rejected_by_name() {
     for (format, bytes) in sparse() {
-        let shard = Shard::open(Source::bytes(bytes)).unwrap();
+        let shard = TarFile::open(Source::bytes(bytes)).unwrap();
         assert_eq!(
             shard.members().map(|member| member.name()).collect::<Vec<_>>(),
             ["a.npy", "b.npy"]
@@ -379,11 +379,11 @@ fn sparse_members_are_rejected_by_name() {
 #[test]
 fn names_and_sizes_are_those_of_pax_headers() {
     let bytes = pax(&[("path", "größe.npy"), ("size", "144"), ("mtime", "1.5")]);
-    let shard = Shard::open(Source::bytes(bytes)).unwrap();
+    let shard = TarFile::open(Source::bytes(bytes)).unwrap();
     assert_eq!(shard.get("größe.npy").unwrap().shape(), [2, 2]);
     assert_eq!(shard.len(), 1);
     for records in [[("path", "a\0b"), ("mtime", "1")], [("size", "x"), ("mtime", "1")]] {
-        assert!(Shard::open(Source::bytes(pax(&records))).is_err());
+        assert!(TarFile::open(Source::bytes(pax(&records))).is_err());
     }
 }
 
@@ -395,7 +395,7 @@ fn members_of_large_archives_are_found_by_name() {
         header.set_size(0);
         builder.append_data(&mut header, format!("{at}.ten"), &[][..]).unwrap();
     }
-    let shard = Shard::open(Source::bytes(builder.into_inner().unwrap())).unwrap();
+    let shard = TarFile::open(Source::bytes(builder.into_inner().unwrap())).unwrap();
     for member in shard.members() {
         assert_eq!(shard.member(member.name()).unwrap().offset(), member.offset());
     }
@@ -433,7 +433,7 @@ fn names_and_targets_of_links_are_those_of_their_extension_records() {
     let long = "n".repeat(120);
     let other = format!("{long}2");
     let open = |name: &str, kind, records: &[(u8, &str)], format: &Header| {
-        let shard = Shard::open(Source::bytes(linked(name, kind, records, format)))?;
+        let shard = TarFile::open(Source::bytes(linked(name, kind, records, format)))?;
         shard.get(name).map(drop)
     };
     let pax = |key: &str, value: &str| {
