@@ -44,7 +44,7 @@ fn members_equal_numpys() {
     let (mut arrays, mut others, mut shadowed) = (0, 0, 0);
     for (path, expected) in fixtures() {
         let bytes = fs::read(&path).unwrap();
-        let (read, memory) = (Source::read(&path).unwrap(), Source::bytes(bytes));
+        let (read, memory) = (Source::open(&path).unwrap(), Source::bytes(bytes));
         let copies = [read, memory].map(|source| Npz::open(source.into_read_only()).unwrap());
         let private = Npz::open(map(&path).unwrap().into_copy_on_write()).unwrap();
         for (way, npz) in [open(&path)].iter().chain(&copies).enumerate() {
@@ -133,7 +133,7 @@ fn each_listed_name_opens_a_member_of_its_own() {
 }
 
 fn names_that_open(file: &str) -> Vec<String> {
-    let file = npymap::open_any(Source::read(data().join(file)).unwrap()).unwrap();
+    let file = npymap::open_any(Source::open(data().join(file)).unwrap()).unwrap();
     let names = file.names();
     for name in &names {
         let array = file.get(Some(name)).unwrap();
@@ -146,7 +146,7 @@ fn names_that_open(file: &str) -> Vec<String> {
 fn each_format_is_recognised() {
     for (path, _) in fixtures() {
         assert_eq!(
-            Source::read(&path).and_then(|source| Format::recognize(&source)).unwrap(),
+            Source::open(&path).and_then(|source| Format::recognize(&source)).unwrap(),
             Format::Npz,
             "{}",
             path.display()

@@ -162,7 +162,7 @@ fn raw_binary_and_open_files_are_read() {
     let options = OpenOptions::new()
         .raw(RawSpec::new(">u2".parse().unwrap()).shape(&[5, 2]).offset(3).order(Order::F));
     let read =
-        ArrayFile::new(Source::read_file(File::open(&path).unwrap()).unwrap(), options).unwrap();
+        ArrayFile::new(Source::from_file(File::open(&path).unwrap()).unwrap(), options).unwrap();
     assert_eq!((read.path(), read.data_offset()), (None, 3));
     let rows = read.rows(1..3).unwrap();
     assert_eq!(rows.view::<u16>().unwrap().to_vec(), [0x0506, 0x0f10, 0x0708, 0x1112]);

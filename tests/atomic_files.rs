@@ -146,7 +146,7 @@ fn only_sources_that_change_the_file_are_locked() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("<f8", &[1], Order::C, &[0; 8]));
     let found = "a source whose arrays do not change the file";
-    for source in [Source::read(&path).unwrap(), map(&path).unwrap().into_copy_on_write()] {
+    for source in [Source::open(&path).unwrap(), map(&path).unwrap().into_copy_on_write()] {
         let error = source.locked(Locking::Try).unwrap_err();
         assert!(is_error(&error, ErrorKind::InvalidInput, found), "{error}");
         assert!(error.to_string().contains("a.npy") && error.to_string().contains("map_mut"));

@@ -250,13 +250,13 @@ fn members_are_read_from_every_source_stored_and_deflated() {
             assert!(is_error(&error, ErrorKind::WrongDType, "asked for `f32`"), "{error}");
             assert_eq!(npz.read_ndarray::<f64, Ix2>("x").unwrap_err().kind(), ErrorKind::NotFound);
         }
-        check(&Npz::open(Source::read(path).unwrap()).unwrap(), &table);
+        check(&Npz::open(Source::open(path).unwrap()).unwrap(), &table);
         check(&Npz::open(Source::bytes(std::fs::read(path).unwrap())).unwrap(), &table);
         #[cfg(not(target_family = "wasm"))]
         check(&Npz::open(crate::support::map(path).unwrap()).unwrap(), &table);
     }
     let npz = npz::NpzOptions::new().max_inflated(1000);
-    let error = npz.open(Source::read(&deflated).unwrap()).unwrap();
+    let error = npz.open(Source::open(&deflated).unwrap()).unwrap();
     let error = error.read_ndarray::<f64, Ix2>("table").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
 

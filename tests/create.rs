@@ -338,7 +338,7 @@ fn an_unnamed_file_can_become_an_array() {
     let mut array = map_mut_file(&open_file).and_then(MappedArray::from_source).unwrap();
     array.element_writer().unwrap().write(&[1], &[5_i16]).unwrap();
     array.close().unwrap();
-    let array = Source::read_file(open_file.try_clone().unwrap())
+    let array = Source::from_file(open_file.try_clone().unwrap())
         .and_then(MappedArray::from_source)
         .unwrap();
     assert_eq!(array.view::<i16>().unwrap().to_vec(), [0, 5]);

@@ -93,7 +93,7 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
     let array = open_with(&options, &path).unwrap();
     let view = array.view::<u64>().unwrap();
     let read =
-        Source::read(&path).and_then(|source| ArrayFile::new(source, options.clone())).unwrap();
+        Source::open(&path).and_then(|source| ArrayFile::new(source, options.clone())).unwrap();
     for i in 0..50 {
         assert_eq!(
             (view.at([row(shape[0], i), i]), view.at([row(shape[0], i), 500])),

@@ -91,7 +91,7 @@ fn short_file_and_short_buffer_count_bytes() {
     let text = "the elements end at byte 152 and the file at 151: it was truncated, or is still being written";
     assert_error(open(&path), ErrorKind::Truncated, &format!("{}: {text}", path.display()));
     assert_error(
-        Source::read_file(File::open(&path).unwrap()).and_then(MappedArray::from_source),
+        Source::from_file(File::open(&path).unwrap()).and_then(MappedArray::from_source),
         ErrorKind::Truncated,
         text,
     );

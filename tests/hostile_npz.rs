@@ -22,7 +22,7 @@ fn error_in_every_way(bytes: &[u8]) -> Error {
     let path = file(&directory, "x.npz", bytes);
     let archives = [
         open_read_only(Source::bytes(bytes.to_vec())),
-        Source::read(&path).and_then(open_read_only),
+        Source::open(&path).and_then(open_read_only),
         map(&path).and_then(Npz::open),
     ];
     let errors = archives.into_iter().enumerate().map(|(way, npz)| match npz {
@@ -559,6 +559,6 @@ fn an_archive_that_claims_many_members_takes_no_memory_for_them() {
     end.extend(*b"PK\x05\x06\0\0\0\0");
     end.extend([0xff; 12]);
     end.extend([0; 2]);
-    let error = Npz::open(Source::positioned(Claims { end, size }).unwrap()).unwrap_err();
+    let error = Npz::open(Source::from_read_at(Claims { end, size }).unwrap()).unwrap_err();
     assert!(is_error(&error, ErrorKind::Damaged, "the directory starts with"), "{error}");
 }

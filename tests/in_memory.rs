@@ -291,7 +291,7 @@ fn rows() -> Result<()> {
 
 fn missing_files_are_errors() {
     assert!(MappedArray::read("no such file.npy").is_err());
-    assert!(npymap::Source::read("no such file.npy").is_err());
+    assert!(npymap::Source::open("no such file.npy").is_err());
 }
 
 #[test]

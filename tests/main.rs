@@ -88,12 +88,12 @@ mod npz_writer;
 mod oracle;
 #[cfg(feature = "rayon")]
 mod parallel;
-mod positioned;
 mod promises;
 mod ragged;
 mod raw;
 #[cfg(target_os = "linux")]
 mod raw_linux;
+mod read_at;
 mod reading;
 #[cfg(feature = "derive")]
 mod records;

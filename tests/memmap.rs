@@ -173,7 +173,7 @@ fn test_getitem() {
     let part = view.slice(s![1.., ..3]);
     assert_eq!(part.to_ndarray::<Ix2>().unwrap(), data().slice(s![1.., ..3]));
     let taken =
-        ArrayFile::new(Source::read_file(file).unwrap(), OpenOptions::new().raw(spec())).unwrap();
+        ArrayFile::new(Source::from_file(file).unwrap(), OpenOptions::new().raw(spec())).unwrap();
     let taken = taken.select_rows(&[0, 1]).unwrap();
     assert_eq!(taken.as_ndarray::<f32, Ix2>().unwrap(), data().slice(s![..2, ..]));
 }

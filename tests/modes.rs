@@ -104,7 +104,7 @@ fn values_in_every_way(file: &File) -> [Vec<u32>; 4] {
     let read_write = map_mut_file(file).and_then(|source| options.open(source)).unwrap();
     let copy_on_write =
         map_file(file).and_then(|source| options.open(source.into_copy_on_write())).unwrap();
-    let copy = Source::read_file(file.try_clone().unwrap())
+    let copy = Source::from_file(file.try_clone().unwrap())
         .and_then(|source| options.open(source))
         .unwrap();
     assert_eq!(read_write.mode(), Some(Mode::ReadWrite));
@@ -281,7 +281,7 @@ pub(crate) fn open_errors(path: &Path) -> Vec<npymap::Error> {
         open_mut(path).unwrap_err(),
         open_copy_on_write(path).unwrap_err(),
         read_with(&options, path).unwrap_err(),
-        Source::read(path).and_then(|source| options.open(source.into_read_only())).unwrap_err(),
+        Source::open(path).and_then(|source| options.open(source.into_read_only())).unwrap_err(),
     ]
 }
 

@@ -91,7 +91,7 @@ fn a_part_of_a_larger_file_is_mapped_and_read() {
     array.element_writer().unwrap().write(&[1], &[8_u8]).unwrap();
     array.close().unwrap();
     let read =
-        Source::read(&path).and_then(|source| ArrayFile::new(source, options.clone())).unwrap();
+        Source::open(&path).and_then(|source| ArrayFile::new(source, options.clone())).unwrap();
     assert_eq!(read.rows(..2).unwrap().as_slice::<u8>().unwrap(), [9, 8]);
     let rest = RawSpec::new("|u1".parse().unwrap()).offset(128);
     let error = read_with(&OpenOptions::new().raw(rest), &path).unwrap_err();

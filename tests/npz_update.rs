@@ -14,7 +14,7 @@ use crate::support::{directory, is_error, map, names};
 use crate::zips::{Zip, Zipped, deflated, stored};
 
 fn read(path: &Path) -> Npz<npymap::source::MapMut> {
-    Source::read(path).and_then(Npz::open).unwrap()
+    Source::open(path).and_then(Npz::open).unwrap()
 }
 
 fn keys(path: &Path) -> Vec<String> {

@@ -126,7 +126,7 @@ fn the_sizes_of_members_precede_them() {
     // From the current position on; sizes of copied members are known even in a stream.
     let mut to = std::io::Cursor::new(vec![1, 2, 3]);
     to.set_position(3);
-    let npz = Source::read(&path).and_then(Npz::open).unwrap();
+    let npz = Source::open(&path).and_then(Npz::open).unwrap();
     let mut copy = NpzWriter::new(Vec::new());
     let mut writer = NpzWriter::new_seekable(to).unwrap();
     for member in npz.members() {
@@ -171,7 +171,7 @@ fn an_archive_is_not_appended_to_a_file() {
     let mut writer = NpzWriter::new(fs::File::options().append(true).open(&path).unwrap());
     writer.write("a", &table()).unwrap();
     drop(writer.into_inner().unwrap());
-    let npz = Source::read(&path).and_then(Npz::open).unwrap();
+    let npz = Source::open(&path).and_then(Npz::open).unwrap();
     assert_eq!(npz.get("a").unwrap().as_slice::<f64>().unwrap()[5], 5.5);
 }
 
@@ -218,7 +218,7 @@ fn archives_are_written_to_pipes_devices_and_descriptors() {
     let mut file = fs::File::create(&path).unwrap();
     file.write_all(b"before").unwrap();
     save(format!("/dev/fd/{}", file.as_raw_fd()));
-    let npz = Source::read(&path).and_then(Npz::open).unwrap();
+    let npz = Source::open(&path).and_then(Npz::open).unwrap();
     npz.verify().unwrap();
     assert_eq!(npz.names().collect::<Vec<_>>(), ["a", "b"]);
 }
@@ -257,7 +257,7 @@ fn members_are_filled_in_place() {
         .unwrap();
     writer.write("after", &arr0(2_u8)).unwrap();
     writer.finish().unwrap();
-    let npz = Source::read(&path).and_then(Npz::open).unwrap();
+    let npz = Source::open(&path).and_then(Npz::open).unwrap();
     npz.verify().unwrap();
     assert_eq!(npz.get("a").unwrap().as_slice::<f32>().unwrap()[299..], [2.5]);
     let stored: Vec<_> = npz.members().map(|member| member.is_stored()).collect();
@@ -330,7 +330,7 @@ fn arrays_outlive_their_archive() {
     b.as_slice_mut::<u8>().unwrap()[0] = 9;
     assert_eq!(b.as_slice::<u8>().unwrap(), [9, 2, 3]);
     assert_eq!(
-        Source::read(&path)
+        Source::open(&path)
             .and_then(Npz::open)
             .unwrap()
             .get("b")

@@ -235,7 +235,7 @@ fn descriptions_open_the_array_again() {
         shape: vec![2, 1],
         order: Order::F,
         mode: Mode::ReadWrite,
-        file_id: Source::read(&path).unwrap().file_id(),
+        file_id: Source::open(&path).unwrap().file_id(),
         file_len: 132,
     };
     assert_eq!(description, expected);

@@ -118,22 +118,22 @@ pub(crate) fn open_mut_with(
 }
 
 pub(crate) fn read_with(options: &OpenOptions, path: impl AsRef<Path>) -> Result<MappedArrayMut> {
-    options.open(Source::read(path)?)
+    options.open(Source::open(path)?)
 }
 
 pub(crate) fn header_with(options: &OpenOptions, path: impl AsRef<Path>) -> Result<Header> {
-    options.header(&Source::read(path)?)
+    options.header(&Source::open(path)?)
 }
 
 pub(crate) fn header_text_with(
     options: &OpenOptions,
     path: impl AsRef<Path>,
 ) -> Result<HeaderText<'static>> {
-    options.header_text(&Source::read(path)?)
+    options.header_text(&Source::open(path)?)
 }
 
 pub(crate) fn walk_with(options: &OpenOptions, path: impl AsRef<Path>) -> Result<Walk> {
-    options.walk(Source::read(path)?)
+    options.walk(Source::open(path)?)
 }
 
 /// Creates a file of the test.

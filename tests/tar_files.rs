@@ -18,7 +18,7 @@ fn members_are_used_in_place() {
     let directory = directory();
     let path = file(&directory, "x.tar", &shard());
     let mapped = map(&path).and_then(TarFile::open).unwrap();
-    let (read, memory) = (Source::read(&path).unwrap(), Source::bytes(shard()));
+    let (read, memory) = (Source::open(&path).unwrap(), Source::bytes(shard()));
     let copies = [read, memory].map(|source| TarFile::open(source.into_read_only()).unwrap());
     for shard in [&mapped].into_iter().chain(&copies) {
         assert_eq!(shard.len(), 7);
@@ -44,7 +44,7 @@ fn members_are_used_in_place() {
     drop(mapped);
     assert_eq!(array.as_slice::<f32>().unwrap()[3..], [3.5]);
     assert_eq!(
-        Source::read(&path).and_then(|source| Format::recognize(&source)).unwrap(),
+        Source::open(&path).and_then(|source| Format::recognize(&source)).unwrap(),
         Format::Tar
     );
     let file = map(&path).and_then(npymap::open_any).unwrap();
@@ -337,7 +337,7 @@ fn extension_records_are_limited() {
         // A hole of 3 GiB, followed by a member.
         let tar = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
         tar.set_len(512 + (3 << 30) + 8192).unwrap();
-        let error = Source::read(&path).and_then(TarFile::open).unwrap_err().to_string();
+        let error = Source::open(&path).and_then(TarFile::open).unwrap_err().to_string();
         let expected = "an extension record of 3221225472 bytes at byte 512: at most 1 MiB is supported for names and pax headers";
         assert!(error.ends_with(expected), "{error}");
         let mut short = extended(kind, 1 << 20);

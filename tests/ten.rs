@@ -72,7 +72,7 @@ fn all_ways_of_reading_agree() {
     TenWriteOptions::new().infos(&["img", "n"]).save(&path, &[&table(), &numbers]).unwrap();
     let bytes = fs::read(&path).unwrap();
     let mapped = map(&path).and_then(Ten::open).unwrap();
-    let read = Source::read(&path).unwrap();
+    let read = Source::open(&path).unwrap();
     let memory = Source::bytes(bytes.clone());
     let others = [read, memory].map(|source| Ten::open(source.into_read_only()).unwrap());
     for ten in [&mapped].into_iter().chain(&others) {
@@ -86,7 +86,7 @@ fn all_ways_of_reading_agree() {
         assert_eq!(ten.data_offset(1).unwrap(), 256);
     }
     let private = map(&path).unwrap().into_copy_on_write();
-    for source in [private, Source::read(&path).unwrap(), Source::bytes(bytes.clone())] {
+    for source in [private, Source::open(&path).unwrap(), Source::bytes(bytes.clone())] {
         let mut copy = Ten::open(source).unwrap().get(1).unwrap();
         copy.as_slice_mut::<Le<i64>>().unwrap()[0] = 9.into();
     }
@@ -173,15 +173,15 @@ fn other_dtype_names_are_opt_in() {
     assert_eq!(ten::save(&path, &[&table()]).unwrap_err().to_string(), expected);
     assert!(names(directory.path()).is_empty());
     TenWriteOptions::new().any_extension(true).save(&path, &[&table()]).unwrap();
-    assert_eq!(Source::read(&path).and_then(Ten::open).unwrap_err().to_string(), expected);
+    assert_eq!(Source::open(&path).and_then(Ten::open).unwrap_err().to_string(), expected);
     assert_eq!(
-        TenOptions::new().any_extension(true).open(Source::read(&path).unwrap()).unwrap().len(),
+        TenOptions::new().any_extension(true).open(Source::open(&path).unwrap()).unwrap().len(),
         1
     );
     let penguins = MappedArray::read("data/penguins.npy").unwrap();
     ten::save(directory.path().join("x.tb"), &[&penguins]).unwrap();
     assert_eq!(
-        Source::read(directory.path().join("x.tb"))
+        Source::open(directory.path().join("x.tb"))
             .and_then(Ten::open)
             .unwrap()
             .get(0)

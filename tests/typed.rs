@@ -311,7 +311,7 @@ fn writable_arrays_are_ranged_when_they_are_read_only() {
     let array = array.into_read_only().unwrap();
     assert_eq!(array.row_range(2..).unwrap().as_slice::<u8>().unwrap(), b"cz");
     let read: MappedArray<Map> =
-        MappedArray::from_source(Source::read(&path).unwrap().into_read_only()).unwrap();
+        MappedArray::from_source(Source::open(&path).unwrap().into_read_only()).unwrap();
     let range = read.row_range(1..2).unwrap();
     assert_eq!((range.as_slice::<u8>().unwrap(), range.mode()), (&b"b"[..], None));
     assert_eq!(range.data_offset(), Some(129));

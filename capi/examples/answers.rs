@@ -145,7 +145,7 @@ fn main() {
                 Err(error) => emit_error(&mut out, &error),
             }
         }
-        match Source::read(&path) {
+        match Source::open(&path) {
             Ok(source) => emit_source(&mut out, AnySource::Writable(source)),
             Err(error) => emit_error(&mut out, &error),
         }

@@ -227,7 +227,7 @@ pub(crate) fn source(path: &Path, mode: i32) -> Result<AnySource> {
         status::NPYMAP_READ_ONLY => Mode::ReadOnly,
         status::NPYMAP_READ_WRITE => Mode::ReadWrite,
         status::NPYMAP_COPY_ON_WRITE => Mode::CopyOnWrite,
-        status::NPYMAP_IN_MEMORY => return Ok(AnySource::Writable(Source::read(path)?)),
+        status::NPYMAP_IN_MEMORY => return Ok(AnySource::Writable(Source::open(path)?)),
         _ => {
             return Err(Failure::misuse(format!(
                 "no mode has the value {mode}: use NPYMAP_READ_ONLY or another"

@@ -35,7 +35,7 @@ impl Place {
         if is_url(path) {
             return open_url(path);
         }
-        let source = Source::read(absolute(path))?;
+        let source = Source::open(absolute(path))?;
         Ok((Place::File(absolute(path).into_owned(), source.file_id()), source))
     }
 
@@ -43,7 +43,7 @@ impl Place {
     pub(crate) fn source(&self) -> Result<Source<MapMut>> {
         match self {
             Place::File(path, id) => {
-                let source = Source::read(path)?;
+                let source = Source::open(path)?;
                 check_id(source.file_id(), *id)?;
                 Ok(source)
             }

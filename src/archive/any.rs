@@ -28,7 +28,7 @@ use crate::source::storage::Storage;
 /// ```
 /// use npymap::{Source, any::Format};
 ///
-/// let source = Source::read("data/penguins.npy")?;
+/// let source = Source::open("data/penguins.npy")?;
 /// assert_eq!(Format::recognize(&source)?, Format::Npy);
 /// # Ok::<(), npymap::Error>(())
 /// ```
@@ -58,7 +58,7 @@ impl Format {
     /// # Examples
     ///
     /// ```
-    /// let source = npymap::Source::read("data/penguins.npy")?;
+    /// let source = npymap::Source::open("data/penguins.npy")?;
     /// assert_eq!(npymap::any::Format::recognize(&source)?, npymap::any::Format::Npy);
     /// # Ok::<(), npymap::Error>(())
     /// ```
@@ -97,7 +97,7 @@ fn recognize(storage: &Storage) -> Result<Format> {
 /// ```
 /// use npymap::{Source, any::AnyFile};
 ///
-/// match npymap::open_any(Source::read("data/penguins.npy")?)? {
+/// match npymap::open_any(Source::open("data/penguins.npy")?)? {
 ///     AnyFile::Npy(npy) => assert_eq!(npy.open()?.shape(), [342, 4]),
 ///     AnyFile::Ten(list) => println!("{} arrays", list.len()),
 ///     file => println!("{file:?}"),
@@ -127,7 +127,7 @@ pub enum AnyFile<D = Map> {
 /// ```
 /// use npymap::{OpenOptions, Source, any::Npy};
 ///
-/// let npy = Npy::new(Source::read("data/penguins.npy")?, OpenOptions::new())?;
+/// let npy = Npy::new(Source::open("data/penguins.npy")?, OpenOptions::new())?;
 /// assert_eq!(npy.open()?.shape(), [342, 4]);
 /// # Ok::<(), npymap::Error>(())
 /// ```
@@ -254,7 +254,7 @@ impl<D: Mapping> AnyFile<D> {
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("run.npz");
     /// npz::savez(&path, &[("steps", &arr1(&[41_u64])), ("loss", &arr1(&[0.5]))])?;
-    /// let file = open_any(Source::read(&path)?)?;
+    /// let file = open_any(Source::open(&path)?)?;
     /// assert_eq!(file.names(), ["steps", "loss"]);
     /// for name in file.names() {
     ///     assert_eq!(file.get(Some(&name))?.shape(), [1]);

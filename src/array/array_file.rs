@@ -69,7 +69,7 @@ impl ArrayFile {
     /// element, and [`Io`](crate::ErrorKind::Io) if it cannot be opened or
     /// read.
     pub fn open(path: impl AsRef<Path>) -> Result<ArrayFile> {
-        ArrayFile::new(Source::read(path)?, OpenOptions::new())
+        ArrayFile::new(Source::open(path)?, OpenOptions::new())
     }
 
     /// Opens an array of any source, such as an open file or network storage. With

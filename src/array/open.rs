@@ -25,7 +25,7 @@ use crate::source::{AnySource, Source};
 /// ```
 /// use npymap::{OpenOptions, Source};
 ///
-/// let source = Source::read("data/penguins.npy")?;
+/// let source = Source::open("data/penguins.npy")?;
 /// let header = OpenOptions::new().max_header_len(1_000_000).header(&source)?;
 /// assert_eq!(header.shape, [342, 4]);
 /// # Ok::<(), npymap::Error>(())
@@ -152,7 +152,7 @@ impl OpenOptions {
     /// use npymap::{OpenOptions, Source, array::RawSpec};
     ///
     /// let raw = RawSpec::new("<f8".parse()?).shape(&[4]).offset(128);
-    /// let first = OpenOptions::new().raw(raw).open(Source::read("data/penguins.npy")?)?;
+    /// let first = OpenOptions::new().raw(raw).open(Source::open("data/penguins.npy")?)?;
     /// assert_eq!(first.as_slice::<f64>()?, [39.1, 18.7, 181.0, 3750.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
@@ -290,7 +290,7 @@ impl MappedArray<MapMut> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn read(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
-        MappedArray::from_source(Source::read(path)?)
+        MappedArray::from_source(Source::open(path)?)
     }
 }
 

@@ -60,7 +60,7 @@ impl OpenOptions {
     /// // A writer dies while it appends two rows of 32 bytes.
     /// std::fs::File::options().append(true).open(&path)?.write_all(&[0; 50])?;
     ///
-    /// let found = OpenOptions::new().trailing(&Source::read(&path)?)?.expect("50 bytes");
+    /// let found = OpenOptions::new().trailing(&Source::open(&path)?)?.expect("50 bytes");
     /// assert_eq!((found.nbytes, found.rows, found.is_array), (50, 1, false));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -80,8 +80,8 @@ impl OpenOptions {
     /// npymap::WriteOptions::new().write_to(&mut file, &npymap::ndarray::arr1(&[1_u16, 2, 3]))?;
     /// npymap::WriteOptions::new().write_to(&mut file, &npymap::ndarray::arr1(&[0.5_f64]))?;
     ///
-    /// let arrays = OpenOptions::new().walk(Source::read(&path)?)?.collect::<npymap::Result<Vec<_>>>()?;
-    /// let second = OpenOptions::new().offset(arrays[1].offset).open(Source::read(&path)?)?;
+    /// let arrays = OpenOptions::new().walk(Source::open(&path)?)?.collect::<npymap::Result<Vec<_>>>()?;
+    /// let second = OpenOptions::new().offset(arrays[1].offset).open(Source::open(&path)?)?;
     /// assert_eq!(second.as_slice::<f64>()?, [0.5]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

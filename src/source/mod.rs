@@ -55,8 +55,8 @@ use crate::source::storage::{InMemory, Storage};
 /// | [`into_copy_on_write`](Source::into_copy_on_write) of these | `c` | copy each page when it is first written | |
 /// | [`map_mut`](Source::map_mut), [`map_mut_file`](Source::map_mut_file) | `r+` | write to the file | yes |
 /// | [`immutable`](Source::immutable) | `r` | borrow the page cache | no |
-/// | [`read`](Source::read), [`read_file`](Source::read_file) | | are copies | no |
-/// | [`bytes`](Source::bytes), [`positioned`](Source::positioned) | | are copies | no |
+/// | [`open`](Source::open), [`from_file`](Source::from_file) | | are copies | no |
+/// | [`bytes`](Source::bytes), [`from_read_at`](Source::from_read_at) | | are copies | no |
 ///
 /// Opening a source reads nothing. Arrays outlive their source and their
 /// archive: each keeps the resources it needs.
@@ -96,7 +96,7 @@ use crate::source::storage::{InMemory, Storage};
 /// let penguins = MappedArray::from_source(source)?;
 /// assert_eq!(penguins.shape(), [342, 4]);
 ///
-/// let mut copy = MappedArray::from_source(Source::read("data/penguins.npy")?)?;
+/// let mut copy = MappedArray::from_source(Source::open("data/penguins.npy")?)?;
 /// copy.as_slice_mut::<f64>()?[3] = 0.0; // a copy in memory
 /// # Ok::<(), npymap::Error>(())
 /// ```
@@ -256,15 +256,15 @@ impl Source<MapMut> {
     /// ```
     /// use npymap::{MappedArray, Source};
     ///
-    /// let penguins = MappedArray::from_source(Source::read("data/penguins.npy")?)?;
+    /// let penguins = MappedArray::from_source(Source::open("data/penguins.npy")?)?;
     /// assert_eq!(penguins.as_slice::<f64>()?[3], 3750.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn read(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
         open(path.as_ref(), false, Access::Copy)
     }
 
-    /// Like [`read`](Source::read), for an open file. Its position does not
+    /// Like [`open`](Source::open), for an open file. Its position does not
     /// matter.
     ///
     /// # Errors
@@ -274,7 +274,7 @@ impl Source<MapMut> {
     /// This reads no bytes yet, so you learn that a file is damaged when you
     /// open an array of this source.
     #[inline]
-    pub fn read_file(file: File) -> Result<Source<MapMut>> {
+    pub fn from_file(file: File) -> Result<Source<MapMut>> {
         Ok(Source::new(Storage::from_file(file)?, Access::Copy))
     }
 
@@ -313,11 +313,11 @@ impl Source<MapMut> {
     ///
     /// let mut bytes = std::fs::read("data/penguins.npy")?;
     /// bytes.reverse();
-    /// let penguins = MappedArray::from_source(Source::positioned(Reversed(bytes))?)?;
+    /// let penguins = MappedArray::from_source(Source::from_read_at(Reversed(bytes))?)?;
     /// assert_eq!(penguins.as_slice::<f64>()?[3], 3750.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn positioned(storage: impl ReadAt + 'static) -> Result<Source<MapMut>> {
+    pub fn from_read_at(storage: impl ReadAt + 'static) -> Result<Source<MapMut>> {
         let len = storage.size().map_err(SystemError::io("get the length"))?;
         Ok(Source::new(Storage::from_reader(Arc::new(storage), len), Access::Copy))
     }

@@ -31,7 +31,7 @@ use crate::source::ranges;
 pub type ReadFuture<'a> = Pin<Box<dyn Future<Output = io::Result<()>> + Send + 'a>>;
 
 /// Storage that is read at an offset. Every format opens from it by
-/// [`Source::positioned`](crate::Source::positioned).
+/// [`Source::from_read_at`](crate::Source::from_read_at).
 ///
 /// Only [`read_at`](ReadAt::read_at) and [`size`](ReadAt::size) are required.
 /// Storage that takes long to answer, such as an object store, reads many
@@ -70,7 +70,7 @@ pub type ReadFuture<'a> = Pin<Box<dyn Future<Output = io::Result<()>> + Send + '
 ///
 /// let mut first = std::fs::read("data/penguins.npy")?;
 /// let second = first.split_off(1000);
-/// let penguins = MappedArray::from_source(Source::positioned(Joined([first, second]))?)?;
+/// let penguins = MappedArray::from_source(Source::from_read_at(Joined([first, second]))?)?;
 /// assert_eq!(penguins.as_slice::<f64>()?[3], 3750.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -45,8 +45,8 @@ pub(crate) fn read_source(path: &Path, max_header_len: usize) -> Result<Source<M
         return Ok(source);
     }
     match stream::open(path, Content::Arrays { max_header_len })? {
-        Some(file) => Source::read_file(file),
-        None => Source::read(path),
+        Some(file) => Source::from_file(file),
+        None => Source::open(path),
     }
 }
 

@@ -236,7 +236,7 @@ impl Growing {
     /// How many bytes of a stream its headers need. Those of archives are read, which
     /// copies everything before them. Errors in them are found again by who opens the copy.
     fn needed_len(&self, max_header_len: usize) -> npymap::Result<u64> {
-        let source = Source::positioned(self.clone())?;
+        let source = Source::from_read_at(self.clone())?;
         Ok(match Format::recognize(&source)? {
             Format::Npz => u64::MAX,
             Format::Ten => {

@@ -139,7 +139,7 @@ fn arrays_convert_between_all_formats() {
     run_ok(["convert", "--deflate", &stored, &packed]);
     run_ok(["convert", &packed, &again]);
     assert!(fs::read(&ten).unwrap() == fs::read(&again).unwrap());
-    let archive = Source::read(&packed).and_then(Npz::open).unwrap();
+    let archive = Source::open(&packed).and_then(Npz::open).unwrap();
     assert!(archive.members().all(|member| !member.is_stored()));
     assert_eq!(archive.names().collect::<Vec<_>>(), ["img", "cls"]);
     run_ok([
@@ -173,7 +173,7 @@ fn arrays_convert_between_all_formats() {
         (Some(0), 4)
     );
     assert_eq!(
-        Source::read(path_in(&directory, "arrays.npz")).and_then(Npz::open).unwrap().len(),
+        Source::open(path_in(&directory, "arrays.npz")).and_then(Npz::open).unwrap().len(),
         4
     );
 }
@@ -409,7 +409,7 @@ fn archives_with_more_members_than_maps_per_process_convert_to_lists() {
     writer.finish().unwrap();
     let to = text(directory.path().join("x.ten"));
     run_ok(["convert", &path, &to]);
-    let ten = Source::read(&to).and_then(npymap::ten::Ten::open).unwrap();
+    let ten = Source::open(&to).and_then(npymap::ten::Ten::open).unwrap();
     assert_eq!(ten.len(), usize::try_from(count).unwrap());
     let last = ten.position(&(count - 1).to_string()).and_then(|at| ten.get(at)).unwrap();
     assert_eq!(last.view::<i32>().unwrap().to_vec(), [count - 1]);
@@ -477,7 +477,7 @@ fn members_of_an_npz_are_edited_by_rewriting_it() {
     assert_eq!(run_ok(["get", &named, ":"]), "[1, 9, 9]\n");
     assert_eq!(run_ok(["npz", "verify", &path]), format!("{path}: 2 members intact\n"));
     assert!(
-        Source::read(&path)
+        Source::open(&path)
             .and_then(Npz::open)
             .unwrap()
             .members()
@@ -530,7 +530,7 @@ fn the_member_that_is_opened_is_the_one_that_is_edited() {
 
 /// The full names and the uncompressed bytes of all members.
 fn contents(path: &str) -> Vec<(String, Vec<u8>)> {
-    let npz = Source::read(path).and_then(Npz::open).unwrap();
+    let npz = Source::open(path).and_then(Npz::open).unwrap();
     let members = npz.members().map(|member| {
         let mut bytes = Vec::new();
         member.reader().unwrap().read_to_end(&mut bytes).unwrap();

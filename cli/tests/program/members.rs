@@ -67,7 +67,7 @@ fn members_are_set() {
     }
     run_ok(["npz", "verify", &npz, &packed]);
     assert!(
-        Source::read(&packed)
+        Source::open(&packed)
             .and_then(Npz::open)
             .unwrap()
             .members()

@@ -215,7 +215,7 @@ fn rows_appended_beside_set_are_set_or_not() {
 /// The value of each member of an archive, all of whose elements are equal but
 /// the first, which `set` changes.
 fn member_values(archive: &str) -> BTreeMap<String, (u8, u8)> {
-    let npz = Npz::open(Source::read(archive).unwrap()).unwrap();
+    let npz = Npz::open(Source::open(archive).unwrap()).unwrap();
     npz.verify().unwrap();
     let values = |name: &str| {
         let array = npz.get(name).unwrap();

@@ -174,7 +174,7 @@ impl Remote {
     /// ```
     #[must_use]
     pub fn source(&self) -> Source<MapMut> {
-        Source::positioned(self.clone()).ok().invariant("the size of an object is known")
+        Source::from_read_at(self.clone()).ok().invariant("the size of an object is known")
     }
 
     fn new(object: Object, start: Vec<u8>, cached: Option<Entry>, executor: Executor) -> Remote {

@@ -100,7 +100,7 @@ impl NpzWriter<NpzFile> {
     ///     })?;
     /// }
     /// writer.finish()?;
-    /// assert_eq!(Npz::open(Source::read(&path)?)?.get("a")?.as_slice::<f64>()?, [0.0, 1.5, 0.0]);
+    /// assert_eq!(Npz::open(Source::open(&path)?)?.get("a")?.as_slice::<f64>()?, [0.0, 1.5, 0.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub unsafe fn create_member<E>(
@@ -206,7 +206,7 @@ impl NpzWriter<NpzFile> {
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("arrays.npz");
 /// npz::savez(&path, &[("x", &arr1(&[0.5_f32])), ("y", &arr2(&[[1_i64, 2]]))])?;
-/// assert_eq!(Npz::open(Source::read(&path)?)?.get("y")?.as_slice::<i64>()?, [1, 2]);
+/// assert_eq!(Npz::open(Source::open(&path)?)?.get("y")?.as_slice::<i64>()?, [1, 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn savez(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()> {
@@ -235,7 +235,7 @@ pub fn savez(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()>
 /// let path = directory.path().join("zeros.npz");
 /// npz::savez_compressed(&path, &[("x", &Array1::<f64>::zeros(10_000))])?;
 /// assert!(std::fs::metadata(&path)?.len() < 1000);
-/// assert_eq!(Npz::open(Source::read(&path)?)?.get("x")?.shape(), [10_000]);
+/// assert_eq!(Npz::open(Source::open(&path)?)?.get("x")?.shape(), [10_000]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn savez_compressed(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()> {

@@ -32,7 +32,7 @@ const MAX_RATIO: u64 = 1032;
 /// let path = directory.path().join("a.npz");
 /// npz::savez(&path, &[("x", &arr1(&[0.5_f32, 1.5]))])?;
 ///
-/// let npz = Npz::open(Source::read(&path)?)?;
+/// let npz = Npz::open(Source::open(&path)?)?;
 /// let member = npz.member("x")?;
 /// assert_eq!(member.header()?.unwrap().shape, [2]); // reads no elements
 /// assert_eq!(member.open()?.as_slice::<f32>()?, [0.5, 1.5]);

@@ -187,7 +187,7 @@ impl<D: Mapping> Npz<D> {
     /// let path = directory.path().join("a.npz");
     /// npz::savez_compressed(&path, &[("w", &Array2::<f32>::ones((2, 3)))])?;
     ///
-    /// let weights: Array2<f32> = Npz::open(Source::read(&path)?)?.read_ndarray("w")?;
+    /// let weights: Array2<f32> = Npz::open(Source::open(&path)?)?.read_ndarray("w")?;
     /// assert_eq!(weights.sum(), 6.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -218,7 +218,7 @@ impl<D: Mapping> Npz<D> {
     /// let path = directory.path().join("a.npz");
     /// npz::savez(&path, &[("x", &arr1(&[0.5_f32, 1.5])), ("y", &arr1(&[1_u8]))])?;
     ///
-    /// let npz = Npz::open(Source::read(&path)?)?;
+    /// let npz = Npz::open(Source::open(&path)?)?;
     /// npz.prefetch_headers()?;
     /// for member in npz.members() {
     ///     println!("{}: {:?}", member.name(), member.header()?);

@@ -22,7 +22,7 @@ const MAX_INFLATED: u64 = 16 << 30;
 /// ```no_run
 /// use npymap::{Source, npz::NpzOptions};
 ///
-/// let npz = NpzOptions::new().max_inflated(1 << 40).open(Source::read("huge.npz")?)?;
+/// let npz = NpzOptions::new().max_inflated(1 << 40).open(Source::open("huge.npz")?)?;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ impl NpzOptions {
     /// let reported = Arc::clone(&done);
     /// let options = NpzOptions::new()
     ///     .progress(move |progress| reported.store(progress.done, Ordering::Relaxed));
-    /// options.open(Source::read(&path)?)?.get("a")?;
+    /// options.open(Source::open(&path)?)?.get("a")?;
     /// assert_eq!(done.load(Ordering::Relaxed), 8_000_128); // including the header
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -151,7 +151,7 @@ impl Npz<MapMut> {
     /// update.set("steps", &steps)?.set("loss", &loss)?.remove("old")?;
     /// update.commit()?;
     ///
-    /// let npz = Npz::open(Source::read(&path)?)?;
+    /// let npz = Npz::open(Source::open(&path)?)?;
     /// assert_eq!(npz.names().collect::<Vec<_>>(), ["steps", "loss"]);
     /// assert_eq!(npz.get("steps")?.as_slice::<u64>()?, [42]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -179,7 +179,7 @@ impl NpzOptions {
         // Locked before it is read.
         let new = AtomicFile::update_discarding(path, locking)?;
         let old = if new.replaced().is_some() {
-            let old = self.open(Source::read(path)?)?;
+            let old = self.open(Source::open(path)?)?;
             check_prefix(&old).map_err(|error| error.with_path(path))?;
             old
         } else {
@@ -250,7 +250,7 @@ impl<'a> NpzUpdate<'a> {
     ///     update.set_deferred(name, open)?;
     /// }
     /// update.commit()?;
-    /// assert_eq!(Npz::open(Source::read(&path)?)?.get("penguins")?.shape(), [342, 4]);
+    /// assert_eq!(Npz::open(Source::open(&path)?)?.get("penguins")?.shape(), [342, 4]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
@@ -317,7 +317,7 @@ impl<'a> NpzUpdate<'a> {
     /// let mut update = Npz::update(&path, Locking::Wait)?;
     /// update.rename("arr_0", "x")?;
     /// update.commit()?;
-    /// assert_eq!(Npz::open(Source::read(&path)?)?.names().collect::<Vec<_>>(), ["x", "y"]);
+    /// assert_eq!(Npz::open(Source::open(&path)?)?.names().collect::<Vec<_>>(), ["x", "y"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]

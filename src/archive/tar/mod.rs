@@ -187,7 +187,7 @@ impl<D: Mapping> TarFile<D> {
     /// ```no_run
     /// use npymap::{Source, tar::TarFile};
     ///
-    /// let tar = TarFile::open(Source::read("train-000000.tar")?)?;
+    /// let tar = TarFile::open(Source::open("train-000000.tar")?)?;
     /// tar.prefetch_headers()?;
     /// for member in tar.members() {
     ///     println!("{}: {:?}", member.name(), member.header()?);

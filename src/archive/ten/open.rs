@@ -67,7 +67,7 @@ impl<D> Clone for Ten<D> {
 /// let path = directory.path().join("batch.cache");
 /// TenWriteOptions::new().any_extension(true).save(&path, &[&arr1(&[1_u8, 2])])?;
 /// let options = TenOptions::new().any_extension(true);
-/// assert_eq!(options.open(Source::read(&path)?)?.len(), 1);
+/// assert_eq!(options.open(Source::open(&path)?)?.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]

@@ -329,7 +329,7 @@ const NO_U4: &str =
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("sample.ten");
 /// ten::save(&path, &[&arr1(&[0.5_f32, 1.5]), &arr1(&[7_i64])])?;
-/// assert_eq!(ten::Ten::open(Source::read(&path)?)?.len(), 2);
+/// assert_eq!(ten::Ten::open(Source::open(&path)?)?.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn save(path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {

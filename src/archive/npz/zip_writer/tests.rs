@@ -194,7 +194,7 @@ mod large {
             (ZipWriter::new_seekable(Sparse::default()).unwrap(), true, true),
         ] {
             assert_eq!(zip.seek.is_some(), can_seek);
-            let source = Source::positioned(large(zip, is_known)).unwrap();
+            let source = Source::from_read_at(large(zip, is_known)).unwrap();
             let entries = directory::read(source.storage()).unwrap();
             let (stored, deflated) = entries.split_at(SIZES.len());
             let stored = stored.iter().zip(SIZES.map(|size| (size, size, 1)));

@@ -54,7 +54,7 @@ fn numbers(order: Order) -> (ArrayFile, Logged) {
     let bytes: Vec<u8> = (0..35_000_u32).flat_map(u32::to_le_bytes).collect();
     let file = npy("<u4", &[1000, 5, 7], order, &bytes);
     let storage = Logged { bytes: Arc::new(file), ..Logged::default() };
-    let source = Source::positioned(storage.clone()).unwrap();
+    let source = Source::from_read_at(storage.clone()).unwrap();
     (ArrayFile::new(source, OpenOptions::new()).unwrap(), storage)
 }
 
@@ -120,7 +120,7 @@ impl ReadAt for Longer {
 fn storage_that_ends_early_is_an_error() {
     let (file, log) = numbers(Order::C);
     let short = log.bytes[..log.bytes.len() - 1].to_vec();
-    let source = Source::positioned(Logged { bytes: Arc::new(short), ..log }).unwrap();
+    let source = Source::from_read_at(Logged { bytes: Arc::new(short), ..log }).unwrap();
     let error = MappedArray::from_source(source).unwrap_err();
     assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
 
@@ -128,7 +128,7 @@ fn storage_that_ends_early_is_an_error() {
     let (_, log) = numbers(Order::C);
     let short = log.bytes[..log.bytes.len() - 1].to_vec();
     let longer = Longer(Logged { bytes: Arc::new(short), ..log });
-    let source = Source::positioned(longer).unwrap();
+    let source = Source::from_read_at(longer).unwrap();
     let file = ArrayFile::new(source, OpenOptions::new()).unwrap();
     let mut rows = vec![0_u32; 2 * 35];
     file.take(&[5, 998], &mut rows).unwrap();
