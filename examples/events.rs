@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", file.dyn_view()?.at(998));
 
     // Other layouts are decoded, with fields matched by name.
-    let mut foreign = MappedArray::anonymous(&FOREIGN.parse()?, &[2])?;
+    let mut foreign = MappedArray::zeros(&FOREIGN.parse()?, &[2])?;
     foreign.field_mut("station")?.into_view::<String>()?.set(1, "EDDF".to_owned())?;
     println!("{:?}", foreign.view::<Reading>()?.at(1));
     Ok(())

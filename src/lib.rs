@@ -59,7 +59,7 @@ pub use archive::ten;
 ///     score: Le<u16>,
 /// }
 ///
-/// let mut hits = MappedArray::anonymous(&DType::of::<Raw>(), &[100])?;
+/// let mut hits = MappedArray::zeros(&DType::of::<Raw>(), &[100])?;
 /// hits.as_slice_mut::<Raw>()?[7].pos[2].set(1.5);
 /// let some = hits.dyn_view()?.fields(&["pos", "name"])?.view::<Hit>()?;
 /// assert_eq!(some.at(7), Hit { name: String::new(), at: [0.0, 0.0, 1.5] });
@@ -94,7 +94,7 @@ pub use npy::Header;
 #[doc(inline)]
 pub use source::{Mode, Source};
 #[doc(inline)]
-pub use view::{Indices, View, ViewMut};
+pub use view::{IndexExpr, View, ViewMut};
 #[doc(inline)]
 pub use write::{Appender, WriteOptions};
 

@@ -37,7 +37,7 @@ fn call_all_methods<D: Mapping>(array: &MappedArray<D>) {
     array.populate(..=3).unwrap();
     array.drop_cache(1..7).unwrap();
     array.drop_cache(..).unwrap();
-    array.check().unwrap();
+    array.check_unchanged().unwrap();
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn advice_changes_no_value_in_any_mode_and_order() {
             call_all_methods(&array);
             assert_eq!(array.view::<u8>().unwrap().at([2, 5]), 99);
         }
-        let mut memory = MappedArray::read(&path).unwrap();
+        let mut memory = MappedArray::load(&path).unwrap();
         memory.view_mut::<u8>().unwrap().set([2, 5], 98).unwrap();
         call_all_methods(&memory);
         assert_eq!(memory.view::<u8>().unwrap().at([2, 5]), 98);
@@ -86,7 +86,7 @@ fn missing_rows_are_errors() {
             "{error}"
         );
     }
-    let scalar = MappedArray::anonymous(&"<f8".parse().unwrap(), &[]).unwrap();
+    let scalar = MappedArray::zeros(&"<f8".parse().unwrap(), &[]).unwrap();
     scalar.populate(..).unwrap();
     assert!(is_error(
         &scalar.populate(0..1).unwrap_err(),
@@ -101,7 +101,7 @@ fn call_on_empty_ranges(array: &MappedArray) {
     array.advise(.., Advice::Random).unwrap();
     array.populate(0..0).unwrap();
     array.drop_cache(..).unwrap();
-    array.check().unwrap();
+    array.check_unchanged().unwrap();
 }
 
 #[test]
@@ -126,14 +126,14 @@ fn replaced_and_removed_files_are_detected() {
     let text = format!(
         "{name}: was replaced by another file since it was opened: open it again; arrays that map it still have the old elements"
     );
-    assert_error(array.check(), ErrorKind::Changed, &text);
+    assert_error(array.check_unchanged(), ErrorKind::Changed, &text);
     assert_error(array.lock(LockKind::Shared), ErrorKind::Changed, &text);
     assert_error(array.try_lock(LockKind::Shared), ErrorKind::Changed, &text);
     assert_error(array.drop_cache(..), ErrorKind::Changed, &text);
     array.populate(..).unwrap();
     assert_eq!(array.view::<u8>().unwrap().at([1, 5]), 1);
     fs::remove_file(&path).unwrap();
-    let error = array.check().unwrap_err();
+    let error = array.check_unchanged().unwrap_err();
     assert!(is_error(&error, ErrorKind::NotFound, "cannot open"), "{error}");
     array.populate(..).unwrap();
 }
@@ -145,8 +145,8 @@ fn errors_name_the_missing_path() {
     let array = map_file(&File::open(&path).unwrap())
         .and_then(|source| OpenOptions::new().open(source))
         .unwrap();
-    let text = "the array was not opened by path: open it by path to check, lock or drop it; the file itself can be checked with `check_file` and locked with `FileLock::acquire_file`";
-    assert_error(array.check(), ErrorKind::InvalidInput, text);
+    let text = "the array was not opened by path: open it by path to check, lock or drop it; the file itself can be checked with `check_same_file` and locked with `FileLock::acquire_file`";
+    assert_error(array.check_unchanged(), ErrorKind::InvalidInput, text);
     assert_error(array.lock(LockKind::Shared), ErrorKind::InvalidInput, text);
     assert_error(array.drop_cache(..), ErrorKind::InvalidInput, text);
     if cfg!(target_os = "linux") {
@@ -248,7 +248,7 @@ fn resident_bytes_count_only_rows() {
         assert!((0..1000).any(are_resident), "{:?}", array.resident_bytes(range.clone()));
     }
     assert!(array.resident_bytes(9..).is_err());
-    let memory = MappedArray::anonymous(&DType::of::<u8>(), &[3]).unwrap();
+    let memory = MappedArray::zeros(&DType::of::<u8>(), &[3]).unwrap();
     assert!(memory.resident_bytes(..).unwrap().is_none_or(|bytes| bytes <= 3));
 }
 
@@ -280,10 +280,10 @@ fn rows_without_elements_are_populated() {
 fn elements_in_memory_are_populated_whatever_became_of_the_file() {
     let directory = directory();
     let path = rows(&directory, 3, Order::C);
-    let array = MappedArray::read(&path).unwrap();
+    let array = MappedArray::load(&path).unwrap();
     File::options().write(true).open(&path).unwrap().set_len(200).unwrap();
     array.populate(..).unwrap();
-    array.check().unwrap();
+    array.check_unchanged().unwrap();
 }
 
 #[cfg(unix)]

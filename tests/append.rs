@@ -33,7 +33,7 @@ fn a_grown_file_equals_one_written_whole() {
             let options = self::order(order);
             let mut appender = Appender::create(&path, &DType::of::<i16>(), &[3], &options)
                 .unwrap()
-                .with_buffer(buffer);
+                .with_capacity(buffer);
             for i in 0..60_i16 {
                 let rows = Array2::from_shape_fn(shape, |(r, c)| i * 100 + (r * 10 + c) as i16);
                 let rows =
@@ -161,7 +161,7 @@ fn a_header_without_room_is_extended() {
     let path = file(&directory, "a.npy", &raw(&tight, b"0123456"));
     // Windows can't replace a mapped file.
     let before = cfg!(unix).then(|| open(&path).unwrap());
-    let mut appender = Appender::open(&path).unwrap().with_buffer(0);
+    let mut appender = Appender::open(&path).unwrap().with_capacity(0);
     let room = 60 - 1 - tight.trim_end().len();
     let mut offsets = Vec::new();
     for len in 8..12_000 {
@@ -293,7 +293,7 @@ fn a_panic_in_a_part_adds_no_rows() {
     for capacity in [0, 64 * 1024] {
         let options = CreateOptions::new().overwrite(true);
         let log = Appender::create(&path, &DType::of::<u8>(), &[], &options).unwrap();
-        let mut log = log.with_buffer(capacity);
+        let mut log = log.with_capacity(capacity);
         log.append_slice(&[1_u8]).unwrap();
         let panics = std::panic::AssertUnwindSafe(|| {
             log.append_parts(3, |append| -> npymap::Result<()> {

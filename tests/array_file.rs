@@ -112,7 +112,7 @@ fn a_truncated_file_is_an_error() {
     let directory = directory();
     let path = numbers(&directory, Order::C);
     let read = ArrayFile::open(&path).unwrap();
-    read.check().unwrap();
+    read.check_unchanged().unwrap();
     File::options().write(true).open(&path).unwrap().set_len(128 + 12_000 * 20 + 5).unwrap();
     assert_eq!(read.rows(..20).unwrap().shape(), [20, 3, 1000]);
     for error in [
@@ -120,8 +120,8 @@ fn a_truncated_file_is_an_error() {
         read.select_rows(&[0, 30]).unwrap_err(),
         read.get::<u32>([39, 0, 0]).unwrap_err(),
         read.read().unwrap_err(),
-        read.check().unwrap_err(),
-        MappedArray::read(&path).unwrap_err(),
+        read.check_unchanged().unwrap_err(),
+        MappedArray::load(&path).unwrap_err(),
     ] {
         assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
         assert_eq!(error.path(), Some(&*path));
@@ -145,10 +145,10 @@ fn files_that_grow_are_reloaded_and_replaced_ones_detected() {
     fs::remove_file(&path).unwrap();
     // On other systems, an open file keeps its name until it is closed.
     if cfg!(unix) {
-        assert!(is_error(&read.check().unwrap_err(), ErrorKind::NotFound, "cannot open"));
+        assert!(is_error(&read.check_unchanged().unwrap_err(), ErrorKind::NotFound, "cannot open"));
         file(&directory, "a.npy", &npy("|u1", &[5], Order::C, b"other"));
         assert!(is_error(
-            &read.check().unwrap_err(),
+            &read.check_unchanged().unwrap_err(),
             ErrorKind::Changed,
             "was replaced by another file"
         ));
@@ -166,7 +166,7 @@ fn raw_binary_and_open_files_are_read() {
     assert_eq!((read.path(), read.data_offset()), (None, 3));
     let rows = read.rows(1..3).unwrap();
     assert_eq!(rows.view::<u16>().unwrap().to_vec(), [0x0506, 0x0f10, 0x0708, 0x1112]);
-    read.check().unwrap();
+    read.check_unchanged().unwrap();
     assert!(ArrayFile::open(&path).is_err());
 }
 

@@ -11,7 +11,7 @@ use npymap::{
 };
 
 fn numbers(count: u32) -> Rows {
-    let mut array = MappedArray::anonymous(&"<u4".parse().unwrap(), &[count as usize, 2]).unwrap();
+    let mut array = MappedArray::zeros(&"<u4".parse().unwrap(), &[count as usize, 2]).unwrap();
     let mut view = array.view_mut::<u32>().unwrap();
     view.copy_from_slice(&(0..2 * count).collect::<Vec<_>>()).unwrap();
     array.into_read_only().unwrap().rows().unwrap()

@@ -194,7 +194,7 @@ fn other_shapes_and_dtypes_are_rejected_before_writing() {
         to.write_array(&from, &casting_to(Casting::Equiv), |_| panic!("written")).unwrap_err();
         assert!(to.as_bytes().unwrap().iter().all(|&byte| byte == 0));
     }
-    let mut memory = MappedArray::anonymous(&"<f4".parse().unwrap(), &[2, 3]).unwrap();
+    let mut memory = MappedArray::zeros(&"<f4".parse().unwrap(), &[2, 3]).unwrap();
     assert!(
         memory
             .write_array(&from, &casting_to(Casting::Equiv), |_| {})
@@ -209,7 +209,7 @@ fn equal_dtypes_are_assigned_byte_for_byte() {
     let place = directory();
     let dtype: DType = "[('a', '>u2'), ('b', '<f4', (2,))]".parse().unwrap();
     let from = filled(new(&place, &dtype, &[4, 6], Order::C));
-    let mut to = MappedArray::anonymous(&dtype, &[6, 4]).unwrap();
+    let mut to = MappedArray::zeros(&dtype, &[6, 4]).unwrap();
     to.dyn_view_mut()
         .unwrap()
         .t()
@@ -286,7 +286,7 @@ fn casts_while_writing_equal_assign_as() {
             ("|S8", Casting::Unsafe),
         ] {
             let dtype: DType = descr.parse().unwrap();
-            let mut expected = MappedArray::anonymous(&dtype, from.shape()).unwrap();
+            let mut expected = MappedArray::zeros(&dtype, from.shape()).unwrap();
             let values = from.dyn_view().unwrap();
             expected.dyn_view_mut().unwrap().assign_as(&values, casting).unwrap();
             let expected = c_order(&expected.into_read_only().unwrap());
@@ -313,7 +313,7 @@ fn structs_are_cast_field_by_field_while_they_are_written() {
     {
         let dtype: DType = descr.parse().unwrap();
         let casting = Casting::SameValue;
-        let mut expected = MappedArray::anonymous(&dtype, from.shape()).unwrap();
+        let mut expected = MappedArray::zeros(&dtype, from.shape()).unwrap();
         expected.dyn_view_mut().unwrap().assign_as(&from.dyn_view().unwrap(), casting).unwrap();
         for order in [Order::C, Order::F] {
             let mut to = new(&to_there, &dtype, from.shape(), order);
@@ -367,11 +367,11 @@ fn the_first_value_that_cannot_be_cast_is_the_error_of_any_number_of_threads() {
 #[test]
 fn a_cast_to_any_strides_stores_what_precedes_a_changed_value() {
     let values = [1.0, -2.0, 3.0, 4.0, 5.5, 6.0];
-    let mut from = MappedArray::anonymous(&">f8".parse().unwrap(), &[2, 3]).unwrap();
+    let mut from = MappedArray::zeros(&">f8".parse().unwrap(), &[2, 3]).unwrap();
     from.view_mut::<f64>().unwrap().copy_from_slice(&values).unwrap();
     for (dtype, step) in [(">i2", 1), ("<i4", 1), ("|i1", 2), (">i8", -1), ("<c16", -2)] {
         let shape = [2, 3 * usize::try_from(i32::abs(step)).unwrap()];
-        let mut array = MappedArray::anonymous(&dtype.parse().unwrap(), &shape).unwrap();
+        let mut array = MappedArray::zeros(&dtype.parse().unwrap(), &shape).unwrap();
         let steps = npymap::ndarray::Slice::new(0, None, isize::try_from(step).unwrap());
         let mut to = array.dyn_view_mut().unwrap().slice(npymap::ndarray::s![.., steps]);
         let result = to.assign_as(&from.dyn_view().unwrap(), Casting::SameValue);
@@ -404,9 +404,9 @@ fn numbers_in_text_are_exact_or_the_nearest() {
         ("0.1+infj", "<c16", true),
         ("nan", "<c8", true),
     ] {
-        let mut from = MappedArray::anonymous(&"<U40".parse().unwrap(), &[1]).unwrap();
+        let mut from = MappedArray::zeros(&"<U40".parse().unwrap(), &[1]).unwrap();
         from.dyn_view_mut().unwrap().set([0], npymap::Value::Text(text.into())).unwrap();
-        let mut to = MappedArray::anonymous(&dtype.parse().unwrap(), &[1]).unwrap();
+        let mut to = MappedArray::zeros(&dtype.parse().unwrap(), &[1]).unwrap();
         let from = from.dyn_view().unwrap();
         let mut view = to.dyn_view_mut().unwrap();
         let exact = view.assign_as(&from, Casting::SameValue);
@@ -434,11 +434,11 @@ fn nat_is_no_number_of_the_same_value() {
         (&least, "<i8", ">i8", true),
     ] {
         let from: DType = from.parse().unwrap();
-        let mut array = MappedArray::anonymous(&from, &[2]).unwrap();
+        let mut array = MappedArray::zeros(&from, &[2]).unwrap();
         let parsed = npymap::Value::parse(value, &from).unwrap();
         array.dyn_view_mut().unwrap().set([1], parsed).unwrap();
         let from = array.dyn_view().unwrap();
-        let mut cast = MappedArray::anonymous(&to.parse().unwrap(), &[2]).unwrap();
+        let mut cast = MappedArray::zeros(&to.parse().unwrap(), &[2]).unwrap();
         let mut view = cast.dyn_view_mut().unwrap();
         let exact = view.assign_as(&from, Casting::SameValue);
         assert_eq!(exact.is_ok(), is_kept, "{value} to {to}: {exact:?}");
@@ -449,7 +449,7 @@ fn nat_is_no_number_of_the_same_value() {
 #[test]
 fn any_number_of_threads_may_be_asked_for() {
     let directory = directory();
-    let from = MappedArray::anonymous(&"<f8".parse().unwrap(), &[4, 6]).unwrap();
+    let from = MappedArray::zeros(&"<f8".parse().unwrap(), &[4, 6]).unwrap();
     let from = from.into_read_only().unwrap();
     let mut to = new(&directory, &"<f8".parse().unwrap(), &[4, 6], Order::F);
     to.write_array(&from, &CopyOptions::new().threads(usize::MAX), |_| {}).unwrap();

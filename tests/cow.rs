@@ -74,7 +74,7 @@ struct Padded {
 fn records_of_another_size_are_copied() {
     let dtype: DType = "[('a', '|u1'), ('x', '<f4')]".parse().unwrap();
     for (len, step) in [(1, 1), (3, 1), (3, 2), (9, 8)] {
-        let mut array = MappedArray::anonymous(&dtype, &[len]).unwrap();
+        let mut array = MappedArray::zeros(&dtype, &[len]).unwrap();
         array.view_mut::<(u8, f32)>().unwrap().set([len - 1], (7, 0.5)).unwrap();
         let view = array.view::<Padded>().unwrap();
         let view = view.slice(s![..;step]);
@@ -83,7 +83,7 @@ fn records_of_another_size_are_copied() {
         assert!(cow.is_owned() && cow.len() == view.len());
         let last = cow.last().unwrap();
         assert_eq!((last.a, last.x), (7, 0.5));
-        let mut array = MappedArray::anonymous(&dtype, &[len]).unwrap();
+        let mut array = MappedArray::zeros(&dtype, &[len]).unwrap();
         let error = array.view_mut::<Padded>().unwrap().into_ndarray::<Ix1>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WrongDType);
     }
@@ -91,7 +91,7 @@ fn records_of_another_size_are_copied() {
 
 #[test]
 fn strides_that_ndarray_lacks_are_copied() {
-    let records = MappedArray::anonymous(&"[('a', '|u1'), ('b', '<u2')]".parse().unwrap(), &[4]);
+    let records = MappedArray::zeros(&"[('a', '|u1'), ('b', '<u2')]".parse().unwrap(), &[4]);
     let records = records.unwrap();
     let field = records.field("b").unwrap().view::<Le<u16>>().unwrap();
     assert!(field.as_ndarray::<Ix1>().is_err());
@@ -99,14 +99,14 @@ fn strides_that_ndarray_lacks_are_copied() {
     assert!(cow.is_owned() && cow.len() == 4);
     let reversed = field.slice(s![..;-1]).to_cow::<Ix1>().unwrap();
     assert!(reversed.is_owned());
-    let bytes = MappedArray::anonymous(&"|u1".parse().unwrap(), &[4]).unwrap();
+    let bytes = MappedArray::zeros(&"|u1".parse().unwrap(), &[4]).unwrap();
     let reversed = bytes.view::<u8>().unwrap().slice(s![..;-1]);
     assert!(reversed.to_cow::<Ix1>().unwrap().is_view());
 }
 
 #[test]
 fn a_wrong_type_or_number_of_axes_is_an_error_in_every_copy() {
-    let array = MappedArray::anonymous(&foreign("f4").parse().unwrap(), &[2, 3]).unwrap();
+    let array = MappedArray::zeros(&foreign("f4").parse().unwrap(), &[2, 3]).unwrap();
     let view = array.view::<f32>().unwrap();
     let errors = [
         array.to_cow::<f32, Ix1>().unwrap_err(),
@@ -290,7 +290,7 @@ fn the_last_axis_is_viewed_as_arrays() {
         .flat_map(|dtype| [2, 3, 4, 8].map(|len| (dtype, len)))
     {
         for shape in [&[len][..], &[5, len], &[0, len], &[2, 5, len], &[2, 0, len]] {
-            let mut array = MappedArray::anonymous(&dtype.parse().unwrap(), shape).unwrap();
+            let mut array = MappedArray::zeros(&dtype.parse().unwrap(), shape).unwrap();
             npymap::with_type!(array.dtype().clone(), number T => {
                 let mut numbers = 0_u8;
                 let mapped = array.view_mut::<T>().unwrap().map_inplace(|_| {
@@ -333,7 +333,7 @@ fn points_are_borrowed_and_written_as_arrays() {
     let nested = again.view::<f32>().unwrap().reshape(&[2, 2, 3]).unwrap();
     let nested = nested.as_arrays::<3>().unwrap().as_arrays::<2>().unwrap();
     assert_eq!(nested.as_slice().unwrap()[1][0], [1.0, 2.0, 3.0]);
-    let big = MappedArray::anonymous(&">f4".parse().unwrap(), &[2, 3]).unwrap();
+    let big = MappedArray::zeros(&">f4".parse().unwrap(), &[2, 3]).unwrap();
     let big: &[[Be<f32>; 3]] = big.view().unwrap().as_arrays().unwrap().as_slice().unwrap();
     assert_eq!(big.len(), 2);
     let ndarray = again.view::<f32>().unwrap().as_arrays::<3>().unwrap();
@@ -342,7 +342,7 @@ fn points_are_borrowed_and_written_as_arrays() {
 
 #[test]
 fn a_last_axis_that_is_no_array_is_refused() {
-    let array = MappedArray::anonymous(&DType::of::<f32>(), &[5, 4]).unwrap();
+    let array = MappedArray::zeros(&DType::of::<f32>(), &[5, 4]).unwrap();
     let view = array.view::<f32>().unwrap();
     let what = "the last axis of shape (5, 4) cannot be viewed as arrays of 3: its length differs";
     let error = view.as_arrays::<3>().unwrap_err();
@@ -358,7 +358,7 @@ fn a_last_axis_that_is_no_array_is_refused() {
 
 #[test]
 fn arrays_of_length_0_have_no_bytes() {
-    let array = MappedArray::anonymous(&DType::of::<f32>(), &[5, 0]).unwrap();
+    let array = MappedArray::zeros(&DType::of::<f32>(), &[5, 0]).unwrap();
     let view = array.view::<f32>().unwrap();
     for arrays in [view.as_arrays::<0>().unwrap(), view.slice(s![3.., ..]).as_arrays().unwrap()] {
         assert_eq!(arrays.to_vec().len(), arrays.len());

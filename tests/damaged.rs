@@ -137,7 +137,7 @@ fn open(damaged: &Damaged<'_>) {
     let Damaged { bytes, path, .. } = damaged;
     let _ = MappedArray::from_bytes(bytes.as_slice()).map(|array| read_all(&array));
     let _ = OpenOptions::new().read_from(bytes.as_slice()).map(|array| read_all(&array));
-    let _ = MappedArray::read(path).map(|array| read_all(&array));
+    let _ = MappedArray::load(path).map(|array| read_all(&array));
     // SAFETY: the file is the test's own, and nothing is open any more when it
     // changes.
     match map(path).and_then(open_any) {

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use npymap::{Indices, MappedArrayMut, Result, Value};
+use npymap::{IndexExpr, MappedArrayMut, Result, Value};
 use serde_json::{Value as Json, json};
 
 use crate::oracle::{Oracle, hex};
@@ -21,7 +21,7 @@ fn set(array: &mut MappedArrayMut, change: &Json) -> Result<()> {
         None => array.dtype().clone(),
     };
     let value = Value::parse(change["text"].as_str().unwrap(), &dtype)?;
-    let indices = Indices::parse(change["index"].as_str().unwrap(), array.shape())?;
+    let indices = IndexExpr::parse(change["index"].as_str().unwrap(), array.shape())?;
     array.write_fill_slice(indices, field, &value).map(drop)
 }
 

@@ -96,7 +96,7 @@ fn writes_out_of_bounds_or_of_another_type_are_rejected() {
     private.flush_async().unwrap();
     private.flush_rows(0..3).unwrap();
     private.flush().unwrap();
-    let mut memory = MappedArray::anonymous(&">u2".parse().unwrap(), &[2]).unwrap();
+    let mut memory = MappedArray::zeros(&">u2".parse().unwrap(), &[2]).unwrap();
     assert!(is_error(
         &memory.element_writer().unwrap_err(),
         ErrorKind::InvalidInput,

@@ -126,7 +126,7 @@ fn rows_that_no_vector_can_hold_are_refused() {
         let path = directory.path().join(format!("{}.npy", shape[0]));
         create(&path, "<f8", &shape, &sparse).unwrap().close().unwrap();
         let rows = open(&path).unwrap().rows().unwrap();
-        let mut offsets = MappedArray::anonymous(&DType::of::<i64>(), &[2]).unwrap();
+        let mut offsets = MappedArray::zeros(&DType::of::<i64>(), &[2]).unwrap();
         offsets.view_mut::<i64>().unwrap().copy_from_slice(&span).unwrap();
         let offsets = offsets.into_read_only().unwrap().rows().unwrap();
         let ragged = Ragged::new(rows.clone(), offsets).unwrap();

@@ -142,8 +142,7 @@ fn borrowing_names_the_type_that_works() {
         array.as_slice::<Be<f64>>(),
         "elements of shape (2, 2) are in Fortran order, a slice needs C order: use `as_ndarray`",
     );
-    let record =
-        MappedArray::anonymous(&"[('a', '<f8'), ('b', '|u1')]".parse().unwrap(), &[]).unwrap();
+    let record = MappedArray::zeros(&"[('a', '<f8'), ('b', '|u1')]".parse().unwrap(), &[]).unwrap();
     refused(
         record.as_slice::<npymap::num_complex::Complex<f64>>(),
         "stored as [('a', '<f8'), ('b', '|u1')], asked for `Complex<f64>`: use `[u8; 9]`",
@@ -195,7 +194,7 @@ fn exists_and_not_immutable_name_what_works() {
         Source::immutable(&path),
         &with_path(
             &path,
-            "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `MappedArray::read` for a copy",
+            "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `MappedArray::load` for a copy",
         ),
     );
 }
@@ -401,7 +400,7 @@ fn mistakes_of_callers_are_not_damage() {
         ),
         (create(&new, "<f8", &[1; 65], &CreateOptions::new()).map(drop), ErrorKind::InvalidInput),
         (
-            MappedArray::anonymous(&DType::of::<f64>(), &[usize::MAX / 4]).map(drop),
+            MappedArray::zeros(&DType::of::<f64>(), &[usize::MAX / 4]).map(drop),
             ErrorKind::InvalidInput,
         ),
     ] {
@@ -455,7 +454,7 @@ fn closures_return_any_error() {
 
 #[test]
 fn texts_show_numbers_and_no_internals() {
-    let array = MappedArray::anonymous(&"[('a', '|u1'), ('b', '<u2')]".parse().unwrap(), &[4]);
+    let array = MappedArray::zeros(&"[('a', '|u1'), ('b', '<u2')]".parse().unwrap(), &[4]);
     let array = array.unwrap();
     let view = array.field("b").unwrap().view::<npymap::Le<u16>>().unwrap();
     let error = view.as_ndarray::<Ix1>().unwrap_err();

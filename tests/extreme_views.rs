@@ -178,7 +178,7 @@ fn edits_of_zero_sized_elements_do_not_iterate_over_them() {
         view.assign_as(&values, npymap::element::Casting::No).unwrap();
         #[cfg(feature = "rayon")]
         {
-            let from = MappedArray::anonymous(&"|V1".parse().unwrap(), &[]).unwrap();
+            let from = MappedArray::zeros(&"|V1".parse().unwrap(), &[]).unwrap();
             let from = from.dyn_view().unwrap();
             let assigned = view.par_assign_as(&from, npymap::element::Casting::Unsafe);
             assert_eq!(assigned.is_ok(), dtype == "|V0", "{assigned:?}");
@@ -271,7 +271,7 @@ fn types_nest_only_as_deep_as_they_can_be_printed_and_read() {
 
 #[test]
 fn windows_with_too_many_bytes_are_rejected() {
-    let rows = MappedArray::anonymous(&"|S4096".parse().unwrap(), &[8192]).unwrap();
+    let rows = MappedArray::zeros(&"|S4096".parse().unwrap(), &[8192]).unwrap();
     let mut rows = rows.into_read_only().unwrap().rows().unwrap();
     let mut source: Box<dyn RowSource> = Box::new(rows.clone());
     for len in [4096, 2048, 1024] {
@@ -285,7 +285,7 @@ fn windows_with_too_many_bytes_are_rejected() {
 
 #[test]
 fn stacked_arrays_with_too_many_rows_are_rejected() {
-    let most = || MappedArray::anonymous(&"|S0".parse().unwrap(), &[1 << 62]).unwrap();
+    let most = || MappedArray::zeros(&"|S0".parse().unwrap(), &[1 << 62]).unwrap();
     let most = || most().into_read_only().unwrap();
     assert_eq!(Stacked::new([most()]).unwrap().len(), 1 << 62);
     let error = Stacked::new([most(), most()]).unwrap_err();

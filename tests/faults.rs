@@ -78,7 +78,7 @@ fn forever(seed: u64, f: impl Fn(u64)) {
 fn append(path: &Path, seed: u64) {
     recover(path).unwrap();
     let buffer = [0, 1000, 1 << 16][(seed % 3) as usize];
-    let mut appender = Appender::open(path).unwrap().with_buffer(buffer);
+    let mut appender = Appender::open(path).unwrap().with_capacity(buffer);
     loop {
         let rows = appender.rows();
         match rows % 5 {
@@ -92,7 +92,7 @@ fn append(path: &Path, seed: u64) {
 /// Appends 20,000 rows one by one, each immediately visible. Each byte of the input
 /// allows some more.
 fn grow(path: &Path) {
-    let mut appender = Appender::open(path).unwrap().with_buffer(0);
+    let mut appender = Appender::open(path).unwrap().with_capacity(0);
     for n in 0..20_000 {
         if n % GROWTH == 0 {
             std::io::stdin().read_exact(&mut [0]).unwrap();

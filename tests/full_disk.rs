@@ -191,7 +191,7 @@ fn fill(path: &Path) {
     fs::remove_file(&filler).unwrap();
     log.flush().unwrap();
     assert_eq!(header_with(&OpenOptions::new(), path).unwrap().shape, [rows, 10]);
-    let mut log = log.with_buffer(0);
+    let mut log = log.with_capacity(0);
     while log.append_slice(&[2_u64; 1000]).is_ok() {}
     let rows = log.rows();
     is_full(&log.resize(rows - 1).unwrap_err());

@@ -24,7 +24,7 @@ const WRITTEN: [u8; 8] = [9, 1, 0, 9, 9, 2, 9, 9];
 const LEN: usize = 300_000;
 
 fn threes(rows: usize, first: i16) -> MappedArrayMut {
-    let mut array = MappedArray::anonymous(&FIELDS.parse().unwrap(), &[rows]).unwrap();
+    let mut array = MappedArray::zeros(&FIELDS.parse().unwrap(), &[rows]).unwrap();
     let row = (first, first + 1, first + 2);
     array.view_mut::<(i16, i16, i16)>().unwrap().fill(&row).unwrap();
     array
@@ -88,7 +88,7 @@ fn a_subset_keeps_the_other_fields_of_a_file() {
 
 /// Records of `a` and `x` in memory, with zeros in their gaps.
 fn record(dtype: &str) -> MappedArrayMut {
-    let mut array = MappedArray::anonymous(&dtype.parse().unwrap(), &[1]).unwrap();
+    let mut array = MappedArray::zeros(&dtype.parse().unwrap(), &[1]).unwrap();
     array.dyn_view_mut().unwrap().set(0, value()).unwrap();
     array
 }
@@ -163,7 +163,7 @@ fn elements_of_one_dtype_are_copied_whatever_their_fields_are() {
         let size = dtype.itemsize();
         let raw = format!("|V{size}").parse().unwrap();
         let arrays = [1_u8, 9].map(|byte| {
-            let mut array = MappedArray::anonymous(&dtype, &[2, 2]).unwrap();
+            let mut array = MappedArray::zeros(&dtype, &[2, 2]).unwrap();
             let mut bytes = array.dyn_view_mut().unwrap().view_as(&raw).unwrap();
             bytes.fill(&Value::Void(vec![byte; size])).unwrap();
             array

@@ -47,7 +47,7 @@ fn arrays() -> Result<()> {
 
     // Elements in new memory are always aligned.
     for dtype in ["<f8", ">c16", "<U3", "|u1"] {
-        let array = MappedArray::anonymous(&dtype.parse()?, &[3])?;
+        let array = MappedArray::zeros(&dtype.parse()?, &[3])?;
         assert_eq!(array.as_bytes()?.as_ptr().addr() % 16, 0);
     }
     Ok(())
@@ -55,7 +55,7 @@ fn arrays() -> Result<()> {
 
 fn records() -> Result<()> {
     let dtype: DType = "[('t', '<M8[s]'), ('x', '>f4', (2,)), ('name', '<U8')]".parse()?;
-    let mut events = MappedArray::anonymous(&dtype, &[2])?;
+    let mut events = MappedArray::zeros(&dtype, &[2])?;
     events.field_mut("x")?.into_view::<f32>()?.fill(&0.5)?;
     let first = events.dyn_view()?.at(0).to_string();
     assert_eq!(first, "('1970-01-01T00:00:00', [0.5, 0.5], '')");
@@ -290,7 +290,7 @@ fn rows() -> Result<()> {
 }
 
 fn missing_files_are_errors() {
-    assert!(MappedArray::read("no such file.npy").is_err());
+    assert!(MappedArray::load("no such file.npy").is_err());
     assert!(npymap::Source::open("no such file.npy").is_err());
 }
 

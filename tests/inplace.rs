@@ -295,7 +295,7 @@ fn empty_files_are_borrowed_as_their_type() {
     assert_eq!(open(&path).unwrap().as_ndarray::<f64, Ix2>().unwrap().shape(), [0, 3]);
     assert!(open(&path).unwrap().as_slice::<f32>().is_err());
     assert!(open_mut(&path).unwrap().as_slice_mut::<f64>().unwrap().is_empty());
-    let mut anonymous = MappedArray::anonymous(&DType::of::<f64>(), &[0]).unwrap();
+    let mut anonymous = MappedArray::zeros(&DType::of::<f64>(), &[0]).unwrap();
     assert!(anonymous.as_ndarray_mut::<f64, Ix1>().unwrap().is_empty());
 }
 
@@ -314,7 +314,7 @@ fn a_wrong_number_of_axes_names_the_right_one() {
         let text = format!("has 2 axes, asked for {asked}: use `Ix2`, or `IxDyn` for any number");
         assert!(is_error(&error, ErrorKind::WrongShape, &text), "{error}");
     }
-    let seven = MappedArray::anonymous(&DType::of::<u8>(), &[1; 7]).unwrap();
+    let seven = MappedArray::zeros(&DType::of::<u8>(), &[1; 7]).unwrap();
     let error = seven.as_ndarray::<u8, Ix1>().unwrap_err();
     assert!(
         is_error(&error, ErrorKind::WrongShape, "has 7 axes, asked for 1: use `IxDyn`"),

@@ -44,7 +44,7 @@ fn casts_equal_numpys() {
             let from = open(case["path"].as_str().unwrap()).unwrap();
             let casting: Casting = case["casting"].as_str().unwrap().parse().unwrap();
             let to: DType = case["to"].as_str().unwrap().parse().unwrap();
-            let mut ours = MappedArray::anonymous(&to, from.shape()).unwrap();
+            let mut ours = MappedArray::zeros(&to, from.shape()).unwrap();
             let mut view = ours.dyn_view_mut().unwrap();
             let result = view.assign_as(&from.dyn_view().unwrap(), casting);
             let bytes: Vec<u8> = view.as_view().element_bytes().flatten().copied().collect();
@@ -75,7 +75,7 @@ fn cast_text(points: &[u32], to: &str) -> String {
     let bytes: Vec<u8> = points.iter().flat_map(|point| point.to_le_bytes()).collect();
     let dtype = format!("<U{}", points.len()).parse().unwrap();
     let layout = Layout::new(dtype, &[], Order::C, 0).unwrap();
-    let mut cast = MappedArray::anonymous(&to.parse().unwrap(), &[]).unwrap();
+    let mut cast = MappedArray::zeros(&to.parse().unwrap(), &[]).unwrap();
     let from = DynView::from_bytes(&bytes, &layout).unwrap();
     match cast.dyn_view_mut().unwrap().assign_as(&from, Casting::Unsafe) {
         Ok(()) => cast.dyn_view().unwrap().at([]).to_string(),
@@ -123,10 +123,10 @@ fn dates_are_not_cut() {
         ("NaT", "|S2", Err("NaT: expected text of at least 3 characters, not '|S2'")),
     ] {
         let days: DType = "<M8[D]".parse().unwrap();
-        let mut from = MappedArray::anonymous(&days, &[]).unwrap();
+        let mut from = MappedArray::zeros(&days, &[]).unwrap();
         from.dyn_view_mut().unwrap().fill(&Value::parse(date, &days).unwrap()).unwrap();
         for casting in [Casting::Unsafe, Casting::SameValue] {
-            let mut cast = MappedArray::anonymous(&to.parse().unwrap(), &[]).unwrap();
+            let mut cast = MappedArray::zeros(&to.parse().unwrap(), &[]).unwrap();
             let done = cast.dyn_view_mut().unwrap().assign_as(&from.dyn_view().unwrap(), casting);
             let found = done.map(|()| cast.dyn_view().unwrap().at([]).to_string());
             let found = found.map_err(|error| error.to_string());
@@ -193,7 +193,7 @@ fn is_near(sum: f64, scale: f64, ours: f64) -> bool {
 
 #[test]
 fn a_sum_of_many_small_floats_does_not_stick() {
-    let mut ones = MappedArray::anonymous(&DType::of::<f32>(), &[20_000_000]).unwrap();
+    let mut ones = MappedArray::zeros(&DType::of::<f32>(), &[20_000_000]).unwrap();
     ones.as_slice_mut::<f32>().unwrap().fill(1.0);
     assert!((ones.view::<f32>().unwrap().sum() - 2e7).abs() < 0.5);
 }

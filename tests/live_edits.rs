@@ -5,7 +5,7 @@ use std::ops::{Neg, Not};
 use npymap::half::f16;
 use npymap::num_complex::Complex;
 use npymap::{
-    DType, Element, Indices, MappedArray, Value, dtype::Kind, element::Ticks, view::DynViewMut,
+    DType, Element, IndexExpr, MappedArray, Value, dtype::Kind, element::Ticks, view::DynViewMut,
 };
 use serde_json::json;
 
@@ -90,7 +90,7 @@ fn edits_equal_numpys() {
                     view = view.into_field(name.as_str().unwrap()).unwrap();
                 }
                 let indices =
-                    Indices::parse(json["index"].as_str().unwrap(), view.shape()).unwrap();
+                    IndexExpr::parse(json["index"].as_str().unwrap(), view.shape()).unwrap();
                 let view = view.slice(indices);
                 let dtype = view.dtype().clone();
                 if (number + count) % 2 == 0 {

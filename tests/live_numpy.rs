@@ -199,7 +199,7 @@ fn files_numpy_wrote_open_in_every_mode() {
                     AnyArray::Writable(array) => case.assert_equals(&array),
                 }
             }
-            case.assert_equals(&MappedArray::read(&path).unwrap());
+            case.assert_equals(&MappedArray::load(&path).unwrap());
             fs::remove_file(&path).unwrap();
         }
     }

@@ -66,7 +66,7 @@ fn views_as_another_dtype_equal_numpys() {
     for file in files.as_array().unwrap() {
         let path = file["path"].as_str().unwrap();
         for case in file["cases"].as_array().unwrap() {
-            let mut array = MappedArray::read(path).unwrap();
+            let mut array = MappedArray::load(path).unwrap();
             let what = format!("{case} of {} {:?}", array.dtype(), array.byte_strides());
             let mut view = array.dyn_view_mut().unwrap();
             if case["transposed"] == true {

@@ -2,7 +2,7 @@
 //! dtypes have NumPy's names.
 
 use npymap::ndarray::{ArrayD, IxDyn};
-use npymap::{DType, Element, ErrorKind, Indices, MappedArray, Result, with_type};
+use npymap::{DType, Element, ErrorKind, IndexExpr, MappedArray, Result, with_type};
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};
@@ -38,7 +38,7 @@ fn is_error_of<T>(result: &Result<T>, kind: ErrorKind) -> bool {
 
 /// A file's worth of booleans of any shape, for masks that are views.
 fn stored_mask(mask: &ArrayD<bool>) -> MappedArray<npymap::source::MapMut> {
-    let mut array = MappedArray::anonymous(&"|b1".parse().unwrap(), mask.shape()).unwrap();
+    let mut array = MappedArray::zeros(&"|b1".parse().unwrap(), mask.shape()).unwrap();
     let flags: Vec<bool> = mask.iter().copied().collect();
     array.view_mut::<bool>().unwrap().copy_from_slice(&flags).unwrap();
     array
@@ -92,7 +92,7 @@ fn masks_select_decoded_and_borrowed_elements() {
 }
 
 fn check_selection<T: Element + Clone + PartialEq + std::fmt::Debug>(descr: &str, odd: &[T]) {
-    let mut array = MappedArray::anonymous(&descr.parse().unwrap(), &[2, 2]).unwrap();
+    let mut array = MappedArray::zeros(&descr.parse().unwrap(), &[2, 2]).unwrap();
     let mut view = array.view_mut::<T>().unwrap();
     for (row, value) in odd.iter().enumerate() {
         view.set([row, 1], value.clone()).unwrap();
@@ -127,7 +127,7 @@ fn axes_are_summed_as_in_numpy() {
     for file in numpy.ask(&json!(["sums", directory.path(), SEED, 120])).as_array().unwrap() {
         let array = open(file["path"].as_str().unwrap()).unwrap();
         for case in file["cases"].as_array().unwrap() {
-            let index = Indices::parse(case["slice"].as_str().unwrap(), array.shape()).unwrap();
+            let index = IndexExpr::parse(case["slice"].as_str().unwrap(), array.shape()).unwrap();
             let axis = case["axis"].as_u64().unwrap() as usize;
             let sums = with_type!(array.dtype(), real T => {
                 array.view::<T>().unwrap().slice(index).sum_axis(axis).unwrap()

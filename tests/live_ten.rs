@@ -3,7 +3,7 @@
 use std::fs;
 
 use npymap::MappedArray;
-use npymap::ten::{Ten, TenWriteOptions, Tensor};
+use npymap::ten::{Ten, TenWriteOptions, WriteTensor};
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};
@@ -40,7 +40,8 @@ fn files_are_exchanged_both_ways() {
         assert_eq!(Value::from(named.collect::<Vec<_>>()), file["arrays"], "{path}");
         let bytes = fs::read(path).unwrap();
 
-        let tensors: Vec<&dyn Tensor> = found.iter().map(|array| array as &dyn Tensor).collect();
+        let tensors: Vec<&dyn WriteTensor> =
+            found.iter().map(|array| array as &dyn WriteTensor).collect();
         let options = TenWriteOptions::new();
         let options = if infos.is_empty() { options } else { options.infos(&infos) };
         let copy = format!("{path}.again.ten");

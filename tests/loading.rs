@@ -12,7 +12,7 @@ use crate::support::{directory, is_error, open};
 
 /// Rows of two numbers, twice the number of the row and one more.
 fn numbers(count: u32) -> Rows {
-    let mut array = MappedArray::anonymous(&"<u4".parse().unwrap(), &[count as usize, 2]).unwrap();
+    let mut array = MappedArray::zeros(&"<u4".parse().unwrap(), &[count as usize, 2]).unwrap();
     let mut view = array.view_mut::<u32>().unwrap();
     view.copy_from_slice(&(0..2 * count).collect::<Vec<_>>()).unwrap();
     array.into_read_only().unwrap().rows().unwrap()
@@ -139,7 +139,7 @@ fn labels_in_memory_have_rows() {
 
 #[test]
 fn strings_are_loaded_too() {
-    let text = MappedArray::anonymous(&"<U3".parse().unwrap(), &[9]).unwrap();
+    let text = MappedArray::zeros(&"<U3".parse().unwrap(), &[9]).unwrap();
     let text = text.into_read_only().unwrap().rows().unwrap();
     let batches = text.batches::<String>(Sampler::sequential(9), 4).unwrap();
     let lens: Vec<usize> = batches.map(|batch| batch.unwrap().data().len()).collect();

@@ -75,7 +75,7 @@ fn copy_on_write_edits_stay_in_memory() {
 fn copies_are_not_the_file() {
     let directory = directory();
     let path = file(&directory, "a.npy", &three());
-    let mut array = MappedArray::read(&path).unwrap();
+    let mut array = MappedArray::load(&path).unwrap();
     edit(&mut array);
     assert_eq!(array.mode(), None);
     array.flush().unwrap();
@@ -177,7 +177,7 @@ fn arrays_know_their_path_and_mode() {
     let path = file(&directory, "a.npy", &three());
     let header = header_with(&OpenOptions::new(), &path).unwrap();
     let read_only = open(&path).unwrap();
-    let copy = MappedArray::read(&path).unwrap();
+    let copy = MappedArray::load(&path).unwrap();
     assert_eq!((read_only.path(), copy.path()), (Some(&*path), Some(&*path)));
     assert_eq!((read_only.data_offset(), copy.data_offset()), (Some(128), Some(128)));
     assert_eq!((read_only.header(), copy.header()), (Some(header.clone()), Some(header.clone())));
@@ -190,7 +190,7 @@ fn arrays_know_their_path_and_mode() {
 #[test]
 fn anonymous_memory_is_zero_and_has_no_path() {
     let dtype: DType = "[('a', '<f8'), ('b', '|u1')]".parse().unwrap();
-    let mut array = MappedArray::anonymous(&dtype, &[2, 3]).unwrap();
+    let mut array = MappedArray::zeros(&dtype, &[2, 3]).unwrap();
     assert_eq!((array.path(), array.mode(), array.data_offset()), (None, None, None));
     assert!(array.header().is_none());
     assert_eq!(array.as_slice::<[u8; 9]>().unwrap(), [[0; 9]; 6]);
@@ -269,7 +269,7 @@ fn empty_arrays_open_in_every_mode_and_close() {
     }
     let error = Source::immutable(&path).unwrap_err();
     assert!(is_error(&error, ErrorKind::Unsupported, "may change while it is mapped"), "{error}");
-    assert!(MappedArray::read(&path).unwrap().into_read_only().unwrap().is_empty());
+    assert!(MappedArray::load(&path).unwrap().into_read_only().unwrap().is_empty());
 }
 
 /// Returns the errors of opening a path in every way.

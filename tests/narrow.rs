@@ -50,7 +50,7 @@ fn arrays_larger_than_the_address_space_are_rejected_in_every_way() {
             open(&path).map(drop),
             open_mut(&path).map(drop),
             open_copy_on_write(&path).map(drop),
-            MappedArray::read(&path).map(drop),
+            MappedArray::load(&path).map(drop),
             ArrayFile::open(&path).map(drop),
         ];
         for error in errors {

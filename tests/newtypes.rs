@@ -59,7 +59,7 @@ impl InPlace for ByHand {
 #[test]
 fn a_newtype_reads_and_writes_like_its_field() {
     for dtype in ["<u4", ">u4"] {
-        let mut array = MappedArray::anonymous(&dtype.parse().unwrap(), &[4, 3]).unwrap();
+        let mut array = MappedArray::zeros(&dtype.parse().unwrap(), &[4, 3]).unwrap();
         let values: Vec<TokenId> = (0..12).map(TokenId).collect();
         let mut view = array.view_mut::<TokenId>().unwrap();
         view.copy_from_slice(&values).unwrap();
@@ -82,7 +82,7 @@ fn inner_numbers(tokens: &[TokenId]) -> Vec<u32> {
 
 #[test]
 fn a_newtype_can_be_borrowed_by_every_method() {
-    let mut array = MappedArray::anonymous(&DType::of::<TokenId>(), &[2, 2]).unwrap();
+    let mut array = MappedArray::zeros(&DType::of::<TokenId>(), &[2, 2]).unwrap();
     array.as_slice_mut::<TokenId>().unwrap()[3] = TokenId(7);
     let view = array.view::<TokenId>().unwrap();
     let slice = view.as_slice().unwrap();
@@ -91,7 +91,7 @@ fn a_newtype_can_be_borrowed_by_every_method() {
     assert_eq!(blocks.next().unwrap().as_ptr(), slice.as_ptr());
     let nd = view.as_ndarray::<npymap::ndarray::Ix2>().unwrap();
     assert_eq!(nd[[1, 1]], TokenId(7));
-    let strings = MappedArray::anonymous(&">u2".parse().unwrap(), &[3]).unwrap();
+    let strings = MappedArray::zeros(&">u2".parse().unwrap(), &[3]).unwrap();
     assert_eq!(strings.as_slice::<Big>().unwrap(), [Big::default(); 3]);
 }
 
@@ -99,23 +99,23 @@ fn a_newtype_can_be_borrowed_by_every_method() {
 fn newtypes_are_fields_of_records_and_records_of_newtypes() {
     let dtype: DType = "[('token', '<u4'), ('tokens', '<u4', (2,))]".parse().unwrap();
     assert_eq!(DType::of::<Wrapped>().itemsize(), dtype.itemsize());
-    let mut array = MappedArray::anonymous(&DType::of::<Pair>(), &[3]).unwrap();
+    let mut array = MappedArray::zeros(&DType::of::<Pair>(), &[3]).unwrap();
     let pair = Pair { token: TokenId(1), tokens: [TokenId(2), TokenId(3)] };
     array.as_slice_mut::<Wrapped>().unwrap()[1] = Wrapped(pair);
     assert_eq!(array.as_slice::<Pair>().unwrap()[1], pair);
     assert_eq!(array.view::<Wrapped>().unwrap().at(1).0, pair);
-    let error = MappedArray::anonymous(&DType::of::<f32>(), &[3]).unwrap();
+    let error = MappedArray::zeros(&DType::of::<f32>(), &[3]).unwrap();
     let error = error.as_slice::<TokenId>().map(<[_]>::len).unwrap_err();
     assert!(error.to_string().contains("use `f32`"), "{error}");
 }
 
 #[test]
 fn a_newtype_without_derive_is_borrowed_in_place() {
-    let mut array = MappedArray::anonymous(&DType::of::<u32>(), &[2]).unwrap();
+    let mut array = MappedArray::zeros(&DType::of::<u32>(), &[2]).unwrap();
     array.as_slice_mut::<ByHand>().unwrap()[1] = ByHand(7);
     assert_eq!(array.view::<ByHand>().unwrap().as_slice().unwrap(), [ByHand(0), ByHand(7)]);
     let foreign = if cfg!(target_endian = "big") { "<u4" } else { ">u4" };
-    let foreign = MappedArray::anonymous(&foreign.parse().unwrap(), &[2]).unwrap();
+    let foreign = MappedArray::zeros(&foreign.parse().unwrap(), &[2]).unwrap();
     assert!(foreign.as_slice::<ByHand>().is_err());
 }
 
@@ -136,16 +136,16 @@ struct Point<const N: usize>([Be<i16>; N]);
 
 #[test]
 fn newtypes_are_generic() {
-    let mut array = MappedArray::anonymous(&DType::of::<Meters<f32>>(), &[2]).unwrap();
+    let mut array = MappedArray::zeros(&DType::of::<Meters<f32>>(), &[2]).unwrap();
     array.as_slice_mut::<Meters<f32>>().unwrap()[1] = Meters(1.5);
     assert_eq!(array.view::<Meters<f32>>().unwrap().to_vec(), [Meters(0.0), Meters(1.5)]);
     let error = array.as_slice::<Meters<u8>>().unwrap_err();
     assert!(error.to_string().contains("use `f32`"), "{error}");
-    let mut names = MappedArray::anonymous(&"<U3".parse().unwrap(), &[1]).unwrap();
+    let mut names = MappedArray::zeros(&"<U3".parse().unwrap(), &[1]).unwrap();
     names.view_mut::<Label<String>>().unwrap().set(0, Label("abc".to_owned())).unwrap();
     assert_eq!(names.view::<Label<String>>().unwrap().at(0), Label("abc".to_owned()));
     assert_eq!(DType::of::<Label<u8>>().to_string(), "'|u1'");
     assert_eq!(DType::of::<Point<3>>().to_string(), "('>i2', (3,))");
-    let points = MappedArray::anonymous(&DType::of::<Point<2>>(), &[4]).unwrap();
+    let points = MappedArray::zeros(&DType::of::<Point<2>>(), &[4]).unwrap();
     assert_eq!(points.as_slice::<Point<2>>().unwrap().len(), 4);
 }

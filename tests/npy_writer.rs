@@ -99,6 +99,6 @@ fn existing_files_are_replaced_only_if_that_is_allowed() {
     writer.write_bytes(&[1, 2]).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"old");
     writer.commit_sync().unwrap();
-    assert_eq!(MappedArray::read(&path).unwrap().as_slice::<u8>().unwrap(), [1, 2]);
+    assert_eq!(MappedArray::load(&path).unwrap().as_slice::<u8>().unwrap(), [1, 2]);
     assert_eq!(names(directory.path()), ["a.npy"]);
 }

@@ -401,7 +401,7 @@ fn numpy_zipfile_and_unzip_read_updated_archives() {
     let Some(mut numpy) = Oracle::start("archives.py") else { return };
     let directory = directory();
     let files = numpy.ask(&json!(["savez", directory.path(), 20_240_301, 20]));
-    let new = MappedArray::read("data/penguins.npy").unwrap();
+    let new = MappedArray::load("data/penguins.npy").unwrap();
     for file in files.as_array().unwrap() {
         let path = file["path"].as_str().unwrap();
         let mut members = file["members"].as_array().unwrap().clone();

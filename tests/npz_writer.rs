@@ -45,7 +45,7 @@ fn members_are_whole_npy_files() {
 
 #[test]
 fn arrays_of_any_layout_are_written() {
-    let mapped = MappedArray::read("data/penguins.npy").unwrap();
+    let mapped = MappedArray::load("data/penguins.npy").unwrap();
     let words = arr1(&["one".to_owned(), "zwölf".to_owned()]);
     let mut writer = NpzWriter::new(Vec::new());
     writer.write("mapped", &mapped).unwrap();

@@ -130,7 +130,7 @@ fn halves((part, items): Placed<'_>, most: usize) {
 
 #[test]
 fn any_number_of_threads_gives_the_same_elements_in_the_same_order() {
-    let mut array = MappedArray::anonymous(&">f4".parse().unwrap(), &[100, 70]).unwrap();
+    let mut array = MappedArray::zeros(&">f4".parse().unwrap(), &[100, 70]).unwrap();
     let values: Vec<f32> = (0_u16..7000).map(f32::from).collect();
     array.view_mut::<f32>().unwrap().copy_from_slice(&values).unwrap();
     let view = array.view::<f32>().unwrap().t();
@@ -144,7 +144,7 @@ fn any_number_of_threads_gives_the_same_elements_in_the_same_order() {
 #[test]
 fn mutable_rows_and_chunks_are_written_in_parallel() {
     for order in ["<i4", ">i4"] {
-        let mut array = MappedArray::anonymous(&order.parse().unwrap(), &[50, 3]).unwrap();
+        let mut array = MappedArray::zeros(&order.parse().unwrap(), &[50, 3]).unwrap();
         let rows = array.view_mut::<i32>().unwrap().outer_iter().unwrap().into_par_iter();
         assert_eq!(rows.len(), 50);
         let numbered = rows.with_max_len(1).zip(0..50_i32);
@@ -160,9 +160,9 @@ fn mutable_rows_and_chunks_are_written_in_parallel() {
 
 #[test]
 fn views_without_axes_or_elements_are_iterated_in_parallel() {
-    let single = MappedArray::anonymous(&DType::of::<u8>(), &[]).unwrap();
+    let single = MappedArray::zeros(&DType::of::<u8>(), &[]).unwrap();
     assert_eq!(counts(&single.view::<u8>().unwrap()), (1, 0));
-    let empty = MappedArray::anonymous(&DType::of::<u8>(), &[3, 0]).unwrap();
+    let empty = MappedArray::zeros(&DType::of::<u8>(), &[3, 0]).unwrap();
     assert_eq!(counts(&empty.view::<u8>().unwrap()), (0, 3));
     assert_eq!(counts(&empty.view::<u8>().unwrap().t()), (0, 0));
 }
@@ -349,7 +349,7 @@ fn elements_are_replaced_in_parallel_in_every_layout() {
 
 #[test]
 fn the_first_value_that_does_not_fit_is_the_error() {
-    let mut names = MappedArray::anonymous(&"|S4".parse().unwrap(), &[100, 3000]).unwrap();
+    let mut names = MappedArray::zeros(&"|S4".parse().unwrap(), &[100, 3000]).unwrap();
     let mut view = names.view_mut::<String>().unwrap();
     view.set([50, 7], "x".to_owned()).unwrap();
     view.set([99, 7], "yy".to_owned()).unwrap();
@@ -388,7 +388,7 @@ fn elements_are_cast_in_parallel_in_every_layout() {
 #[test]
 fn a_view_is_broadcast_when_it_is_assigned_in_parallel() {
     let row = numbers(&DType::of::<i32>(), &[300], 0);
-    let mut table = MappedArray::anonymous(&DType::of::<f64>(), &[1000, 300]).unwrap();
+    let mut table = MappedArray::zeros(&DType::of::<f64>(), &[1000, 300]).unwrap();
     let mut view = table.dyn_view_mut().unwrap();
     with_threads_mut(|| view.par_assign_as(&row.dyn_view().unwrap(), Casting::Safe).unwrap());
     let (table, row) = (table.view::<f64>().unwrap(), row.view::<i32>().unwrap());
@@ -397,10 +397,10 @@ fn a_view_is_broadcast_when_it_is_assigned_in_parallel() {
 
 #[test]
 fn casts_that_are_refused_store_nothing_and_values_that_change_are_errors() {
-    let mut from = MappedArray::anonymous(&DType::of::<f64>(), &[1000, 300]).unwrap();
+    let mut from = MappedArray::zeros(&DType::of::<f64>(), &[1000, 300]).unwrap();
     from.view_mut::<f64>().unwrap().set([700, 1], 0.5).unwrap();
     from.view_mut::<f64>().unwrap().set([999, 1], 0.25).unwrap();
-    let mut to = MappedArray::anonymous(&DType::of::<i64>(), &[1000, 300]).unwrap();
+    let mut to = MappedArray::zeros(&DType::of::<i64>(), &[1000, 300]).unwrap();
     to.view_mut::<i64>().unwrap().fill(&7).unwrap();
     let mut view = to.dyn_view_mut().unwrap();
     let error = view.par_assign_as(&from.dyn_view().unwrap(), Casting::SameKind).unwrap_err();

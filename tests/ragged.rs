@@ -418,7 +418,7 @@ fn bytes_of_rows_are_those_of_the_elements() {
             [("<f4", Casting::SameKind), (">f8", Casting::Safe), ("|i1", Casting::Unsafe)]
         {
             let dtype: DType = to.parse().unwrap();
-            let mut pad = MappedArray::anonymous(&dtype, &[5 * width * 2 + 1]).unwrap();
+            let mut pad = MappedArray::zeros(&dtype, &[5 * width * 2 + 1]).unwrap();
             let mut view = pad.dyn_view_mut().unwrap();
             for (i, &value) in [-100.0].iter().chain(&floats).enumerate() {
                 view.set(i, Value::parse(&value.to_string(), &dtype).unwrap()).unwrap();

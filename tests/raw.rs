@@ -252,7 +252,7 @@ fn descriptions_open_the_array_again() {
     assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
     assert_eq!(fs::metadata(&path).unwrap().len(), 132);
 
-    let copy = MappedArray::read(&path).unwrap();
+    let copy = MappedArray::load(&path).unwrap();
     assert!(is_error(
         &copy.description().unwrap_err(),
         ErrorKind::InvalidInput,
@@ -333,7 +333,7 @@ fn errors_name_what_works() {
             "{name}: rows can only be added to a file that is a single `.npy`: leave out `offset` and `raw`"
         ),
     );
-    let memory = MappedArray::anonymous(&"|u1".parse().unwrap(), &[1]).unwrap();
+    let memory = MappedArray::zeros(&"|u1".parse().unwrap(), &[1]).unwrap();
     assert_error(
         memory.description(),
         ErrorKind::InvalidInput,
@@ -351,7 +351,7 @@ fn open_files_are_created_checked_and_locked() {
     let mut array = map_mut_file(&new).and_then(|source| options(spec).open(source)).unwrap();
     array.view_mut::<u16>().unwrap().set([1, 0], 7).unwrap();
     assert_eq!((array.mode(), array.path()), (Some(Mode::ReadWrite), None));
-    array.check_file(&new).unwrap();
+    array.check_same_file(&new).unwrap();
     array.close().unwrap();
     assert_eq!(fs::read(name.path()).unwrap(), [&[0; 8][..], &[7], &[0; 20]].concat());
     let again = create.initialize(&new, &dtype, &[3, 4]);
@@ -366,22 +366,22 @@ fn open_files_are_created_checked_and_locked() {
         assert!(made.is_err() && none.metadata().unwrap().len() == 0);
     }
 
-    let error = longer.check().unwrap_err().to_string();
+    let error = longer.check_unchanged().unwrap_err().to_string();
     assert!(
-        error.ends_with("with `check_file` and locked with `FileLock::acquire_file`"),
+        error.ends_with("with `check_same_file` and locked with `FileLock::acquire_file`"),
         "{error}"
     );
     assert_eq!(longer.try_lock(npymap::source::LockKind::Shared).unwrap_err().to_string(), error);
-    longer.check_file(&name.reopen().unwrap()).unwrap();
+    longer.check_same_file(&name.reopen().unwrap()).unwrap();
     // Windows can't distinguish files, and can't truncate mapped ones.
     if cfg!(unix) {
         assert!(is_error(
-            &longer.check_file(&none).unwrap_err(),
+            &longer.check_same_file(&none).unwrap_err(),
             ErrorKind::Changed,
             "was replaced by another file"
         ));
         new.set_len(39).unwrap();
-        let error = longer.check_file(&new).unwrap_err();
+        let error = longer.check_same_file(&new).unwrap_err();
         assert!(is_error(&error, ErrorKind::Truncated, "end at byte 40 and the file at 39"));
     }
 }

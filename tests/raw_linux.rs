@@ -78,10 +78,10 @@ fn a_file_truncated_while_mapped_is_reported() {
             File::options().write(true).open(&path).unwrap().set_len(len).unwrap();
             let (checked, populated, good) = match &opened {
                 AnyArray::ReadOnly(array) => {
-                    (array.check(), array.populate(..), array.populate(0..1))
+                    (array.check_unchanged(), array.populate(..), array.populate(0..1))
                 }
                 AnyArray::Writable(array) => {
-                    (array.check(), array.populate(..), array.populate(0..1))
+                    (array.check_unchanged(), array.populate(..), array.populate(0..1))
                 }
             };
             for error in [checked.unwrap_err(), populated.unwrap_err()] {
@@ -89,7 +89,7 @@ fn a_file_truncated_while_mapped_is_reported() {
                 assert!(is_error(&error, ErrorKind::Truncated, &text), "{mode} {len}: {error}");
             }
             assert_eq!(good.is_ok(), len >= 128 + 4096, "{mode} {len}");
-            assert!(MappedArray::read(&path).is_err());
+            assert!(MappedArray::load(&path).is_err());
             assert!(ArrayFile::open(&path).is_err());
         }
     }

@@ -77,7 +77,7 @@ const LAYOUTS: [&str; 3] = [
 ];
 
 fn array(descr: &str, shape: &[usize]) -> MappedArrayMut {
-    MappedArray::anonymous(&descr.parse().unwrap(), shape).unwrap()
+    MappedArray::zeros(&descr.parse().unwrap(), shape).unwrap()
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn errors_name_the_difference() {
         [("('<M8[ns]', (2,))", "('<M8[s]', (2,))"), ("('<M8[ns]', (2,))", "('<m8[ns]', (2,))")]
     {
         let dtype: DType = format!("[('when', {stored})]").parse().unwrap();
-        let array = MappedArray::anonymous(&dtype, &[1]).unwrap();
+        let array = MappedArray::zeros(&dtype, &[1]).unwrap();
         let error = array.view::<Times>().unwrap_err().to_string();
         assert_eq!(
             error,
@@ -255,7 +255,7 @@ fn padding_is_zero_in_files() {
     to.append_slice(rows.as_slice().unwrap()).unwrap();
     to.close().unwrap();
     for path in [path, log] {
-        let found = MappedArray::read(&path).unwrap();
+        let found = MappedArray::load(&path).unwrap();
         assert_eq!(found.field("a").unwrap().view::<u32>().unwrap().to_vec(), [1; 3]);
         assert_eq!(found.field("b").unwrap().view::<f32>().unwrap().to_vec(), [0.0; 3]);
     }
@@ -280,7 +280,7 @@ fn rows_are_borrowed_in_place() {
     let turned = rows.view::<Row>().unwrap().slice(npymap::ndarray::s![..;-1]);
     assert_eq!(turned.as_ndarray::<npymap::ndarray::Ix1>().unwrap()[1], row);
 
-    let mut tight = MappedArray::anonymous(&DType::of::<Tight>(), &[3]).unwrap();
+    let mut tight = MappedArray::zeros(&DType::of::<Tight>(), &[3]).unwrap();
     tight.as_slice_mut::<Tight>().unwrap()[1].inner.y.set(0.5);
     assert_eq!(tight.field("inner.y").unwrap().view::<f32>().unwrap().to_vec(), [0.0, 0.5, 0.0]);
     let mut view = tight.view_mut::<Tight>().unwrap();
@@ -416,7 +416,7 @@ fn records_are_generic() {
     let native = if cfg!(target_endian = "big") { ">u2" } else { "<u2" };
     let expected = format!("[('left', '{native}'), (('The others', 'right'), '{native}', (2,))]");
     assert_eq!(dtype.to_string(), expected);
-    let mut array = MappedArray::anonymous(&dtype, &[2]).unwrap();
+    let mut array = MappedArray::zeros(&dtype, &[2]).unwrap();
     let pair = Pair { left: 1, others: [2, 3] };
     array.view_mut::<Pair<u16>>().unwrap().set(1, pair.clone()).unwrap();
     assert_eq!(array.view::<Pair<u16>>().unwrap().at(1), pair);
@@ -424,7 +424,7 @@ fn records_are_generic() {
     assert!(error.to_string().starts_with("record `Pair`, field `left`: stored as"), "{error}");
 
     let words = "[('right', '<U3', (1,)), ('left', '<U3')]".parse().unwrap();
-    let mut array = MappedArray::anonymous(&words, &[1]).unwrap();
+    let mut array = MappedArray::zeros(&words, &[1]).unwrap();
     let pair = Pair { left: "abc".to_owned(), others: ["de".to_owned()] };
     array.view_mut::<Pair<String, 1>>().unwrap().set(0, pair.clone()).unwrap();
     assert_eq!(array.view::<Pair<String, 1>>().unwrap().at(0), pair);
@@ -434,13 +434,13 @@ fn records_are_generic() {
 fn generic_records_are_borrowed_in_place() {
     let dtype = DType::of::<Sample<Le<f64>>>();
     assert_eq!(dtype.to_string(), "[(('Time', 'time'), '<u4'), ('value', '<f8')]");
-    let mut array = MappedArray::anonymous(&dtype, &[2]).unwrap();
+    let mut array = MappedArray::zeros(&dtype, &[2]).unwrap();
     array.as_slice_mut::<Sample<Le<f64>>>().unwrap()[1].value = Le::new(1.5);
     let value = array.view::<Sample<Le<f64>>>().unwrap().at(1).value;
     assert_eq!(value.get(), 1.5);
     // The stored dtype need not have the title.
     let plain = "[('time', '<u4'), ('value', '<f8')]".parse().unwrap();
-    let plain = MappedArray::anonymous(&plain, &[3]).unwrap();
+    let plain = MappedArray::zeros(&plain, &[3]).unwrap();
     assert_eq!(plain.as_slice::<Sample<Le<f64>>>().unwrap().len(), 3);
     let error = plain.as_slice::<Sample<Le<i16>>>().map(<[_]>::len).unwrap_err();
     assert!(error.to_string().contains("field `value`"), "{error}");

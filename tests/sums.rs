@@ -94,7 +94,7 @@ fn sums_of_other_types_are_none() {
     assert!(array.view::<f64>().unwrap().sum().is_nan());
     array.view_mut::<f64>().unwrap().set(77_777, f64::INFINITY).unwrap();
     assert_eq!(array.view::<f64>().unwrap().sum(), f64::INFINITY);
-    let none = MappedArray::anonymous(&"<f8".parse().unwrap(), &[0, 3]).unwrap();
+    let none = MappedArray::zeros(&"<f8".parse().unwrap(), &[0, 3]).unwrap();
     assert_eq!(none.view::<f64>().unwrap().sum(), 0.0);
     assert_eq!(none.view::<f64>().unwrap().sum_axis(0).unwrap(), ArrayD::<f64>::zeros(IxDyn(&[3])));
     assert!(none.view::<f64>().unwrap().sum_axis(1).unwrap().is_empty());

@@ -72,7 +72,7 @@ fn rows_equal_those_of_the_view() {
 
 #[test]
 fn invalid_indices_are_errors_before_anything_is_written() {
-    let rows = MappedArray::anonymous(&native("u2").parse().unwrap(), &[5, 2]).unwrap();
+    let rows = MappedArray::zeros(&native("u2").parse().unwrap(), &[5, 2]).unwrap();
     let rows = rows.into_read_only().unwrap().rows().unwrap();
     let mut out = [7_u16; 4];
     assert_eq!(
@@ -123,7 +123,7 @@ fn error_text(result: Result<()>) -> String {
 
 #[test]
 fn arrays_without_axes_have_no_rows() {
-    let array = MappedArray::anonymous(&"<u2".parse().unwrap(), &[]).unwrap();
+    let array = MappedArray::zeros(&"<u2".parse().unwrap(), &[]).unwrap();
     let error = array.into_read_only().unwrap().rows().unwrap_err();
     assert!(is_error(&error, ErrorKind::OutOfBounds, "axes are numbered from 0"));
 }
@@ -131,7 +131,7 @@ fn arrays_without_axes_have_no_rows() {
 #[test]
 fn rows_of_no_bytes_are_rows() {
     for (descr, shape) in [("|S0", [3, 2]), ("<u4", [3, 0]), ("<u4", [0, 3])] {
-        let array = MappedArray::anonymous(&descr.parse().unwrap(), &shape).unwrap();
+        let array = MappedArray::zeros(&descr.parse().unwrap(), &shape).unwrap();
         let rows = array.into_read_only().unwrap().rows().unwrap();
         let indices = vec![0; rows.len().min(2)];
         let taken = rows.take_array::<npymap::Value>(&indices).unwrap();
@@ -184,7 +184,7 @@ fn rows_of_a_private_map_include_its_stores() {
 
 #[test]
 fn windows_are_sliding_window_views() {
-    let array = MappedArray::anonymous(&">u2".parse().unwrap(), &[50, 2]).unwrap();
+    let array = MappedArray::zeros(&">u2".parse().unwrap(), &[50, 2]).unwrap();
     let mut array = array;
     array.view_mut::<u16>().unwrap().copy_from_slice(&(0..100).collect::<Vec<_>>()).unwrap();
     let rows = array.into_read_only().unwrap().rows().unwrap();

@@ -12,7 +12,7 @@ const INDICES: [usize; 7] = [4, 0, 4, 299, 17, 100, 299];
 
 /// Rows of the whole array cast to another dtype.
 fn cast(array: &MappedArray, to: &DType, indices: &[usize]) -> Vec<u8> {
-    let mut all = MappedArray::anonymous(to, array.shape()).unwrap();
+    let mut all = MappedArray::zeros(to, array.shape()).unwrap();
     let mut view = all.dyn_view_mut().unwrap();
     view.assign_as(&array.dyn_view().unwrap(), Casting::Unsafe).unwrap();
     let rows = all.into_read_only().unwrap().into_rows().unwrap();
@@ -107,7 +107,7 @@ fn fields_are_cast_and_structs_field_by_field() {
         let expected = take(&field, &to, &[9, 3]);
         assert_eq!(take(&fields, &to, &[9, 3]), expected);
         let numbers = field.take_array::<u16>(&[9, 3]).unwrap();
-        let mut floats = MappedArray::anonymous(&to, &[4]).unwrap();
+        let mut floats = MappedArray::zeros(&to, &[4]).unwrap();
         let mut view = floats.dyn_view_mut().unwrap();
         let values = numbers.iter().map(|n| npymap::Value::parse(&n.to_string(), &to).unwrap());
         values.enumerate().for_each(|(i, value)| view.set(i, value).unwrap());
@@ -119,7 +119,7 @@ fn fields_are_cast_and_structs_field_by_field() {
 
 #[test]
 fn casts_that_are_not_allowed_are_errors_before_anything_is_written() {
-    let mut array = MappedArray::anonymous(&native("f8").parse().unwrap(), &[5, 2]).unwrap();
+    let mut array = MappedArray::zeros(&native("f8").parse().unwrap(), &[5, 2]).unwrap();
     array.as_slice_mut::<f64>().unwrap()[3] = 0.5;
     let rows = array.into_read_only().unwrap().rows().unwrap();
     let mut out = [7; 64];
@@ -162,7 +162,7 @@ fn casts_that_are_not_allowed_are_errors_before_anything_is_written() {
 
 #[test]
 fn elements_of_no_bytes_are_cast() {
-    let array = MappedArray::anonymous(&"|S0".parse().unwrap(), &[5, 2]).unwrap();
+    let array = MappedArray::zeros(&"|S0".parse().unwrap(), &[5, 2]).unwrap();
     let rows = array.into_read_only().unwrap().rows().unwrap();
     let mut out = [7; 2 * 2 * 3];
     rows.take_bytes_as(&[4, 0], &mut out, &"|S3".parse().unwrap(), Casting::Unsafe).unwrap();
@@ -184,14 +184,14 @@ fn rows_of_a_part_of_a_file_have_its_map() {
         take(&rows, &"|u1".parse().unwrap(), &[19, 0]),
         [116, 117, 118, 119, 40, 41, 42, 43]
     );
-    let array = MappedArray::anonymous(&"<u2".parse().unwrap(), &[]).unwrap();
+    let array = MappedArray::zeros(&"<u2".parse().unwrap(), &[]).unwrap();
     let error = array.into_read_only().unwrap().into_rows().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfBounds);
 }
 
 #[test]
 fn an_output_of_another_length_is_refused_in_bytes() {
-    let array = MappedArray::anonymous(&"<f8".parse().unwrap(), &[4, 2]).unwrap();
+    let array = MappedArray::zeros(&"<f8".parse().unwrap(), &[4, 2]).unwrap();
     let rows = array.into_read_only().unwrap().rows().unwrap();
     let expected = "an output of 31 bytes for rows of 32";
     let error = rows.take_bytes(&[1, 0], &mut [0; 31]).unwrap_err();

@@ -4,7 +4,7 @@ use npymap::{
     ErrorKind, Mode, Source,
     any::{AnyFile, Format},
     tar::TarFile,
-    ten::{TenWriteOptions, Tensor},
+    ten::{TenWriteOptions, WriteTensor},
 };
 
 use tar::Header;
@@ -101,7 +101,7 @@ fn files_that_other_members_replace_are_not_found() {
     assert!(error.to_string().contains("is no regular file"), "{error}");
 }
 
-fn ten_of(arrays: &[&dyn Tensor]) -> Vec<u8> {
+fn ten_of(arrays: &[&dyn WriteTensor]) -> Vec<u8> {
     let mut bytes = Vec::new();
     TenWriteOptions::new().write(&mut bytes, arrays).unwrap();
     bytes

@@ -5,7 +5,7 @@ use std::fs;
 
 use npymap::ndarray::{Array1, Array2, Axis, arr0, arr1, arr2};
 use npymap::source::MapMut;
-use npymap::ten::{self, Ten, TenOptions, TenWriteOptions, Tensor};
+use npymap::ten::{self, Ten, TenOptions, TenWriteOptions, WriteTensor};
 use npymap::{Be, Le, MappedArray, Mode, Source};
 
 use crate::support::{directory, file, map, map_mut, names, some};
@@ -34,7 +34,7 @@ fn bytes_equal_webdatasets() {
     assert!(empty.is_empty() && opened(empty).is_empty());
 }
 
-fn write(options: &TenWriteOptions, arrays: &[&dyn Tensor]) -> npymap::Result<Vec<u8>> {
+fn write(options: &TenWriteOptions, arrays: &[&dyn WriteTensor]) -> npymap::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     options.write(&mut bytes, arrays)?;
     Ok(bytes)
@@ -48,17 +48,17 @@ fn opened(bytes: Vec<u8>) -> Ten<MapMut> {
 fn all_orders_and_byte_orders_are_written_the_same() {
     let turned = table().reversed_axes().as_standard_layout().into_owned();
     let turned = turned.t();
-    let mut array = MappedArray::anonymous(&">f4".parse().unwrap(), &[2, 3]).unwrap();
+    let mut array = MappedArray::zeros(&">f4".parse().unwrap(), &[2, 3]).unwrap();
     array.view_mut::<f32>().unwrap().copy_from(table().view()).unwrap();
     let mut fortran = Vec::new();
     npymap::WriteOptions::new().write_to(&mut fortran, &turned).unwrap();
     let fortran = MappedArray::from_bytes(fortran).unwrap();
     assert!(fortran.layout().is_f_contiguous());
-    let sources: [&dyn Tensor; 3] = [&array, &fortran, &table()];
+    let sources: [&dyn WriteTensor; 3] = [&array, &fortran, &table()];
     let mut reversed = table();
     reversed.invert_axis(Axis(0));
     reversed.invert_axis(Axis(0));
-    for array in sources.into_iter().chain([&reversed as &dyn Tensor]) {
+    for array in sources.into_iter().chain([&reversed as &dyn WriteTensor]) {
         let options = TenWriteOptions::new().infos(&["img"]);
         assert!(write(&options, &[array]).unwrap() == image());
     }
@@ -158,7 +158,7 @@ fn numbers_of_either_byte_order_are_written() {
     assert_eq!(encode(&columns.mapv(Be::new).reversed_axes()).unwrap(), expected);
 }
 
-fn encode(array: &dyn Tensor) -> npymap::Result<Vec<u8>> {
+fn encode(array: &dyn WriteTensor) -> npymap::Result<Vec<u8>> {
     write(&TenWriteOptions::new(), &[array])
 }
 
@@ -178,7 +178,7 @@ fn other_dtype_names_are_opt_in() {
         TenOptions::new().any_extension(true).open(Source::open(&path).unwrap()).unwrap().len(),
         1
     );
-    let penguins = MappedArray::read("data/penguins.npy").unwrap();
+    let penguins = MappedArray::load("data/penguins.npy").unwrap();
     ten::save(directory.path().join("x.tb"), &[&penguins]).unwrap();
     assert_eq!(
         Source::open(directory.path().join("x.tb"))

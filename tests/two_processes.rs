@@ -63,7 +63,7 @@ fn child_process() {
             }
             "extend" => {
                 let options = OpenOptions::new().locking(Locking::Wait);
-                let mut appender = options.append(&path).unwrap().with_buffer(500);
+                let mut appender = options.append(&path).unwrap().with_capacity(500);
                 let mark = what.parse().unwrap();
                 (0..TURN).try_for_each(|_| appender.append_slice(&row(mark))).unwrap();
                 appender.close().unwrap();
@@ -83,7 +83,7 @@ fn child_process() {
 
 /// Appends rows until it is killed, and sends their number when they are flushed.
 fn stream(path: &Path) -> ! {
-    let mut appender = Appender::open(path).unwrap().with_buffer(500);
+    let mut appender = Appender::open(path).unwrap().with_capacity(500);
     loop {
         for _ in 0..=appender.rows() % 7 {
             appender.append_slice(&row(appender.rows())).unwrap();
@@ -256,7 +256,7 @@ fn each_of_hundreds_of_rows_is_visible_once_flushed() {
     }
     drop(writer);
     for array in held {
-        array.check().unwrap();
+        array.check_unchanged().unwrap();
         let values = array.as_slice::<u32>().unwrap();
         assert!(values.chunks_exact(WIDTH).enumerate().all(|(n, values)| values == row(n)));
     }
@@ -330,7 +330,7 @@ fn ragged_rows_flushed_before_a_kill_are_kept() {
         kill_streams(&path, "ragged rows", |flushed| {
             RaggedAppender::recover(&path, offsets(&path)).unwrap().close().unwrap();
             let [data, ends] =
-                [path.clone(), offsets(&path)].map(|path| MappedArray::read(path).unwrap());
+                [path.clone(), offsets(&path)].map(|path| MappedArray::load(path).unwrap());
             let data = data.as_slice::<u32>().unwrap();
             // Offsets are little-endian on every host.
             let ends = ends.view::<i64>().unwrap().to_vec();
@@ -391,7 +391,7 @@ fn appenders_that_wait_for_each_other_lose_no_row() {
                 assert!(["recovered", "extended"].contains(&&*other.receive()));
             }
         });
-        let array = MappedArray::read(&path).unwrap();
+        let array = MappedArray::load(&path).unwrap();
         let mut marks: Vec<_> =
             array.as_slice::<u32>().unwrap().chunks(WIDTH).map(|row| row[0]).collect();
         marks.sort_unstable();

@@ -108,13 +108,13 @@ fn mutable_handles_write_to_the_elements() {
         assert_eq!(array.view::<u16>().unwrap().to_vec(), [0, 9, 0, 0, 0, 7], "{order:?}");
     }
     for shape in SHAPES {
-        let anonymous = MappedArray::anonymous(&DType::of::<f64>(), shape).unwrap();
+        let anonymous = MappedArray::zeros(&DType::of::<f64>(), shape).unwrap();
         let mut handle = anonymous.into_typed::<f64, IxDyn>().unwrap();
         handle.view_mut().fill(1.5);
         assert_eq!(handle.view(), ArrayD::from_elem(shape, 1.5));
         assert_eq!(handle.as_slice_mut().unwrap().len(), handle.array().len());
     }
-    let mut unbacked = MappedArray::anonymous(&"|V0".parse().unwrap(), &[2, 3])
+    let mut unbacked = MappedArray::zeros(&"|V0".parse().unwrap(), &[2, 3])
         .unwrap()
         .into_typed::<[u8; 0], Ix2>()
         .unwrap();
@@ -139,7 +139,7 @@ fn handles_are_shared_by_threads() {
     assert_eq!(handle.array().path(), Some(path.as_path()));
     assert!(format!("{handle:?}").starts_with("TypedArray { array: MappedArray"));
 
-    let copy = Arc::new(MappedArray::read(&path).unwrap().into_typed::<u32, Ix2>().unwrap());
+    let copy = Arc::new(MappedArray::load(&path).unwrap().into_typed::<u32, Ix2>().unwrap());
     let other = Arc::clone(&copy);
     assert_eq!(thread::spawn(move || other.view().sum()).join().unwrap(), copy.view().sum());
 }
@@ -222,7 +222,7 @@ fn rows_are_ranged_in_every_notation_and_checked() {
     }
     assert!(array.row_range(..=usize::MAX).is_err());
     assert!(array.row_range(1..3).unwrap().row_range(..3).is_err());
-    let scalar = MappedArray::anonymous(&DType::of::<u8>(), &[]).unwrap().into_read_only().unwrap();
+    let scalar = MappedArray::zeros(&DType::of::<u8>(), &[]).unwrap().into_read_only().unwrap();
     assert_eq!(scalar.row_range(..).unwrap_err().kind(), ErrorKind::OutOfBounds);
 }
 
@@ -280,7 +280,7 @@ fn a_range_keeps_path_mode_and_its_place_in_the_file() {
     range.populate(..).unwrap();
     range.populate(2..4).unwrap();
     assert!(range.populate(2..6).is_err());
-    range.check().unwrap();
+    range.check_unchanged().unwrap();
     range.drop_cache(..).unwrap();
     let stored = range.stored_ranges().unwrap();
     assert_eq!((stored.len(), &stored[0]), (1, &(0..30)));
@@ -297,8 +297,8 @@ fn a_range_is_checked_to_its_own_end() {
     let array = open(&path).unwrap();
     let (first, last) = (array.row_range(..5).unwrap(), array.row_range(5..).unwrap());
     std::fs::File::options().write(true).open(&path).unwrap().set_len(128 + 7).unwrap();
-    first.check().unwrap();
-    let error = last.check().unwrap_err();
+    first.check_unchanged().unwrap();
+    let error = last.check_unchanged().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated, "{error}");
 }
 
@@ -419,7 +419,7 @@ fn arrays_without_a_header_or_a_map_of_their_own_are_not_reloaded() {
     let arrays = [
         open(&path).unwrap().row_range(..1).unwrap(),
         crate::support::open_with(&raw, &path).unwrap(),
-        MappedArray::read(&path).unwrap().into_read_only().unwrap(),
+        MappedArray::load(&path).unwrap().into_read_only().unwrap(),
         open_mut(&path).unwrap().into_read_only().unwrap(),
     ];
     for mut array in arrays {
@@ -428,7 +428,7 @@ fn arrays_without_a_header_or_a_map_of_their_own_are_not_reloaded() {
         assert!(is_error(&error, ErrorKind::InvalidInput, what), "{error}");
     }
     let mut anonymous =
-        MappedArray::anonymous(&DType::of::<u8>(), &[2]).unwrap().into_read_only().unwrap();
+        MappedArray::zeros(&DType::of::<u8>(), &[2]).unwrap().into_read_only().unwrap();
     let error = anonymous.reload().unwrap_err();
     assert!(is_error(&error, ErrorKind::InvalidInput, "was not opened by path"), "{error}");
 }

@@ -2,10 +2,12 @@
 
 use crate::support::refused;
 use npymap::ndarray::{Array1, Axis, IxDyn, s};
-use npymap::{DType, ErrorKind, Indices, MappedArray, MappedArrayMut, Order, View, layout::Layout};
+use npymap::{
+    DType, ErrorKind, IndexExpr, MappedArray, MappedArrayMut, Order, View, layout::Layout,
+};
 
 fn grid(shape: &[usize]) -> MappedArrayMut {
-    MappedArray::anonymous(&"<i2".parse().unwrap(), shape).unwrap()
+    MappedArray::zeros(&"<i2".parse().unwrap(), shape).unwrap()
 }
 
 #[test]
@@ -23,7 +25,10 @@ fn errors_name_indices_out_of_bounds_and_their_axis() {
         view.axis_chunks(1, 0).map(drop),
         "chunk length 0 is out of bounds for axis 1 of shape (3, 4)",
     );
-    refused(Indices::parse("0, 4", &[3, 4]), "index 4 is out of bounds for axis 1 of shape (3, 4)");
+    refused(
+        IndexExpr::parse("0, 4", &[3, 4]),
+        "index 4 is out of bounds for axis 1 of shape (3, 4)",
+    );
     let view = grid.view_mut::<i16>().unwrap();
     refused(view.index_axis(0, 3), "index 3 is out of bounds for axis 0 of shape (3, 4)");
 }
@@ -49,7 +54,7 @@ fn errors_name_missing_axes() {
         "axis 2 is out of bounds for shape (3, 4): axes are numbered from 0",
     );
     refused(
-        Indices::parse(":, :, 0", &[3, 4]),
+        IndexExpr::parse(":, :, 0", &[3, 4]),
         "axis 2 is out of bounds for shape (3, 4): axes are numbered from 0",
     );
     for axes in [&[0][..], &[0, 0], &[0, 1, 2], &[1, 2]] {
@@ -164,7 +169,7 @@ fn errors_name_text_that_is_not_an_index() {
         ("0,,", ""),
         (",", ""),
     ] {
-        refused(Indices::parse(text, &[3, 4]), &format!("`{item}` is not an index: {expected}"));
+        refused(IndexExpr::parse(text, &[3, 4]), &format!("`{item}` is not an index: {expected}"));
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, SliceInfoElem, s};
 use npymap::view::Iter;
 use npymap::{
-    DType, ErrorKind, Indices, Le, MappedArray, Order, View, element::InPlace, layout::Layout,
+    DType, ErrorKind, IndexExpr, Le, MappedArray, Order, View, element::InPlace, layout::Layout,
 };
 use proptest::prelude::*;
 
@@ -383,7 +383,7 @@ proptest! {
         let bytes: Vec<u8> = (0_u16..).take(count).flat_map(u16::to_ne_bytes).collect();
         let layout = Layout::new(DType::of::<u16>(), &shape, Order::C, 0).unwrap();
         let view = View::<u16>::from_bytes(&bytes, &layout).unwrap();
-        let indices = Indices::parse(&text, &shape).unwrap();
+        let indices = IndexExpr::parse(&text, &shape).unwrap();
         let view = view.slice(&indices);
         prop_assert_eq!(view.shape(), expected_shape);
         prop_assert_eq!(view.to_vec(), expected.iter().copied().collect::<Vec<_>>());
@@ -421,7 +421,7 @@ proptest! {
         let _ = (view.index_axis(a % 4, b % 6), view.split_at(a % 4, b % 6));
         let _ = (view.reshape(&[a, b, c]), view.broadcast(&[a, b, c]));
         let _ = (view.axis_chunks(a, b).is_ok(), view.axis_chunks(a % 4, c).is_ok());
-        if let Ok(indices) = Indices::parse(std::str::from_utf8(&text).unwrap(), &shape) {
+        if let Ok(indices) = IndexExpr::parse(std::str::from_utf8(&text).unwrap(), &shape) {
             prop_assert!(view.try_slice(indices).is_ok());
         }
     }
@@ -429,14 +429,14 @@ proptest! {
 
 #[test]
 fn steps_of_zero_are_rejected() {
-    let array = MappedArray::anonymous(&DType::of::<u16>(), &[3]).unwrap();
+    let array = MappedArray::zeros(&DType::of::<u16>(), &[3]).unwrap();
     let info = [SliceInfoElem::Slice { start: 0, end: None, step: 0 }];
     assert!(array.view::<u16>().unwrap().try_slice(info).is_err());
 }
 
 #[test]
 fn large_views_are_read_in_cache_sized_blocks() {
-    let mut array = MappedArray::anonymous(&foreign("f4").parse().unwrap(), &[100, 300]).unwrap();
+    let mut array = MappedArray::zeros(&foreign("f4").parse().unwrap(), &[100, 300]).unwrap();
     let values: Vec<f32> = (0_u16..30_000).map(f32::from).collect();
     array.view_mut::<f32>().unwrap().copy_from_slice(&values).unwrap();
     let view = array.view::<f32>().unwrap();
@@ -450,7 +450,7 @@ fn large_views_are_read_in_cache_sized_blocks() {
 
 #[test]
 fn a_step_past_the_axis_leaves_one_element_to_borrow() {
-    let array = MappedArray::anonymous(&DType::of::<u16>(), &[3]).unwrap();
+    let array = MappedArray::zeros(&DType::of::<u16>(), &[3]).unwrap();
     for step in [isize::MAX, isize::MIN] {
         let info = [SliceInfoElem::Slice { start: 0, end: None, step }];
         let one = array.view::<u16>().unwrap().slice(info);
@@ -513,7 +513,7 @@ fn grid_rows(from: &npymap::MappedArrayMut) -> npymap::view::OuterIter<'_, i16> 
 
 #[test]
 fn iterators_outlive_the_view_they_were_made_from() {
-    let mut grid = MappedArray::anonymous(&">i2".parse().unwrap(), &[3, 4]).unwrap();
+    let mut grid = MappedArray::zeros(&">i2".parse().unwrap(), &[3, 4]).unwrap();
     let values: Vec<i16> = (0..12).collect();
     grid.view_mut::<i16>().unwrap().copy_from_slice(&values).unwrap();
     let columns: Vec<_> = {

@@ -353,7 +353,7 @@ proptest! {
 
 #[test]
 fn mutable_rows_equal_immutable_ones() {
-    let mut grid = MappedArray::anonymous(&">i2".parse().unwrap(), &[4, 3]).unwrap();
+    let mut grid = MappedArray::zeros(&">i2".parse().unwrap(), &[4, 3]).unwrap();
     let values: Vec<i16> = (0..12).collect();
     grid.view_mut::<i16>().unwrap().copy_from_slice(&values).unwrap();
     let expected: Vec<Vec<i16>> =
@@ -366,13 +366,13 @@ fn mutable_rows_equal_immutable_ones() {
     assert!(view.t().outer_iter().is_err());
     let turned = grid.view_mut::<i16>().unwrap().t().slice(s![..;-1, ..]).memory_order();
     assert_eq!(turned.as_view().to_vec(), values);
-    let mut single = MappedArray::anonymous(&">i2".parse().unwrap(), &[]).unwrap();
+    let mut single = MappedArray::zeros(&">i2".parse().unwrap(), &[]).unwrap();
     assert_eq!(single.view_mut::<i16>().unwrap().outer_iter().unwrap().len(), 0);
 }
 
 #[test]
 fn mutable_rows_are_taken_from_both_ends() {
-    let mut grid = MappedArray::anonymous(&">i2".parse().unwrap(), &[6, 2]).unwrap();
+    let mut grid = MappedArray::zeros(&">i2".parse().unwrap(), &[6, 2]).unwrap();
     let mut rows = grid.view_mut::<i16>().unwrap().outer_iter().unwrap();
     rows.next_back().unwrap().fill(&5).unwrap();
     rows.nth(1).unwrap().fill(&1).unwrap();
@@ -389,18 +389,18 @@ fn mutable_rows_are_taken_from_both_ends() {
 #[test]
 fn bytes_are_written_in_memory_order() {
     let dtype = "[('id', '>u2'), ('flag', '|b1')]".parse().unwrap();
-    let mut array = MappedArray::anonymous(&dtype, &[3]).unwrap();
+    let mut array = MappedArray::zeros(&dtype, &[3]).unwrap();
     array.as_bytes_mut().unwrap()[3..5].copy_from_slice(&[1, 2]);
     let ids = array.field("id").unwrap().view::<u16>().unwrap().to_vec();
     assert_eq!(ids, [0, 0x0102, 0]);
     assert_eq!(array.as_bytes().unwrap(), [0, 0, 0, 1, 2, 0, 0, 0, 0]);
-    let mut empty = MappedArray::anonymous(&dtype, &[0, 2]).unwrap();
+    let mut empty = MappedArray::zeros(&dtype, &[0, 2]).unwrap();
     assert!(empty.as_bytes_mut().unwrap().is_empty());
 }
 
 /// Stores values into three elements `old`, one of which does not fit.
 fn store_unfit<T: Element + Clone + PartialEq + Debug>(dtype: &str, old: &T, new: &T, unfit: &T) {
-    let mut array = MappedArray::anonymous(&dtype.parse().unwrap(), &[3]).unwrap();
+    let mut array = MappedArray::zeros(&dtype.parse().unwrap(), &[3]).unwrap();
     let mut view = array.view_mut::<T>().unwrap();
     view.fill(old).unwrap();
     view.fill(unfit).unwrap_err();

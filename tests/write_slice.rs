@@ -8,11 +8,11 @@ use crate::support::{directory, file, is_error, npy, open, open_copy_on_write, o
 
 /// An array in memory of the numbers from 0.
 fn numbers(dtype: &str, shape: &[usize]) -> MappedArrayMut {
-    let mut from = MappedArray::anonymous(&DType::of::<f64>(), shape).unwrap();
+    let mut from = MappedArray::zeros(&DType::of::<f64>(), shape).unwrap();
     for (at, number) in from.as_slice_mut::<f64>().unwrap().iter_mut().enumerate() {
         *number = at as f64;
     }
-    let mut to = MappedArray::anonymous(&dtype.parse().unwrap(), shape).unwrap();
+    let mut to = MappedArray::zeros(&dtype.parse().unwrap(), shape).unwrap();
     to.dyn_view_mut().unwrap().assign_as(&from.dyn_view().unwrap(), Casting::Unsafe).unwrap();
     to
 }

@@ -80,7 +80,7 @@ fn open(path: &Path) -> Result<MappedArray> {
 /// Writes a file of ones of any dtype, so that all sums are exact.
 fn create(path: &Path, dtype: &DType, shape: &[usize], order: Order) -> Result<()> {
     let header = Header::new(dtype.clone(), shape, order)?;
-    let mut element = MappedArray::anonymous(dtype, &[])?;
+    let mut element = MappedArray::zeros(dtype, &[])?;
     match dtype.fields() {
         [] => ones(element.dyn_view_mut()?)?,
         fields => {

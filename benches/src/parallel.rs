@@ -33,7 +33,7 @@ impl Arrays {
 }
 
 fn filled(dtype: &str, shape: &[usize]) -> Result<MappedArrayMut> {
-    let mut array = MappedArray::anonymous(&dtype.parse()?, shape)?;
+    let mut array = MappedArray::zeros(&dtype.parse()?, shape)?;
     array.view_mut::<f32>()?.fill(&1.0)?;
     Ok(array)
 }

@@ -70,7 +70,7 @@ fn append(path: &Path, size: usize, buffer: usize, rows: u32) -> Result<Duration
     let row = vec![1.5_f64; size / 8];
     let options = CreateOptions::new().overwrite(true);
     let to = Appender::create(path, &DType::of::<f64>(), &[row.len()], &options)?;
-    let mut to = to.with_buffer(buffer);
+    let mut to = to.with_capacity(buffer);
     let start = Instant::now();
     for _ in 0..rows {
         to.append_slice(&row)?;

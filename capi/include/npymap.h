@@ -538,7 +538,7 @@ npymap_status npymap_populate(const npymap_array *array, size_t start, size_t st
 
 // Checks that the path still leads to the file that was opened, and that the file
 // still has all elements.
-npymap_status npymap_check(const npymap_array *array);
+npymap_status npymap_check_unchanged(const npymap_array *array);
 
 // Maps the rows that another program appended to the file since a read-only array was
 // opened. Pointers into the array are invalid afterwards; its shape may be another. An

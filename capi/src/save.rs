@@ -45,7 +45,7 @@ impl Flags {
 /// An array of zeros in memory.
 pub(crate) fn zeros(dtype: DType, shape: &[usize], order: Order) -> Result<MappedArray<MapMut>> {
     let layout = Layout::new(dtype, shape, order, 0)?;
-    let bytes = MappedArray::anonymous(&DType::of::<u8>(), &[layout.nbytes()])?;
+    let bytes = MappedArray::zeros(&DType::of::<u8>(), &[layout.nbytes()])?;
     Ok(MappedArray::from_parts(bytes.into_data(), layout)?)
 }
 

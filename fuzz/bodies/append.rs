@@ -44,7 +44,7 @@ pub(crate) fn append(data: &[u8]) {
             5 => {
                 appender.close().unwrap();
                 assert_rows(&path, &model);
-                appender = Appender::open(&path).unwrap().with_buffer(source.below(64));
+                appender = Appender::open(&path).unwrap().with_capacity(source.below(64));
             }
             6 => {
                 drop(appender);

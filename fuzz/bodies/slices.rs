@@ -1,7 +1,7 @@
 //! Slicing and strides against ndarray, and index notation.
 
 use npymap::ndarray::{ArrayViewD, Axis, IxDyn, SliceInfo, SliceInfoElem};
-use npymap::{DType, Indices, Order, View, layout::Layout};
+use npymap::{DType, IndexExpr, Order, View, layout::Layout};
 
 use super::Source;
 
@@ -136,7 +136,7 @@ pub(crate) fn index(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let shapes: [&[usize]; 6] = [&[], &[7], &[0], &[3, 4], &[2, 1, 5], &[usize::MAX >> 1]];
     for shape in shapes {
-        let Ok(indices) = Indices::parse(&text, shape) else { continue };
+        let Ok(indices) = IndexExpr::parse(&text, shape) else { continue };
         let layout = Layout::new("|V0".parse().unwrap(), shape, Order::C, 0).unwrap();
         let view = View::<[u8; 0]>::from_bytes(&[], &layout).unwrap();
         let sliced = view.try_slice(&indices).unwrap_or_else(|error| panic!("{text:?}: {error}"));

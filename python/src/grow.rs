@@ -127,7 +127,7 @@ impl Appender {
                 writer => writer.or_raise_for(py, &path).map(Some),
             }
         };
-        let writer = lock::wait(py, open)?.with_buffer(buffer);
+        let writer = lock::wait(py, open)?.with_capacity(buffer);
         Ok(Appender { writer: Owned::new(writer), shown: path })
     }
 

@@ -265,8 +265,8 @@ impl Mapping {
     }
 
     /// Raises unless the path leads to the same file, which contains the array.
-    fn check(slf: &Bound<'_, Self>) -> PyResult<()> {
-        Mapping::run(slf, |array| for_any!(array, array => array.check()))
+    fn check_unchanged(slf: &Bound<'_, Self>) -> PyResult<()> {
+        Mapping::run(slf, |array| for_any!(array, array => array.check_unchanged()))
     }
 
     /// Locks the file.

@@ -330,7 +330,7 @@ impl Block {
         if self.0.as_ref().is_none_or(|memory| memory.nbytes() < nbytes) {
             // The old memory is given back first.
             self.0 = None;
-            self.0 = MappedArray::anonymous(&DType::of::<u8>(), &[nbytes]).ok();
+            self.0 = MappedArray::zeros(&DType::of::<u8>(), &[nbytes]).ok();
         }
         self.0.as_mut()?.as_slice_mut().ok()?.get_mut(..nbytes)
     }

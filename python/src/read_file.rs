@@ -270,7 +270,7 @@ impl ReadFile {
     }
 
     /// Raises unless the path leads to the same file, which contains the array.
-    fn check(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.file.check()).or_raise_for(py, &self.shown)
+    fn check_unchanged(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.file.check_unchanged()).or_raise_for(py, &self.shown)
     }
 }

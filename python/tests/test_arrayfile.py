@@ -112,7 +112,7 @@ def test_a_truncated_file_is_an_error_and_a_longer_one_is_reloaded(tmp_path):
         file[900]
     assert error.value.kind == "Truncated"
     with pytest.raises(npymap.FormatError):
-        file.check()
+        file.check_unchanged()
     with pytest.raises(FileNotFoundError):
         npymap.ArrayFile(tmp_path / "none.npy")
 
@@ -313,7 +313,7 @@ def test_nothing_of_a_replaced_file_is_mapped(tmp_path, mode, is_pickled):
     file = npymap.ArrayFile(path, mode)
     if is_pickled:
         file = pickle.loads(pickle.dumps(file))
-        file.check()
+        file.check_unchanged()
     part = file.map(np.s_[2:4])
     replace(path, np.ones((9, 4)))
     for index in (np.s_[2:4], (1, 2), np.s_[5:5]):
@@ -335,7 +335,7 @@ def test_no_member_of_a_replaced_archive_is_mapped(tmp_path):
         file = npymap.ArrayFile(path, member="x")
         if is_pickled:
             file = pickle.loads(pickle.dumps(file))
-            file.check()
+            file.check_unchanged()
         npymap.savez(path, y=np.ones(7), x=np.zeros(5))
         with pytest.raises(npymap.FormatError, match="another file") as error:
             file.map(slice(2))

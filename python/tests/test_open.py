@@ -74,7 +74,7 @@ def test_paths_of_every_kind_open(npy, monkeypatch):
     monkeypatch.chdir(npy.parent)
     array = npymap.open("a.npy")
     monkeypatch.chdir("/")
-    array.check()
+    array.check_unchanged()
     assert array.filename == str(npy)
 
 
@@ -174,22 +174,22 @@ def test_pages_can_be_advised_read_and_dropped(npy):
 
 def test_check_notices_replaced_truncated_and_missing_files(npy):
     array = npymap.open(npy)
-    array.check()
+    array.check_unchanged()
     npymap.save(npy, np.zeros(3))
     with pytest.raises(npymap.FormatError, match="was replaced by another file") as caught:
-        array.check()
+        array.check_unchanged()
     assert caught.value.kind == "Changed"
     assert array[2, 3] == 11
     array = npymap.open(npy)
     os.truncate(npy, 130)
     with pytest.raises(npymap.FormatError, match="end at byte") as caught:
-        array.check()
+        array.check_unchanged()
     assert caught.value.kind == "Truncated"
     with pytest.raises(npymap.FormatError):
         array.populate()
     os.remove(npy)
     with pytest.raises(FileNotFoundError):
-        array.check()
+        array.check_unchanged()
 
 
 def test_locks_exclude_each_other(npy):

@@ -225,13 +225,13 @@ impl<D: Mapping> MappedArray<D> {
     /// npymap::WriteOptions::new().write(&path, &npymap::ndarray::arr1(&[1_u64, 2, 3]))?;
     /// // SAFETY: nothing is borrowed from it after the file is truncated.
     /// let array = unsafe { MappedArray::open(&path)? };
-    /// array.check()?;
+    /// array.check_unchanged()?;
     /// std::fs::File::options().write(true).open(&path)?.set_len(130)?;
-    /// let error = array.check().unwrap_err();
+    /// let error = array.check_unchanged().unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::Truncated);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check(&self) -> Result<()> {
+    pub fn check_unchanged(&self) -> Result<()> {
         if self.origin.mode.is_none() {
             return Ok(());
         }
@@ -240,7 +240,7 @@ impl<D: Mapping> MappedArray<D> {
         self.origin.add_path_on_err(checked)
     }
 
-    /// Checks as [`check`](MappedArray::check), for an array opened from an
+    /// Checks as [`check_unchanged`](MappedArray::check_unchanged), for an array opened from an
     /// open file instead of a path. `file` must refer to the same file.
     ///
     /// # Errors
@@ -258,11 +258,11 @@ impl<D: Mapping> MappedArray<D> {
     /// // SAFETY: no other process writes to or truncates this file.
     /// let source = unsafe { Source::map_file(file.try_clone()?)? };
     /// let penguins = MappedArray::from_source(source)?;
-    /// penguins.check_file(&file)?;
-    /// assert!(penguins.check_file(&std::fs::File::open("Cargo.toml")?).is_err());
+    /// penguins.check_same_file(&file)?;
+    /// assert!(penguins.check_same_file(&std::fs::File::open("Cargo.toml")?).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check_file(&self, file: &File) -> Result<()> {
+    pub fn check_same_file(&self, file: &File) -> Result<()> {
         if self.origin.mode.is_none() {
             return Ok(());
         }
@@ -331,7 +331,7 @@ impl<D: Mapping> MappedArray<D> {
     }
 }
 
-const NO_PATH: &str = "check, lock or drop it; the file itself can be checked with `check_file` and locked with `FileLock::acquire_file`";
+const NO_PATH: &str = "check, lock or drop it; the file itself can be checked with `check_same_file` and locked with `FileLock::acquire_file`";
 
 #[inline]
 fn no_path() -> crate::error::Error {

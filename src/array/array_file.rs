@@ -184,12 +184,12 @@ impl ArrayFile {
     /// to a different file or a remote object has a new version, and
     /// [`Io`](crate::ErrorKind::Io) if the file cannot be examined.
     #[inline]
-    pub fn check(&self) -> Result<()> {
-        self.named(self.check_file())
+    pub fn check_unchanged(&self) -> Result<()> {
+        self.named(self.check_same_file())
     }
 
     #[inline]
-    fn check_file(&self) -> Result<()> {
+    fn check_same_file(&self) -> Result<()> {
         // Remote objects compare their version here.
         self.storage.check_len(self.place.offset, self.place.layout.nbytes())?;
         match self.storage.path().filter(|_| self.storage.file().is_some()) {
@@ -232,7 +232,7 @@ impl ArrayFile {
     }
 
     /// Reads the whole array into page-aligned memory, like
-    /// [`MappedArray::read`].
+    /// [`MappedArray::load`].
     ///
     /// # Errors
     ///

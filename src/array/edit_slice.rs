@@ -50,7 +50,7 @@ impl MappedArrayMut {
     /// npymap::WriteOptions::new().write(&path, &arr2(&[[1_u8, 2, 3], [4, 5, 6]]))?;
     /// // SAFETY: nobody else knows of the file.
     /// let mut array = unsafe { MappedArray::open_mut(&path)? };
-    /// let mut row = MappedArray::anonymous(&DType::of::<f64>(), &[2])?;
+    /// let mut row = MappedArray::zeros(&DType::of::<f64>(), &[2])?;
     /// row.as_slice_mut()?.copy_from_slice(&[7.0, 8.0]);
     /// array.write_slice(s![.., 1..], None, &row.dyn_view()?, Casting::SameValue)?;
     /// assert_eq!(array.as_slice::<u8>()?, [1, 7, 8, 4, 7, 8]);

@@ -82,7 +82,7 @@ pub use walk::{Walk, WalkEntry};
 /// | read-write | `'r+'` | [`open_mut`](MappedArray::open_mut) |
 /// | copy-on-write | `'c'` | [`open_copy_on_write`](MappedArray::open_copy_on_write) |
 /// | new file | `'w+'` | [`create`](MappedArray::create) |
-/// | a copy in memory, no `unsafe` | `numpy.load` | [`read`](MappedArray::read) |
+/// | a copy in memory, no `unsafe` | `numpy.load` | [`load`](MappedArray::load) |
 /// | from an open file, memory, a file that never changes, … | | [`from_source`](MappedArray::from_source) with a [`Source`] |
 /// | raw binary, or a `.npy` inside a file | `memmap` | [`OpenOptions`] |
 /// | in a mode known only at run time | | [`OpenOptions::open_mode`] |
@@ -91,7 +91,7 @@ pub use walk::{Walk, WalkEntry};
 /// | a copy as an ndarray array | `numpy.load` | [`OpenOptions::read_ndarray`] |
 /// | rows read on request, no `unsafe` | | [`ArrayFile`] |
 /// | bytes in memory | | [`from_bytes`](MappedArray::from_bytes) |
-/// | no file | | [`anonymous`](MappedArray::anonymous) |
+/// | no file | | [`zeros`](MappedArray::zeros) |
 ///
 /// Opening reads the header with one system call and maps only the elements, so
 /// the header, and bytes after the elements, may change while the array is in
@@ -249,13 +249,13 @@ impl MappedArray<MapMut> {
     /// ```
     /// use npymap::{DType, MappedArray};
     ///
-    /// let mut counts = MappedArray::anonymous(&DType::of::<u32>(), &[2, 3])?;
+    /// let mut counts = MappedArray::zeros(&DType::of::<u32>(), &[2, 3])?;
     /// counts.as_slice_mut::<u32>()?[5] = 7;
     /// assert_eq!(counts.as_slice::<u32>()?, [0, 0, 0, 0, 0, 7]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[inline]
-    pub fn anonymous(dtype: &DType, shape: &[usize]) -> Result<MappedArrayMut> {
+    pub fn zeros(dtype: &DType, shape: &[usize]) -> Result<MappedArrayMut> {
         let layout = Layout::new(dtype.clone(), shape, Order::C, 0)?;
         let data = MapMut::anonymous(layout.nbytes())?.with_large_pages();
         Ok(MappedArray::allocated(layout, Order::C, data))

@@ -285,11 +285,11 @@ impl MappedArray<MapMut> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// assert_eq!(penguins.as_slice::<f64>()?[3], 3750.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn read(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
+    pub fn load(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
         MappedArray::from_source(Source::open(path)?)
     }
 }

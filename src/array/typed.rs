@@ -81,7 +81,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// ```
     /// use npymap::{MappedArray, ndarray::Ix2};
     ///
-    /// let penguins = MappedArray::read("data/penguins.npy")?;
+    /// let penguins = MappedArray::load("data/penguins.npy")?;
     /// let mut table = penguins.into_typed::<f64, Ix2>()?;
     /// table.view_mut()[[0, 3]] += 1.0;
     /// assert_eq!(table.view()[[0, 3]], 3751.0);

@@ -22,7 +22,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Examples
     ///
     /// ```
-    /// let array = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let array = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = array.view::<f64>()?;
     /// assert_eq!(table.fold(0.0, f64::max), 6300.0);
     /// # Ok::<(), npymap::Error>(())
@@ -60,7 +60,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// assert_eq!(penguins.as_ptr()?, penguins.as_bytes()?.as_ptr());
     /// # Ok::<(), npymap::Error>(())
     /// ```
@@ -174,7 +174,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// // In either byte order, and at any address.
     /// for dtype in ["<f4", ">f4"] {
-    ///     let array = MappedArray::anonymous(&dtype.parse()?, &[2, 3])?;
+    ///     let array = MappedArray::zeros(&dtype.parse()?, &[2, 3])?;
     ///     let table = array.to_cow::<f32, Ix2>()?;
     ///     assert_eq!(table.sum(), 0.0);
     /// }
@@ -195,7 +195,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
 ///
 /// use npymap::{DType, MappedArray};
 ///
-/// let array = MappedArray::anonymous(&DType::of::<u16>(), &[3, 4])?.into_read_only()?;
+/// let array = MappedArray::zeros(&DType::of::<u16>(), &[3, 4])?.into_read_only()?;
 /// let rows: Arc<dyn AsRef<[u8]> + Send + Sync> = Arc::new(array.row_range(1..3)?);
 /// assert_eq!((*rows).as_ref().len(), 2 * 4 * 2);
 /// # Ok::<(), npymap::Error>(())
@@ -234,7 +234,7 @@ impl<D> MappedArray<D> {
     /// ```
     /// use npymap::MappedArray;
     ///
-    /// let mut text = MappedArray::anonymous(&"|S3".parse()?, &[2])?;
+    /// let mut text = MappedArray::zeros(&"|S3".parse()?, &[2])?;
     /// text.as_bytes_mut()?[3..].copy_from_slice(b"abc");
     /// assert_eq!(text.dyn_view()?.at(1).to_string(), "b'abc'");
     /// # Ok::<(), npymap::Error>(())
@@ -264,7 +264,7 @@ impl<D> MappedArray<D> {
     /// # Examples
     ///
     /// ```
-    /// let mut penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let mut penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let first = penguins.as_mut_ptr()?;
     /// assert_eq!(first.cast_const(), penguins.as_ptr()?);
     /// # Ok::<(), npymap::Error>(())
@@ -341,7 +341,7 @@ impl<D> MappedArray<D> {
     /// ```
     /// use npymap::{DType, MappedArray, ndarray::Ix2};
     ///
-    /// let mut array = MappedArray::anonymous(&DType::of::<f32>(), &[3, 4])?;
+    /// let mut array = MappedArray::zeros(&DType::of::<f32>(), &[3, 4])?;
     /// array.as_ndarray_mut::<f32, Ix2>()?.row_mut(1).fill(1.0);
     /// assert_eq!(array.as_slice::<f32>()?.iter().sum::<f32>(), 4.0);
     /// # Ok::<(), npymap::Error>(())

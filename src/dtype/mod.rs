@@ -64,7 +64,7 @@ impl ByteOrder {
 /// ```
 /// use npymap::{DType, dtype::Kind};
 ///
-/// let array = npymap::MappedArray::read("data/penguins.npy")?;
+/// let array = npymap::MappedArray::load("data/penguins.npy")?;
 /// assert_eq!(array.dtype().kind(), Kind::Float);
 /// assert_eq!("<U10".parse::<DType>()?.kind(), Kind::Unicode);
 /// # Ok::<(), npymap::Error>(())

@@ -19,7 +19,7 @@ use crate::error::Result;
 /// ```
 /// use npymap::{MappedArray, element::Bool};
 ///
-/// let mut seen = MappedArray::anonymous(&"|b1".parse()?, &[8])?;
+/// let mut seen = MappedArray::zeros(&"|b1".parse()?, &[8])?;
 /// seen.as_slice_mut::<Bool>()?[2] = Bool::new(true);
 /// assert!(seen.as_slice::<Bool>()?[2].get());
 /// # Ok::<(), npymap::Error>(())

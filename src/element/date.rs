@@ -79,7 +79,7 @@ with_unit! {
     /// ```
     /// use npymap::{MappedArray, element::{DateTime64, Ticks}};
     ///
-    /// let mut days = MappedArray::anonymous(&">M8[D]".parse()?, &[1])?;
+    /// let mut days = MappedArray::zeros(&">M8[D]".parse()?, &[1])?;
     /// days.view_mut::<Ticks>()?.set(0, Ticks(18_321))?;
     /// assert_eq!(days.view::<DateTime64>()?.at(0).to_string(), "2020-02-29");
     /// # Ok::<(), npymap::Error>(())

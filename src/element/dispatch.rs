@@ -28,7 +28,7 @@
 ///     Ok(Some(sum / npymap::element::Real::to_f64(array.len() as u64)))
 /// }
 ///
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// assert_eq!(mean(&penguins)?.map(f64::round), Some(1116.0));
 /// # Ok::<(), npymap::Error>(())
 /// ```

@@ -44,10 +44,10 @@ impl Error {
     ///     }
     /// }
     ///
-    /// let mut tokens = MappedArray::anonymous(&"<u2".parse()?, &[3])?;
+    /// let mut tokens = MappedArray::zeros(&"<u2".parse()?, &[3])?;
     /// let error = tokens.view_mut::<Token>()?.set(0, Token(60_000)).unwrap_err();
     /// assert_eq!(error.to_string(), "60000: expected a token below 50257");
-    /// let floats = MappedArray::anonymous(&"<f4".parse()?, &[3])?;
+    /// let floats = MappedArray::zeros(&"<f4".parse()?, &[3])?;
     /// let error = floats.view::<Token>().unwrap_err();
     /// assert_eq!(error.to_string(), "stored as '<f4', asked for `Token`: use `f32`");
     /// # Ok::<(), npymap::Error>(())

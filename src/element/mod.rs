@@ -83,7 +83,7 @@ pub use value::Value;
 /// #[repr(transparent)]
 /// struct TokenId(u32);
 ///
-/// let mut tokens = MappedArray::anonymous(&"<u4".parse()?, &[10])?;
+/// let mut tokens = MappedArray::zeros(&"<u4".parse()?, &[10])?;
 /// tokens.as_slice_mut::<TokenId>()?[3] = TokenId(7);
 /// assert_eq!(tokens.view::<TokenId>()?.at(3).0, 7);
 /// # }
@@ -170,7 +170,7 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
 /// ```
 /// use npymap::{Le, MappedArray};
 ///
-/// let mut events = MappedArray::anonymous(&"[('id', '<u2'), ('energy', '<f4')]".parse()?, &[10])?;
+/// let mut events = MappedArray::zeros(&"[('id', '<u2'), ('energy', '<f4')]".parse()?, &[10])?;
 /// events.as_slice_mut::<[u8; 6]>()?[3] = [1, 0, 0, 0, 0xc0, 0x3f];
 /// assert_eq!(events.view::<(u16, f32)>()?.at(3), (1, 1.5));
 /// # Ok::<(), npymap::Error>(())

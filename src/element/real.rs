@@ -20,7 +20,7 @@ use crate::dtype::ByteOrder;
 ///     Ok(stats.max.zip(stats.min).map(|(max, min)| max.to_f64() - min.to_f64()))
 /// }
 ///
-/// let penguins = MappedArray::read("data/penguins.npy")?.into_read_only()?;
+/// let penguins = MappedArray::load("data/penguins.npy")?.into_read_only()?;
 /// assert_eq!(range::<f64>(&penguins)?, Some(6286.9));
 /// # Ok::<(), npymap::Error>(())
 /// ```

@@ -82,7 +82,7 @@ mod sealed {
 /// ```
 /// use npymap::{MappedArray, element::Ticks};
 ///
-/// let mut dates = MappedArray::anonymous(&"<M8[D]".parse()?, &[2])?;
+/// let mut dates = MappedArray::zeros(&"<M8[D]".parse()?, &[2])?;
 /// dates.as_slice_mut::<Ticks>()?.copy_from_slice(&[Ticks(20_000), Ticks::NAT]);
 /// assert_eq!(dates.as_slice::<Ticks>()?[0].0, 20_000);
 /// # Ok::<(), npymap::Error>(())

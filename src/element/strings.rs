@@ -18,7 +18,7 @@ use crate::error::{DTypeError, Error, Result, excerpt};
 /// ```
 /// use npymap::{MappedArray, element::Bytes};
 ///
-/// let mut codes = MappedArray::anonymous(&"|S4".parse()?, &[2])?;
+/// let mut codes = MappedArray::zeros(&"|S4".parse()?, &[2])?;
 /// codes.as_slice_mut::<Bytes<4>>()?[1] = "EGLL".parse()?;
 /// let codes = codes.as_slice::<Bytes<4>>()?;
 /// assert_eq!((codes[0].as_str()?, codes[1].as_str()?), ("", "EGLL"));
@@ -228,7 +228,7 @@ code_point!(Be, Big);
 /// ```
 /// use npymap::{MappedArray, element::Text};
 ///
-/// let mut names = MappedArray::anonymous(&"<U3".parse()?, &[2])?;
+/// let mut names = MappedArray::zeros(&"<U3".parse()?, &[2])?;
 /// names.as_slice_mut::<Text<3>>()?[1] = "añ".parse()?;
 /// assert_eq!(names.as_slice::<Text<3>>()?[1].to_text()?, "añ");
 /// assert!("four".parse::<Text<3>>().is_err());

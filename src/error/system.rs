@@ -51,7 +51,7 @@ pub(crate) enum SystemError {
 
     /// The operating system cannot guarantee that the file never changes.
     #[error(
-        "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `MappedArray::read` for a copy"
+        "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `MappedArray::load` for a copy"
     )]
     NotImmutable,
 

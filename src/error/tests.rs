@@ -59,7 +59,7 @@ fn system_errors() {
     assert_error(
         SystemError::NotImmutable,
         K::Unsupported,
-        "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `MappedArray::read` for a copy",
+        "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `MappedArray::load` for a copy",
     );
     assert_error(
         SystemError::Exists,

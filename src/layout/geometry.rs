@@ -320,7 +320,7 @@ impl Geometry {
         Ok(Geometry::from_axes(self.offset, axes.iter().copied()))
     }
 
-    /// Selects by ndarray's `s![]` or [`Indices`](crate::Indices); axes after
+    /// Selects by ndarray's `s![]` or [`IndexExpr`](crate::IndexExpr); axes after
     /// the listed axes are kept whole.
     #[inline]
     pub(crate) fn sliced(&self, info: &[SliceInfoElem]) -> Result<Geometry> {

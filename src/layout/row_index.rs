@@ -13,7 +13,7 @@ use crate::error::{Result, ShapeError, memory};
 /// ```
 /// use npymap::{MappedArray, RowSource as _};
 ///
-/// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+/// let rows = MappedArray::load("data/penguins.npy")?.into_read_only()?.rows()?;
 /// let mut first = [0.0; 4];
 /// rows.take(&[0_i64], &mut first)?;
 /// rows.take(&[0_u16], &mut first)?;

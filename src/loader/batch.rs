@@ -21,7 +21,7 @@ use crate::source::platform;
 /// ```
 /// use npymap::{MappedArray, Sampler, loader::RowSource as _};
 ///
-/// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+/// let rows = MappedArray::load("data/penguins.npy")?.into_read_only()?.rows()?;
 /// for batch in rows.batches::<f64>(Sampler::shuffled(rows.len(), 1), 100)? {
 ///     let batch = batch?;
 ///     println!("batch {} of epoch {}: {:?}", batch.number(), batch.epoch(), &batch.indices()[..3]);
@@ -117,7 +117,7 @@ impl<B: fmt::Debug, I: fmt::Debug> fmt::Debug for Batch<B, I> {
 /// ```
 /// use npymap::{BatchOptions, MappedArray, RowSource as _};
 ///
-/// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+/// let rows = MappedArray::load("data/penguins.npy")?.into_read_only()?.rows()?;
 /// let read = move |indices: &[usize], data: &mut Vec<f64>| rows.take_vec(indices, data);
 /// let mut batches = BatchOptions::new().start([vec![0, 1], vec![2, 900]], read)?;
 /// assert!(batches.next().unwrap().is_ok());

@@ -36,7 +36,7 @@ use crate::source::platform::{self, Clock};
 /// ```
 /// use npymap::{BatchOptions, MappedArray, RowSource as _, Sampler};
 ///
-/// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+/// let rows = MappedArray::load("data/penguins.npy")?.into_read_only()?.rows()?;
 /// let sampler = Sampler::shuffled(rows.len(), 1);
 /// let read = move |indices: &[usize], data: &mut Vec<f64>| rows.take_vec(indices, data);
 /// let mut batches = BatchOptions::new().start(sampler.batches(100), read)?;
@@ -73,8 +73,8 @@ pub struct Batches<B, I = IndexBatch> {
 /// ```
 /// use npymap::{BatchOptions, DType, MappedArray, RowSource as _, Sampler};
 ///
-/// let pictures = MappedArray::anonymous(&DType::of::<u8>(), &[100, 8, 8])?.into_read_only()?;
-/// let labels = MappedArray::anonymous(&DType::of::<i64>(), &[100])?.into_read_only()?;
+/// let pictures = MappedArray::zeros(&DType::of::<u8>(), &[100, 8, 8])?.into_read_only()?;
+/// let labels = MappedArray::zeros(&DType::of::<i64>(), &[100])?.into_read_only()?;
 ///
 /// let (x, y) = (pictures.rows()?, labels.rows()?);
 /// let read = move |rows: &[usize], batch: &mut (Vec<f32>, Vec<i64>)| {

@@ -29,7 +29,7 @@ use crate::error::{RequestError, Result};
 ///
 /// // SAFETY: no other process writes to or truncates this file.
 /// let images = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
-/// let labels = MappedArray::anonymous(&"<i8".parse()?, &[342])?.into_read_only()?.rows()?;
+/// let labels = MappedArray::zeros(&"<i8".parse()?, &[342])?.into_read_only()?.rows()?;
 ///
 /// let loader = Loader::new::<f32>(&images).cast().and::<i64>(&labels).epochs(2).drop_last();
 /// let mut saved = None;
@@ -47,7 +47,7 @@ use crate::error::{RequestError, Result};
 /// ```
 /// use npymap::{DType, Loader, MappedArray, Sampler, loader::Share};
 ///
-/// # let array = MappedArray::anonymous(&DType::of::<f32>(), &[100, 8])?;
+/// # let array = MappedArray::zeros(&DType::of::<f32>(), &[100, 8])?;
 /// # let rows = array.into_read_only()?.rows()?;
 /// # let mut saved = None;
 /// let share = Share { rank: 1, world: 4, ..Share::default() };

@@ -46,9 +46,9 @@ impl Ragged {
     /// ```
     /// use npymap::{MappedArray, RowSource as _, loader::Ragged};
     ///
-    /// let mut tokens = MappedArray::anonymous(&"<u2".parse()?, &[5])?;
+    /// let mut tokens = MappedArray::zeros(&"<u2".parse()?, &[5])?;
     /// tokens.view_mut::<u16>()?.copy_from_slice(&[1, 2, 3, 4, 5])?;
-    /// let mut offsets = MappedArray::anonymous(&"<i8".parse()?, &[3])?;
+    /// let mut offsets = MappedArray::zeros(&"<i8".parse()?, &[3])?;
     /// offsets.view_mut::<i64>()?.copy_from_slice(&[0, 3, 5])?;
     /// let [tokens, offsets] = [tokens.into_read_only()?, offsets.into_read_only()?];
     ///
@@ -81,9 +81,9 @@ impl Ragged {
     /// ```
     /// use npymap::{MappedArray, RowSource as _, element::Casting, loader::Ragged};
     ///
-    /// let mut offsets = MappedArray::anonymous(&"<i8".parse()?, &[3])?;
+    /// let mut offsets = MappedArray::zeros(&"<i8".parse()?, &[3])?;
     /// offsets.view_mut::<i64>()?.copy_from_slice(&[0, 1, 3])?;
-    /// let words = MappedArray::anonymous(&"|S2".parse()?, &[3])?;
+    /// let words = MappedArray::zeros(&"|S2".parse()?, &[3])?;
     /// let [words, offsets] = [words.into_read_only()?, offsets.into_read_only()?];
     ///
     /// let texts = Ragged::new(words.rows()?, offsets.rows()?)?;

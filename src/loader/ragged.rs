@@ -258,9 +258,9 @@ impl Ragged {
     /// ```
     /// use npymap::{MappedArray, loader::Ragged};
     ///
-    /// let mut data = MappedArray::anonymous(&"<u2".parse()?, &[5])?;
+    /// let mut data = MappedArray::zeros(&"<u2".parse()?, &[5])?;
     /// data.view_mut::<u16>()?.copy_from_slice(&[1, 2, 3, 4, 5])?;
-    /// let mut offsets = MappedArray::anonymous(&"<i8".parse()?, &[3])?;
+    /// let mut offsets = MappedArray::zeros(&"<i8".parse()?, &[3])?;
     /// offsets.view_mut::<i64>()?.copy_from_slice(&[0, 3, 5])?;
     /// let [data, offsets] = [data.into_read_only()?, offsets.into_read_only()?];
     ///

@@ -39,7 +39,7 @@ const PENDING: usize = 8192;
 /// to.append_slice(&[7_u16])?;
 /// to.close()?;
 ///
-/// let [data, offsets] = [&tokens, &offsets].map(|path| MappedArray::read(path));
+/// let [data, offsets] = [&tokens, &offsets].map(|path| MappedArray::load(path));
 /// let rows = Ragged::new(
 ///     data?.into_read_only()?.rows()?,
 ///     offsets?.into_read_only()?.rows()?,

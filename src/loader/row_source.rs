@@ -279,7 +279,7 @@ pub trait RowSource {
     ///     }
     /// }
     ///
-    /// let images = MappedArray::anonymous(&DType::of::<u8>(), &[10, 4, 4, 3])?;
+    /// let images = MappedArray::zeros(&DType::of::<u8>(), &[10, 4, 4, 3])?;
     /// let rows = images.into_read_only()?.rows()?;
     /// let mut batch = vec![0.0; 2 * 48];
     /// rows.take_rows_with(&[7, 0], &mut batch, 48, normalize)?;
@@ -344,7 +344,7 @@ pub trait RowSource {
     /// ```
     /// use npymap::{MappedArray, RowSource as _, element::Casting};
     ///
-    /// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+    /// let rows = MappedArray::load("data/penguins.npy")?.into_read_only()?.rows()?;
     /// let mut batch = [0; 2 * 4 * 2];
     /// rows.take_bytes_as(&[341, 0], &mut batch, &">i2".parse()?, Casting::Unsafe)?;
     /// assert_eq!(batch[6..8], 3775_i16.to_be_bytes());

@@ -204,7 +204,7 @@ impl Rows {
     /// ```
     /// use npymap::{MappedArray, RowSource as _};
     ///
-    /// let events = MappedArray::anonymous(&"[('id', '<u2'), ('e', '>f4')]".parse()?, &[9])?;
+    /// let events = MappedArray::zeros(&"[('id', '<u2'), ('e', '>f4')]".parse()?, &[9])?;
     /// let energy = events.into_read_only()?.rows()?.field("e")?;
     /// let mut out = [1.0_f32; 2];
     /// energy.take(&[8, 3], &mut out)?;
@@ -219,7 +219,7 @@ impl Rows {
     }
 
     /// Returns the rows in a part of the array, by [`ndarray::s!`] or
-    /// [`Indices`](crate::Indices): some rows, or some elements of each. Only
+    /// [`IndexExpr`](crate::IndexExpr): some rows, or some elements of each. Only
     /// these are read.
     ///
     /// # Errors
@@ -266,7 +266,7 @@ impl Rows {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn copy_of<T: Typed + Element, D: Dimension>(array: ArrayView<'_, T, D>) -> Result<Rows> {
-        let mut copy = MappedArray::anonymous(&DType::of::<T>(), array.shape())?;
+        let mut copy = MappedArray::zeros(&DType::of::<T>(), array.shape())?;
         copy.view_mut::<T>()?.copy_from(array)?;
         copy.into_read_only()?.into_rows()
     }

@@ -119,7 +119,7 @@ impl Rows {
     /// ```
     /// use npymap::{MappedArray, RowSource as _};
     ///
-    /// let mut tokens = MappedArray::anonymous(&"<u2".parse()?, &[100])?;
+    /// let mut tokens = MappedArray::zeros(&"<u2".parse()?, &[100])?;
     /// tokens.view_mut::<u16>()?.copy_from_slice(&(0..100).collect::<Vec<_>>())?;
     /// let windows = tokens.into_read_only()?.rows()?.windows(4)?;
     /// assert_eq!(windows.shape(), [97, 4]);

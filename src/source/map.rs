@@ -255,7 +255,7 @@ pub struct Map {
 /// ```
 /// use npymap::{MappedArray, source::MapMut};
 ///
-/// let mut bytes: MapMut = MappedArray::read("data/penguins.npy")?.into_data();
+/// let mut bytes: MapMut = MappedArray::load("data/penguins.npy")?.into_data();
 /// bytes.as_mut()[..8].fill(0); // a copy in memory
 /// # Ok::<(), npymap::Error>(())
 /// ```

@@ -158,7 +158,7 @@ pub trait ReadAt: Send + Sync {
     fn size(&self) -> io::Result<u64>;
 
     /// The number of bytes at present, for
-    /// [`ArrayFile::check`](crate::ArrayFile::check) and in errors.
+    /// [`ArrayFile::check_unchanged`](crate::ArrayFile::check_unchanged) and in errors.
     ///
     /// By default, it is [`size`](ReadAt::size). Storage that learned its size
     /// when it was opened should ask again here, and return an error of the

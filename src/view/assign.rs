@@ -44,8 +44,8 @@ impl ViewMut<'_, Value> {
     /// ```
     /// use npymap::{MappedArray, element::Casting};
     ///
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
-    /// let mut small = MappedArray::anonymous(&">f4".parse()?, &[342, 4])?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
+    /// let mut small = MappedArray::zeros(&">f4".parse()?, &[342, 4])?;
     /// small.dyn_view_mut()?.assign_as(&penguins.dyn_view()?, Casting::SameKind)?;
     /// assert_eq!(small.view::<f32>()?.at([0, 3]), 3750.0);
     /// # Ok::<(), npymap::Error>(())

@@ -23,7 +23,7 @@ const BLOCK: usize = 16 * 1024;
 /// # Examples
 ///
 /// ```
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let table = penguins.view::<f64>()?;
 /// let mut blocks = table.blocks();
 /// let mut sum = 0.0;

@@ -17,7 +17,7 @@ const BLOCK: usize = 8 << 20;
 /// # Examples
 ///
 /// ```
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let mut nbytes = 0;
 /// penguins.dyn_view()?.byte_blocks().try_for_each(|block| {
 ///     nbytes += block.len();
@@ -42,7 +42,7 @@ impl<'a> DynView<'a> {
     /// ```
     /// use npymap::ByteOrder;
     ///
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let mut bytes = Vec::new();
     /// let blocks = penguins.dyn_view()?.byte_blocks().byte_order(ByteOrder::Big);
     /// blocks.try_for_each(|block| {

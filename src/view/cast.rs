@@ -34,7 +34,7 @@ impl<T: Number> View<'_, T> {
     /// ```
     /// use npymap::{element::Casting, ndarray::Ix2};
     ///
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// let small = table.to_ndarray_as::<f32, Ix2>(Casting::SameKind)?;
     /// assert_eq!(small[[0, 3]], 3750.0);
@@ -82,7 +82,7 @@ impl View<'_, Value> {
     /// ```
     /// use npymap::{MappedArray, element::Casting, ndarray::Ix1};
     ///
-    /// let counts = MappedArray::anonymous(&"[('n', '>u2')]".parse()?, &[3])?;
+    /// let counts = MappedArray::zeros(&"[('n', '>u2')]".parse()?, &[3])?;
     /// let wide = counts.field("n")?.to_ndarray_as::<f64, Ix1>(Casting::Safe)?;
     /// assert_eq!(wide.sum(), 0.0);
     /// # Ok::<(), npymap::Error>(())

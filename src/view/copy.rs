@@ -53,7 +53,7 @@ impl<T: Element> View<'_, T> {
     /// ```
     /// use npymap::ndarray::{Array1, s};
     ///
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let mass: Array1<f64> = penguins.view()?.slice(s![.., 3]).to_ndarray()?;
     /// assert_eq!(mass[0], 3750.0);
     /// # Ok::<(), npymap::Error>(())

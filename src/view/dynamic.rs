@@ -20,7 +20,7 @@ use crate::layout::geometry::{Geometry, signed};
 /// use npymap::MappedArray;
 ///
 /// let dtype = "[('id', '<u2'), ('pos', [('x', '<f4'), ('y', '>f4')])]".parse()?;
-/// let mut events = MappedArray::anonymous(&dtype, &[3])?;
+/// let mut events = MappedArray::zeros(&dtype, &[3])?;
 /// events.field_mut("pos.y")?.into_view::<f32>()?.set(1, 2.5)?;
 /// assert_eq!(events.field("pos.y")?.view::<f32>()?.to_vec(), [0.0, 2.5, 0.0]);
 /// # Ok::<(), npymap::Error>(())

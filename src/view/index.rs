@@ -7,7 +7,7 @@
 /// # Examples
 ///
 /// ```
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let table = penguins.view::<f64>()?;
 /// assert_eq!(table.at([0, 3]), 3750.0);
 /// assert_eq!(table.get(&[342, 0][..]), None);

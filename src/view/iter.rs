@@ -20,7 +20,7 @@ use crate::layout::geometry::Geometry;
 /// # Examples
 ///
 /// ```
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let masses = penguins.view::<f64>()?.index_axis(1, 3)?;
 /// assert_eq!(masses.iter().filter(|mass| *mass > 6000.0).count(), 2);
 /// # Ok::<(), npymap::Error>(())
@@ -281,7 +281,7 @@ impl<T: Element> fmt::Debug for Iter<'_, T> {
 /// # Examples
 ///
 /// ```
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let table = penguins.view::<f64>()?;
 /// let heavy = table.indexed_iter().find(|(_, value)| *value > 6000.0);
 /// assert_eq!(heavy.map(|(index, _)| index[1]), Some(3));

@@ -4,7 +4,7 @@
 //! Each example fails with the error it names. This one compiles:
 //!
 //! ```
-//! let mut array = npymap::MappedArray::anonymous(&"<f8".parse()?, &[4])?;
+//! let mut array = npymap::MappedArray::zeros(&"<f8".parse()?, &[4])?;
 //! array.as_slice_mut::<f64>()?[0] = 1.0;
 //! let view = array.view::<f64>()?;
 //! let again = array.view::<f64>()?;
@@ -15,7 +15,7 @@
 //! Writing through a read-only array:
 //!
 //! ```compile_fail,E0599
-//! let array = npymap::MappedArray::anonymous(&"<f8".parse()?, &[4])?.into_read_only()?;
+//! let array = npymap::MappedArray::zeros(&"<f8".parse()?, &[4])?.into_read_only()?;
 //! let mut array = array;
 //! array.as_slice_mut::<f64>()?[0] = 1.0;
 //! # Ok::<(), npymap::Error>(())
@@ -24,7 +24,7 @@
 //! A view that outlives its array:
 //!
 //! ```compile_fail,E0505
-//! let array = npymap::MappedArray::anonymous(&"<f8".parse()?, &[4])?;
+//! let array = npymap::MappedArray::zeros(&"<f8".parse()?, &[4])?;
 //! let view = array.view::<f64>()?;
 //! drop(array);
 //! view.at(0);
@@ -34,7 +34,7 @@
 //! Two mutable views at once:
 //!
 //! ```compile_fail,E0499
-//! let mut array = npymap::MappedArray::anonymous(&"<f8".parse()?, &[4])?;
+//! let mut array = npymap::MappedArray::zeros(&"<f8".parse()?, &[4])?;
 //! let mut one = array.view_mut::<f64>()?;
 //! let mut other = array.view_mut::<f64>()?;
 //! one.set(0, 1.0)?;
@@ -45,7 +45,7 @@
 //! Reading elements while they are mutably borrowed:
 //!
 //! ```compile_fail,E0502
-//! let mut array = npymap::MappedArray::anonymous(&"<f8".parse()?, &[4])?;
+//! let mut array = npymap::MappedArray::zeros(&"<f8".parse()?, &[4])?;
 //! let elements = array.as_slice_mut::<f64>()?;
 //! let view = array.view::<f64>()?;
 //! elements[0] = view.at(1);

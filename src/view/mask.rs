@@ -16,7 +16,7 @@ use crate::layout::check_unbacked;
 /// # Examples
 ///
 /// ```
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let table = penguins.view::<f64>()?;
 /// let heavy: Vec<bool> = table.index_axis(1, 3)?.iter().map(|mass| mass > 6000.0).collect();
 /// assert_eq!(table.compress(0, &heavy)?.shape(), [2, 4]);
@@ -138,7 +138,7 @@ impl<T: Element> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// let is_heavy: Vec<bool> = table.outer_iter().map(|row| row.at(3) > 6000.0).collect();
     /// let heavy = table.select_mask(&is_heavy)?;
@@ -186,7 +186,7 @@ impl<T: Element> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// let columns = table.compress(1, &[true, false, false, true])?;
     /// assert_eq!((columns.shape(), columns[[0, 1]]), (&[342, 2][..], 3750.0));
@@ -213,7 +213,7 @@ impl<T: Element> View<'_, T> {
     /// ```
     /// use npymap::ndarray::arr2;
     ///
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let heavy = penguins.view::<f64>()?.argwhere(|value| value > 6000.0);
     /// assert_eq!(heavy, arr2(&[[168, 3], [184, 3]]));
     /// # Ok::<(), npymap::Error>(())
@@ -249,7 +249,7 @@ impl<T: Element> View<'_, T> {
     /// ```
     /// use npymap::ndarray::s;
     ///
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// let heavy = table.slice(s![.., 3]).flatnonzero(|mass| mass > 6000.0);
     /// assert_eq!(heavy, [168, 184]);

@@ -63,7 +63,7 @@ pub use mutable::ViewMut;
 pub use outer::{AxisChunks, OuterIter, OuterIterMut};
 #[cfg(feature = "rayon")]
 pub use parallel::Parallel;
-pub use slices::Indices;
+pub use slices::IndexExpr;
 pub use stats::Stats;
 pub(crate) use take::check_len;
 
@@ -78,11 +78,11 @@ pub(crate) use take::check_len;
 /// ```
 /// use npymap::{MappedArray, ndarray::s};
 ///
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let table = penguins.view::<f64>()?;
 /// assert_eq!(table.at([0, 3]), 3750.0);
 /// assert_eq!(table.slice(s![..;-1, 2]).iter().next(), Some(198.0));
-/// assert_eq!(table.slice(npymap::Indices::parse("-1, 2", table.shape())?).to_vec(), [198.0]);
+/// assert_eq!(table.slice(npymap::IndexExpr::parse("-1, 2", table.shape())?).to_vec(), [198.0]);
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub struct View<'a, T: Element> {
@@ -199,7 +199,7 @@ impl<'a, T: Element> View<'a, T> {
         }
     }
 
-    /// Slices the view by [`ndarray::s!`] or [`Indices`]; axes they do not
+    /// Slices the view by [`ndarray::s!`] or [`IndexExpr`]; axes they do not
     /// mention are kept whole.
     ///
     /// # Panics
@@ -320,7 +320,7 @@ impl<'a, T: Element> View<'a, T> {
     ///     Ok(penguins.view::<f64>()?.slice(s![..;-1, 2]).into_iter())
     /// }
     ///
-    /// let penguins = MappedArray::read("data/penguins.npy")?.into_read_only()?;
+    /// let penguins = MappedArray::load("data/penguins.npy")?.into_read_only()?;
     /// assert_eq!(flippers(&penguins)?.next(), Some(198.0));
     /// # Ok::<(), npymap::Error>(())
     /// ```

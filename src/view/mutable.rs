@@ -26,7 +26,7 @@ use crate::layout::geometry::{Geometry, element};
 /// ```
 /// use npymap::{MappedArray, ndarray::s};
 ///
-/// let mut grid = MappedArray::anonymous(&">i2".parse()?, &[3, 4])?;
+/// let mut grid = MappedArray::zeros(&">i2".parse()?, &[3, 4])?;
 /// let mut view = grid.view_mut::<i16>()?;
 /// view.reborrow().slice(s![1, ..;2]).fill(&7)?;
 /// view.set([2, 3], -1)?;
@@ -343,7 +343,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// ```
     /// use npymap::MappedArray;
     ///
-    /// let mut grid = MappedArray::anonymous(&"<i4".parse()?, &[3, 2])?;
+    /// let mut grid = MappedArray::zeros(&"<i4".parse()?, &[3, 2])?;
     /// for (value, mut row) in (1..).zip(grid.view_mut::<i32>()?.outer_iter()?) {
     ///     row.fill(&value)?;
     /// }

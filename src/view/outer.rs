@@ -17,7 +17,7 @@ use crate::error::invariant::Invariant as _;
 /// # Examples
 ///
 /// ```
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let mut rows = penguins.view::<f64>()?.outer_iter();
 /// assert_eq!((rows.len(), rows.next_back().map(|row| row.at(3))), (342, Some(3775.0)));
 /// # Ok::<(), npymap::Error>(())
@@ -50,7 +50,7 @@ impl<'a, T: Element> OuterIter<'a, T> {
 /// # Examples
 ///
 /// ```
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let chunks = penguins.view::<f64>()?.axis_chunks(0, 100)?;
 /// assert!(chunks.map(|chunk| chunk.shape()[0]).eq([100, 100, 100, 42]));
 /// # Ok::<(), npymap::Error>(())

@@ -22,13 +22,13 @@ use crate::element::Element;
 /// ```
 /// use npymap::{MappedArray, rayon::prelude::*};
 ///
-/// let penguins = MappedArray::read("data/penguins.npy")?;
+/// let penguins = MappedArray::load("data/penguins.npy")?;
 /// let table = penguins.view::<f64>()?;
 /// let heaviest = table.outer_iter().into_par_iter().map(|row| row.at(3)).reduce(|| 0.0, f64::max);
 /// assert_eq!(heaviest, 6300.0);
 /// assert_eq!(table.par_iter().filter(|&x| x > 6000.0).count(), 2);
 ///
-/// let mut halves = MappedArray::anonymous(&"<f8".parse()?, table.shape())?;
+/// let mut halves = MappedArray::zeros(&"<f8".parse()?, table.shape())?;
 /// let rows = halves.view_mut::<f64>()?.outer_iter()?;
 /// rows.into_par_iter().zip(table.outer_iter()).try_for_each(|(mut half, row)| {
 ///     half.assign(&row)?;

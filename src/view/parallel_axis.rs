@@ -32,7 +32,7 @@ impl<T: Real> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// assert_eq!(table.par_sum_axis(0)?, table.sum_axis(0)?);
     /// # Ok::<(), npymap::Error>(())

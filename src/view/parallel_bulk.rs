@@ -53,7 +53,7 @@ impl<T: Real> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// assert_eq!(table.par_sum(), table.sum());
     /// # Ok::<(), npymap::Error>(())
@@ -93,7 +93,7 @@ impl<T: Real> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// assert_eq!(table.par_stats(), table.stats());
     /// # Ok::<(), npymap::Error>(())
@@ -146,7 +146,7 @@ impl<T: Element + Send> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let columns = penguins.view::<f64>()?.t();
     /// let mut copy = vec![0.0; columns.len()];
     /// columns.par_copy_to_slice(&mut copy)?;
@@ -190,7 +190,7 @@ impl<T: Element> ViewMut<'_, T> {
     /// ```
     /// use npymap::MappedArray;
     ///
-    /// let mut grid = MappedArray::anonymous(&">i2".parse()?, &[1000, 1000])?;
+    /// let mut grid = MappedArray::zeros(&">i2".parse()?, &[1000, 1000])?;
     /// grid.view_mut::<i16>()?.par_map_inplace(|x| x + 1)?;
     /// assert_eq!(grid.view::<i16>()?.par_sum(), 1e6);
     /// # Ok::<(), npymap::Error>(())
@@ -222,7 +222,7 @@ impl<T: Number> View<'_, T> {
     /// ```
     /// use npymap::{element::Casting, ndarray::Ix2};
     ///
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// let small = table.par_to_ndarray_as::<f32, Ix2>(Casting::SameKind)?;
     /// assert_eq!(small, table.to_ndarray_as::<f32, Ix2>(Casting::SameKind)?);
@@ -285,8 +285,8 @@ impl ViewMut<'_, Value> {
     /// ```
     /// use npymap::{MappedArray, element::Casting};
     ///
-    /// let penguins = MappedArray::read("data/penguins.npy")?;
-    /// let mut small = MappedArray::anonymous(&">f4".parse()?, &[342, 4])?;
+    /// let penguins = MappedArray::load("data/penguins.npy")?;
+    /// let mut small = MappedArray::zeros(&">f4".parse()?, &[342, 4])?;
     /// small.dyn_view_mut()?.par_assign_as(&penguins.dyn_view()?, Casting::SameKind)?;
     /// assert_eq!(small.view::<f32>()?.at([0, 3]), 3750.0);
     /// # Ok::<(), npymap::Error>(())

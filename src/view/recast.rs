@@ -29,7 +29,7 @@ impl<'a> View<'a, Value> {
     /// ```
     /// use npymap::MappedArray;
     ///
-    /// let mut colours = MappedArray::anonymous(&"<u4".parse()?, &[2, 3])?;
+    /// let mut colours = MappedArray::zeros(&"<u4".parse()?, &[2, 3])?;
     /// colours.view_mut::<u32>()?.set([1, 2], 0xff80_4020)?;
     /// let bytes = colours.dyn_view()?.view_as(&"|u1".parse()?)?;
     /// assert_eq!(bytes.shape(), [2, 12]);
@@ -54,7 +54,7 @@ impl<'a> View<'a, Value> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let highest = penguins.dyn_view()?.getfield(&"|u1".parse()?, 7)?;
     /// assert_eq!(highest.shape(), [342, 4]);
     /// # Ok::<(), npymap::Error>(())
@@ -73,7 +73,7 @@ impl<'a> View<'a, Value> {
     /// ```
     /// use npymap::{MappedArray, num_complex::Complex};
     ///
-    /// let mut waves = MappedArray::anonymous(&">c8".parse()?, &[2])?;
+    /// let mut waves = MappedArray::zeros(&">c8".parse()?, &[2])?;
     /// waves.view_mut::<Complex<f32>>()?.set(1, Complex::new(1.5, -2.0))?;
     /// waves.dyn_view_mut()?.imag()?.into_view::<f32>()?.set(0, 3.0)?;
     /// assert_eq!(waves.dyn_view()?.real().view::<f32>()?.to_vec(), [0.0, 1.5]);
@@ -161,7 +161,7 @@ impl<'a> ViewMut<'a, Value> {
     /// ```
     /// use npymap::MappedArray;
     ///
-    /// let mut counts = MappedArray::anonymous(&">i4".parse()?, &[3])?;
+    /// let mut counts = MappedArray::zeros(&">i4".parse()?, &[3])?;
     /// counts.view_mut::<i32>()?.fill(&7)?;
     /// let mut view = counts.dyn_view_mut()?;
     /// view.byteswap_inplace()?;
@@ -227,7 +227,7 @@ impl<'a, T: Element> View<'a, T> {
     /// ```
     /// use npymap::{DType, MappedArray};
     ///
-    /// let mut points = MappedArray::anonymous(&DType::of::<f32>(), &[100, 3])?;
+    /// let mut points = MappedArray::zeros(&DType::of::<f32>(), &[100, 3])?;
     /// let written: &mut [[f32; 3]] = points.view_mut()?.into_arrays()?.into_slice()?;
     /// written[7] = [1.0, 2.0, 3.0];
     /// let read: &[[f32; 3]] = points.view()?.as_arrays()?.as_slice()?;

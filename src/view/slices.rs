@@ -18,25 +18,25 @@ use crate::error::{Result, ShapeError, excerpt};
 /// # Examples
 ///
 /// ```
-/// use npymap::Indices;
+/// use npymap::IndexExpr;
 ///
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let table = penguins.view::<f64>()?;
-/// let some = table.slice(Indices::parse("300:1000:10, ::-1", table.shape())?);
+/// let some = table.slice(IndexExpr::parse("300:1000:10, ::-1", table.shape())?);
 /// assert_eq!(some.shape(), [5, 4]);
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Indices(Vec<SliceInfoElem>);
+pub struct IndexExpr(Vec<SliceInfoElem>);
 
-impl AsRef<[SliceInfoElem]> for Indices {
+impl AsRef<[SliceInfoElem]> for IndexExpr {
     #[inline]
     fn as_ref(&self) -> &[SliceInfoElem] {
         &self.0
     }
 }
 
-impl Indices {
+impl IndexExpr {
     /// Parses `text` and resolves it against a shape. Enclosing parentheses are
     /// ignored, as in Python. `[]` is NumPy's empty list, which selects no
     /// element of the first axis. For other lists, which make copies in NumPy,
@@ -48,7 +48,7 @@ impl Indices {
     /// is not an index. Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds)
     /// if an index is out of range, or there are too many axes.
     #[inline]
-    pub fn parse(text: &str, shape: &[usize]) -> Result<Indices> {
+    pub fn parse(text: &str, shape: &[usize]) -> Result<IndexExpr> {
         let inner = enclosed(text, '(', ')').unwrap_or(text).trim();
         match enclosed(inner, '[', ']') {
             Some("") => return empty_selection(shape),
@@ -88,7 +88,7 @@ impl Indices {
         if found > MAX_NDIM {
             return Err(ShapeError::Axes { found }.into());
         }
-        Ok(Indices(elements))
+        Ok(IndexExpr(elements))
     }
 }
 
@@ -112,11 +112,11 @@ fn enclosed(text: &str, open: char, close: char) -> Option<&str> {
 
 /// The selection of `[]`: no element of the first axis.
 #[inline]
-fn empty_selection(shape: &[usize]) -> Result<Indices> {
+fn empty_selection(shape: &[usize]) -> Result<IndexExpr> {
     if shape.is_empty() {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
     }
-    Ok(Indices(vec![SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 }]))
+    Ok(IndexExpr(vec![SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 }]))
 }
 
 const WHOLE: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
@@ -203,7 +203,7 @@ mod tests {
     }
 
     fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>> {
-        Indices::parse(text, shape).map(|indices| indices.0)
+        IndexExpr::parse(text, shape).map(|indices| indices.0)
     }
 
     #[test]

@@ -19,7 +19,7 @@ const LANES: usize = 8;
 /// # Examples
 ///
 /// ```
-/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let stats = penguins.view::<f64>()?.stats();
 /// assert_eq!((stats.min, stats.max), (Some(13.1), Some(6300.0)));
 /// assert_eq!(stats.mean().map(f64::round), Some(1116.0));

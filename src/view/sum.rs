@@ -26,7 +26,7 @@ impl<'a, T: Real> View<'a, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// assert_eq!(penguins.view::<f64>()?.sum().round(), 1526600.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```

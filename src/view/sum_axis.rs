@@ -42,7 +42,7 @@ impl<T: Real> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let columns = penguins.view::<f64>()?.sum_axis(0)?;
     /// assert_eq!((columns.len(), columns[3].round()), (4, 1437000.0));
     /// # Ok::<(), npymap::Error>(())

@@ -31,7 +31,7 @@ impl<T: Element> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let mut batch = [0.0; 2 * 4];
     /// penguins.view::<f64>()?.take(&[341, 0], &mut batch)?;
     /// assert_eq!([batch[3], batch[7]], [3775.0, 3750.0]);
@@ -61,7 +61,7 @@ impl<T: Element> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// let some = table.select(0, &[341, 0, 0])?;
     /// assert_eq!([some[[0, 3]], some[[1, 3]], some[[2, 3]]], [3775.0, 3750.0, 3750.0]);

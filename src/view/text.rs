@@ -21,7 +21,7 @@ impl<'a> View<'a, Value> {
     /// ```
     /// use npymap::MappedArray;
     ///
-    /// let mut codes = MappedArray::anonymous(&"|S4".parse()?, &[2])?;
+    /// let mut codes = MappedArray::zeros(&"|S4".parse()?, &[2])?;
     /// codes.view_mut::<String>()?.set(0, "EGLL".to_owned())?;
     /// let view = codes.dyn_view()?;
     /// assert_eq!(view.strs()?.collect::<npymap::Result<Vec<&str>>>()?, ["EGLL", ""]);
@@ -49,7 +49,7 @@ impl<'a> View<'a, Value> {
     /// ```
     /// use npymap::MappedArray;
     ///
-    /// let mut names = MappedArray::anonymous(&"<U2".parse()?, &[2])?;
+    /// let mut names = MappedArray::zeros(&"<U2".parse()?, &[2])?;
     /// names.dyn_view_mut()?.view_as(&"<u4".parse()?)?.into_view::<u32>()?.fill(&0xd800)?;
     /// let view = names.dyn_view()?;
     /// let error = view.strings()?.next().unwrap().unwrap_err();

@@ -26,13 +26,13 @@ use crate::source::{AtomicFile, file};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("columns.npy");
-/// let penguins = MappedArray::read("data/penguins.npy")?;
+/// let penguins = MappedArray::load("data/penguins.npy")?;
 /// let columns = penguins.dyn_view()?.t();
 /// let mut writer = CreateOptions::new().writer(&path, columns.dtype(), columns.shape())?;
 /// columns.byte_blocks().try_for_each(|block| writer.write_bytes(block))?;
 /// assert!(!path.exists());
 /// writer.commit()?;
-/// assert_eq!(MappedArray::read(&path)?.shape(), [4, 342]);
+/// assert_eq!(MappedArray::load(&path)?.shape(), [4, 342]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -25,7 +25,7 @@ use crate::npy::{Encoded, Header, Version};
 /// use npymap::{WriteOptions, write::Save};
 /// use npymap::MappedArray;
 ///
-/// let penguins = MappedArray::read("data/penguins.npy")?;
+/// let penguins = MappedArray::load("data/penguins.npy")?;
 /// let weights = Array2::<f32>::zeros((3, 4));
 /// let arrays: [&dyn Save; 2] = [&penguins, &weights];
 /// let mut stream = Vec::new();

@@ -57,7 +57,7 @@ pub(super) fn compare(bytes: &[u8], path: &Path, numpys: &Answer) -> Result<Answ
     let in_memory = MappedArray::from_bytes(bytes);
     let others = [
         ("mapped", header_and_bytes(&open(path))),
-        ("copied", header_and_bytes(&MappedArray::read(path))),
+        ("copied", header_and_bytes(&MappedArray::load(path))),
         ("streamed", header_and_bytes(&OpenOptions::new().read_from(bytes))),
     ];
     let expected = header_and_bytes(&in_memory);

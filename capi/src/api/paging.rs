@@ -78,12 +78,12 @@ pub extern "C" fn npymap_populate(array: In<Array>, start: usize, stop: usize) -
 /// Checks that the path still leads to the file that was opened, and that the file
 /// still has all elements.
 #[unsafe(no_mangle)]
-pub extern "C" fn npymap_check(array: In<Array>) -> npymap_status {
+pub extern "C" fn npymap_check_unchanged(array: In<Array>) -> npymap_status {
     done(|| check(array.get("`array`")?))
 }
 
 fn check(array: &Array) -> Result<()> {
-    Ok(each!(array.any(), array => array.check())?)
+    Ok(each!(array.any(), array => array.check_unchanged())?)
 }
 
 /// A range of rows of C. Arrays without axes have no rows, only all elements.

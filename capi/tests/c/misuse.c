@@ -64,7 +64,7 @@ static void null_objects(void) {
   FAILS(npymap_advise(NULL, 0, 1, 0), NPYMAP_ERROR_INVALID_INPUT, "null");
   FAILS(npymap_prefetch(NULL, 0, 1), NPYMAP_ERROR_INVALID_INPUT, "null");
   FAILS(npymap_populate(NULL, 0, 1), NPYMAP_ERROR_INVALID_INPUT, "null");
-  FAILS(npymap_check(NULL), NPYMAP_ERROR_INVALID_INPUT, "null");
+  FAILS(npymap_check_unchanged(NULL), NPYMAP_ERROR_INVALID_INPUT, "null");
   FAILS(npymap_reload(NULL), NPYMAP_ERROR_INVALID_INPUT, "null");
   FAILS(npymap_archive_open(NULL, 0, NULL), NPYMAP_ERROR_INVALID_INPUT, "`archive` is null");
   TRUE_(npymap_archive_len(NULL) == 0 && npymap_archive_name(NULL, 0) == NULL);
@@ -166,7 +166,7 @@ static void wrong_arguments(void) {
   FAILS(npymap_advise(a, 0, SIZE_MAX, 9), NPYMAP_ERROR_INVALID_INPUT, "no advice");
   FAILS(npymap_reload(a), NPYMAP_ERROR_INVALID_INPUT, "read-only");
   WORKS(npymap_flush(a));
-  WORKS(npymap_check(a));
+  WORKS(npymap_check_unchanged(a));
   npymap_array *copy_of_pointer = a;
   WORKS(npymap_close(&a));
   TRUE_(a == NULL && copy_of_pointer != NULL);

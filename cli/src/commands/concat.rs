@@ -158,7 +158,7 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
         if let Some(dim) = shape.get_mut(along) {
             *dim = end - start;
         }
-        let mut block = MappedArray::anonymous(&dtype, &shape)?;
+        let mut block = MappedArray::zeros(&dtype, &shape)?;
         let mut position = 0;
         for rows in rows {
             let mut from = rows.view()?;

@@ -96,7 +96,7 @@ fn cast(array: MappedArray, options: &MemberOptions) -> npymap::Result<MappedArr
     let Some(dtype) = options.dtype.as_ref().filter(|&dtype| dtype != array.dtype()) else {
         return Ok(array);
     };
-    let mut copy = MappedArray::anonymous(dtype, array.shape())?;
+    let mut copy = MappedArray::zeros(dtype, array.shape())?;
     let mut progress = Progress::new(array.nbytes());
     let (from, mut to) = (array.dyn_view()?, copy.dyn_view_mut()?);
     cast::copy(&from, &mut to, options.casting, &mut |bytes| progress.add(bytes))?;

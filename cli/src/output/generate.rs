@@ -177,12 +177,12 @@ fn cast_all<T: InPlace + Typed>(
     numbers: impl Iterator<Item = T>,
     dtype: &DType,
 ) -> Result<MappedArrayMut> {
-    let mut from = MappedArray::anonymous(&DType::of::<T>(), &[count])?;
+    let mut from = MappedArray::zeros(&DType::of::<T>(), &[count])?;
     from.as_slice_mut::<T>()?.iter_mut().zip(numbers).for_each(|(to, number)| *to = number);
     if from.dtype() == dtype {
         return Ok(from);
     }
-    let mut to = MappedArray::anonymous(dtype, &[count])?;
+    let mut to = MappedArray::zeros(dtype, &[count])?;
     to.dyn_view_mut()?.assign_as(&from.dyn_view()?, Casting::Unsafe)?;
     Ok(to)
 }

@@ -38,7 +38,7 @@ impl NewValue {
         list.parse(text.trim(), 0)?;
         let values = list.leaves.iter().map(|leaf| Value::parse(leaf, dtype));
         let values = values.collect::<Result<Vec<_>>>()?;
-        let mut array = MappedArray::anonymous(dtype, &list.shape)?;
+        let mut array = MappedArray::zeros(dtype, &list.shape)?;
         array.dyn_view_mut()?.copy_from_slice(&values)?;
         Ok(NewValue::List(array))
     }
@@ -52,7 +52,7 @@ impl NewValue {
         }
         let view = array.dyn_view()?;
         cast::in_blocks(&view, &mut |block| {
-            let mut copy = MappedArray::anonymous(dtype, block.shape())?;
+            let mut copy = MappedArray::zeros(dtype, block.shape())?;
             copy.dyn_view_mut()?.assign_as(block, casting)
         })
     }

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use npymap::ndarray::SliceInfoElem;
 use npymap::{
-    Error, ErrorKind, Indices, MappedArray, MappedArrayMut, Result, element::Casting, view::DynView,
+    Error, ErrorKind, IndexExpr, MappedArray, MappedArrayMut, Result, element::Casting,
+    view::DynView,
 };
 
 use crate::select::cast;
@@ -94,10 +95,10 @@ impl IndexArg {
     /// Selects elements of an array.
     pub(crate) fn select<'a>(&self, all: &DynView<'a>) -> Result<Selected<'a>> {
         let Some(list) = List::parse(&self.index, all.shape())? else {
-            let view = all.try_slice(Indices::parse(&self.index, all.shape())?)?;
+            let view = all.try_slice(IndexExpr::parse(&self.index, all.shape())?)?;
             return Ok(Selected::View(self.select_field(view)?));
         };
-        let whole = all.try_slice(Indices::parse(&list.with_list_replaced(":"), all.shape())?)?;
+        let whole = all.try_slice(IndexExpr::parse(&list.with_list_replaced(":"), all.shape())?)?;
         let (from, to) = list.result_axes(all.ndim());
         let whole = self.select_field(move_axis(&whole, from, to)?)?;
         copy_rows(&whole, to, &list.rows).map(|copy| Selected::Copy(Box::new(copy)))
@@ -114,7 +115,7 @@ impl IndexArg {
                 (texts, Some(list.result_axes(shape.len()).1))
             }
         };
-        let indices = texts.iter().map(|text| Indices::parse(text, shape));
+        let indices = texts.iter().map(|text| IndexExpr::parse(text, shape));
         Ok(Parts { indices: indices.collect::<Result<_>>()?, list_axis })
     }
 
@@ -133,9 +134,9 @@ impl IndexArg {
     /// of a subarray come after them.
     pub(crate) fn axis_indices(&self, shape: &[usize]) -> Result<Vec<AxisIndices>> {
         let Some(list) = List::parse(&self.index, shape)? else {
-            return Ok(axis_indices(&Indices::parse(&self.index, shape)?));
+            return Ok(axis_indices(&IndexExpr::parse(&self.index, shape)?));
         };
-        let mut axes = axis_indices(&Indices::parse(&list.with_list_replaced(":"), shape)?);
+        let mut axes = axis_indices(&IndexExpr::parse(&list.with_list_replaced(":"), shape)?);
         let (from, to) = list.result_axes(shape.len());
         if from < axes.len() {
             axes.remove(from);
@@ -159,7 +160,7 @@ impl IndexArg {
         let first = |rows: usize| {
             let mut shape = shape.to_vec();
             *shape.first_mut()? = rows;
-            match *Indices::parse(&self.index, &shape).ok()?.as_ref().first()? {
+            match *IndexExpr::parse(&self.index, &shape).ok()?.as_ref().first()? {
                 SliceInfoElem::Slice { start, step: 1.., .. } => Some(start),
                 _ => None,
             }
@@ -172,7 +173,7 @@ impl IndexArg {
     pub(crate) fn origins(&self, shape: &[usize]) -> Result<Origins> {
         let list = List::parse(&self.index, shape)?;
         let text = list.as_ref().map_or_else(|| self.index.clone(), |l| l.with_list_replaced(":"));
-        let indices = Indices::parse(&text, shape)?;
+        let indices = IndexExpr::parse(&text, shape)?;
         let mut lens = shape.iter();
         let mut axes = Vec::new();
         for element in indices.as_ref() {
@@ -208,7 +209,7 @@ impl IndexArg {
         if split_items(&self.index).iter().any(|item| item.starts_with('[')) {
             return None;
         }
-        let indices = Indices::parse(&self.index, shape).ok()?;
+        let indices = IndexExpr::parse(&self.index, shape).ok()?;
         let needed = match *indices.as_ref().first()? {
             SliceInfoElem::Index(at) => usize::try_from(at).ok()?.saturating_add(1),
             SliceInfoElem::Slice { start, end, step: step @ 1.. } => {
@@ -234,7 +235,7 @@ impl IndexArg {
         if split_items(&self.index).iter().any(|item| item.starts_with('[')) {
             return None;
         }
-        let indices = Indices::parse(&self.index, shape).ok()?;
+        let indices = IndexExpr::parse(&self.index, shape).ok()?;
         let [start, end] = match *indices.as_ref().first()? {
             SliceInfoElem::Index(at) => [at, at.checked_add(1)?],
             SliceInfoElem::Slice { start, end: Some(end), .. } => [start, end],
@@ -262,14 +263,14 @@ impl IndexArg {
 /// Parts of an array that are written one after another.
 pub(crate) struct Parts {
     /// One part, or one for each integer of a list.
-    pub(crate) indices: Vec<Indices>,
+    pub(crate) indices: Vec<IndexExpr>,
     /// The axis of the selection that the parts are along, if a list selects
     /// them.
     pub(crate) list_axis: Option<usize>,
 }
 
 /// The indices along each axis that remains.
-fn axis_indices(indices: &Indices) -> Vec<AxisIndices> {
+fn axis_indices(indices: &IndexExpr) -> Vec<AxisIndices> {
     let axes = indices.as_ref().iter();
     axes.filter(|element| !element.is_index()).map(|&element| slice_indices(element)).collect()
 }
@@ -307,7 +308,7 @@ impl List {
         }
         let mut list = List { items, position, rows: Vec::new() };
         // Rejects all other errors.
-        Indices::parse(&list.with_list_replaced(":"), shape)?;
+        IndexExpr::parse(&list.with_list_replaced(":"), shape)?;
         let item = list.items.get(position).map_or("", String::as_str);
         let inner = item.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let inner = inner.unwrap_or(item).trim();
@@ -320,10 +321,10 @@ impl List {
     /// Parses one of the integers.
     fn parse_row(&self, number: &str, shape: &[usize]) -> Result<usize> {
         // Rejects indices out of range.
-        Indices::parse(&self.with_list_replaced(number), shape)?;
+        IndexExpr::parse(&self.with_list_replaced(number), shape)?;
         let Ok(row) = number.parse::<isize>() else {
             let item = self.items.get(self.position).map_or("", String::as_str);
-            return Indices::parse(&format!("[{item}]"), shape).map(|_| 0);
+            return IndexExpr::parse(&format!("[{item}]"), shape).map(|_| 0);
         };
         let dim = shape.get(self.axis(shape.len())).copied().unwrap_or(0);
         Ok(if row < 0 { dim.wrapping_add_signed(row) } else { row.unsigned_abs() })
@@ -425,7 +426,7 @@ fn copy_rows(from: &DynView<'_>, axis: usize, rows: &[usize]) -> Result<MappedAr
     if let Some(dim) = shape.get_mut(axis) {
         *dim = rows.len();
     }
-    let mut copy = MappedArray::anonymous(from.dtype(), &shape)?;
+    let mut copy = MappedArray::zeros(from.dtype(), &shape)?;
     let mut to = copy.dyn_view_mut()?;
     for (position, &row) in rows.iter().enumerate() {
         let from = from.index_axis(axis, row)?;

@@ -108,7 +108,7 @@ fn whole_index(index: &[usize], column: Option<&[Option<usize>]>) -> Vec<usize> 
 /// The view without its elements.
 pub(crate) fn no_elements<'a>(view: &DynView<'a>) -> Result<DynView<'a>> {
     if view.ndim() == 0 {
-        let none = npymap::Indices::parse("None", &[])?;
+        let none = npymap::IndexExpr::parse("None", &[])?;
         return Ok(view.try_slice(none)?.split_at(0, 0)?.0);
     }
     Ok(view.split_at(0, 0)?.0)

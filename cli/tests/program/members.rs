@@ -251,7 +251,7 @@ fn unsupported_conversions_are_rejected_and_leave_the_output_unchanged() {
         path_in(&directory, "u4.npy"),
     );
     npz::savez(&names, &[("layer1/weights", &arr1(&[1_u8]))]).unwrap();
-    let text = npymap::MappedArray::anonymous(&"|S3".parse().unwrap(), &[2]).unwrap();
+    let text = npymap::MappedArray::zeros(&"|S3".parse().unwrap(), &[2]).unwrap();
     npz::savez(&words, &[("w", &text)]).unwrap();
     run_ok(["create", &wide, "--shape", "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1)"]);
     npymap::WriteOptions::new().write(&big, &Array2::<u32>::zeros((2, 2))).unwrap();

@@ -136,7 +136,7 @@ fn rows(count: usize) -> Array2<f64> {
 }
 
 fn append(path: &Path, buffer: usize) -> Result<()> {
-    let mut appender = Appender::open(path)?.with_buffer(buffer);
+    let mut appender = Appender::open(path)?.with_capacity(buffer);
     appender.append_slice(&[2.0; 15])?;
     appender.append(&arr2(&[[3.0; 5], [4.0; 5]]))?;
     appender.flush()?;

@@ -312,9 +312,9 @@ class ArrayFile:
         self._taken = None, None
         self._open()
 
-    def check(self):
+    def check_unchanged(self):
         """Raise when the file got shorter, or its path leads to another file."""
-        self._opened().check()
+        self._opened().check_unchanged()
 
     def __dask_tokenize__(self):
         facts = self._version if self._is_remote else file_facts(self._path)

@@ -110,7 +110,7 @@ def describe(array):
         raise ValueError("a copy-on-write array, whose elements may not be those of the file")
     if mapping.path is None:
         raise ValueError("the array was not opened by path")
-    mapping.check()
+    mapping.check_unchanged()
     mapping.flush()
     return _describe(array, mapping, version_of(mapping.path))
 
@@ -139,7 +139,7 @@ def reduce_to_place(array):
     if type(array) is not memmap or mapping is None or mapping.mode == "c" or mapping.path is None:
         return array.__reduce_ex__(2)
     try:
-        mapping.check()
+        mapping.check_unchanged()
         version = version_of(mapping.path)._replace(nbytes=None, modified=None)
     except (OSError, ValueError) as error:
         if getattr(error, "kind", None) == "Truncated":

@@ -233,13 +233,13 @@ class memmap(np.memmap):
         mapping = self._mapping()
         return mapping.resident_bytes(self._span(mapping, rows))
 
-    def check(self):
+    def check_unchanged(self):
         """Raise when the file got shorter, or its path leads to another file.
 
         The exception is a `FormatError` of the kind "Truncated" or "Changed", or a
         `FileNotFoundError`.
         """
-        self._mapping().check()
+        self._mapping().check_unchanged()
 
     def lock(self, kind="shared", *, wait=True):
         """Lock the file until the returned context manager is left.
@@ -293,7 +293,7 @@ class memmap(np.memmap):
 def _check_length(mapping):
     """Raise if a file became too short: copying the elements would end the process."""
     try:
-        mapping.check()
+        mapping.check_unchanged()
     except (OSError, ValueError) as error:
         if getattr(error, "kind", None) == "Truncated":
             raise

@@ -68,7 +68,7 @@ class Part:
         mapping = owner(part)
         if 2 * part.nbytes < mapping.facts[0][0]:
             # The elements are few, so the pages in between are not kept.
-            mapping.check()
+            mapping.check_unchanged()
             return np.array(part)
         mapping.populate()
         return part

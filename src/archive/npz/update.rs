@@ -244,7 +244,7 @@ impl<'a> NpzUpdate<'a> {
     /// let path = directory.path().join("all.npz");
     /// let mut update = Npz::update(&path, Locking::Wait)?;
     /// let files = [("penguins", "data/penguins.npy")];
-    /// let read = |file| MappedArray::read(file)?.into_read_only();
+    /// let read = |file| MappedArray::load(file)?.into_read_only();
     /// let opens = files.map(|(name, file)| (name, move || read(file)));
     /// for (name, open) in &opens {
     ///     update.set_deferred(name, open)?;

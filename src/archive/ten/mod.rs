@@ -21,7 +21,7 @@ use std::path::Path;
 
 pub use header::TenHeader;
 pub use open::{Ten, TenOptions};
-pub use write::{TenWriteOptions, Tensor, save};
+pub use write::{TenWriteOptions, WriteTensor, save};
 
 use crate::error::{ArchiveError, Result};
 

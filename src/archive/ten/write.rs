@@ -26,16 +26,16 @@ const BLOCK: usize = 64 * 1024;
 ///
 /// ```
 /// use npymap::ndarray::arr1;
-/// use npymap::ten::{TenWriteOptions, Tensor};
+/// use npymap::ten::{TenWriteOptions, WriteTensor};
 ///
 /// let (image, label) = (arr1(&[0.5_f32, 1.5]), arr1(&[7_i64]));
-/// let sample: [&dyn Tensor; 2] = [&image, &label];
+/// let sample: [&dyn WriteTensor; 2] = [&image, &label];
 /// let mut bytes = Vec::new();
 /// TenWriteOptions::new().write(&mut bytes, &sample)?;
 /// assert!(bytes.starts_with(b"~TenBin~"));
 /// # Ok::<(), npymap::Error>(())
 /// ```
-pub trait Tensor: private::SealedTensor {
+pub trait WriteTensor: private::SealedTensor {
     /// The dtype of the elements.
     fn dtype(&self) -> DType;
 
@@ -57,7 +57,7 @@ mod private {
     impl<T: super::Element + super::Typed, D: super::Dimension> SealedTensor for ndarray::Array<T, D> {}
 }
 
-impl<D: AsRef<[u8]>> Tensor for MappedArray<D> {
+impl<D: AsRef<[u8]>> WriteTensor for MappedArray<D> {
     fn dtype(&self) -> DType {
         MappedArray::dtype(self).clone()
     }
@@ -118,7 +118,7 @@ fn write_blocks<const N: usize>(
     to.write_all(&block).map_err(write_error())
 }
 
-impl<T: Element + Typed, D: Dimension> Tensor for ArrayRef<T, D> {
+impl<T: Element + Typed, D: Dimension> WriteTensor for ArrayRef<T, D> {
     fn dtype(&self) -> DType {
         T::dtype()
     }
@@ -155,7 +155,7 @@ impl<T: Element + Typed, D: Dimension> Tensor for ArrayRef<T, D> {
     }
 }
 
-impl<T: Element + Typed, D: Dimension> Tensor for ndarray::Array<T, D> {
+impl<T: Element + Typed, D: Dimension> WriteTensor for ndarray::Array<T, D> {
     fn dtype(&self) -> DType {
         T::dtype()
     }
@@ -167,7 +167,7 @@ impl<T: Element + Typed, D: Dimension> Tensor for ndarray::Array<T, D> {
 
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
         let array: &ArrayRef<T, D> = self;
-        Tensor::write_elements(array, to)
+        WriteTensor::write_elements(array, to)
     }
 }
 
@@ -254,7 +254,7 @@ impl TenWriteOptions {
     /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
     /// `.npy` file that would be replaced, unless they are
     /// [discarded](TenWriteOptions::discard_trailing).
-    pub fn save(&self, path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
+    pub fn save(&self, path: impl AsRef<Path>, arrays: &[&dyn WriteTensor]) -> Result<()> {
         with_path_in_errors(path.as_ref(), |path| {
             if !self.any_extension {
                 check_extension(path)?;
@@ -275,13 +275,13 @@ impl TenWriteOptions {
     /// one nor the number of arrays, or for `u4` unless it is allowed. These
     /// errors come before any output. Returns [`Io`](crate::ErrorKind::Io) if
     /// the writer fails.
-    pub fn write(&self, to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
+    pub fn write(&self, to: impl Write, arrays: &[&dyn WriteTensor]) -> Result<()> {
         write_all(to, &self.headers(arrays)?, arrays)
     }
 
     /// Checks the arrays and infos, and returns the headers.
     #[inline]
-    fn headers(&self, arrays: &[&dyn Tensor]) -> Result<Vec<TenHeader>> {
+    fn headers(&self, arrays: &[&dyn WriteTensor]) -> Result<Vec<TenHeader>> {
         let none = [String::new()];
         let infos = self.infos.as_deref().unwrap_or(&none);
         if infos.len() != 1 && infos.len() != arrays.len() {
@@ -332,11 +332,11 @@ const NO_U4: &str =
 /// assert_eq!(ten::Ten::open(Source::open(&path)?)?.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn save(path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
+pub fn save(path: impl AsRef<Path>, arrays: &[&dyn WriteTensor]) -> Result<()> {
     TenWriteOptions::new().save(path, arrays)
 }
 
-fn write_all(mut to: impl Write, headers: &[TenHeader], arrays: &[&dyn Tensor]) -> Result<()> {
+fn write_all(mut to: impl Write, headers: &[TenHeader], arrays: &[&dyn WriteTensor]) -> Result<()> {
     for (header, array) in headers.iter().zip(arrays) {
         write_chunk(&mut to, &header.encode()?)?;
         let nbytes = header.layout()?.nbytes();

@@ -36,7 +36,7 @@ use crate::error::{DTypeError, Error, Result, excerpt};
 /// use npymap::{DType, MappedArray, Value};
 ///
 /// let dtype: DType = "[('when', '<M8[D]'), ('name', '<U4'), ('x', '<f4')]".parse()?;
-/// let mut array = MappedArray::anonymous(&dtype, &[1])?;
+/// let mut array = MappedArray::zeros(&dtype, &[1])?;
 /// let value = Value::parse("('2020-02-29', 'abc', 0.1)", &dtype)?;
 /// array.dyn_view_mut()?.set(0, value)?;
 /// assert_eq!(array.dyn_view()?.at(0).to_string(), "('2020-02-29', 'abc', 0.1)");

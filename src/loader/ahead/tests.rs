@@ -67,7 +67,7 @@ fn other_orders_and_huge_groups_queue_nothing() {
 #[test]
 fn rows_are_requested_from_the_array_that_has_them() {
     let array = |len: usize| {
-        let array = MappedArray::anonymous(&DType::of::<u8>(), &[len, 4]).unwrap();
+        let array = MappedArray::zeros(&DType::of::<u8>(), &[len, 4]).unwrap();
         array.into_read_only().unwrap().rows().unwrap().rows_ahead()
     };
     let mut stacked = RowsAhead::stacked([(0, array(10)), (10, array(1)), (11, array(9))]);
@@ -85,7 +85,7 @@ fn rows_are_requested_from_the_array_that_has_them() {
 
 #[test]
 fn epochs_are_announced_if_they_need_much_of_an_array() {
-    let array = MappedArray::anonymous(&DType::of::<u8>(), &[64, 1024]).unwrap();
+    let array = MappedArray::zeros(&DType::of::<u8>(), &[64, 1024]).unwrap();
     let rows = array.into_read_only().unwrap().rows().unwrap();
     for (count, expected) in [(64, true), (4, true), (3, false), (0, false)] {
         let mut ahead = rows.rows_ahead();

@@ -190,7 +190,7 @@ impl Appender {
     /// each call writes its rows, and readers see them.
     #[must_use]
     #[inline]
-    pub fn with_buffer(mut self, bytes: usize) -> Appender {
+    pub fn with_capacity(mut self, bytes: usize) -> Appender {
         self.writer.capacity = bytes;
         self
     }

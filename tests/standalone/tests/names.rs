@@ -90,7 +90,7 @@ struct Name(String);
 fn records_whose_types_have_other_names_are_read() {
     let dtype = DType::of::<Element>();
     assert_eq!(dtype.fields().len(), 11);
-    let mut array = MappedArray::anonymous(&dtype, &[2]).unwrap();
+    let mut array = MappedArray::zeros(&dtype, &[2]).unwrap();
     let row = Element { c: other::Option { x: 5 }, ..Element::default() };
     array.view_mut::<Element>().unwrap().set(1, row.clone()).unwrap();
     assert_eq!(array.view::<Element>().unwrap().to_vec(), [Element::default(), row]);
@@ -98,7 +98,7 @@ fn records_whose_types_have_other_names_are_read() {
 
 #[test]
 fn a_record_named_codec_is_borrowed_in_place() {
-    let mut array = MappedArray::anonymous(&DType::of::<Codec>(), &[2]).unwrap();
+    let mut array = MappedArray::zeros(&DType::of::<Codec>(), &[2]).unwrap();
     let row = Codec { x: 1.5, id: TokenId(7) };
     array.as_slice_mut::<Codec>().unwrap()[1] = row;
     assert_eq!(array.view::<Codec>().unwrap().at(1), row);
@@ -106,10 +106,10 @@ fn a_record_named_codec_is_borrowed_in_place() {
 
 #[test]
 fn a_newtype_is_stored_like_its_field() {
-    let mut array = MappedArray::anonymous(&DType::of::<TokenId>(), &[3]).unwrap();
+    let mut array = MappedArray::zeros(&DType::of::<TokenId>(), &[3]).unwrap();
     array.as_slice_mut::<TokenId>().unwrap()[1] = TokenId(9);
     assert_eq!(array.as_slice::<u32>().unwrap(), [0, 9, 0]);
-    let mut names = MappedArray::anonymous(&"<U3".parse().unwrap(), &[1]).unwrap();
+    let mut names = MappedArray::zeros(&"<U3".parse().unwrap(), &[1]).unwrap();
     names.view_mut::<Name>().unwrap().set(0, Name("abc".to_owned())).unwrap();
     assert_eq!(names.view::<Name>().unwrap().to_vec(), [Name("abc".to_owned())]);
 }

@@ -103,9 +103,9 @@ fn the_version_is_checked_on_servers_whose_answers_to_head_do_not_have_it() {
             if request.method == "GET" { Action::Answer } else { head }
         });
         let array = array(&open(&server).unwrap()).unwrap();
-        array.check().unwrap();
+        array.check_unchanged().unwrap();
         server.replace(file());
-        assert_eq!(array.check().unwrap_err().kind(), ErrorKind::Changed);
+        assert_eq!(array.check_unchanged().unwrap_err().kind(), ErrorKind::Changed);
     }
 }
 
@@ -115,9 +115,12 @@ fn bodies_in_chunks_are_read() {
         let server = Server::failing(file(), tags, |_, _| Action::Chunked);
         let object = RemoteOptions::new().open(&server.url("a.npy")).unwrap();
         take_two(&object).unwrap();
-        array(&object).unwrap().check().unwrap();
+        array(&object).unwrap().check_unchanged().unwrap();
         server.replace(file());
-        assert_eq!(array(&object).unwrap().check().unwrap_err().kind(), ErrorKind::Changed);
+        assert_eq!(
+            array(&object).unwrap().check_unchanged().unwrap_err().kind(),
+            ErrorKind::Changed
+        );
     }
     let server = Server::failing(file(), Tags::Strong, |_, _| Action::WholeChunked);
     let error = RemoteOptions::new().open(&server.url("a.npy")).unwrap_err();
@@ -154,7 +157,7 @@ fn requests_and_reads_have_limits() {
                     let array = array(&object).unwrap();
                     // The answer to HEAD has no body that could be late.
                     if action != Action::Trickle {
-                        let error = array.check().unwrap_err();
+                        let error = array.check_unchanged().unwrap_err();
                         assert!(error.to_string().ends_with(text), "{action:?}: {error}");
                     }
                     take(&array, &[100]).unwrap_err()
@@ -292,9 +295,11 @@ fn objects_that_are_replaced_are_errors() {
             let object = open(&server).unwrap();
             let array = array(&object).unwrap();
             take(&array, &[100]).unwrap();
-            array.check().unwrap();
+            array.check_unchanged().unwrap();
             server.replace(new.clone());
-            for result in [take(&array, &[900, 100]), array.check(), array.read().map(drop)] {
+            for result in
+                [take(&array, &[900, 100]), array.check_unchanged(), array.read().map(drop)]
+            {
                 let error = result.unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Changed);
                 assert_eq!(

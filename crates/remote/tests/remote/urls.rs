@@ -75,14 +75,14 @@ fn presigned_urls_are_sent_as_they_are_and_kept_secret() {
     assert_eq!(object.url(), server.url("fold%20er/a.npy"));
     let array = array(&object).unwrap();
     take(&array, &[900, 5]).unwrap();
-    array.check().unwrap();
+    array.check_unchanged().unwrap();
     let log = server.log();
     // The signature is valid for GET only.
     assert!(log.iter().all(|request| request.method == "GET"), "{log:?}");
     assert!(log.iter().all(|request| request.path == format!("/fold%20er/a.npy{query}")));
     assert_eq!(log.len(), 3);
     server.replace(rows(1001));
-    assert_eq!(array.check().unwrap_err().kind(), ErrorKind::Changed);
+    assert_eq!(array.check_unchanged().unwrap_err().kind(), ErrorKind::Changed);
     for (name, kind) in
         [("missing", ErrorKind::NotFound), ("denied", ErrorKind::Io), ("bad", ErrorKind::Io)]
     {

@@ -16,7 +16,7 @@ fn main() -> npymap::Result<()> {
     // SAFETY: no other process changes the file.
     let mut table = unsafe { MappedArray::open_copy_on_write("table.npy")? };
     table.as_ndarray_mut::<f64, Ix2>()?.column_mut(3).map_inplace(|x| *x *= 2.0);
-    let file = MappedArray::read("table.npy")?;
+    let file = MappedArray::load("table.npy")?;
     println!("{} {}", table.view::<f64>()?.sum(), file.view::<f64>()?.sum());
     Ok(())
 }

@@ -3,6 +3,6 @@ use npymap::RowSource as _;
 
 fn main() {
     let rows =
-        npymap::MappedArray::read("x.npy").unwrap().into_read_only().unwrap().rows().unwrap();
+        npymap::MappedArray::load("x.npy").unwrap().into_read_only().unwrap().rows().unwrap();
     let _ = rows.take_as(&[1_usize], &mut [0_usize]);
 }

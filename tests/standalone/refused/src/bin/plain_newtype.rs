@@ -2,6 +2,6 @@
 struct Id(u64);
 
 fn main() {
-    let array = npymap::MappedArray::anonymous(&"<u8".parse().unwrap(), &[1]).unwrap();
+    let array = npymap::MappedArray::zeros(&"<u8".parse().unwrap(), &[1]).unwrap();
     let _ = array.view::<Id>();
 }

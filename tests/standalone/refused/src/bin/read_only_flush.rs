@@ -1,5 +1,5 @@
 // notes: `MappedArray<MapMut>`
 fn main() {
-    let array = npymap::MappedArray::read("x.npy").unwrap().into_read_only().unwrap();
+    let array = npymap::MappedArray::load("x.npy").unwrap().into_read_only().unwrap();
     array.flush().unwrap();
 }

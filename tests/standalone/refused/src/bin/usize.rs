@@ -1,5 +1,5 @@
 // says: use `u64` for `usize`
 fn main() {
-    let array = npymap::MappedArray::anonymous(&"<u8".parse().unwrap(), &[1]).unwrap();
+    let array = npymap::MappedArray::zeros(&"<u8".parse().unwrap(), &[1]).unwrap();
     let _ = array.view::<usize>();
 }

@@ -6,6 +6,6 @@ struct Row {
 }
 
 fn main() {
-    let array = npymap::MappedArray::anonymous(&"<u8".parse().unwrap(), &[1]).unwrap();
+    let array = npymap::MappedArray::zeros(&"<u8".parse().unwrap(), &[1]).unwrap();
     let _ = array.view::<Row>().unwrap().at(0).inner;
 }
