@@ -123,13 +123,13 @@ fn rows_of_another_shape_are_rejected() {
     let error = appender.append_bytes(&[0; 47]).unwrap_err();
     assert_wrong_rows(&path, &error, &format!("found 47 bytes, {expected}"));
     let error = appender.append_slice(&[0_f32; 6]).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
+    assert!(is_error(&error, ErrorKind::DTypeMismatch, "asked for"), "{error}");
     drop(appender);
     assert_eq!(fs::read(&path).unwrap(), npy("<f8", &[0, 2, 3], Order::C, &[]));
 }
 
 fn assert_wrong_rows(path: &std::path::Path, error: &npymap::Error, text: &str) {
-    assert!(is_error(error, ErrorKind::WrongShape, "rows of shape"));
+    assert!(is_error(error, ErrorKind::ShapeMismatch, "rows of shape"));
     assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
 }
 
@@ -218,7 +218,7 @@ fn files_that_cannot_grow_are_rejected() {
     let directory = directory();
     let scalar = file(&directory, "0d.npy", &npy("<f8", &[], Order::C, &[0; 8]));
     let error = Appender::open(&scalar).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, "no axis to append along"), "{error}");
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, "no axis to append along"), "{error}");
     let longer = file(&directory, "longer.npy", &npy("<f8", &[1], Order::C, &[0; 9]));
     let error = Appender::open(&longer).unwrap_err();
     let text = "the elements end at byte 136 and the file at 137: `recover` turns the bytes that follow into rows";

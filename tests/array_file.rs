@@ -70,7 +70,11 @@ fn missing_rows_are_an_error() {
         ErrorKind::OutOfBounds,
         "is out of bounds for "
     ));
-    assert!(is_error(&read.get::<f32>([0, 0, 0]).unwrap_err(), ErrorKind::WrongDType, "asked for"));
+    assert!(is_error(
+        &read.get::<f32>([0, 0, 0]).unwrap_err(),
+        ErrorKind::DTypeMismatch,
+        "asked for"
+    ));
     let path = file(&directory, "0d.npy", &npy("<u2", &[], Order::C, &[5, 0]));
     let scalar = ArrayFile::open(&path).unwrap();
     assert_eq!(scalar.get::<u16>([]).unwrap(), 5);

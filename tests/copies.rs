@@ -325,7 +325,7 @@ fn structs_are_cast_field_by_field_while_they_are_written() {
     let mut to = new(&to_there, &"[('a', '<i4')]".parse().unwrap(), from.shape(), Order::C);
     let error =
         to.write_array(&from, &casting_to(Casting::Unsafe), |_| panic!("written")).unwrap_err();
-    assert_eq!(error.kind(), npymap::ErrorKind::WrongDType);
+    assert_eq!(error.kind(), npymap::ErrorKind::DTypeMismatch);
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn a_value_that_cannot_be_cast_is_an_error_about_its_array() {
         let mut to = new(&to_there, &"<i2".parse().unwrap(), from.shape(), order);
         let error =
             to.write_array(&from, &casting_to(Casting::Safe), |_| panic!("written")).unwrap_err();
-        assert_eq!(error.kind(), npymap::ErrorKind::WrongDType);
+        assert_eq!(error.kind(), npymap::ErrorKind::DTypeMismatch);
         let error = to.write_array(&from, &casting_to(Casting::SameValue), |_| {}).unwrap_err();
         assert_eq!(error.kind(), npymap::ErrorKind::InvalidValue);
         assert!(error.to_string().contains("from.npy: 2.5: expected"), "{error}");

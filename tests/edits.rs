@@ -30,7 +30,7 @@ fn bytes_that_a_value_does_not_have_are_kept() {
         .unwrap();
     assert_eq!(array.as_slice::<[u8; 8]>().unwrap(), [[7; 8]; 2]);
     let error = array.view::<npymap::element::Pad<4>>().unwrap_err();
-    assert_eq!(error.kind(), npymap::ErrorKind::WrongDType, "{error}");
+    assert_eq!(error.kind(), npymap::ErrorKind::DTypeMismatch, "{error}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn writes_out_of_bounds_or_of_another_type_are_rejected() {
         assert_eq!(error.to_string(), with_path(&path, text));
     }
     let error = array.element_writer().unwrap().write(&[], &[1_u32]).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
+    assert!(is_error(&error, ErrorKind::DTypeMismatch, "asked for"), "{error}");
     let error = array.flush_rows(2..4).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -25,7 +25,7 @@ fn fits<T: Element>(dtype: &str) -> bool {
     match T::codec(&dtype.parse().unwrap()) {
         Ok(_) => true,
         Err(error) => {
-            assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
+            assert!(is_error(&error, ErrorKind::DTypeMismatch, "asked for"), "{error}");
             false
         }
     }
@@ -162,7 +162,7 @@ fn arrays_are_suggested_for_subarrays() {
         let dtype: DType = dtype.parse().unwrap();
         let dtype = dtype.with_byte_order(ByteOrder::NATIVE);
         let error = f64::codec(&dtype).unwrap_err();
-        assert!(is_error(&error, ErrorKind::WrongDType, &format!("use `{works}`")), "{error}");
+        assert!(is_error(&error, ErrorKind::DTypeMismatch, &format!("use `{works}`")), "{error}");
     }
     <[f64; 2]>::codec(&"('=f8', (2,))".parse().unwrap()).unwrap();
     <[[u8; 3]; 2]>::codec(&"('|S3', (2,))".parse().unwrap()).unwrap();

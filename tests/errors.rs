@@ -301,7 +301,7 @@ fn users_create_their_own_errors() {
     assert!(error.get_ref().unwrap().is::<Outer>());
     // I/O errors with a kind keep it.
     let ours = Error::other(Header::parse(b"PK").unwrap_err());
-    assert_eq!(ours.kind(), ErrorKind::Damaged);
+    assert_eq!(ours.kind(), ErrorKind::Corrupt);
     let error = read_missing().unwrap_err();
     assert_eq!((error.kind(), chain(&error)), (ErrorKind::NotFound, error.to_string()));
     assert_error(fail_boxed(), ErrorKind::Other, "boxed");
@@ -416,7 +416,7 @@ fn mistakes_of_callers_are_not_damage() {
     ] {
         let path = file(&directory, "b.npy", &crate::support::raw(&header, b""));
         let error = open(&path).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     }
 }
 
@@ -460,7 +460,7 @@ fn texts_show_numbers_and_no_internals() {
     let error = view.as_ndarray::<Ix1>().unwrap_err();
     let text =
         "byte strides [3] cannot be expressed by ndarray: use the view, or copy with `to_ndarray`";
-    assert!(is_error(&error, ErrorKind::WrongShape, text), "{error}");
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, text), "{error}");
     let state = npymap::Sampler::shuffled(10, 1).state();
     let error = npymap::Sampler::shuffled(11, 1).resume(state).unwrap_err();
     let text = "a state at row 0 of epoch 0: expected the state of a sampler with the same rows, order and share";

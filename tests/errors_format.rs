@@ -7,7 +7,7 @@ use crate::support::{here, npy, raw};
 
 #[track_caller]
 fn bad_format<T>(result: Result<T, Error>, text: &str) {
-    assert_error(result, ErrorKind::Damaged, text);
+    assert_error(result, ErrorKind::Corrupt, text);
 }
 
 /// Asserts an error about a caller's text or argument, not about a file.
@@ -46,7 +46,7 @@ fn magic_guesses_the_file_type() {
         ),
         (b"\"text\"", r#"b"\"text\"", expected b"\x93NUMPY""#),
     ] {
-        let kind = if bytes.is_empty() { ErrorKind::Truncated } else { ErrorKind::Damaged };
+        let kind = if bytes.is_empty() { ErrorKind::Truncated } else { ErrorKind::Corrupt };
         assert_error(Header::parse(bytes), kind, &format!("starts with {found}"));
     }
 }

@@ -149,7 +149,7 @@ fn views_broadcast_to_too_many_elements_are_rejected() {
     for shape in [[most, 2], [usize::MAX, 1]] {
         assert!(is_error(
             &view.broadcast(&shape).unwrap_err(),
-            ErrorKind::WrongShape,
+            ErrorKind::ShapeMismatch,
             "cannot be broadcast to"
         ));
     }

@@ -442,10 +442,10 @@ fn truncated(bytes: &[u8], len: usize) -> Vec<u8> {
     bytes[..len].to_vec()
 }
 
-/// The kind of an error with this text: `Damaged`, unless listed otherwise.
+/// The kind of an error with this text: `Corrupt`, unless listed otherwise.
 fn kind(text: &str) -> ErrorKind {
     let parts = [
-        ("the archive was truncated, or is damaged", ErrorKind::Damaged),
+        ("the archive was truncated, or is damaged", ErrorKind::Corrupt),
         ("no member `", ErrorKind::NotFound),
         ("is encrypted", ErrorKind::Unsupported),
         ("is patched data", ErrorKind::Unsupported),
@@ -461,7 +461,7 @@ fn kind(text: &str) -> ErrorKind {
         ("ends inside the header", ErrorKind::Truncated),
         ("ends inside the elements", ErrorKind::Truncated),
     ];
-    parts.iter().find(|(part, _)| text.contains(part)).map_or(ErrorKind::Damaged, |(_, kind)| *kind)
+    parts.iter().find(|(part, _)| text.contains(part)).map_or(ErrorKind::Corrupt, |(_, kind)| *kind)
 }
 
 #[test]
@@ -560,5 +560,5 @@ fn an_archive_that_claims_many_members_takes_no_memory_for_them() {
     end.extend([0xff; 12]);
     end.extend([0; 2]);
     let error = Npz::open(Source::from_read_at(Claims { end, size }).unwrap()).unwrap_err();
-    assert!(is_error(&error, ErrorKind::Damaged, "the directory starts with"), "{error}");
+    assert!(is_error(&error, ErrorKind::Corrupt, "the directory starts with"), "{error}");
 }

@@ -263,7 +263,7 @@ where
     // Some rows of an array in Fortran order are scattered.
     match array.row_range(1..) {
         Ok(rest) => check_views(&rest, &expected.slice(s![1.., ..]).to_owned()),
-        Err(error) if error.kind() == ErrorKind::WrongShape => Ok(()),
+        Err(error) if error.kind() == ErrorKind::ShapeMismatch => Ok(()),
         Err(error) => Err(error),
     }
 }

@@ -157,7 +157,7 @@ impl Case<'_> {
             assert_eq!(self.values(buffer.bytes()), reversed, "{name}");
         } else {
             assert!(
-                is_error(&slice.unwrap_err(), ErrorKind::WrongShape, "in Fortran order"),
+                is_error(&slice.unwrap_err(), ErrorKind::ShapeMismatch, "in Fortran order"),
                 "{name}"
             );
         }
@@ -191,7 +191,7 @@ impl Case<'_> {
                 [(); 2].map(|()| error.to_string())
             );
         }
-        assert_eq!(error.kind(), ErrorKind::WrongDType, "{name}: {error}");
+        assert_eq!(error.kind(), ErrorKind::DTypeMismatch, "{name}: {error}");
         let (text, name) = (error.to_string(), &self.row.name);
         let stored = format!("stored as {}, asked for `{name}`", self.dtype);
         let align = self.row.align;
@@ -312,12 +312,12 @@ fn a_wrong_number_of_axes_names_the_right_one() {
     ];
     for (asked, error) in errors {
         let text = format!("has 2 axes, asked for {asked}: use `Ix2`, or `IxDyn` for any number");
-        assert!(is_error(&error, ErrorKind::WrongShape, &text), "{error}");
+        assert!(is_error(&error, ErrorKind::ShapeMismatch, &text), "{error}");
     }
     let seven = MappedArray::zeros(&DType::of::<u8>(), &[1; 7]).unwrap();
     let error = seven.as_ndarray::<u8, Ix1>().unwrap_err();
     assert!(
-        is_error(&error, ErrorKind::WrongShape, "has 7 axes, asked for 1: use `IxDyn`"),
+        is_error(&error, ErrorKind::ShapeMismatch, "has 7 axes, asked for 1: use `IxDyn`"),
         "{error}"
     );
 }

@@ -181,7 +181,7 @@ fn what_does_not_fit_is_an_error_before_the_first_batch() {
     let (rows, fewer) = (numbers(9), numbers(8));
     let sampler = || Sampler::sequential(9);
     let error = rows.batches::<f64>(sampler(), 4).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongDType, "u32"), "{error}");
+    assert!(is_error(&error, ErrorKind::DTypeMismatch, "u32"), "{error}");
     let error = Loader::new::<u8>(&rows).cast().batches(sampler(), 4).unwrap();
     drop(error);
     let error = rows.batches::<u32>(sampler(), 0).unwrap_err();

@@ -300,7 +300,7 @@ fn empty_files_and_other_formats_are_rejected() {
     for (bytes, hint) in [(&b""[..], "empty"), (b"PK\x03\x04", "zip"), (b"hello, world", "NUMPY")] {
         let path = file(&directory, "a.npy", bytes);
         for error in open_errors(&path) {
-            let kind = if bytes.is_empty() { ErrorKind::Truncated } else { ErrorKind::Damaged };
+            let kind = if bytes.is_empty() { ErrorKind::Truncated } else { ErrorKind::Corrupt };
             assert!(is_error(&error, kind, "starts with b"), "{error}");
             assert!(error.to_string().contains(hint), "{error}");
         }

@@ -72,7 +72,7 @@ fn wrong_numbers_of_bytes_are_errors_and_leave_nothing() {
     writer.write_bytes(&[0; 11]).unwrap();
     let error = writer.write_bytes(&[0; 2]).unwrap_err();
     let message = "1 byte too many for the elements of shape (2, 3)";
-    assert!(is_error(&error, ErrorKind::WrongShape, message), "{error}");
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, message), "{error}");
     assert!(error.to_string().starts_with(path.to_str().unwrap()));
     writer.write_bytes(&[7]).unwrap();
     assert_eq!(writer.remaining(), 0);
@@ -83,7 +83,7 @@ fn wrong_numbers_of_bytes_are_errors_and_leave_nothing() {
     for commit in missing {
         let error = commit(start()).unwrap_err();
         let message = "12 bytes too few for the elements of shape (2, 3)";
-        assert!(is_error(&error, ErrorKind::WrongShape, message), "{error}");
+        assert!(is_error(&error, ErrorKind::ShapeMismatch, message), "{error}");
     }
     assert!(names(directory.path()).is_empty());
 }

@@ -326,7 +326,7 @@ fn parallel_copies_equal_sequential_ones() {
                 assert_eq!(out, expected, "{view:?}");
             });
             let error = view.par_copy_to_slice(&mut vec![0.0; expected.len() + 1]).unwrap_err();
-            assert!(is_error(&error, ErrorKind::WrongShape, "value"));
+            assert!(is_error(&error, ErrorKind::ShapeMismatch, "value"));
         }
     }
 }
@@ -404,9 +404,9 @@ fn casts_that_are_refused_store_nothing_and_values_that_change_are_errors() {
     to.view_mut::<i64>().unwrap().fill(&7).unwrap();
     let mut view = to.dyn_view_mut().unwrap();
     let error = view.par_assign_as(&from.dyn_view().unwrap(), Casting::SameKind).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongDType, "i8"), "{error}");
+    assert!(is_error(&error, ErrorKind::DTypeMismatch, "i8"), "{error}");
     let error = view.par_assign_as(&from.dyn_view().unwrap().t(), Casting::Unsafe).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, "(300, 1000)"), "{error}");
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, "(300, 1000)"), "{error}");
     assert!(view.as_view().view::<i64>().unwrap().iter().all(|x| x == 7));
     let error = view.par_assign_as(&from.dyn_view().unwrap(), Casting::SameValue).unwrap_err();
     assert!(is_error(&error, ErrorKind::InvalidValue, "0.5"), "{error}");
@@ -433,9 +433,9 @@ fn arrays_of_another_type_are_made_in_parallel() {
         }
         let view = array.view::<i16>().unwrap();
         let error = view.par_to_ndarray_as::<f32, Ix2>(Casting::Safe).unwrap_err();
-        assert!(is_error(&error, ErrorKind::WrongShape, "3 axes"), "{error}");
+        assert!(is_error(&error, ErrorKind::ShapeMismatch, "3 axes"), "{error}");
         let error = view.par_to_ndarray_as::<u8, IxDyn>(Casting::Safe).unwrap_err();
-        assert!(is_error(&error, ErrorKind::WrongDType, "u1"), "{error}");
+        assert!(is_error(&error, ErrorKind::DTypeMismatch, "u1"), "{error}");
         let expected = view.to_ndarray_as::<bool, IxDyn>(Casting::Unsafe).unwrap();
         with_threads(|| {
             let found = view.par_to_ndarray_as::<bool, IxDyn>(Casting::Unsafe).unwrap();

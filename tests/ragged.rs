@@ -61,7 +61,7 @@ fn rows_are_read_packed_and_padded() {
         ErrorKind::OutOfBounds,
         "is out of bounds for "
     ));
-    assert!(is_error(&ragged.get::<i8>(3).unwrap_err(), ErrorKind::WrongDType, "asked for"));
+    assert!(is_error(&ragged.get::<i8>(3).unwrap_err(), ErrorKind::DTypeMismatch, "asked for"));
     assert!(ragged.take_padded(&[1], &mut [0; 3], 2, &0_u16).is_err());
 }
 
@@ -86,9 +86,9 @@ fn padded_rows_are_cast() {
     ragged.take_padded_as(&[1, 6], &mut halves, 4, &f32::INFINITY).unwrap();
     assert_eq!(halves[..2], [1.0, f32::INFINITY]);
     let error = ragged.take_padded_as(&[1], &mut [false; 2], 2, &true).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongDType, "with casting `same_kind`"), "{error}");
+    assert!(is_error(&error, ErrorKind::DTypeMismatch, "with casting `same_kind`"), "{error}");
     let error = ragged.take_padded_as(&[1], &mut [0_i64; 3], 2, &0).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, "3 values for 2 elements"), "{error}");
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, "3 values for 2 elements"), "{error}");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn padded_text_is_not_cast() {
     let to = RaggedAppender::create(&paths[0], &paths[1], &dtype, &[], &options).unwrap();
     to.close().unwrap();
     let error = read(&paths).take_padded_as(&[0_usize; 0], &mut [0.0_f64; 0], 0, &0.0).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongDType, "cannot cast '<U3'"), "{error}");
+    assert!(is_error(&error, ErrorKind::DTypeMismatch, "cannot cast '<U3'"), "{error}");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn leftovers_of_a_killed_writer_are_removed() {
         written(&paths, 10);
         append(&paths[0], elements);
         append(&paths[1], offsets);
-        refused(&paths, ErrorKind::Damaged, "belong together, or to `recover` them");
+        refused(&paths, ErrorKind::Corrupt, "belong together, or to `recover` them");
         let mut more = RaggedAppender::recover(&paths[0], &paths[1]).unwrap();
         let before = more.rows();
         assert_eq!(before, 10, "{offsets:?}");
@@ -181,21 +181,21 @@ fn files_that_are_not_data_and_offsets_are_not_changed() {
     let mut numbers: Vec<u8> = (0..100_i64).rev().flat_map(i64::to_le_bytes).collect();
     file(&directory, "data.npy", &npy("<i8", &[100], Order::C, &numbers));
     for (descr, shape, offsets, kind, text) in [
-        ("<f8", &[3][..], &[0, 1, 2][..], ErrorKind::WrongDType, ""),
-        ("<i4", &[3], &[0, 1], ErrorKind::WrongDType, ""),
-        ("<i8", &[1, 2], &[0, 1], ErrorKind::WrongShape, "expected rows of shape (*,)"),
-        ("<i8", &[], &[0], ErrorKind::WrongShape, "rows need at least one axis"),
+        ("<f8", &[3][..], &[0, 1, 2][..], ErrorKind::DTypeMismatch, ""),
+        ("<i4", &[3], &[0, 1], ErrorKind::DTypeMismatch, ""),
+        ("<i8", &[1, 2], &[0, 1], ErrorKind::ShapeMismatch, "expected rows of shape (*,)"),
+        ("<i8", &[], &[0], ErrorKind::ShapeMismatch, "rows need at least one axis"),
         (
             "<i8",
             &[0],
             &[],
-            ErrorKind::Damaged,
+            ErrorKind::Corrupt,
             "no offsets of 100 elements: expected 0, the offset of the first one",
         ),
-        ("<i8", &[4], &[5000, 1, 2, 3], ErrorKind::Damaged, "offset 0 is 5000: expected 0"),
-        ("<i8", &[3], &[-1, 1, 2], ErrorKind::Damaged, "offset 0 is -1: expected 0"),
-        ("<i8", &[3], &[0, 3, 2], ErrorKind::Damaged, "offset 2 is 2: expected at least 3"),
-        ("<i8", &[4], &[0, 500, 3, 5], ErrorKind::Damaged, "offset 2 is 3: expected at least 500"),
+        ("<i8", &[4], &[5000, 1, 2, 3], ErrorKind::Corrupt, "offset 0 is 5000: expected 0"),
+        ("<i8", &[3], &[-1, 1, 2], ErrorKind::Corrupt, "offset 0 is -1: expected 0"),
+        ("<i8", &[3], &[0, 3, 2], ErrorKind::Corrupt, "offset 2 is 2: expected at least 3"),
+        ("<i8", &[4], &[0, 500, 3, 5], ErrorKind::Corrupt, "offset 2 is 3: expected at least 500"),
     ] {
         write_offsets(&directory, descr, shape, offsets);
         refused(&paths, kind, text);
@@ -204,11 +204,11 @@ fn files_that_are_not_data_and_offsets_are_not_changed() {
     numbers.extend([1; 9]);
     file(&directory, "data.npy", &npy("<i8", &[100], Order::C, &numbers));
     write_offsets(&directory, "<i8", &[3], &[0, 3, 2, 4]);
-    refused(&paths, ErrorKind::Damaged, "offset 2 is 2: expected at least 3");
+    refused(&paths, ErrorKind::Corrupt, "offset 2 is 2: expected at least 3");
     // The two files in the wrong order.
     write_offsets(&directory, "<i8", &[3], &[0, 40, 100]);
     let swapped = [paths[1].clone(), paths[0].clone()];
-    refused(&swapped, ErrorKind::Damaged, "offset 0 is 99: expected 0");
+    refused(&swapped, ErrorKind::Corrupt, "offset 0 is 99: expected 0");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn files_that_do_not_belong_together_are_not_changed() {
     written(&short, 3);
     for (data, offsets) in [(&long[0], &short[1]), (&short[0], &long[1])] {
         let text = "expected files that belong together, or to `recover` them";
-        refused(&[data.clone(), offsets.clone()], ErrorKind::Damaged, text);
+        refused(&[data.clone(), offsets.clone()], ErrorKind::Corrupt, text);
     }
     // Bytes that the headers do not count may be removed.
     for path in &short {
@@ -397,7 +397,7 @@ fn bytes_of_rows_are_those_of_the_elements() {
             row(n).iter().flat_map(|x| [x.to_be_bytes(), [0, 7]]).flatten().collect();
         to.append_bytes(&row).unwrap();
     }
-    assert_eq!(to.append_bytes(&[0; 3]).unwrap_err().kind(), ErrorKind::WrongShape);
+    assert_eq!(to.append_bytes(&[0; 3]).unwrap_err().kind(), ErrorKind::ShapeMismatch);
     assert_eq!(to.rows(), 40);
     to.close().unwrap();
 
@@ -452,13 +452,13 @@ fn padding_and_casts_that_do_not_fit_are_errors() {
     let message = "padding of 1 bytes: expected one element of '<u2', 2 bytes";
     assert!(is_error(&error("<u2", Casting::Equiv, &[0]), ErrorKind::InvalidInput, message));
     let message = "allow it with casting `same_kind`";
-    assert!(is_error(&error("|u1", Casting::Safe, &[0]), ErrorKind::WrongDType, message));
+    assert!(is_error(&error("|u1", Casting::Safe, &[0]), ErrorKind::DTypeMismatch, message));
     let shape = error("<u4", Casting::Safe, &[0; 4]);
-    assert!(is_error(&shape, ErrorKind::WrongShape, "8 values for 16 elements"), "{shape}");
+    assert!(is_error(&shape, ErrorKind::ShapeMismatch, "8 values for 16 elements"), "{shape}");
     assert_eq!(out, [7; 8]);
     let error = ragged.take_padded_as(&[1], &mut [false; 2], 2, &false).unwrap_err();
     let message = "use `take_padded_bytes_as` with casting `unsafe`";
-    assert!(is_error(&error, ErrorKind::WrongDType, message), "{error}");
+    assert!(is_error(&error, ErrorKind::DTypeMismatch, message), "{error}");
 }
 
 #[test]
@@ -519,7 +519,7 @@ fn padded_rows_are_a_source_of_rows() {
     assert_eq!((&out[..20], &out[20..30], &out[30..]), (&[9; 20][..], &[1; 10][..], &[9; 10][..]));
     for (pad, to, kind) in [
         (&[9; 4][..], &dtype, ErrorKind::InvalidInput),
-        (&[9; 8], &DType::of::<f64>(), ErrorKind::WrongDType),
+        (&[9; 8], &DType::of::<f64>(), ErrorKind::DTypeMismatch),
     ] {
         let error = ragged.padded_bytes(2, pad, to, Casting::SameKind).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");

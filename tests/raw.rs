@@ -297,7 +297,7 @@ fn errors_name_what_works() {
     for (spec, kind, text) in [
         (
             raw("<u2").offset(0),
-            ErrorKind::Damaged,
+            ErrorKind::Corrupt,
             "the file has 3 bytes from byte 0 on, not a multiple of the itemsize 2: pass a shape",
         ),
         (

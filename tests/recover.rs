@@ -96,7 +96,7 @@ fn files_that_no_crash_explains_are_rejected() {
     let scalar = file(&directory, "0d.npy", &npy("<f8", &[], Order::C, &[0; 9]));
     assert!(is_error(
         &recover(&scalar).unwrap_err(),
-        ErrorKind::WrongShape,
+        ErrorKind::ShapeMismatch,
         "no axis to append along"
     ));
     for len in [0, 5, 127] {

@@ -87,7 +87,7 @@ fn no_writer_drops_what_follows_the_elements() {
             let bytes = two_rows(&rest);
             let path = file(&directory, "a.npy", &bytes);
             let error = write(&path, false).unwrap_err();
-            assert!(is_error(&error, ErrorKind::Damaged, message), "{writer}: {error}");
+            assert!(is_error(&error, ErrorKind::Corrupt, message), "{writer}: {error}");
             assert_eq!(fs::read(&path).unwrap(), bytes, "{writer}");
             assert_eq!(names(directory.path()), ["a.npy"], "{writer}");
             write(&path, true).unwrap();
@@ -108,10 +108,10 @@ fn archives_do_not_replace_arrays_with_more_rows() {
     let path = file(&directory, "a.npy", &bytes);
     let message = "3 bytes after its elements, 1 more row";
     let refused = NpzWriter::create(&path).map(drop).unwrap_err();
-    assert!(is_error(&refused, ErrorKind::Damaged, message), "{refused}");
+    assert!(is_error(&refused, ErrorKind::Corrupt, message), "{refused}");
     for save in [npz::savez, npz::savez_compressed] {
         let refused = save(&path, &[("x", &arr1(&[1_u8]))]).unwrap_err();
-        assert!(is_error(&refused, ErrorKind::Damaged, message), "{refused}");
+        assert!(is_error(&refused, ErrorKind::Corrupt, message), "{refused}");
     }
     assert_eq!(fs::read(&path).unwrap(), bytes);
     let mut writer =
@@ -166,7 +166,7 @@ fn only_arrays_that_end_before_the_file_are_kept() {
     for (what, bytes, rows) in kept {
         let path = file(&directory, "a.npy", &bytes);
         let error = AtomicFile::update(&path, Locking::Wait).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Damaged, "{what}");
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}");
         assert_eq!(fs::read(&path).unwrap(), bytes, "{what}");
         let options = OpenOptions::new().max_header_len(1 << 20);
         let found = options.trailing(&Source::open(&path).unwrap()).unwrap().expect(what);

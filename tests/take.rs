@@ -284,17 +284,17 @@ fn all_methods(rows: &impl RowSource, expected: &[u32]) {
     ));
     assert!(is_error(
         &rows.take(&[0], &mut out[..1]).unwrap_err(),
-        ErrorKind::WrongShape,
+        ErrorKind::ShapeMismatch,
         "1 value for "
     ));
     assert!(is_error(
         &rows.take(&[0], &mut [0_i8]).unwrap_err(),
-        ErrorKind::WrongDType,
+        ErrorKind::DTypeMismatch,
         "asked for"
     ));
     assert!(is_error(
         &rows.take_as(&[0], &mut [false]).unwrap_err(),
-        ErrorKind::WrongDType,
+        ErrorKind::DTypeMismatch,
         "cannot cast"
     ));
 }
@@ -323,9 +323,9 @@ fn whole_rows(rows: &impl RowSource, indices: &[u8], expected: &[u32]) {
         .unwrap();
     assert_eq!(calls.get(), indices.len());
     let error = rows.take_rows_with(indices, &mut out, 1, |_: &[u32], _| {}).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, "values for"), "{error}");
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, "values for"), "{error}");
     let error = rows.take_rows_with(indices, &mut out, 2, |_: &[i8], _| {}).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
+    assert!(is_error(&error, ErrorKind::DTypeMismatch, "asked for"), "{error}");
 }
 
 /// A source that has only the methods that are required.
@@ -365,7 +365,10 @@ fn all_forms(rows: &(impl RowSource + Sync), expected: &[u32]) {
         assert!(is_error(&error, ErrorKind::OutOfBounds, "is out of bounds for "), "{error}");
     }
     let error = rows.read_ranges(&[0..2, 1..2], &mut [0; 3]).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, "an output of 3 bytes for rows of"), "{error}");
+    assert!(
+        is_error(&error, ErrorKind::ShapeMismatch, "an output of 3 bytes for rows of"),
+        "{error}"
+    );
 }
 
 /// Compares all windows of a length, and windows of these, with slices.
@@ -551,7 +554,7 @@ fn any_number_of_zero_sized_elements_takes_no_time() {
         assert!(is_error(&error, ErrorKind::LimitExceeded, "zero-size elements"), "{error}");
     }
     let error = rows.take_array::<f64>(&indices).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
+    assert!(is_error(&error, ErrorKind::DTypeMismatch, "asked for"), "{error}");
 }
 
 #[test]

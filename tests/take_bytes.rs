@@ -127,7 +127,7 @@ fn casts_that_are_not_allowed_are_errors_before_anything_is_written() {
         let to = to.parse().unwrap();
         rows.take_bytes_as(&[1, 0], &mut out[..len], &to, casting).unwrap_err()
     };
-    let kind = ErrorKind::WrongDType;
+    let kind = ErrorKind::DTypeMismatch;
     for (to, casting, message) in [
         (native("f4"), Casting::Safe, "casting `safe`: allow it with casting `same_kind`"),
         (native("i8"), Casting::SameKind, "casting `same_kind`: allow it with casting `unsafe`"),
@@ -142,7 +142,7 @@ fn casts_that_are_not_allowed_are_errors_before_anything_is_written() {
     }
     let error = error("<i4", Casting::Unsafe, 15);
     assert!(
-        is_error(&error, ErrorKind::WrongShape, "an output of 15 bytes for rows of 16"),
+        is_error(&error, ErrorKind::ShapeMismatch, "an output of 15 bytes for rows of 16"),
         "{error}"
     );
     assert_eq!(out, [7; 64]);
@@ -195,10 +195,10 @@ fn an_output_of_another_length_is_refused_in_bytes() {
     let rows = array.into_read_only().unwrap().rows().unwrap();
     let expected = "an output of 31 bytes for rows of 32";
     let error = rows.take_bytes(&[1, 0], &mut [0; 31]).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, expected), "{error}");
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, expected), "{error}");
     let error = rows.read_ranges(&[1..2, 0..1], &mut [0; 31]).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, expected), "{error}");
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, expected), "{error}");
     let to = "<f4".parse().unwrap();
     let error = rows.take_bytes_as(&[1, 0], &mut [0; 17], &to, Casting::SameKind).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, "17 bytes for rows of 16"), "{error}");
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, "17 bytes for rows of 16"), "{error}");
 }

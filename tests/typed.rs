@@ -149,14 +149,14 @@ fn a_wrong_type_or_number_of_axes_is_refused_with_what_works() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy(&foreign("f8"), &[3, 2], Order::C, &[0; 48]));
     let error = open(&path).unwrap().into_typed::<f64, Ix2>().unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongDType, "asked for `f64`"), "{error}");
+    assert!(is_error(&error, ErrorKind::DTypeMismatch, "asked for `f64`"), "{error}");
     assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
     let error = open(&path).unwrap().into_typed::<[u8; 8], Ix3>().unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, "has 2 axes, asked for 3: use `Ix2`"));
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, "has 2 axes, asked for 3: use `Ix2`"));
     let text = text("'<f8'", "(3,)", Order::C, 59);
     let path = file(&directory, "b.npy", &raw(&text, &[0; 24]));
     let error = open(&path).unwrap().into_typed::<f64, Ix1>().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::WrongDType);
+    assert_eq!(error.kind(), ErrorKind::DTypeMismatch);
     assert!(open(&path).unwrap().into_typed::<Le<f64>, Ix1>().is_ok());
 }
 
@@ -233,7 +233,7 @@ fn ranges_in_fortran_order_are_refused_unless_they_are_contiguous() {
     let array = open(&path).unwrap();
     let error = array.row_range(1..3).unwrap_err();
     let what = "rows 1..3 of shape (3, 2) in Fortran order are not contiguous: slice a view";
-    assert!(is_error(&error, ErrorKind::WrongShape, what), "{error}");
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, what), "{error}");
     let all = array.row_range(..3).unwrap();
     assert_eq!(all.view::<u8>().unwrap().to_vec(), b"abcdef");
     assert_eq!(all.description().unwrap(), array.description().unwrap());

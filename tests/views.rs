@@ -30,7 +30,7 @@ fn changed<'a, T: Sample>(
                 (view, places) = (next, expected);
             }
             (Ok(_), Some(_)) => {}
-            (Err(error), None) => assert!(is_error(&error, ErrorKind::WrongShape, "in place")),
+            (Err(error), None) => assert!(is_error(&error, ErrorKind::ShapeMismatch, "in place")),
             (found, expected) => panic!("{step:?}: {found:?}, model: {expected:?}"),
         }
     }
@@ -157,7 +157,7 @@ fn copies<T: Sample>(view: &View<'_, T>, expected: &ArrayD<T>, other: &T) {
     assert_eq!(out, all);
     out.push(other.clone());
     let error = view.copy_to_slice(&mut out).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, &format!(" for {} element", all.len())));
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, &format!(" for {} element", all.len())));
 
     for fortran in [false, true] {
         let shape = IxDyn(view.shape());
@@ -177,7 +177,7 @@ fn copies<T: Sample>(view: &View<'_, T>, expected: &ArrayD<T>, other: &T) {
     assert_eq!(&sparse, expected);
     let mut other_rank = ArrayD::from_elem(IxDyn(&vec![1; view.ndim() + 1]), other.clone());
     let error = view.copy_to(other_rank.view_mut()).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, "cannot be broadcast to"));
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, "cannot be broadcast to"));
 }
 
 fn bytes<T: Sample>(view: &View<'_, T>, places: &ArrayD<usize>, stored: &Stored<T>) {
@@ -198,7 +198,7 @@ fn bytes<T: Sample>(view: &View<'_, T>, places: &ArrayD<usize>, stored: &Stored<
 /// Asserts that an error of borrowing is about the alignment or the dtype,
 /// whichever is wrong.
 fn assert_dtype_error(error: &npymap::Error, is_aligned: bool, exact: bool) {
-    assert!(is_error(error, ErrorKind::WrongDType, "asked for"), "{error}");
+    assert!(is_error(error, ErrorKind::DTypeMismatch, "asked for"), "{error}");
     let misplaced = error.to_string().contains("are not aligned");
     assert!(if misplaced { !is_aligned } else { !exact }, "{error}");
 }
@@ -219,7 +219,7 @@ fn check_borrows<T: Sample + InPlace>(
             assert!(lendable && (size == 0 || is_run(places)));
             assert!(slice.iter().eq(&expected));
         }
-        Err(error) if is_error(&error, ErrorKind::WrongShape, "in Fortran order") => {
+        Err(error) if is_error(&error, ErrorKind::ShapeMismatch, "in Fortran order") => {
             assert!(!is_run(places));
         }
         Err(error) => assert_dtype_error(&error, is_aligned, exact),

@@ -198,12 +198,12 @@ impl Writing<'_> {
                 let error = view.copy_from_slice(&long).unwrap_err();
                 assert!(is_error(
                     &error,
-                    ErrorKind::WrongShape,
+                    ErrorKind::ShapeMismatch,
                     &format!(" for {} element", view.len())
                 ));
                 let other = ArrayD::from_elem(IxDyn(&vec![1; view.ndim() + 1]), sample.clone());
                 let error = view.copy_from(other.view()).unwrap_err();
-                assert!(is_error(&error, ErrorKind::WrongShape, "cannot be broadcast to"));
+                assert!(is_error(&error, ErrorKind::ShapeMismatch, "cannot be broadcast to"));
             },
             Clone::clone,
         );
@@ -251,7 +251,11 @@ impl Writing<'_> {
                     Err(error) => {
                         assert!(
                             refused
-                                && is_error(&error, ErrorKind::WrongShape, "interleave in memory")
+                                && is_error(
+                                    &error,
+                                    ErrorKind::ShapeMismatch,
+                                    "interleave in memory"
+                                )
                         );
                     }
                 },
@@ -280,7 +284,11 @@ impl Writing<'_> {
                     Err(error) => {
                         assert!(
                             refused
-                                && is_error(&error, ErrorKind::WrongShape, "interleave in memory")
+                                && is_error(
+                                    &error,
+                                    ErrorKind::ShapeMismatch,
+                                    "interleave in memory"
+                                )
                         );
                     }
                 },

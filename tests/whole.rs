@@ -359,7 +359,7 @@ fn announced_sizes_are_not_trusted() {
         for error in errors.into_iter().chain(number.err()).chain(byte.err()).chain(text.err()) {
             assert!(
                 is_error(&error, ErrorKind::Truncated, "ends inside the elements: found 1000 of")
-                    || is_error(&error, ErrorKind::WrongDType, "asked for")
+                    || is_error(&error, ErrorKind::DTypeMismatch, "asked for")
                     || usize::BITS < 64 && error.to_string().contains("address"),
                 "{error}"
             );
@@ -402,7 +402,7 @@ fn errors_name_other_ranks_and_types() {
     let (directory, path) = scratch();
     let (numbers, dtype) = (arr1(&[1_i32]), "<f8".parse().unwrap());
     let error = WriteOptions::new().write(&path, &WithDType::new(&numbers, dtype));
-    assert!(is_error(&error.unwrap_err(), ErrorKind::WrongDType, "asked for"));
+    assert!(is_error(&error.unwrap_err(), ErrorKind::DTypeMismatch, "asked for"));
     let missing = directory.path().join("missing.npy");
     let error = OpenOptions::new().read_ndarray::<f64, Ix1>(&missing).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{}: cannot open: ", missing.display())));

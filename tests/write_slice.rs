@@ -85,10 +85,10 @@ fn nothing_is_written_unless_shapes_and_dtypes_suit() {
     let mut array = open_mut(&path).unwrap();
     let pair = numbers("u1", &[2]);
     let error = array.write_slice(s![..], None, &pair.dyn_view().unwrap(), Casting::SameKind);
-    assert_eq!(error.unwrap_err().kind(), ErrorKind::WrongShape);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::ShapeMismatch);
     let floats = numbers("f8", &[3]);
     let error = array.write_slice(s![..], None, &floats.dyn_view().unwrap(), Casting::SameKind);
-    assert_eq!(error.unwrap_err().kind(), ErrorKind::WrongDType);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::DTypeMismatch);
     let one = numbers("u2", &[]);
     let error = array.write_slice(s![5], None, &one.dyn_view().unwrap(), Casting::Equiv);
     assert_eq!(error.unwrap_err().kind(), ErrorKind::OutOfBounds);

@@ -79,7 +79,7 @@
 #define NPYMAP_ERROR_TRUNCATED -4
 
 // The contents of the file violate its format.
-#define NPYMAP_ERROR_DAMAGED -5
+#define NPYMAP_ERROR_CORRUPT -5
 
 // The file may be valid, but is not supported: Python objects, encryption.
 #define NPYMAP_ERROR_UNSUPPORTED -6
@@ -94,10 +94,10 @@
 #define NPYMAP_ERROR_LOCKED -9
 
 // The elements do not have the requested type.
-#define NPYMAP_ERROR_WRONG_DTYPE -10
+#define NPYMAP_ERROR_DTYPE_MISMATCH -10
 
 // The shape or memory order does not fit, or a buffer has the wrong size.
-#define NPYMAP_ERROR_WRONG_SHAPE -11
+#define NPYMAP_ERROR_SHAPE_MISMATCH -11
 
 // An index or a row is out of range, or has the wrong number of axes.
 #define NPYMAP_ERROR_OUT_OF_BOUNDS -12
@@ -189,7 +189,7 @@
 
 // With NPYMAP_OVERWRITE, drop what follows the elements of the old file: rows of a writer
 // that died, which `npymap recover` keeps, or another array. Without this flag, such a
-// file is not replaced: NPYMAP_ERROR_DAMAGED.
+// file is not replaced: NPYMAP_ERROR_CORRUPT.
 #define NPYMAP_DISCARD_TRAILING 32
 
 // No particular pattern of access.

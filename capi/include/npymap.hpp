@@ -379,7 +379,7 @@ private:
 #if defined(__cpp_lib_mdspan)
   template <class T, std::size_t N> auto mapping() const {
     if (ndim() != N) {
-      throw error(NPYMAP_ERROR_WRONG_SHAPE, 0, "the array has another number of axes");
+      throw error(NPYMAP_ERROR_SHAPE_MISMATCH, 0, "the array has another number of axes");
     }
     std::array<std::size_t, N> extents{}, strides{};
     for (std::size_t axis = 0; axis < N; ++axis) {

@@ -318,7 +318,7 @@ impl Array {
         let shape = self.layout().shape();
         let Some((&count, row)) = shape.split_first() else {
             let text = "an array without axes has no rows: use npymap_get";
-            return Err(Failure::new(status::NPYMAP_ERROR_WRONG_SHAPE, text));
+            return Err(Failure::new(status::NPYMAP_ERROR_SHAPE_MISMATCH, text));
         };
         if let Some(&wrong) = indices.iter().find(|&&index| index >= count) {
             return Err(out_of_bounds(&[wrong], shape));

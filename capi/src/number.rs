@@ -210,14 +210,14 @@ fn aligned<U: Pod>(bytes: &mut [u8]) -> Result<&mut [U]> {
 pub(crate) fn not_a_number(dtype: &DType) -> Failure {
     let advice = "use npymap_get_bytes, npymap_get_text or a field";
     Failure::new(
-        status::NPYMAP_ERROR_WRONG_DTYPE,
+        status::NPYMAP_ERROR_DTYPE_MISMATCH,
         format!("stored as {dtype:?}, not a number: {advice}"),
     )
 }
 
 fn no_conversion(from: &DType, to: &DType) -> Failure {
     let text = format!("{from} cannot be converted to {to}: use a type that holds every value");
-    Failure::new(status::NPYMAP_ERROR_WRONG_DTYPE, text)
+    Failure::new(status::NPYMAP_ERROR_DTYPE_MISMATCH, text)
 }
 
 fn does_not_fit<T: Number>(value: &T, to: &DType) -> Failure {
@@ -228,5 +228,5 @@ fn does_not_fit<T: Number>(value: &T, to: &DType) -> Failure {
 /// The error for a buffer of the wrong size.
 pub(crate) fn wrong_size(what: &str, found: usize, expected: usize) -> Failure {
     let text = format!("{what} has {found} bytes, expected {expected}");
-    Failure::new(status::NPYMAP_ERROR_WRONG_SHAPE, text)
+    Failure::new(status::NPYMAP_ERROR_SHAPE_MISMATCH, text)
 }

@@ -24,7 +24,7 @@ pub const NPYMAP_ERROR_IO: i32 = -3;
 /// The file ends before its last element.
 pub const NPYMAP_ERROR_TRUNCATED: i32 = -4;
 /// The contents of the file violate its format.
-pub const NPYMAP_ERROR_DAMAGED: i32 = -5;
+pub const NPYMAP_ERROR_CORRUPT: i32 = -5;
 /// The file may be valid, but is not supported: Python objects, encryption.
 pub const NPYMAP_ERROR_UNSUPPORTED: i32 = -6;
 /// A limit on what is read into memory was reached.
@@ -34,9 +34,9 @@ pub const NPYMAP_ERROR_CHANGED: i32 = -8;
 /// The file is locked by another writer.
 pub const NPYMAP_ERROR_LOCKED: i32 = -9;
 /// The elements do not have the requested type.
-pub const NPYMAP_ERROR_WRONG_DTYPE: i32 = -10;
+pub const NPYMAP_ERROR_DTYPE_MISMATCH: i32 = -10;
 /// The shape or memory order does not fit, or a buffer has the wrong size.
-pub const NPYMAP_ERROR_WRONG_SHAPE: i32 = -11;
+pub const NPYMAP_ERROR_SHAPE_MISMATCH: i32 = -11;
 /// An index or a row is out of range, or has the wrong number of axes.
 pub const NPYMAP_ERROR_OUT_OF_BOUNDS: i32 = -12;
 /// An argument is invalid whatever the file (such as a null pointer), or the
@@ -101,7 +101,7 @@ pub const NPYMAP_FORTRAN_ORDER: u32 = 8;
 pub const NPYMAP_COMPRESS: u32 = 16;
 /// With NPYMAP_OVERWRITE, drop what follows the elements of the old file: rows of a writer
 /// that died, which `npymap recover` keeps, or another array. Without this flag, such a
-/// file is not replaced: NPYMAP_ERROR_DAMAGED.
+/// file is not replaced: NPYMAP_ERROR_CORRUPT.
 pub const NPYMAP_DISCARD_TRAILING: u32 = 32;
 
 /// No particular pattern of access.

@@ -107,7 +107,7 @@ impl Npz {
     ) -> PyResult<(Bound<'py, PyTuple>, String, bool)> {
         let header = detached(py, || {
             let header = for_either!(&self.archive, npz => npz.member(name)?.header())?;
-            header.ok_or_else(|| Error::new(ErrorKind::Damaged, "the member is not an array"))
+            header.ok_or_else(|| Error::new(ErrorKind::Corrupt, "the member is not an array"))
         });
         let header = header.or_raise_for(py, &self.shown)?;
         let shape = PyTuple::new(py, &header.shape)?;

@@ -51,38 +51,40 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
         let text: String = py.import("os")?.call_method1("strerror", (code,))?.extract()?;
         return Ok(os_error(code, text, filename));
     }
-    let fact = error.fact();
+    let reason = error.reason();
     Ok(match error.kind() {
-        ErrorKind::AlreadyExists => named_os_error(py, "EEXIST", fact, filename)?,
-        ErrorKind::Locked => named_os_error(py, "EWOULDBLOCK", fact, filename)?,
+        ErrorKind::AlreadyExists => named_os_error(py, "EEXIST", reason, filename)?,
+        ErrorKind::Locked => named_os_error(py, "EWOULDBLOCK", reason, filename)?,
         ErrorKind::Unsupported if path.is_some_and(Path::is_dir) => {
-            named_os_error(py, "EISDIR", fact, filename)?
+            named_os_error(py, "EISDIR", reason, filename)?
         }
-        ErrorKind::NotFound if error.io_error().is_some() => io_error(py, "ENOENT", fact, path)?,
+        ErrorKind::NotFound if error.io_error().is_some() => io_error(py, "ENOENT", reason, path)?,
         ErrorKind::Io if is_io(error, io::ErrorKind::PermissionDenied) => {
-            io_error(py, "EACCES", fact, path)?
+            io_error(py, "EACCES", reason, path)?
         }
         ErrorKind::Io if is_io(error, io::ErrorKind::InvalidInput) => match path {
-            Some(path) if path.as_os_str().is_empty() => io_error(py, "ENOENT", fact, Some(path))?,
-            _ => PyValueError::new_err(message(error, path, &fact)),
+            Some(path) if path.as_os_str().is_empty() => {
+                io_error(py, "ENOENT", reason, Some(path))?
+            }
+            _ => PyValueError::new_err(message(error, path, &reason)),
         },
-        ErrorKind::Io if is_io(error, io::ErrorKind::OutOfMemory) => PyMemoryError::new_err(fact),
+        ErrorKind::Io if is_io(error, io::ErrorKind::OutOfMemory) => PyMemoryError::new_err(reason),
         ErrorKind::Io if is_io(error, io::ErrorKind::TimedOut) => {
-            let fact = fact.replace(" or `RemoteOptions::request_timeout`", "");
-            named_os_error(py, "ETIMEDOUT", fact, filename)?
+            let reason = reason.replace(" or `RemoteOptions::request_timeout`", "");
+            named_os_error(py, "ETIMEDOUT", reason, filename)?
         }
-        ErrorKind::Io | ErrorKind::Other => PyOSError::new_err(message(error, path, &fact)),
-        ErrorKind::NotFound => PyKeyError::new_err(fact),
-        ErrorKind::OutOfBounds => PyIndexError::new_err(fact),
-        ErrorKind::WrongDType => {
-            let text = format!("{}{}", message(error, path, &fact), advice(error, &fact));
+        ErrorKind::Io | ErrorKind::Other => PyOSError::new_err(message(error, path, &reason)),
+        ErrorKind::NotFound => PyKeyError::new_err(reason),
+        ErrorKind::OutOfBounds => PyIndexError::new_err(reason),
+        ErrorKind::DTypeMismatch => {
+            let text = format!("{}{}", message(error, path, &reason), advice(error, &reason));
             PyTypeError::new_err(text)
         }
-        ErrorKind::InvalidInput | ErrorKind::InvalidValue | ErrorKind::WrongShape => {
-            PyValueError::new_err(message(error, path, &fact))
+        ErrorKind::InvalidInput | ErrorKind::InvalidValue | ErrorKind::ShapeMismatch => {
+            PyValueError::new_err(message(error, path, &reason))
         }
         kind => {
-            let text = format!("{}{}", message(error, path, &fact), advice(error, &fact));
+            let text = format!("{}{}", message(error, path, &reason), advice(error, &reason));
             let class = FORMAT_ERROR.import(py, "npymap._errors", "FormatError")?;
             let kind = format!("{kind:?}");
             PyErr::from_value(class.call1((text, filename, error.member(), kind))?)
@@ -96,32 +98,32 @@ fn is_io(error: &Error, kind: io::ErrorKind) -> bool {
 }
 
 /// What Python can do about it.
-fn advice(error: &Error, fact: &str) -> &'static str {
+fn advice(error: &Error, reason: &str) -> &'static str {
     match error.kind() {
         ErrorKind::LimitExceeded
-            if error.member().is_some() && fact.contains("the header has ") =>
+            if error.member().is_some() && reason.contains("the header has ") =>
         {
             ". Headers this large are read only from an .npz, if `max_header_size` of `Npz` allows it"
         }
-        ErrorKind::LimitExceeded if fact.contains("the header has ") => {
+        ErrorKind::LimitExceeded if reason.contains("the header has ") => {
             ". Headers this large are read only if `max_header_size` allows it"
         }
-        ErrorKind::LimitExceeded if fact.contains(" bytes of memory, but the limit ") => {
+        ErrorKind::LimitExceeded if reason.contains(" bytes of memory, but the limit ") => {
             ". Members this large are read only if `max_inflated` allows it"
         }
-        ErrorKind::WrongDType if fact.starts_with("cannot cast ") => {
+        ErrorKind::DTypeMismatch if reason.starts_with("cannot cast ") => {
             ". Use casting=\"unsafe\" if the elements may lose what the other dtype has no room for"
         }
-        _ if fact.starts_with("replacing the file would drop ") => {
+        _ if reason.starts_with("replacing the file would drop ") => {
             ". npymap.recover keeps rows; discard_trailing=True drops all, as removing the file first does"
         }
-        _ if fact.ends_with(": it is a zip archive") => {
+        _ if reason.ends_with(": it is a zip archive") => {
             ". Use npymap.load, npymap.Npz, or npymap.open with member="
         }
-        _ if fact.ends_with(": it is compressed with gzip, decompress it first") => {
+        _ if reason.ends_with(": it is compressed with gzip, decompress it first") => {
             ", or read it by npymap.load(gzip.open(path))"
         }
-        _ if fact.ends_with(", expected b\"\\x93NUMPY\"") => {
+        _ if reason.ends_with(", expected b\"\\x93NUMPY\"") => {
             ". Raw elements without a header are opened by npymap.memmap(path, dtype, mode=\"r\")"
         }
         _ => "",
@@ -145,20 +147,20 @@ fn named_os_error(
 
 /// As [`named_os_error`]. The text is the system's, unless the path is a URL: that of files
 /// may name temporary ones.
-fn io_error(py: Python<'_>, code: &str, fact: String, path: Option<&Path>) -> PyResult<PyErr> {
+fn io_error(py: Python<'_>, code: &str, reason: String, path: Option<&Path>) -> PyResult<PyErr> {
     let filename = path.map(|path| path.as_os_str().to_owned());
     if path.is_none_or(is_url) {
-        return named_os_error(py, code, fact, filename);
+        return named_os_error(py, code, reason, filename);
     }
     let code = py.import("errno")?.getattr(code)?.extract()?;
     let text = py.import("os")?.call_method1("strerror", (code,))?.extract()?;
     Ok(os_error(code, text, filename))
 }
 
-/// The fact, with the names of the file and the member in front.
-fn message(error: &Error, path: Option<&Path>, fact: &str) -> String {
+/// The reason, with the names of the file and the member in front.
+fn message(error: &Error, path: Option<&Path>, reason: &str) -> String {
     let path = path.map(|path| path.display().to_string()).unwrap_or_default();
     let member = error.member().map(|name| format!("[{name}]")).unwrap_or_default();
     let colon = if path.is_empty() && member.is_empty() { "" } else { ": " };
-    format!("{path}{member}{colon}{fact}")
+    format!("{path}{member}{colon}{reason}")
 }

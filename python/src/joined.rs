@@ -63,7 +63,7 @@ impl<S: RowSource> RowSource for Joined<S> {
                 };
                 let (first, stop) = (end - part.row_count(), range.end.min(*end));
                 let Some((own, rest)) = out.split_at_mut_checked((stop - start) * row) else {
-                    return Err(Error::new(ErrorKind::WrongShape, "out is too short"));
+                    return Err(Error::new(ErrorKind::ShapeMismatch, "out is too short"));
                 };
                 let own_rows = start - first..stop - first;
                 part.read_ranges(slice::from_ref(&own_rows), own)?;

@@ -24,7 +24,7 @@ pub(crate) fn locate(source: Source<MapMut>, member: &str) -> Result<Option<Loca
 fn in_npz(npz: &Npz<MapMut>, name: &str) -> Result<Option<Located>> {
     let member = npz.member(name)?;
     let Some(header) = member.header()? else {
-        return Err(Error::new(ErrorKind::Damaged, format!("the member '{name}' is not an array")));
+        return Err(Error::new(ErrorKind::Corrupt, format!("the member '{name}' is not an array")));
     };
     let Some(offset) = member.data_offset()? else { return Ok(None) };
     let raw = RawSpec::new(header.dtype).shape(&header.shape).order(header.order);
@@ -49,7 +49,7 @@ fn in_tar(tar: &TarFile<MapMut>, name: &str) -> Result<Located> {
     }
     let member = tar.member(name)?;
     let Some(header) = member.header()? else {
-        return Err(Error::new(ErrorKind::Damaged, format!("the member '{name}' is not an array")));
+        return Err(Error::new(ErrorKind::Corrupt, format!("the member '{name}' is not an array")));
     };
     Ok((OpenOptions::new().offset(member.offset()), header.order))
 }

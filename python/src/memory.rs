@@ -309,7 +309,7 @@ impl RowSource for MemoryRows {
                     unsafe { copy_elements(row, &self.axes, part) };
                 }
                 None if row == 0 => {}
-                None => return Err(Error::new(ErrorKind::WrongShape, "out is too short")),
+                None => return Err(Error::new(ErrorKind::ShapeMismatch, "out is too short")),
             }
         }
         Ok(())

@@ -114,7 +114,7 @@ def test_damaged_members_are_errors(npz):
     with npymap.Npz(npz) as archive:
         with pytest.raises(npymap.FormatError, match="CRC-32") as caught:
             archive["x"]
-        assert (caught.value.member, caught.value.kind) == ("x", "Damaged")
+        assert (caught.value.member, caught.value.kind) == ("x", "Corrupt")
         assert caught.value.filename == str(npz)
         assert archive["name"] == "text"
         with pytest.raises(npymap.FormatError):

@@ -215,7 +215,7 @@ def test_rows_of_a_killed_writer_are_removed_on_request(tmp_path):
         data.append([4])
     with pytest.raises(npymap.FormatError, match="files that belong together") as caught:
         npymap.RaggedAppender(*paths)
-    assert caught.value.kind == "Damaged"
+    assert caught.value.kind == "Corrupt"
     assert len(np.load(paths[0])) == 4
     with pytest.raises(ValueError, match="expected one of them"):
         npymap.RaggedAppender(*paths, dtype="u2", recover=True)

@@ -34,7 +34,7 @@ def test_files_with_more_rows_are_not_replaced(npy, writer):
     text = r"would drop 70 bytes after its elements, 2 more rows\. npymap\.recover keeps rows"
     with pytest.raises(npymap.FormatError, match=text) as error:
         WRITERS[writer](npy)
-    assert error.value.kind == "Damaged"
+    assert error.value.kind == "Corrupt"
     assert error.value.filename == str(npy)
     assert npy.read_bytes() == before
     assert os.listdir(npy.parent) == [npy.name]

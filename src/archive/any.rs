@@ -142,7 +142,7 @@ impl<D: Mapping> Npy<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid
     /// `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if its
     /// elements are Python objects or its version is unknown,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
@@ -176,7 +176,7 @@ impl<D: Mapping> Npy<D> {
 ///
 /// # Errors
 ///
-/// Returns [`Damaged`](crate::ErrorKind::Damaged) if the contents are not a
+/// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the contents are not a
 /// valid file of the recognized format,
 /// [`Unsupported`](crate::ErrorKind::Unsupported) if it needs a disabled
 /// feature or contains Python objects,
@@ -226,7 +226,7 @@ impl<D: Mapping> AnyFile<D> {
     /// exist, or if you pass a `member` for a `.npy` file, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if `member` is `None`
     /// and there is more than one array. Returns
-    /// [`Damaged`](crate::ErrorKind::Damaged) if the array is not valid,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the array is not valid,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
     /// objects, is encrypted, or is compressed by a method other than deflate,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its inflated size

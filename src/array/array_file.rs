@@ -62,7 +62,7 @@ impl ArrayFile {
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
     /// regular file or contains Python objects,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy` file,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
     /// longer than 10,000 characters,
     /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last
@@ -78,7 +78,7 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the source is not a
     /// valid array, [`Unsupported`](crate::ErrorKind::Unsupported) if it
     /// contains Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
@@ -96,7 +96,7 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the header is not
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the header is not
     /// valid any more, [`Unsupported`](crate::ErrorKind::Unsupported) if the
     /// elements are now Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the header is
@@ -204,7 +204,7 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// cannot be read as `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if
     /// the index is out of range or has the wrong number of axes,
     /// [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
@@ -250,7 +250,7 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if `out` does not
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` does not
     /// have the size of the elements. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
     /// short, and [`Io`](crate::ErrorKind::Io) if reading fails. `out` is then

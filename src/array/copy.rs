@@ -76,8 +76,8 @@ impl MappedArrayMut {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the shapes differ,
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not allowed, and
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the shapes differ,
+    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the cast is not allowed, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array is in memory
     /// or copy-on-write, or its file was opened with `O_APPEND`. These errors leave
     /// the file unchanged. Returns [`InvalidValue`](crate::ErrorKind::InvalidValue)

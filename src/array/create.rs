@@ -114,7 +114,7 @@ impl CreateOptions {
     ///
     /// A `.npy` file with bytes after its elements is not replaced, because they may be
     /// rows that [`recover`](crate::write::recover) keeps: that is
-    /// [`Damaged`](crate::ErrorKind::Damaged), unless
+    /// [`Corrupt`](crate::ErrorKind::Corrupt), unless
     /// [`discard_trailing`](CreateOptions::discard_trailing) is set.
     #[inline]
     pub fn overwrite(self, overwrite: bool) -> CreateOptions {
@@ -139,7 +139,7 @@ impl CreateOptions {
     ///
     /// let (options, dtype) = (CreateOptions::new().overwrite(true), "u1".parse()?);
     /// let refused = options.writer(&path, &dtype, &[2]);
-    /// assert_eq!(refused.unwrap_err().kind(), ErrorKind::Damaged);
+    /// assert_eq!(refused.unwrap_err().kind(), ErrorKind::Corrupt);
     /// let mut writer = options.discard_trailing(true).writer(&path, &dtype, &[2])?;
     /// writer.write_bytes(&[3, 4])?;
     /// writer.commit()?;

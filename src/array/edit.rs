@@ -43,7 +43,7 @@ impl MappedArray<MapMut> {
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array is in
     /// memory or copy-on-write, or its file was opened with `O_APPEND`. Returns
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) if its elements cannot store a
+    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if its elements cannot store a
     /// `T`, and [`InvalidValue`](crate::ErrorKind::InvalidValue) if the value does
     /// not fit the dtype. These errors leave the file unchanged. Returns
     /// [`Io`](crate::ErrorKind::Io) if the disk is full or writing fails. Some
@@ -67,7 +67,7 @@ impl MappedArray<MapMut> {
     /// memory or copy-on-write, or its file was opened with `O_APPEND`. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of range,
     /// [`NotFound`](crate::ErrorKind::NotFound) if the field does not exist,
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) if its elements cannot store a
+    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if its elements cannot store a
     /// `T`, and [`InvalidValue`](crate::ErrorKind::InvalidValue) if the value does
     /// not fit the dtype. These errors leave the file unchanged. Returns
     /// [`Io`](crate::ErrorKind::Io) if the disk is full or writing fails. Some

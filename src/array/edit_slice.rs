@@ -31,8 +31,8 @@ impl MappedArrayMut {
     /// memory or copy-on-write, or its file was opened with `O_APPEND`. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of range,
     /// [`NotFound`](crate::ErrorKind::NotFound) if the field does not exist,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `from` cannot be broadcast
-    /// to the selection, and [`WrongDType`](crate::ErrorKind::WrongDType) if the
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `from` cannot be broadcast
+    /// to the selection, and [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the
     /// cast is not allowed. These errors leave the file unchanged. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for a value that cannot be
     /// cast, and [`Io`](crate::ErrorKind::Io) if writing fails. Some elements have

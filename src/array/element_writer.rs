@@ -76,9 +76,9 @@ impl ElementWriter<'_> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements cannot
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements cannot
     /// store a `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if `at` is out
-    /// of range, [`WrongShape`](crate::ErrorKind::WrongShape) if there are more
+    /// of range, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if there are more
     /// values than elements from `at` to the end, and
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if a value in the first MiB
     /// does not fit the dtype. These errors leave the file unchanged. Later,

@@ -25,7 +25,7 @@ impl MappedArray<Map> {
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
     /// regular file or contains Python objects,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy` file,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
     /// longer than 10,000 characters,
     /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last
@@ -53,7 +53,7 @@ impl MappedArray<MapMut> {
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
     /// regular file or contains Python objects,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy` file,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
     /// longer than 10,000 characters,
     /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last
@@ -79,7 +79,7 @@ impl MappedArray<MapMut> {
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
     /// regular file or contains Python objects,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy` file,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
     /// longer than 10,000 characters,
     /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last
@@ -162,7 +162,7 @@ impl CreateOptions {
     /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does not
     /// exist, and [`Io`](crate::ErrorKind::Io) if the file cannot be written or
     /// mapped, for example because the disk is full. Returns
-    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if bytes follow the elements of the
     /// `.npy` file that would be replaced, unless they are
     /// [discarded](CreateOptions::discard_trailing).
     ///

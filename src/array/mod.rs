@@ -285,7 +285,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if `data` is not a valid
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if `data` is not a valid
     /// `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if its
     /// elements are Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is

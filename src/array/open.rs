@@ -138,7 +138,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the source is not a
     /// valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if it
     /// contains Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
@@ -178,7 +178,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the source is not a
     /// valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if it
     /// contains Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
@@ -211,7 +211,7 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary,
-    /// which has no header. Returns [`Damaged`](crate::ErrorKind::Damaged) if
+    /// which has no header. Returns [`Corrupt`](crate::ErrorKind::Corrupt) if
     /// the source is not a valid `.npy` file,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
     /// objects, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its
@@ -228,7 +228,7 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary,
-    /// which has no header, [`Damaged`](crate::ErrorKind::Damaged) if the
+    /// which has no header, [`Corrupt`](crate::ErrorKind::Corrupt) if the
     /// source does not start with a `.npy` header,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the header is
@@ -249,7 +249,7 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the source is not a
     /// valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if it
     /// contains Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
@@ -274,7 +274,7 @@ impl MappedArray<MapMut> {
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
     /// regular file or contains Python objects,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy` file,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
     /// longer than 10,000 characters,
     /// [`Truncated`](crate::ErrorKind::Truncated) if it ends before the last

@@ -24,7 +24,7 @@ impl MappedArray<Map> {
     /// members of archives anew. Returns
     /// [`NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere,
     /// [`Changed`](crate::ErrorKind::Changed) if the file was replaced,
-    /// [`Damaged`](crate::ErrorKind::Damaged) or
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) or
     /// [`Truncated`](crate::ErrorKind::Truncated) if it is not a valid array
     /// any more, and [`Io`](crate::ErrorKind::Io) if reading or mapping fails.
     ///

@@ -29,7 +29,7 @@ impl AtomicFile {
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path`
     /// does not exist, [`Unsupported`](crate::ErrorKind::Unsupported) if `path`
     /// leads to something that cannot be replaced, such as a directory,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if bytes follow the elements of the
     /// `.npy` file that would be replaced, and [`Io`](crate::ErrorKind::Io) if the
     /// temporary file cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<AtomicFile> {
@@ -60,7 +60,7 @@ impl AtomicFile {
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path`
     /// does not exist, [`Unsupported`](crate::ErrorKind::Unsupported) if `path`
     /// leads to something that cannot be replaced, such as a directory,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if bytes follow the elements of the
     /// `.npy` file that would be replaced, [`Locked`](crate::ErrorKind::Locked) if
     /// another program has locked the file, and [`Io`](crate::ErrorKind::Io) if the
     /// temporary file cannot be created.
@@ -171,7 +171,7 @@ pub(crate) struct WriteMode {
 /// # Errors
 ///
 /// Those of `write`, after which `path` is unchanged;
-/// [`Damaged`](crate::ErrorKind::Damaged) when bytes follow the elements of the existing
+/// [`Corrupt`](crate::ErrorKind::Corrupt) when bytes follow the elements of the existing
 /// file, unless it `discards` them; [`Io`](crate::ErrorKind::Io).
 #[inline]
 pub(crate) fn write(

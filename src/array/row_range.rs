@@ -26,7 +26,7 @@ impl<D: Clone> MappedArray<D> {
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do
     /// not exist, and for 0-d arrays. Returns
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) in Fortran order, because
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) in Fortran order, because
     /// rows are scattered over the array, unless the range has all rows or
     /// none.
     ///

@@ -21,7 +21,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the reader does not
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the reader does not
     /// start with a valid `.npy` header,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if the elements are
     /// Python objects, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if

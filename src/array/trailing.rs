@@ -39,7 +39,7 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary,
-    /// which has no header. Returns [`Damaged`](crate::ErrorKind::Damaged) if the
+    /// which has no header. Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the
     /// source is not a valid `.npy` file,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
     /// objects, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is

@@ -68,9 +68,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the array does
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the array does
     /// not have the axes of `N`, and
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the elements have a
+    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements have a
     /// different form than `T` or are not aligned for it, and names a type that
     /// works. Use [`to_cow`] to copy such elements instead.
     ///

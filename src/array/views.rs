@@ -16,7 +16,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// cannot be viewed as `T`, and names a type that works.
     ///
     /// # Examples
@@ -94,9 +94,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// have a different form than `T`, or are not aligned for it, and names a
-    /// type that works. Returns [`WrongShape`](crate::ErrorKind::WrongShape) if
+    /// type that works. Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if
     /// they are in Fortran order.
     ///
     /// # Examples
@@ -123,9 +123,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the array does
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the array does
     /// not have the axes of `N`, and
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the elements have a
+    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements have a
     /// different form than `T` or are not aligned for it, and names a type that
     /// works.
     ///
@@ -157,8 +157,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
-    /// cannot be viewed as `T`, [`WrongShape`](crate::ErrorKind::WrongShape) if
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
+    /// cannot be viewed as `T`, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if
     /// the array does not have the axes of `N`, and
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2^20
     /// elements of zero size.
@@ -213,7 +213,7 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// cannot be viewed as `T`, and names a type that works.
     pub fn view_mut<T: Element>(&mut self) -> Result<ViewMut<'_, T>>
     where
@@ -310,9 +310,9 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// have a different form than `T` or are not aligned for it, and names a
-    /// type that works, and [`WrongShape`](crate::ErrorKind::WrongShape) if
+    /// type that works, and [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if
     /// they are in Fortran order.
     pub fn as_slice_mut<T: InPlace>(&mut self) -> Result<&mut [T]>
     where
@@ -330,9 +330,9 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the array does
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the array does
     /// not have the axes of `N`, and
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the elements have a
+    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements have a
     /// different form than `T` or are not aligned for it, and names a type that
     /// works.
     ///

@@ -9,7 +9,7 @@ use crate::error::{DTypeError, Error};
 impl Error {
     /// Returns the error of [`Element::codec`](crate::Element::codec) if
     /// elements of a dtype cannot be decoded as `T`, of kind
-    /// [`WrongDType`](crate::ErrorKind::WrongDType). It names the dtype, the
+    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch). It names the dtype, the
     /// type, and a type that works.
     ///
     /// # Examples
@@ -25,7 +25,7 @@ impl Error {
     ///     type Codec = <u16 as Element>::Codec;
     ///
     ///     fn codec(dtype: &DType) -> Result<Self::Codec> {
-    ///         u16::codec(dtype).map_err(|_| Error::wrong_dtype::<Token>(dtype))
+    ///         u16::codec(dtype).map_err(|_| Error::dtype_mismatch::<Token>(dtype))
     ///     }
     ///
     ///     fn itemsize(codec: &Self::Codec) -> usize {
@@ -54,7 +54,7 @@ impl Error {
     /// ```
     #[cold]
     #[must_use]
-    pub fn wrong_dtype<T>(stored: &DType) -> Error {
+    pub fn dtype_mismatch<T>(stored: &DType) -> Error {
         type_mismatch(stored, short_name::<T>())
     }
 

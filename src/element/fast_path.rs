@@ -69,7 +69,7 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements of
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if elements of
     /// `dtype` are not arrays of `len` elements of `T`.
     fn array_codec(&self, dtype: &DType, len: usize) -> Result<T::Codec> {
         subarray_codec::<T>(dtype, len)

@@ -91,7 +91,7 @@ pub use value::Value;
 /// ```
 ///
 /// Implementing it by hand is safe: a wrong implementation gives wrong values,
-/// never undefined behavior. [`Error::wrong_dtype`](crate::Error::wrong_dtype)
+/// never undefined behavior. [`Error::dtype_mismatch`](crate::Error::dtype_mismatch)
 /// and [`Error::invalid_value`](crate::Error::invalid_value) make its errors.
 ///
 /// [`Record`]: https://docs.rs/npymap/latest/npymap/derive.Record.html
@@ -108,7 +108,7 @@ pub trait Element: Sized + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements of
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if elements of
     /// `dtype` are not of this type. The error names a type that works.
     fn codec(dtype: &DType) -> Result<Self::Codec>;
 

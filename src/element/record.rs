@@ -138,7 +138,7 @@ impl<'d> FieldMatcher<'d> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if `dtype` is not a
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if `dtype` is not a
     /// struct.
     #[inline]
     pub fn new(record: &'static str, dtype: &'d DType) -> Result<FieldMatcher<'d>> {
@@ -156,7 +156,7 @@ impl<'d> FieldMatcher<'d> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if there is no such
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if there is no such
     /// field, or it is not a `T`.
     pub fn field<T: Element>(
         &mut self,
@@ -196,7 +196,7 @@ impl<'d> FieldMatcher<'d> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the dtype has
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the dtype has
     /// more fields, unless `subset` is set.
     #[inline]
     pub fn finish(self, subset: bool, size: usize) -> Result<StoredMismatch> {

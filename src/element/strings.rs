@@ -51,7 +51,7 @@ impl<const N: usize> Bytes<N> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if they are not UTF-8.
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if they are not UTF-8.
     pub fn as_str(&self) -> Result<&str> {
         as_utf8(self.as_bytes())
     }
@@ -249,7 +249,7 @@ impl<const N: usize, P: CodePoint> Text<N, P> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if a number is not a code
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if a number is not a code
     /// point.
     pub fn to_text(&self) -> Result<String> {
         self.points().map(to_char).collect()

@@ -52,7 +52,7 @@ pub(crate) enum ArchiveError {
 impl ArchiveError {
     /// The archive's bytes contradict the format or each other.
     pub(crate) fn damaged(found: impl Into<String>, expected: &'static str) -> Error {
-        ArchiveError::with_kind(ErrorKind::Damaged, found, expected)
+        ArchiveError::with_kind(ErrorKind::Corrupt, found, expected)
     }
 
     /// The archive ends too early.
@@ -83,7 +83,7 @@ impl ArchiveError {
         match self {
             ArchiveError::Refused { kind, .. } => *kind,
             #[cfg(feature = "npz")]
-            ArchiveError::Checksum { .. } => ErrorKind::Damaged,
+            ArchiveError::Checksum { .. } => ErrorKind::Corrupt,
             #[cfg(feature = "npz")]
             ArchiveError::Inflated { .. } => ErrorKind::LimitExceeded,
             ArchiveError::NoMember { .. } => ErrorKind::NotFound,

@@ -121,7 +121,7 @@ impl From<Error> for io::Error {
             ErrorKind::NotFound => io::ErrorKind::NotFound,
             ErrorKind::AlreadyExists => io::ErrorKind::AlreadyExists,
             ErrorKind::Truncated => io::ErrorKind::UnexpectedEof,
-            ErrorKind::Damaged | ErrorKind::WrongDType | ErrorKind::WrongShape => {
+            ErrorKind::Corrupt | ErrorKind::DTypeMismatch | ErrorKind::ShapeMismatch => {
                 io::ErrorKind::InvalidData
             }
             ErrorKind::Unsupported => io::ErrorKind::Unsupported,

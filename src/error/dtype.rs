@@ -132,13 +132,13 @@ impl DTypeError {
             DTypeError::Value { .. } => ErrorKind::InvalidValue,
             DTypeError::NoField { .. } => ErrorKind::NotFound,
             DTypeError::Object { .. } => ErrorKind::Unsupported,
-            DTypeError::Stored { .. } => ErrorKind::Damaged,
+            DTypeError::Stored { .. } => ErrorKind::Corrupt,
             DTypeError::Fit { .. }
             | DTypeError::Record { .. }
             | DTypeError::ByteOrder { .. }
             | DTypeError::Alignment { .. }
             | DTypeError::Cast { .. }
-            | DTypeError::Reinterpret { .. } => ErrorKind::WrongDType,
+            | DTypeError::Reinterpret { .. } => ErrorKind::DTypeMismatch,
         }
     }
 }

@@ -76,12 +76,12 @@ impl ExtentError {
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             ExtentError::Remainder { itemsize: 0, .. } => ErrorKind::InvalidInput,
-            ExtentError::Remainder { offset, found, .. } if offset <= found => ErrorKind::Damaged,
+            ExtentError::Remainder { offset, found, .. } if offset <= found => ErrorKind::Corrupt,
             ExtentError::ShortFile { .. }
             | ExtentError::ShortBuffer { .. }
             | ExtentError::Remainder { .. }
             | ExtentError::Empty => ErrorKind::Truncated,
-            ExtentError::Trailing { .. } | ExtentError::Dropped { .. } => ErrorKind::Damaged,
+            ExtentError::Trailing { .. } | ExtentError::Dropped { .. } => ErrorKind::Corrupt,
             ExtentError::Follows { .. } => ErrorKind::Unsupported,
         }
     }

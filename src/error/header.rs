@@ -101,7 +101,7 @@ impl HeaderError {
             HeaderError::Magic { .. }
             | HeaderError::Utf8 { .. }
             | HeaderError::Keys { .. }
-            | HeaderError::Value { .. } => ErrorKind::Damaged,
+            | HeaderError::Value { .. } => ErrorKind::Corrupt,
             HeaderError::Eof { .. } => ErrorKind::Truncated,
             HeaderError::Version { .. } => ErrorKind::Unsupported,
             HeaderError::Limit { .. } => ErrorKind::LimitExceeded,

@@ -29,7 +29,7 @@ pub enum ErrorKind {
     /// file was truncated, or is still being written.
     Truncated,
     /// The contents of the file violate its format or contradict each other.
-    Damaged,
+    Corrupt,
     /// The contents may be valid, but this crate, its enabled features or the
     /// operating system do not support them: Python objects, encrypted members,
     /// a directory instead of a file.
@@ -42,10 +42,10 @@ pub enum ErrorKind {
     Locked,
     /// The elements do not have the requested type, or cannot be borrowed as
     /// that type in place.
-    WrongDType,
+    DTypeMismatch,
     /// The number of axes, their lengths or their order do not fit the
     /// request.
-    WrongShape,
+    ShapeMismatch,
     /// An index, a range or an axis is outside the shape.
     OutOfBounds,
     /// An argument is invalid regardless of the file, or the call is not

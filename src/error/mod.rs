@@ -7,11 +7,11 @@ mod archive;
 mod custom;
 mod dtype;
 mod extent;
-mod fact;
 mod header;
 pub(crate) mod invariant;
 mod kind;
 pub(crate) mod memory;
+mod reason;
 mod request;
 mod shape;
 mod system;
@@ -51,7 +51,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// use npymap::{ErrorKind, Header};
 ///
 /// let error = Header::parse(b"PK\x03\x04").unwrap_err();
-/// assert_eq!(error.kind(), ErrorKind::Damaged);
+/// assert_eq!(error.kind(), ErrorKind::Corrupt);
 /// assert!(error.to_string().contains("zip archive"));
 /// ```
 pub struct Error(Box<Inner>);
@@ -128,15 +128,15 @@ impl Error {
     ///
     /// let header = b"\x93NUMPY\x01\0\x02\0{}";
     /// let error = HeaderText::parse(header, 1).unwrap_err();
-    /// assert_eq!(error.fact(), "the header has 2 characters, but the limit is 1");
+    /// assert_eq!(error.reason(), "the header has 2 characters, but the limit is 1");
     /// ```
     #[must_use]
     #[inline]
-    pub fn fact(&self) -> String {
-        let fact = fact::text(self.detail());
+    pub fn reason(&self) -> String {
+        let reason = reason::text(self.detail());
         match self.offset() {
-            Some(offset) => format!("the array at byte {offset}: {fact}"),
-            None => fact,
+            Some(offset) => format!("the array at byte {offset}: {reason}"),
+            None => reason,
         }
     }
 
@@ -215,7 +215,7 @@ impl Error {
     #[cold]
     pub(crate) fn treat_as_damage(mut self) -> Error {
         if self.0.kind == ErrorKind::InvalidInput {
-            self.0.kind = ErrorKind::Damaged;
+            self.0.kind = ErrorKind::Corrupt;
         }
         self
     }

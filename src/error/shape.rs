@@ -271,7 +271,7 @@ impl ShapeError {
             | ShapeError::Mask { .. }
             | ShapeError::Bytes { .. }
             | ShapeError::Rows { .. }
-            | ShapeError::NoRows => ErrorKind::WrongShape,
+            | ShapeError::NoRows => ErrorKind::ShapeMismatch,
         }
     }
 }

@@ -113,7 +113,7 @@ fn extent_errors() {
     );
     assert_error(
         remainder(0, 2),
-        K::Damaged,
+        K::Corrupt,
         "the file has 9 bytes from byte 0 on, not a multiple of the itemsize 2: pass a shape",
     );
     let beyond = "the elements start at byte 10 and the file ends at 9";
@@ -123,7 +123,7 @@ fn extent_errors() {
     assert_error(remainder(0, 0), K::InvalidInput, uncounted);
     assert_error(
         ExtentError::Trailing { end: 5, found: 6 },
-        K::Damaged,
+        K::Corrupt,
         "the elements end at byte 5 and the file at 6: `recover` turns the bytes that follow into rows",
     );
     for (rows, is_array, message) in [
@@ -134,7 +134,7 @@ fn extent_errors() {
     ] {
         let start = "replacing the file would drop 16 bytes after its elements";
         let error = ExtentError::Dropped { nbytes: 16, rows, is_array };
-        assert_error(error, K::Damaged, &format!("{start}{message}"));
+        assert_error(error, K::Corrupt, &format!("{start}{message}"));
     }
     let follows = "another array follows the elements at byte 5: no rows can be recovered";
     assert_error(ExtentError::Follows { end: 5 }, K::Unsupported, follows);
@@ -149,19 +149,19 @@ fn dtype_errors() {
     let (stored, asked, works) = (text("'<f8'"), text("f32"), text("f64"));
     let fit =
         DTypeError::Fit { stored: stored.clone(), asked: asked.clone(), works: works.clone() };
-    assert_error(fit, K::WrongDType, "stored as '<f8', asked for `f32`: use `f64`");
+    assert_error(fit, K::DTypeMismatch, "stored as '<f8', asked for `f32`: use `f64`");
     assert_error(
         DTypeError::ByteOrder { stored, asked: asked.clone(), works: works.clone() },
-        K::WrongDType,
+        K::DTypeMismatch,
         "stored as '<f8', asked for `f32` in place: use `f64`, or `view::<f32>()`",
     );
     assert_error(
         DTypeError::Alignment { align: 4, asked, works },
-        K::WrongDType,
+        K::DTypeMismatch,
         "elements are not aligned to 4 bytes, asked for `f32` in place: use `f64`, or `view::<f32>()`",
     );
     let record = DTypeError::Record { record: "Hit", field: text("x"), reason: text("why") };
-    assert_error(record, K::WrongDType, "record `Hit`, field `x`: why");
+    assert_error(record, K::DTypeMismatch, "record `Hit`, field `x`: why");
     let (from, to) = (text("'<f8'"), text("'<f4'"));
     assert_error(
         DTypeError::Cast {
@@ -170,16 +170,16 @@ fn dtype_errors() {
             casting: text("safe"),
             works: text("why"),
         },
-        K::WrongDType,
+        K::DTypeMismatch,
         "cannot cast '<f8' to '<f4' with casting `safe`: why",
     );
     assert_error(
         DTypeError::Reinterpret { from, to, reason: text("why") },
-        K::WrongDType,
+        K::DTypeMismatch,
         "elements of '<f8' cannot be viewed as '<f4' in place: why",
     );
     assert_error(invalid_dtype(), K::InvalidInput, "dtype `x`: why");
-    assert_error(Error::from(invalid_dtype()).treat_as_damage(), K::Damaged, "dtype `x`: why");
+    assert_error(Error::from(invalid_dtype()).treat_as_damage(), K::Corrupt, "dtype `x`: why");
     let no_field = DTypeError::NoField { descr: text("x"), reason: text("why") };
     assert_error(no_field, K::NotFound, "dtype `x`: why");
     assert_error(
@@ -189,13 +189,13 @@ fn dtype_errors() {
     );
     let (value, expected) = (text("1"), text("2"));
     let stored = DTypeError::Stored { value: value.clone(), expected: expected.clone() };
-    assert_error(stored, K::Damaged, "1: expected 2");
+    assert_error(stored, K::Corrupt, "1: expected 2");
     assert_error(DTypeError::Value { value, expected }, K::InvalidValue, "1: expected 2");
 }
 
 #[test]
 fn archive_errors() {
-    assert_error(ArchiveError::damaged("a", "b"), K::Damaged, "a: b");
+    assert_error(ArchiveError::damaged("a", "b"), K::Corrupt, "a: b");
     assert_error(ArchiveError::truncated("a", "b"), K::Truncated, "a: b");
     assert_error(ArchiveError::unsupported("a", "b"), K::Unsupported, "a: b");
     assert_error(ArchiveError::misuse("a", "b"), K::InvalidInput, "a: b");
@@ -209,7 +209,7 @@ fn archive_errors() {
 fn zip_errors() {
     assert_error(
         ArchiveError::Checksum { found: 1, expected: 2 },
-        K::Damaged,
+        K::Corrupt,
         "the CRC-32 is 00000001, but the archive records 00000002: the member is damaged",
     );
     assert_error(
@@ -261,27 +261,30 @@ fn kinds_of_shape_errors() {
         (ShapeError::Element { asked: text("5"), shape: text("(2, 3)") }, K::OutOfBounds),
         (
             ShapeError::Rank { shape: text("(2, 3)"), ndim: 2, asked: 1, works: text("Ix2") },
-            K::WrongShape,
+            K::ShapeMismatch,
         ),
-        (ShapeError::NotContiguous { shape: text("(2, 3)") }, K::WrongShape),
-        (ShapeError::ScatteredRows { shape: text("(2, 3)"), asked: text("0..1") }, K::WrongShape),
+        (ShapeError::NotContiguous { shape: text("(2, 3)") }, K::ShapeMismatch),
+        (
+            ShapeError::ScatteredRows { shape: text("(2, 3)"), asked: text("0..1") },
+            K::ShapeMismatch,
+        ),
         (
             ShapeError::Reshape { from: text("(2, 3)"), to: text("(2, 3)"), reason: "why" },
-            K::WrongShape,
+            K::ShapeMismatch,
         ),
-        (ShapeError::LastAxis { shape: text("(2, 3)"), len: 4, reason: "why" }, K::WrongShape),
-        (ShapeError::Broadcast { from: text("(2, 3)"), to: text("(2, 3)") }, K::WrongShape),
-        (ShapeError::Strides { strides: text("[3]") }, K::WrongShape),
-        (ShapeError::Interleaved { axis: 0, shape: text("(2, 3)") }, K::WrongShape),
-        (ShapeError::Length { found: 1, expected: 2 }, K::WrongShape),
-        (ShapeError::OutputBytes { found: 1, expected: 2 }, K::WrongShape),
+        (ShapeError::LastAxis { shape: text("(2, 3)"), len: 4, reason: "why" }, K::ShapeMismatch),
+        (ShapeError::Broadcast { from: text("(2, 3)"), to: text("(2, 3)") }, K::ShapeMismatch),
+        (ShapeError::Strides { strides: text("[3]") }, K::ShapeMismatch),
+        (ShapeError::Interleaved { axis: 0, shape: text("(2, 3)") }, K::ShapeMismatch),
+        (ShapeError::Length { found: 1, expected: 2 }, K::ShapeMismatch),
+        (ShapeError::OutputBytes { found: 1, expected: 2 }, K::ShapeMismatch),
         (
             ShapeError::Mask { found: text("(2,)"), shape: text("(2, 3)"), expected: "x" },
-            K::WrongShape,
+            K::ShapeMismatch,
         ),
-        (ShapeError::Bytes { by: 2, which: "too few", shape: text("(2, 3)") }, K::WrongShape),
-        (ShapeError::Rows { found: text("1"), expected: text("(*,)") }, K::WrongShape),
-        (ShapeError::NoRows, K::WrongShape),
+        (ShapeError::Bytes { by: 2, which: "too few", shape: text("(2, 3)") }, K::ShapeMismatch),
+        (ShapeError::Rows { found: text("1"), expected: text("(*,)") }, K::ShapeMismatch),
+        (ShapeError::NoRows, K::ShapeMismatch),
     ] {
         let error = Error::from(error);
         assert_eq!(error.kind(), kind, "{error}");
@@ -305,7 +308,7 @@ fn one_of_a_thing_is_singular() {
     let rest = ExtentError::Remainder { offset: 8, itemsize: 2, found: 9 };
     assert_error(
         rest,
-        K::Damaged,
+        K::Corrupt,
         "the file has 1 byte from byte 8 on, not a multiple of the itemsize 2: pass a shape",
     );
 }
@@ -314,14 +317,14 @@ fn one_of_a_thing_is_singular() {
 fn kinds_of_header_errors() {
     for (error, kind) in [
         (HeaderError::Magic { found: Vec::new() }, K::Truncated),
-        (HeaderError::Magic { found: b"PK".to_vec() }, K::Damaged),
+        (HeaderError::Magic { found: b"PK".to_vec() }, K::Corrupt),
         (HeaderError::Version { major: 4, minor: 0 }, K::Unsupported),
         (HeaderError::Eof { what: "header", needed: 2, found: 1 }, K::Truncated),
         (HeaderError::Limit { found: 2, limit: 1 }, K::LimitExceeded),
-        (HeaderError::Utf8 { at: 1 }, K::Damaged),
+        (HeaderError::Utf8 { at: 1 }, K::Corrupt),
         (HeaderError::Syntax { at: 1, found: text("x"), expected: "y" }, K::InvalidInput),
-        (HeaderError::Keys { found: text("none") }, K::Damaged),
-        (HeaderError::Value { key: "shape", found: text("x"), expected: "y" }, K::Damaged),
+        (HeaderError::Keys { found: text("none") }, K::Corrupt),
+        (HeaderError::Value { key: "shape", found: text("x"), expected: "y" }, K::Corrupt),
     ] {
         let error = Error::from(error);
         assert_eq!(error.kind(), kind, "{error}");

@@ -122,7 +122,7 @@ pub trait Columns: sealed::SealedColumns + Clone + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements do
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements do
     /// not have the type of a column,
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
     /// range, and [`Truncated`](crate::ErrorKind::Truncated) or
@@ -272,7 +272,7 @@ impl<C: Columns> Loader<C> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements are not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if elements are not
     /// of the type of a column. Returns
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if arrays have
     /// different numbers of rows, or fewer than the sampler, and for batches of

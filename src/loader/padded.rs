@@ -35,7 +35,7 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the cast is not
     /// allowed. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for
     /// more than 64 axes, or more elements than `isize::MAX`.
     ///
@@ -71,7 +71,7 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the cast is not
     /// allowed, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if `pad`
     /// is not one element, for more than 64 axes, or for more elements than
     /// `isize::MAX`. Taking rows returns errors for values that cannot be cast.

@@ -97,7 +97,7 @@ impl Ragged {
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that
-    /// don't exist. Returns [`Damaged`](crate::ErrorKind::Damaged) for offsets
+    /// don't exist. Returns [`Corrupt`](crate::ErrorKind::Corrupt) for offsets
     /// that are outside the data or decrease.
     pub fn spans(&self, indices: &[impl RowIndex]) -> Result<Vec<Range<usize>>> {
         self.spans_of(&resolve(TakeMode::Raise, indices, self.len(), 0, &[self.len()])?)
@@ -127,11 +127,11 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements are not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if elements are not
     /// a `T`, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too
     /// many elements of zero size. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
-    /// exist, and [`Damaged`](crate::ErrorKind::Damaged) for offsets that are
+    /// exist, and [`Corrupt`](crate::ErrorKind::Corrupt) for offsets that are
     /// outside the data or decrease. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) or
     /// [`Io`](crate::ErrorKind::Io) if reading fails.
@@ -147,13 +147,13 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements are not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if elements are not
     /// a `T`, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too many
     /// elements of zero size, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the vector would be
     /// larger than the address space. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
-    /// exist, and [`Damaged`](crate::ErrorKind::Damaged) for offsets that are
+    /// exist, and [`Corrupt`](crate::ErrorKind::Corrupt) for offsets that are
     /// outside the data or decrease. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) or
     /// [`Io`](crate::ErrorKind::Io) if reading fails.
@@ -210,12 +210,12 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements are not
-    /// a `T`, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if elements are not
+    /// a `T`, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the
     /// wrong length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
     /// too many elements of zero size. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
-    /// exist, and [`Damaged`](crate::ErrorKind::Damaged) for offsets that are
+    /// exist, and [`Corrupt`](crate::ErrorKind::Corrupt) for offsets that are
     /// outside the data or decrease. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) or
     /// [`Io`](crate::ErrorKind::Io) if reading fails.
@@ -242,13 +242,13 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements are
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements are
     /// not numbers or the cast would lose more than precision,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the wrong
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the wrong
     /// length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too
     /// many elements of zero size. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
-    /// exist, and [`Damaged`](crate::ErrorKind::Damaged) for offsets that are
+    /// exist, and [`Corrupt`](crate::ErrorKind::Corrupt) for offsets that are
     /// outside the data or decrease. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) or
     /// [`Io`](crate::ErrorKind::Io) if reading fails.

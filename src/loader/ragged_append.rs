@@ -104,13 +104,13 @@ impl RaggedAppender {
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a file does not
     /// exist, [`Locked`](crate::ErrorKind::Locked) if another writer has locked
-    /// one, [`WrongDType`](crate::ErrorKind::WrongDType) if the offsets are not
-    /// `i64`, [`WrongShape`](crate::ErrorKind::WrongShape) if they don't have
-    /// one axis or the data has none, [`Damaged`](crate::ErrorKind::Damaged) if
+    /// one, [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the offsets are not
+    /// `i64`, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if they don't have
+    /// one axis or the data has none, [`Corrupt`](crate::ErrorKind::Corrupt) if
     /// a file is not a valid `.npy` file, or if the offsets don't start with 0
     /// or decrease, [`Truncated`](crate::ErrorKind::Truncated) if elements are
     /// missing, and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
-    /// [`Damaged`](crate::ErrorKind::Damaged) also means that the last offset
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) also means that the last offset
     /// is not the number of elements, because the files don't belong together,
     /// or because their writer did not end:
     /// [`recover`](RaggedAppender::recover) restores its rows. Both files stay
@@ -132,9 +132,9 @@ impl RaggedAppender {
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a file does not
     /// exist, [`Locked`](crate::ErrorKind::Locked) if another writer has locked
-    /// one, [`WrongDType`](crate::ErrorKind::WrongDType) if the offsets are not
-    /// `i64`, [`WrongShape`](crate::ErrorKind::WrongShape) if they don't have
-    /// one axis or the data has none, [`Damaged`](crate::ErrorKind::Damaged) if
+    /// one, [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the offsets are not
+    /// `i64`, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if they don't have
+    /// one axis or the data has none, [`Corrupt`](crate::ErrorKind::Corrupt) if
     /// a file is not a valid `.npy` file, or if the offsets don't start with 0
     /// or decrease, [`Truncated`](crate::ErrorKind::Truncated) if elements are
     /// missing, and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
@@ -198,8 +198,8 @@ impl RaggedAppender {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if `T` cannot be
-    /// stored as the dtype, [`WrongShape`](crate::ErrorKind::WrongShape) if the
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if `T` cannot be
+    /// stored as the dtype, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the
     /// values are not complete items,
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if a value does not
     /// fit, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array would
@@ -214,7 +214,7 @@ impl RaggedAppender {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the bytes are
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the bytes are
     /// not complete items, [`InvalidInput`](crate::ErrorKind::InvalidInput) if
     /// the array would be too large, [`Io`](crate::ErrorKind::Io) if writing
     /// fails, for example because the disk is full, and

@@ -22,7 +22,7 @@ impl Ragged {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the vector would be
     /// larger than the address space. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
-    /// exist, and [`Damaged`](crate::ErrorKind::Damaged) for offsets that are
+    /// exist, and [`Corrupt`](crate::ErrorKind::Corrupt) for offsets that are
     /// outside the data or decrease. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) or
     /// [`Io`](crate::ErrorKind::Io) if reading fails.
@@ -74,14 +74,14 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
-    /// allowed, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the cast is not
+    /// allowed, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the
     /// wrong length, [`InvalidInput`](crate::ErrorKind::InvalidInput) if `pad`
     /// is not one element, [`InvalidValue`](crate::ErrorKind::InvalidValue) for
     /// a value that cannot be cast, and
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too many elements
     /// of zero size. Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for
-    /// rows that don't exist, and [`Damaged`](crate::ErrorKind::Damaged) for
+    /// rows that don't exist, and [`Corrupt`](crate::ErrorKind::Corrupt) for
     /// offsets that are outside the data or decrease. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) or
     /// [`Io`](crate::ErrorKind::Io) if reading fails.

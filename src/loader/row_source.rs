@@ -117,7 +117,7 @@ pub trait RowSource {
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that
-    /// don't exist, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has
+    /// don't exist, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has
     /// the wrong length, and [`Truncated`](crate::ErrorKind::Truncated) or
     /// [`Io`](crate::ErrorKind::Io) if reading fails.
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()>;
@@ -164,10 +164,10 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements cannot
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements cannot
     /// be decoded as `T`, and names a type that works. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of range,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the wrong length,
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the wrong length,
     /// and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too many elements
     /// of zero size. These are checked before anything is written. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) or [`Io`](crate::ErrorKind::Io)
@@ -196,10 +196,10 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements are
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements are
     /// not numbers, or the cast would lose more than precision. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
-    /// range, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// range, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the
     /// wrong length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
     /// too many elements of zero size. These are checked before anything is
     /// written. Returns [`Truncated`](crate::ErrorKind::Truncated) or
@@ -217,10 +217,10 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// cannot be decoded as `T`, and names a type that works. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
-    /// range, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// range, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the
     /// wrong length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
     /// too many elements of zero size. These are checked before anything is
     /// written. Returns [`Truncated`](crate::ErrorKind::Truncated) or
@@ -249,10 +249,10 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// cannot be decoded as `T`, and names a type that works. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
-    /// range, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// range, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the
     /// wrong length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
     /// too many elements of zero size. These are checked before anything is
     /// written. Returns [`Truncated`](crate::ErrorKind::Truncated) or
@@ -305,7 +305,7 @@ pub trait RowSource {
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is
-    /// out of range, [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has
+    /// out of range, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has
     /// the wrong length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded)
     /// for too many elements of zero size. These are checked before anything is
     /// written. Returns [`Truncated`](crate::ErrorKind::Truncated) or
@@ -328,10 +328,10 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the cast is not
     /// allowed or not implemented. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of range,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the wrong length,
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the wrong length,
     /// and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too many elements
     /// of zero size. These are checked before anything is written. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) or [`Io`](crate::ErrorKind::Io)
@@ -368,7 +368,7 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// cannot be decoded as `T`, and names a type that works. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
     /// range, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the output
@@ -392,7 +392,7 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// cannot be decoded as `T`, and names a type that works. Returns
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of
     /// range, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the output
@@ -414,7 +414,7 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements are not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if elements are not
     /// a `T`, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the source
     /// has fewer rows than the sampler, or for batches of no rows, and
     /// [`Io`](crate::ErrorKind::Io) if threads cannot be started.

@@ -113,7 +113,7 @@ impl Stacked {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the directory or its
-    /// file `info` does not exist, [`Damaged`](crate::ErrorKind::Damaged) if
+    /// file `info` does not exist, [`Corrupt`](crate::ErrorKind::Corrupt) if
     /// files are missing or are not stacked along the first axis, and
     /// [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn npy_stack_paths(directory: impl AsRef<Path>) -> Result<Vec<PathBuf>> {

@@ -48,7 +48,7 @@ impl HeaderText<'_> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the text is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the text is not a
     /// valid header, and [`Unsupported`](crate::ErrorKind::Unsupported) for
     /// Python objects.
     #[inline]
@@ -72,7 +72,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if this is not a valid
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if this is not a valid
     /// `.npy` header, [`Unsupported`](crate::ErrorKind::Unsupported) for an
     /// unknown version or Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if it is longer than
@@ -90,7 +90,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if this is not a valid
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if this is not a valid
     /// `.npy` header, [`Unsupported`](crate::ErrorKind::Unsupported) for an
     /// unknown version or Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if it is longer than

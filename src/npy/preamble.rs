@@ -56,7 +56,7 @@ impl Version {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic,
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) for a wrong magic,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
     /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
     /// bytes. Returns [`Io`](crate::ErrorKind::Io) if the reader fails.
@@ -80,7 +80,7 @@ impl Version {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic,
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) for a wrong magic,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
     /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
     /// bytes.
@@ -172,7 +172,7 @@ impl Preamble {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic,
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) for a wrong magic,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
     /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
     /// bytes. Returns [`Io`](crate::ErrorKind::Io) if the reader fails.
@@ -190,7 +190,7 @@ impl Preamble {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic,
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) for a wrong magic,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
     /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
     /// bytes.

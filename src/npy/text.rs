@@ -32,7 +32,7 @@ impl HeaderText<'static> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic or an
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) for a wrong magic or an
     /// invalid text, [`Unsupported`](crate::ErrorKind::Unsupported) for an
     /// unknown version, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if
     /// the header is longer than the limit, and
@@ -59,7 +59,7 @@ impl<'a> HeaderText<'a> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic or an
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) for a wrong magic or an
     /// invalid text, [`Unsupported`](crate::ErrorKind::Unsupported) for an
     /// unknown version, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if
     /// the header is longer than the limit, and

@@ -30,9 +30,9 @@ impl ViewMut<'_, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the cast is not
     /// allowed or not implemented, and
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the views cannot be
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the views cannot be
     /// broadcast. These errors leave the elements unchanged. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that cannot be
     /// parsed, dates that do not fit, and with [`Casting::SameValue`] for a

@@ -18,9 +18,9 @@ impl<T: Number> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view has the
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the view has the
     /// wrong number of axes. Returns
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) if `casting` does not allow
+    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if `casting` does not allow
     /// the cast, naming one that does. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with
     /// [`Casting::SameValue`] for the first number that would change.
@@ -66,9 +66,9 @@ impl View<'_, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) unless the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) unless the elements
     /// are numbers of up to 8 bytes (16 if complex) and `casting` allows the
-    /// cast, [`WrongShape`](crate::ErrorKind::WrongShape) if the view does not
+    /// cast, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the view does not
     /// have the axes of `N`, and
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with
     /// [`Casting::SameValue`] for the first number that would change.

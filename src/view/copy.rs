@@ -39,7 +39,7 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view has the
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the view has the
     /// wrong number of axes. Returns
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2^20
     /// elements of zero size.
@@ -68,7 +68,7 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the
     /// wrong length.
     pub fn copy_to_slice(&self, out: &mut [T]) -> Result<()> {
         if out.len() != self.len() {
@@ -103,7 +103,7 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the shapes
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the shapes
     /// differ.
     pub fn copy_to<D: Dimension>(&self, mut out: ArrayViewMut<'_, T, D>) -> Result<()> {
         if out.shape() != self.shape() {

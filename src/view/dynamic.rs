@@ -42,7 +42,7 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if they cannot be
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if they cannot be
     /// viewed as `T`, and names a type that works.
     pub fn view<T: Element>(&self) -> Result<View<'a, T>> {
         let codec = T::codec(self.dtype())?;
@@ -99,7 +99,7 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// cannot be viewed as `T`, and names a type that works.
     pub fn into_view<T: Element>(self) -> Result<ViewMut<'a, T>> {
         let codec = T::codec(self.dtype())?;

@@ -21,9 +21,9 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// have a different form than `T`, or are not aligned for it. Returns
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if they are not contiguous
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if they are not contiguous
     /// in C order.
     pub fn as_slice(&self) -> Result<&'a [T]> {
         let bytes = self.as_bytes().ok_or_else(|| not_contiguous(&self.geometry))?;
@@ -34,9 +34,9 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// have a different form than `T` or are not aligned for it, and
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if they are not contiguous
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if they are not contiguous
     /// in any order of the axes.
     pub fn as_slice_memory_order(&self) -> Result<&'a [T]> {
         self.memory_order().as_slice()
@@ -47,9 +47,9 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view does
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the view does
     /// not have the axes of `N`, or has strides that are not multiples of the
-    /// size of `T`, and [`WrongDType`](crate::ErrorKind::WrongDType) if the
+    /// size of `T`, and [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the
     /// elements have a different form than `T` or are not aligned for it.
     pub fn as_ndarray<N: Dimension>(&self) -> Result<ArrayView<'a, T, N>> {
         let target = NdarrayGeometry::<N>::new::<T>(&self.geometry, &self.codec)?;
@@ -68,7 +68,7 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view does
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the view does
     /// not have the axes of `N`, and
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2^20
     /// elements of zero size.
@@ -106,9 +106,9 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// have a different form than `T` or are not aligned for it, and
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if they are not contiguous
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if they are not contiguous
     /// in C order.
     pub fn into_slice(self) -> Result<&'a mut [T]> {
         let (bytes, geometry, codec) = self.into_parts();
@@ -124,9 +124,9 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view does
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the view does
     /// not have the axes of `N`, or has strides that are not multiples of the
-    /// size of `T`, and [`WrongDType`](crate::ErrorKind::WrongDType) if the
+    /// size of `T`, and [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the
     /// elements have a different form than `T` or are not aligned for it.
     pub fn into_ndarray<N: Dimension>(self) -> Result<ArrayViewMut<'a, T, N>> {
         let (bytes, geometry, codec) = self.into_parts();

@@ -124,7 +124,7 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) unless the mask has
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) unless the mask has
     /// the lengths of the first axes,
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the result exceeds
     /// the address space, and
@@ -172,7 +172,7 @@ impl<T: Element> View<'_, T> {
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis does
-    /// not exist, [`WrongShape`](crate::ErrorKind::WrongShape) unless the mask
+    /// not exist, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) unless the mask
     /// has one axis of its length,
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the result exceeds
     /// the address space, and

@@ -96,7 +96,7 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if they cannot be
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if they cannot be
     /// viewed as `T`, and names a type that works. Returns
     /// [`Truncated`](crate::ErrorKind::Truncated) if `bytes` is too short.
     pub fn from_bytes(bytes: &'a [u8], layout: &Layout) -> Result<View<'a, T>> {
@@ -256,7 +256,7 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if that requires a
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if that requires a
     /// copy, or a different number of elements. Returns
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes.
     pub fn reshape(&self, shape: &[usize]) -> Result<View<'a, T>> {
@@ -268,7 +268,7 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if any remaining
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if any remaining
     /// length differs. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput)
     /// for more than 64 axes.
     pub fn broadcast(&self, shape: &[usize]) -> Result<View<'a, T>> {

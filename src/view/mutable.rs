@@ -45,7 +45,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the elements
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// cannot be viewed as `T`, and names a type that works, and
     /// [`Truncated`](crate::ErrorKind::Truncated) if `bytes` is too short.
     pub fn from_bytes(bytes: &'a mut [u8], layout: &Layout) -> Result<ViewMut<'a, T>> {
@@ -177,7 +177,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the views cannot
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the views cannot
     /// be broadcast, and [`InvalidValue`](crate::ErrorKind::InvalidValue) if an
     /// element does not fit the dtype. The elements before it have then been
     /// stored.
@@ -198,7 +198,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) unless `values` has
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) unless `values` has
     /// one value per element. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if one does not fit the
     /// dtype. The elements before it have been stored.
@@ -222,7 +222,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the shapes
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the shapes
     /// differ, [`InvalidValue`](crate::ErrorKind::InvalidValue) if an element
     /// does not fit the dtype. The elements before it have been stored.
     #[expect(clippy::needless_pass_by_value, reason = "ndarray passes its views by value")]
@@ -315,7 +315,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if that requires a
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if that requires a
     /// copy or a different number of elements, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes.
     pub fn reshape(self, shape: &[usize]) -> Result<ViewMut<'a, T>> {
@@ -335,7 +335,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the bytes of the
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the bytes of the
     /// views interleave, as in Fortran order.
     ///
     /// # Examples
@@ -361,7 +361,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis does
     /// not exist, or is shorter than the index, and
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the bytes of the halves
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the bytes of the halves
     /// interleave: only the first axis of an array in C order can be split, and
     /// the last in Fortran order.
     pub fn split_at(self, axis: usize, index: usize) -> Result<(ViewMut<'a, T>, ViewMut<'a, T>)> {
@@ -402,7 +402,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis does
-    /// not exist or `size` is 0, [`WrongShape`](crate::ErrorKind::WrongShape)
+    /// not exist or `size` is 0, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch)
     /// if the bytes of the chunks interleave, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if there is not enough
     /// memory for a list of the chunks.

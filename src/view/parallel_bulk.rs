@@ -140,7 +140,7 @@ impl<T: Element + Send> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if `out` has the
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the
     /// wrong length.
     ///
     /// # Examples
@@ -207,8 +207,8 @@ impl<T: Number> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the view does
-    /// not have the axes of `N`, [`WrongDType`](crate::ErrorKind::WrongDType)
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the view does
+    /// not have the axes of `N`, [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch)
     /// if `casting` does not allow the cast, naming a casting that does, and
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with
     /// [`Casting::SameValue`] for a number that would change.
@@ -272,9 +272,9 @@ impl ViewMut<'_, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the cast is not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the cast is not
     /// allowed or not implemented, and
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the views cannot be
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the views cannot be
     /// broadcast. These errors leave the elements unchanged. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that cannot be
     /// parsed, dates that do not fit, and with [`Casting::SameValue`] for a

@@ -20,7 +20,7 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the sizes do not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the sizes do not
     /// fit. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
     /// than 64 axes.
     ///
@@ -48,7 +48,7 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if they extend past
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if they extend past
     /// the end of the element.
     ///
     /// # Examples
@@ -91,7 +91,7 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for elements that
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) for elements that
     /// are not complex, where NumPy returns zeros.
     #[inline]
     pub fn imag(&self) -> Result<DynView<'a>> {
@@ -105,7 +105,7 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the sizes do not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the sizes do not
     /// fit, and [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than
     /// 64 axes.
     #[inline]
@@ -118,7 +118,7 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if they extend past
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if they extend past
     /// the end of the element.
     #[inline]
     pub fn getfield(self, dtype: &DType, offset: usize) -> Result<DynViewMut<'a>> {
@@ -138,7 +138,7 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) for elements that
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) for elements that
     /// are not complex, where NumPy returns zeros.
     #[inline]
     pub fn imag(self) -> Result<DynViewMut<'a>> {
@@ -219,7 +219,7 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the last axis
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the last axis
     /// has the wrong length or is not contiguous, as in Fortran order.
     ///
     /// # Examples
@@ -251,7 +251,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the last axis
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the last axis
     /// does not have length `N` or is not contiguous, as in Fortran order.
     pub fn into_arrays<const N: usize>(self) -> Result<ViewMut<'a, [T; N]>> {
         let geometry = array_geometry(&self.geometry, N, T::itemsize(&self.codec))?;

@@ -23,7 +23,7 @@ impl<T: Element> View<'_, T> {
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index or
-    /// the axis is out of range, [`WrongShape`](crate::ErrorKind::WrongShape)
+    /// the axis is out of range, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch)
     /// if `out` has the wrong length, and
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a
     /// million elements of zero size.
@@ -91,7 +91,7 @@ impl<T: Element> View<'_, T> {
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index or
-    /// the axis is out of range, [`WrongShape`](crate::ErrorKind::WrongShape)
+    /// the axis is out of range, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch)
     /// if `out` has the wrong length, and
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a
     /// million elements of zero size.

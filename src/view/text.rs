@@ -12,7 +12,7 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) unless the dtype is
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) unless the dtype is
     /// `S`. Text of dtype `U` is not stored as UTF-8: use
     /// [`strings`](View::strings).
     ///
@@ -30,7 +30,7 @@ impl<'a> View<'a, Value> {
     #[inline]
     pub fn strs(&self) -> Result<impl Iterator<Item = Result<&'a str>> + '_> {
         if self.dtype().kind() != Kind::Bytes {
-            return Err(wrong_dtype(self.dtype(), "&str"));
+            return Err(dtype_mismatch(self.dtype(), "&str"));
         }
         Ok(self.element_bytes().map(|bytes| as_utf8(trim_nuls(bytes))))
     }
@@ -41,7 +41,7 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if the dtype is not
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the dtype is not
     /// text.
     ///
     /// # Examples
@@ -60,7 +60,7 @@ impl<'a> View<'a, Value> {
     pub fn strings(&self) -> Result<impl Iterator<Item = Result<String>> + '_> {
         let (kind, order) = (self.dtype().kind(), self.dtype().byte_order());
         if !matches!(kind, Kind::Bytes | Kind::Unicode) {
-            return Err(wrong_dtype(self.dtype(), "String"));
+            return Err(dtype_mismatch(self.dtype(), "String"));
         }
         Ok(self.element_bytes().map(move |bytes| match kind {
             Kind::Bytes => as_utf8(trim_nuls(bytes)).map(str::to_owned),
@@ -70,7 +70,7 @@ impl<'a> View<'a, Value> {
 }
 
 #[inline]
-fn wrong_dtype(dtype: &DType, asked: &str) -> crate::error::Error {
+fn dtype_mismatch(dtype: &DType, asked: &str) -> crate::error::Error {
     let works = match dtype.kind() {
         Kind::Unicode => "String".to_owned(),
         _ => crate::element::suggested_type(dtype),

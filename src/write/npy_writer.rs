@@ -63,7 +63,7 @@ impl CreateOptions {
     /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does not
     /// exist, and [`Io`](crate::ErrorKind::Io) if the file cannot be written, for
     /// example because the disk is full. Returns
-    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if bytes follow the elements of the
     /// `.npy` file that would be replaced, unless they are
     /// [discarded](CreateOptions::discard_trailing).
     ///
@@ -100,7 +100,7 @@ impl NpyWriter {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if there are more
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if there are more
     /// bytes than the elements need: then the file is unchanged. Returns
     /// [`Io`](crate::ErrorKind::Io) if writing fails.
     #[inline]
@@ -121,7 +121,7 @@ impl NpyWriter {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if elements are
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if elements are
     /// missing, [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if a file
     /// has the name by now and must not be replaced, and
     /// [`Io`](crate::ErrorKind::Io) if renaming fails. The new file is then
@@ -136,7 +136,7 @@ impl NpyWriter {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if elements are
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if elements are
     /// missing, [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if a file
     /// has the name by now and must not be replaced, and
     /// [`Io`](crate::ErrorKind::Io) if syncing or renaming fails. The new file

@@ -74,14 +74,14 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements cannot be
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if elements cannot be
     /// stored as the dtype, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if
     /// a descr cannot express it or the version cannot hold the header. Returns
     /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does not
     /// exist. These are checked before a file is created. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is too long,
     /// and [`Io`](crate::ErrorKind::Io) if writing fails. An existing file is then
-    /// unchanged. Returns [`Damaged`](crate::ErrorKind::Damaged) if bytes follow
+    /// unchanged. Returns [`Corrupt`](crate::ErrorKind::Corrupt) if bytes follow
     /// the elements of the `.npy` file that would be replaced, unless they are
     /// [discarded](WriteOptions::discard_trailing).
     ///
@@ -118,7 +118,7 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if elements cannot be
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if elements cannot be
     /// stored as the dtype, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if
     /// a descr cannot express it or the version cannot hold the header. Returns
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is too long,

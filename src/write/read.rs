@@ -33,9 +33,9 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not exist,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the
-    /// axes of `D`, [`WrongDType`](crate::ErrorKind::WrongDType) if its elements
-    /// cannot be decoded as `T`, [`Damaged`](crate::ErrorKind::Damaged) if this is
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the array does not have the
+    /// axes of `D`, [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if its elements
+    /// cannot be decoded as `T`, [`Corrupt`](crate::ErrorKind::Corrupt) if this is
     /// not a valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if
     /// it contains Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is longer
@@ -67,12 +67,12 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not exist,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not have the
-    /// axes of `D`, [`WrongDType`](crate::ErrorKind::WrongDType) if its elements
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the array does not have the
+    /// axes of `D`, [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if its elements
     /// are not numbers or `casting` does not allow the cast,
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with [`Casting::SameValue`]
     /// for the first number that would change,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if this is not a valid `.npy` file,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if this is not a valid `.npy` file,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
     /// objects, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
     /// longer than the limit or it has more than a million elements of zero size,
@@ -137,9 +137,9 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the array does not
-    /// have the axes of `D`, [`WrongDType`](crate::ErrorKind::WrongDType) if its
-    /// elements cannot be decoded as `T`, [`Damaged`](crate::ErrorKind::Damaged) if
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the array does not
+    /// have the axes of `D`, [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if its
+    /// elements cannot be decoded as `T`, [`Corrupt`](crate::ErrorKind::Corrupt) if
     /// this is not a valid `.npy` file,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
     /// objects, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is

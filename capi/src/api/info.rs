@@ -195,7 +195,7 @@ fn check_in_place(array: &Array, number: npymap_type) -> Result<()> {
     let advice = "use npymap_get or npymap_copy, which convert";
     if *array.dtype() != asked {
         let text = format!("stored as {}, asked for {asked} in place: {advice}", array.dtype());
-        return Err(Failure::new(status::NPYMAP_ERROR_WRONG_DTYPE, text));
+        return Err(Failure::new(status::NPYMAP_ERROR_DTYPE_MISMATCH, text));
     }
     let bytes = array.bytes()?;
     if bytes.is_empty() || number::is_in_place(number, bytes)? {
@@ -206,5 +206,5 @@ fn check_in_place(array: &Array, number: npymap_type) -> Result<()> {
         _ => format!("the elements are not aligned for {asked} in place"),
     };
     let text = format!("{problem}: {advice}");
-    Err(Failure::new(status::NPYMAP_ERROR_WRONG_DTYPE, text))
+    Err(Failure::new(status::NPYMAP_ERROR_DTYPE_MISMATCH, text))
 }

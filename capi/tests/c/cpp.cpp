@@ -61,9 +61,9 @@ static void elements(const std::string &folder) {
   CHECK(status_of([&] { grid.set_text({1, 0}, with_nul); }) == NPYMAP_ERROR_INVALID_INPUT);
   CHECK(status_of([&] { npymap::array::open(path + with_nul); }) == NPYMAP_ERROR_INVALID_INPUT);
   CHECK(grid.take<float>({2, 0}) == std::vector<float>({8, 9, 10, 11, 0, 1, 2, 3}));
-  CHECK(status_of([&] { (void)grid.view<float>(); }) == NPYMAP_ERROR_WRONG_DTYPE);
+  CHECK(status_of([&] { (void)grid.view<float>(); }) == NPYMAP_ERROR_DTYPE_MISMATCH);
   CHECK(status_of([&] { (void)grid.get<float>({3, 0}); }) == NPYMAP_ERROR_OUT_OF_BOUNDS);
-  CHECK(status_of([&] { (void)grid.get<int>({0, 0}); }) == NPYMAP_ERROR_WRONG_DTYPE);
+  CHECK(status_of([&] { (void)grid.get<int>({0, 0}); }) == NPYMAP_ERROR_DTYPE_MISMATCH);
   grid.flush();
   grid.close();
   CHECK(grid.size() == 0 && npymap_error_status() == NPYMAP_ERROR_INVALID_INPUT);
@@ -97,8 +97,8 @@ static void elements(const std::string &folder) {
   auto matrix = npymap::array::zeros(npymap::descr<long>(), {2, 3}, NPYMAP_FORTRAN_ORDER);
   matrix.mdspan_mut<long, 2>()[1, 2] = 7;
   CHECK((matrix.mdspan<long, 2>()[1, 2] == 7 && matrix.get<long>({1, 2}) == 7));
-  CHECK(status_of([&] { (void)matrix.mdspan<long, 3>(); }) == NPYMAP_ERROR_WRONG_SHAPE);
-  CHECK(status_of([&] { (void)matrix.mdspan<int, 2>(); }) == NPYMAP_ERROR_WRONG_DTYPE);
+  CHECK(status_of([&] { (void)matrix.mdspan<long, 3>(); }) == NPYMAP_ERROR_SHAPE_MISMATCH);
+  CHECK(status_of([&] { (void)matrix.mdspan<int, 2>(); }) == NPYMAP_ERROR_DTYPE_MISMATCH);
   for (const std::uint32_t flags : {0U, static_cast<std::uint32_t>(NPYMAP_FORTRAN_ORDER)}) {
     const auto empty = npymap::array::zeros("=f4", {2, 0, 3}, flags);
     CHECK((empty.mdspan<float, 3>().empty() && empty.mdspan<float, 3>().extent(2) == 3));
@@ -140,7 +140,7 @@ static void booleans(const std::string &folder) {
       CHECK(npymap_copy(array.c_array(), nullptr, NPYMAP_BOOL, all.data(), 3) == NPYMAP_OK);
       CHECK((all == std::vector<unsigned char>{0, 1, 1}));
     }
-    CHECK(npymap_borrow(array.c_array(), NPYMAP_BOOL, nullptr) == NPYMAP_ERROR_WRONG_DTYPE);
+    CHECK(npymap_borrow(array.c_array(), NPYMAP_BOOL, nullptr) == NPYMAP_ERROR_DTYPE_MISMATCH);
   }
 }
 
@@ -170,7 +170,7 @@ static void files(const std::string &folder) {
   auto rows = npymap::appender::create(folder + "/rows.npy", "<i4", {2});
   rows.append<int>({1, 2, 3, 4});
   rows.flush();
-  CHECK(status_of([&] { rows.append<int>({5}); }) == NPYMAP_ERROR_WRONG_SHAPE);
+  CHECK(status_of([&] { rows.append<int>({5}); }) == NPYMAP_ERROR_SHAPE_MISMATCH);
 #if !defined(_WIN32) // where a lock would prevent reading, too
   CHECK(status_of([&] { npymap::appender::open(folder + "/rows.npy"); }) == NPYMAP_ERROR_LOCKED);
 #endif
@@ -216,7 +216,7 @@ static void trailing(const std::string &folder) {
   for (int call = 0; call < 3; ++call) {
     npymap::save(path, numbers, {3}, NPYMAP_OVERWRITE);
     std::ofstream(path, std::ios::app | std::ios::binary) << "12345678";
-    CHECK(status_of([&] { replace(call, NPYMAP_OVERWRITE); }) == NPYMAP_ERROR_DAMAGED);
+    CHECK(status_of([&] { replace(call, NPYMAP_OVERWRITE); }) == NPYMAP_ERROR_CORRUPT);
     CHECK(std::string(npymap_error()).find("8 bytes after its elements, 1 more row") != std::string::npos);
     CHECK(std::ifstream(path, std::ios::ate | std::ios::binary).tellg() == 128 + 4 * 8);
     CHECK(status_of([&] { replace(call, NPYMAP_OVERWRITE | NPYMAP_DISCARD_TRAILING); }) == NPYMAP_OK);

@@ -77,7 +77,7 @@ static void null_objects(void) {
   FAILS(npymap_appender_sync(NULL), NPYMAP_ERROR_INVALID_INPUT, "null");
   FAILS(npymap_appender_close(NULL), NPYMAP_ERROR_INVALID_INPUT, "null");
   TRUE_(npymap_appender_rows(NULL) == 0);
-  FAILS(npymap_save(NULL, "<f8", index, 1, &value, 8, 0), NPYMAP_ERROR_WRONG_SHAPE, "8 bytes, expected 0");
+  FAILS(npymap_save(NULL, "<f8", index, 1, &value, 8, 0), NPYMAP_ERROR_SHAPE_MISMATCH, "8 bytes, expected 0");
   FAILS(npymap_save_member("a.npz", NULL, "<f8", NULL, 0, &value, 8, 0), NPYMAP_ERROR_INVALID_INPUT, "`name` is null");
   npymap_perror(NULL);
   npymap_perror("");
@@ -117,9 +117,9 @@ static void wrong_arguments(void) {
   WORKS(npymap_get(a, index, 2, NPYMAP_INT8, &small));
   WORKS(npymap_get(a, index, 2, NPYMAP_FLOAT64, &real));
   TRUE_(small == -5 && real == -5.0);
-  FAILS(npymap_get(a, index, 2, NPYMAP_UINT32, &natural), NPYMAP_ERROR_WRONG_DTYPE, "cannot be converted");
-  FAILS(npymap_get(a, index, 2, NPYMAP_BOOL, &flag), NPYMAP_ERROR_WRONG_DTYPE, "cannot be converted");
-  FAILS(npymap_set(a, index, 2, NPYMAP_FLOAT64, &real), NPYMAP_ERROR_WRONG_DTYPE, "cannot be converted");
+  FAILS(npymap_get(a, index, 2, NPYMAP_UINT32, &natural), NPYMAP_ERROR_DTYPE_MISMATCH, "cannot be converted");
+  FAILS(npymap_get(a, index, 2, NPYMAP_BOOL, &flag), NPYMAP_ERROR_DTYPE_MISMATCH, "cannot be converted");
+  FAILS(npymap_set(a, index, 2, NPYMAP_FLOAT64, &real), NPYMAP_ERROR_DTYPE_MISMATCH, "cannot be converted");
   const int64_t wide = INT64_C(1) << 40;
   FAILS(npymap_set(a, index, 2, NPYMAP_INT64, &wide), NPYMAP_ERROR_INVALID_VALUE, "does not fit");
   value = 300;
@@ -133,8 +133,8 @@ static void wrong_arguments(void) {
   FAILS(npymap_get(a, index, 1, NPYMAP_INT32, &value), NPYMAP_ERROR_OUT_OF_BOUNDS, "[1]");
   FAILS(npymap_get(a, outside, 2, NPYMAP_INT32, &value), NPYMAP_ERROR_OUT_OF_BOUNDS, "[2, 0]");
   FAILS(npymap_set(a, outside, 2, NPYMAP_INT32, &value), NPYMAP_ERROR_OUT_OF_BOUNDS, "[2, 0]");
-  FAILS(npymap_get_bytes(a, index, 2, &value, 3), NPYMAP_ERROR_WRONG_SHAPE, "3 bytes, expected 4");
-  FAILS(npymap_set_bytes(a, index, 2, &value, 5), NPYMAP_ERROR_WRONG_SHAPE, "5 bytes, expected 4");
+  FAILS(npymap_get_bytes(a, index, 2, &value, 3), NPYMAP_ERROR_SHAPE_MISMATCH, "3 bytes, expected 4");
+  FAILS(npymap_set_bytes(a, index, 2, &value, 5), NPYMAP_ERROR_SHAPE_MISMATCH, "5 bytes, expected 4");
   FAILS(npymap_get_field(a, "x", index, 2, NPYMAP_INT32, &value), NPYMAP_ERROR_NOT_FOUND, "no fields");
   FAILS(npymap_set_text(a, NULL, index, 2, "many"), NPYMAP_ERROR_INVALID_VALUE, "many");
   int32_t all[6];
@@ -143,22 +143,22 @@ static void wrong_arguments(void) {
   WORKS(npymap_copy(a, NULL, NPYMAP_INT32, all, sizeof all));
   WORKS(npymap_copy(a, NULL, NPYMAP_FLOAT64, reals, sizeof reals));
   TRUE_(all[5] == 300 && reals[5] == 300.0);
-  FAILS(npymap_copy(a, NULL, NPYMAP_INT8, bytes, sizeof bytes), NPYMAP_ERROR_WRONG_DTYPE, "cannot be converted");
-  FAILS(npymap_copy(a, NULL, NPYMAP_INT32, all, 20), NPYMAP_ERROR_WRONG_SHAPE, "20 bytes, expected 24");
+  FAILS(npymap_copy(a, NULL, NPYMAP_INT8, bytes, sizeof bytes), NPYMAP_ERROR_DTYPE_MISMATCH, "cannot be converted");
+  FAILS(npymap_copy(a, NULL, NPYMAP_INT32, all, 20), NPYMAP_ERROR_SHAPE_MISMATCH, "20 bytes, expected 24");
   FAILS(npymap_copy(a, NULL, NPYMAP_INT32, NULL, sizeof all), NPYMAP_ERROR_INVALID_INPUT, "null");
   FAILS(npymap_copy_bytes(a, '!', all, sizeof all), NPYMAP_ERROR_INVALID_INPUT, "expected '<'");
-  FAILS(npymap_assign(a, NULL, NPYMAP_FLOAT64, reals, sizeof reals), NPYMAP_ERROR_WRONG_DTYPE, "");
+  FAILS(npymap_assign(a, NULL, NPYMAP_FLOAT64, reals, sizeof reals), NPYMAP_ERROR_DTYPE_MISMATCH, "");
   WORKS(npymap_assign(a, NULL, NPYMAP_INT8, memset(bytes, 7, sizeof bytes), sizeof bytes));
   const size_t rows[] = {1, 1, 0}, no_row[] = {2};
   int64_t taken[9];
   WORKS(npymap_take(a, rows, 3, NPYMAP_INT64, taken, sizeof taken));
   TRUE_(taken[8] == 7);
   FAILS(npymap_take(a, no_row, 1, NPYMAP_INT64, taken, 24), NPYMAP_ERROR_OUT_OF_BOUNDS, "[2]");
-  FAILS(npymap_take(a, rows, 3, NPYMAP_INT64, taken, 8), NPYMAP_ERROR_WRONG_SHAPE, "8 bytes");
+  FAILS(npymap_take(a, rows, 3, NPYMAP_INT64, taken, 8), NPYMAP_ERROR_SHAPE_MISMATCH, "8 bytes");
   WORKS(npymap_take(a, NULL, 0, NPYMAP_INT64, NULL, 0));
   const void *data = NULL;
-  FAILS(npymap_borrow(a, NPYMAP_INT32, &data), NPYMAP_ERROR_WRONG_DTYPE, "stored as '>i4'");
-  FAILS(npymap_borrow(a, NPYMAP_INT32, NULL), NPYMAP_ERROR_WRONG_DTYPE, "stored as '>i4'");
+  FAILS(npymap_borrow(a, NPYMAP_INT32, &data), NPYMAP_ERROR_DTYPE_MISMATCH, "stored as '>i4'");
+  FAILS(npymap_borrow(a, NPYMAP_INT32, NULL), NPYMAP_ERROR_DTYPE_MISMATCH, "stored as '>i4'");
   FAILS(npymap_next_index(a, 'X', index, 2), NPYMAP_ERROR_INVALID_INPUT, "expected 'C' or 'F'");
   FAILS(npymap_next_index(a, 'C', outside, 2), NPYMAP_ERROR_OUT_OF_BOUNDS, "[2, 0]");
   FAILS(npymap_first_index(a, index, 3), NPYMAP_ERROR_OUT_OF_BOUNDS, "");
@@ -202,14 +202,14 @@ static void corners(void) {
   WORKS(npymap_first_index(a, NULL, 0));
   FAILS(npymap_next_index(a, 'F', NULL, 0), NPYMAP_END, "");
   const size_t row[] = {0};
-  FAILS(npymap_take(a, row, 1, NPYMAP_FLOAT64, &value, 8), NPYMAP_ERROR_WRONG_SHAPE, "no rows");
+  FAILS(npymap_take(a, row, 1, NPYMAP_FLOAT64, &value, 8), NPYMAP_ERROR_SHAPE_MISMATCH, "no rows");
   WORKS(npymap_close(&a));
 
   const size_t many[] = {SIZE_MAX / 4};
   WORKS(npymap_create(NULL, "|V0", many, 1, 0, &a));
   TRUE_(npymap_len(a) == many[0] && npymap_nbytes(a) == 0);
   WORKS(npymap_copy_bytes(a, '<', NULL, 0));
-  FAILS(npymap_get(a, row, 1, NPYMAP_FLOAT64, &value), NPYMAP_ERROR_WRONG_DTYPE, "not a number");
+  FAILS(npymap_get(a, row, 1, NPYMAP_FLOAT64, &value), NPYMAP_ERROR_DTYPE_MISMATCH, "not a number");
   WORKS(npymap_get_bytes(a, row, 1, NULL, 0));
   WORKS(npymap_close(&a));
 

@@ -144,7 +144,7 @@ impl AppendArgs {
     fn explain(&self, path: &Path, error: npymap::Error) -> CliError {
         let options = RecoverOptions::new();
         let planned = match error.kind() {
-            ErrorKind::Damaged | ErrorKind::Truncated => {
+            ErrorKind::Corrupt | ErrorKind::Truncated => {
                 options.max_header_len(self.max_header_len).plan(path)
             }
             _ => return CliError::with_path(path)(error),

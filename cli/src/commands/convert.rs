@@ -419,7 +419,7 @@ impl ConvertArgs {
     /// of the output to others.
     fn write_error(&self, error: npymap::Error) -> CliError {
         match error.kind() {
-            ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::WrongDType => {
+            ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::DTypeMismatch => {
                 CliError::with_path(self.input.name())(error)
             }
             _ => CliError::with_path(&self.output)(error),

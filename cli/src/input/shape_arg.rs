@@ -43,7 +43,7 @@ impl PartialShape {
                     "has {nbytes} bytes of elements, not a multiple of the {step} bytes of an index of axis -1: it is incomplete, or has another shape or offset"
                 ),
             };
-            return Err(Error::new(ErrorKind::WrongShape, text));
+            return Err(Error::new(ErrorKind::ShapeMismatch, text));
         }
         let unknown = nbytes.checked_div(step).unwrap_or(0);
         Ok(self.0.iter().map(|dim| dim.unwrap_or(unknown)).collect())
@@ -57,7 +57,7 @@ impl PartialShape {
         let dims = self.0.iter().map(|dim| dim.or_else(|| count.checked_div(known)));
         dims.collect::<Option<_>>().ok_or_else(|| {
             let text = "the length of axis -1 can't be computed if that of another one is 0: pass both lengths";
-            Error::new(ErrorKind::WrongShape, text)
+            Error::new(ErrorKind::ShapeMismatch, text)
         })
     }
 }

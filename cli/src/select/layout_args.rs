@@ -58,7 +58,7 @@ impl LayoutArgs {
             let text = format!(
                 "has {found}, which do not have a shape {wanted}: pass another --reshape, in which one axis may be -1"
             );
-            return Err(Error::new(ErrorKind::WrongShape, text));
+            return Err(Error::new(ErrorKind::ShapeMismatch, text));
         }
         Ok(Arranged { view, shape })
     }

@@ -92,7 +92,7 @@ impl<'a> RowSelection<'a> {
         if let Some(filter) = filter {
             if leading == 0 {
                 let text = "has no rows to select: its shape is ()";
-                return Err(Error::new(ErrorKind::WrongShape, text));
+                return Err(Error::new(ErrorKind::ShapeMismatch, text));
             }
             filter.mask(&rows.split_at(0, 0)?.0, leading)?;
         }

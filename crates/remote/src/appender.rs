@@ -94,8 +94,8 @@ impl RemoteAppender {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](npymap::ErrorKind::WrongDType) if `T` cannot be
-    /// stored as the dtype, [`WrongShape`](npymap::ErrorKind::WrongShape) if
+    /// Returns [`DTypeMismatch`](npymap::ErrorKind::DTypeMismatch) if `T` cannot be
+    /// stored as the dtype, [`ShapeMismatch`](npymap::ErrorKind::ShapeMismatch) if
     /// the shape does not match,
     /// [`InvalidValue`](npymap::ErrorKind::InvalidValue) if a value does not
     /// fit, [`InvalidInput`](npymap::ErrorKind::InvalidInput) if the array
@@ -114,8 +114,8 @@ impl RemoteAppender {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](npymap::ErrorKind::WrongDType) if `T` cannot be
-    /// stored as the dtype, [`WrongShape`](npymap::ErrorKind::WrongShape) if
+    /// Returns [`DTypeMismatch`](npymap::ErrorKind::DTypeMismatch) if `T` cannot be
+    /// stored as the dtype, [`ShapeMismatch`](npymap::ErrorKind::ShapeMismatch) if
     /// the values are not complete rows,
     /// [`InvalidValue`](npymap::ErrorKind::InvalidValue) if a value does not
     /// fit, and [`InvalidInput`](npymap::ErrorKind::InvalidInput) if the array
@@ -135,7 +135,7 @@ impl RemoteAppender {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](npymap::ErrorKind::WrongShape) if the bytes are
+    /// Returns [`ShapeMismatch`](npymap::ErrorKind::ShapeMismatch) if the bytes are
     /// not complete rows, and [`InvalidInput`](npymap::ErrorKind::InvalidInput)
     /// if the array would be too large: then no rows are added. Returns
     /// [`Io`](npymap::ErrorKind::Io) if a part could not be sent: then nothing
@@ -187,7 +187,7 @@ impl RemoteAppender {
         let row = self.shape().iter().skip(1).map(usize::to_string);
         let expected = tuple(["*".to_owned()].into_iter().chain(row));
         Error::new(
-            ErrorKind::WrongShape,
+            ErrorKind::ShapeMismatch,
             format!("found {found}, expected rows of shape {expected}"),
         )
     }

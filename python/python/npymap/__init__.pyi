@@ -68,7 +68,7 @@ class FormatError(ValueError):
         message: str,
         filename: str | None = None,
         member: str | None = None,
-        kind: str = "Damaged",
+        kind: str = "Corrupt",
     ) -> None: ...
 
 class Description(NamedTuple):

@@ -193,7 +193,7 @@ class Tar(_Archive, Mapping):
             mapping = core.get(name)
         except FormatError as error:
             # Other members may begin with anything, or be empty.
-            data = core.read(name) if error.kind in ("Damaged", "Truncated") else None
+            data = core.read(name) if error.kind in ("Corrupt", "Truncated") else None
             if data is None or data.startswith(_MAGIC):
                 raise
             return data

@@ -162,5 +162,5 @@ def _read(fp, size, what):
         data += more
     if len(data) > size:
         text = f"reading {what}, expected {size} bytes got {len(data)}"
-        raise FormatError(text, kind="Damaged")
+        raise FormatError(text, kind="Corrupt")
     return bytes(data)

@@ -25,7 +25,7 @@ impl<W: Write> NpzWriter<W> {
     /// member was not finished. Returns
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if the copied member is
     /// encrypted, or compressed by a method other than deflate,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if it overlaps another member,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it overlaps another member,
     /// and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
     ///
     /// # Examples

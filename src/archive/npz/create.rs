@@ -30,7 +30,7 @@ impl NpzWriter<NpzFile> {
     /// does not exist, [`Unsupported`](crate::ErrorKind::Unsupported) if `path`
     /// leads to something that cannot be replaced, such as a directory, and
     /// [`Io`](crate::ErrorKind::Io) if the temporary file cannot be created.
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if bytes follow the elements
     /// of the `.npy` file that would be replaced. To drop these, pass
     /// [`AtomicFile::create_discarding`](crate::source::AtomicFile::create_discarding)
     /// to [`new_seekable`](NpzWriter::new_seekable).
@@ -194,7 +194,7 @@ impl NpzWriter<NpzFile> {
 /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if two names are equal, if the
 /// format cannot store a name, or if a descr cannot express a dtype, and
 /// [`Io`](crate::ErrorKind::Io) if writing fails. An existing file is then
-/// unchanged. Returns [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the
+/// unchanged. Returns [`Corrupt`](crate::ErrorKind::Corrupt) if bytes follow the
 /// elements of the `.npy` file that would be replaced.
 ///
 /// # Examples

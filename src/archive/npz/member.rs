@@ -96,7 +96,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the member is not a
     /// valid array, overlaps another member, or has a wrong size. Returns
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
     /// objects, is encrypted, or is compressed by a method other than deflate,
@@ -113,7 +113,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the member is not a
     /// valid array, overlaps another member, or has a wrong size. Returns
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
     /// objects, is encrypted, or is compressed by a method other than deflate,
@@ -151,7 +151,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the member is not a
     /// valid array, overlaps another member, or has a wrong size or CRC-32.
     /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it contains
     /// Python objects, is encrypted, or is compressed by a method other than
@@ -172,7 +172,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a valid
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the member is not a valid
     /// array, overlaps another member, or has a wrong size or CRC-32. Returns
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
     /// objects, is encrypted, or is compressed by a method other than deflate.
@@ -180,8 +180,8 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// its inflated size exceeds the limit,
     /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
     /// [`Io`](crate::ErrorKind::Io) if reading or mapping fails. Returns
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the elements cannot be
-    /// decoded as `T`, and [`WrongShape`](crate::ErrorKind::WrongShape) if the
+    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements cannot be
+    /// decoded as `T`, and [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the
     /// array doesn't have the axes of `N`.
     pub fn read_ndarray<T: Element, N: Dimension>(&self) -> Result<Array<T, N>> {
         self.name_member(self.read_array())
@@ -192,7 +192,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member overlaps
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the member overlaps
     /// another member or its two headers differ,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is encrypted, or
     /// compressed by a method other than deflate, and
@@ -205,7 +205,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member overlaps
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the member overlaps
     /// another member, or has a wrong size or CRC-32. Returns
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is encrypted, or
     /// compressed by a method other than deflate, and

@@ -86,7 +86,7 @@ impl<D: Mapping> Npz<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the source is not a
     /// zip archive or is damaged,
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is
     /// [`Source::map_mut`](crate::Source::map_mut), because a store would not
@@ -146,7 +146,7 @@ impl<D: Mapping> Npz<D> {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
-    /// name. Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is
+    /// name. Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the member is
     /// not a valid array, overlaps another member, or has a wrong size or
     /// CRC-32. Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it
     /// contains Python objects, is encrypted, or is compressed by a method
@@ -165,7 +165,7 @@ impl<D: Mapping> Npz<D> {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
-    /// name. Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is
+    /// name. Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the member is
     /// not a valid array, overlaps another member, or has a wrong size or
     /// CRC-32. Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it
     /// contains Python objects, is encrypted, or is compressed by a method
@@ -174,8 +174,8 @@ impl<D: Mapping> Npz<D> {
     /// inflated size exceeds the limit,
     /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
     /// [`Io`](crate::ErrorKind::Io) if reading or mapping fails. Returns
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) if the elements cannot be
-    /// decoded as `T`, and [`WrongShape`](crate::ErrorKind::WrongShape) if the
+    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements cannot be
+    /// decoded as `T`, and [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the
     /// array doesn't have the axes of `N`.
     ///
     /// # Examples
@@ -245,7 +245,7 @@ impl<D: Mapping> Npz<D> {
     /// # Errors
     ///
     /// For the first member that fails, returns
-    /// [`Damaged`](crate::ErrorKind::Damaged) if the member overlaps another
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the member overlaps another
     /// member, or has a wrong size or CRC-32. Returns
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is encrypted, or
     /// compressed by a method other than deflate, and

@@ -148,7 +148,7 @@ impl NpzOptions {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the source is not a
     /// zip archive or is damaged,
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is
     /// [`Source::map_mut`](crate::Source::map_mut), because a store would not

@@ -42,7 +42,7 @@ impl NpzOptions {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source does not
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the source does not
     /// start with a member of a zip archive,
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is mapped
     /// read-write, and [`Io`](crate::ErrorKind::Io) if reading fails.

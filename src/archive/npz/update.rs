@@ -127,7 +127,7 @@ impl Npz<MapMut> {
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Locked`](crate::ErrorKind::Locked) if another process has the
-    /// lock and `locking` does not wait, [`Damaged`](crate::ErrorKind::Damaged)
+    /// lock and `locking` does not wait, [`Corrupt`](crate::ErrorKind::Corrupt)
     /// if the file is not a zip archive or is damaged,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a regular
     /// file, or if other bytes precede the archive, which would not be kept,
@@ -168,7 +168,7 @@ impl NpzOptions {
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Locked`](crate::ErrorKind::Locked) if another process has the
-    /// lock and `locking` does not wait, [`Damaged`](crate::ErrorKind::Damaged)
+    /// lock and `locking` does not wait, [`Corrupt`](crate::ErrorKind::Corrupt)
     /// if the file is not a zip archive or is damaged,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a regular
     /// file, or if other bytes precede the archive, which would not be kept,
@@ -394,7 +394,7 @@ impl<'a> NpzUpdate<'a> {
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
     /// cannot express a dtype, [`Unsupported`](crate::ErrorKind::Unsupported)
     /// if a member to copy is encrypted, or compressed by a method other than
-    /// deflate, and [`Damaged`](crate::ErrorKind::Damaged) if it overlaps
+    /// deflate, and [`Corrupt`](crate::ErrorKind::Corrupt) if it overlaps
     /// another member. Returns [`Changed`](crate::ErrorKind::Changed) if
     /// another program replaced the file, and [`Io`](crate::ErrorKind::Io) if
     /// reading, writing or syncing fails. The archive is then unchanged, unless
@@ -415,7 +415,7 @@ impl<'a> NpzUpdate<'a> {
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
     /// cannot express a dtype, [`Unsupported`](crate::ErrorKind::Unsupported)
     /// if a member to copy is encrypted, or compressed by a method other than
-    /// deflate, [`Damaged`](crate::ErrorKind::Damaged) if it overlaps another
+    /// deflate, [`Corrupt`](crate::ErrorKind::Corrupt) if it overlaps another
     /// member, and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
     /// The archive is unchanged.
     ///

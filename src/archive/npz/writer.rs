@@ -145,7 +145,7 @@ impl<W: Write> NpzWriter<W> {
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a member of that
     /// name exists, if the format cannot store the name, if an earlier member was
     /// not finished, or if a descr cannot express the dtype. Returns
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) if elements cannot be stored as
+    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if elements cannot be stored as
     /// the dtype, [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is
     /// too long, and [`Io`](crate::ErrorKind::Io) if writing fails.
     pub fn write(&mut self, name: &str, array: &dyn Save) -> Result<()> {

@@ -86,7 +86,7 @@ impl<D: Mapping> TarFile<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the source is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the source is not a
     /// tar file or is damaged,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if a name or a pax
     /// header is longer than 1 MiB, and [`Io`](crate::ErrorKind::Io) if reading
@@ -158,7 +158,7 @@ impl<D: Mapping> TarFile<D> {
     /// # Errors
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
-    /// name, [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy`
+    /// name, [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy`
     /// file, [`Unsupported`](crate::ErrorKind::Unsupported) if it is sparse or
     /// contains Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
@@ -235,7 +235,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the member is not a
     /// valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if it
     /// is sparse or contains Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
@@ -272,7 +272,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Damaged`](crate::ErrorKind::Damaged) if the member is not a
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the member is not a
     /// valid `.npy` file, [`Unsupported`](crate::ErrorKind::Unsupported) if it
     /// is sparse or contains Python objects,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
@@ -289,7 +289,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// # Errors
     ///
     /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if the member is
-    /// sparse. Returns [`Damaged`](crate::ErrorKind::Damaged) if the bytes have
+    /// sparse. Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes have
     /// a wrong magic, a negative length or an unknown type, or describe an
     /// array larger than the address space, and
     /// [`Truncated`](crate::ErrorKind::Truncated) if they end too early.

@@ -96,7 +96,7 @@ impl TenOptions {
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
     /// extension is not `.ten` or `.tb`. Returns
-    /// [`Damaged`](crate::ErrorKind::Damaged) if the bytes have a wrong magic,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes have a wrong magic,
     /// a negative length or an unknown type, or describe an array larger than
     /// the address space, and [`Truncated`](crate::ErrorKind::Truncated) if
     /// they end too early. Returns [`Io`](crate::ErrorKind::Io) if reading
@@ -122,7 +122,7 @@ impl<D: Mapping> Ten<D> {
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
     /// extension is not `.ten` or `.tb`. Returns
-    /// [`Damaged`](crate::ErrorKind::Damaged) if the bytes have a wrong magic,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes have a wrong magic,
     /// a negative length or an unknown type, or describe an array larger than
     /// the address space, and [`Truncated`](crate::ErrorKind::Truncated) if
     /// they end too early. Returns [`Io`](crate::ErrorKind::Io) if reading

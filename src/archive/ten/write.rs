@@ -251,7 +251,7 @@ impl TenWriteOptions {
     /// directory of `path` does not exist. These are checked before a file is
     /// created. Returns [`Io`](crate::ErrorKind::Io) if writing fails, and an
     /// existing file is then unchanged. Returns
-    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if bytes follow the elements of the
     /// `.npy` file that would be replaced, unless they are
     /// [discarded](TenWriteOptions::discard_trailing).
     pub fn save(&self, path: impl AsRef<Path>, arrays: &[&dyn WriteTensor]) -> Result<()> {

@@ -95,8 +95,8 @@ impl OpenOptions {
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Locked`](crate::ErrorKind::Locked) if another writer has locked
-    /// it, [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// it, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) for a 0-d array,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy` file,
     /// or if other bytes follow the elements,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
     /// objects or is not a regular file,
@@ -130,8 +130,8 @@ impl Appender {
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Locked`](crate::ErrorKind::Locked) if another writer has locked
-    /// it, [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file,
+    /// it, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) for a 0-d array,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy` file,
     /// or if other bytes follow the elements,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
     /// objects or is not a regular file,
@@ -159,7 +159,7 @@ impl Appender {
     /// [`Locked`](crate::ErrorKind::Locked) if the file that would be replaced is
     /// locked, by a writer or a reader, and [`Changed`](crate::ErrorKind::Changed)
     /// if another program has just replaced it. Returns
-    /// [`Damaged`](crate::ErrorKind::Damaged) if bytes follow the elements of the
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if bytes follow the elements of the
     /// `.npy` file that would be replaced, unless they are
     /// [discarded](CreateOptions::discard_trailing).
     pub fn create(
@@ -229,9 +229,9 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if `T` cannot be
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if `T` cannot be
     /// stored as the dtype, [`InvalidValue`](crate::ErrorKind::InvalidValue) if
-    /// a value does not fit, [`WrongShape`](crate::ErrorKind::WrongShape) if
+    /// a value does not fit, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if
     /// the shape does not match,
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array would be
     /// too large, [`Changed`](crate::ErrorKind::Changed) if another program
@@ -253,9 +253,9 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongDType`](crate::ErrorKind::WrongDType) if `T` cannot be
+    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if `T` cannot be
     /// stored as the dtype, [`InvalidValue`](crate::ErrorKind::InvalidValue) if
-    /// a value does not fit, [`WrongShape`](crate::ErrorKind::WrongShape) if
+    /// a value does not fit, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if
     /// the shape does not match,
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array would be
     /// too large, [`Changed`](crate::ErrorKind::Changed) if another program
@@ -275,7 +275,7 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the shape does
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the shape does
     /// not match, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array
     /// would be too large, [`Changed`](crate::ErrorKind::Changed) if another
     /// program changed the file's length, and [`Io`](crate::ErrorKind::Io) if
@@ -296,7 +296,7 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// Returns [`WrongShape`](crate::ErrorKind::WrongShape) if the parts do not
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the parts do not
     /// add up to `rows` rows, [`InvalidInput`](crate::ErrorKind::InvalidInput)
     /// if the array would be too large, [`Changed`](crate::ErrorKind::Changed)
     /// if another program changed the file's length,
@@ -546,8 +546,8 @@ impl fmt::Debug for Appender {
 ///
 /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not exist,
 /// [`Locked`](crate::ErrorKind::Locked) if another writer has locked it,
-/// [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
-/// [`Damaged`](crate::ErrorKind::Damaged) if it is not a valid `.npy` file, or
+/// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) for a 0-d array,
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy` file, or
 /// if other bytes follow the elements,
 /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python objects
 /// or is not a regular file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded)

@@ -21,8 +21,8 @@ use crate::source::{atomic, file};
 ///
 /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not exist,
 /// [`Locked`](crate::ErrorKind::Locked) if a writer has the file,
-/// [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
-/// [`Damaged`](crate::ErrorKind::Damaged) if the header is not valid,
+/// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) for a 0-d array,
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the header is not valid,
 /// [`Unsupported`](crate::ErrorKind::Unsupported) if a second `.npy` follows
 /// the elements, the elements are Python objects, or this is not a regular
 /// file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the header is
@@ -142,8 +142,8 @@ impl RecoverOptions {
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Locked`](crate::ErrorKind::Locked) if a writer has the file,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if the header is not valid,
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) for a 0-d array,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the header is not valid,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if a second `.npy`
     /// follows the elements, the elements are Python objects, or this is not a
     /// regular file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the
@@ -173,8 +173,8 @@ impl RecoverOptions {
     ///
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
     /// exist, [`Locked`](crate::ErrorKind::Locked) if a writer has the file,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) for a 0-d array,
-    /// [`Damaged`](crate::ErrorKind::Damaged) if the header is not valid,
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) for a 0-d array,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the header is not valid,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if a second `.npy`
     /// follows the elements, the elements are Python objects, or this is not a
     /// regular file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the

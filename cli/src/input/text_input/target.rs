@@ -81,7 +81,7 @@ impl Target {
                 columns.count,
                 places.len()
             );
-            return Err(Error::new(ErrorKind::WrongDType, text));
+            return Err(Error::new(ErrorKind::DTypeMismatch, text));
         }
         Ok(Target { dtype: dtype.clone(), per_row: None, places })
     }

@@ -82,7 +82,7 @@ impl Column {
             }
             _ => {
                 let text = format!("{name} has dtype {dtype}, which cannot be compared");
-                return Err(Error::new(ErrorKind::WrongDType, text));
+                return Err(Error::new(ErrorKind::DTypeMismatch, text));
             }
         };
         Ok(Column { name, dtype, values })
@@ -224,7 +224,7 @@ impl Column {
 
     fn mismatch(&self, what: &str) -> Error {
         let text = format!("{} has dtype {}: {what}", self.name, self.dtype);
-        Error::new(ErrorKind::WrongDType, text)
+        Error::new(ErrorKind::DTypeMismatch, text)
     }
 }
 

@@ -313,11 +313,11 @@ fn rows_that_do_not_fit_are_not_appended() {
     log.append_slice(&[1_u8, 2, 3]).unwrap();
     log.append(&array![4_u8, 5, 6]).unwrap();
     log.append_bytes(&[7, 8, 9, 10, 11, 12]).unwrap();
-    assert_eq!(log.append_slice(&[1_u8, 2]).unwrap_err().kind(), ErrorKind::WrongShape);
-    assert_eq!(log.append_bytes(&[1]).unwrap_err().kind(), ErrorKind::WrongShape);
-    assert_eq!(log.append(&array![[1_u8, 2]]).unwrap_err().kind(), ErrorKind::WrongShape);
+    assert_eq!(log.append_slice(&[1_u8, 2]).unwrap_err().kind(), ErrorKind::ShapeMismatch);
+    assert_eq!(log.append_bytes(&[1]).unwrap_err().kind(), ErrorKind::ShapeMismatch);
+    assert_eq!(log.append(&array![[1_u8, 2]]).unwrap_err().kind(), ErrorKind::ShapeMismatch);
     let error = log.append_slice(&[1_f32, 2.0, 3.0]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::WrongDType);
+    assert_eq!(error.kind(), ErrorKind::DTypeMismatch);
     assert!(error.to_string().starts_with("InMemory/a.npy: "), "{error}");
     assert_eq!((log.shape(), log.dtype()), (&[4, 3][..], &DType::of::<u8>()));
     log.finish().unwrap();

@@ -15,7 +15,7 @@ pub(super) fn text(detail: &ErrorDetail) -> String {
         Advice::LastPart => message.rfind(", open "),
     };
     match end.and_then(|end| message.get(..end)) {
-        Some(fact) => fact.to_owned(),
+        Some(reason) => reason.to_owned(),
         None => message,
     }
 }
@@ -69,42 +69,42 @@ mod tests {
     use crate::error::Error;
 
     #[track_caller]
-    fn assert_fact(error: impl Into<Error>, fact: &str) {
-        assert_eq!(error.into().fact(), fact);
+    fn assert_reason(error: impl Into<Error>, reason: &str) {
+        assert_eq!(error.into().reason(), reason);
     }
 
     #[test]
     fn facts_name_no_functions() {
-        assert_fact(SystemError::Exists, "already exists");
-        assert_fact(
+        assert_reason(SystemError::Exists, "already exists");
+        assert_reason(
             SystemError::Locked,
             "is locked by another process or by another handle in this process",
         );
-        assert_fact(
+        assert_reason(
             HeaderError::Limit { found: 11, limit: 10 },
             "the header has 11 characters, but the limit is 10",
         );
-        assert_fact(
+        assert_reason(
             HeaderError::Magic { found: b"PK\x03\x04ab".to_vec() },
             "starts with b\"PK\\x03\\x04ab\", expected b\"\\x93NUMPY\": it is a zip archive",
         );
-        assert_fact(
+        assert_reason(
             HeaderError::Magic { found: b"GIF89a".to_vec() },
             "starts with b\"GIF89a\", expected b\"\\x93NUMPY\"",
         );
         let stored = "[('a', '<f8'), ('b: c', '<f8')]".to_owned();
-        assert_fact(
+        assert_reason(
             DTypeError::Fit { stored, asked: "f32".to_owned(), works: "Value".to_owned() },
             "stored as [('a', '<f8'), ('b: c', '<f8')], asked for `f32`",
         );
-        assert_fact(
+        assert_reason(
             ExtentError::Dropped { nbytes: 1, rows: 0, is_array: false },
             "replacing the file would drop 1 byte after its elements",
         );
         let (found, expected) = ("a source in mode r+", "`Source::map`");
-        assert_fact(RequestError::Call { found, expected }, found);
-        assert_fact(RequestError::NoFile, "changes to this array are not written to a file");
-        assert_fact(
+        assert_reason(RequestError::Call { found, expected }, found);
+        assert_reason(RequestError::NoFile, "changes to this array are not written to a file");
+        assert_reason(
             RequestError::CreateMode,
             "mode 'w+' creates an array and needs its dtype and shape",
         );
@@ -113,17 +113,17 @@ mod tests {
     #[test]
     fn names_in_arguments_are_kept() {
         let (found, expected) = ("rows '<f8'".to_owned(), "[('`a`: b', '<f8')]".to_owned());
-        let fact = "rows '<f8': expected [('`a`: b', '<f8')]";
-        assert_fact(RequestError::Argument { found, expected }, fact);
+        let reason = "rows '<f8': expected [('`a`: b', '<f8')]";
+        assert_reason(RequestError::Argument { found, expected }, reason);
     }
 
     #[test]
     fn facts_keep_what_holds_in_any_language() {
         let short = ExtentError::ShortFile { needed: 152, found: 151 };
         let message = short.to_string();
-        assert_fact(short, &message);
+        assert_reason(short, &message);
         let error = Error::from(ExtentError::ShortFile { needed: 152, found: 151 });
         let error = error.with_path("a.npy".as_ref()).with_offset(5);
-        assert_eq!(error.fact(), format!("the array at byte 5: {message}"));
+        assert_eq!(error.reason(), format!("the array at byte 5: {message}"));
     }
 }
