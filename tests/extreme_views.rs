@@ -5,7 +5,7 @@ use npymap::ndarray::{IxDyn, SliceInfoElem};
 use npymap::{
     DType, ErrorKind, MappedArray, Order, View,
     layout::Layout,
-    loader::{RowSource, Stacked, Windows},
+    loader::{Concat, RowSource, Windows},
     view::DynView,
 };
 
@@ -287,8 +287,8 @@ fn windows_with_too_many_bytes_are_rejected() {
 fn stacked_arrays_with_too_many_rows_are_rejected() {
     let most = || MappedArray::zeros(&"|S0".parse().unwrap(), &[1 << 62]).unwrap();
     let most = || most().into_read_only().unwrap();
-    assert_eq!(Stacked::new([most()]).unwrap().len(), 1 << 62);
-    let error = Stacked::new([most(), most()]).unwrap_err();
+    assert_eq!(Concat::new([most()]).unwrap().len(), 1 << 62);
+    let error = Concat::new([most(), most()]).unwrap_err();
     assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
 }
 

@@ -20,6 +20,7 @@ mod atomic_files;
 mod batch_states;
 mod batches;
 mod cases;
+mod concat;
 mod copies;
 #[cfg(target_os = "linux")]
 mod copy_pages;
@@ -103,7 +104,6 @@ mod roundtrip;
 mod sampler;
 #[expect(dead_code, reason = "`tests/generated.rs` uses all of it")]
 mod seeded;
-mod stacked;
 mod steps;
 mod sums;
 mod support;

@@ -1,11 +1,11 @@
 //! Rows are the same however they are read, and whether or not they are in memory.
 
-use npymap::loader::{Reading, Stacked};
+use npymap::loader::{Concat, ReadStrategy};
 use npymap::ndarray::{Array2, ShapeBuilder as _};
 use npymap::{MappedArray, Order, RowSource as _, Sampler, WriteOptions};
 
 const ROWS: usize = 700;
-const WAYS: [Reading; 3] = [Reading::Auto, Reading::Pages, Reading::Stream];
+const WAYS: [ReadStrategy; 3] = [ReadStrategy::Auto, ReadStrategy::Pages, ReadStrategy::Stream];
 
 /// An array of `<u4` whose elements are their positions, 100 in each row.
 fn array(directory: &std::path::Path, order: Order) -> MappedArray {
@@ -59,7 +59,7 @@ fn stacked_arrays_are_the_same_however_they_are_read() {
         for array in &arrays {
             array.drop_cache(..).unwrap();
         }
-        let rows = Stacked::new(arrays).unwrap().reading(way);
+        let rows = Concat::new(arrays).unwrap().reading(way);
         for batch in Sampler::shuffled(2 * ROWS, 1).batches(500) {
             let taken = rows.take_array::<u32>(&batch).unwrap();
             let first = taken.outer_iter().map(|values| values[0] as usize / 100);
@@ -98,7 +98,7 @@ fn an_epoch_brings_an_array_that_fits_into_memory() {
     let array = array(directory.path(), Order::C);
     let is_brought = |_| {
         array.drop_cache(..).unwrap();
-        let rows = array.rows().unwrap().reading(Reading::Stream);
+        let rows = array.rows().unwrap().reading(ReadStrategy::Stream);
         let mut out = [0_u32; 100];
         // A batch from memory starts nothing, so not only the first row is taken.
         for row in (0..ROWS).rev() {
@@ -119,7 +119,7 @@ fn only_the_rows_of_a_range_are_brought_into_memory() {
     let array = array(directory.path(), Order::C);
     array.drop_cache(..).unwrap();
     let before = array.resident_bytes(..200).unwrap();
-    let rows = array.row_range(300..).unwrap().rows().unwrap().reading(Reading::Stream);
+    let rows = array.row_range(300..).unwrap().rows().unwrap().reading(ReadStrategy::Stream);
     let mut out = [0_u32; 100];
     for row in (0..rows.len()).rev() {
         rows.take(&[row], &mut out).unwrap();
@@ -138,15 +138,15 @@ fn blocks_of_the_next_batches_are_brought_into_memory() {
     let array = array(directory.path(), Order::C);
     let sampler = Sampler::blocks(ROWS, 70, 1).buffer(2).unwrap();
     let file = npymap::ArrayFile::open(array.path().unwrap()).unwrap();
-    let stacked = {
+    let concat = {
         // SAFETY: nobody else uses the file.
         let again = unsafe { MappedArray::open(array.path().unwrap()) }.unwrap();
-        Stacked::new([again]).unwrap().reading(Reading::Pages)
+        Concat::new([again]).unwrap().reading(ReadStrategy::Pages)
     };
     // Otherwise all of the array would be read, because it fits.
-    let rows = array.rows().unwrap().reading(Reading::Pages);
+    let rows = array.rows().unwrap().reading(ReadStrategy::Pages);
     let windows = rows.windows(2).unwrap();
-    let sources: [&dyn RowSource; 4] = [&rows, &windows, &stacked, &file];
+    let sources: [&dyn RowSource; 4] = [&rows, &windows, &concat, &file];
     for source in sources {
         array.drop_cache(..).unwrap();
         let mut batches = sampler.batches(20).announce_to(source);

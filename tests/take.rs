@@ -6,7 +6,7 @@ use npymap::ndarray::{Axis, IxDyn, s};
 use npymap::{
     ArrayFile, ErrorKind, Le, MappedArray, Order, Result, Value,
     layout::TakeMode,
-    loader::{FieldRows, Ragged, RowSource, Stacked, Windows},
+    loader::{Concat, FieldRows, Ragged, RowSource, Windows},
 };
 
 #[cfg(feature = "npz")]
@@ -409,14 +409,14 @@ fn every_source_of_rows_has_the_same_methods() {
         all_forms(&read, &expected);
         let none = file(&directory, "none.npy", &npy("<u4", &[0, 3, 2], order, &[]));
         let parts = [&none, &path, &none, &path, &none].map(|path| open(path).unwrap());
-        let stacked = Stacked::new(parts).unwrap();
-        all_forms(&stacked, &[&expected[..], &expected].concat());
+        let concat = Concat::new(parts).unwrap();
+        all_forms(&concat, &[&expected[..], &expected].concat());
     }
     let path = file(&directory, "a.npy", &npy("<u4", &[10, 2], Order::C, &numbers(20)));
     let expected: Vec<u32> = (0..8).flat_map(|row| 2 * row..2 * row + 6).collect();
     all_methods(&open(&path).unwrap().rows().unwrap().windows(3).unwrap(), &expected);
     all_methods(&ArrayFile::open(&path).unwrap().windows(3).unwrap(), &expected);
-    let halves = Stacked::new([open(&path).unwrap(), open(&path).unwrap()]).unwrap();
+    let halves = Concat::new([open(&path).unwrap(), open(&path).unwrap()]).unwrap();
     all_methods(&halves.windows(3).unwrap(), &expected);
 }
 
@@ -433,10 +433,10 @@ fn every_source_of_rows_selects_fields() {
         let read = ArrayFile::open(&path).unwrap();
         all_forms(&read.field("b.c").unwrap(), &expected);
         all_forms(&read.field("b").unwrap().field("c").unwrap(), &expected);
-        let stacked = Stacked::new([open(&path).unwrap(), open(&path).unwrap()]).unwrap();
+        let concat = Concat::new([open(&path).unwrap(), open(&path).unwrap()]).unwrap();
         let twice = [&expected[..], &expected].concat();
-        all_forms(&stacked.field("b.c").unwrap(), &twice);
-        all_forms(&Required(&stacked).field("b.c").unwrap(), &twice);
+        all_forms(&concat.field("b.c").unwrap(), &twice);
+        all_forms(&Required(&concat).field("b.c").unwrap(), &twice);
         let pairs = read.windows(2).unwrap();
         let (own, taken) = (pairs.field("b.c").unwrap(), [6, 0].map(|row| 4 * row));
         assert_eq!(own.shape(), [7, 2, 2, 2]);
@@ -448,7 +448,7 @@ fn every_source_of_rows_selects_fields() {
             error.message().to_string(),
             array.field("b.x").unwrap_err().message().to_string()
         );
-        assert!(stacked.field("x").is_err() && pairs.field("x").is_err());
+        assert!(concat.field("x").is_err() && pairs.field("x").is_err());
     }
 }
 
@@ -538,15 +538,15 @@ fn any_number_of_zero_sized_elements_takes_no_time() {
     assert!(is_error(&error, ErrorKind::OutOfBounds, "is out of bounds for "), "{error}");
 
     let mut out = vec![[0_u8; 0]; 2 * MANY];
-    let stacked = Stacked::new([open(&path).unwrap()]).unwrap();
+    let concat = Concat::new([open(&path).unwrap()]).unwrap();
     let view = array.view::<[u8; 0]>().unwrap();
     let indices = [9, 0];
     let errors = [
         rows.take(&indices, &mut out).unwrap_err(),
         rows.take_array::<Value>(&indices).unwrap_err(),
         read.take(&indices, &mut out).unwrap_err(),
-        stacked.take(&indices, &mut out).unwrap_err(),
-        stacked.take_array::<[u8; 0]>(&indices).unwrap_err(),
+        concat.take(&indices, &mut out).unwrap_err(),
+        concat.take_array::<[u8; 0]>(&indices).unwrap_err(),
         view.take(&indices, &mut out).unwrap_err(),
         array.dyn_view().unwrap().select(0, &indices).unwrap_err(),
     ];

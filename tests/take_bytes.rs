@@ -3,7 +3,7 @@
 use npymap::{
     ArrayFile, DType, ErrorKind, MappedArray, Order,
     element::Casting,
-    loader::{FieldRows, RowSource, Stacked},
+    loader::{Concat, FieldRows, RowSource},
 };
 
 use crate::support::{directory, file, here, is_error, native, npy, open};
@@ -62,9 +62,9 @@ fn rows_of_every_source_are_cast_as_the_whole_array() {
                 assert_eq!(take(&array.rows().unwrap(), &to, &INDICES), expected, "{what}");
                 let read = ArrayFile::open(&path).unwrap();
                 assert_eq!(take(&read, &to, &INDICES), expected, "{what}");
-                let stacked = Stacked::new([open(&path).unwrap(), open(&path).unwrap()]).unwrap();
+                let concat = Concat::new([open(&path).unwrap(), open(&path).unwrap()]).unwrap();
                 let second = INDICES.map(|row| row + 300);
-                assert_eq!(take(&stacked, &to, &second), expected, "{what}");
+                assert_eq!(take(&concat, &to, &second), expected, "{what}");
                 let windows = array.rows().unwrap().windows(2).unwrap();
                 let pairs: Vec<usize> =
                     INDICES.iter().flat_map(|&i| [i.min(298), i.min(298) + 1]).collect();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use npymap::loader::{RowSource, Share, Stacked};
+use npymap::loader::{Concat, RowSource, Share};
 use npymap::{ArrayFile, Loader, Sampler};
 
 use crate::Result;
@@ -143,7 +143,7 @@ impl Work {
     fn in_order<'a>(&self, name: impl Fn(&str) -> String) -> [Benchmark<'a>; 3] {
         let sampler = Sampler::sequential(self.len);
         let ways: [(&str, Way); 3] =
-            [("rows", rows), ("`ArrayFile` rows", array_file), ("`Stacked` rows", stacked)];
+            [("rows", rows), ("`ArrayFile` rows", array_file), ("`Concat` rows", concat)];
         ways.map(|(what, way)| Benchmark {
             name: format!("{}, cold", name(&format!("sequential {what}"))),
             ours: self.cold(&sampler, way),
@@ -291,8 +291,8 @@ fn array_file(work: &Work, sampler: &Sampler) -> Result<()> {
     work.take(sampler, &ArrayFile::open(&work.path)?)
 }
 
-fn stacked(work: &Work, sampler: &Sampler) -> Result<()> {
-    work.take(sampler, &Stacked::new([open(&work.path)?])?)
+fn concat(work: &Work, sampler: &Sampler) -> Result<()> {
+    work.take(sampler, &Concat::new([open(&work.path)?])?)
 }
 
 /// The way that README shows, with a number of threads or the default.

@@ -8,7 +8,7 @@ use npymap::array::{AnyArray, Description};
 use npymap::dtype::Kind;
 use npymap::element::Casting;
 use npymap::layout::TakeMode;
-use npymap::loader::{FieldRows, IndexBatches, RowSource, Stacked, Windows};
+use npymap::loader::{Concat, FieldRows, IndexBatches, RowSource, Windows};
 use npymap::source::{AnySource, FileId};
 use npymap::{ArrayFile, DType, MappedArray, Mode, Order, Result};
 use pyo3::buffer::PyBuffer;
@@ -32,7 +32,7 @@ pub(crate) enum Source {
     /// Rows that are mapped, which can be requested from the disk.
     Mapped(Arc<npymap::Rows>),
     /// Rows of several maps.
-    Stacked(Arc<Stacked>),
+    Concat(Arc<Concat>),
     /// Any other source.
     Other(Arc<dyn RowSource + Send + Sync>),
 }
@@ -42,7 +42,7 @@ macro_rules! for_source {
     ($source:expr, $rows:ident => $value:expr) => {
         match $source {
             Source::Mapped($rows) => $value,
-            Source::Stacked($rows) => $value,
+            Source::Concat($rows) => $value,
             Source::Other($rows) => $value,
         }
     };
@@ -289,7 +289,7 @@ impl Rows {
             }
             match &self.source {
                 Source::Mapped(source) => source.prefetch(&rows),
-                Source::Stacked(source) => source.prefetch(&rows),
+                Source::Concat(source) => source.prefetch(&rows),
                 Source::Other(_) => Ok(()),
             }
         });
@@ -309,7 +309,7 @@ impl Rows {
         let length = unsigned("length", length)?;
         let source = match &self.source {
             Source::Mapped(rows) => npymap::Rows::windows(rows, length).map(mapped),
-            Source::Stacked(rows) => Windows::new(Arc::clone(rows), length)
+            Source::Concat(rows) => Windows::new(Arc::clone(rows), length)
                 .map(|windows| Source::Other(Arc::new(windows))),
             Source::Other(rows) => Windows::new(Arc::clone(rows), length)
                 .map(|windows| Source::Other(Arc::new(windows))),
@@ -326,8 +326,8 @@ impl Rows {
     fn field(&self, py: Python<'_>, path: &str) -> PyResult<Rows> {
         let source = match &self.source {
             Source::Mapped(rows) => npymap::Rows::field(rows, path).map(mapped),
-            Source::Stacked(rows) => {
-                Stacked::field(rows, path).map(|rows| Source::Stacked(Arc::new(rows)))
+            Source::Concat(rows) => {
+                Concat::field(rows, path).map(|rows| Source::Concat(Arc::new(rows)))
             }
             Source::Other(rows) => {
                 FieldRows::new(Arc::clone(rows), path).map(|rows| Source::Other(Arc::new(rows)))
@@ -408,7 +408,7 @@ fn open_description(description: &Description) -> Result<npymap::Rows> {
 /// The rows of several `.npy` files, one after another.
 #[pyfunction]
 pub(crate) fn stack_rows(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Rows> {
-    let stacked = detached(py, || {
+    let concat = detached(py, || {
         let mut files = Vec::new();
         let arrays = paths.iter().map(|path| match memory::map(&absolute(path), Mode::ReadOnly)? {
             AnySource::ReadOnly(source) => {
@@ -418,16 +418,16 @@ pub(crate) fn stack_rows(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Rows> 
             AnySource::Writable(source) => MappedArray::from_source(source)?.into_read_only(),
         });
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
-        Ok((Stacked::new(arrays)?, files))
+        Ok((Concat::new(arrays)?, files))
     });
-    let (stacked, files) = stacked.or_raise(py)?;
-    Ok(Rows::new(Source::Stacked(Arc::new(stacked)), files))
+    let (concat, files) = concat.or_raise(py)?;
+    Ok(Rows::new(Source::Concat(Arc::new(concat)), files))
 }
 
 /// The paths of the files of a directory that Dask's `to_npy_stack` wrote.
 #[pyfunction]
 pub(crate) fn npy_stack_paths(py: Python<'_>, directory: PathBuf) -> PyResult<Vec<PathBuf>> {
-    detached(py, || Stacked::npy_stack_paths(&directory)).or_raise_for(py, &directory)
+    detached(py, || Concat::npy_stack_paths(&directory)).or_raise_for(py, &directory)
 }
 
 /// Raises unless this is the name of a casting rule.

@@ -273,7 +273,7 @@ def test_selections_of_unknown_length_are_written_as_stacks(tmp_path):
         npymap.dask.to_npy(some, tmp_path / "a.npy")
     npymap.dask.to_npy_stack(some, tmp_path / "stack")
     expected = ARRAY[ARRAY[:, 0] % 7 == 0]
-    assert np.array_equal(npymap.Stacked.npy_stack(tmp_path / "stack")[:], expected)
+    assert np.array_equal(npymap.Concat.npy_stack(tmp_path / "stack")[:], expected)
     assert np.array_equal(da.from_npy_stack(tmp_path / "stack").compute(), expected)
 
 

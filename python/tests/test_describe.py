@@ -128,9 +128,9 @@ def touch(path):
 @pytest.mark.parametrize("how", [modify, shorten, lengthen, replace, touch])
 def test_a_file_that_was_changed_since_raises(path, how):
     array = npymap.open(path)[:4]
-    file, stacked = npymap.ArrayFile(path), npymap.Stacked([path])
+    file, concat = npymap.ArrayFile(path), npymap.Concat([path])
     description = npymap.describe(array)
-    files, stacks = pickle.dumps(file), pickle.dumps(stacked)
+    files, stacks = pickle.dumps(file), pickle.dumps(concat)
     how(path)
     for again in (description.open, lambda: pickle.loads(files)[0], lambda: pickle.loads(stacks)):
         with pytest.raises(npymap.FormatError, match="since the array was described") as error:

@@ -33,7 +33,7 @@ def test_appenders_show_what_they_append_to(tmp_path):
 
 def test_a_sampler_takes_whatever_has_a_length(path):
     for length in (npymap.open(path), npymap.ArrayFile(path), npymap.open(path).rows, [0, 0, 0],
-                   npymap.Stacked([path])):
+                   npymap.Concat([path])):
         assert sorted(npymap.Sampler(length)) == [0, 1, 2]
     assert len(npymap.Sampler(np.int64(5))) == 5
     with pytest.raises(TypeError):
@@ -77,7 +77,7 @@ def test_errors_say_what_to_type(path, tmp_path):
 def test_file_urls_are_paths(path, tmp_path):
     url = path.as_uri()
     for again in (npymap.open(url), npymap.load(url), npymap.ArrayFile(url), npymap.load(url, "r"),
-                  npymap.Stacked([url]), npymap.memmap(url, "f8", "r", 128, (3, 4)),
+                  npymap.Concat([url]), npymap.memmap(url, "f8", "r", 128, (3, 4)),
                   npymap.load(url.replace("file:///", "file://localhost/"))):
         assert np.asarray(again)[1, 0] == 4
     assert npymap.header(url).shape == (3, 4)

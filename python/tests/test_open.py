@@ -412,9 +412,9 @@ def test_paths_lead_through_links_to_directories(tmp_path, monkeypatch):
     np.save(tmp_path / "far" / "a.npy", np.array([1]))
     np.save(tmp_path / "near" / "a.npy", np.array([2]))
     monkeypatch.chdir(tmp_path / "near")
-    file, stacked = npymap.ArrayFile("link/../a.npy"), npymap.Stacked(["link/../a.npy"])
+    file, concat = npymap.ArrayFile("link/../a.npy"), npymap.Concat(["link/../a.npy"])
     monkeypatch.chdir(tmp_path)
-    assert file[0] == pickle.loads(pickle.dumps(file))[0] == stacked[0] == 1
+    assert file[0] == pickle.loads(pickle.dumps(file))[0] == concat[0] == 1
     assert os.path.isabs(file.path)
 
 
@@ -436,13 +436,13 @@ def test_stacked_files_are_closed_with_the_last_reference(npy):
     gc.collect()
     gc.disable()
     try:
-        stacked = npymap.Stacked([npy, npy])
-        assert stacked.take([5]).tolist() == stacked[[5]].tolist() == [[8, 9, 10, 11]]
-        assert [row[0] for row in stacked] == [0, 4, 8] * 2
-        assert np.asarray(stacked).shape == (6, 4)
-        dead, rows = weakref.ref(stacked), stacked.rows
+        concat = npymap.Concat([npy, npy])
+        assert concat.take([5]).tolist() == concat[[5]].tolist() == [[8, 9, 10, 11]]
+        assert [row[0] for row in concat] == [0, 4, 8] * 2
+        assert np.asarray(concat).shape == (6, 4)
+        dead, rows = weakref.ref(concat), concat.rows
         assert pickle.loads(pickle.dumps(rows)).take([4]).tolist() == rows.take([4]).tolist()
-        del stacked
+        del concat
         # Rows keep their source.
         assert dead() is not None and rows.take([3])[0, 1] == 1
         del rows

@@ -197,7 +197,7 @@ def test_arrays_without_axes_have_no_rows(paths, tmp_path):
         with pytest.raises(ValueError, match="offsets without axes"):
             npymap.Ragged(paths[0], zero)
     with pytest.raises(ValueError, match="an array without axes, expected arrays of rows"):
-        npymap.Stacked([tmp_path / "0.npy"])
+        npymap.Concat([tmp_path / "0.npy"])
 
 
 def test_arrays_without_rows_are_type_errors(paths):

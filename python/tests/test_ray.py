@@ -105,7 +105,7 @@ def test_fields_of_records_are_columns(tmp_path):
 def test_datasets_are_written_as_stacks(path, tmp_path):
     data = npymap.ray.read_npy(path, override_num_blocks=4)
     npymap.ray.write_npy(data, tmp_path / "stack")
-    stack = npymap.Stacked.npy_stack(tmp_path / "stack")
+    stack = npymap.Concat.npy_stack(tmp_path / "stack")
     assert stack.shape == (1000, 6) and np.array_equal(np.sort(stack[:], 0), ARRAY)
     assert npymap.ray.read_npy(tmp_path / "stack").count() == 1000
     with pytest.raises(FileExistsError):

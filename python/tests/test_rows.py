@@ -47,7 +47,7 @@ def test_rows_of_every_source_equal_numpys(tmp_path, array, order, mode):
     path = tmp_path / "b.npy"
     np.save(path, np.asarray(array, order=order))
     mapped = npymap.open(path, mode)
-    sources = [mapped.rows, npymap.ArrayFile(path).rows, npymap.Stacked([path]).rows]
+    sources = [mapped.rows, npymap.ArrayFile(path).rows, npymap.Concat([path]).rows]
     for rows in sources:
         assert rows.shape == array.shape and rows.dtype == array.dtype and len(rows) == 100
         for indices in INDICES:
@@ -238,7 +238,7 @@ def test_outputs_that_do_not_fit_are_errors(tmp_path, array):
 def test_windows_are_sliding_windows(tmp_path, array):
     path = tmp_path / "a.npy"
     expected = np.lib.stride_tricks.sliding_window_view(array, 4, 0).transpose(0, 3, 1, 2)
-    for source in [npymap.open(path), npymap.ArrayFile(path), npymap.Stacked([path])]:
+    for source in [npymap.open(path), npymap.ArrayFile(path), npymap.Concat([path])]:
         windows = source.rows.windows(4)
         assert windows.shape == expected.shape
         assert_equal(windows.take([96, 0, -1]), expected[[96, 0, -1]])
@@ -281,7 +281,7 @@ class Sub(npymap.memmap):
 def test_rows_pickle_with_their_source(tmp_path, array):
     path = tmp_path / "a.npy"
     for source in [npymap.open(path), npymap.open(path)[20:40], npymap.open(path).view(Sub),
-                   npymap.ArrayFile(path), npymap.Stacked([path, path])]:
+                   npymap.ArrayFile(path), npymap.Concat([path, path])]:
         rows = source.rows
         for rows in [rows, rows.windows(3)]:
             for dumps in (pickle.dumps, sent):
@@ -328,16 +328,16 @@ def test_stacks_of_many_files(tmp_path):
     for number, count in enumerate([3, 0, 5, 1]):
         paths.append(tmp_path / f"{number}.npy")
         np.save(paths[-1], np.full((count, 2), number, "<u2"))
-    stacked = npymap.Stacked(paths)
-    assert (stacked.shape, stacked.dtype, stacked.ndim) == ((9, 2), np.dtype("<u2"), 2)
-    assert stacked[2:5].tolist() == [[0, 0], [2, 2], [2, 2]]
-    assert stacked[-1].tolist() == [3, 3]
-    assert_equal(pickle.loads(pickle.dumps(stacked)).take([8]), np.full((1, 2), 3, "<u2"))
+    concat = npymap.Concat(paths)
+    assert (concat.shape, concat.dtype, concat.ndim) == ((9, 2), np.dtype("<u2"), 2)
+    assert concat[2:5].tolist() == [[0, 0], [2, 2], [2, 2]]
+    assert concat[-1].tolist() == [3, 3]
+    assert_equal(pickle.loads(pickle.dumps(concat)).take([8]), np.full((1, 2), 3, "<u2"))
     np.save(tmp_path / "4.npy", np.zeros((2, 3), "<u2"))
     with pytest.raises(ValueError, match="as in the first file"):
-        npymap.Stacked([*paths, tmp_path / "4.npy"])
+        npymap.Concat([*paths, tmp_path / "4.npy"])
     with pytest.raises(FileNotFoundError):
-        npymap.Stacked([tmp_path / "none.npy"])
+        npymap.Concat([tmp_path / "none.npy"])
 
 
 def test_stacks_of_dask_are_opened(tmp_path):
@@ -345,7 +345,7 @@ def test_stacks_of_dask_are_opened(tmp_path):
         np.save(tmp_path / f"{number}.npy", np.full((2, 3), number))
     (tmp_path / "info").write_bytes(pickle.dumps(
         {"chunks": ((2, 2), (3,)), "dtype": np.dtype(int), "axis": 0}))
-    assert npymap.Stacked.npy_stack(tmp_path)[3].tolist() == [1, 1, 1]
+    assert npymap.Concat.npy_stack(tmp_path)[3].tolist() == [1, 1, 1]
 
 
 def test_deleting_in_any_order_is_safe(tmp_path):
@@ -428,7 +428,7 @@ def test_casts_to_subarrays_and_objects_are_errors(tmp_path, npy):
 
 
 def test_rows_are_copied_and_converted_to_arrays(tmp_path, npy):
-    rows, stacked = npymap.open(npy).rows, npymap.Stacked([npy, npy])
+    rows, concat = npymap.open(npy).rows, npymap.Concat([npy, npy])
     again = copy.deepcopy({"rows": rows})["rows"]
     assert again[[2]].tolist() == copy.copy(rows)[[2]].tolist() == [[8, 9, 10, 11]]
     np.save(tmp_path / "offsets.npy", np.array([0, 1, 3]))
@@ -439,8 +439,8 @@ def test_rows_are_copied_and_converted_to_arrays(tmp_path, npy):
     for source, array in [
         (rows, expected),
         (rows.windows(2), np.stack([expected[:2], expected[1:]])),
-        (stacked, np.concatenate([expected, expected])),
-        (npymap.Stacked([tmp_path / "empty.npy"]), np.zeros((0, 3), ">u2")),
+        (concat, np.concatenate([expected, expected])),
+        (npymap.Concat([tmp_path / "empty.npy"]), np.zeros((0, 3), ">u2")),
     ]:
         found = np.asarray(source)
         assert found.dtype == array.dtype and np.array_equal(found, array)
@@ -450,19 +450,19 @@ def test_rows_are_copied_and_converted_to_arrays(tmp_path, npy):
 
 
 def test_rows_have_one_axis_of_indices(npy):
-    rows, stacked = npymap.open(npy).rows, npymap.Stacked([npy])
-    for source in (rows, stacked):
+    rows, concat = npymap.open(npy).rows, npymap.Concat([npy])
+    for source in (rows, concat):
         with pytest.raises(IndexError, match="not a tuple"):
             source[0, 1]
     for paths in (str(npy), bytes(npy), npy):
         with pytest.raises(TypeError, match="an iterable of paths"):
-            npymap.Stacked(paths)
+            npymap.Concat(paths)
 
 
 def test_rows_are_selected_by_slices_and_masks(tmp_path, npy):
     array = np.load(npy)
     mask = np.array([True, False, True])
-    for rows in (npymap.open(npy).rows, npymap.Stacked([npy]).rows, npymap.ArrayFile(npy).rows):
+    for rows in (npymap.open(npy).rows, npymap.Concat([npy]).rows, npymap.ArrayFile(npy).rows):
         for index in (slice(1, None), slice(None, None, -2), slice(5, 9), mask, mask.tolist(), 1, [2, 0]):
             assert_equal(rows[index], array[index])
         for index in (mask[:2], np.ones((3, 4), bool), True):
@@ -489,10 +489,10 @@ def test_outputs_in_another_map_of_the_file_are_written_after_all_rows_are_read(
 
     def sources():
         for get in (npymap.open, npymap.ArrayFile, lambda path: npymap.ArrayFile(path, "r"),
-                    lambda path: npymap.Stacked([other, path])):
+                    lambda path: npymap.Concat([other, path])):
             np.save(path, np.arange(8.0).reshape(4, 2))
             source = get(path)
-            yield source, npymap.open(path, "r+"), 2 * isinstance(source, npymap.Stacked)
+            yield source, npymap.open(path, "r+"), 2 * isinstance(source, npymap.Concat)
 
     for take in (lambda source, *given, **named: source.take(*given, **named),
                  lambda source, *given, **named: source.rows.take(*given, **named)):
@@ -525,7 +525,7 @@ def test_rows_of_elements_without_bytes(tmp_path, dtype):
     mapped, file = npymap.open(tmp_path / "a.npy"), npymap.ArrayFile(tmp_path / "a.npy")
     for found in (mapped[[0, 1]], mapped.take([0, 1], 0), mapped.rows.take([0, 1]), file[[0, 1]],
                   mapped.rows.take([0, 1], dtype=dtype), file.take([0, 1]), file[1:3], file[:2][::-1],
-                  npymap.Stacked([tmp_path / "a.npy"])[1:3]):
+                  npymap.Concat([tmp_path / "a.npy"])[1:3]):
         assert found.dtype.itemsize == 0 and found.dtype.kind == dtype[-2] and found.shape == (2, 2)
     out = np.ndarray((2, 2), dtype)
     assert mapped.rows.take([0, 1], out) is out
@@ -563,7 +563,7 @@ def test_an_open_file_has_rows(tmp_path):
 
 
 def test_castings_are_checked_also_if_nothing_is_cast(npy):
-    for source in (npymap.open(npy).rows, npymap.ArrayFile(npy), npymap.Stacked([npy])):
+    for source in (npymap.open(npy).rows, npymap.ArrayFile(npy), npymap.Concat([npy])):
         for arguments in ({}, {"dtype": "f8"}, {"dtype": "f4"}, {"out": np.zeros((1, 4))}):
             with pytest.raises(ValueError, match="casting 'foo': expected no, equiv"):
                 source.take([0], casting="foo", **arguments)

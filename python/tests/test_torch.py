@@ -31,8 +31,8 @@ def lists(loader):
     return [(x[:, 0].tolist(), y.tolist()) for x, y in loader]
 
 
-@pytest.mark.parametrize("kind", [npymap.open, npymap.ArrayFile, lambda path: npymap.Stacked([path])],
-                         ids=["open", "ArrayFile", "Stacked"])
+@pytest.mark.parametrize("kind", [npymap.open, npymap.ArrayFile, lambda path: npymap.Concat([path])],
+                         ids=["open", "ArrayFile", "Concat"])
 def test_datasets_return_tensors(files, kind):
     data = dataset(files, kind)
     assert len(data) == 500

@@ -223,7 +223,7 @@ def test_errors_are_pythons(web):
                  lambda: npymap.ArrayFile(f"{url}/a.npy").map(3)]:
         with pytest.raises(ValueError, match="a URL, which"):
             call()
-    assert np.array_equal(npymap.Stacked([f"{url}/a.npy"]).take([399, 0]), ARRAY[[399, 0]])
+    assert np.array_equal(npymap.Concat([f"{url}/a.npy"]).take([399, 0]), ARRAY[[399, 0]])
 
 
 def test_dask_and_xarray_read_urls(web):
@@ -274,7 +274,7 @@ def test_signatures_are_only_shown_where_the_url_is_asked_for(web):
     member = archive["x"]
     while isinstance(member, np.ndarray):
         member = member.base
-    for one in [file, archive, archive["x"].base, member, npymap.Stacked([file.path]), file.rows]:
+    for one in [file, archive, archive["x"].base, member, npymap.Concat([file.path]), file.rows]:
         assert "5ec2e7" not in repr(one), one
     # What opens it again has all of it.
     assert file.path.endswith("5ec2e7") and b"5ec2e7" in pickle.dumps(file)

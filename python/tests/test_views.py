@@ -40,7 +40,7 @@ def array(request, tmp_path):
 
 
 def rows_of(view):
-    return view.rows if isinstance(view, npymap.memmap) else npymap.Stacked([view]).rows
+    return view.rows if isinstance(view, npymap.memmap) else npymap.Concat([view]).rows
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -89,7 +89,7 @@ def test_dtypes_of_other_packages_have_rows(tmp_path):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     array = np.arange(12).astype(ml_dtypes.bfloat16).reshape(4, 3)
     for view in (array, array[::2], array[:, 1]):
-        rows = npymap.Stacked([view, view]).rows
+        rows = npymap.Concat([view, view]).rows
         assert rows.dtype == ml_dtypes.bfloat16
         assert rows.take([1]).tolist() == view[[1]].tolist()
 
@@ -106,7 +106,7 @@ def test_stores_are_seen_by_rows_of_views(tmp_path):
 
 def test_rows_are_taken_into_their_own_array():
     array = np.arange(12.0).reshape(6, 2)
-    rows = npymap.Stacked([array, array[::-1]]).rows
+    rows = npymap.Concat([array, array[::-1]]).rows
     assert rows.take([6, 5, 0], out=array[:3]).tolist() == [[10, 11], [10, 11], [0, 1]]
 
 
@@ -117,17 +117,17 @@ def test_what_stacks(tmp_path):
     np.savez(tmp_path / "a.npz", x=parts[2])
     (tmp_path / "raw").write_bytes(b"head" + parts[3].tobytes())
     np.save(tmp_path / "4.npy", np.repeat(parts[4], 2, 0))
-    stacked = npymap.Stacked([
+    concat = npymap.Concat([
         tmp_path / "0.npy", npymap.open(tmp_path / "1.npy"), npymap.ArrayFile(tmp_path / "a.npz", member="x"),
         npymap.memmap(tmp_path / "raw", "f8", "r", 4, (4, 2)), npymap.open(tmp_path / "4.npy")[::2], parts[5]])
     expected = np.concatenate(parts)
-    assert stacked.shape == (24, 2) and stacked.dtype == expected.dtype and len(stacked) == 24
-    assert stacked.paths == [str(tmp_path / "0.npy"), None, None, None, None, None]
-    assert np.array_equal(stacked, expected)
+    assert concat.shape == (24, 2) and concat.dtype == expected.dtype and len(concat) == 24
+    assert concat.paths == [str(tmp_path / "0.npy"), None, None, None, None, None]
+    assert np.array_equal(concat, expected)
     indices = np.random.default_rng(1).permutation(24)
-    assert np.array_equal(stacked.take(indices), expected[indices])
-    assert np.array_equal(stacked.rows.windows(5).take([2, 6]), [expected[2:7], expected[6:11]])
-    again = npymap.Stacked([stacked, stacked.rows, npymap.Stacked([tmp_path / "0.npy"])])
+    assert np.array_equal(concat.take(indices), expected[indices])
+    assert np.array_equal(concat.rows.windows(5).take([2, 6]), [expected[2:7], expected[6:11]])
+    again = npymap.Concat([concat, concat.rows, npymap.Concat([tmp_path / "0.npy"])])
     assert np.array_equal(again, np.concatenate([expected, expected, parts[0]]))
     assert np.array_equal(pickle.loads(pickle.dumps(again)), again)
     assert next(npymap.Batches([again, np.arange(52)], [[30, 0]]))[2].tolist() == [30, 0]
@@ -137,15 +137,15 @@ def test_what_does_not_stack(tmp_path):
     for second, match in ((np.zeros((2, 3)), "array 1 has dtype .* shape .*2, 3"), (np.zeros((2, 2), "f4"), "f4"),
                           (np.array(5.0), "without axes")):
         with pytest.raises((ValueError, TypeError), match=match):
-            npymap.Stacked([np.zeros((4, 2)), second])
+            npymap.Concat([np.zeros((4, 2)), second])
     with pytest.raises(TypeError, match="expected an array, an ArrayFile"):
-        npymap.Stacked([np.zeros(3), 5])
+        npymap.Concat([np.zeros(3), 5])
     with pytest.raises(TypeError, match="a single path"):
-        npymap.Stacked("a.npy")
+        npymap.Concat("a.npy")
 
 
 def test_read_only_views_and_empty_text_have_rows():
     array = np.arange(6).reshape(3, 2)
     array.flags.writeable = False
-    assert npymap.Stacked([array.T]).take([1]).tolist() == [[1, 3, 5]]
-    assert npymap.Stacked([np.ndarray((3, 2), "S0")]).take([2]).shape == (1, 2)
+    assert npymap.Concat([array.T]).take([1]).tolist() == [[1, 3, 5]]
+    assert npymap.Concat([np.ndarray((3, 2), "S0")]).take([2]).shape == (1, 2)

@@ -124,7 +124,7 @@ impl RowsAhead {
     }
 
     /// The rows of several sources, in turn.
-    pub(super) fn stacked(parts: impl IntoIterator<Item = (usize, RowsAhead)>) -> RowsAhead {
+    pub(super) fn concat(parts: impl IntoIterator<Item = (usize, RowsAhead)>) -> RowsAhead {
         let parts = parts.into_iter().flat_map(|(first, ahead)| {
             ahead.parts.into_iter().map(move |part| {
                 let rows = part.rows.start + first..part.rows.end + first;

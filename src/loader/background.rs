@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::reading::{Disk, Planner, Reading, Request};
+use super::reading::{Disk, Planner, ReadStrategy, Request};
 use super::runs;
 use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::source::map::Map;
@@ -56,7 +56,7 @@ impl Background {
 
     /// Returns a new state for the same array, to be read in another way.
     #[inline]
-    pub(super) fn with_reading(&self, reading: Reading) -> Background {
+    pub(super) fn with_reading(&self, reading: ReadStrategy) -> Background {
         self.with_others(reading, self.working_set, Arc::default())
     }
 
@@ -65,7 +65,7 @@ impl Background {
     #[inline]
     pub(super) fn with_others(
         &self,
-        reading: Reading,
+        reading: ReadStrategy,
         working_set: usize,
         read_ahead: Arc<ReadAhead>,
     ) -> Background {

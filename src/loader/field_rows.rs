@@ -14,7 +14,7 @@ use crate::view::field_geometry;
 /// last ones. Whole rows are read.
 ///
 /// [`Rows::field`](crate::Rows::field) is a [`Rows`](crate::Rows) again, and
-/// [`Stacked::field`](crate::loader::Stacked::field) a `Stacked`.
+/// [`Concat::field`](crate::loader::Concat::field) a `Concat`.
 ///
 /// # Examples
 ///

@@ -144,7 +144,7 @@ impl IndexBatches {
     ///
     /// - A mapped array that fits into memory is read whole after the first
     ///   batch that has to wait for the disk, if the batches need much of it.
-    ///   [`Reading`](crate::loader::Reading) has the details. Such an array of
+    ///   [`ReadStrategy`](crate::loader::ReadStrategy) has the details. Such an array of
     ///   an [`ArrayFile`](crate::ArrayFile) is read from the first batch on,
     ///   and so is one shuffled in several [`shares`](Sampler::share), because
     ///   each share begins at a different place.

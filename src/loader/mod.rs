@@ -6,6 +6,7 @@ mod background;
 mod batch;
 mod batches;
 mod block_order;
+mod concat;
 mod field_rows;
 mod gather;
 mod index_batch;
@@ -30,7 +31,6 @@ mod sampler;
 mod sequence;
 mod share;
 mod stack;
-mod stacked;
 mod windows;
 
 /// The locks of the pipeline. The model test replaces them.
@@ -40,16 +40,16 @@ mod sync {
 
 pub use batch::{Batch, BatchError};
 pub use batches::{BatchOptions, Batches};
+pub use concat::Concat;
 pub use field_rows::FieldRows;
 pub use index_batch::{BatchIndices, IndexBatch, IndexBatches};
 pub use loading::{Column, Columns, Loader};
 pub use padded::Padded;
 pub use ragged::Ragged;
 pub use ragged_append::RaggedAppender;
-pub use reading::Reading;
+pub use reading::ReadStrategy;
 pub use row_source::RowSource;
 pub use rows::Rows;
 pub use sampler::Sampler;
 pub use share::{SamplerState, Share, Tail};
-pub use stacked::Stacked;
 pub use windows::Windows;

@@ -36,15 +36,15 @@ use crate::source::read_ahead::{lock_within, try_lock};
 /// sequence there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Reading {
+pub enum ReadStrategy {
     /// Decides by the requested rows, the size of the array, and the available
     /// memory.
     ///
-    /// - Single rows are read as with [`Pages`](Reading::Pages), but rows of a batch
+    /// - Single rows are read as with [`Pages`](ReadStrategy::Pages), but rows of a batch
     ///   that are less than 16 KiB apart are read together.
     /// - An array that fits into three quarters of the available memory (that of
     ///   the machine or of the control group, whichever is less) is read as with
-    ///   [`Stream`](Reading::Stream), once batches that had to wait for the disk
+    ///   [`Stream`](ReadStrategy::Stream), once batches that had to wait for the disk
     ///   have requested 1/64 of its pages; sooner if the batches that follow are known:
     ///   [`IndexBatches::announce_to`](crate::loader::IndexBatches::announce_to).
     /// - After consecutive batches, the next 64 MiB are read ahead, or 128 MiB if the batches
@@ -154,7 +154,7 @@ impl Request {
 /// Decides what to read for the clones of some rows.
 #[derive(Debug, Default)]
 pub(super) struct Planner {
-    reading: Reading,
+    reading: ReadStrategy,
     /// Whether much of an array that fits into memory is going to be needed.
     is_expected: AtomicBool,
     /// Whether reading ahead is in progress, so that batches in memory also
@@ -194,7 +194,7 @@ enum Mode {
 
 impl Planner {
     #[inline]
-    pub(super) fn new(reading: Reading) -> Planner {
+    pub(super) fn new(reading: ReadStrategy) -> Planner {
         Planner { reading, ..Planner::default() }
     }
 
@@ -204,9 +204,9 @@ impl Planner {
     #[inline]
     pub(super) fn expect_epoch(&self, working_set: u64, available: Option<u64>) -> bool {
         let is_streamed = match self.reading {
-            Reading::Pages => false,
-            Reading::Stream => true,
-            Reading::Auto => available.is_some_and(|available| fits(working_set, available)),
+            ReadStrategy::Pages => false,
+            ReadStrategy::Stream => true,
+            ReadStrategy::Auto => available.is_some_and(|available| fits(working_set, available)),
         };
         self.is_expected.store(is_streamed, Ordering::Relaxed);
         is_streamed
@@ -216,7 +216,7 @@ impl Planner {
     /// array for them. Returns `false` if that is not needed: it is in memory, or only
     /// requested pages are to be read.
     pub(super) fn expect_sequence(&self, start: usize, disk: &impl Disk) -> bool {
-        if self.reading == Reading::Pages || disk.is_in_memory() {
+        if self.reading == ReadStrategy::Pages || disk.is_in_memory() {
             return false;
         }
         if let Some(mut state) = try_lock(&self.state) {
@@ -251,14 +251,14 @@ impl Planner {
     /// Also the longest gap between rows of a read batch.
     #[inline]
     pub(super) fn gap(&self) -> usize {
-        if self.reading == Reading::Pages { 0 } else { super::runs::GAP }
+        if self.reading == ReadStrategy::Pages { 0 } else { super::runs::GAP }
     }
 
     /// Returns whether a batch can change what is read:
     /// [`update`](Planner::update) is called only for such batches.
     #[inline]
     pub(super) fn is_interested(&self, is_cold: bool) -> bool {
-        self.reading != Reading::Pages && (is_cold || self.is_active.load(Ordering::Relaxed))
+        self.reading != ReadStrategy::Pages && (is_cold || self.is_active.load(Ordering::Relaxed))
     }
 
     /// Waits, before a batch, until the disk has read more of the array, if the last
@@ -291,7 +291,7 @@ impl Planner {
 impl State {
     fn next_mode(
         &mut self,
-        reading: Reading,
+        reading: ReadStrategy,
         is_expected: bool,
         request: &Request,
         disk: &impl Disk,
@@ -348,7 +348,7 @@ impl State {
     /// Counts a batch, and returns whether the whole array should be read.
     fn is_worth_streaming(
         &mut self,
-        reading: Reading,
+        reading: ReadStrategy,
         request: &Request,
         disk: &impl Disk,
     ) -> bool {
@@ -357,7 +357,7 @@ impl State {
         }
         self.requested = self.requested.saturating_add(request.page_bytes);
         let fraction = (disk.nbytes() / FRACTION).saturating_mul(1 << self.streams.min(16));
-        if reading == Reading::Stream && self.streams == 0 {
+        if reading == ReadStrategy::Stream && self.streams == 0 {
             return true;
         }
         if self.requested < fraction {
@@ -366,7 +366,7 @@ impl State {
         // Available memory is not queried again until the same amount was requested.
         self.requested = 0;
         let working_set = to_u64(disk.working_set());
-        reading == Reading::Stream
+        reading == ReadStrategy::Stream
             || disk.available().is_some_and(|available| fits(working_set, available))
     }
 }

@@ -21,7 +21,7 @@ use crate::layout::row_index::RowIndex;
 use crate::view::AxisSlices;
 
 /// A source of rows of equal length: [`Rows`](crate::Rows),
-/// [`ArrayFile`](crate::ArrayFile), [`Stacked`](crate::loader::Stacked),
+/// [`ArrayFile`](crate::ArrayFile), [`Concat`](crate::loader::Concat),
 /// [`Padded`](crate::loader::Padded) rows, the [`Windows`] and [`FieldRows`] of these,
 /// and sources of your own.
 ///
@@ -48,7 +48,7 @@ use crate::view::AxisSlices;
 /// One line decides between a map, a file without a map, and shards:
 ///
 /// ```
-/// use npymap::{ArrayFile, MappedArray, Result, RowSource, loader::Stacked};
+/// use npymap::{ArrayFile, MappedArray, Result, RowSource, loader::Concat};
 ///
 /// fn mean(rows: &impl RowSource, indices: &[usize]) -> Result<f64> {
 ///     let mut batch = vec![0.0_f64; indices.len() * rows.row_len()];
@@ -61,7 +61,7 @@ use crate::view::AxisSlices;
 /// let sources: [Box<dyn RowSource>; 3] = [
 ///     Box::new(open()?.rows()?),
 ///     Box::new(ArrayFile::open("data/penguins.npy")?),
-///     Box::new(Stacked::new([open()?, open()?])?),
+///     Box::new(Concat::new([open()?, open()?])?),
 /// ];
 /// for rows in &sources {
 ///     assert_eq!(mean(rows, &[0, 341])?, mean(&sources[0], &[0, 341])?);

@@ -13,7 +13,7 @@ use ndarray::{ArrayView, Dimension, SliceInfoElem};
 use super::ahead::RowsAhead;
 use super::background::Background;
 use super::gather;
-use super::reading::Reading;
+use super::reading::ReadStrategy;
 use super::row_source::{RowCopy, RowSource};
 use crate::array::MappedArray;
 use crate::dtype::DType;
@@ -39,7 +39,7 @@ use crate::view::{AxisSlices, field_geometry};
 /// in C order. If the rows of a batch turn out not to be in memory, the kernel
 /// is asked to read all of them in parallel. After many such batches, an array
 /// that fits into memory is read whole, in the background. See
-/// [`Reading`](crate::loader::Reading), and [`reading`](Rows::reading) to
+/// [`ReadStrategy`](crate::loader::ReadStrategy), and [`reading`](Rows::reading) to
 /// decide that yourself.
 ///
 /// Clones share the map and the knowledge of whether rows are in memory. Threads
@@ -89,17 +89,17 @@ impl Rows {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, RowSource as _, loader::Reading};
+    /// use npymap::{MappedArray, RowSource as _, loader::ReadStrategy};
     ///
     /// // SAFETY: no other process writes to or truncates this file.
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
-    /// let rows = rows.reading(Reading::Pages); // never more than what is asked for
+    /// let rows = rows.reading(ReadStrategy::Pages); // never more than what is asked for
     /// assert_eq!(rows.take_array::<f64>(&[341])?[[0, 3]], 3775.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[must_use]
     #[inline]
-    pub fn reading(self, reading: Reading) -> Rows {
+    pub fn reading(self, reading: ReadStrategy) -> Rows {
         Rows { background: Arc::new(self.background.with_reading(reading)), ..self }
     }
 
@@ -154,7 +154,7 @@ impl Rows {
     #[inline]
     pub(super) fn read_with_others(
         self,
-        reading: Reading,
+        reading: ReadStrategy,
         working_set: usize,
         read_ahead: Arc<ReadAhead>,
     ) -> Rows {

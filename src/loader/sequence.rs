@@ -164,7 +164,7 @@ mod tests {
             first += len;
             (start, ahead)
         });
-        RowsAhead::stacked(parts.collect::<Vec<_>>())
+        RowsAhead::concat(parts.collect::<Vec<_>>())
     }
 
     /// Queues what batches of some rows need, and checks that each batch is queued before it

@@ -36,7 +36,7 @@ from ._picklers import register as _register
 from ._ragged import Ragged, RaggedAppender
 from ._rows import Rows
 from ._sampler import Sampler
-from ._stacked import Stacked
+from ._concat import Concat
 
 __all__ = [
     "Appender",
@@ -51,7 +51,7 @@ __all__ = [
     "Recovery",
     "Rows",
     "Sampler",
-    "Stacked",
+    "Concat",
     "Tar",
     "Ten",
     "create",

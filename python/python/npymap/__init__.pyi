@@ -41,7 +41,7 @@ __all__ = [
     "Recovery",
     "Rows",
     "Sampler",
-    "Stacked",
+    "Concat",
     "Tar",
     "Ten",
     "create",
@@ -334,7 +334,7 @@ class ArrayFile:
     def reload(self) -> None: ...
     def check_unchanged(self) -> None: ...
 
-class Stacked:
+class Concat:
     def __init__(self, arrays: Iterable[_Path | _Source]) -> None: ...
     @classmethod
     def npy_stack(cls, directory: _Path) -> Self: ...

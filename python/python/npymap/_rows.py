@@ -296,7 +296,7 @@ def rows_of(source):
         return rows
     if isinstance(source, np.ndarray):
         return rows_of_array(source)
-    raise TypeError(f"expected an array, an ArrayFile, a Stacked or Rows, got {type(source).__name__}")
+    raise TypeError(f"expected an array, an ArrayFile, a Concat or Rows, got {type(source).__name__}")
 
 
 def rows_of_array(array):

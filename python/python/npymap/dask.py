@@ -308,14 +308,14 @@ def to_npy_stack(array, directory, *, compute=True):
     """Write the blocks of an array along the first axis to the files of a new directory.
 
     `0.npy`, `1.npy`, … have the blocks, in the order of the rows; other axes are joined.
-    `from_npy`, `npymap.Stacked.npy_stack` and `dask.array.from_npy_stack` read it. The
+    `from_npy`, `npymap.Concat.npy_stack` and `dask.array.from_npy_stack` read it. The
     directory gets its name when it is complete; if a block fails, nothing is left, except
     with `compute=False`, as for `to_npy`. The number of rows of a block may be unknown, as
     after a selection by a mask.
 
         >>> x = npymap.dask.from_npy("a.npy", chunks=(1, 4))
         >>> npymap.dask.to_npy_stack(x[x[:, 0] > 3], "stack")
-        >>> npymap.Stacked.npy_stack("stack").shape
+        >>> npymap.Concat.npy_stack("stack").shape
         (2, 4)
     """
     array = da.asarray(array)

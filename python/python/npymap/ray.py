@@ -172,7 +172,7 @@ def _to_batch(array, column):
 def write_npy(data, directory, *, column="data", concurrency=None, ray_remote_args=None):
     """Write a column of a dataset to the files of a new directory, by many tasks.
 
-    `npymap.Stacked.npy_stack`, `npymap.dask.from_npy` and `read_npy` read it. The directory
+    `npymap.Concat.npy_stack`, `npymap.dask.from_npy` and `read_npy` read it. The directory
     gets its name when it is complete; the rows are in the order of the tasks.
 
     The other arguments are those of `ray.data.Dataset.write_datasink`.

@@ -31,7 +31,7 @@ class Dataset(torch.utils.data.Dataset):
     """The rows of arrays as tensors, by number: a map-style dataset.
 
     Each array is anything that has `rows`: an array of `npymap.open`, an `ArrayFile`, a
-    `Stacked`, or `Rows`. `dtype` is that of the tensors, or a list of one for each array;
+    `Concat`, or `Rows`. `dtype` is that of the tensors, or a list of one for each array;
     its byte order is ignored, because PyTorch has only tensors in that of the machine. It
     has few unsigned ones. `transform` gets the tensors of a row, or of a whole batch, and
     returns what is yielded.

@@ -70,16 +70,16 @@ fn rows_are_requested_from_the_array_that_has_them() {
         let array = MappedArray::zeros(&DType::of::<u8>(), &[len, 4]).unwrap();
         array.into_read_only().unwrap().rows().unwrap().rows_ahead()
     };
-    let mut stacked = RowsAhead::stacked([(0, array(10)), (10, array(1)), (11, array(9))]);
+    let mut concat = RowsAhead::concat([(0, array(10)), (10, array(1)), (11, array(9))]);
     let each = IN_MEMORY;
-    assert_eq!(stacked.request(vec![19, 0, 10, 9, 11, 30]), 5 * each);
-    stacked.parts[2].is_streamed = true;
-    assert_eq!(stacked.request(vec![19, 0, 10, 9, 11]), 3 * each);
+    assert_eq!(concat.request(vec![19, 0, 10, 9, 11, 30]), 5 * each);
+    concat.parts[2].is_streamed = true;
+    assert_eq!(concat.request(vec![19, 0, 10, 9, 11]), 3 * each);
     // An array in Fortran order has no part.
-    let gaps = RowsAhead::stacked([(5, array(10)), (20, array(5))]);
+    let gaps = RowsAhead::concat([(5, array(10)), (20, array(5))]);
     assert_eq!(gaps.request(vec![0, 4, 5, 14, 15, 19, 20, 24, 25]), 4 * each);
-    assert_eq!(stacked.request(vec![]), Duration::ZERO);
-    assert_eq!(stacked.windows(2).request(vec![0]), Duration::ZERO);
+    assert_eq!(concat.request(vec![]), Duration::ZERO);
+    assert_eq!(concat.windows(2).request(vec![0]), Duration::ZERO);
     assert!(!array(1).was_cold());
 }
 
@@ -135,8 +135,8 @@ fn rows_are_ranges_of_bytes_of_their_file() {
         strides: strides.iter().copied().collect(),
     };
     let rows = RowsAhead::opened(file(), 128, &geometry(&[100, 10_000], &[40_000, 4]), 4);
-    let stacked = RowsAhead::stacked([(0, rows.clone()), (100, rows.clone())]);
-    let [first, second] = &stacked.parts[..] else { panic!("two parts") };
+    let concat = RowsAhead::concat([(0, rows.clone()), (100, rows.clone())]);
+    let [first, second] = &concat.parts[..] else { panic!("two parts") };
     assert_eq!(first.bytes(&[0..2, 99..150], 0), [7..80_007, 3_960_007..4_000_007]);
     assert_eq!(second.bytes(&[0..2, 99..102], 0), [7..80_007]);
     assert!(first.bytes(&[100..200], 0).is_empty());

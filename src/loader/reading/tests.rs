@@ -140,8 +140,8 @@ fn an_array_is_streamed_at_once_if_an_epoch_is_expected() {
     };
     assert_eq!(cold(&Planner::default(), 1024 * MIB), (true, Some(1)));
     assert_eq!(cold(&Planner::default(), 600 * MIB), (false, None));
-    assert_eq!(cold(&Planner::new(Reading::Stream), 0), (true, Some(1)));
-    let pages = Planner::new(Reading::Pages);
+    assert_eq!(cold(&Planner::new(ReadStrategy::Stream), 0), (true, Some(1)));
+    let pages = Planner::new(ReadStrategy::Pages);
     assert!(!pages.expect_epoch(1, Some(1 << 30)) && !pages.is_interested(true));
     // Only the first time: after that, pages were evicted.
     let (planner, disk) = (Planner::default(), Fake::new(512 * MIB, 1024 * MIB));
@@ -159,7 +159,7 @@ fn an_array_is_streamed_at_once_if_an_epoch_is_expected() {
 #[test]
 fn a_sequence_that_others_read_is_not_read_twice() {
     let disk = Fake::new(512 * MIB, 1024 * MIB);
-    for reading in [Reading::Auto, Reading::Stream] {
+    for reading in [ReadStrategy::Auto, ReadStrategy::Stream] {
         let planner = Planner::new(reading);
         assert!(planner.expect_sequence(100 * MIB, &disk));
         for number in 25..128 {
@@ -170,7 +170,7 @@ fn a_sequence_that_others_read_is_not_read_twice() {
         }
         assert_eq!(disk.queued_or_read(), 0, "{reading:?}");
     }
-    assert!(!Planner::new(Reading::Pages).expect_sequence(0, &disk));
+    assert!(!Planner::new(ReadStrategy::Pages).expect_sequence(0, &disk));
     // Other batches are read as before.
     let planner = Planner::default();
     assert!(planner.expect_sequence(0, &disk));
@@ -240,8 +240,8 @@ fn batches_in_memory_start_nothing() {
 #[test]
 fn each_way_can_be_forced() {
     let disk = Fake::new(512 * MIB, 0);
-    assert_eq!(batches_until_queued(&Planner::new(Reading::Stream), &disk), Some(1));
-    let pages = Planner::new(Reading::Pages);
+    assert_eq!(batches_until_queued(&Planner::new(ReadStrategy::Stream), &disk), Some(1));
+    let pages = Planner::new(ReadStrategy::Pages);
     assert!(!pages.is_interested(true) && !pages.is_interested(false));
     assert_eq!((pages.gap(), Planner::default().gap()), (0, crate::loader::runs::GAP));
 }
@@ -249,7 +249,7 @@ fn each_way_can_be_forced() {
 #[test]
 fn streaming_stops_when_no_batches_are_taken_and_continues_with_them() {
     let disk = Fake::new(3072 * MIB, 0);
-    let planner = Planner::new(Reading::Stream);
+    let planner = Planner::new(ReadStrategy::Stream);
     planner.update(&scattered(&disk), &disk);
     assert_eq!(disk.queued(), CREDIT);
     planner.update(&scattered(&disk), &disk);
@@ -411,7 +411,7 @@ fn rows_of_a_block_are_not_a_sequence() {
 fn a_planner_that_is_in_use_is_not_waited_for() {
     // As in a process that was forked meanwhile.
     let disk = Fake::new(2048 * MIB, 3072 * MIB);
-    let planner = Planner::new(Reading::Stream);
+    let planner = Planner::new(ReadStrategy::Stream);
     let held = planner.state.lock().unwrap();
     planner.update(&scattered(&disk), &disk);
     planner.start(0, &disk);
@@ -424,7 +424,7 @@ fn a_planner_that_is_in_use_is_not_waited_for() {
 #[test]
 fn a_system_that_cannot_read_ahead_is_asked_once() {
     let disk = Fake { works: false, ..Fake::new(512 * MIB, 1024 * MIB) };
-    let planner = Planner::new(Reading::Stream);
+    let planner = Planner::new(ReadStrategy::Stream);
     planner.update(&scattered(&disk), &disk);
     assert!(!planner.is_interested(false));
     let works = Fake::new(512 * MIB, 1024 * MIB);
@@ -446,7 +446,7 @@ fn a_request_is_the_span_and_the_pages_of_its_rows() {
 fn empty_and_tiny_arrays_are_handled() {
     for nbytes in [0, 1, 100] {
         let disk = Fake::new(nbytes, 1024 * MIB);
-        let planner = Planner::new(Reading::Stream);
+        let planner = Planner::new(ReadStrategy::Stream);
         for _ in 0..3 {
             planner.update(&Request { span: 0..nbytes, ..scattered(&disk) }, &disk);
         }

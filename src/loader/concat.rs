@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::ahead::RowsAhead;
 use super::gather;
-use super::reading::Reading;
+use super::reading::ReadStrategy;
 use super::row_source::{RowCopy, RowSource};
 use super::rows::Rows;
 use super::stack;
@@ -25,9 +25,9 @@ use crate::source::read_ahead::ReadAhead;
 /// The arrays are mapped, so each takes address space, but no file descriptor
 /// unless it is being read in the background, by one thread for all of them, and
 /// no memory until its rows are read. On Linux, a process can have 65,530
-/// maps unless `vm.max_map_count` is raised. Threads can share a `Stacked`.
+/// maps unless `vm.max_map_count` is raised. Threads can share a `Concat`.
 #[derive(Debug)]
-pub struct Stacked {
+pub struct Concat {
     arrays: Vec<Rows>,
     /// Each array's first row, and the total number of rows.
     starts: Vec<usize>,
@@ -35,7 +35,7 @@ pub struct Stacked {
     shape: Vec<usize>,
 }
 
-impl Stacked {
+impl Concat {
     /// Stacks arrays in this order.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Stacked {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, Result, RowSource as _, WriteOptions, loader::Stacked, ndarray::arr2};
+    /// use npymap::{MappedArray, Result, RowSource as _, WriteOptions, loader::Concat, ndarray::arr2};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let paths = ["one.npy", "two.npy"].map(|name| directory.path().join(name));
@@ -56,33 +56,33 @@ impl Stacked {
     /// WriteOptions::new().write(&paths[1], &arr2(&[[5, 6]]))?;
     /// // SAFETY: nobody else uses the files.
     /// let arrays = paths.iter().map(|path| unsafe { MappedArray::open(path) });
-    /// let both = Stacked::new(arrays.collect::<Result<Vec<_>>>()?)?;
+    /// let both = Concat::new(arrays.collect::<Result<Vec<_>>>()?)?;
     /// assert_eq!(both.shape(), [3, 2]);
     /// let mut out = [0_i32; 4];
     /// both.take(&[2, 0], &mut out)?;
     /// assert_eq!(out, [5, 6, 1, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn new(arrays: impl IntoIterator<Item = MappedArray>) -> Result<Stacked> {
-        let (mut starts, mut stacked) = (vec![0_usize], Vec::new());
+    pub fn new(arrays: impl IntoIterator<Item = MappedArray>) -> Result<Concat> {
+        let (mut starts, mut concat) = (vec![0_usize], Vec::new());
         let mut end = 0_usize;
         for array in arrays {
             let rows = array.into_rows()?;
-            if let Some(first) = stacked.first() {
+            if let Some(first) = concat.first() {
                 check_same_rows(first, &rows)?;
             }
             end = end.saturating_add(rows.len());
             starts.push(end);
-            stacked.push(rows);
+            concat.push(rows);
         }
-        let Some(first) = stacked.first() else {
+        let Some(first) = concat.first() else {
             let (value, expected) = ("no files".to_owned(), "at least one".to_owned());
             return Err(RequestError::Argument { found: value, expected }.into());
         };
         let dtype = first.dtype().clone();
-        let shape = check_shape(stacked_shape(end, first), &dtype)?;
-        let arrays = read_together(stacked, Reading::Auto);
-        Ok(Stacked { arrays, starts, dtype, shape })
+        let shape = check_shape(concat_shape(end, first), &dtype)?;
+        let arrays = read_together(concat, ReadStrategy::Auto);
+        Ok(Concat { arrays, starts, dtype, shape })
     }
 
     /// Chooses how rows are read from the disk, like [`Rows::reading`]. By
@@ -92,18 +92,18 @@ impl Stacked {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, loader::{Reading, Stacked}};
+    /// use npymap::{MappedArray, loader::{Concat, ReadStrategy}};
     ///
     /// // SAFETY: no other process writes to or truncates this file.
     /// let array = unsafe { MappedArray::open("data/penguins.npy")? };
-    /// let stacked = Stacked::new([array])?.reading(Reading::Pages);
-    /// assert_eq!(stacked.len(), 342);
+    /// let concat = Concat::new([array])?.reading(ReadStrategy::Pages);
+    /// assert_eq!(concat.len(), 342);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[must_use]
     #[inline]
-    pub fn reading(self, reading: Reading) -> Stacked {
-        Stacked { arrays: read_together(self.arrays, reading), ..self }
+    pub fn reading(self, reading: ReadStrategy) -> Concat {
+        Concat { arrays: read_together(self.arrays, reading), ..self }
     }
 
     /// Returns the paths of the arrays in a directory that Dask's
@@ -164,13 +164,13 @@ impl Stacked {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
     /// or more elements of zero size than can be counted.
     #[inline]
-    pub fn field(&self, path: &str) -> Result<Stacked> {
+    pub fn field(&self, path: &str) -> Result<Concat> {
         let arrays: Vec<Rows> =
             self.arrays.iter().map(|rows| rows.field(path)).collect::<Result<_>>()?;
         let first = arrays.first().invariant("there is at least one array");
         let dtype = first.dtype().clone();
-        let shape = check_shape(stacked_shape(self.len(), first), &dtype)?;
-        Ok(Stacked { dtype, shape, arrays, starts: self.starts.clone() })
+        let shape = check_shape(concat_shape(self.len(), first), &dtype)?;
+        Ok(Concat { dtype, shape, arrays, starts: self.starts.clone() })
     }
 
     /// Asks the kernel to read rows that will be needed soon, like
@@ -184,11 +184,11 @@ impl Stacked {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, loader::Stacked};
+    /// use npymap::{MappedArray, loader::Concat};
     ///
     /// // SAFETY: no other process writes to or truncates this file.
     /// let open = || unsafe { MappedArray::open("data/penguins.npy") };
-    /// let both = Stacked::new([open()?, open()?])?;
+    /// let both = Concat::new([open()?, open()?])?;
     /// both.prefetch(&[683, 0])?;
     /// assert!(both.prefetch(&[684]).is_err());
     /// # Ok::<(), npymap::Error>(())
@@ -233,7 +233,7 @@ impl Stacked {
     }
 }
 
-impl RowSource for Stacked {
+impl RowSource for Concat {
     #[inline]
     fn dtype(&self) -> &DType {
         self.dtype()
@@ -302,13 +302,13 @@ impl RowSource for Stacked {
     #[inline]
     fn rows_ahead(&self) -> RowsAhead {
         let arrays = self.starts.iter().copied().zip(&self.arrays);
-        RowsAhead::stacked(arrays.map(|(first, rows)| (first, rows.rows_ahead())))
+        RowsAhead::concat(arrays.map(|(first, rows)| (first, rows.rows_ahead())))
     }
 }
 
 /// The same rows, to be read in the background by one thread for all of them.
 #[inline]
-fn read_together(arrays: Vec<Rows>, reading: Reading) -> Vec<Rows> {
+fn read_together(arrays: Vec<Rows>, reading: ReadStrategy) -> Vec<Rows> {
     let nbytes = arrays.iter().map(Rows::array_nbytes).fold(0, usize::saturating_add);
     let read_ahead = Arc::<ReadAhead>::default();
     let arrays = arrays.into_iter();
@@ -317,7 +317,7 @@ fn read_together(arrays: Vec<Rows>, reading: Reading) -> Vec<Rows> {
 
 /// The shape of `count` rows.
 #[inline]
-fn stacked_shape(count: usize, rows: &Rows) -> Vec<usize> {
+fn concat_shape(count: usize, rows: &Rows) -> Vec<usize> {
     std::iter::once(count).chain(rows.shape().iter().skip(1).copied()).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use npymap::{Order, Result, RowSource as _, loader::Stacked};
+use npymap::{Order, Result, RowSource as _, loader::Concat};
 
 use crate::support::{directory, file, npy, open, quick};
 
@@ -32,26 +32,26 @@ fn offset(column: usize, row: usize) -> usize {
     8 * row + 4 * column
 }
 
-fn stack(paths: &[PathBuf]) -> Result<Stacked> {
-    Stacked::new(paths.iter().map(open).collect::<Result<Vec<_>>>()?)
+fn stack(paths: &[PathBuf]) -> Result<Concat> {
+    Concat::new(paths.iter().map(open).collect::<Result<Vec<_>>>()?)
 }
 
 #[test]
 fn rows_are_those_of_all_files_in_sequence() {
     let directory = directory();
-    let stacked = stack(&files(&directory, &[3, 0, 5, 1, 0, 40, 0])).unwrap();
-    assert_eq!((stacked.shape(), stacked.len(), stacked.row_len()), (&[49, 2][..], 49, 2));
+    let concat = stack(&files(&directory, &[3, 0, 5, 1, 0, 40, 0])).unwrap();
+    assert_eq!((concat.shape(), concat.len(), concat.row_len()), (&[49, 2][..], 49, 2));
     let indices: Vec<usize> = (0..200).map(|i| i * 31 % 49).collect();
-    let taken = stacked.take_array::<u32>(&indices).unwrap();
+    let taken = concat.take_array::<u32>(&indices).unwrap();
     assert_eq!(taken.shape(), [200, 2]);
     let expected = indices.iter().flat_map(|row| [2 * row, 2 * row + 1]);
     assert!(taken.iter().map(|value| *value as usize).eq(expected));
-    let all: usize = stacked.iter().map(npymap::Rows::len).sum();
+    let all: usize = concat.iter().map(npymap::Rows::len).sum();
     assert_eq!(all, 49);
-    let error = stacked.take(&[0, 49], &mut [0_u32; 4]).unwrap_err();
+    let error = concat.take(&[0, 49], &mut [0_u32; 4]).unwrap_err();
     assert_eq!(error.to_string(), "index 49 is out of bounds for axis 0 of shape (49, 2)");
     assert!(
-        stacked.take(&[0], &mut [0_u32; 4]).is_err() && stacked.take(&[0], &mut [0_i8; 2]).is_err()
+        concat.take(&[0], &mut [0_u32; 4]).is_err() && concat.take(&[0], &mut [0_i8; 2]).is_err()
     );
 }
 
@@ -62,10 +62,10 @@ fn thousands_of_files_use_no_descriptors() {
     let directory = directory();
     // More than a process can usually have open.
     let count = if quick() { 1_200 } else { 10_000 };
-    let stacked = stack(&files(&directory, &vec![1; count])).unwrap();
+    let concat = stack(&files(&directory, &vec![1; count])).unwrap();
     let indices: Vec<usize> = (0..count).rev().collect();
     let mut out = vec![0_u32; 2 * count];
-    stacked.take(&indices, &mut out).unwrap();
+    concat.take(&indices, &mut out).unwrap();
     assert!(out.chunks(2).zip(indices).all(|(own, row)| own[1] as usize == 2 * row + 1));
     #[cfg(target_os = "linux")]
     {
@@ -108,19 +108,19 @@ fn stack_error(paths: &[PathBuf]) -> String {
 fn files_that_are_replaced_are_not_read() {
     let directory = directory();
     let paths = files(&directory, &[3, 2]);
-    let stacked = stack(&paths).unwrap();
+    let concat = stack(&paths).unwrap();
     for path in paths {
         let other = file(&directory, "other", &npy(">u4", &[3, 2], Order::C, &[9; 24]));
         fs::rename(other, path).unwrap();
     }
     let mut out = [0_u32; 10];
-    stacked.take(&[0, 1, 2, 3, 4], &mut out).unwrap();
+    concat.take(&[0, 1, 2, 3, 4], &mut out).unwrap();
     assert_eq!(out, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
 /// Stacks the files that Dask wrote to a directory.
-fn dask_stack(directory: &tempfile::TempDir) -> npymap::Result<Stacked> {
-    Stacked::npy_stack_paths(directory.path()).and_then(|paths| stack(&paths))
+fn dask_stack(directory: &tempfile::TempDir) -> npymap::Result<Concat> {
+    Concat::npy_stack_paths(directory.path()).and_then(|paths| stack(&paths))
 }
 
 fn dask_error(directory: &tempfile::TempDir) -> String {

@@ -11,15 +11,15 @@ from ._paths import is_url, to_absolute, to_path
 from ._rows import Rows, rows_of
 
 
-class Stacked:
+class Concat:
     """Many arrays as one along the first axis.
 
     Each is a path of a `.npy` file, a URL of one, or whatever has rows: an array of a file or in
-    memory, an `ArrayFile`, another `Stacked`, or `Rows`. All must have the same dtype and the
+    memory, an `ArrayFile`, another `Concat`, or `Rows`. All must have the same dtype and the
     same other axes. Files that are given by paths only are mapped without a file
     descriptor each, so there may be thousands.
 
-        >>> both = npymap.Stacked(["a.npy", "a.npy"])
+        >>> both = npymap.Concat(["a.npy", "a.npy"])
         >>> both.shape
         (6, 4)
         >>> both.take([5, 0])[:, 0]
@@ -93,7 +93,7 @@ class Stacked:
         return self.shape[0]
 
     def __repr__(self):
-        return f"<npymap.Stacked: {len(self._sources)} arrays, shape {self.shape}, dtype {self.dtype}>"
+        return f"<npymap.Concat: {len(self._sources)} arrays, shape {self.shape}, dtype {self.dtype}>"
 
     def take(self, indices, out=None, *, dtype=None, casting="same_kind", mode="raise"):
         """Copy rows, as `Rows.take`."""
@@ -126,4 +126,4 @@ def _stack(sources, versions):
     for source, version in zip(sources, versions):
         if isinstance(source, str):
             check_version(source, version)
-    return Stacked(sources)
+    return Concat(sources)
