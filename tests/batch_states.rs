@@ -82,7 +82,7 @@ fn for_each_case(mut check: impl FnMut(Sampler, usize, bool)) {
 fn batches_have_their_rows_number_and_epoch() {
     for_each_case(|sampler, size, drop_last| {
         let found: Vec<_> = batches(&sampler, size, drop_last)
-            .map(|batch| (batch.epoch(), batch.number(), batch.into_indices()))
+            .map(|batch| (batch.epoch(), batch.index(), batch.into_indices()))
             .collect();
         assert_eq!(found, expected(&sampler, size, drop_last), "{sampler:?} {size} {drop_last}");
         let mut first = sampler.batches(size);
@@ -140,7 +140,7 @@ fn states_of_batches_read_ahead_are_those_of_the_batch_and_not_of_the_sampler() 
             options.start(batches(&sampler, 4, true), read).unwrap().zip(left.by_ref())
         {
             let batch = batch.unwrap();
-            assert_eq!((batch.number(), batch.epoch()), (expected.number(), expected.epoch()));
+            assert_eq!((batch.index(), batch.epoch()), (expected.index(), expected.epoch()));
             assert_eq!(batch.state(), expected.state());
             assert!(batch.indices() == &**expected && *batch.data() == **expected);
         }
@@ -155,7 +155,7 @@ fn a_resumed_epoch_may_have_another_batch_size() {
     sampler.resume(sampler.batches(6).next().unwrap().state()).unwrap();
     let rest: Vec<_> = sampler.batches(4).collect();
     assert!(rest.iter().flat_map(IndexBatch::indices).eq(&rows[6..]));
-    assert!(rest.iter().map(IndexBatch::number).eq([1, 2, 3, 4]));
+    assert!(rest.iter().map(IndexBatch::index).eq([1, 2, 3, 4]));
 }
 
 #[test]
@@ -177,12 +177,12 @@ fn errors_name_the_epoch_and_keep_the_place_of_the_batch() {
     sampler.set_epoch(1);
     let read = |rows: &[usize], (): &mut ()| if rows[0] == 2 { Err("unreadable") } else { Ok(()) };
     let mut batches = BatchOptions::new().threads(2).start(sampler.batches(2), read).unwrap();
-    assert_eq!(batches.next().unwrap().unwrap().number(), 0);
+    assert_eq!(batches.next().unwrap().unwrap().index(), 0);
     let error = batches.next().unwrap().unwrap_err();
     assert_eq!(error.to_string(), "epoch 1, batch 1, rows [2, 3]: unreadable");
-    assert_eq!((error.epoch, error.number, error.indices), (Some(1), 1, vec![2, 3]));
+    assert_eq!((error.epoch, error.index, error.indices), (Some(1), 1, vec![2, 3]));
     let last = batches.next().unwrap().unwrap();
-    assert_eq!((last.number(), last.state().position), (2, 6));
+    assert_eq!((last.index(), last.state().position), (2, 6));
     assert!(batches.next().is_none());
 }
 

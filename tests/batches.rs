@@ -34,7 +34,7 @@ fn batches_are_in_the_order_of_the_sampler() {
         for (number, batch) in batches.unwrap().enumerate() {
             let batch = batch.unwrap();
             assert_eq!(
-                (batch.number(), batch.indices()),
+                (batch.index(), batch.indices()),
                 (number as u64, &*expected.next().unwrap())
             );
             let own = batch.indices().iter().flat_map(|&row| [2 * row as u32, 2 * row as u32 + 1]);
@@ -108,7 +108,7 @@ fn an_error_names_its_rows_and_later_batches_follow() {
         .unwrap();
     assert_eq!(*batches.next().unwrap().unwrap().data(), [2, 3, 4, 5]);
     let error = batches.next().unwrap().unwrap_err();
-    assert_eq!((error.number, &*error.indices), (1, &[3, 20][..]));
+    assert_eq!((error.index, &*error.indices), (1, &[3, 20][..]));
     assert!(is_error(&error.error, ErrorKind::OutOfBounds, "is out of bounds for "));
     let what = "batch 1, rows [3, 20]: index 20 is out of bounds for axis 0 of shape (20, 2)";
     assert_eq!(error.to_string(), what);

@@ -131,7 +131,7 @@ impl Drop for Batches {
 
 #[pymethods]
 impl Batches {
-    /// Starts `threads` that read `ahead` batches, or as many as turn out to be useful: those
+    /// Starts `threads` that read `prefetch` batches, or as many as turn out to be useful: those
     /// of a number of epochs of a sampler, of a size, and maybe without the last ones of
     /// epochs. Without a sampler, indices are passed with `push`.
     #[new]
@@ -148,7 +148,7 @@ impl Batches {
         });
         let plan = Plan(plan.collect::<PyResult<_>>()?);
         let sources: Vec<Rows> = plan.0.iter().map(|(rows, _)| rows.clone()).collect();
-        let (threads, ahead) = options;
+        let (threads, prefetch) = options;
         let mut options = BatchOptions::new();
         if !threads.is_none() {
             options = options.threads(unsigned("threads", &threads)?);
@@ -157,8 +157,8 @@ impl Batches {
             // another thread reads it.
             options = options.threads(1);
         }
-        if !ahead.is_none() {
-            options = options.prefetch(unsigned("ahead", &ahead)?);
+        if !prefetch.is_none() {
+            options = options.prefetch(unsigned("prefetch", &prefetch)?);
         }
         let is_closed = Arc::new(AtomicBool::new(false));
         let is_stopped = Arc::clone(&is_closed);

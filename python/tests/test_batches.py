@@ -23,12 +23,12 @@ def arrays(tmp_path):
     return x, y, npymap.open(tmp_path / "x.npy"), npymap.open(tmp_path / "y.npy")
 
 
-@pytest.mark.parametrize("threads, ahead", [(1, 1), (1, 3), (3, 1), (4, 8)])
-def test_batches_are_those_of_the_sampler(arrays, threads, ahead):
+@pytest.mark.parametrize("threads, prefetch", [(1, 1), (1, 3), (3, 1), (4, 8)])
+def test_batches_are_those_of_the_sampler(arrays, threads, prefetch):
     x, y, mapped_x, mapped_y = arrays
     sampler = npymap.Sampler(1000, seed=5)
     expected = list(sampler.copy().batches(64))
-    batches = npymap.Batches([mapped_x, mapped_y.rows], sampler, 64, threads=threads, ahead=ahead)
+    batches = npymap.Batches([mapped_x, mapped_y.rows], sampler, 64, threads=threads, prefetch=prefetch)
     found = list(batches)
     assert len(found) == 16 and sampler.epoch == 0
     for (indices, own_x, own_y), rows in zip(found, expected):
@@ -58,7 +58,7 @@ def test_epochs_without_batches_end(tmp_path, length, size, drop_last):
 def test_the_middle_of_an_epoch_is_resumed(arrays):
     mapped = arrays[2]
     sampler = npymap.Sampler(1000, seed=5)
-    batches = npymap.Batches(mapped, sampler, 64, epochs=2, threads=2, ahead=5)
+    batches = npymap.Batches(mapped, sampler, 64, epochs=2, threads=2, prefetch=5)
     assert batches.state_dict() == sampler.state_dict()
     for number, (indices, _) in enumerate(batches):
         if number == 20:
@@ -266,8 +266,8 @@ def test_a_batch_that_fails_changes_no_other_one(tmp_path):
     array = npymap.open(tmp_path / "a.npy")
     lists = [[0], [2], [-2, 1], [9], [3, 0], [2, 2], [4]]
     expected = {0: [0], 2: [3, 1], 4: [3, 0], 6: [4]}
-    for threads, ahead in [(1, 1), (1, 9), (3, 2)]:
-        batches = npymap.Batches(array, lists, threads=threads, ahead=ahead, dtype="i8",
+    for threads, prefetch in [(1, 1), (1, 9), (3, 2)]:
+        batches = npymap.Batches(array, lists, threads=threads, prefetch=prefetch, dtype="i8",
                                  casting="unsafe")
         for number, rows in enumerate(lists):
             if number in expected:
@@ -310,7 +310,7 @@ def test_errors_of_the_iterable_change_no_batch(tmp_path):
                 raise StopIteration
             return [self.calls]
 
-    batches, found = npymap.Batches(npymap.open(tmp_path / "a.npy"), Lists(), ahead=2), []
+    batches, found = npymap.Batches(npymap.open(tmp_path / "a.npy"), Lists(), prefetch=2), []
     while True:
         try:
             indices, x = next(batches)
@@ -360,11 +360,11 @@ def test_dtypes_without_a_size_and_unknown_castings_are_errors(arrays):
 
 def test_numbers_out_of_range_are_named(arrays):
     mapped, sampler = arrays[2], npymap.Sampler(1000)
-    for name in ("threads", "ahead", "epochs"):
+    for name in ("threads", "prefetch", "epochs"):
         with pytest.raises(ValueError, match=f"{name} is -1, expected at least 0"):
             npymap.Batches(mapped, sampler, 8, **{name: -1})
     assert list(npymap.Batches(mapped, sampler, 8, epochs=0)) == []
-    assert len(list(npymap.Batches(mapped, [[1]] * 5, threads=0, ahead=0))) == 5
+    assert len(list(npymap.Batches(mapped, [[1]] * 5, threads=0, prefetch=0))) == 5
 
 
 def test_a_replaced_file_keeps_its_rows(arrays, tmp_path):

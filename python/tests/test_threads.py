@@ -235,7 +235,7 @@ def test_processes_are_forked_while_others_wait_for_batches(path):
         ready.set()
         end.wait()
 
-    batches = npymap.Batches(npymap.open(path), lists(), ahead=1)
+    batches = npymap.Batches(npymap.open(path), lists(), prefetch=1)
     waiting = threading.Thread(target=lambda: list(batches), daemon=True)
     waiting.start()
     assert ready.wait(100)

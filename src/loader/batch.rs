@@ -24,13 +24,13 @@ use crate::source::platform;
 /// let rows = MappedArray::load("data/penguins.npy")?.into_read_only()?.rows()?;
 /// for batch in rows.batches::<f64>(Sampler::shuffled(rows.len(), 1), 100)? {
 ///     let batch = batch?;
-///     println!("batch {} of epoch {}: {:?}", batch.number(), batch.epoch(), &batch.indices()[..3]);
+///     println!("batch {} of epoch {}: {:?}", batch.index(), batch.epoch(), &batch.indices()[..3]);
 ///     assert_eq!(batch.data().len(), 4 * batch.indices().len());
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Batch<B, I = IndexBatch> {
-    pub(super) number: u64,
+    pub(super) index: u64,
     pub(super) indices: I,
     /// `None` only in `into_data` and `drop`.
     pub(super) data: Option<B>,
@@ -59,11 +59,11 @@ impl<B, I: AsRef<[usize]>> Batch<B, I> {
         self.indices.as_ref()
     }
 
-    /// Returns the number of the batch, from 0: in its epoch if its indices
+    /// Returns the index of the batch, from 0: in its epoch if its indices
     /// come from a [`Sampler`](crate::Sampler). Otherwise, since the start.
     #[must_use]
-    pub fn number(&self) -> u64 {
-        self.number
+    pub fn index(&self) -> u64 {
+        self.index
     }
 
     /// Returns the data. Its memory is not reused for later batches.
@@ -101,9 +101,9 @@ impl<B, I> Drop for Batch<B, I> {
 
 impl<B: fmt::Debug, I: fmt::Debug> fmt::Debug for Batch<B, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Batch { number, indices, data, .. } = self;
+        let Batch { index, indices, data, .. } = self;
         f.debug_struct("Batch")
-            .field("number", number)
+            .field("index", index)
             .field("indices", indices)
             .field("data", data)
             .finish_non_exhaustive()
@@ -122,7 +122,7 @@ impl<B: fmt::Debug, I: fmt::Debug> fmt::Debug for Batch<B, I> {
 /// let mut batches = BatchOptions::new().start([vec![0, 1], vec![2, 900]], read)?;
 /// assert!(batches.next().unwrap().is_ok());
 /// let error = batches.next().unwrap().unwrap_err();
-/// assert_eq!((error.number, error.indices.as_slice()), (1, &[2, 900][..]));
+/// assert_eq!((error.index, error.indices.as_slice()), (1, &[2, 900][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -130,8 +130,8 @@ impl<B: fmt::Debug, I: fmt::Debug> fmt::Debug for Batch<B, I> {
 pub struct BatchError {
     /// The epoch of the batch, if its indices come from a sampler.
     pub epoch: Option<u64>,
-    /// The number of the batch, like [`Batch::number`].
-    pub number: u64,
+    /// The index of the batch, like [`Batch::index`].
+    pub index: u64,
     /// The indices of the batch's rows; empty if the iterator of indices
     /// returned the error.
     pub indices: Vec<usize>,
@@ -145,7 +145,7 @@ impl fmt::Display for BatchError {
         if let Some(epoch) = self.epoch {
             write!(f, "epoch {epoch}, ")?;
         }
-        write!(f, "batch {}", self.number)?;
+        write!(f, "batch {}", self.index)?;
         if !self.indices.is_empty() {
             write!(f, ", rows {}", format_indices(&self.indices))?;
         }

@@ -254,17 +254,17 @@ impl<B: Default, I: AsRef<[usize]>> Worker<B, I> {
     ) -> Result<Batch<B, I>, BatchError> {
         let (indices, place) = job.map_err(|error| BatchError {
             epoch: None,
-            number: count,
+            index: count,
             indices: Vec::new(),
             error,
         })?;
-        let (epoch, number) = place.map_or((None, count), |(epoch, number)| (Some(epoch), number));
+        let (epoch, index) = place.map_or((None, count), |(epoch, index)| (Some(epoch), index));
         let mut data = self.pool.take();
         if let Err(error) = read(indices.as_ref(), &mut data) {
             self.pool.give(data);
-            return Err(BatchError { epoch, number, indices: indices.as_ref().to_vec(), error });
+            return Err(BatchError { epoch, index, indices: indices.as_ref().to_vec(), error });
         }
-        Ok(Batch { number, indices, data: Some(data), pool: Arc::clone(&self.pool) })
+        Ok(Batch { index, indices, data: Some(data), pool: Arc::clone(&self.pool) })
     }
 }
 
@@ -428,7 +428,7 @@ impl<B, I> Drop for Batches<B, I> {
 #[inline]
 fn forked() -> BatchError {
     let error = RequestError::Forked.into();
-    BatchError { epoch: None, number: 0, indices: Vec::new(), error }
+    BatchError { epoch: None, index: 0, indices: Vec::new(), error }
 }
 
 impl<B, I> fmt::Debug for Batches<B, I> {

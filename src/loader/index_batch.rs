@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 ///
 /// let mut sampler = Sampler::shuffled(10, 1);
 /// let batches: Vec<_> = sampler.batches(4).collect();
-/// assert_eq!((batches[1].number(), batches[1].len()), (1, 4));
+/// assert_eq!((batches[1].index(), batches[1].len()), (1, 4));
 ///
 /// sampler.resume(batches[1].state())?;
 /// assert!(sampler.batches(4).eq([batches[2].clone()]));
@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexBatch {
     indices: Vec<usize>,
-    number: u64,
+    index: u64,
     state: SamplerState,
 }
 
@@ -49,12 +49,12 @@ impl IndexBatch {
         self.indices
     }
 
-    /// Returns the number of the batch in its epoch, from 0, even if the epoch
+    /// Returns the index of the batch in its epoch, from 0, even if the epoch
     /// was resumed.
     #[must_use]
     #[inline]
-    pub fn number(&self) -> u64 {
-        self.number
+    pub fn index(&self) -> u64 {
+        self.index
     }
 
     /// Returns the number of the epoch, from 0.
@@ -206,11 +206,11 @@ impl Iterator for IndexBatches {
         if self.remaining() == 0 {
             return None;
         }
-        let number = self.sampler.position() / to_u64(self.size);
+        let index = self.sampler.position() / to_u64(self.size);
         self.ahead.advance(&self.sampler, self.size);
         let indices = self.sampler.next_batch(self.size);
         let state = SamplerState { position: self.sampler.position(), ..self.start };
-        Some(IndexBatch { indices, number, state })
+        Some(IndexBatch { indices, index, state })
     }
 
     #[inline]
@@ -279,7 +279,7 @@ pub trait BatchIndices: sealed::SealedBatchIndices {
     /// The type of the indices of a batch.
     type Indices: AsRef<[usize]> + Debug + Send + 'static;
 
-    /// The indices, and the epoch and number of the batch, if it has them.
+    /// The indices, and the epoch and index of the batch, if it has them.
     ///
     /// # Errors
     ///
@@ -288,7 +288,7 @@ pub trait BatchIndices: sealed::SealedBatchIndices {
     fn into_indices(self) -> Job<Self::Indices>;
 }
 
-/// The indices of a batch, and its epoch and number if it has them.
+/// The indices of a batch, and its epoch and index if it has them.
 pub(super) type Job<I> = Result<(I, Option<(u64, u64)>)>;
 
 mod sealed {
@@ -302,7 +302,7 @@ impl BatchIndices for IndexBatch {
 
     #[inline]
     fn into_indices(self) -> Job<IndexBatch> {
-        let place = (self.epoch(), self.number);
+        let place = (self.epoch(), self.index);
         Ok((self, Some(place)))
     }
 }

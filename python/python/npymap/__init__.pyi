@@ -476,7 +476,7 @@ class Batches(Iterator[tuple[NDArray[Any], ...]]):
         epochs: SupportsIndex | None = None,
         drop_last: bool = False,
         threads: SupportsIndex | None = None,
-        ahead: SupportsIndex | None = None,
+        prefetch: SupportsIndex | None = None,
         dtype: DTypeLike | None | Sequence[DTypeLike | None] = None,
         casting: _Casting = "same_kind",
     ) -> None: ...

@@ -31,7 +31,7 @@ class Batches:
     `state_dict()` is the state after the batch that was yielded last, however many have
     been read ahead: `sampler.load_state_dict(state)` continues with the next one.
 
-    `threads` read `ahead` batches, by default two for each thread, without the interpreter's
+    `threads` read `prefetch` batches, by default two for each thread, without the interpreter's
     lock. By default there are as many threads as make batches come sooner, which is measured:
     none at first, when each batch is read as it is taken. A batch's memory is used again when
     nothing refers to it. `dtype` and `casting` are
@@ -46,7 +46,7 @@ class Batches:
     """
 
     def __init__(self, arrays, sampler, size=None, *, epochs=None, drop_last=False, threads=None,
-                 ahead=None, dtype=None, casting="same_kind"):
+                 prefetch=None, dtype=None, casting="same_kind"):
         is_list = isinstance(arrays, (list, tuple))
         arrays = list(arrays) if is_list else [arrays]
         rows = [rows_of(array) for array in arrays]
@@ -82,11 +82,11 @@ class Batches:
                                  "drop_last are for a sampler")
             self._lists = iter(sampler)
         least = 1 if threads is None else max(threads, 1)
-        self._depth = (2 * least if ahead is None else max(ahead, 1)) + least
+        self._depth = (2 * least if prefetch is None else max(prefetch, 1)) + least
         # Batches are yielded one at a time, each with its own indices and state.
         self._lock = threading.RLock()
         self._process = os.getpid()
-        self._core = _core.Batches(plan, (threads, ahead), order)
+        self._core = _core.Batches(plan, (threads, prefetch), order)
 
     def __iter__(self):
         return self

@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 brightness += pixels.iter().map(|x| f64::from(*x)).sum::<f64>();
                 label += classes.iter().sum::<i64>();
                 saved = batch.state();
-                if batch.number() + 1 == stop {
+                if batch.index() + 1 == stop {
                     break;
                 }
             }
