@@ -1,11 +1,11 @@
 //! Batches know their epoch, their number and the state to resume from, for every
-//! combination of order, share, size and position.
+//! combination of order, shard, size and position.
 
 use std::fmt::Error as NotRead;
 
 use npymap::{
     BatchOptions, ErrorKind, Sampler,
-    loader::{IndexBatch, Share, Tail},
+    loader::{IndexBatch, Shard, Tail},
 };
 
 const EPOCHS: u64 = 2;
@@ -19,18 +19,18 @@ fn samplers(len: usize) -> [Sampler; 4] {
     ]
 }
 
-fn shares() -> impl Iterator<Item = Share> {
+fn shards() -> impl Iterator<Item = Shard> {
     [(1, 1), (3, 1), (1, 2), (2, 2)]
         .into_iter()
-        .flat_map(|(world, workers)| shares_of(world, workers))
+        .flat_map(|(world, workers)| shards_of(world, workers))
 }
 
-fn shares_of(world: usize, workers: usize) -> impl Iterator<Item = Share> {
-    (0..world * workers).map(move |number| Share {
+fn shards_of(world: usize, workers: usize) -> impl Iterator<Item = Shard> {
+    (0..world * workers).map(move |number| Shard {
         rank: number / workers,
-        world,
+        world_size: world,
         worker: number % workers,
-        workers,
+        num_workers: workers,
     })
 }
 
@@ -64,10 +64,10 @@ fn expected(sampler: &Sampler, size: usize, drop_last: bool) -> Vec<(u64, u64, V
 fn for_each_case(mut check: impl FnMut(Sampler, usize, bool)) {
     for len in [0, 1, 5, 8, 13] {
         for sampler in samplers(len) {
-            for (share, tail) in shares()
-                .flat_map(|share| [Tail::Keep, Tail::Drop, Tail::Pad].map(|tail| (share, tail)))
+            for (shard, tail) in shards()
+                .flat_map(|shard| [Tail::Keep, Tail::Drop, Tail::Pad].map(|tail| (shard, tail)))
             {
-                let sampler = sampler.clone().tail(tail).share(share).unwrap();
+                let sampler = sampler.clone().tail(tail).shard(shard).unwrap();
                 for size in [1, 2, 3, 5, 20] {
                     for drop_last in [false, true] {
                         check(sampler.clone(), size, drop_last);
@@ -110,8 +110,8 @@ fn shares_together_have_each_row_of_an_epoch_once() {
     for len in [1, 5, 8, 13] {
         for sampler in &samplers(len)[..3] {
             for (world, workers, size) in [(1, 1, 3), (3, 1, 2), (1, 4, 2), (2, 3, 1)] {
-                let own = shares_of(world, workers).flat_map(|share| {
-                    let batches = sampler.clone().share(share).unwrap().batches(size);
+                let own = shards_of(world, workers).flat_map(|shard| {
+                    let batches = sampler.clone().shard(shard).unwrap().batches(size);
                     batches.flat_map(IndexBatch::into_indices)
                 });
                 let mut rows: Vec<usize> = own.collect();
@@ -124,8 +124,8 @@ fn shares_together_have_each_row_of_an_epoch_once() {
 
 #[test]
 fn states_of_batches_read_ahead_are_those_of_the_batch_and_not_of_the_sampler() {
-    let share = Share { rank: 1, world: 2, ..Share::default() };
-    let mut sampler = Sampler::shuffled(50, 7).share(share).unwrap();
+    let shard = Shard { rank: 1, world_size: 2, ..Shard::default() };
+    let mut sampler = Sampler::shuffled(50, 7).shard(shard).unwrap();
     let all: Vec<_> = batches(&sampler, 4, true).collect();
     for (number, stopped) in all.iter().enumerate().step_by(3) {
         sampler.resume(stopped.state()).unwrap();

@@ -463,6 +463,6 @@ fn texts_show_numbers_and_no_internals() {
     assert!(is_error(&error, ErrorKind::ShapeMismatch, text), "{error}");
     let state = npymap::Sampler::shuffled(10, 1).state();
     let error = npymap::Sampler::shuffled(11, 1).resume(state).unwrap_err();
-    let text = "a state at row 0 of epoch 0: expected the state of a sampler with the same rows, order and share";
+    let text = "a state at row 0 of epoch 0: expected the state of a sampler with the same rows, order and shard";
     assert_eq!(error.to_string(), text);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use npymap::loader::{Batches, RowSource, Share};
+use npymap::loader::{Batches, RowSource, Shard};
 use npymap::ndarray::{Array2, Array3, Axis, s};
 use npymap::{BatchOptions, DType, ErrorKind, Loader, MappedArray, Order, Rows, Sampler};
 
@@ -149,8 +149,8 @@ fn strings_are_loaded_too() {
 #[test]
 fn epochs_follow_each_other_and_are_resumed_after_any_batch() {
     let rows = numbers(50);
-    let share = Share { rank: 1, world: 2, ..Share::default() };
-    let sampler = Sampler::shuffled(50, 7).share(share).unwrap();
+    let shard = Shard { rank: 1, world_size: 2, ..Shard::default() };
+    let sampler = Sampler::shuffled(50, 7).shard(shard).unwrap();
     for drops_last in [false, true] {
         let loader = Loader::new::<u32>(&rows).epochs(3);
         let loader = if drops_last { loader.drop_last() } else { loader };

@@ -3,7 +3,7 @@
 
 use npymap::{
     ErrorKind, Sampler,
-    loader::{SamplerState, Share, Tail},
+    loader::{SamplerState, Shard, Tail},
 };
 
 fn kinds(len: usize, seed: u64) -> Vec<Sampler> {
@@ -85,11 +85,11 @@ fn epochs_and_seeds_have_different_orders() {
     assert!(!Sampler::shuffled(1000, 3).eq(Sampler::shuffled(1000, 4)));
 }
 
-fn shares(sampler: &Sampler, world: usize, workers: usize, tail: Tail) -> Vec<Vec<usize>> {
+fn shards(sampler: &Sampler, world: usize, workers: usize, tail: Tail) -> Vec<Vec<usize>> {
     let all = (0..world).flat_map(|rank| (0..workers).map(move |worker| (rank, worker)));
     all.map(|(rank, worker)| {
-        let share = Share { rank, world, worker, workers };
-        let own = sampler.clone().tail(tail).share(share).unwrap();
+        let shard = Shard { rank, world_size: world, worker, num_workers: workers };
+        let own = sampler.clone().tail(tail).shard(shard).unwrap();
         assert_eq!(own.len(), own.clone().count());
         own.collect()
     })
@@ -103,7 +103,7 @@ fn shards_of_all_ranks_together_are_one_epoch() {
             let mut expected: Vec<usize> = sampler.clone().collect();
             expected.sort_unstable();
             for (world, workers) in [(1, 1), (3, 1), (1, 4), (4, 3), (7, 2)] {
-                let mut all = shares(&sampler, world, workers, Tail::Keep).concat();
+                let mut all = shards(&sampler, world, workers, Tail::Keep).concat();
                 all.sort_unstable();
                 assert_eq!(all, expected, "{sampler:?} {world} {workers}");
             }
@@ -115,9 +115,9 @@ fn shards_of_all_ranks_together_are_one_epoch() {
 fn dropping_and_padding_give_all_ranks_the_same_length() {
     for sampler in kinds(101, 9) {
         for (tail, each) in [(Tail::Drop, 25), (Tail::Pad, 26)] {
-            let ranks = shares(&sampler, 4, 1, tail);
+            let ranks = shards(&sampler, 4, 1, tail);
             assert!(ranks.iter().all(|rank| rank.len() == each));
-            let workers = shares(&sampler, 4, 3, tail);
+            let workers = shards(&sampler, 4, 3, tail);
             for (rank, workers) in ranks.iter().zip(workers.chunks(3)) {
                 let (mut own, mut dealt) = (rank.clone(), workers.concat());
                 own.sort_unstable();
@@ -126,7 +126,7 @@ fn dropping_and_padding_give_all_ranks_the_same_length() {
             }
         }
     }
-    let mut padded = shares(&Sampler::shuffled(3, 1), 5, 1, Tail::Pad).concat();
+    let mut padded = shards(&Sampler::shuffled(3, 1), 5, 1, Tail::Pad).concat();
     padded.sort_unstable();
     padded.dedup();
     assert_eq!(padded, [0, 1, 2]);
@@ -134,9 +134,9 @@ fn dropping_and_padding_give_all_ranks_the_same_length() {
 
 #[test]
 fn a_resumed_sampler_gives_the_same_order() {
-    let share = Share { rank: 1, world: 2, worker: 0, workers: 3 };
+    let shard = Shard { rank: 1, world_size: 2, worker: 0, num_workers: 3 };
     for sampler in kinds(500, 11) {
-        let mut sampler = sampler.share(share).unwrap();
+        let mut sampler = sampler.shard(shard).unwrap();
         sampler.set_epoch(3);
         for taken in [0, 1, 40, 83] {
             sampler.seek(0);
@@ -144,7 +144,7 @@ fn a_resumed_sampler_gives_the_same_order() {
             let words: [u64; 4] = sampler.state().into();
             let mut again = kinds(500, 11);
             let again = again.iter_mut().find_map(|fresh| {
-                let mut fresh = fresh.clone().share(share).unwrap();
+                let mut fresh = fresh.clone().shard(shard).unwrap();
                 fresh.resume(SamplerState::from(words)).ok().map(|()| fresh)
             });
             assert!(again.unwrap().eq(sampler.clone()));
@@ -152,7 +152,7 @@ fn a_resumed_sampler_gives_the_same_order() {
     }
     let state = Sampler::shuffled(10, 1).state();
     let error = Sampler::shuffled(11, 1).resume(state).unwrap_err().to_string();
-    assert!(error.contains("a sampler with the same rows, order and share"), "{error}");
+    assert!(error.contains("a sampler with the same rows, order and shard"), "{error}");
     assert!(Sampler::blocks(10, 3, 1).resume(state).is_err());
     assert!(Sampler::shuffled(10, 1).resume(SamplerState { position: 11, ..state }).is_err());
 }
@@ -245,10 +245,10 @@ fn invalid_weights_and_shards_are_errors() {
         weights_error(&[f64::MAX, f64::MAX]),
         "weights whose sum is inf: expected a finite sum: scale them down"
     );
-    let share = Share { rank: 2, world: 2, ..Share::default() };
-    let error = Sampler::sequential(3).share(share).unwrap_err().to_string();
+    let shard = Shard { rank: 2, world_size: 2, ..Shard::default() };
+    let error = Sampler::sequential(3).shard(shard).unwrap_err().to_string();
     assert_eq!(error, "rank 2 of 2: expected a rank below the count");
-    assert!(Sampler::sequential(3).share(Share { workers: 0, ..Share::default() }).is_err());
+    assert!(Sampler::sequential(3).shard(Shard { num_workers: 0, ..Shard::default() }).is_err());
 }
 
 fn weights_error(weights: &[f64]) -> String {
@@ -296,8 +296,13 @@ fn samplers_of_the_most_rows_and_shares_stay_in_bounds() {
 fn batches_equal_the_rows_one_by_one() {
     for sampler in kinds(1000, 3) {
         for (world, workers, tail) in [(1, 1, Tail::Keep), (3, 2, Tail::Keep), (7, 3, Tail::Pad)] {
-            let share = Share { rank: world - 1, world, worker: workers - 1, workers };
-            let mut sampler = sampler.clone().tail(tail).share(share).unwrap();
+            let shard = Shard {
+                rank: world - 1,
+                world_size: world,
+                worker: workers - 1,
+                num_workers: workers,
+            };
+            let mut sampler = sampler.clone().tail(tail).shard(shard).unwrap();
             let all: Vec<usize> = sampler.clone().collect();
             for size in [1, 31, 32, 33, 256, 5000, usize::MAX] {
                 let batches: Vec<_> = sampler.batches(size).collect();
@@ -313,10 +318,13 @@ fn batches_equal_the_rows_one_by_one() {
     }
 }
 
-/// Draws the first and last rows of the first and last shares.
+/// Draws the first and last rows of the first and last shards.
 fn ends_stay_inside(sampler: &Sampler, world: usize, workers: usize) {
     for (rank, worker) in [(0, 0), (world - 1, 0), (0, workers - 1), (world - 1, workers - 1)] {
-        let mut own = sampler.clone().share(Share { rank, world, worker, workers }).unwrap();
+        let mut own = sampler
+            .clone()
+            .shard(Shard { rank, world_size: world, worker, num_workers: workers })
+            .unwrap();
         let rows = sampler.rows();
         assert!(own.next().is_none_or(|row| row < rows));
         own.seek(u64::MAX);
@@ -330,12 +338,12 @@ fn ends_stay_inside(sampler: &Sampler, world: usize, workers: usize) {
 
 #[test]
 fn a_position_behind_the_end_of_a_smaller_share_becomes_its_end() {
-    let share = Share { rank: 1, world: 3, ..Share::default() };
+    let shard = Shard { rank: 1, world_size: 3, ..Shard::default() };
     let mut sampler = Sampler::shuffled(10, 5);
     sampler.seek(9);
-    for mut sampler in [sampler.clone().share(share).unwrap(), sampler.tail(Tail::Drop)] {
+    for mut sampler in [sampler.clone().shard(shard).unwrap(), sampler.tail(Tail::Drop)] {
         sampler.seek(u64::MAX);
-        let mut sampler = sampler.share(share).unwrap().tail(Tail::Drop);
+        let mut sampler = sampler.shard(shard).unwrap().tail(Tail::Drop);
         let state = sampler.state();
         assert_eq!(state.position, 3);
         sampler.resume(state).unwrap();
@@ -344,12 +352,12 @@ fn a_position_behind_the_end_of_a_smaller_share_becomes_its_end() {
 
 #[test]
 fn options_apply_to_a_position_in_any_order() {
-    let share = Share { rank: 1, world: 2, ..Share::default() };
+    let shard = Shard { rank: 1, world_size: 2, ..Shard::default() };
     let mut sampler = Sampler::sequential(5);
     sampler.seek(3);
     let padded = [
-        sampler.clone().share(share).unwrap().tail(Tail::Pad),
-        sampler.tail(Tail::Pad).share(share).unwrap(),
+        sampler.clone().shard(shard).unwrap().tail(Tail::Pad),
+        sampler.tail(Tail::Pad).shard(shard).unwrap(),
     ];
     for mut sampler in padded {
         assert_eq!((sampler.state().position, sampler.next()), (3, None));

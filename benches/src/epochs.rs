@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use npymap::loader::{Concat, RowSource, Share};
+use npymap::loader::{Concat, RowSource, Shard};
 use npymap::{ArrayFile, Loader, Sampler};
 
 use crate::Result;
@@ -313,9 +313,9 @@ fn file_loader(work: &Work, sampler: &Sampler) -> Result<()> {
     Ok(())
 }
 
-fn share(sampler: &Sampler, rank: usize) -> Result<Sampler> {
-    let share = Share { rank, world: WORLD, ..Share::default() };
-    Ok(sampler.clone().share(share)?)
+fn shard(sampler: &Sampler, rank: usize) -> Result<Sampler> {
+    let shard = Shard { rank, world_size: WORLD, ..Shard::default() };
+    Ok(sampler.clone().shard(shard)?)
 }
 
 fn threads(work: &Work, sampler: &Sampler) -> Result<()> {
@@ -324,7 +324,7 @@ fn threads(work: &Work, sampler: &Sampler) -> Result<()> {
         let threads: Vec<_> = (0..WORLD)
             .map(|rank| {
                 let rows = rows.clone();
-                let run = move || work.take(&share(sampler, rank)?, &rows);
+                let run = move || work.take(&shard(sampler, rank)?, &rows);
                 scope.spawn(move || run().map_err(|error| error.to_string()))
             })
             .collect();
@@ -340,7 +340,7 @@ fn processes(work: &Work, _: &Sampler) -> Result<()> {
     let children: std::io::Result<Vec<_>> = (0..WORLD)
         .map(|rank| {
             let numbers = [rank.to_string(), work.len.to_string(), work.size.to_string()];
-            Command::new(&program).arg("--share").args(numbers).arg(&work.path).spawn()
+            Command::new(&program).arg("--shard").args(numbers).arg(&work.path).spawn()
         })
         .collect();
     for mut child in children? {
@@ -351,14 +351,14 @@ fn processes(work: &Work, _: &Sampler) -> Result<()> {
     Ok(())
 }
 
-/// One of the processes: `--share RANK LEN SIZE PATH`.
-pub(crate) fn run_share(arguments: &[&str]) -> Result<()> {
+/// One of the processes: `--shard RANK LEN SIZE PATH`.
+pub(crate) fn run_shard(arguments: &[&str]) -> Result<()> {
     let [rank, len, size, path] = arguments else {
         return Err("expected a rank, two numbers and a path".into());
     };
     let (len, size) = (len.parse()?, size.parse()?);
     let work = Work { path: path.into(), len, size, batch: BATCH.min(BATCH_BYTES / size) };
-    rows(&work, &share(&Sampler::shuffled(work.len, 1), rank.parse()?)?)
+    rows(&work, &shard(&Sampler::shuffled(work.len, 1), rank.parse()?)?)
 }
 
 /// Writes rows of bytes, without holes, that start on a page of their own.

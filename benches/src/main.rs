@@ -67,7 +67,7 @@ fn main() -> Result<()> {
         ["--count", n, file] => open_repeatedly(n.parse()?, file),
         ["--memory"] => memory::run(),
         ["--epoch", arguments @ ..] => memory::epoch(arguments),
-        ["--share", arguments @ ..] => epochs::run_share(arguments),
+        ["--shard", arguments @ ..] => epochs::run_shard(arguments),
         arguments => {
             let known: Vec<&str> = GROUPS.into_iter().chain(OPTIONS).collect();
             if let Some(unknown) = arguments.iter().find(|argument| !known.contains(argument)) {

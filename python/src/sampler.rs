@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use npymap::Sampler as Order;
 use npymap::bytemuck::bytes_of;
-use npymap::loader::{SamplerState, Share, Tail};
+use npymap::loader::{SamplerState, Shard, Tail};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -116,20 +116,21 @@ impl Sampler {
 
 #[pymethods]
 impl Sampler {
-    /// A sampler of `len` rows; `share` is the rank, the number of ranks, the worker
+    /// A sampler of `len` rows; `shard` is the rank, the number of ranks, the worker
     /// and the number of workers.
     #[new]
     fn new(
         py: Python<'_>,
         len: &Bound<'_, PyAny>,
         kind: Kind<'_>,
-        share: [Bound<'_, PyAny>; 4],
+        shard: [Bound<'_, PyAny>; 4],
         tail: &str,
     ) -> PyResult<Sampler> {
         let len = unsigned("length", len)?;
-        let [rank, world, worker, workers] = &share;
-        let (rank, world) = (unsigned("rank", rank)?, unsigned("world", world)?);
-        let (worker, workers) = (unsigned("worker", worker)?, unsigned("workers", workers)?);
+        let [rank, world_size, worker, num_workers] = &shard;
+        let (rank, world_size) = (unsigned("rank", rank)?, unsigned("world_size", world_size)?);
+        let (worker, num_workers) =
+            (unsigned("worker", worker)?, unsigned("num_workers", num_workers)?);
         let tail = match tail {
             "keep" => Tail::Keep,
             "drop" => Tail::Drop,
@@ -139,8 +140,8 @@ impl Sampler {
                 return Err(PyValueError::new_err(text));
             }
         };
-        let share = Share { rank, world, worker, workers };
-        let order = kind.order(py, len)?.share(share).or_raise(py)?;
+        let shard = Shard { rank, world_size, worker, num_workers };
+        let order = kind.order(py, len)?.shard(shard).or_raise(py)?;
         Ok(Sampler(Mutex::new(order.tail(tail))))
     }
 

@@ -59,7 +59,7 @@ def test_grain_reads_rows(path, kind):
 def test_grain_reads_the_batches_of_a_sampler(path, threads):
     grain = pytest.importorskip("grain")
 
-    sampler = npymap.Sampler(1000, seed=1, rank=1, world=2)
+    sampler = npymap.Sampler(1000, seed=1, rank=1, world_size=2)
     source = BatchSource(npymap.open(path), sampler, 32)
     options = grain.ReadOptions(num_threads=threads, prefetch_buffer_size=2 * threads)
     batches = grain.MapDataset.source(source).to_iter_dataset(options)

@@ -53,8 +53,8 @@ def test_the_middle_of_an_epoch_is_resumed():
     assert (again.epoch, again.remaining) == (7, 863)
     assert list(again) == rest
     for other in [npymap.Sampler(999), npymap.Sampler(1000, order="sequential"),
-                  npymap.Sampler(1000, world=2)]:
-        with pytest.raises(ValueError, match="the same rows, order and share"):
+                  npymap.Sampler(1000, world_size=2)]:
+        with pytest.raises(ValueError, match="the same rows, order and shard"):
             other.load_state_dict(state)
     with pytest.raises(KeyError):
         sampler.load_state_dict({})
@@ -72,16 +72,16 @@ def test_samplers_pickle_with_their_state():
 
 @pytest.mark.parametrize("tail, each", [("keep", [4, 3, 3]), ("drop", [3] * 3), ("pad", [4] * 3)])
 def test_ranks_and_workers_share_an_epoch(tail, each):
-    ranks = [npymap.Sampler(10, seed=1, rank=rank, world=3, tail=tail) for rank in range(3)]
+    ranks = [npymap.Sampler(10, seed=1, rank=rank, world_size=3, tail=tail) for rank in range(3)]
     assert [len(rank) for rank in ranks] == each
     rows = [row for rank in ranks for row in rank]
     assert len(set(rows)) == (9 if tail == "drop" else 10)
-    rank = npymap.Sampler(10, seed=1, rank=1, world=3, tail=tail)
+    rank = npymap.Sampler(10, seed=1, rank=1, world_size=3, tail=tail)
     parts = [list(rank.part(worker, 2)) for worker in range(2)]
     assert sorted(parts[0] + parts[1]) == sorted(rank)
-    for share in [{"rank": 3, "world": 3}, {"worker": 1}]:
+    for shard in [{"rank": 3, "world_size": 3}, {"worker": 1}]:
         with pytest.raises(ValueError):
-            npymap.Sampler(10, **share)
+            npymap.Sampler(10, **shard)
 
 
 def test_replacement_and_weights():
@@ -97,7 +97,7 @@ def test_replacement_and_weights():
             npymap.Sampler(3, **arguments)
     with pytest.raises(ValueError, match="order 'x', expected 'shuffled'"):
         npymap.Sampler(3, order="x", block=2)
-    for name, arguments in [("seed", {"seed": -1}), ("rank", {"rank": -1, "world": 2}),
+    for name, arguments in [("seed", {"seed": -1}), ("rank", {"rank": -1, "world_size": 2}),
                             ("length", {"length": -1})]:
         with pytest.raises(ValueError, match=f"{name} is -1, expected at least 0"):
             npymap.Sampler(**{"length": 3, **arguments})
@@ -164,10 +164,10 @@ def test_the_seed_of_a_state_is_kept():
 
 
 def test_parts_are_not_divided_again():
-    sampler = npymap.Sampler(10, rank=1, world=2)
+    sampler = npymap.Sampler(10, rank=1, world_size=2)
     part = sampler.part(0, 1).part(np.int64(1), 2)
     assert repr(part).endswith("rank 1 of 2, worker 1 of 2>")
-    for divided in [part, part.copy(), npymap.Sampler(10, worker=1, workers=2)]:
+    for divided in [part, part.copy(), npymap.Sampler(10, worker=1, num_workers=2)]:
         with pytest.raises(ValueError, match="worker 1 of 2 cannot be divided again"):
             divided.part(0, 2)
 

@@ -63,7 +63,7 @@ def test_every_row_once_per_epoch_and_rank(files, iterable, context):
     data, rows = dataset(files), []
     workers = {} if context is None else {"num_workers": 2, "multiprocessing_context": context}
     for rank in range(2):
-        sampler = npymap.Sampler(500, seed=1, rank=rank, world=2)
+        sampler = npymap.Sampler(500, seed=1, rank=rank, world_size=2)
         expected = [batch.tolist() for epoch in range(2) for batch in sampler.copy().batches(32)]
         sampler.set_epoch(0)
         loader = npymap.torch.DataLoader(data, sampler, 32, iterable=iterable, **workers)

@@ -143,9 +143,9 @@ impl RowsAhead {
     /// Announces that `count` rows will be read. If they are on a large part of an array's
     /// pages, and the array fits into memory, all of it is read.
     ///
-    /// `share` says which share of an epoch these rows are, and how many shares
+    /// `shard` says which shard of an epoch these rows are, and how many shards
     /// there are. The remaining threads read the rest, beginning at other
-    /// places. A map reads ahead of the consecutive batches of a share by
+    /// places. A map reads ahead of the consecutive batches of a shard by
     /// itself.
     ///
     /// `available` is the memory for this source.
@@ -154,22 +154,22 @@ impl RowsAhead {
         &mut self,
         count: u64,
         is_sequential: bool,
-        share: (usize, usize),
+        shard: (usize, usize),
         available: Option<u64>,
     ) {
-        let count = count.saturating_mul(to_u64(share.1));
+        let count = count.saturating_mul(to_u64(shard.1));
         let nbytes = self.nbytes();
         for part in &mut self.parts {
             if count.saturating_mul(part.span.max(PAGE)) < nbytes / DENSE {
                 continue;
             }
             part.is_streamed = match &part.place {
-                Place::Mapped(rows) => !is_sequential && rows.expect_epoch(available, share),
+                Place::Mapped(rows) => !is_sequential && rows.expect_epoch(available, shard),
                 Place::Opened(file, offset) => {
                     let fits = available.is_some_and(|available| reading::fits(nbytes, available));
                     if fits && HAS_READ_AHEAD {
                         let Range { start, end } = part.place_in_file(*offset);
-                        let from = start + (end - start) / to_u64(share.1) * to_u64(share.0);
+                        let from = start + (end - start) / to_u64(shard.1) * to_u64(shard.0);
                         part.read_ahead.add(file, &[from..end, start..from], Next::After);
                     }
                     fits
@@ -424,10 +424,10 @@ impl Ahead {
         self.sources.iter_mut().for_each(RowsAhead::map_pages);
         if !std::mem::replace(&mut self.is_announced, true) {
             self.sources.iter_mut().for_each(|source| source.expect_in_memory(count));
-            let share = sampler.number_of_share();
+            let shard = sampler.number_of_shard();
             // All sources have to fit together.
             let available = platform::available_memory();
-            if is_sequential && share.1 == 1 {
+            if is_sequential && shard.1 == 1 {
                 let sources = to_u64(self.sources.len());
                 let available = available.map(|all| all / sources.max(1));
                 let sequence =
@@ -439,7 +439,7 @@ impl Ahead {
                 for source in &mut self.sources {
                     let others = all.saturating_sub(source.nbytes());
                     let available = available.map(|memory| memory.saturating_sub(others));
-                    source.expect(count, is_sequential, share, available);
+                    source.expect(count, is_sequential, shard, available);
                 }
             }
         } else if !self.sequences.is_empty() {

@@ -75,19 +75,19 @@ impl Background {
 
     /// Announces that batches will need much of the array. Returns whether all
     /// of it is going to be read, in order, if they have to wait for the disk.
-    /// At once if the epoch has several shares.
+    /// At once if the epoch has several shards.
     #[inline]
     pub(super) fn expect_epoch(
         &self,
         (map, path): (&Map, Option<&Path>),
         available: Option<u64>,
-        (share, shares): (usize, usize),
+        (shard, shards): (usize, usize),
     ) -> bool {
         let is_streamed = self.planner.expect_epoch(to_u64(self.working_set), available);
-        if is_streamed && shares > 1 {
+        if is_streamed && shards > 1 {
             // Where processes read the same bytes at the same time, they get no huge pages.
             self.planner
-                .start(self.nbytes() / shares * share, &MappedFile { map, path, background: self });
+                .start(self.nbytes() / shards * shard, &MappedFile { map, path, background: self });
         }
         is_streamed
     }

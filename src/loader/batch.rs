@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::index_batch::IndexBatch;
-use super::share::SamplerState;
+use super::shard::SamplerState;
 use crate::error::Error;
 use crate::error::invariant::Invariant;
 use crate::source::platform;

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use super::ahead::Ahead;
 use super::row_source::RowSource;
 use super::sampler::Sampler;
-use super::share::SamplerState;
+use super::shard::SamplerState;
 use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::error::{Error, Result};
 
@@ -146,10 +146,10 @@ impl IndexBatches {
     ///   batch that has to wait for the disk, if the batches need much of it.
     ///   [`ReadStrategy`](crate::loader::ReadStrategy) has the details. Such an array of
     ///   an [`ArrayFile`](crate::ArrayFile) is read from the first batch on,
-    ///   and so is one shuffled in several [`shares`](Sampler::share), because
-    ///   each share begins at a different place.
+    ///   and so is one shuffled in several [`shards`](Sampler::shard), because
+    ///   each shard begins at a different place.
     ///
-    /// - Rows that follow each other, in one share, are read from the first
+    /// - Rows that follow each other, in one shard, are read from the first
     ///   batch on, 128 MiB ahead, whether or not the array fits. All batches
     ///   except the first wait for their rows, up to half a second for each 32
     ///   MiB.

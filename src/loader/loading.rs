@@ -15,7 +15,7 @@ use crate::error::{RequestError, Result};
 /// Options for batches of one array, or of several with the same rows, in the order of a
 /// [`Sampler`]. [`RowSource::batches`] is shorter where no option is needed.
 ///
-/// The sampler has the rest: the order, [`share`](Sampler::share)s for ranks and workers, and
+/// The sampler has the rest: the order, [`shard`](Sampler::shard)s for ranks and workers, and
 /// the state to [`resume`](Sampler::resume) from. The loader announces the order to the
 /// sources, which read ahead of it: [`IndexBatches::announce_to`] says how.
 ///
@@ -45,13 +45,13 @@ use crate::error::{RequestError, Result};
 /// Three epochs of one of four ranks, from a saved state on:
 ///
 /// ```
-/// use npymap::{DType, Loader, MappedArray, Sampler, loader::Share};
+/// use npymap::{DType, Loader, MappedArray, Sampler, loader::Shard};
 ///
 /// # let array = MappedArray::zeros(&DType::of::<f32>(), &[100, 8])?;
 /// # let rows = array.into_read_only()?.rows()?;
 /// # let mut saved = None;
-/// let share = Share { rank: 1, world: 4, ..Share::default() };
-/// let mut sampler = Sampler::shuffled(rows.len(), 1).share(share)?;
+/// let shard = Shard { rank: 1, world_size: 4, ..Shard::default() };
+/// let mut sampler = Sampler::shuffled(rows.len(), 1).shard(shard)?;
 /// if let Some(saved) = saved {
 ///     sampler.resume(saved)?;
 /// }

@@ -29,7 +29,7 @@ mod rows;
 mod runs;
 mod sampler;
 mod sequence;
-mod share;
+mod shard;
 mod stack;
 mod windows;
 
@@ -51,5 +51,5 @@ pub use reading::ReadStrategy;
 pub use row_source::RowSource;
 pub use rows::Rows;
 pub use sampler::Sampler;
-pub use share::{SamplerState, Share, Tail};
+pub use shard::{SamplerState, Shard, Tail};
 pub use windows::Windows;

@@ -61,8 +61,8 @@ impl SamplingOrder {
         }
     }
 
-    /// Returns whether shares are contiguous ranges of the order, so that each
-    /// share has its own blocks, rather than every `n`th row.
+    /// Returns whether shards are contiguous ranges of the order, so that each
+    /// shard has its own blocks, rather than every `n`th row.
     #[inline]
     pub(super) fn has_contiguous_shares(&self) -> bool {
         matches!(self, SamplingOrder::Blocks { .. })

@@ -111,11 +111,11 @@ impl Rows {
 
     /// Announces that much of the array will be read. Returns whether all of it is read
     /// once batches have to wait for the disk, or at once if the epoch has
-    /// several shares.
+    /// several shards.
     #[inline]
-    pub(super) fn expect_epoch(&self, available: Option<u64>, share: (usize, usize)) -> bool {
+    pub(super) fn expect_epoch(&self, available: Option<u64>, shard: (usize, usize)) -> bool {
         let Rows { map, path, background, .. } = self;
-        background.expect_epoch((map, path.as_deref()), available, share)
+        background.expect_epoch((map, path.as_deref()), available, shard)
     }
 
     /// Announces consecutive batches, which are read by the caller. Returns whether it should.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::block_order::BlockOrder;
 use super::order::{EpochOrder, SamplingOrder, cumulative};
 use super::permutation::hash;
-use super::share::{SamplerState, Share, Tail};
+use super::shard::{SamplerState, Shard, Tail};
 use crate::error::invariant::{Invariant, to_u64, to_usize, to_usize_saturating};
 use crate::error::{RequestError, Result};
 
@@ -16,7 +16,7 @@ use crate::error::{RequestError, Result};
 /// keyed bijection. The same seed gives the same order on every machine, and in
 /// every version of this crate that can resume its state.
 ///
-/// It yields the rows of the current epoch that belong to its [`Share`]. Then
+/// It yields the rows of the current epoch that belong to its [`Shard`]. Then
 /// [`set_epoch`](Sampler::set_epoch) starts another epoch, in another order.
 ///
 /// # The order
@@ -55,14 +55,14 @@ use crate::error::{RequestError, Result};
 #[derive(Clone, Debug)]
 pub struct Sampler {
     len: u64,
-    /// The number of positions in an epoch, for all shares together.
+    /// The number of positions in an epoch, for all shards together.
     draws: u64,
     order: SamplingOrder,
     seed: u64,
     epoch: u64,
-    /// The number of this share's rows that have been yielded.
+    /// The number of this shard's rows that have been yielded.
     position: u64,
-    share: Share,
+    shard: Shard,
     tail: Tail,
     /// The order of this epoch.
     current: EpochOrder,
@@ -89,7 +89,7 @@ impl Sampler {
     ///
     /// For arrays that are larger than memory, this reads faster than
     /// [`shuffled`](Sampler::shuffled) if a block has 1 MiB or more: a block is
-    /// read from start to end. Each share has its own blocks, except that its
+    /// read from start to end. Each shard has its own blocks, except that its
     /// first and last blocks may be shared with its neighbors.
     ///
     /// # Examples
@@ -199,35 +199,35 @@ impl Sampler {
     #[inline]
     fn new(order: SamplingOrder, len: u64, draws: u64, seed: u64) -> Sampler {
         let current = order.epoch(len, seed, 0);
-        let (share, tail) = (Share::default(), Tail::default());
-        Sampler { len, draws, order, seed, epoch: 0, position: 0, share, tail, current }
+        let (shard, tail) = (Shard::default(), Tail::default());
+        Sampler { len, draws, order, seed, epoch: 0, position: 0, shard, tail, current }
     }
 
-    /// Yields one share only. Rows are distributed round-robin among the ranks,
-    /// and a rank's rows among its workers. In an order of blocks, shares are
+    /// Yields one shard only. Rows are distributed round-robin among the ranks,
+    /// and a rank's rows among its workers. In an order of blocks, shards are
     /// contiguous ranges instead.
     ///
     /// # Errors
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `rank <
-    /// world` and `worker < workers`.
+    /// world_size` and `worker < num_workers`.
     ///
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Sampler, loader::{Share, Tail}};
+    /// use npymap::{Sampler, loader::{Shard, Tail}};
     ///
-    /// let share = Share { rank: 1, world: 3, ..Share::default() };
-    /// let one = Sampler::shuffled(10, 5).share(share)?;
+    /// let shard = Shard { rank: 1, world_size: 3, ..Shard::default() };
+    /// let one = Sampler::shuffled(10, 5).shard(shard)?;
     /// assert_eq!(one.clone().count(), 3);
     /// assert_eq!(one.tail(Tail::Pad).count(), 4);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[inline]
-    pub fn share(self, share: Share) -> Result<Sampler> {
-        check_number("rank", share.rank, share.world)?;
-        check_number("worker", share.worker, share.workers)?;
-        Ok(Sampler { share, ..self })
+    pub fn shard(self, shard: Shard) -> Result<Sampler> {
+        check_number("rank", shard.rank, shard.world_size)?;
+        check_number("worker", shard.worker, shard.num_workers)?;
+        Ok(Sampler { shard, ..self })
     }
 
     /// Sets the treatment of rows that can't be distributed evenly among all ranks.
@@ -259,31 +259,31 @@ impl Sampler {
         self.current = self.order.epoch(self.len, self.seed, epoch);
     }
 
-    /// Moves to a position in this epoch: the number of this share's rows to skip.
+    /// Moves to a position in this epoch: the number of this shard's rows to skip.
     #[inline]
     pub fn seek(&mut self, position: u64) {
-        self.position = position.min(self.share_len());
+        self.position = position.min(self.shard_len());
     }
 
-    /// The number of this share's rows yielded in this epoch.
+    /// The number of this shard's rows yielded in this epoch.
     #[inline]
     pub(super) fn position(&self) -> u64 {
-        // The share may have been chosen after the position.
-        self.position.min(self.share_len())
+        // The shard may have been chosen after the position.
+        self.position.min(self.shard_len())
     }
 
-    /// The number of this share, and the number of all shares.
+    /// The number of this shard, and the number of all shards.
     #[inline]
-    pub(super) fn number_of_share(&self) -> (usize, usize) {
-        let Share { rank, world, worker, workers } = self.share;
-        let first = rank.saturating_mul(workers);
-        (first.saturating_add(worker), world.saturating_mul(workers))
+    pub(super) fn number_of_shard(&self) -> (usize, usize) {
+        let Shard { rank, world_size, worker, num_workers } = self.shard;
+        let first = rank.saturating_mul(num_workers);
+        (first.saturating_add(worker), world_size.saturating_mul(num_workers))
     }
 
-    /// The number of this share's rows that are left in this epoch.
+    /// The number of this shard's rows that are left in this epoch.
     #[inline]
     pub(super) fn remaining(&self) -> u64 {
-        self.share_len().saturating_sub(self.position)
+        self.shard_len().saturating_sub(self.position)
     }
 
     /// Returns whether the rows are in the order of the array.
@@ -293,7 +293,7 @@ impl Sampler {
     }
 
     /// The order of blocks of this epoch, and the positions in it that are left
-    /// in this share. `None` unless rows are in blocks.
+    /// in this shard. `None` unless rows are in blocks.
     #[inline]
     pub(super) fn positions_left(&self) -> Option<(&BlockOrder, Range<u64>)> {
         let (EpochOrder::Blocks(order), 1..) = (&self.current, self.remaining()) else {
@@ -313,18 +313,18 @@ impl Sampler {
     }
 
     /// Continues from the state of a sampler with the same number of rows, kind
-    /// of order and share. The seed comes from the state.
+    /// of order and shard. The seed comes from the state.
     ///
     /// # Errors
     ///
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the number
-    /// of rows, the kind of order or the share differs. Use
+    /// of rows, the kind of order or the shard differs. Use
     /// [`seek`](Sampler::seek) then.
     #[inline]
     pub fn resume(&mut self, state: SamplerState) -> Result<()> {
-        if state.fingerprint != self.fingerprint() || state.position > self.share_len() {
+        if state.fingerprint != self.fingerprint() || state.position > self.shard_len() {
             let value = format!("a state at row {} of epoch {}", state.position, state.epoch);
-            let expected = "the state of a sampler with the same rows, order and share".to_owned();
+            let expected = "the state of a sampler with the same rows, order and shard".to_owned();
             return Err(RequestError::Argument { found: value, expected }.into());
         }
         self.seed = state.seed;
@@ -335,15 +335,15 @@ impl Sampler {
 
     #[inline]
     fn fingerprint(&self) -> u64 {
-        let Share { rank, world, worker, workers } = self.share;
+        let Shard { rank, world_size, worker, num_workers } = self.shard;
         let tail = match self.tail {
             Tail::Keep => 0,
             Tail::Drop => 1,
             Tail::Pad => 2,
         };
         let [kind, argument] = self.order.identity();
-        let share = [rank, world, worker, workers].map(to_u64);
-        let words = [self.len, self.draws, kind, argument, tail].into_iter().chain(share);
+        let shard = [rank, world_size, worker, num_workers].map(to_u64);
+        let words = [self.len, self.draws, kind, argument, tail].into_iter().chain(shard);
         words.fold(0, hash)
     }
 
@@ -372,16 +372,16 @@ impl Sampler {
         rows.into_iter().map(to_usize).collect()
     }
 
-    /// The first epoch position for `count` positions of this share from
+    /// The first epoch position for `count` positions of this shard from
     /// `start` on, and the step to each next one. Returns `None` when they wrap
     /// around the end of the epoch.
     #[inline]
     fn progression(&self, start: u64, count: u64) -> Option<(u64, u64)> {
-        let Share { world, workers, .. } = self.share;
+        let Shard { world_size, num_workers, .. } = self.shard;
         let step = if self.order.has_contiguous_shares() {
             1
         } else {
-            to_u64(world).checked_mul(to_u64(workers))?
+            to_u64(world_size).checked_mul(to_u64(num_workers))?
         };
         let distance = step.checked_mul(count.checked_sub(1)?)?;
         let first = self.epoch_position(start);
@@ -389,46 +389,47 @@ impl Sampler {
         (last < self.draws).then_some((first, step))
     }
 
-    /// How many rows of an epoch are in this share.
+    /// How many rows of an epoch are in this shard.
     #[inline]
-    fn share_len(&self) -> u64 {
-        let Share { worker, workers, .. } = self.share;
+    fn shard_len(&self) -> u64 {
+        let Shard { worker, num_workers, .. } = self.shard;
         let len = self.rank_len();
         if self.order.has_contiguous_shares() {
-            range_start(len, worker + 1, workers) - range_start(len, worker, workers)
+            range_start(len, worker + 1, num_workers) - range_start(len, worker, num_workers)
         } else {
-            len.saturating_sub(to_u64(worker)).div_ceil(to_u64(workers))
+            len.saturating_sub(to_u64(worker)).div_ceil(to_u64(num_workers))
         }
     }
 
     /// How many rows of an epoch this rank gets.
     #[inline]
     fn rank_len(&self) -> u64 {
-        let Share { rank, world, .. } = self.share;
+        let Shard { rank, world_size, .. } = self.shard;
         match self.tail {
-            Tail::Drop => self.draws / to_u64(world),
-            Tail::Pad => self.draws.div_ceil(to_u64(world)),
+            Tail::Drop => self.draws / to_u64(world_size),
+            Tail::Pad => self.draws.div_ceil(to_u64(world_size)),
             Tail::Keep if self.order.has_contiguous_shares() => {
-                range_start(self.draws, rank + 1, world) - range_start(self.draws, rank, world)
+                range_start(self.draws, rank + 1, world_size)
+                    - range_start(self.draws, rank, world_size)
             }
-            Tail::Keep => self.draws.saturating_sub(to_u64(rank)).div_ceil(to_u64(world)),
+            Tail::Keep => self.draws.saturating_sub(to_u64(rank)).div_ceil(to_u64(world_size)),
         }
     }
 
-    /// The position in the epoch for a position in this share. Positions of padding
+    /// The position in the epoch for a position in this shard. Positions of padding
     /// wrap around to the start of the epoch.
     #[inline]
     fn epoch_position(&self, position: u64) -> u64 {
-        let Share { rank, world, worker, workers } = self.share;
+        let Shard { rank, world_size, worker, num_workers } = self.shard;
         if self.order.has_contiguous_shares() {
-            let in_rank = range_start(self.rank_len(), worker, workers) + position;
+            let in_rank = range_start(self.rank_len(), worker, num_workers) + position;
             return match self.tail {
-                Tail::Keep => range_start(self.draws, rank, world) + in_rank,
+                Tail::Keep => range_start(self.draws, rank, world_size) + in_rank,
                 Tail::Drop | Tail::Pad => self.wrap(to_u64(rank), self.rank_len(), in_rank),
             };
         }
-        let in_rank = position * to_u64(workers) + to_u64(worker);
-        self.wrap(in_rank, to_u64(world), to_u64(rank))
+        let in_rank = position * to_u64(num_workers) + to_u64(worker);
+        self.wrap(in_rank, to_u64(world_size), to_u64(rank))
     }
 
     /// `number * step + rest` modulo the length of an epoch. With padding, the sum
@@ -456,7 +457,7 @@ impl Iterator for Sampler {
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        if self.position >= self.share_len() {
+        if self.position >= self.shard_len() {
             return None;
         }
         let row = self.row(self.position);

@@ -44,14 +44,14 @@ class Sampler:
     `length` is the number of rows, or whatever has a length: an array, an `ArrayFile`.
     Arguments of another order raise `ValueError`.
 
-    Ranks and workers each get their own part of the same epoch: pass `rank`, `world`,
-    `worker` and `workers`. If the rows cannot be distributed evenly, with `tail`
+    Ranks and workers each get their own part of the same epoch: pass `rank`, `world_size`,
+    `worker` and `num_workers`. If the rows cannot be distributed evenly, with `tail`
     "keep" some ranks get one more, with "drop" the rest is dropped, and with "pad" the
     first rows are repeated.
     """
 
     def __init__(self, length, *, seed=0, order="shuffled", block=1, buffer=1, draws=None,
-                 weights=None, rank=0, world=1, worker=0, workers=1, tail="keep"):
+                 weights=None, rank=0, world_size=1, worker=0, num_workers=1, tail="keep"):
         if weights is not None:
             # A copy, because the program may change its array.
             weights = np.array(weights, np.float64, order="C")
@@ -63,8 +63,8 @@ class Sampler:
             raise ValueError(f"block {block} and buffer {buffer}, expected at least 1")
         draws = None if draws is None else operator.index(draws)
         kind = order, operator.index(seed), block, buffer, draws, weights
-        share = tuple(operator.index(number) for number in (rank, world, worker, workers))
-        self._arguments = _to_length(length), kind, share, tail
+        shard = tuple(operator.index(number) for number in (rank, world_size, worker, num_workers))
+        self._arguments = _to_length(length), kind, shard, tail
         # Refuses orders that it does not know.
         self._core = _core.Sampler(*self._arguments)
         _check_order(order, block, buffer, draws, weights)
@@ -74,12 +74,12 @@ class Sampler:
         return self._core.lengths[0]
 
     def __repr__(self):
-        length, (order, *_), (rank, world, worker, workers), _ = self._arguments
+        length, (order, *_), (rank, world_size, worker, num_workers), _ = self._arguments
         _, seed, epoch, _ = self._core.state
         seed = "" if order == "sequential" else f"seed {seed}, "
-        worker = "" if workers == 1 else f", worker {worker} of {workers}"
+        worker = "" if num_workers == 1 else f", worker {worker} of {num_workers}"
         return (f"<npymap.Sampler: {order}, {length} rows, {seed}epoch {epoch}, "
-                f"rank {rank} of {world}{worker}>")
+                f"rank {rank} of {world_size}{worker}>")
 
     @property
     def remaining(self):
@@ -154,26 +154,26 @@ class Sampler:
         return {"fingerprint": fingerprint, "seed": seed, "epoch": epoch, "position": position}
 
     def load_state_dict(self, state):
-        """Continue from the state of a sampler of the same rows, order and share.
+        """Continue from the state of a sampler of the same rows, order and shard.
 
         The seed is that of the state.
         """
         keys = "fingerprint", "seed", "epoch", "position"
         self._core.resume([operator.index(state[key]) for key in keys])
 
-    def part(self, worker, workers):
+    def part(self, worker, num_workers):
         """Return a sampler of one worker's part of this sampler's rows, from the first one on.
 
         Raises `ValueError` if this sampler is itself the part of one of several workers.
         """
-        length, (order, _, *kind), (rank, world, number, count), tail = self._arguments
+        length, (order, _, *kind), (rank, world_size, number, count), tail = self._arguments
         if count != 1:
             raise ValueError(f"the part of worker {number} of {count} cannot be divided again: "
                              "expected a sampler of all workers")
-        share = rank, world, operator.index(worker), operator.index(workers)
+        shard = rank, world_size, operator.index(worker), operator.index(num_workers)
         _, seed, epoch, _ = self._core.state
         part = object.__new__(Sampler)
-        part._arguments = length, (order, seed, *kind), share, tail
+        part._arguments = length, (order, seed, *kind), shard, tail
         part._core = _core.Sampler(*part._arguments)
         part.set_epoch(epoch)
         return part

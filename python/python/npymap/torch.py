@@ -4,7 +4,7 @@
 
     images, labels = npymap.open("images.npy"), npymap.open("labels.npy")
     data = npymap.torch.Dataset(images, labels, dtype=["f4", "i8"])
-    sampler = npymap.Sampler(len(data), seed=1, rank=rank, world=world)
+    sampler = npymap.Sampler(len(data), seed=1, rank=rank, world_size=world_size)
     loader = npymap.torch.DataLoader(data, sampler, 256, num_workers=2)
     for epoch in range(3):
         for x, y in loader:

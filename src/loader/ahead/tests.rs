@@ -3,7 +3,7 @@
 use super::*;
 use crate::array::MappedArray;
 use crate::dtype::DType;
-use crate::loader::{RowSource as _, Share, Tail};
+use crate::loader::{RowSource as _, Shard, Tail};
 
 /// Takes all batches of a sampler, and checks that their rows were queued
 /// before, in blocks that are queued once. Returns the numbers of rows that
@@ -45,10 +45,10 @@ fn blocks_are_queued_once_before_their_rows_and_in_bounded_number() {
 
 #[test]
 fn shares_and_resumed_epochs_queue_only_their_blocks() {
-    let share = Share { rank: 1, world: 4, ..Share::default() };
+    let shard = Shard { rank: 1, world_size: 4, ..Shard::default() };
     let sampler = Sampler::blocks(1600, 10, 3).buffer(4).unwrap();
-    let share = sampler.clone().share(share).unwrap().tail(Tail::Drop);
-    assert!(rows_ahead(&share, 1).iter().all(|rows| *rows <= 80));
+    let shard = sampler.clone().shard(shard).unwrap().tail(Tail::Drop);
+    assert!(rows_ahead(&shard, 1).iter().all(|rows| *rows <= 80));
     let mut ahead = Ahead::default();
     let mut resumed = sampler.clone();
     resumed.seek(1590);

@@ -26,7 +26,7 @@
 
 use std::error::Error;
 
-use npymap::loader::Share;
+use npymap::loader::Shard;
 use npymap::{BatchOptions, MappedArray, RowSource as _, Sampler};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -41,10 +41,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (mut seen, mut brightness, mut label) = (0, 0.0, 0);
     for rank in 0..2 {
-        let share = Share { rank, world: 2, ..Share::default() };
-        let mut saved = Sampler::shuffled(600, 42).share(share)?.state();
+        let shard = Shard { rank, world_size: 2, ..Shard::default() };
+        let mut saved = Sampler::shuffled(600, 42).shard(shard)?.state();
         for stop in [3, 6] {
-            let mut sampler = Sampler::shuffled(600, 42).share(share)?;
+            let mut sampler = Sampler::shuffled(600, 42).shard(shard)?;
             sampler.resume(saved)?;
             for batch in BatchOptions::new().start(sampler.batches(50), read.clone())? {
                 let batch = batch?;

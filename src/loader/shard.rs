@@ -1,4 +1,4 @@
-//! The share of a sampler in an epoch, and its state.
+//! The shard of a sampler in an epoch, and its state.
 
 /// The part of an epoch that one of several samplers yields.
 ///
@@ -7,33 +7,33 @@
 /// # Examples
 ///
 /// ```
-/// use npymap::{Sampler, loader::Share};
+/// use npymap::{Sampler, loader::Shard};
 ///
-/// let ranks = [0, 1].map(|rank| Share { rank, world: 2, ..Share::default() });
+/// let ranks = [0, 1].map(|rank| Shard { rank, world_size: 2, ..Shard::default() });
 /// let mut rows = Vec::new();
-/// for share in ranks {
-///     rows.extend(Sampler::shuffled(10, 1).share(share)?);
+/// for shard in ranks {
+///     rows.extend(Sampler::shuffled(10, 1).shard(shard)?);
 /// }
 /// rows.sort();
 /// assert_eq!(rows, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Share {
+pub struct Shard {
     /// The number of this process.
     pub rank: usize,
     /// The number of processes that share an epoch.
-    pub world: usize,
+    pub world_size: usize,
     /// The number of this worker in its process.
     pub worker: usize,
     /// The number of workers that share the part of a process.
-    pub workers: usize,
+    pub num_workers: usize,
 }
 
-impl Default for Share {
+impl Default for Shard {
     #[inline]
-    fn default() -> Share {
-        Share { rank: 0, world: 1, worker: 0, workers: 1 }
+    fn default() -> Shard {
+        Shard { rank: 0, world_size: 1, worker: 0, num_workers: 1 }
     }
 }
 
@@ -48,11 +48,11 @@ impl Default for Share {
 /// # Examples
 ///
 /// ```
-/// use npymap::{Sampler, loader::{Share, Tail}};
+/// use npymap::{Sampler, loader::{Shard, Tail}};
 ///
-/// let share = Share { rank: 1, world: 2, ..Share::default() };
+/// let shard = Shard { rank: 1, world_size: 2, ..Shard::default() };
 /// let rows = |tail| -> npymap::Result<Vec<usize>> {
-///     Ok(Sampler::sequential(5).share(share)?.tail(tail).collect())
+///     Ok(Sampler::sequential(5).shard(shard)?.tail(tail).collect())
 /// };
 /// assert_eq!(rows(Tail::Keep)?, [1, 3]);
 /// assert_eq!(rows(Tail::Drop)?, [1, 3]);
@@ -89,13 +89,13 @@ pub enum Tail {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SamplerState {
     /// A hash of the properties that must be equal when the state is resumed: the
-    /// number of rows, the kind of order and the share.
+    /// number of rows, the kind of order and the shard.
     pub fingerprint: u64,
     /// The seed.
     pub seed: u64,
     /// The epoch.
     pub epoch: u64,
-    /// The number of this share's rows yielded in the epoch.
+    /// The number of this shard's rows yielded in the epoch.
     pub position: u64,
 }
 
