@@ -31,7 +31,7 @@ const TOO_MANY: &str =
 /// Print random rows, or write them to a new file.
 ///
 /// Rows are taken along the first axis, and at most once unless you give
-/// --replace. The same seed will draw the same rows on every machine. This
+/// --with-replacement. The same seed will draw the same rows on every machine. This
 /// reads only the pages that contain the rows, however large the file is.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -56,7 +56,7 @@ pub(crate) struct SampleArgs {
 
     /// Draw with replacement: rows may repeat
     #[arg(long)]
-    replace: bool,
+    with_replacement: bool,
 
     /// New .npy file, or - for standard output [default: print the rows]
     #[arg(short, long, value_name = "OUT")]
@@ -116,14 +116,18 @@ impl SampleArgs {
     }
 
     fn sampler(&self, rows: &Rows) -> Result<impl Iterator<Item = usize> + use<>, CliError> {
-        let sampler = if self.replace {
+        let sampler = if self.with_replacement {
             Sampler::with_replacement(rows.len(), self.rows, self.seed)
         } else {
             Sampler::shuffled(rows.len(), self.seed)
         };
         if sampler.len() < self.rows {
             let path = self.file.name().to_owned();
-            let advice = if self.replace { "" } else { ", or allow repeats with --replace" };
+            let advice = if self.with_replacement {
+                ""
+            } else {
+                ", or allow repeats with --with-replacement"
+            };
             let what = format!(
                 "{}, and {} were requested: request fewer{advice}",
                 text::plural(rows.len(), "row"),

@@ -61,7 +61,7 @@ fn rows_without_elements_are_not_written_one_by_one() {
             &["get", path, "--format", "csv"],
             &["get", path, "--format", "jsonl"],
             &["get", path, "-o", &csv, "--format", "tsv"],
-            &["sample", path, "--replace", "-n", "2000000"],
+            &["sample", path, "--with-replacement", "-n", "2000000"],
         ] {
             let error = run_err(1, arguments);
             let expected = "rows without elements were requested, and at most 1048576 are printed";

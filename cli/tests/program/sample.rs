@@ -42,10 +42,9 @@ fn samples_are_distinct_rows_of_the_file() {
     assert_eq!(info(&out)["shape"].to_string(), "[20,4]");
     run_ok(["sample", text, "-n", "342", "--output", out.to_str().unwrap(), "--overwrite"]);
     assert_eq!(sorted(rows(&out)), sorted(all));
-    run_ok(["sample", text, "-n", "400", "--replace", "--json"]);
+    run_ok(["sample", text, "-n", "400", "--with-replacement", "--json"]);
     let error = run_err(1, ["sample", text, "-n", "343"]);
-    let says =
-        "has 342 rows, and 343 were requested: request fewer, or allow repeats with --replace";
+    let says = "has 342 rows, and 343 were requested: request fewer, or allow repeats with --with-replacement";
     assert_eq!(error, format!("error: {text}: {says}\n"));
 }
 
@@ -139,9 +138,9 @@ fn samples_that_do_not_fit_into_memory_are_refused_or_streamed() {
     let directory = tempfile::tempdir().unwrap();
     let path = path_in(&directory, "a.npy");
     run_ok(["create", &path, "--shape", "(10, 2)", "--dtype", "f8"]);
-    let error = run_err(2, ["sample", &path, "-n", "2000000000", "--replace"]);
+    let error = run_err(2, ["sample", &path, "-n", "2000000000", "--with-replacement"]);
     assert!(error.contains("use --json or --output"), "{error}");
     run_ok(["create", &path, "--shape", "0", "--dtype", "f8", "--overwrite"]);
-    let error = run_err(1, ["sample", &path, "-n", "3", "--replace"]);
-    assert!(error.contains("request fewer") && !error.contains("--replace"), "{error}");
+    let error = run_err(1, ["sample", &path, "-n", "3", "--with-replacement"]);
+    assert!(error.contains("request fewer") && !error.contains("--with-replacement"), "{error}");
 }
