@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::near_ranges;
 use super::reading;
 use super::rows::Rows;
-use super::runs;
 use super::sampler::Sampler;
 use super::sequence::{self, Sequence};
 use crate::error::invariant::{to_u64, to_usize_saturating};
@@ -368,7 +368,7 @@ impl Part {
                 Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
             })
             .collect();
-        runs::merge(&mut bytes, runs::GAP);
+        near_ranges::merge(&mut bytes, near_ranges::GAP);
         bytes
     }
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::near_ranges;
 use super::reading::{Disk, Planner, ReadStrategy, Request};
-use super::runs;
 use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::source::map::Map;
 use crate::source::pages::sealed::Pages as _;
@@ -159,7 +159,7 @@ impl Background {
 
     #[inline]
     fn advise_runs(&self, map: &Map, ranges: &mut Vec<Range<usize>>) {
-        runs::merge(ranges, self.planner.gap());
+        near_ranges::merge(ranges, self.planner.gap());
         for run in ranges.drain(..) {
             map.advise(run, Advice::WillNeed).ok();
         }

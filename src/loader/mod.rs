@@ -1,20 +1,21 @@
 //! Random access to rows, at the speed of the disk.
 
 mod ahead;
-mod array_file;
+mod array_rows;
 mod background;
 mod batch;
 mod batches;
 mod block_order;
 mod concat;
 mod field_rows;
+mod file_rows;
 mod gather;
 mod index_batch;
 mod loading;
-mod mapped;
 #[cfg(all(test, target_pointer_width = "64"))]
 #[allow(clippy::duplicate_mod, clippy::unwrap_used, reason = "the same code with loom's locks")]
 mod model;
+mod near_ranges;
 mod order;
 mod pace;
 mod padded;
@@ -26,7 +27,6 @@ mod ragged_bytes;
 mod reading;
 mod row_source;
 mod rows;
-mod runs;
 mod sampler;
 mod sequence;
 mod shard;

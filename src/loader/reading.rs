@@ -251,7 +251,7 @@ impl Planner {
     /// Also the longest gap between rows of a read batch.
     #[inline]
     pub(super) fn gap(&self) -> usize {
-        if self.reading == ReadStrategy::Pages { 0 } else { super::runs::GAP }
+        if self.reading == ReadStrategy::Pages { 0 } else { super::near_ranges::GAP }
     }
 
     /// Returns whether a batch can change what is read:
