@@ -31,8 +31,8 @@ const TOO_MANY: &str =
 /// Print random rows, or write them to a new file.
 ///
 /// Rows are taken along the first axis, and at most once unless you give
-/// --with-replacement. The same seed will draw the same rows on every machine. This
-/// reads only the pages that contain the rows, however large the file is.
+/// --with-replacement. The same seed will draw the same rows on every machine.
+/// This reads only the pages that contain the rows, however large the file is.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

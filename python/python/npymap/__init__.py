@@ -14,8 +14,8 @@ have NumPy's meaning; see COMPATIBILITY.md for the differences.
 through arrays while another thread or process reads it: touching pages that no
 longer exist ends the process with the signal SIGBUS. `save`, `savez`, `create` and
 `open_memmap(mode="w+")` of this package replace files instead of truncating them, so
-they are safe at any time; `numpy.save` truncates. `check_unchanged()` and `populate()` raise if
-a file became too short.
+they are safe at any time; `numpy.save` truncates. `check_unchanged()` and `populate()`
+raise if a file became too short.
 
 An array stays open until it and all of its views are gone: use `del`. There is no
 `close()`, because views would then refer to memory that no longer exists.
