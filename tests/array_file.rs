@@ -248,7 +248,7 @@ fn many_rows_in_any_order_have_the_bytes_of_the_file() {
             let bytes: Vec<u8> = (0..len).map(|at| (at * 31 % 251) as u8).collect();
             let path = file(&directory, "a.npy", &npy(descr, &shape, order, &bytes));
             let (read, array) = (ArrayFile::open(&path).unwrap(), open(&path).unwrap());
-            let rows: Vec<usize> = (0..700).map(|i| i * i * 7 % (shape[0] - 2)).collect();
+            let rows: Vec<usize> = (0..250).map(|i| i * i * 7 % (shape[0] - 2)).collect();
             let each: Vec<Vec<u8>> =
                 (0..shape[0]).map(|row| row_bytes(&bytes, &shape, order, size, row)).collect();
             let expected: Vec<u8> = rows.iter().flat_map(|&row| each[row].clone()).collect();

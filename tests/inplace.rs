@@ -210,7 +210,7 @@ fn table(dtype: &DType, code: &str, order: char, rows: &[Row]) {
     // Each third has no axes, several axes, and no elements.
     let shapes = SHAPES.iter().step_by(if quick() { 3 } else { 1 });
     for (shape, lies) in shapes.flat_map(|shape| [(*shape, Order::C), (*shape, Order::F)]) {
-        for offset in if quick() { vec![0, 1, 4] } else { (0..=8).collect() } {
+        for offset in if quick() { vec![0, 1, 4] } else { vec![0, 1, 2, 4, 8] } {
             let layout = Layout::new(dtype.clone(), shape, lies, offset).unwrap();
             let mut buffer = Aligned::new(layout.end() + 16);
             for row in rows {

@@ -11,7 +11,7 @@ use npymap::ten::TenWriteOptions;
 use npymap::write::Save;
 use serde_json::{Value, json};
 
-use crate::run::{data, is_quick, npymap, path_in, run_err, run_ok};
+use crate::run::{data, is_quick, is_thorough, npymap, path_in, run_err, run_ok};
 
 fn archive(name: &str) -> String {
     data().join("archives").join(name).to_str().unwrap().to_owned()
@@ -399,7 +399,7 @@ fn converting_in_place_loses_no_member() {
 #[test]
 fn archives_with_more_members_than_maps_per_process_convert_to_lists() {
     // Linux allows 65,530 maps per process.
-    let count = if crate::run::is_quick() { 1_000 } else { 66_000 };
+    let count = if is_thorough() { 66_000 } else { 1_000 };
     let directory = tempfile::tempdir().unwrap();
     let path = text(directory.path().join("x.npz"));
     let mut writer = npz::NpzWriter::create(&path).unwrap();

@@ -12,7 +12,7 @@ use crate::run::{is_quick, path_in, run_ok};
 /// The number of times each command is killed in each directory;
 /// `NPYMAP_TEST_KILLS` sets another.
 fn kills() -> u64 {
-    let usual = if is_quick() { 8 } else { 40 };
+    let usual = if is_quick() { 8 } else { 12 };
     std::env::var("NPYMAP_TEST_KILLS").map_or(usual, |text| text.parse().expect("a number"))
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::run::{is_quick, path_in, run_ok};
+use crate::run::{is_quick, is_thorough, path_in, run_ok};
 
 /// Runs a command of the shell first, which limits the program.
 fn run_limited(limit: &str, arguments: &[&str]) -> (Option<i32>, String) {
@@ -138,8 +138,8 @@ fn too_little_memory_is_an_error() {
         let middle = u64::midpoint(low, high);
         if starts(middle) == Some(0) { high = middle } else { low = middle }
     }
-    // A third of the limits, others for each command, unless all are asked for.
-    let every = if std::env::var("NPYMAP_TEST_FAULTS").is_ok_and(|of| of == "all") { 1 } else { 3 };
+    // A sixth of the limits, others for each command, unless all are asked for.
+    let every = if is_thorough() { 1 } else { 6 };
     for (position, command) in COMMANDS.into_iter().enumerate() {
         let name = |word: &&str| match *word {
             word if word.starts_with("OUT") => path_in(&outputs, word),

@@ -88,6 +88,11 @@ pub(crate) fn is_quick() -> bool {
     std::env::var("NPYMAP_TEST_QUICK").is_ok_and(|value| value == "1")
 }
 
+/// Returns whether nothing is left out to save time: with `NPYMAP_TEST_FAULTS=all`.
+pub(crate) fn is_thorough() -> bool {
+    std::env::var("NPYMAP_TEST_FAULTS").is_ok_and(|value| value == "all")
+}
+
 /// All items, or one in 16 if tests are shortened.
 pub(crate) fn shortened<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     all.into_iter().step_by(if is_quick() { 16 } else { 1 })

@@ -389,9 +389,9 @@ pub(crate) fn each_job(
     assert!(count >= least, "only {count}");
 }
 
-/// The calls of a job at which something happens: every third one, or all with
+/// The calls of a job at which something happens: every fifth one, or all with
 /// `NPYMAP_TEST_FAULTS=all`.
 pub(crate) fn step() -> usize {
     let all = std::env::var("NPYMAP_TEST_FAULTS").is_ok_and(|value| value == "all");
-    if all { 1 } else { 3 }
+    if all { 1 } else { 5 }
 }
