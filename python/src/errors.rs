@@ -49,6 +49,7 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
     let filename = path.map(|path| path.as_os_str().to_owned());
     if let Some(code) = error.io_error().and_then(io::Error::raw_os_error) {
         let text: String = py.import("os")?.call_method1("strerror", (code,))?.extract()?;
+        let text = format!("{text}{}", system_advice(&error.fact()));
         return Ok(os_error(code, text, filename));
     }
     let reason = error.reason();
@@ -95,6 +96,16 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
 /// Returns whether an error of a server corresponds to one of the system.
 fn is_io(error: &Error, kind: io::ErrorKind) -> bool {
     error.io_error().is_some_and(|error| error.kind() == kind)
+}
+
+/// What the text of the system does not say.
+fn system_advice(fact: &str) -> &'static str {
+    if fact.starts_with("cannot replace a mount point") {
+        return ": it is a mount point, such as a file that is mounted into a container. Mount its \
+                directory, or overwrite it in place, which readers may see half done: \
+                npymap.save(open(path, \"wb\"), array)";
+    }
+    ""
 }
 
 /// What Python can do about it.

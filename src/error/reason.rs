@@ -34,7 +34,13 @@ fn advice(detail: &ErrorDetail) -> Advice {
     let is_last_clause = match detail {
         ErrorDetail::Header(HeaderError::Magic { .. }) => return Advice::LastPart,
         ErrorDetail::System(error) => {
-            matches!(error, SystemError::NotImmutable | SystemError::Exists | SystemError::Locked)
+            matches!(
+                error,
+                SystemError::NotImmutable
+                    | SystemError::Exists
+                    | SystemError::Locked
+                    | SystemError::MountPoint { .. }
+            )
         }
         ErrorDetail::Header(error) => matches!(error, HeaderError::Limit { .. }),
         ErrorDetail::Extent(error) => {

@@ -61,6 +61,15 @@ pub(crate) enum SystemError {
     )]
     Exists,
 
+    /// A file system or another file is mounted on the file, as containers do.
+    #[error(
+        "cannot replace a mount point, such as a file that is mounted into a container ({source}): mount its directory, or overwrite it in place with `WriteOptions::write_to`"
+    )]
+    MountPoint {
+        /// The error of the operating system.
+        source: io::Error,
+    },
+
     /// The path now refers to another file.
     #[error(
         "was replaced by another file since it was opened: open it again; arrays that map it still have the old elements"
@@ -129,7 +138,9 @@ impl SystemError {
                 io::ErrorKind::UnexpectedEof => ErrorKind::Truncated,
                 _ => ErrorKind::Io,
             },
-            SystemError::Map { .. } | SystemError::Space { .. } => ErrorKind::Io,
+            SystemError::Map { .. }
+            | SystemError::Space { .. }
+            | SystemError::MountPoint { .. } => ErrorKind::Io,
             SystemError::NotRegular { .. } | SystemError::NotImmutable => ErrorKind::Unsupported,
             SystemError::Exists => ErrorKind::AlreadyExists,
             SystemError::Locked => ErrorKind::Locked,
@@ -145,6 +156,7 @@ impl SystemError {
             SystemError::Io { source, .. }
             | SystemError::Map { source, .. }
             | SystemError::Space { source, .. }
+            | SystemError::MountPoint { source }
             | SystemError::Plain(source) => Some(source),
             _ => None,
         }

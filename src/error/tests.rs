@@ -67,6 +67,11 @@ fn system_errors() {
         "already exists: choose another name, or allow replacing it with `CreateOptions::overwrite`",
     );
     assert_error(
+        SystemError::MountPoint { source: io::Error::other("busy") },
+        K::Io,
+        "cannot replace a mount point, such as a file that is mounted into a container (busy): mount its directory, or overwrite it in place with `WriteOptions::write_to`",
+    );
+    assert_error(
         SystemError::Replaced,
         K::Changed,
         "was replaced by another file since it was opened: open it again; arrays that map it still have the old elements",

@@ -300,6 +300,9 @@ impl AtomicFile {
         let lock = lock.filter(|_| !cfg!(windows));
         let finished = new.finish(&target, occupant).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => SystemError::Exists.into(),
+            io::ErrorKind::ResourceBusy if cfg!(unix) && occupant != Occupant::None => {
+                SystemError::MountPoint { source: error }.into()
+            }
             _ => SystemError::io(action)(error),
         });
         // Processes that wait for the lock find the new file under the name.

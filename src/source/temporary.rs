@@ -15,9 +15,16 @@ use crate::error::invariant::Invariant;
 /// The temporary names of a process.
 struct Names {
     process: u32,
-    list: Mutex<Vec<PathBuf>>,
+    list: Mutex<List>,
     /// Files of a process forked from it.
     next: OnceLock<Box<Names>>,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    names: Vec<PathBuf>,
+    /// The directory where an unnamed file could be given a name the last time.
+    linkable: Option<PathBuf>,
 }
 
 static FIRST: OnceLock<Box<Names>> = OnceLock::new();
@@ -25,10 +32,10 @@ static FIRST: OnceLock<Box<Names>> = OnceLock::new();
 /// The temporary names of this process. It has none of the process that it was forked from,
 /// where another thread may have held the lock.
 #[inline]
-fn own_names() -> &'static Mutex<Vec<PathBuf>> {
+fn own_names() -> &'static Mutex<List> {
     let (process, mut place) = (platform::process_id(), &FIRST);
     loop {
-        let (list, next) = (Mutex::new(Vec::new()), OnceLock::new());
+        let (list, next) = (Mutex::default(), OnceLock::new());
         let names = place.get_or_init(|| Box::new(Names { process, list, next }));
         if names.process == process {
             return &names.list;
@@ -43,7 +50,7 @@ thread_local! {
 }
 
 /// The locked names. They cannot be sent to another thread.
-struct LockedNames(MutexGuard<'static, Vec<PathBuf>>);
+struct LockedNames(MutexGuard<'static, List>);
 
 /// Locks the names; `None` if this thread holds them already, and would wait for itself
 /// forever: as a guard of `remove_all`, or because it ran out of memory meanwhile.
@@ -85,7 +92,7 @@ pub(crate) fn remove_all() -> impl Sized {
 #[inline]
 fn remove_below(directory: &Path) -> Option<LockedNames> {
     let mut names = names()?;
-    names.0.retain(|name| {
+    names.0.names.retain(|name| {
         let is_removed = name.starts_with(directory);
         if is_removed {
             // Others may have removed the file already.
@@ -157,7 +164,7 @@ impl Drop for RegisteredName {
     fn drop(&mut self) {
         // A thread that removes files has removed all entries.
         if let Some(mut names) = names() {
-            names.0.retain(|name| *name != self.0);
+            names.0.names.retain(|name| *name != self.0);
         }
     }
 }
@@ -168,9 +175,11 @@ impl TemporaryFile {
     #[inline]
     pub(crate) fn create(directory: &Path, mode: u32) -> io::Result<TemporaryFile> {
         // Waits for `remove_all`, although it would not remove this file.
-        let names = names_to_change()?;
+        let mut names = names_to_change()?;
         if let Some(file) = platform::unnamed_file(directory, mode) {
-            return Ok(TemporaryFile::Unnamed(file));
+            if can_link(directory, &mut names.0) {
+                return Ok(TemporaryFile::Unnamed(file));
+            }
         }
         drop(names);
         TemporaryFile::create_named(directory, mode)
@@ -182,7 +191,7 @@ impl TemporaryFile {
         let mut names = names_to_change()?;
         let file = platform::named_file(&builder(), directory, mode)?;
         let name = file.path().to_owned();
-        names.0.push(name.clone());
+        names.0.names.push(name.clone());
         let file = OwnFile { file: Some(file), process: platform::process_id() };
         Ok(TemporaryFile::Named(RegisteredFile { file, name: RegisteredName(name) }))
     }
@@ -206,6 +215,21 @@ impl TemporaryFile {
             TemporaryFile::Named(named) => named.file.get().as_file(),
         }
     }
+}
+
+/// Returns whether an unnamed file can be given a name in a directory, which sandboxes
+/// and some file systems refuse: gives one to an empty file. When the file that is written
+/// is complete, it would be too late.
+#[inline]
+fn can_link(directory: &Path, list: &mut List) -> bool {
+    if list.linkable.as_deref() == Some(directory) {
+        return true;
+    }
+    let linked = platform::unnamed_file(directory, 0o600).is_some_and(|file| {
+        builder().make_in(directory, |name| platform::link(&file, name)).is_ok()
+    });
+    list.linkable = linked.then(|| directory.to_owned());
+    linked
 }
 
 /// Links an unnamed file to a name. A link cannot replace a file, so if one
@@ -264,7 +288,7 @@ mod tests {
 
     /// The number of temporary names in a directory: other tests have names in theirs.
     fn names_in(directory: &Path) -> usize {
-        names().unwrap().0.iter().filter(|name| name.starts_with(directory)).count()
+        names().unwrap().0.names.iter().filter(|name| name.starts_with(directory)).count()
     }
 
     #[test]
@@ -301,6 +325,20 @@ mod tests {
         assert_eq!((entries(directory), names_in(directory)), (0, 0));
         new.finish(&path, Occupant::Any).unwrap_err();
         assert_eq!(entries(directory), 0);
+    }
+
+    #[test]
+    fn a_directory_is_asked_once_for_links() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut list = List::default();
+        let is_supported = platform::unnamed_file(directory.path(), 0o600).is_some();
+        for _ in 0..2 {
+            assert_eq!(can_link(directory.path(), &mut list), is_supported);
+            assert_eq!(list.linkable.is_some(), is_supported);
+            assert_eq!(entries(directory.path()), 0);
+        }
+        assert!(!can_link(&directory.path().join("absent"), &mut list));
+        assert_eq!(list.linkable, None);
     }
 
     #[test]

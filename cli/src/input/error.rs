@@ -139,7 +139,7 @@ impl CliError {
 pub(crate) const VANISHED: &str = "was truncated while it was read";
 
 /// Advice at the end of errors of the library, and the equivalent for this program.
-const ADVICE: [(&str, &str); 15] = [
+const ADVICE: [(&str, &str); 16] = [
     (
         "allow more by NPYMAP_REQUEST_TIMEOUT or `RemoteOptions::request_timeout`",
         "allow more by NPYMAP_REQUEST_TIMEOUT",
@@ -184,6 +184,10 @@ const ADVICE: [(&str, &str); 15] = [
     (
         "is empty, so there is nothing to map: for a shape without elements, open it in mode 'r+'",
         "is empty, so there is nothing to map",
+    ),
+    (
+        "mount its directory, or overwrite it in place with `WriteOptions::write_to`",
+        "mount its directory, or overwrite it in place, which readers may see half done: write to - and redirect that to FILE",
     ),
     ("store through `view_mut`, or open it with `open_mut`", "convert it to a file of its own"),
 ];

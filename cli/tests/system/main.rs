@@ -18,6 +18,7 @@ mod calls;
 mod faults;
 mod kills;
 mod power;
+mod refusals;
 mod roles;
 mod scene;
 mod trace;

@@ -93,21 +93,28 @@ pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Re
     if replaces {
         return Ok(file.persist(path)?);
     }
-    match file.persist_noclobber(path) {
-        Err(refused) if cannot_link(&refused.error) => rename_over_new(refused.file, path),
-        renamed => Ok(renamed?),
+    let file = match file.persist_noclobber(path) {
+        Err(refused) if cannot_link(&refused.error) => refused.file,
+        renamed => return Ok(renamed?),
+    };
+    // The temporary name is removed when its file is dropped.
+    match std::fs::hard_link(file.path(), path) {
+        Err(refused) if cannot_link(&refused) => rename_over_new(file, path),
+        linked => linked.map(|()| file.into_file()),
     }
 }
 
-/// Returns whether a file system may have neither a rename that replaces nothing nor links.
+/// Returns whether a file system or a sandbox may have neither a rename that replaces nothing
+/// nor links.
 #[cfg(unix)]
 #[inline]
 fn cannot_link(error: &io::Error) -> bool {
     use rustix::io::Errno;
 
     let errno = Errno::from_io_error(error);
-    matches!(errno, Some(Errno::INVAL | Errno::NOSYS | Errno::PERM | Errno::MLINK))
-        || has_errno_of_no_support(error)
+    let refusals =
+        [Errno::INVAL, Errno::NOSYS, Errno::PERM, Errno::ACCESS, Errno::MLINK, Errno::XDEV];
+    errno.is_some_and(|errno| refusals.contains(&errno)) || has_errno_of_no_support(error)
 }
 
 #[cfg(windows)]
