@@ -415,3 +415,81 @@ fn shrinking_does_not_drop_rows_of_another_writer() {
     drop(log);
     assert_eq!(fs::read(&path).unwrap(), whole);
 }
+
+#[test]
+fn a_file_is_opened_or_created() {
+    let directory = directory();
+    let path = directory.path().join("log.npy");
+    let dtype: DType = "<f4".parse().unwrap();
+    for rows in [1, 2] {
+        let mut log = Appender::open_or_create(&path, &dtype, &[3]).unwrap();
+        log.append_slice(&[0.5_f32, 1.5, 2.5]).unwrap();
+        assert_eq!(log.rows(), rows);
+        is_error_kind(Appender::open_or_create(&path, &dtype, &[3]), ErrorKind::Locked);
+    }
+    let before = fs::read(&path).unwrap();
+    for (dtype, row, kind, text) in [
+        ("<f8", &[3][..], ErrorKind::DTypeMismatch, "elements of '<f4', asked for rows of '<f8'"),
+        (">f4", &[3], ErrorKind::DTypeMismatch, "elements of '<f4', asked for rows of '>f4'"),
+        ("<f4", &[4], ErrorKind::ShapeMismatch, "found (4,), expected rows of shape (3,)"),
+        ("<f4", &[], ErrorKind::ShapeMismatch, "found (), expected rows of shape (3,)"),
+        ("<f4", &[3, 1], ErrorKind::ShapeMismatch, "found (3, 1), expected rows of shape (3,)"),
+    ] {
+        let error = Appender::open_or_create(&path, &dtype.parse().unwrap(), row).unwrap_err();
+        assert_eq!((error.kind(), error.path()), (kind, Some(&*path)), "{error}");
+        assert!(error.to_string().ends_with(text), "{error}");
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(names(directory.path()), ["log.npy"]);
+}
+
+#[test]
+fn a_file_that_is_opened_or_created_has_the_requested_order() {
+    let directory = directory();
+    let path = directory.path().join("log.npy");
+    let (dtype, options) = (DType::of::<u8>(), OpenOptions::new());
+    let fortran = CreateOptions::new().order(Order::F);
+    for columns in [1, 2] {
+        let mut log = options.append_or_create(&path, &dtype, &[2, 1], &fortran).unwrap();
+        log.append_slice(&[7_u8, 8]).unwrap();
+        assert_eq!(log.shape(), [2, 1, columns]);
+    }
+    let error = options.append_or_create(&path, &dtype, &[2, 1], &CreateOptions::new());
+    let error = error.unwrap_err();
+    let text = "found (2, 1), expected rows of shape (2, 1) in Fortran order";
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, text), "{error}");
+    let overwrite = CreateOptions::new().overwrite(true);
+    let error = options.append_or_create(&path, &dtype, &[2, 1], &overwrite).unwrap_err();
+    assert!(is_error(&error, ErrorKind::InvalidInput, "opened and overwritten"), "{error}");
+    let missing = directory.path().join("no/log.npy");
+    is_error_kind(Appender::open_or_create(missing, &dtype, &[]), ErrorKind::NotFound);
+    let other = file(&directory, "other.npy", b"not an array");
+    is_error_kind(Appender::open_or_create(other, &dtype, &[]), ErrorKind::Corrupt);
+}
+
+/// Where files can neither be linked nor renamed without replacing one, an empty file has the
+/// name for a moment.
+#[test]
+#[cfg(unix)]
+fn an_empty_file_that_is_about_to_be_replaced_is_opened_again() {
+    let directory = directory();
+    let path = file(&directory, "log.npy", b"");
+    let new = directory.path().join("new.npy");
+    let dtype = DType::of::<u8>();
+    Appender::create(&new, &dtype, &[], &CreateOptions::new()).unwrap().close().unwrap();
+    let opened = std::thread::spawn({
+        let (path, dtype) = (path.clone(), dtype.clone());
+        move || Appender::open_or_create(path, &dtype, &[]).unwrap().rows()
+    });
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    fs::rename(&new, &path).unwrap();
+    assert_eq!(opened.join().unwrap(), 0);
+    fs::write(&path, b"").unwrap();
+    is_error_kind(Appender::open_or_create(&path, &dtype, &[]), ErrorKind::Truncated);
+}
+
+#[track_caller]
+fn is_error_kind<T: std::fmt::Debug>(done: npymap::Result<T>, kind: ErrorKind) {
+    let error = done.unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+}

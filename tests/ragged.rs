@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use npymap::{
-    Appender, CreateOptions, DType, ErrorKind, MappedArray, Order, Value,
+    Appender, CreateOptions, DType, ErrorKind, MappedArray, OpenOptions, Order, Value,
     element::Casting,
     loader::{Ragged, RaggedAppender, RowSource},
+    source::Locking,
 };
 
 use crate::support::{directory, file, here, is_error, npy, open};
@@ -527,4 +528,72 @@ fn padded_rows_are_a_source_of_rows() {
     assert!(ragged.padded(2, &0_u8).is_err());
     let huge = ragged.padded_bytes(usize::MAX, &[9; 5], &dtype, Casting::No).unwrap_err();
     assert_eq!(huge.kind(), ErrorKind::InvalidInput, "{huge}");
+}
+
+#[test]
+fn files_are_opened_or_created() {
+    let directory = directory();
+    let [data, offsets] = paths(&directory);
+    let (dtype, new, options) = (DType::of::<u8>(), CreateOptions::new(), OpenOptions::new());
+    let open = || options.append_or_create_ragged(&data, &offsets, &dtype, &[], &new);
+    for rows in [1, 2] {
+        let mut to = open().unwrap();
+        to.append_slice(b"text").unwrap();
+        assert_eq!(to.rows(), rows);
+        assert_eq!(open().unwrap_err().kind(), ErrorKind::Locked);
+    }
+    for (dtype, row, kind) in
+        [("<u2", &[][..], ErrorKind::DTypeMismatch), ("|u1", &[2], ErrorKind::ShapeMismatch)]
+    {
+        let dtype = dtype.parse().unwrap();
+        let error =
+            options.append_or_create_ragged(&data, &offsets, &dtype, row, &new).unwrap_err();
+        assert_eq!((error.kind(), error.path()), (kind, Some(&*data)), "{error}");
+    }
+    assert_eq!(options.append_ragged(&data, &offsets).unwrap().rows(), 2);
+    let error = options.append_or_create_ragged(&data, &data, &dtype, &[], &new).unwrap_err();
+    assert!(is_error(&error, ErrorKind::InvalidInput, "expected two files"), "{error}");
+    // Rows without their offsets, or offsets without rows, are of something else.
+    std::fs::rename(&offsets, directory.path().join("o")).unwrap();
+    assert_eq!(open().unwrap_err().kind(), ErrorKind::NotFound);
+    std::fs::rename(directory.path().join("o"), &offsets).unwrap();
+    std::fs::rename(&data, directory.path().join("d")).unwrap();
+    let error = open().unwrap_err();
+    assert_eq!((error.kind(), error.path()), (ErrorKind::AlreadyExists, Some(&*offsets)));
+    assert_eq!(crate::support::names(directory.path()), ["d", "offsets.npy"]);
+}
+
+#[test]
+fn files_whose_creator_died_in_between_are_completed() {
+    let directory = directory();
+    let [data, offsets] = paths(&directory);
+    let (dtype, new) = (DType::of::<u8>(), CreateOptions::new());
+    Appender::create(&data, &dtype, &[], &new).unwrap().close().unwrap();
+    for rows in [1, 2] {
+        let options = OpenOptions::new();
+        let mut to = options.append_or_create_ragged(&data, &offsets, &dtype, &[], &new).unwrap();
+        to.append_slice(b"text").unwrap();
+        assert_eq!(to.rows(), rows);
+        to.close().unwrap();
+    }
+    assert_eq!(read(&[data, offsets]).get::<u8>(1).unwrap(), b"text");
+}
+
+#[test]
+#[cfg(unix)]
+fn appenders_of_ragged_rows_wait_for_each_other() {
+    let directory = directory();
+    let paths = paths(&directory);
+    written(&paths, 3);
+    let first = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+    let second = std::thread::spawn({
+        let [data, offsets] = paths.clone();
+        move || {
+            OpenOptions::new().locking(Locking::Wait).append_ragged(data, offsets).unwrap().rows()
+        }
+    });
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    assert!(!second.is_finished());
+    drop(first);
+    assert_eq!(second.join().unwrap(), 3);
 }

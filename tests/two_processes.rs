@@ -69,6 +69,23 @@ fn child_process() {
                 appender.close().unwrap();
                 "extended".to_owned()
             }
+            "start" => {
+                let options = OpenOptions::new().locking(Locking::Wait);
+                let (dtype, new) = (DType::of::<u32>(), CreateOptions::new());
+                let mut log = options.append_or_create(&path, &dtype, &[WIDTH], &new).unwrap();
+                (0..TURN).try_for_each(|_| log.append_slice(&row(what.parse().unwrap()))).unwrap();
+                "started".to_owned()
+            }
+            "start-ragged" => {
+                let options = OpenOptions::new().locking(Locking::Wait);
+                let (dtype, new) = (DType::of::<u32>(), CreateOptions::new());
+                let mut log = options
+                    .append_or_create_ragged(&path, offsets(&path), &dtype, &[], &new)
+                    .unwrap();
+                let number: usize = what.parse().unwrap();
+                (0..TURN).try_for_each(|_| log.append_slice(&row(number)[..number])).unwrap();
+                "started".to_owned()
+            }
             "recover" => {
                 RecoverOptions::new().locking(Locking::Wait).recover(&path).unwrap();
                 "recovered".to_owned()
@@ -397,4 +414,49 @@ fn appenders_that_wait_for_each_other_lose_no_row() {
         marks.sort_unstable();
         assert_eq!(marks, [[1; TURN], [2; TURN], [3; TURN]].concat());
     }
+}
+
+/// Has eight processes start at once with no file, round after round, and calls `check`
+/// after each.
+fn start_together(command: &str, mut check: impl FnMut(&Path)) {
+    let in_memory = tempfile::tempdir_in("/dev/shm");
+    let directory = in_memory.unwrap_or_else(|_| directory());
+    let path = directory.path().join("log.npy");
+    let mut others: Vec<_> = (0..8).map(|_| Other::start(&path)).collect();
+    for _ in 0..turns() {
+        for (number, other) in others.iter_mut().enumerate() {
+            other.send(&format!("{command} {number}"));
+        }
+        for other in &mut others {
+            assert_eq!(other.receive(), "started");
+        }
+        check(&path);
+        let entries = fs::read_dir(directory.path()).unwrap();
+        entries.for_each(|entry| fs::remove_file(entry.unwrap().path()).unwrap());
+    }
+}
+
+#[test]
+fn processes_that_start_at_once_create_a_file_once() {
+    start_together("start", |path| {
+        let array = MappedArray::load(path).unwrap();
+        assert_eq!(array.shape(), [8 * TURN, WIDTH]);
+        let mut marks: Vec<_> =
+            array.as_slice::<u32>().unwrap().chunks(WIDTH).map(|row| row[0]).collect();
+        marks.sort_unstable();
+        assert!(marks.chunks(TURN).zip(0..).all(|(own, number)| own == [number; TURN]));
+    });
+}
+
+#[test]
+fn processes_that_start_at_once_create_ragged_rows_once() {
+    start_together("start-ragged", |path| {
+        let log = RaggedAppender::open(path, offsets(path)).unwrap();
+        assert_eq!(log.rows(), 8 * TURN);
+        let data = MappedArray::load(path).unwrap();
+        let mut found = data.as_slice::<u32>().unwrap().to_vec();
+        found.sort_unstable();
+        let expected = (0..8_usize).flat_map(|number| vec![number as u32; number * TURN]);
+        assert_eq!(found, expected.collect::<Vec<_>>());
+    });
 }

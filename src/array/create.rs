@@ -237,6 +237,12 @@ impl CreateOptions {
         self.order == Order::F
     }
 
+    /// Whether an existing file is replaced.
+    #[inline]
+    pub(crate) fn overwrites(&self) -> bool {
+        self.overwrite
+    }
+
     /// Whether the file has no header.
     #[inline]
     pub(crate) fn is_raw(&self) -> bool {

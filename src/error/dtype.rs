@@ -93,6 +93,15 @@ pub(crate) enum DTypeError {
         works: String,
     },
 
+    /// Rows for a file whose elements have a different dtype.
+    #[error("the file has elements of {stored}, asked for rows of {asked}")]
+    Rows {
+        /// The dtype of the file.
+        stored: String,
+        /// The dtype of the rows.
+        asked: String,
+    },
+
     /// The bytes of the elements cannot be viewed as a different dtype in
     /// place.
     #[error("elements of {from} cannot be viewed as {to} in place: {reason}")]
@@ -138,6 +147,7 @@ impl DTypeError {
             | DTypeError::ByteOrder { .. }
             | DTypeError::Alignment { .. }
             | DTypeError::Cast { .. }
+            | DTypeError::Rows { .. }
             | DTypeError::Reinterpret { .. } => ErrorKind::DTypeMismatch,
         }
     }

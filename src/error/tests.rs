@@ -179,6 +179,11 @@ fn dtype_errors() {
         "cannot cast '<f8' to '<f4' with casting `safe`: why",
     );
     assert_error(
+        DTypeError::Rows { stored: from.clone(), asked: to.clone() },
+        K::DTypeMismatch,
+        "the file has elements of '<f8', asked for rows of '<f4'",
+    );
+    assert_error(
         DTypeError::Reinterpret { from, to, reason: text("why") },
         K::DTypeMismatch,
         "elements of '<f8' cannot be viewed as '<f4' in place: why",

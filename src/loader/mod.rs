@@ -24,6 +24,7 @@ mod pipeline;
 mod ragged;
 mod ragged_append;
 mod ragged_bytes;
+mod ragged_open;
 mod reading;
 mod row_source;
 mod rows;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::array::{CreateOptions, with_path_in_errors};
+use crate::array::{CreateOptions, OpenOptions, with_path_in_errors};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
@@ -80,21 +80,13 @@ impl RaggedAppender {
         row: &[usize],
         options: &CreateOptions,
     ) -> Result<RaggedAppender> {
-        let path = data.as_ref().to_owned();
-        let offsets = offsets.as_ref();
-        if are_same_name(&path, offsets) {
-            let found = format!("`{}` for data and offsets", path.display());
-            let expected = "two files".to_owned();
-            return Err(RequestError::Argument { found, expected }.into());
-        }
-        let new_data = NewAppender::begin(&path, dtype, row, options)?;
-        let new_offsets = NewAppender::begin(offsets, &"<i8".parse()?, &[], options)?;
+        let (path, offsets) = (data.as_ref(), offsets.as_ref());
+        check_names(path, offsets)?;
+        let new_data = NewAppender::begin(path, dtype, row, options)?;
+        let new_offsets = begin_offsets(offsets, options)?;
         // If the second one fails, the old data is still there.
         let offsets = new_offsets.finish()?;
-        let data = new_data.finish()?;
-        let mut new = RaggedAppender { data, offsets, path, pending: vec![0], has_failed: false };
-        new.flush()?;
-        Ok(new)
+        RaggedAppender::of_files(path, new_data.finish()?, offsets)
     }
 
     /// Opens both files for appending. All offsets are read. Removes what a killed writer
@@ -116,7 +108,7 @@ impl RaggedAppender {
     /// [`recover`](RaggedAppender::recover) restores its rows. Both files stay
     /// the same then.
     pub fn open(data: impl AsRef<Path>, offsets: impl AsRef<Path>) -> Result<RaggedAppender> {
-        RaggedAppender::open_files(data.as_ref(), offsets.as_ref(), true)
+        OpenOptions::new().append_ragged(data, offsets)
     }
 
     /// Like [`open`](RaggedAppender::open), after a writer was killed or the
@@ -161,19 +153,37 @@ impl RaggedAppender {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn recover(data: impl AsRef<Path>, offsets: impl AsRef<Path>) -> Result<RaggedAppender> {
-        RaggedAppender::open_files(data.as_ref(), offsets.as_ref(), false)
+        let options = OpenOptions::new();
+        let examined = examine(data.as_ref(), &options)?;
+        RaggedAppender::of_data(data.as_ref(), examined, offsets.as_ref(), &options, false)
     }
 
-    /// Opens both files. `keeps_counted` makes it an error if rows that a header counts
-    /// would be removed.
+    /// Combines the two files, which must be empty or new.
+    pub(super) fn of_files(
+        path: &Path,
+        data: Appender,
+        offsets: Appender,
+    ) -> Result<RaggedAppender> {
+        let (path, pending) = (path.to_owned(), vec![0]);
+        let mut new = RaggedAppender { data, offsets, path, pending, has_failed: false };
+        new.flush()?;
+        Ok(new)
+    }
+
+    /// Opens the offsets of data that is locked. `keeps_counted` makes it an error if rows
+    /// that a header counts would be removed.
     #[inline]
-    fn open_files(data: &Path, offsets: &Path, keeps_counted: bool) -> Result<RaggedAppender> {
-        let path = data.to_owned();
-        let examine = |path: &Path| RecoverOptions::new().examine_locked(path);
+    pub(super) fn of_data(
+        path: &Path,
+        data: Examined,
+        offsets: &Path,
+        options: &OpenOptions,
+        keeps_counted: bool,
+    ) -> Result<RaggedAppender> {
+        let path = path.to_owned();
         // Nothing changes before the offsets are known.
-        let data = with_path_in_errors(&path, examine)?;
         let (found, rows, end) = with_path_in_errors(offsets, |path| {
-            let found = examine(path)?;
+            let found = examine(path, options)?;
             let (rows, end) = known_rows(&found, data.rows())?;
             if keeps_counted && (rows < found.counted_rows() || end < data.counted_rows()) {
                 return Err(unlike(&found, &data, end));
@@ -191,6 +201,12 @@ impl RaggedAppender {
         };
         let pending = if rows == 0 { vec![0] } else { Vec::new() };
         Ok(RaggedAppender { data, offsets, path, pending, has_failed: false })
+    }
+
+    /// The appender of the elements.
+    #[inline]
+    pub(super) fn data(&self) -> &Appender {
+        &self.data
     }
 
     /// Appends a row of these elements, in C order. If this fails, the row is not
@@ -338,6 +354,28 @@ impl Drop for RaggedAppender {
             self.flush().ok();
         }
     }
+}
+
+/// Returns an error if both files would be the same.
+#[inline]
+pub(super) fn check_names(data: &Path, offsets: &Path) -> Result<()> {
+    if !are_same_name(data, offsets) {
+        return Ok(());
+    }
+    let found = format!("`{}` for data and offsets", data.display());
+    Err(RequestError::Argument { found, expected: "two files".to_owned() }.into())
+}
+
+/// Starts the file of the offsets.
+#[inline]
+pub(super) fn begin_offsets(path: &Path, options: &CreateOptions) -> Result<NewAppender> {
+    NewAppender::begin(path, &"<i8".parse()?, &[], options)
+}
+
+/// Locks one of the files.
+#[inline]
+pub(super) fn examine(path: &Path, options: &OpenOptions) -> Result<Examined> {
+    with_path_in_errors(path, |path| RecoverOptions::of(options.clone()).examine_locked(path))
 }
 
 /// The number of offsets up to the number of elements, and the last of these

@@ -209,6 +209,14 @@ impl Appender {
         *self.shape.get(self.axis).invariant("the axis of the rows is one of the array")
     }
 
+    /// The shape of one row: all axes except the growing one.
+    #[inline]
+    pub(crate) fn row_shape(&self) -> Vec<usize> {
+        let mut shape = self.shape.clone();
+        shape.remove(self.axis);
+        shape
+    }
+
     /// Returns the dtype of the elements.
     #[must_use]
     #[inline]

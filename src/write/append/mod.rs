@@ -2,6 +2,7 @@
 //! then the header is updated in place. No maps are used.
 
 mod appender;
+mod open_or_create;
 mod recover;
 mod row_writer;
 mod rows;
@@ -9,5 +10,6 @@ mod stored_header;
 
 pub(crate) use appender::NewAppender;
 pub use appender::{Appender, resize};
+pub(crate) use open_or_create::{check_not_overwritten, check_rows_like};
 pub(crate) use recover::Examined;
 pub use recover::{RecoverOptions, Recovery, recover};

@@ -191,6 +191,12 @@ impl RecoverOptions {
         })
     }
 
+    /// The defaults, for a file that is opened with these options.
+    #[inline]
+    pub(crate) fn of(open: OpenOptions) -> RecoverOptions {
+        RecoverOptions { open, ..RecoverOptions::default() }
+    }
+
     /// Opens and locks a file to recover it, without changing it yet.
     #[inline]
     pub(crate) fn examine_locked(&self, path: &Path) -> Result<Examined> {
