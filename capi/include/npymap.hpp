@@ -194,6 +194,13 @@ public:
     });
   }
 
+  /// Opens an array whose header starts at byte `offset`: one of several in a file.
+  static array open_at(const std::string &path, std::uint64_t offset, mode how = mode::read_only) {
+    return make([&](npymap_array **made) {
+      return npymap_open_at(detail::c_text(path), static_cast<npymap_mode>(how), offset, made);
+    });
+  }
+
   /// Opens a file without a header, with elements that start at byte `offset`.
   static array open_raw(const std::string &path, const std::string &descr,
                         const std::vector<std::size_t> &shape, std::uint64_t offset = 0,
@@ -456,6 +463,15 @@ public:
                          const std::vector<std::size_t> &row, std::uint32_t flags = 0) {
     npymap_appender *made = nullptr;
     check(npymap_appender_create(detail::c_text(path), detail::c_text(descr), row.data(), row.size(), flags, &made));
+    return appender(made);
+  }
+  /// Opens a file whose rows have the shape `row`, or creates it if it does not exist. With
+  /// NPYMAP_WAIT, waits while another program appends.
+  static appender open_or_create(const std::string &path, const std::string &descr,
+                                 const std::vector<std::size_t> &row, std::uint32_t flags = 0) {
+    npymap_appender *made = nullptr;
+    check(npymap_appender_open_or_create(detail::c_text(path), detail::c_text(descr), row.data(), row.size(), flags,
+                                         &made));
     return appender(made);
   }
   explicit appender(npymap_appender *owned) noexcept : owned_{owned} {}

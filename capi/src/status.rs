@@ -103,6 +103,8 @@ pub const NPYMAP_COMPRESS: u32 = 16;
 /// that died, which `npymap recover` keeps, or another array. Without this flag, such a
 /// file is not replaced: NPYMAP_ERROR_CORRUPT.
 pub const NPYMAP_DISCARD_TRAILING: u32 = 32;
+/// Wait for the lock of another writer, instead of NPYMAP_ERROR_LOCKED.
+pub const NPYMAP_WAIT: u32 = 64;
 
 /// No particular pattern of access.
 pub const NPYMAP_ADVICE_NORMAL: i32 = 0;

@@ -2,7 +2,8 @@
 
 use std::ffi::{c_char, c_void};
 
-use npymap::Appender;
+use npymap::source::Locking;
+use npymap::{Appender, OpenOptions};
 
 use super::open::{free, give};
 use crate::boundary::{Handle, In, Out};
@@ -45,6 +46,31 @@ pub extern "C" fn npymap_appender_create(
         let options = Flags::new(flags, allowed)?.create_options();
         let dtype = descr.text("`descr`")?.parse()?;
         Ok(Appender::create(path.path()?, &dtype, row.slice(ndim, "`row`")?, &options)?)
+    })
+}
+
+/// Opens a `.npy` file to append rows, as npymap_appender_open, or creates it if it does
+/// not exist, as npymap_appender_create. Several processes can do this at once: one of them
+/// creates the file. `flags` combines NPYMAP_PAGE_ALIGNED, NPYMAP_FORTRAN_ORDER and
+/// NPYMAP_WAIT, with which each waits for its turn. A file with rows of another dtype is
+/// NPYMAP_ERROR_WRONG_DTYPE, and of another shape or order NPYMAP_ERROR_WRONG_SHAPE.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_appender_open_or_create(
+    path: In<c_char>,
+    descr: In<c_char>,
+    row: In<usize>,
+    ndim: usize,
+    flags: u32,
+    appender: Out<Handle<Appender>>,
+) -> npymap_status {
+    give(appender, "`appender`", || {
+        let allowed =
+            status::NPYMAP_PAGE_ALIGNED | status::NPYMAP_FORTRAN_ORDER | status::NPYMAP_WAIT;
+        let flags = Flags::new(flags, allowed)?;
+        let locking = if flags.has(status::NPYMAP_WAIT) { Locking::Wait } else { Locking::Try };
+        let (dtype, row) = (descr.text("`descr`")?.parse()?, row.slice(ndim, "`row`")?);
+        let options = OpenOptions::new().locking(locking);
+        Ok(options.append_or_create(path.path()?, &dtype, row, &flags.create_options())?)
     })
 }
 

@@ -54,6 +54,22 @@ pub extern "C" fn npymap_open_max_header_len(
     })
 }
 
+/// As npymap_open, for an array whose header starts at byte `offset` of the file: one of
+/// several that numpy.save wrote to one file. The next one starts where its elements end:
+/// npymap_data_offset and npymap_nbytes say where.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_open_at(
+    path: In<c_char>,
+    mode: npymap_mode,
+    offset: u64,
+    array: Out<Handle<Array>>,
+) -> npymap_status {
+    give(array, "`array`", || {
+        let source = boundary::source(path.path()?, mode)?;
+        Ok(OpenOptions::new().offset(offset).open_mode(source)?.into())
+    })
+}
+
 /// Opens a file without a header, as numpy.memmap does: `ndim` axes of lengths
 /// `shape` of elements `descr`, such as "<f4", that start at byte `offset`. If
 /// `shape` is null, there is one axis that reaches to the end of the file. `flags` is

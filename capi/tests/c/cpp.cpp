@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -202,6 +203,43 @@ static void files(const std::string &folder) {
   CHECK(status_of([&] { npymap::check(npymap_check_unchanged(seen.c_array())); }) == NPYMAP_OK);
 }
 
+#if !defined(_WIN32)
+// Threads that start at once create a file once, and each appends its rows.
+static void start_together(const std::string &folder) {
+  const std::string path = folder + "/together.npy";
+  std::vector<std::thread> all;
+  for (int number = 0; number < 8; ++number) {
+    all.emplace_back([&path, number] {
+      auto rows = npymap::appender::open_or_create(path, "<i4", {2}, NPYMAP_WAIT);
+      rows.append<int>({number, number});
+      rows.flush();
+    });
+  }
+  for (auto &thread : all) thread.join();
+  CHECK(npymap::array::open(path).shape()[0] == 8);
+  auto refused = [&](const char *descr, std::vector<std::size_t> row) {
+    return status_of([&] { npymap::appender::open_or_create(path, descr, row); });
+  };
+  CHECK(refused("<f4", {2}) == NPYMAP_ERROR_WRONG_DTYPE);
+  CHECK(refused("<i4", {3}) == NPYMAP_ERROR_WRONG_SHAPE);
+}
+#endif
+
+// Several arrays in one file, as several calls of numpy.save write them.
+static void several(const std::string &folder) {
+  const std::string path = folder + "/several.npy";
+  const double numbers[] = {1, 2, 3};
+  npymap::save(path, numbers, {3}, 0);
+  std::ifstream one(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(one), {}};
+  std::ofstream(path, std::ios::app | std::ios::binary) << bytes;
+  const auto first = npymap::array::open(path);
+  const auto offset = npymap_data_offset(first.c_array()) + npymap_nbytes(first.c_array());
+  const auto second = npymap::array::open_at(path, offset);
+  CHECK(second.get<double>({2}) == 3 && npymap_data_offset(second.c_array()) == offset + 128);
+  CHECK(status_of([&] { npymap::array::open_at(path, 8); }) == NPYMAP_ERROR_DAMAGED);
+}
+
 // A file with bytes after its elements, as a writer that died leaves it, is not replaced.
 static void trailing(const std::string &folder) {
   const std::string path = folder + "/trailing.npy";
@@ -249,6 +287,10 @@ int main(int argc, char **argv) {
   booleans(argv[1]);
   files(argv[1]);
   trailing(argv[1]);
+  several(argv[1]);
+#if !defined(_WIN32) // where appenders do not lock
+  start_together(argv[1]);
+#endif
   threads(argv[1]);
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

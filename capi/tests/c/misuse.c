@@ -71,6 +71,11 @@ static void null_objects(void) {
   FAILS(npymap_archive_get(NULL, "x", &none), NPYMAP_ERROR_INVALID_INPUT, "`archive` is null");
   FAILS(npymap_archive_get_at(NULL, 0, &none), NPYMAP_ERROR_INVALID_INPUT, "`archive` is null");
   FAILS(npymap_appender_open(NULL, NULL), NPYMAP_ERROR_INVALID_INPUT, "`appender` is null");
+  FAILS(npymap_appender_open_or_create(NULL, NULL, NULL, 0, 0, NULL), NPYMAP_ERROR_INVALID_INPUT, "`appender` is null");
+  npymap_appender *appender = NULL;
+  FAILS(npymap_appender_open_or_create("a.npy", "<f8", NULL, 0, NPYMAP_OVERWRITE, &appender),
+        NPYMAP_ERROR_INVALID_INPUT, "flags 0x1");
+  TRUE_(appender == NULL);
   FAILS(npymap_append(NULL, NPYMAP_FLOAT64, &value, 1), NPYMAP_ERROR_INVALID_INPUT, "null");
   FAILS(npymap_append_bytes(NULL, &value, 8), NPYMAP_ERROR_INVALID_INPUT, "null");
   FAILS(npymap_appender_flush(NULL), NPYMAP_ERROR_INVALID_INPUT, "null");
@@ -92,6 +97,7 @@ static void wrong_arguments(void) {
   TRUE_(a == NULL && npymap_error_os_code() == 2);
   FAILS(npymap_open_max_header_len("missing.npy", NPYMAP_READ_ONLY, 20000, &a), NPYMAP_ERROR_NOT_FOUND, "missing.npy");
   FAILS(npymap_open_max_header_len(NULL, NPYMAP_READ_ONLY, 20000, &a), NPYMAP_ERROR_INVALID_INPUT, "the path is null");
+  FAILS(npymap_open_at("missing.npy", NPYMAP_READ_ONLY, 152, &a), NPYMAP_ERROR_NOT_FOUND, "missing.npy");
   FAILS(npymap_open("missing.npy", 17, &a), NPYMAP_ERROR_INVALID_INPUT, "no mode has the value 17");
   FAILS(npymap_create(NULL, "<f3", shape, 2, 0, &a), NPYMAP_ERROR_INVALID_INPUT, "<f3");
   FAILS(npymap_create(NULL, "\xff", shape, 2, 0, &a), NPYMAP_ERROR_INVALID_INPUT, "not UTF-8");
