@@ -1,11 +1,10 @@
 //! Appending rows to files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use npymap::loader::RaggedAppender as RaggedWriter;
-use npymap::source::Locking;
 use npymap::{Appender as Writer, CreateOptions, DType, ErrorKind, OpenOptions, Order};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -70,7 +69,8 @@ macro_rules! with_open {
 }
 
 /// Where to create a file: the dtype, the shape of a row, and whether the order is
-/// Fortran's, an existing file is replaced, and what follows its elements is dropped.
+/// Fortran's, an existing file is replaced, what follows its elements is dropped, and an
+/// existing file is opened, whatever its rows are.
 #[derive(Debug, FromPyObject)]
 pub(crate) struct NewRows {
     #[pyo3(item(0))]
@@ -83,6 +83,8 @@ pub(crate) struct NewRows {
     overwrite: bool,
     #[pyo3(item(4))]
     discards: bool,
+    #[pyo3(item(5))]
+    opens: bool,
 }
 
 impl NewRows {
@@ -95,6 +97,36 @@ impl NewRows {
     fn dtype(&self) -> npymap::Result<DType> {
         self.descr.parse()
     }
+
+    fn appender(&self, path: &Path) -> npymap::Result<Writer> {
+        let (dtype, new) = (self.dtype()?, self.options());
+        if !self.opens {
+            return Writer::create(path, &dtype, &self.row, &new);
+        }
+        let options = OpenOptions::new();
+        match options.append_or_create(path, &dtype, &self.row, &new) {
+            Err(error) if is_unlike(&error) => options.append(path),
+            opened => opened,
+        }
+    }
+
+    fn ragged(&self, data: &Path, offsets: &Path) -> npymap::Result<RaggedWriter> {
+        let (dtype, new) = (self.dtype()?, self.options());
+        if !self.opens {
+            return RaggedWriter::create(data, offsets, &dtype, &self.row, &new);
+        }
+        let options = OpenOptions::new();
+        match options.append_or_create_ragged(data, offsets, &dtype, &self.row, &new) {
+            Err(error) if is_unlike(&error) => options.append_ragged(data, offsets),
+            opened => opened,
+        }
+    }
+}
+
+/// Returns whether an existing file has other rows than those of a new one, which Python
+/// compares with what was asked for.
+fn is_unlike(error: &npymap::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WrongDType | ErrorKind::WrongShape)
 }
 
 /// Appends rows to a `.npy` file.
@@ -119,8 +151,8 @@ impl Appender {
         let buffer = unsigned("buffer", buffer)?;
         let open = || {
             let writer = py.detach(|| match &new {
-                None => OpenOptions::new().locking(Locking::Try).append(&path),
-                Some(new) => Writer::create(&path, &new.dtype()?, &new.row, &new.options()),
+                None => OpenOptions::new().append(&path),
+                Some(new) => new.appender(&path),
             });
             match writer {
                 Err(error) if wait && error.kind() == ErrorKind::Locked => Ok(None),
@@ -185,22 +217,27 @@ pub(crate) struct RaggedAppender {
 impl RaggedAppender {
     /// Opens two files, after their writer died if `recover` is set, or creates them.
     #[new]
-    #[pyo3(signature = (data, offsets, recover, new=None))]
+    #[pyo3(signature = (data, offsets, recover, wait, new=None))]
     fn new(
         py: Python<'_>,
         data: PathBuf,
         offsets: PathBuf,
         recover: bool,
+        wait: bool,
         new: Option<NewRows>,
     ) -> PyResult<RaggedAppender> {
-        let writer = py.detach(|| match &new {
-            None if recover => RaggedWriter::recover(&data, &offsets),
-            None => RaggedWriter::open(&data, &offsets),
-            Some(new) => {
-                RaggedWriter::create(&data, &offsets, &new.dtype()?, &new.row, &new.options())
+        let open = || {
+            let writer = py.detach(|| match &new {
+                None if recover => RaggedWriter::recover(&data, &offsets),
+                None => RaggedWriter::open(&data, &offsets),
+                Some(new) => new.ragged(&data, &offsets),
+            });
+            match writer {
+                Err(error) if wait && error.kind() == ErrorKind::Locked => Ok(None),
+                writer => writer.or_raise(py).map(Some),
             }
-        });
-        Ok(RaggedAppender { writer: Owned::new(writer.or_raise(py)?), shown: data })
+        };
+        Ok(RaggedAppender { writer: Owned::new(lock::wait(py, open)?), shown: data })
     }
 
     /// The dtype's `descr` as text, and the shape of each item of a row.

@@ -414,3 +414,116 @@ def test_fields_of_masked_arrays(tmp_path):
         array["y"][1, 1] = np.ma.masked
         with pytest.raises(ValueError, match="masked elements"):
             to.append(array)
+
+
+def start_together(code, *arguments):
+    """Run eight processes that start at once, each with its number as the last argument."""
+    code = f"import sys, numpy as np, npymap\nsys.stdin.readline()\n{code}"
+    all = [subprocess.Popen([sys.executable, "-c", code, *map(str, arguments), str(number)],
+                            stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+           for number in range(8)]
+    for process in all:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    assert [process.communicate()[1] for process in all] == [""] * 8
+
+
+@pytest.mark.skipif(os.name == "nt", reason="appenders do not lock")
+@pytest.mark.parametrize("options", ["", 'dtype="f4", row=3, '])
+def test_processes_that_start_at_once_create_a_file_once(tmp_path, options):
+    path = tmp_path / "a.npy"
+    start_together(f"""
+with npymap.Appender(sys.argv[1], {options}exist_ok=True, wait=True) as log:
+    log.append(np.full((2, 3), int(sys.argv[2]), "f4"))
+""", path)
+    found = np.load(path)
+    assert found.dtype == np.float32 and found.shape == (16, 3)
+    assert sorted(found[:, 0]) == [number for number in range(8) for _ in range(2)]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="appenders do not lock")
+def test_processes_that_start_at_once_create_ragged_rows_once(tmp_path):
+    start_together("""
+with npymap.RaggedAppender(*sys.argv[1:3], exist_ok=True, wait=True) as to:
+    to.append(sys.argv[3] * int(sys.argv[3]))
+""", tmp_path / "d.npy", tmp_path / "o.npy")
+    ragged = npymap.Ragged(tmp_path / "d.npy", tmp_path / "o.npy")
+    assert sorted(map(ragged.text, range(8))) == sorted(str(n) * n for n in range(8))
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("rows", [
+    np.zeros((2, 2), ">i2"), np.zeros((3, 2, 2), [("a", "u1"), ("b", "S2")]), np.zeros(4, "M8[D]"),
+    [[1.5, 2], [3, 4]], ["ab", "cde"]], ids=str)
+def test_the_first_rows_say_what_a_file_holds(tmp_path, rows, order):
+    path, expected = tmp_path / "a.npy", np.asarray(rows)
+    with npymap.Appender(path, exist_ok=True, order=order) as log:
+        assert len(log) == 0 and "no rows yet" in repr(log) and not path.exists()
+        for name in "dtype", "shape":
+            with pytest.raises(ValueError, match="nothing was appended yet"):
+                getattr(log, name)
+        log.append([])
+        log.flush()
+        assert not path.exists()
+        log.append(rows)
+        assert log.dtype == expected.dtype and log.shape == expected.shape
+    with npymap.Appender(path, exist_ok=True) as log:
+        log.append(rows)
+    axis = 0 if order == "C" else expected.ndim - 1
+    found = np.load(path)
+    assert found.dtype == expected.dtype
+    assert found.tobytes() == np.concatenate([expected, expected], axis).astype(found.dtype).tobytes()
+
+
+def test_a_file_that_is_opened_or_created_is_the_one_asked_for(tmp_path):
+    path = tmp_path / "a.npy"
+    for rows in 1, 2:
+        with npymap.Appender(path, dtype="f4", row=3, exist_ok=True) as log:
+            log.append([1, 2, 3])
+            assert len(log) == rows
+    before = path.read_bytes()
+    for options, error in [
+        ({"dtype": "f8", "row": 3}, TypeError), ({"dtype": "f8"}, TypeError),
+        ({"dtype": "f4", "row": 2}, ValueError), ({"row": 2}, ValueError), ({"row": ()}, ValueError),
+        ({"order": "F"}, ValueError), ({"dtype": "f4", "row": 3, "order": "F"}, ValueError),
+        ({"overwrite": True}, ValueError), ({"dtype": "f4", "overwrite": True}, ValueError),
+    ]:
+        with pytest.raises(error):
+            npymap.Appender(path, exist_ok=True, **options)
+    assert path.read_bytes() == before
+    with npymap.Appender(path, exist_ok=True, dtype="f4", order="C") as log:
+        log.append(np.ones((1, 3), "i2"))
+    assert npymap.load(path)[:, 0].tolist() == [1, 1, 1]
+
+
+def test_refused_first_rows_leave_no_file(tmp_path):
+    path = tmp_path / "a.npy"
+    with npymap.Appender(path, exist_ok=True, row=3) as log:
+        for rows, error in [
+            (np.ma.masked_array([[1, 2, 3]], [[True, False, False]]), ValueError),
+            (np.array([[None] * 3]), ValueError), (np.zeros((2, 2)), ValueError), (5, ValueError),
+        ]:
+            with pytest.raises(error):
+                log.append(rows)
+        assert not path.exists()
+    with pytest.raises(ValueError, match="closed"):
+        log.append([[1, 2, 3]])
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(FileNotFoundError):
+        npymap.Appender(tmp_path / "no" / "a.npy", exist_ok=True)
+    for options in {}, {"dtype": "u1"}:
+        npymap.Appender(path, dtype="u1", overwrite=True).close()
+        if not options:
+            path.unlink()
+        with pytest.raises((FileNotFoundError, FileExistsError)) as caught:
+            npymap.Appender(path, **options)
+        assert "exist_ok=True" in caught.value.__notes__[0]
+
+
+def test_threads_append_first_rows_at_once(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with npymap.Appender(tmp_path / "a.npy", exist_ok=True) as log:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda number: log.append([number, number]), range(100)))
+    assert sorted(np.load(tmp_path / "a.npy")) == [n for n in range(100) for _ in range(2)]

@@ -1,6 +1,8 @@
 """Rows of different lengths."""
 
+import os
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -240,3 +242,65 @@ def test_arrays_without_axes_out_of_range_are_errors(paths):
         to.append([1])
     with pytest.raises(OverflowError):
         npymap.Ragged(*paths).take_padded([0], 2, np.array(300))
+
+
+def test_text_is_stored_as_its_bytes(paths):
+    texts = ["one", "", "zwölf", "a\0b\0", "𝄞"]
+    with npymap.RaggedAppender(*paths, dtype="u1") as to:
+        for text in texts:
+            to.append(text)
+        to.append(b"\xff")
+    ragged = npymap.Ragged(*paths)
+    assert list(map(ragged.text, range(5))) == texts and ragged.text(-2) == "𝄞"
+    with pytest.raises(UnicodeDecodeError):
+        ragged.text(5)
+    with npymap.RaggedAppender(*paths, dtype="u2", overwrite=True) as to:
+        to.append([1])
+        with pytest.raises(TypeError, match="text is appended to"):
+            to.append("one")
+    with pytest.raises(TypeError, match="no text"):
+        npymap.Ragged(*paths).text(0)
+
+
+def test_files_are_opened_or_created(paths):
+    for rows in 1, 2:
+        with npymap.RaggedAppender(*paths, exist_ok=True) as to:
+            if rows == 1:
+                assert len(to) == 0 and "no rows yet" in repr(to)
+            to.append(np.ones((2, 3), "f4"))
+            assert len(to) == rows and to.dtype == np.float32
+    for options, error in [({"dtype": "f8"}, TypeError), ({"row": 2}, ValueError),
+                           ({"dtype": "f4", "row": ()}, ValueError), ({"overwrite": True}, ValueError),
+                           ({"recover": True}, ValueError)]:
+        with pytest.raises(error):
+            npymap.RaggedAppender(*paths, exist_ok=True, **options)
+    with npymap.RaggedAppender(*paths, exist_ok=True, dtype="f4", row=3) as to:
+        assert len(to) == 2
+        with pytest.raises(BlockingIOError):
+            npymap.RaggedAppender(*paths)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="appenders do not lock")
+def test_a_writer_is_waited_for(paths):
+    to = npymap.RaggedAppender(*paths, dtype="u1")
+    waiting = threading.Thread(target=lambda: npymap.RaggedAppender(*paths, wait=True).append([1]))
+    waiting.start()
+    to.append([2])
+    assert waiting.is_alive()
+    to.close()
+    waiting.join()
+    assert [row.tolist() for row in npymap.Ragged(*paths)] == [[2], [1]]
+
+
+def test_images_of_any_height_and_width(paths, tmp_path):
+    images = [np.full((height, width, 3), height, "u1") for height, width in [(2, 4), (5, 1), (3, 3)]]
+    with (npymap.RaggedAppender(*paths, dtype="u1", row=3) as pixels,
+          npymap.Appender(tmp_path / "heights.npy", dtype="i8") as heights):
+        with pytest.raises(ValueError, match=r"append it as reshape\(-1, 3\)"):
+            pixels.append(images[0])
+        for image in images:
+            pixels.append(image.reshape(-1, 3))
+            heights.append(len(image))
+    pixels, heights = npymap.Ragged(*paths), npymap.open(tmp_path / "heights.npy")
+    for number, image in enumerate(images):
+        assert np.array_equal(pixels[number].reshape(heights[number], -1, 3), image)

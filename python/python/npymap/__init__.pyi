@@ -383,6 +383,7 @@ class Ragged:
         dtype: DTypeLike | None = None,
         casting: _Casting = "same_kind",
     ) -> tuple[NDArray[Any], NDArray[np.int64]]: ...
+    def text(self, index: SupportsIndex) -> str: ...
 
 class Appender:
     def __init__(
@@ -390,12 +391,13 @@ class Appender:
         path: _Path,
         *,
         dtype: DTypeLike | None = None,
-        row: _Shape = (),
-        order: _Order = "C",
+        row: _Shape | None = None,
+        order: _Order | None = None,
         overwrite: bool = False,
         buffer: SupportsIndex = 65536,
         wait: bool = False,
         discard_trailing: bool = False,
+        exist_ok: bool = False,
     ) -> None: ...
     @property
     def dtype(self) -> np.dtype[Any]: ...
@@ -417,15 +419,17 @@ class RaggedAppender:
         offsets: _Path,
         *,
         dtype: DTypeLike | None = None,
-        row: _Shape = (),
+        row: _Shape | None = None,
         overwrite: bool = False,
         recover: bool = False,
         discard_trailing: bool = False,
+        wait: bool = False,
+        exist_ok: bool = False,
     ) -> None: ...
     @property
     def dtype(self) -> np.dtype[Any]: ...
     def __len__(self) -> int: ...
-    def append(self, row: ArrayLike, *, casting: _Casting = "same_kind") -> None: ...
+    def append(self, row: ArrayLike | bytearray | memoryview, *, casting: _Casting = "same_kind") -> None: ...
     def flush(self) -> None: ...
     def sync(self) -> None: ...
     def close(self) -> None: ...

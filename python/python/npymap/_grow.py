@@ -1,6 +1,9 @@
 """Appending rows to files."""
 
+import contextlib
 import datetime
+import os
+import threading
 
 import numpy as np
 
@@ -197,6 +200,47 @@ def _as_lists(value, depth):
     return [_as_lists(item, depth - 1) for item in value]
 
 
+def first_rows(rows, dtype, casting):
+    """Return rows as an array of the dtype that a new file gets: `dtype`, or their own."""
+    if dtype is None:
+        dtype = np.asarray(rows).dtype
+    return as_elements(rows, np.dtype(dtype), casting)
+
+
+def check_like(found, dtype, row, order):
+    """Raise unless the dtype, the row shape and the order of a file are those that were asked for."""
+    own_dtype, own_row, own_order = found
+    if dtype is not None:
+        descr, shape = row_descr(dtype, row or ())
+        row = row if row is None else shape
+        if from_descr(descr) != own_dtype and np.dtype(dtype) != own_dtype:
+            raise TypeError(f"the file has elements of {own_dtype}, asked for rows of {np.dtype(dtype)}")
+    if row is not None and row != own_row:
+        raise ValueError(f"the file has rows of shape {own_row}, asked for {row}")
+    if order is not None and own_row and is_fortran(order) != own_order:
+        own = "F" if own_order else "C"
+        raise ValueError(f"the file has rows in order {own!r}, asked for {order!r}")
+
+
+def check_directories(paths):
+    """Raise again, in the handler of an error, unless the directories of new files exist."""
+    if not all(os.path.isdir(os.path.dirname(os.path.abspath(path))) for path in paths):
+        raise
+
+
+@contextlib.contextmanager
+def advice_on_existing():
+    """Name the option for a file that may exist or not."""
+    try:
+        yield
+    except (FileExistsError, FileNotFoundError) as error:
+        error.add_note("exist_ok=True opens the file if it exists, and creates it otherwise.")
+        raise
+
+
+NO_ROWS = "nothing was appended yet: the first rows decide the dtype and the shape"
+
+
 class Appender:
     """Appends rows to a `.npy` file; existing readers and arrays stay valid.
 
@@ -210,43 +254,103 @@ class Appender:
         >>> npymap.open("log.npy").shape
         (3, 3)
 
-    Without `dtype`, an existing file is opened, and `row`, `order` and `overwrite` raise
-    `ValueError`. Rows are collected in a buffer of `buffer` bytes; readers see them after `flush()` or
-    `close()`. The file is locked meanwhile: another appender raises `BlockingIOError`, or
-    with `wait=True` waits. A writer that is killed leaves a complete file, maybe with bytes
-    after it, which `npymap.recover` turns into rows, except for an incomplete one. Such a file
-    is not overwritten, unless `discard_trailing=True`.
+    With `exist_ok=True`, a file that exists is opened, and one that does not is created. The
+    first rows that are appended say what `dtype` and `row` don't: they are an array with the
+    growing axis. If several processes do this at once, one of them creates the file, and with
+    `wait=True` each waits for its turn.
+
+        >>> with npymap.Appender("runs.npy", exist_ok=True, wait=True) as runs:
+        ...     runs.append(np.array([[0.5, 2.5]]))
+        >>> npymap.open("runs.npy").shape
+        (1, 2)
+
+    Without either, `row`, `order` and `overwrite` raise `ValueError`. Rows are collected in a
+    buffer of `buffer` bytes; readers see them after `flush()` or `close()`. The file is locked
+    meanwhile: another appender raises `BlockingIOError`, or with `wait=True` waits. A writer
+    that is killed leaves a complete file, maybe with bytes after it, which `npymap.recover`
+    turns into rows, except for an incomplete one. Such a file is not overwritten, unless
+    `discard_trailing=True`.
     """
 
-    def __init__(self, path, *, dtype=None, row=(), order="C", overwrite=False, buffer=65536,
-                 wait=False, discard_trailing=False):
-        is_fortran_order = is_fortran(order)
+    def __init__(self, path, *, dtype=None, row=None, order=None, overwrite=False, buffer=65536,
+                 wait=False, discard_trailing=False, exist_ok=False):
+        self._is_fortran = is_fortran("C" if order is None else order)
+        row = row if row is None else to_shape(row)
+        if exist_ok and overwrite:
+            raise ValueError("both exist_ok and overwrite, expected one of them")
+        if not exist_ok and dtype is None and (overwrite or self._is_fortran or row):
+            raise ValueError("row, order and overwrite are for a new file, which needs a dtype")
+        self._path, self._asked = to_path(path), (dtype, row, order)
+        self._options = buffer, wait, overwrite, discard_trailing, exist_ok
+        self._core, self._starting = None, None
+        with contextlib.nullcontext() if exist_ok else advice_on_existing():
+            if not exist_ok or dtype is not None and row is not None:
+                self._start(dtype, row)
+                return
+            try:
+                self._start(None, None)
+            except FileNotFoundError:
+                check_directories([self._path])
+                self._starting = threading.Lock()
+
+    def _start(self, dtype, row):
+        """Open the file, or with a dtype create it."""
+        buffer, wait, overwrite, discard_trailing, exist_ok = self._options
         new = None
         if dtype is not None:
-            new = (*row_descr(dtype, row), is_fortran_order, overwrite, discard_trailing)
-        elif overwrite or is_fortran_order or to_shape(row) != ():
-            raise ValueError("row, order and overwrite are for a new file, which needs a dtype")
-        self._path = to_path(path)
-        self._core = _core.Appender(self._path, buffer, wait, new)
-        shape, descr, self._is_fortran = self._core.facts
-        self._dtype = from_descr(descr) if dtype is None else kept_dtype(dtype, descr)
-        self._row = shape[:-1] if self._is_fortran else shape[1:]
+            new = (*row_descr(dtype, row or ()), self._is_fortran, overwrite, discard_trailing,
+                   exist_ok)
+        core = _core.Appender(self._path, buffer, wait, new)
+        shape, descr, is_fortran_order = core.facts
+        own = shape[:-1] if is_fortran_order else shape[1:]
+        # What other packages call a dtype, the file has as bytes.
+        is_own = new is not None and new[0] == descr
+        self._dtype = kept_dtype(dtype, descr) if is_own else from_descr(descr)
+        if exist_ok:
+            try:
+                check_like((self._dtype, own, is_fortran_order), *self._asked)
+            except BaseException:
+                core.close()
+                raise
+        self._row, self._is_fortran, self._core = own, is_fortran_order, core
+
+    def _opened(self):
+        """Return the open file, which may need its first rows."""
+        if self._core is None:
+            raise ValueError(NO_ROWS if self._starting is not None else "the appender is closed")
+        return self._core
+
+    def _start_with(self, rows, casting):
+        """Create the file, or open it if another process has created it meanwhile."""
+        dtype, row, _ = self._asked
+        rows = first_rows(rows, dtype, casting)
+        if rows.ndim == 0:
+            raise ValueError("a single element, expected rows: the first ones say what a row is")
+        own = rows.shape[:-1] if self._is_fortran else rows.shape[1:]
+        if row is not None and own != row:
+            raise ValueError(f"rows of shape {rows.shape}, expected rows of {row}")
+        self._start(rows.dtype if dtype is None else dtype, own)
 
     @property
     def dtype(self):
         """The dtype of the elements."""
+        self._opened()
         return self._dtype
 
     @property
     def shape(self):
         """The shape, including rows that are not written yet."""
-        return self._core.facts[0]
+        return self._opened().facts[0]
 
     def __len__(self):
         """The number of rows, including those that are not written yet."""
+        if self._core is None and self._starting is not None:
+            return 0
         return self.shape[-1 if self._is_fortran else 0]
 
     def __repr__(self):
+        if self._core is None:
+            return f"<npymap.Appender {self._path!r}: no rows yet>"
         return f"<npymap.Appender {self._path!r}: shape {self.shape}, dtype {self._dtype}>"
 
     def append(self, rows, *, casting="same_kind"):
@@ -256,6 +360,15 @@ class Appender:
         long for it or ends in NUL, and dates more precise than its unit, raise `ValueError`,
         and so do masked elements.
         """
+        starting = self._starting
+        if self._core is None and starting is not None:
+            if not hasattr(rows, "dtype") and np.size(rows) == 0:
+                # An empty list has neither.
+                return
+            with starting:
+                if self._core is None:
+                    self._start_with(rows, casting)
+        core = self._opened()
         rows = as_elements(rows, self._dtype, casting)
         if rows.ndim == len(self._row):
             rows = rows[..., np.newaxis] if self._is_fortran else rows[np.newaxis]
@@ -264,26 +377,30 @@ class Appender:
             expected = (*self._row, "*") if self._is_fortran else ("*", *self._row)
             raise ValueError(f"rows of shape {rows.shape}, expected {expected}")
         rows = rows.T if self._is_fortran else rows
-        self._core.append(len(rows), as_bytes(contiguous(rows)))
+        core.append(len(rows), as_bytes(contiguous(rows)))
 
     def resize(self, rows):
         """Change the number of rows, which are along the axis that grows. New rows are zeros.
 
         To remove rows, the file is replaced by a shorter copy.
         """
-        self._core.resize(rows)
+        self._opened().resize(rows)
 
     def flush(self):
         """Write the buffer, so that readers see its rows."""
-        self._core.flush()
+        if self._core is not None or self._starting is None:
+            self._opened().flush()
 
     def sync(self):
         """Write the buffer, and wait until the rows are on the disk."""
-        self._core.sync()
+        if self._core is not None or self._starting is None:
+            self._opened().sync()
 
     def close(self):
         """Write the buffer, and close the file."""
-        self._core.close()
+        self._starting = None
+        if self._core is not None:
+            self._core.close()
 
     def __enter__(self):
         return self

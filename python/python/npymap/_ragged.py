@@ -1,14 +1,25 @@
 """Rows of different lengths."""
 
+import contextlib
 import operator
 import os
+import threading
 
 import numpy as np
 
 from . import _core
 from ._describe import describe
 from ._dtypes import check_text, from_descr, to_cast
-from ._grow import as_elements, kept_dtype, row_descr
+from ._grow import (
+    NO_ROWS,
+    advice_on_existing,
+    as_elements,
+    check_directories,
+    check_like,
+    first_rows,
+    kept_dtype,
+    row_descr,
+)
 from ._paths import to_path, to_shape
 from ._rows import as_bytes, as_indices, contiguous, output, overlaps, process_of, rows_of
 
@@ -107,6 +118,12 @@ class Ragged:
             out = given
         return out, np.array(lengths, np.int64).reshape(indices.shape)
 
+    def text(self, index):
+        """Return the text of one row of bytes in UTF-8, as `RaggedAppender` appends it."""
+        if self._dtype != np.uint8 or self._shape != ():
+            raise TypeError(f"rows of {self._dtype} are no text, expected bytes: \"u1\"")
+        return self[index].tobytes().decode()
+
     def __reduce__(self):
         return _open_ragged, tuple(map(describe, self._arrays))
 
@@ -165,56 +182,154 @@ class RaggedAppender:
     that don't belong together look alike, and `recover=True` removes these rows. With
     `dtype`, creates new files; `row` is the shape of each item of a row. With `overwrite`,
     existing ones are replaced, but those with bytes after their elements only with
-    `discard_trailing=True`. See `Ragged` for an example.
+    `discard_trailing=True`. With `exist_ok=True`, files that exist are opened, and others
+    created, with the dtype and the shape of items of the first row unless `dtype` and `row`
+    say them. Another writer raises `BlockingIOError`, or is waited for with `wait=True`.
+
+    Text is stored as its bytes in UTF-8, of the dtype "u1", and `Ragged.text` decodes it:
+
+        >>> with npymap.RaggedAppender("words.npy", "ends.npy", exist_ok=True) as to:
+        ...     for word in ["one", "", "zwölf"]:
+        ...         to.append(word)
+        >>> npymap.Ragged("words.npy", "ends.npy").text(-1)
+        'zwölf'
+
+    Only the first axis of a row has any length. Images of any height and width are stored as
+    rows of pixels, with their heights in a third file:
+
+        >>> images = [np.zeros((2, 4, 3), "u1"), np.ones((5, 2, 3), "u1")]
+        >>> with (npymap.RaggedAppender("pixels.npy", "offsets.npy", dtype="u1", row=3) as pixels,
+        ...       npymap.Appender("heights.npy", dtype="i8") as heights):
+        ...     for image in images:
+        ...         pixels.append(image.reshape(-1, 3))
+        ...         heights.append(len(image))
+        >>> pixels, heights = npymap.Ragged("pixels.npy", "offsets.npy"), npymap.open("heights.npy")
+        >>> pixels[1].reshape(heights[1], -1, 3).shape
+        (5, 2, 3)
+
+    See `Ragged` for a first example.
     """
 
-    def __init__(self, data, offsets, *, dtype=None, row=(), overwrite=False, recover=False,
-                 discard_trailing=False):
-        paths = to_path(data), to_path(offsets)
-        new = None
+    def __init__(self, data, offsets, *, dtype=None, row=None, overwrite=False, recover=False,
+                 discard_trailing=False, wait=False, exist_ok=False):
+        self._paths = to_path(data), to_path(offsets)
+        row = row if row is None else to_shape(row)
         if recover and dtype is not None:
             raise ValueError("both dtype and recover, expected one of them")
-        if dtype is not None:
-            new = (*row_descr(dtype, row), False, overwrite, discard_trailing)
-        elif overwrite or to_shape(row) != ():
+        if exist_ok and (overwrite or recover):
+            raise ValueError("exist_ok with overwrite or recover, expected one of them")
+        if not exist_ok and dtype is None and (overwrite or row):
             raise ValueError("row and overwrite are for new files, which need a dtype")
-        self._core = _core.RaggedAppender(*paths, recover, new)
-        descr, self._row = self._core.item
-        self._dtype = from_descr(descr) if dtype is None else kept_dtype(dtype, descr)
-        self._paths = paths
+        self._asked = dtype, row
+        self._options = recover, wait, overwrite, discard_trailing, exist_ok
+        self._core, self._starting = None, None
+        with contextlib.nullcontext() if exist_ok else advice_on_existing():
+            if not exist_ok or dtype is not None and row is not None:
+                self._start(dtype, row)
+                return
+            try:
+                self._start(None, None)
+            except FileNotFoundError:
+                check_directories(self._paths)
+                self._starting = threading.Lock()
+
+    def _start(self, dtype, row):
+        """Open the files, or with a dtype create them."""
+        recover, wait, overwrite, discard_trailing, exist_ok = self._options
+        new = None
+        if dtype is not None:
+            new = *row_descr(dtype, row or ()), False, overwrite, discard_trailing, exist_ok
+        core = _core.RaggedAppender(*self._paths, recover, wait, new)
+        descr, own = core.item
+        is_own = new is not None and new[0] == descr
+        self._dtype = kept_dtype(dtype, descr) if is_own else from_descr(descr)
+        if exist_ok:
+            try:
+                check_like((self._dtype, own, False), *self._asked, None)
+            except BaseException:
+                core.close()
+                raise
+        self._row, self._core = own, core
+
+    def _opened(self):
+        """Return the open files, which may need their first row."""
+        if self._core is None:
+            raise ValueError(NO_ROWS if self._starting is not None else "the appender is closed")
+        return self._core
+
+    def _start_with(self, row, casting):
+        """Create the files, or open them if another process has created them meanwhile."""
+        dtype, own = self._asked
+        row = first_rows(row, dtype, casting)
+        if row.ndim == 0:
+            raise ValueError("a single element, expected a row")
+        if own is not None and row.shape[1:] != own:
+            raise ValueError(f"a row of shape {row.shape}, expected {('*', *own)}")
+        self._start(row.dtype if dtype is None else dtype, row.shape[1:])
 
     @property
     def dtype(self):
         """The dtype of the elements."""
+        self._opened()
         return self._dtype
 
     def __len__(self):
         """The number of rows, including those that are not written yet."""
-        return self._core.rows
+        if self._core is None and self._starting is not None:
+            return 0
+        return self._opened().rows
 
     def __repr__(self):
+        if self._core is None:
+            return f"<npymap.RaggedAppender {self._paths}: no rows yet>"
         return f"<npymap.RaggedAppender {self._paths}: {len(self)} rows, dtype {self._dtype}>"
 
     def append(self, row, *, casting="same_kind"):
-        """Append one row; of the dtype "u1", it may be `bytes`, such as an encoded image."""
-        if isinstance(row, (bytes, bytearray, memoryview)) and self._dtype == np.uint8:
-            row = np.frombuffer(row, np.uint8)
+        """Append one row; of the dtype "u1", it may be text or `bytes`, such as an encoded image."""
+        row = self._from_text(row)
+        starting = self._starting
+        if self._core is None and starting is not None:
+            with starting:
+                if self._core is None:
+                    self._start_with(row, casting)
+        core = self._opened()
         row = as_elements(row, self._dtype, casting)
         if row.shape[1:] != self._row or row.ndim != 1 + len(self._row):
-            raise ValueError(f"a row of shape {row.shape}, expected {('*', *self._row)}")
-        self._core.append(as_bytes(contiguous(row)))
+            advice = ""
+            if row.ndim > 1 + len(self._row) and row.shape[row.ndim - len(self._row):] == self._row:
+                shape = ", ".join(map(str, (-1, *self._row)))
+                advice = (f": only one axis has any length, append it as reshape({shape}), and its "
+                          "other lengths to an Appender")
+            raise ValueError(f"a row of shape {row.shape}, expected {('*', *self._row)}{advice}")
+        core.append(as_bytes(contiguous(row)))
+
+    def _from_text(self, row):
+        """Return the bytes of text as elements, if these are bytes."""
+        if not isinstance(row, (str, bytes, bytearray, memoryview)):
+            return row
+        asked = self._asked[0]
+        dtype = self._dtype if self._core is not None else np.dtype("u1" if asked is None else asked)
+        if dtype == np.uint8:
+            return np.frombuffer(row.encode() if isinstance(row, str) else row, np.uint8)
+        if isinstance(row, str):
+            raise TypeError(f"text as a row of {dtype}, expected elements: text is appended to \"u1\"")
+        return row
 
     def flush(self):
         """Write all rows, so that readers see them."""
-        self._core.flush()
+        if self._core is not None or self._starting is None:
+            self._opened().flush()
 
     def sync(self):
         """Write all rows, and wait until they are on the disk."""
-        self._core.sync()
+        if self._core is not None or self._starting is None:
+            self._opened().sync()
 
     def close(self):
         """Write all rows, and close the files."""
-        self._core.close()
+        self._starting = None
+        if self._core is not None:
+            self._core.close()
 
     def __enter__(self):
         return self
