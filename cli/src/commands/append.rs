@@ -5,7 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{DType, ErrorKind, OpenOptions, Order, npy::MAX_HEADER_LEN, write::RecoverOptions};
+use npymap::{
+    Appender, CreateOptions, DType, ErrorKind, OpenOptions, Order, npy::MAX_HEADER_LEN,
+    write::RecoverOptions,
+};
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
@@ -14,6 +17,7 @@ use crate::input::escape::{self, safe};
 use crate::input::input_args::FileArgs;
 use crate::input::input_rows::{self, InputRows, RowSpec};
 use crate::input::progress::Progress;
+use crate::input::promotion::{PromotionArgs, is_same};
 use crate::input::shape_arg::PartialShape;
 use crate::input::{open, text};
 use crate::output::locking::WaitArgs;
@@ -24,20 +28,21 @@ use crate::output::{edit, signals};
 /// Rows are added along the first axis, or along the last axis if FILE is in
 /// Fortran order. An array with one axis fewer is a single row. Rows are
 /// converted to the byte order and memory order of FILE, unless its fields
-/// differ in byte order. Everything else must match. This appends all rows or
-/// none, and concurrent readers will see either the previous array or the
-/// longer array.
+/// differ in byte order, and with --promote or --dtype to its dtype. Everything
+/// else must match. This appends all rows or none, and concurrent readers will
+/// see either the previous array or the longer array.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap append log.npy today.npy
   npymap append --flush all.npy part-1.npy part-2.npy part-3.npy
+  npymap append --create --promote log.npy today.npy
   npymap append --json log.npy today.npy
   npymap convert today.csv - | npymap append log.npy -
   head -c 320 points.bin | npymap append log.npy - --raw
 
-FILE must exist: `npymap create --shape '(0, 3)'` makes an empty array. If FILE
-has bytes after its elements, see `npymap recover`.
+FILE must exist, unless you give --create. If FILE has bytes after its elements,
+see `npymap recover`.
 
 Exit status: 0 if all rows were appended, 1 if the append failed or --flush
 could not wait for the disk, 2 for a usage error.")]
@@ -45,6 +50,14 @@ pub(crate) struct AppendArgs {
     /// Wait until the data is on disk
     #[arg(long)]
     flush: bool,
+
+    /// Create FILE if it does not exist, for rows like those of the first array.
+    /// Several processes can do this at once
+    #[arg(long)]
+    create: bool,
+
+    #[command(flatten)]
+    promotion: PromotionArgs,
 
     /// ROWS are raw binary files, without headers, of elements in the dtype and
     /// row shape of FILE
@@ -78,12 +91,24 @@ impl AppendArgs {
         edit::reject_stream(&self.file)?;
         let options = OpenOptions::new().max_header_len(self.max_header_len);
         signals::watch().map_err(CliError::io(path, "open"))?;
-        let opened =
-            self.wait.with_lock(path, |locking| options.clone().locking(locking).append(path));
+        let new = if self.create && !path.exists() { Some(self.new_rows(path)?) } else { None };
+        let opened = self.wait.with_lock(path, |locking| {
+            let options = options.clone().locking(locking);
+            match &new {
+                Some(new) => open_or_create(path, &options, new),
+                None => options.append(path),
+            }
+        });
         let mut array = opened.map_err(|error| self.explain(path, error))?;
+        let asked = self.promotion.dtype.as_ref();
+        if let Some(asked) = asked.filter(|asked| !is_same(asked, array.dtype())) {
+            let what = format!("dtype {}, not that of --dtype, {asked}", array.dtype());
+            return Err(CliError::Mismatch { path: path.to_owned(), what });
+        }
         let (dtype, shape, order) = (array.dtype().clone(), array.shape().to_vec(), array.order());
         let axis = if order == Order::C { 0 } else { shape.len().saturating_sub(1) };
-        let spec = RowSpec { path, dtype: &dtype, shape: &shape, axis };
+        let casting = self.promotion.casting();
+        let spec = RowSpec { path, dtype: &dtype, shape: &shape, axis, casting };
         let args = self.file_args(&dtype, &shape, axis);
         let rows = input_rows::open_all(&spec, &self.rows, args.options(order))?;
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
@@ -103,6 +128,27 @@ impl AppendArgs {
         let reported = self.report(path, count, array.shape());
         reported.map_err(CliError::after(path, "the rows were added"))?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The dtype and the shape of the rows of a new file. Checks all arrays before it exists.
+    fn new_rows(&self, path: &Path) -> Result<(DType, Vec<usize>), CliError> {
+        if self.raw {
+            let reason = "does not exist, and --raw reads rows like its own: create it first";
+            return Err(CliError::Rejected { path: path.to_owned(), reason });
+        }
+        let args = FileArgs { shape: None, ..self.file_args(&DType::of::<u8>(), &[], 0) };
+        let options = args.options(Order::C);
+        let dtype = self.promotion.result(&self.rows, options)?;
+        let Some(first) = self.rows.first() else { return Ok((dtype, Vec::new())) };
+        let array = options.whole().array(first).map_err(CliError::with_path(first.name()))?;
+        let Some(row) = array.shape().get(1..).map(<[usize]>::to_vec) else {
+            let what = "shape (), but the first array gives the shape of rows".to_owned();
+            return Err(CliError::Mismatch { path: first.name().to_owned(), what });
+        };
+        let (shape, casting) = ([&[0], &*row].concat(), self.promotion.casting());
+        let spec = RowSpec { path: first.name(), dtype: &dtype, shape: &shape, axis: 0, casting };
+        input_rows::open_all(&spec, &self.rows, options)?;
+        Ok((dtype, row))
     }
 
     fn report(&self, path: &Path, count: usize, shape: &[usize]) -> io::Result<()> {
@@ -155,5 +201,20 @@ impl AppendArgs {
             }
             _ => CliError::with_path(path)(error),
         }
+    }
+}
+
+/// Creates a file, or opens the one that another process has just created, whatever its rows
+/// are: they are checked later.
+fn open_or_create(
+    path: &Path,
+    options: &OpenOptions,
+    (dtype, row): &(DType, Vec<usize>),
+) -> npymap::Result<Appender> {
+    match options.append_or_create(path, dtype, row, &CreateOptions::new()) {
+        Err(error) if matches!(error.kind(), ErrorKind::WrongDType | ErrorKind::WrongShape) => {
+            options.append(path)
+        }
+        opened => opened,
     }
 }

@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::ndarray::{Axis, SliceInfoElem};
 use npymap::view::DynView;
-use npymap::{DType, MappedArray, MappedArrayMut, Order, element::Casting};
+use npymap::{MappedArray, MappedArrayMut, Order};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
-use crate::input::input_args::{InputArgs, InputOptions};
+use crate::input::input_args::InputArgs;
 use crate::input::input_rows::{self, InputRows, RowSpec};
 use crate::input::progress::Progress;
+use crate::input::promotion::PromotionArgs;
 use crate::output::draft::Draft;
 use crate::output::new_file::NewFileArgs;
 use crate::output::output_format::{self, OutputFormat};
@@ -26,9 +27,9 @@ const BLOCK: usize = 64 << 20;
 /// Join arrays along an axis, like NumPy's concatenate or stack.
 ///
 /// OUT is in C order and has the dtype of the first array. Other arrays must
-/// have the same dtype, except for their byte order and memory order. With
-/// --stack, all must have the same shape. OUT gets its name once it is complete
-/// and on disk.
+/// have the same dtype, except for their byte order and memory order, unless
+/// --promote or --dtype casts them. With --stack, all must have the same shape.
+/// OUT gets its name once it is complete and on disk.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,6 +38,7 @@ Examples:
   npymap concat 'a.npz[x]' 'b.npz[x]' -o x.npy
   npymap concat --axis 1 features.npy more.npy -o wide.npy
   npymap concat --stack x.npy y.npy -o both.npy
+  npymap concat --promote x.npy y.npy -o xy.npy
 
 Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ConcatArgs {
@@ -47,6 +49,9 @@ pub(crate) struct ConcatArgs {
     /// Axis to join along, where -1 is the last axis
     #[arg(long, value_name = "N", default_value = "0")]
     axis: AxisArg,
+
+    #[command(flatten)]
+    promotion: PromotionArgs,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -74,13 +79,15 @@ impl ConcatArgs {
         let Some(input) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
-        let (dtype, mut shape) = dtype_and_shape(input, self.read.options())?;
+        let mut shape = self.shape_of(input)?;
+        let dtype = self.promotion.result(&self.inputs, self.read.options())?;
         if self.stack {
             // Each array is one row of the result.
             shape = self.with_new_axis(input, &shape)?;
         }
         let axis = self.axis(input, &shape)?;
-        let spec = RowSpec { path: input.name(), dtype: &dtype, shape: &shape, axis };
+        let casting = self.promotion.casting();
+        let spec = RowSpec { path: input.name(), dtype: &dtype, shape: &shape, axis, casting };
         let rows = input_rows::open_all(&spec, &self.inputs, self.read.options())?;
         for (rows, input) in rows.iter().zip(&self.inputs) {
             if rows.shape().len() + usize::from(self.stack) != shape.len() {
@@ -105,6 +112,11 @@ impl ConcatArgs {
         draft.commit()?;
         self.report.print(&self.output, OutputFormat::Npy)?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn shape_of(&self, input: &ArrayPath) -> Result<Vec<usize>, CliError> {
+        let array = self.read.options().whole().array(input);
+        Ok(array.map_err(CliError::with_path(input.name()))?.shape().to_vec())
     }
 
     /// A shape with a new axis of length 1 where it is requested.
@@ -169,7 +181,7 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
                 from.try_slice(cast::axis_range(from.ndim(), Axis(along), start, end - start))?;
             let to = block.dyn_view_mut()?;
             let part = cast::axis_range(to.ndim(), Axis(axis), position, rows.count);
-            cast::copy_whole(to.try_slice(part)?, &from, Casting::Equiv)?;
+            cast::copy_whole(to.try_slice(part)?, &from, rows.casting())?;
             position += rows.count;
         }
         let block = block.as_bytes()?;
@@ -185,13 +197,4 @@ fn with_axis<'a>(view: &DynView<'a>, axis: usize) -> npymap::Result<DynView<'a>>
     let mut slice = cast::axis_range(view.ndim(), Axis(view.ndim()), 0, 0);
     slice.insert(axis, SliceInfoElem::NewAxis);
     view.try_slice(slice)
-}
-
-/// The dtype and shape of an array.
-fn dtype_and_shape(
-    input: &ArrayPath,
-    options: InputOptions<'_>,
-) -> Result<(DType, Vec<usize>), CliError> {
-    let array = options.whole().array(input).map_err(CliError::with_path(input.name()))?;
-    Ok((array.dtype().clone(), array.shape().to_vec()))
 }

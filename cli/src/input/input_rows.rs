@@ -4,12 +4,14 @@ use std::path::Path;
 
 use npymap::{
     ByteOrder, DType, ErrorKind, MappedArray, Order,
+    element::Casting,
     view::{ByteBlocks, DynView},
 };
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{CliError, VANISHED};
 use crate::input::input_args::InputOptions;
+use crate::input::promotion::promote;
 use crate::input::{platform, text};
 
 /// Rows of a file, to be written to another one.
@@ -17,6 +19,8 @@ pub(crate) struct InputRows {
     array: MappedArray,
     /// The byte order to convert to; `None` keeps that of the file.
     byte_order: Option<ByteOrder>,
+    /// The dtype to cast to.
+    cast: Option<(DType, Casting)>,
     /// The number of rows.
     pub(crate) count: usize,
 }
@@ -29,6 +33,8 @@ pub(crate) struct RowSpec<'a> {
     /// The length along `axis` may differ.
     pub(crate) shape: &'a [usize],
     pub(crate) axis: usize,
+    /// How other dtypes are cast to this one.
+    pub(crate) casting: Option<Casting>,
 }
 
 impl RowSpec<'_> {
@@ -43,11 +49,12 @@ impl RowSpec<'_> {
         let array = options.whole().array(input).map_err(CliError::with_path(path))?;
         let same_dtype = array.dtype() == self.dtype;
         let byte_order = byte_order_between(array.dtype(), self.dtype).filter(|_| !same_dtype);
-        if byte_order.is_none() && !same_dtype {
-            let other = self.path.display();
-            let what = format!("dtype {}, but {other} has {}", array.dtype(), self.dtype);
-            return Err(CliError::Mismatch { path: path.to_owned(), what });
+        let is_other = byte_order.is_none() && !same_dtype;
+        let cast = self.casting.filter(|&casting| array.dtype().can_cast(self.dtype, casting));
+        if is_other && cast.is_none() {
+            return Err(self.dtype_error(path, array.dtype()));
         }
+        let cast = cast.filter(|_| is_other).map(|casting| (self.dtype.clone(), casting));
         let shape = array.shape();
         let others = remove_axis(self.shape, self.axis);
         let count = if shape == others {
@@ -58,7 +65,22 @@ impl RowSpec<'_> {
             None
         };
         let Some(count) = count else { return Err(self.shape_error(input, shape)) };
-        Ok(InputRows { array, byte_order, count })
+        Ok(InputRows { array, byte_order, cast, count })
+    }
+
+    /// The error for an array of another dtype, which names the option that casts it.
+    fn dtype_error(&self, path: &Path, found: &DType) -> CliError {
+        let own = self.dtype;
+        let advice = match promote(found, own) {
+            Some(both) if byte_order_between(&both, own).is_some() => ": --promote casts it".into(),
+            Some(both) => format!(
+                ": --dtype casts it if no value changes, and `npymap concat --promote` joins both \
+                 as {both}"
+            ),
+            None => String::new(),
+        };
+        let what = format!("dtype {found}, but {} has {own}{advice}", self.path.display());
+        CliError::Mismatch { path: path.to_owned(), what }
     }
 
     /// The error for an array of another shape.
@@ -78,14 +100,25 @@ impl InputRows {
         order: Order,
         visit: &mut dyn FnMut(&[u8]) -> npymap::Result<()>,
     ) -> npymap::Result<()> {
-        byte_blocks(&self.array, order, self.byte_order)?.try_for_each(|block| {
+        let mut visit = |block: &[u8]| {
             visit(block).map_err(|error| match (self.array.path(), error.io_error()) {
                 (Some(path), Some(source)) if platform::is_fault(source) => {
                     npymap::Error::new(ErrorKind::Changed, VANISHED).with_path(path)
                 }
                 _ => error,
             })
-        })
+        };
+        let Some((dtype, casting)) = &self.cast else {
+            return byte_blocks(&self.array, order, self.byte_order)?.try_for_each(visit);
+        };
+        let view = self.array.dyn_view()?;
+        let view = if order == Order::F { view.t() } else { view };
+        cast_blocks(&view, dtype, *casting, &mut visit)
+    }
+
+    /// How [`view`](InputRows::view) is cast.
+    pub(crate) fn casting(&self) -> Casting {
+        self.cast.as_ref().map_or(Casting::Equiv, |(_, casting)| *casting)
     }
 
     pub(crate) fn view(&self) -> npymap::Result<DynView<'_>> {
@@ -96,9 +129,10 @@ impl InputRows {
         self.array.shape()
     }
 
-    /// The size of all rows, in bytes.
+    /// The size of all rows that are written, in bytes.
     pub(crate) fn nbytes(&self) -> usize {
-        self.array.nbytes()
+        let itemsize = self.cast.as_ref().map(|(dtype, _)| dtype.itemsize());
+        itemsize.map_or(self.array.nbytes(), |size| size.saturating_mul(self.array.len()))
     }
 }
 
@@ -109,6 +143,35 @@ pub(crate) fn open_all(
     options: InputOptions<'_>,
 ) -> Result<Vec<InputRows>, CliError> {
     inputs.iter().map(|input| spec.open(input, options)).collect()
+}
+
+/// Bytes that are cast at a time.
+const STEP: usize = 16 << 20;
+
+/// Calls `visit` with the bytes of all elements in C order, cast block by block.
+fn cast_blocks(
+    view: &DynView<'_>,
+    dtype: &DType,
+    casting: Casting,
+    visit: &mut dyn FnMut(&[u8]) -> npymap::Result<()>,
+) -> npymap::Result<()> {
+    if view.is_empty() || dtype.itemsize() == 0 {
+        return Ok(());
+    }
+    let rows = view.shape().first().copied().unwrap_or(1);
+    let row = (view.len() / rows).saturating_mul(view.itemsize().max(dtype.itemsize()));
+    if row > STEP && view.ndim() > 1 {
+        return view.outer_iter().try_for_each(|row| cast_blocks(&row, dtype, casting, visit));
+    }
+    let mut block = |block: &DynView<'_>| {
+        let mut cast = MappedArray::anonymous(dtype, block.shape())?;
+        cast.dyn_view_mut()?.assign_as(block, casting)?;
+        visit(cast.as_bytes()?)
+    };
+    if view.ndim() == 0 {
+        return block(view);
+    }
+    view.axis_chunks(0, (STEP / row.max(1)).max(1))?.try_for_each(|part| block(&part))
 }
 
 /// The byte order that turns one dtype into the other, if there is one: fields

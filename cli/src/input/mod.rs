@@ -22,6 +22,7 @@ pub(crate) mod open;
 pub(crate) mod parallel;
 pub(crate) mod platform;
 pub(crate) mod progress;
+pub(crate) mod promotion;
 pub(crate) mod remote;
 #[cfg(feature = "remote")]
 pub(crate) mod remote_object;

@@ -41,7 +41,10 @@ fn rows_that_differ_are_refused_before_any_is_added() {
     let out = at.join("out.npy").to_str().unwrap().to_owned();
     assert_eq!(
         run_err(1, ["append", &log, &good, &float]),
-        format!("error: {float}: has dtype '<f4', but {log} has '<i4'\n")
+        format!(
+            "error: {float}: has dtype '<f4', but {log} has '<i4': --dtype casts it if no value \
+             changes, and `npymap concat --promote` joins both as '<f8'\n"
+        )
     );
     assert_eq!(
         run_err(1, ["append", &log, &good, &wide]),
@@ -247,4 +250,114 @@ fn live_numpy_joins_arrays_the_same_way() {
     python.args(["-c", JOIN, env!("CARGO_BIN_EXE_npymap")]).arg(directory.path());
     let output = python.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn arrays_of_different_dtypes_are_joined_on_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let small = bytes(at, "small.npy", "(1, 2)", &["<i2"], "3");
+    let float = bytes(at, "float.npy", "(2, 2)", &["<f4", "--order", "F"], "0.5");
+    let big = bytes(at, "big.npy", "(1, 2)", &[">i8"], "7");
+    let [short, long] = [("U2", "ab"), ("U6", "abcdef")]
+        .map(|(dtype, fill)| bytes(at, &format!("{dtype}.npy"), "(1,)", &[dtype], fill));
+    let out = at.join("out.npy").to_str().unwrap().to_owned();
+    for (arguments, dtype, elements) in [
+        (&[&small, &float][..], "<f4", "[[3.0, 3.0],\n [0.5, 0.5],\n [0.5, 0.5]]\n"),
+        (&[&float, &small], "<f4", "[[0.5, 0.5],\n [0.5, 0.5],\n [3.0, 3.0]]\n"),
+        (&[&small, &big, &small], "<i8", "[[3, 3],\n [7, 7],\n [3, 3]]\n"),
+        (&[&big, &float], "<f8", "[[7.0, 7.0],\n [0.5, 0.5],\n [0.5, 0.5]]\n"),
+        (&[&short, &long], "<U6", "['ab', 'abcdef']\n"),
+    ] {
+        let fixed = ["concat", "--promote", "--overwrite", "-o", &out];
+        run_ok(fixed.into_iter().chain(arguments.iter().map(|name| name.as_str())));
+        assert_eq!(run_ok(["get", &out, ":"]), elements, "{arguments:?}");
+        assert!(run_ok(["info", "--json", &out]).contains(&format!("\"descr\":\"'{dtype}'\"")));
+    }
+    run_ok(["concat", "--axis", "1", "--promote", "--overwrite", &small, &big, "-o", &out]);
+    assert_eq!(run_ok(["get", &out, ":"]), "[[3, 3, 7, 7]]\n");
+    run_ok(["concat", "--dtype", "u1", "--overwrite", &small, &big, "-o", &out]);
+    assert!(run_ok(["info", "--json", &out]).contains("\"descr\":\"'|u1'\""));
+    let before = fs::read(&out).unwrap();
+    let error = run_err(1, ["concat", "--dtype", "i4", "--overwrite", &small, &float, "-o", &out]);
+    assert!(error.contains("0.5"), "{error}");
+    let error = run_err(1, ["concat", "--promote", "--overwrite", &small, &short, "-o", &out]);
+    assert!(error.contains("dtype '<U2', which is not promoted with '<i2'"), "{error}");
+    let error = run_err(1, ["concat", "--overwrite", &small, &float, "-o", &out]);
+    assert!(error.contains("`npymap concat --promote` joins both as '<f4'"), "{error}");
+    assert_eq!(fs::read(&out).unwrap(), before);
+}
+
+#[test]
+fn rows_of_another_dtype_are_appended_on_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let small = bytes(at, "small.npy", "(2, 2)", &["<i2"], "3");
+    let whole = bytes(at, "whole.npy", "(2,)", &["<f8"], "4");
+    let half = bytes(at, "half.npy", "(2,)", &["<f8"], "0.5");
+    let log = bytes(at, "log.npy", "(2, 0)", &[">f4", "--order", "F"], "0");
+    run_ok(["append", "--promote", &log, &small]);
+    assert_eq!(run_ok(["get", &log, ":"]), "[[3.0, 3.0],\n [3.0, 3.0]]\n");
+    let error = run_err(1, ["append", &log, &small]);
+    assert!(error.ends_with("has '>f4': --promote casts it\n"), "{error}");
+    // The file keeps its dtype.
+    let error = run_err(1, ["append", "--promote", &log, &whole]);
+    assert!(error.contains("--dtype casts it if no value changes"), "{error}");
+    run_ok(["append", "--dtype", "f4", &log, &whole]);
+    let counts = bytes(at, "counts.npy", "(0, 2)", &["<i2"], "0");
+    run_ok(["append", "--dtype", "i2", &counts, &whole, &small]);
+    assert_eq!(run_ok(["get", &counts, ":"]), "[[4, 4],\n [3, 3],\n [3, 3]]\n");
+    let before = fs::read(&counts).unwrap();
+    run_err(1, ["append", "--dtype", "i2", &counts, &whole, &half]);
+    let error = run_err(1, ["append", "--dtype", "i4", &counts, &whole]);
+    assert!(error.ends_with("has dtype '<i2', not that of --dtype, '<i4'\n"), "{error}");
+    assert_eq!(fs::read(&counts).unwrap(), before);
+    assert_eq!(npymap(["append", "--dtype", "i2", "--promote", &counts, &whole]).code, Some(2));
+}
+
+#[test]
+fn a_file_is_created_for_the_first_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let two = bytes(at, "two.npy", "(2, 3)", &["<i2"], "1");
+    let float = bytes(at, "float.npy", "(1, 3)", &["<f4"], "0.5");
+    let scalar = bytes(at, "scalar.npy", "()", &["<f4"], "0.5");
+    let log = at.join("log.npy").to_str().unwrap().to_owned();
+    assert!(run_err(1, ["append", &log, &two]).contains("log.npy"));
+    // A refused array leaves no file.
+    run_err(1, ["append", "--create", &log, &two, &float]);
+    run_err(1, ["append", "--create", &log, &scalar]);
+    run_err(1, ["append", "--create", "--raw", &log, &two]);
+    assert!(!fs::exists(&log).unwrap());
+    let reports = [(2, "(2, 3)"), (1, "(3, 3)")];
+    for (input, (count, shape)) in [&two, &float].into_iter().zip(reports) {
+        let rows = if count == 1 { "row" } else { "rows" };
+        let output = run_ok(["append", "--create", "--dtype", "f4", &log, input]);
+        assert_eq!(output, format!("{log}: {count} {rows} added, shape {shape}\n"));
+    }
+    assert_eq!(run_ok(["get", &log, "1:"]), "[[1.0, 1.0, 1.0],\n [0.5, 0.5, 0.5]]\n");
+    fs::remove_file(&log).unwrap();
+    run_ok(["append", "--create", "--promote", &log, &two, &float]);
+    assert!(run_ok(["info", "--json", &log]).contains(r#""descr":"'<f4'","shape":[3,3]"#));
+}
+
+#[test]
+fn commands_that_start_at_once_create_a_file_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let rows: Vec<_> = (0..8)
+        .map(|number| bytes(at, &format!("{number}.npy"), "(2,)", &["|u1"], &number.to_string()))
+        .collect();
+    let log = at.join("log.npy").to_str().unwrap().to_owned();
+    let run = |own: &String| {
+        crate::run::command().args(["append", "--create", &log, own]).output().unwrap()
+    };
+    let outputs: Vec<_> = std::thread::scope(|scope| {
+        let all: Vec<_> = rows.iter().map(|own| scope.spawn(|| run(own))).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert!(outputs.iter().all(|output| output.status.success()), "{outputs:?}");
+    let mut found = fs::read(&log).unwrap().split_off(128);
+    found.sort_unstable();
+    assert_eq!(found, (0..8).flat_map(|number| [number; 2]).collect::<Vec<u8>>());
 }
