@@ -32,7 +32,7 @@ use crate::select::limits;
 ///
 /// This keeps everything that you don't change by an option. Without options,
 /// OUT is what np.save writes for the array. An .npz or .ten OUT gets all
-/// arrays of IN, with their names. Members that are not arrays are skipped, or
+/// arrays of IN, with their names, or arr_0, arr_1, … if IN is a .npy of several. Members that are not arrays are skipped, or
 /// rejected if OUT replaces IN. OUT gets its name once it is complete and on
 /// disk, so IN and OUT can be the same file.
 #[derive(Debug, Args)]
@@ -240,12 +240,12 @@ impl ConvertArgs {
             opened = convert_selection::read_text(&self.input.path, text)?;
             vec![Input::of_array(&self.input, &opened)]
         } else {
-            let options = self.read_options();
+            let options = self.read_options().taking_all();
             let mut file = Inputs::open(&self.input, options)
                 .map_err(CliError::of_input(self.input.name()))?;
             file.set_output(&self.output);
             inputs = file;
-            let arrays = inputs.arrays()?;
+            let arrays = inputs.all_arrays(options)?;
             inputs.check_lost(&arrays.iter().filter_map(|array| array.key.clone()).collect())?;
             arrays
         };

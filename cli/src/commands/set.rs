@@ -110,8 +110,8 @@ impl SetArgs {
         {
             return Err(CliError::Rejected { path: path.name().to_owned(), reason: SAME_FILE });
         }
-        open::any_of(&path.path, source, self.max_header_len)
-            .and_then(|file| file.get(path.member.as_deref()))
+        open::any_of(path, source, self.max_header_len, false)
+            .and_then(|file| file.get(path.member_of(&file)))
             .map_err(to_error)
     }
 

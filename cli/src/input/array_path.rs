@@ -4,6 +4,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use npymap::any::AnyFile;
+
 use crate::input::error::CliError;
 
 /// The path of a file, or of a member of it.
@@ -51,6 +53,18 @@ impl ArrayPath {
         ArrayPath { member: Some(member.to_owned()), ..self.clone() }
     }
 
+    /// The offset in `FILE[@152]`: that of one of several arrays in a `.npy` file. In an
+    /// archive, it is the name of a member.
+    pub(crate) fn offset(&self) -> Option<u64> {
+        self.member.as_deref()?.strip_prefix('@')?.parse().ok()
+    }
+
+    /// The member to open of a file that was opened at the offset, if there is one.
+    pub(crate) fn member_of(&self, file: &AnyFile) -> Option<&str> {
+        let is_npy = matches!(file, AnyFile::Npy(_));
+        self.member.as_deref().filter(|_| !is_npy || self.offset().is_none())
+    }
+
     /// The path of the file. If a member is named, `reason` explains why it is
     /// rejected.
     pub(crate) fn require_file(&self, reason: &'static str) -> Result<&Path, CliError> {
@@ -90,6 +104,7 @@ mod tests {
             ("a.npz[]", "a.npz", ""),
             ("a.npz[x][w]", "a.npz[x]", "w"),
             ("absent.npz[w]", "absent.npz", "w"),
+            ("a.npz[@152]", "a.npz", "@152"),
         ] {
             let split = split_member(text, |path| files.iter().any(|file| path == Path::new(file)))
                 .unwrap();

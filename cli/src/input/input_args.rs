@@ -1,18 +1,17 @@
 //! Options of commands that read arrays, and opening their inputs: files,
 //! members, raw binary files and standard input.
 
-use std::path::Path;
-
 use clap::Args;
 use npymap::any::{AnyFile, Npy};
-use npymap::{DType, MappedArray, OpenOptions, Order, Result, npy::MAX_HEADER_LEN};
+use npymap::{DType, MappedArray, Order, Result, npy::MAX_HEADER_LEN};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::dtype_arg;
 use crate::input::open;
 use crate::input::shape_arg::OrderArg;
 use crate::input::shape_arg::{self, PartialShape};
-use crate::input::{stream, trailing};
+use crate::input::stream::{self, Content};
+use crate::input::trailing;
 
 /// How to read inputs.
 #[derive(Args, Clone, Debug)]
@@ -74,7 +73,7 @@ impl FileArgs {
     }
 
     pub(crate) fn options(&self, order: Order) -> InputOptions<'_> {
-        InputOptions { args: self, order, is_whole: false }
+        InputOptions { args: self, order, is_whole: false, takes_all: false }
     }
 }
 
@@ -84,6 +83,7 @@ pub(crate) struct InputOptions<'a> {
     args: &'a FileArgs,
     order: Order,
     is_whole: bool,
+    takes_all: bool,
 }
 
 impl InputOptions<'_> {
@@ -98,21 +98,43 @@ impl InputOptions<'_> {
         InputOptions { is_whole: true, ..self }
     }
 
-    /// Opens an array: a file or the member that `input` names, mapped
-    /// read-only. Streams are copied first.
-    pub(crate) fn array(self, input: &ArrayPath) -> Result<MappedArray> {
-        self.file(&input.path)?.get(input.member.as_deref())
+    /// Prints no note about the other arrays of a `.npy` file of several.
+    pub(crate) fn taking_all(self) -> Self {
+        InputOptions { takes_all: true, ..self }
     }
 
-    /// Opens a file of any format, or a raw file as if it were a `.npy`.
-    pub(crate) fn file(self, path: &Path) -> Result<AnyFile> {
+    /// The offsets of all arrays of a `.npy` file; one for others.
+    pub(crate) fn offsets(self, input: &ArrayPath) -> Result<Vec<u64>> {
+        if self.args.is_raw() || input.member.is_some() {
+            return Ok(vec![0]);
+        }
+        let (options, _) = open::npy_options(input, self.args.max_header_len);
+        let source = open::map_arrays(&input.path, self.args.max_header_len)?;
+        trailing::offsets(&input.path, &source, &options)
+    }
+
+    /// Opens an array: a file, or the member or the offset that `input` names, mapped
+    /// read-only. Streams are copied first.
+    pub(crate) fn array(self, input: &ArrayPath) -> Result<MappedArray> {
+        let file = self.file(input)?;
+        file.get(input.member_of(&file))
+    }
+
+    /// Opens a file of any format, at the offset in its name if there is one, or a raw file as
+    /// if it were a `.npy`.
+    pub(crate) fn file(self, input: &ArrayPath) -> Result<AnyFile> {
+        let path = &input.path;
         let Some(dtype) = &self.args.raw else {
             let len = self.args.max_header_len;
-            let source = open::map_arrays(path, len)?;
+            // Of a stream, no more is copied than its first array and a little after it.
+            let source = match input.offset() {
+                Some(_) => open::map(path, Content::ALL)?,
+                None => open::map_arrays(path, len)?,
+            };
             if self.is_whole && stream::is_output(path) {
-                trailing::reject(&source, &OpenOptions::new().max_header_len(len))?;
+                trailing::reject(&source, &open::npy_options(input, len).0)?;
             }
-            return open::any_of(path, source, len);
+            return open::any_of(input, source, len, self.takes_all);
         };
         let place = (self.args.offset.unwrap_or(0), self.order);
         let (source, options) = open::raw(path, dtype, place, self.args.shape.as_ref())?;

@@ -53,7 +53,7 @@ pub(crate) struct Inputs<'a> {
 
 impl<'a> Inputs<'a> {
     pub(crate) fn open(input: &'a ArrayPath, options: InputOptions<'_>) -> Result<Inputs<'a>> {
-        let file = options.file(&input.path)?;
+        let file = options.file(input)?;
         Ok(Inputs { input, file, is_replaced: false })
     }
 
@@ -66,12 +66,42 @@ impl<'a> Inputs<'a> {
     /// Returns whether this is an archive, without the name of one member.
     pub(crate) fn is_collection(&self) -> bool {
         let is_archive = !matches!(self.file, AnyFile::Npy(_));
-        is_archive && (self.input.member.is_none() || self.pattern().is_some())
+        is_archive && (self.member().is_none() || self.pattern().is_some())
+    }
+
+    /// The member that is named.
+    fn member(&self) -> Option<&str> {
+        self.input.member_of(&self.file)
+    }
+
+    /// As [`arrays`](Inputs::arrays), and all arrays of a `.npy` file of several.
+    pub(crate) fn all_arrays<'s>(
+        &'s self,
+        options: InputOptions<'s>,
+    ) -> Result<Vec<Input<'s>>, CliError> {
+        if !matches!(self.file, AnyFile::Npy(_)) {
+            return self.arrays();
+        }
+        let offsets = options.offsets(self.input).map_err(CliError::of_input(self.input.name()))?;
+        if let [_] = offsets.as_slice() {
+            return self.arrays();
+        }
+        let inputs = offsets.into_iter().enumerate().map(|(position, offset)| {
+            let input = self.input.with_member(&format!("@{offset}"));
+            Input {
+                name: format!("arr_{position}"),
+                member: None,
+                key: None,
+                path: self.path_of(&format!("@{offset}")),
+                open: Box::new(move || options.array(&input)),
+            }
+        });
+        Ok(inputs.collect())
     }
 
     /// The selected array, or the only one of the file.
     pub(crate) fn single(&self) -> Result<MappedArray> {
-        self.file.get(self.input.member.as_deref())
+        self.file.get(self.member())
     }
 
     /// The selected array, those whose names match a pattern, or all arrays in
@@ -79,7 +109,7 @@ impl<'a> Inputs<'a> {
     /// they would be lost.
     pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, CliError> {
         let Some(pattern) = self.pattern() else {
-            return self.members(self.input.member.as_deref());
+            return self.members(self.member());
         };
         let mut inputs = self.members(None)?;
         inputs.retain(|input| {
@@ -132,7 +162,7 @@ impl<'a> Inputs<'a> {
     /// The pattern that selects members. Names have precedence over patterns, as
     /// they may contain the same characters.
     fn pattern(&self) -> Option<NamePattern> {
-        let member = self.input.member.as_deref().filter(|name| NamePattern::is_pattern(name))?;
+        let member = self.member().filter(|name| NamePattern::is_pattern(name))?;
         let is_name = match &self.file {
             AnyFile::Npz(npz) => npz.member(member).is_ok(),
             AnyFile::Ten(ten) => ten.index(member).is_ok(),

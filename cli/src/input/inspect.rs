@@ -183,9 +183,10 @@ impl Inspector {
                 let entries = self.tar_entries(&tar, path.member.as_deref())?;
                 Ok(entries.into_iter().try_for_each(visit)?)
             }
-            format if path.member.is_none() => {
-                let content = self.npy(&path.path).map(EntryContent::array);
-                Ok(visit(FileEntry { format, member: None, info: None, content })?)
+            format if path.member.is_none() || path.offset().is_some() => {
+                let content = self.npy(path).map(EntryContent::array);
+                let member = path.member.clone().map(MemberName::Text);
+                Ok(visit(FileEntry { format, member, info: None, content })?)
             }
             // Fails: this format has no members.
             _ => Ok(open::any(&path.path, self.max_header_len)?
@@ -194,14 +195,16 @@ impl Inspector {
         }
     }
 
-    fn npy(self, path: &Path) -> Result<ArrayInfo> {
+    fn npy(self, input: &ArrayPath) -> Result<ArrayInfo> {
+        let path = &input.path;
+        let (options, at) = open::npy_options(input, self.max_header_len);
         let source = open::read_source(path, self.max_header_len)?;
-        let header = self.options().header(&source)?;
+        let header = options.header(&source)?;
         let offset = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
+        let offset = offset.saturating_add(at.unwrap_or(0));
         let mut info = ArrayInfo::from_header(&header, Some(offset))?;
-        info.trailing = trailing::note(path, &source, &self.options());
-        info.digest =
-            self.digest(|| self.options().open(open::map_arrays(path, self.max_header_len)?))?;
+        info.trailing = trailing::note(path, &source, &options, at.is_some());
+        info.digest = self.digest(|| options.open(open::map_arrays(path, self.max_header_len)?))?;
         Ok(info)
     }
 
@@ -334,10 +337,11 @@ impl Inspector {
                 Ok(headers.map(|(_, header)| Ok(python_literal(header))).collect())
             }
             Format::Tar => self.tar_texts(path),
-            _ if path.member.is_none() => {
+            _ if path.member.is_none() || path.offset().is_some() => {
+                let (options, at) = open::npy_options(path, self.max_header_len);
                 let source = open::read_source(&path.path, self.max_header_len)?;
-                trailing::note(&path.path, &source, &self.options());
-                Ok(vec![self.options().header_text(&source).map(|text| trimmed(&text))])
+                trailing::note(&path.path, &source, &options, at.is_some());
+                Ok(vec![options.header_text(&source).map(|text| trimmed(&text))])
             }
             // Fails: this format has no members.
             _ => open::any(&path.path, self.max_header_len)?

@@ -93,21 +93,35 @@ pub(crate) fn raw(
 
 /// Opens a file of any format.
 pub(crate) fn any(path: &Path, max_header_len: usize) -> Result<AnyFile> {
-    any_of(path, map_arrays(path, max_header_len)?, max_header_len)
+    let source = map_arrays(path, max_header_len)?;
+    any_of(&ArrayPath::from_file(path), source, max_header_len, false)
 }
 
-/// Opens a source of any format, and prints a note if something follows its only array.
-pub(crate) fn any_of(path: &Path, source: Source, max_header_len: usize) -> Result<AnyFile> {
+/// Opens a source of any format, at the offset in its name if it is a `.npy`. Prints a note if
+/// something follows the array, unless it is another array, and all are taken or one is named.
+pub(crate) fn any_of(
+    input: &ArrayPath,
+    source: Source,
+    max_header_len: usize,
+    takes_all: bool,
+) -> Result<AnyFile> {
     Ok(match Format::recognize(&source)? {
         Format::Npz => AnyFile::Npz(npz_options(max_header_len).open(source)?),
         Format::Ten => AnyFile::Ten(TenOptions::new().any_extension(true).open(source)?),
         Format::Tar => AnyFile::Tar(TarFile::open(source)?),
         _ => {
-            let options = OpenOptions::new().max_header_len(max_header_len);
-            trailing::note(path, &source, &options);
+            let (options, offset) = npy_options(input, max_header_len);
+            trailing::note(&input.path, &source, &options, takes_all || offset.is_some());
             AnyFile::Npy(Npy::new(source, options)?)
         }
     })
+}
+
+/// The options for the `.npy` at the offset in a name, and that offset.
+pub(crate) fn npy_options(input: &ArrayPath, max_header_len: usize) -> (OpenOptions, Option<u64>) {
+    let offset = input.offset();
+    let options = OpenOptions::new().max_header_len(max_header_len);
+    (options.offset(offset.unwrap_or(0)), offset)
 }
 
 /// Opens an archive whose stored members are mapped, and shows a progress bar
@@ -149,12 +163,13 @@ pub(crate) fn tar_file(path: &Path) -> Result<TarFile> {
 
 /// Maps a `.npy` file, or an array of a `.ten`, read-write.
 pub(crate) fn write_array(input: &ArrayPath, max_header_len: usize) -> Result<MappedArrayMut> {
-    if let Some(member) = &input.member {
+    let source = map_mut(&input.path)?;
+    let is_npy = input.offset().is_some() && Format::recognize(&source)? == Format::Npy;
+    if let Some(member) = input.member.as_deref().filter(|_| !is_npy) {
         return write_ten(&input.path, member);
     }
-    let options = OpenOptions::new().max_header_len(max_header_len);
-    let source = map_mut(&input.path)?;
-    trailing::note(&input.path, &source, &options);
+    let (options, offset) = npy_options(input, max_header_len);
+    trailing::note(&input.path, &source, &options, offset.is_some());
     options.open(source)
 }
 

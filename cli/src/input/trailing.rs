@@ -14,11 +14,18 @@ use crate::input::url::shown;
 /// The files that a note was printed for.
 static NOTED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Finds what follows the elements, and prints it once for each file. A header that
-/// cannot be read is an error when the array is opened.
-pub(crate) fn note<D>(path: &Path, source: &Source<D>, options: &OpenOptions) -> Option<Trailing> {
+/// Finds what follows the elements, and prints it once for each file, unless it is another
+/// array and `skips_arrays` is set. A header that cannot be read is an error when the array is
+/// opened.
+pub(crate) fn note<D>(
+    path: &Path,
+    source: &Source<D>,
+    options: &OpenOptions,
+    skips_arrays: bool,
+) -> Option<Trailing> {
     let found = options.trailing(source).ok().flatten()?;
-    if NOTED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
+    let is_skipped = skips_arrays && found.is_array;
+    if !is_skipped && NOTED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
         messages::print_note(&format_args!("{}: {}", shown(path), describe(&found)));
     }
     Some(found)
@@ -38,8 +45,27 @@ pub(crate) fn reject<D>(source: &Source<D>, options: &OpenOptions) -> Result<()>
 
 /// What follows the elements, and what keeps it.
 pub(crate) fn describe(found: &Trailing) -> String {
-    let advice = if found.rows > 0 { ": `npymap recover` keeps them" } else { "" };
+    let advice = match found {
+        Trailing { is_array: true, offset, .. } => format!(": FILE[@{offset}] names it"),
+        Trailing { rows: 0, .. } => String::new(),
+        _ => ": `npymap recover` keeps them".to_owned(),
+    };
     format!("{}{advice}", what(found))
+}
+
+/// The offsets of all arrays of a `.npy` file. Prints a note about what follows the last one.
+pub(crate) fn offsets(path: &Path, source: &Source, options: &OpenOptions) -> Result<Vec<u64>> {
+    let mut offsets = vec![0];
+    loop {
+        let last = options.clone().offset(offsets.last().copied().unwrap_or(0));
+        match last.trailing(source)? {
+            Some(Trailing { is_array: true, offset, .. }) => offsets.push(offset),
+            _ => {
+                note(path, source, &last, false);
+                return Ok(offsets);
+            }
+        }
+    }
 }
 
 fn what(found: &Trailing) -> String {

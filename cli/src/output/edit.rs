@@ -52,6 +52,9 @@ impl EditOptions {
             (Format::Npy, None) | (Format::Ten, Some(_)) => {
                 self.edit_in_place(target, change).map_err(CliError::with_path(target.name()))
             }
+            (Format::Npy, _) if target.offset().is_some() => {
+                self.edit_in_place(target, change).map_err(CliError::with_path(target.name()))
+            }
             (Format::Npz, Some(name)) => edit_member(path, name, self, change),
             _ => Err(CliError::Rejected { path: target.name().to_owned(), reason: NOT_EDITABLE }),
         }

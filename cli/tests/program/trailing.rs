@@ -148,7 +148,7 @@ fn info_describes_what_follows_an_array() {
         ),
         (
             bytes,
-            "134 bytes follow the array: another array at byte 134",
+            "134 bytes follow the array: another array at byte 134: FILE[@134] names it",
             json!({ "offset": 134, "nbytes": 134, "rows": 0, "array": true }),
         ),
     ] {
@@ -209,7 +209,112 @@ fn a_second_array_in_a_stream_is_not_dropped() {
     }
     // Others show the first array, and say so.
     for arguments in [&["info", "-"][..], &["get", "-", "0"], &["stats", "-"]] {
-        let note = format!("note: -: {follows}\n");
+        let note = format!("note: -: {follows}: FILE[@134] names it\n");
         assert_eq!(piped(arguments, true), (Some(0), note), "{arguments:?}");
     }
+}
+
+/// Three arrays of `u1` and a name in one file, each of 128 bytes and its elements.
+fn several(directory: &tempfile::TempDir, name: &str) -> String {
+    let path = path_in(directory, name);
+    let mut all = Vec::new();
+    for (shape, fill) in [("(2, 3)", "1"), ("(4,)", "2"), ("()", "3")] {
+        let one = path_in(directory, "one.npy");
+        run_ok(["create", &one, "--shape", shape, "--dtype", "u1", "--fill", fill]);
+        all.extend(fs::read(&one).unwrap());
+        fs::remove_file(one).unwrap();
+    }
+    fs::write(&path, all).unwrap();
+    path
+}
+
+#[test]
+fn an_array_is_named_by_its_offset() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = several(&directory, "several.npy");
+    let [second, third] = ["[@134]", "[@266]"].map(|at| format!("{path}{at}"));
+    for (arguments, output) in [
+        (&["get", &second, ":"][..], "[2, 2, 2, 2]\n"),
+        (&["get", &second, "-1"], "2\n"),
+        (&["get", &third, "..."], "3\n"),
+        (&["head", &second, "-n", "1"], "    '|u1'\n 0      2\n… 3 more rows\n"),
+    ] {
+        let found = npymap(arguments);
+        assert_eq!((found.code, &*found.out, &*found.err), (Some(0), output, ""), "{arguments:?}");
+    }
+    let line = npymap(["info", "--json", &second]).out;
+    let found: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&found["member"], &found["data_offset"]), (&json!("@134"), &json!(262)));
+    assert_eq!(found["trailing"]["offset"], json!(266));
+    assert!(npymap(["info", &second]).out.starts_with(&second));
+    assert!(npymap(["info", "--header", &third]).out.contains("'shape': ()"));
+    let out = path_in(&directory, "out.npy");
+    run_ok(["convert", &second, &out]);
+    assert_eq!(run_ok(["get", &out, ":"]), "[2, 2, 2, 2]\n");
+    assert_eq!(npymap(["diff", &second, &out]).code, Some(0));
+    assert!(run_ok(["stats", &second]).contains('4'));
+    assert_eq!(run_ok(["set", &second, "1", "7"]), format!("{second}: 1 element set\n"));
+    assert_eq!(run_ok(["get", &second, ":"]), "[2, 7, 2, 2]\n");
+    assert_eq!(npymap(["get", &path, ":"]).out, "[[1, 1, 1],\n [1, 1, 1]]\n");
+    for (at, text) in [
+        ("[@133]", "the array at byte 133: "),
+        ("[@9999]", "the array at byte 9999: "),
+        ("[x]", "holds a single unnamed array"),
+    ] {
+        let error = run_err(1, ["get", &format!("{path}{at}"), "..."]);
+        assert!(error.contains(text), "{error}");
+    }
+}
+
+#[test]
+fn an_archive_gets_all_arrays_of_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = several(&directory, "several.npy");
+    for name in ["all.npz", "all.ten"] {
+        let out = path_in(&directory, name);
+        let found = npymap(["convert", &path, &out]);
+        assert_eq!((found.code, &*found.err), (Some(0), ""));
+        let names = if name == "all.npz" { ["arr_0", "arr_1", "arr_2"] } else { ["0", "1", "2"] };
+        for (name, at) in names.iter().zip(["[@0]", "[@134]", "[@266]"]) {
+            let [member, one] = [format!("{out}[{name}]"), format!("{path}{at}")];
+            assert_eq!(npymap(["diff", &member, &one]).code, Some(0), "{member}");
+        }
+    }
+    // What is left is said.
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.extend([0; 5]);
+    fs::write(&path, &bytes).unwrap();
+    let out = path_in(&directory, "left.npz");
+    let found = npymap(["convert", &path, &out]);
+    assert_eq!(found.err, format!("note: {path}: 5 bytes follow the array\n"));
+    assert!(run_ok(["ls", &out]).contains("arr_2"));
+    // An array that cannot be read is not left out.
+    bytes.truncate(266);
+    bytes.extend(b"\x93NUMPY\x01\x00\x02\x00{}");
+    fs::write(&path, &bytes).unwrap();
+    let error = run_err(1, ["convert", "--overwrite", &path, &out]);
+    assert!(error.contains("the array at byte 266: "), "{error}");
+    assert!(run_ok(["ls", &out]).contains("arr_2"));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_array_of_a_stream_is_named_by_its_offset() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = several(&directory, "several.npy");
+    let mut cat = std::process::Command::new("cat")
+        .arg(&path)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output =
+        command().args(["get", "-[@134]", ":"]).stdin(cat.stdout.take().unwrap()).output().unwrap();
+    cat.wait().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "[2, 2, 2, 2]\n");
+    let output = command()
+        .args(["get", "-[@266]", "..."])
+        .stdin(File::open(&path).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "3\n");
 }
