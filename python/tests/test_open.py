@@ -88,6 +88,23 @@ def test_an_array_inside_a_file_opens_at_its_offset(tmp_path):
     assert npymap.header(path, at=start).shape == (5,)
 
 
+def test_several_arrays_of_a_file_open_one_after_another(tmp_path):
+    path, arrays = tmp_path / "several.npy", [np.arange(3), np.float32(1.5), np.ones((2, 0)), np.array(["ab"])]
+    with open(path, "wb") as file:
+        for array in arrays:
+            np.save(file, array)
+    at = 0
+    for array in arrays:
+        found = npymap.open(path, at=at)
+        assert_same(np.asarray(found), np.asarray(array))
+        assert_same(npymap.ArrayFile(path, at=at)[...], np.asarray(array))
+        at = found.offset + found.nbytes
+    assert at == path.stat().st_size
+    with open(path, "rb") as file:
+        for array in arrays:
+            assert_same(npymap.load(file), np.asarray(array))
+
+
 def test_created_files_are_what_numpy_writes(tmp_path):
     for dtype in DTYPES:
         ours, numpys = tmp_path / "ours.npy", tmp_path / "numpys.npy"

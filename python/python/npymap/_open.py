@@ -30,7 +30,8 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
 
     In mode "r" the array is read-only. In "r+" changes are written to the file, in
     "c" they stay in memory. `at` is the offset of the `.npy` in the file, for arrays
-    inside of other files. `advice` says how the elements will be used: "normal",
+    inside of other files, and for several arrays in one file: after the array `a`, the next
+    one starts at `a.offset + a.nbytes`. `advice` says how the elements will be used: "normal",
     "random" or "sequential".
 
     With `member`, opens an array of a `.npz`, `.ten` or tar file, recognised by its
