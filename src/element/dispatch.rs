@@ -82,4 +82,10 @@ macro_rules! __with_type {
             _ => $other,
         }
     };
+    ($set:ident $($rest:tt)*) => {
+        ::std::compile_error!(::std::concat!(
+            "`with_type!` has no set `", ::std::stringify!($set),
+            "`: expected `integer`, `float`, `real`, `complex`, `number` or `any`"
+        ))
+    };
 }
