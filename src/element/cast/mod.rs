@@ -15,7 +15,8 @@ pub(crate) use number::{WideNumber, is_same_value, nearest_half};
 
 /// Which casts are allowed: NumPy's `casting`.
 ///
-/// Each rule allows all casts that the rules before it allow.
+/// Up to `same_kind`, each rule allows all casts that the rules before it allow.
+/// `same_value` depends on the values, and `unsafe` allows all.
 ///
 /// # Examples
 ///
@@ -28,7 +29,7 @@ pub(crate) use number::{WideNumber, is_same_value, nearest_half};
 /// assert!(from.can_cast(&"<f8".parse()?, "safe".parse()?));
 /// # Ok::<(), npymap::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Casting {
     /// No cast: `no`.
     No,
@@ -42,6 +43,32 @@ pub enum Casting {
     SameValue,
     /// Any cast: `unsafe`.
     Unsafe,
+}
+
+impl Casting {
+    /// How many casts the rule allows, as far as dtypes tell.
+    #[inline]
+    fn looseness(self) -> u8 {
+        match self {
+            Casting::No => 0,
+            Casting::Equiv => 1,
+            Casting::Safe => 2,
+            Casting::SameKind => 3,
+            Casting::SameValue | Casting::Unsafe => 4,
+        }
+    }
+
+    /// The one of two rules that allows more.
+    #[inline]
+    fn looser(self, other: Casting) -> Casting {
+        if other.looseness() > self.looseness() { other } else { self }
+    }
+
+    /// Whether the rule allows a cast that requires another one, as far as dtypes tell.
+    #[inline]
+    fn allows(self, required: Casting) -> bool {
+        self.looseness() >= required.looseness()
+    }
 }
 
 /// NumPy's names.
@@ -87,20 +114,15 @@ impl DType {
     #[must_use]
     #[inline]
     pub fn can_cast(&self, to: &DType, casting: Casting) -> bool {
-        rules::required_casting(self, to).is_some_and(|required| allows(casting, required))
+        rules::required_casting(self, to).is_some_and(|required| casting.allows(required))
     }
-}
-
-#[inline]
-fn allows(casting: Casting, required: Casting) -> bool {
-    required <= casting || casting == Casting::SameValue
 }
 
 /// Returns an error if a cast isn't allowed.
 #[inline]
 pub(crate) fn check_cast(from: &DType, to: &DType, casting: Casting) -> Result<()> {
     let required = rules::required_casting(from, to);
-    if required.is_some_and(|required| allows(casting, required)) {
+    if required.is_some_and(|required| casting.allows(required)) {
         return Ok(());
     }
     let works = match required {

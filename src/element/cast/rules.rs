@@ -24,7 +24,7 @@ fn part_casting(from: &DType, to: &DType) -> Option<Casting> {
             Some(if shape == other { items } else { Casting::Unsafe })
         }
         (Some((from, _)), None) => part_casting(from, to).map(|_| Casting::Unsafe),
-        (None, Some((to, _))) => part_casting(from, to).map(|items| items.max(Casting::Safe)),
+        (None, Some((to, _))) => part_casting(from, to).map(|items| items.looser(Casting::Safe)),
         (None, None) => match (from.kind(), to.kind()) {
             (Kind::Struct, Kind::Struct) => struct_casting(from, to),
             // Void without a size stands for all sizes.
@@ -47,7 +47,8 @@ fn struct_casting(from: &DType, to: &DType) -> Option<Casting> {
     }
     let start = if from.itemsize() == to.itemsize() { Casting::No } else { Casting::Equiv };
     from.fields().iter().zip(to.fields()).try_fold(start, |required, (from, to)| {
-        Some(required.max(part_casting(&from.dtype, &to.dtype)?).max(name_casting(from, to)))
+        let part = part_casting(&from.dtype, &to.dtype)?;
+        Some(required.looser(part).looser(name_casting(from, to)))
     })
 }
 
@@ -77,7 +78,7 @@ fn scalar_casting(from: &DType, to: &DType) -> Casting {
             }
         }
         (Kind::DateTime, Kind::DateTime) | (Kind::TimeDelta, Kind::TimeDelta) => {
-            unit_casting(from, to).max(order)
+            unit_casting(from, to).looser(order)
         }
         (kind, other) if kind == other && size == room => order,
         (_, Kind::Void) => safe_if(room == 0 || size <= room, Casting::Unsafe),
