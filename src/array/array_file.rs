@@ -28,11 +28,12 @@ pub(super) const BATCH: usize = 1 << 14;
 /// request, by `pread`. Rows at given indices are taken by the methods of
 /// [`RowSource`](crate::RowSource).
 ///
-/// All of this is safe. If other processes change the file, you get the values
-/// of some moment during the call. If the file gets shorter, reading returns an
-/// error instead of raising SIGBUS. The cost is a system call and a copy. See
-/// [`sharing`](crate::guide::sharing) for when to use which. The file stays
-/// open. Its cursor is not used. An `ArrayFile` can be shared between threads.
+/// All of this is safe. If another process writes to the file during a call, you
+/// get old bytes, new bytes, or a mix of both, even within an element. If the
+/// file gets shorter, reading returns an error instead of raising SIGBUS. The
+/// cost is a system call and a copy. See [`sharing`](crate::guide::sharing) for
+/// when to use which. The file stays open. Its cursor is not used. An `ArrayFile`
+/// can be shared between threads.
 ///
 /// # Examples
 ///
