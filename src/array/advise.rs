@@ -15,13 +15,10 @@ use crate::source::file;
 use crate::source::lock::FileLock;
 use crate::source::pages::Mapping;
 use crate::source::platform::{self, Advice, FileId, FileStat, LockKind};
-use crate::source::read_ahead::Next;
+use crate::source::read_ahead::{Next, UNTHREADED};
 
 /// The size of the reads on systems that cannot populate a map, in bytes.
 const READ_LEN: usize = 1 << 20;
-
-/// The longest range prefetched without a thread, in bytes.
-const MAX_UNTHREADED: usize = 4 << 20;
 
 /// Ranges of rows are along the first axis. `..` is the whole array, including
 /// that of a 0-d array. In Fortran order rows are scattered over the array, so
@@ -75,7 +72,7 @@ impl<D: Mapping> MappedArray<D> {
 
     fn read_ahead(&self, range: Range<usize>) -> Result<()> {
         let has_thread = platform::HAS_READ_AHEAD && self.origin.mode.is_some();
-        if has_thread && range.len() > MAX_UNTHREADED {
+        if has_thread && range.len() > UNTHREADED {
             if let Ok((file, _)) = self.reopen() {
                 let range = self.file_offset(range.start)..self.file_offset(range.end);
                 let read_ahead = self.origin.read_ahead.get_or_init(Arc::default);

@@ -11,6 +11,7 @@ use crate::element::cast::Casting;
 use crate::element::recode::Recoding;
 use crate::error::invariant::{IN_BUFFER, Invariant, elements};
 use crate::error::{Result, ShapeError, SystemError, memory};
+use crate::kernel::PAGE;
 use crate::layout::geometry::Geometry;
 use crate::layout::{Layout, Order};
 use crate::source::Advice;
@@ -21,9 +22,6 @@ use crate::view::{DynView, check_assign};
 /// The longest write when both arrays have the same order, in bytes; shorter if the options
 /// limit the memory of all threads to less.
 const BLOCK: usize = 8 << 20;
-
-/// The unit for skipping zeros and for reading files, in bytes.
-const PAGE: usize = 4096;
 
 /// What [`write_array`](MappedArray::write_array) copies: a mapped array, whose holes
 /// and pages are known, or a view. This trait is sealed.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{MappedArray, MappedArrayMut, Place, RawSpec, replace, with_path_in_errors};
 use crate::dtype::DType;
 use crate::error::{Result, SystemError};
+use crate::kernel::PAGE;
 use crate::layout::Order;
 use crate::npy::{Header, Version};
 use crate::source::atomic::AtomicFile;
@@ -39,9 +40,6 @@ pub struct CreateOptions {
     /// The offset of raw elements. Returns `None` for a `.npy`.
     raw: Option<u64>,
 }
-
-/// Page-aligned elements start at a multiple of this.
-const PAGE: usize = 4096;
 
 /// In files written by NumPy, elements start at a multiple of this.
 const LINE: usize = 64;

@@ -1,5 +1,6 @@
 //! Writes elements to the file of a map, from any number of threads.
 
+use super::edit::BLOCK;
 use super::{MappedArray, Origin, Place};
 use crate::dtype::Kind;
 use crate::dtype::literal::tuple;
@@ -8,9 +9,6 @@ use crate::element::fast_path::{FastPath as _, writes_all_bytes};
 use crate::error::{Result, ShapeError, memory};
 use crate::layout::Layout;
 use crate::source::map::{MapMut, MapWriter};
-
-/// The size of a write, in bytes.
-const BLOCK: usize = 1 << 20;
 
 /// Writes elements of an array to its file, from any number of threads at once;
 /// made by [`MappedArray::element_writer`].

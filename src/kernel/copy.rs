@@ -1,7 +1,7 @@
 //! Copies strided elements into a contiguous buffer, swapping bytes on the way.
 #![expect(clippy::inline_always, reason = "only inlined code is compiled for AVX2")]
 
-use super::{Job, prefetch, run};
+use super::{Job, PAGE, prefetch, run};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 
 /// The elements to copy: `size` bytes each, made of numbers of `number` bytes,
@@ -26,9 +26,6 @@ impl ElementFormat {
         if self.swap { self.number } else { 1 }
     }
 }
-
-/// The size of a page, where the CPU's own prefetching ends.
-const PAGE: usize = 4096;
 
 /// Copies a row. One of 2 to 4 pages is copied in parts of a page, and the start of each part
 /// is prefetched while the one before is copied.

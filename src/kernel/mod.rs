@@ -10,6 +10,10 @@ mod copy;
 mod cpu;
 mod transpose;
 
+/// The size of a page on most systems, in bytes. Where pages are larger, what is counted in
+/// pages of this size is only about right, and what is aligned to them is so to fewer.
+pub(crate) const PAGE: usize = 4096;
+
 pub(crate) use convert::convert;
 pub(crate) use copy::ElementFormat;
 pub(crate) use copy::{copy, copy_row};

@@ -12,12 +12,11 @@ use super::rows::Rows;
 use super::sampler::Sampler;
 use super::sequence::{self, Sequence};
 use crate::error::invariant::{to_u64, to_usize_saturating};
+use crate::kernel::PAGE;
 use crate::layout::geometry::Geometry;
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
-use crate::source::read_ahead::{Next, ReadAhead};
-
-/// The size of a page. With larger pages, the array is dense sooner.
-const PAGE: u64 = 4096;
+use crate::source::ranges::GAP;
+use crate::source::read_ahead::{Next, ReadAhead, UNTHREADED};
 
 /// Reading single pages takes a disk about this many times as long as reading them in
 /// sequence.
@@ -26,9 +25,6 @@ const DENSE: u64 = 4;
 /// At most this many bytes of an array in memory are mapped before each batch of an
 /// epoch.
 const MAPPED: usize = 16 << 20;
-
-/// The longest array read without another thread.
-const UNTHREADED: u64 = 4 << 20;
 
 /// The most time that a request for a row in memory takes, and for each page of it more.
 const IN_MEMORY: Duration = Duration::from_nanos(1500);
@@ -160,7 +156,7 @@ impl RowsAhead {
         let count = count.saturating_mul(to_u64(shard.1));
         let nbytes = self.nbytes();
         for part in &mut self.parts {
-            if count.saturating_mul(part.span.max(PAGE)) < nbytes / DENSE {
+            if count.saturating_mul(part.span.max(to_u64(PAGE))) < nbytes / DENSE {
                 continue;
             }
             part.is_streamed = match &part.place {
@@ -185,7 +181,7 @@ impl RowsAhead {
         for part in &mut self.parts {
             let Place::Mapped(rows) = &part.place else { continue };
             let nbytes = rows.array_nbytes();
-            let is_dense = count.saturating_mul(part.span.max(PAGE)) >= to_u64(nbytes);
+            let is_dense = count.saturating_mul(part.span.max(to_u64(PAGE))) >= to_u64(nbytes);
             if is_dense && rows.is_in_memory() {
                 part.unmapped = 0..nbytes;
             }
@@ -221,7 +217,7 @@ impl RowsAhead {
         let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
         let window = nbytes.min(sequence::WINDOW);
         let has_room = available.is_some_and(|all| reading::fits(window, all));
-        let is_long = nbytes > UNTHREADED;
+        let is_long = nbytes > to_u64(UNTHREADED);
         Sequence::new(&self.parts, if has_room && is_long { rows } else { 0..0 })
     }
 
@@ -270,7 +266,7 @@ impl RowsAhead {
             let own = own.iter().filter_map(|row| row.checked_sub(part.rows.start));
             let own: Vec<usize> = own.collect();
             rows.prefetch(&own).ok();
-            let pages = u32::try_from(part.span / PAGE).unwrap_or(u32::MAX);
+            let pages = u32::try_from(part.span / to_u64(PAGE)).unwrap_or(u32::MAX);
             let each = IN_MEMORY.saturating_add(IN_MEMORY_PAGE.saturating_mul(pages));
             longest += each.saturating_mul(u32::try_from(own.len()).unwrap_or(u32::MAX));
         }
@@ -368,7 +364,7 @@ impl Part {
                 Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
             })
             .collect();
-        near_ranges::merge(&mut bytes, near_ranges::GAP);
+        near_ranges::merge(&mut bytes, GAP);
         bytes
     }
 }

@@ -10,14 +10,10 @@ use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::source::map::Map;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::{self, Advice};
-use crate::source::read_ahead::{Next, ReadAhead};
+use crate::source::read_ahead::{Next, ReadAhead, UNTHREADED};
 
 /// The number of ranges sorted together.
 const MAX_RANGES: usize = 1 << 16;
-
-/// The longest range that the calling thread requests itself, because requesting
-/// this few bytes does not block. So thousands of small arrays need no threads.
-const MAX_UNTHREADED: usize = 4 << 20;
 
 /// How many pages tell whether an array is in memory.
 const SAMPLE: usize = 64;
@@ -96,7 +92,7 @@ impl Background {
     #[inline]
     pub(super) fn is_in_memory(&self, map: &Map) -> bool {
         let disk = MappedFile { map, path: None, background: self };
-        self.nbytes() > MAX_UNTHREADED && disk.is_in_memory()
+        self.nbytes() > UNTHREADED && disk.is_in_memory()
     }
 
     /// Maps the pages in a part of the array. Failures are ignored, because
@@ -198,7 +194,7 @@ impl Disk for MappedFile<'_> {
     fn queue(&self, range: Range<usize>) -> bool {
         let start = self.background.extent.start;
         let range = range.start + start..range.end + start;
-        if range.len() <= MAX_UNTHREADED {
+        if range.len() <= UNTHREADED {
             return self.map.advise(range, Advice::WillNeed).is_ok();
         }
         let file = self.path.filter(|_| platform::HAS_READ_AHEAD);
@@ -227,7 +223,7 @@ impl Disk for MappedFile<'_> {
     #[inline]
     fn is_in_memory(&self) -> bool {
         let Range { start, end } = self.background.extent;
-        if end - start <= MAX_UNTHREADED {
+        if end - start <= UNTHREADED {
             return self.resident() == Some(end - start);
         }
         let mut sample = (start..end).step_by((end - start).div_ceil(SAMPLE).max(1));

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::ahead::RowsAhead;
-use super::gather;
+use super::gather::{self, BLOCK};
 use super::row_source::RowSource;
 use crate::array::ArrayFile;
 use crate::dtype::DType;
@@ -16,9 +16,6 @@ use crate::source::strategy::RowReader;
 /// More calls than this, which could wait for the disk at once, are worth
 /// avoiding, or announcing to the kernel.
 const MANY: usize = 16;
-
-/// The number of bytes read before they are copied to their places.
-const BLOCK: usize = 8 << 20;
 
 /// Rows of this many bytes are read where they belong: copying them would take longer than
 /// another call.

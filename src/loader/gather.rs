@@ -24,8 +24,9 @@ use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::layout::{Layout, Order, check_unbacked, geometry};
 use crate::view::{AxisSlices, SliceCast, check_assign, check_len, field_geometry, number_cast};
 
-/// The most bytes read before they are decoded, unless one row has more.
-const BLOCK: usize = 8 << 20;
+/// The most bytes read before they are decoded, or copied to their places, unless one row
+/// has more.
+pub(super) const BLOCK: usize = 8 << 20;
 
 /// Copies slices of some bytes, at these indices, into an output.
 type CopySlices<'c, U> = dyn FnMut(&AxisSlices, &[u8], &[usize], &mut [U]) + 'c;

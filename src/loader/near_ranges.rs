@@ -2,10 +2,6 @@
 
 use std::ops::Range;
 
-/// The longest gap to read. A disk reads about this much in the time that another
-/// request takes.
-pub(super) const GAP: usize = 16 << 10;
-
 /// Sorts ranges, and merges ranges that are at most `gap` bytes apart.
 #[inline]
 pub(super) fn merge(ranges: &mut Vec<Range<usize>>, gap: usize) {

@@ -27,6 +27,8 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::error::invariant::to_u64;
+use crate::kernel::PAGE;
+use crate::source::ranges::GAP;
 use crate::source::read_ahead::{lock_within, try_lock};
 
 /// How rows are read from the disk: [`Rows::reading`](crate::Rows::reading).
@@ -83,9 +85,6 @@ const PIECE: usize = 32 << 20;
 /// The longest time that a thread waits until a second thread starts to read an
 /// array.
 const PATIENCE: Duration = Duration::from_millis(50);
-
-/// The size of a page. With larger pages, more is read than is counted.
-const PAGE: usize = 4096;
 
 /// Batches that are read in parallel can be this many batches out of order.
 const DISORDER: usize = 8;
@@ -251,7 +250,7 @@ impl Planner {
     /// Also the longest gap between rows of a read batch.
     #[inline]
     pub(super) fn gap(&self) -> usize {
-        if self.reading == ReadStrategy::Pages { 0 } else { super::near_ranges::GAP }
+        if self.reading == ReadStrategy::Pages { 0 } else { GAP }
     }
 
     /// Returns whether a batch can change what is read:

@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use super::file;
 use super::storage::{ReadAt, read_full_at};
-use crate::error::invariant::{IN_BUFFER, Invariant, to_usize};
+use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize};
 
 /// The most bytes read at a time to get several nearby ranges.
 const WINDOW: u64 = 1 << 20;
 
 /// Ranges at most this far apart are read together, including the bytes between
-/// them.
-const GAP: u64 = 16 << 10;
+/// them: a disk reads about this much in the time that another request takes.
+pub(crate) const GAP: usize = 16 << 10;
 
 /// The number of bytes in a range.
 #[inline]
@@ -25,7 +25,7 @@ pub(crate) fn len(range: &Range<u64>) -> u64 {
 #[inline]
 pub(crate) fn is_near(near: &Range<u64>, range: &Range<u64>) -> bool {
     near.start <= range.start
-        && range.start <= near.end.saturating_add(GAP)
+        && range.start <= near.end.saturating_add(to_u64(GAP))
         && range.end.max(near.end) - near.start <= WINDOW
 }
 
@@ -148,10 +148,11 @@ mod tests {
 
     #[test]
     fn near_ranges_are_read_together() {
+        let gap = to_u64(GAP);
         assert_reads(&[], &[]);
         assert_reads(&[5..9], &[(5, 4)]);
-        assert_reads(&[5..9, 9..10, 10 + GAP..11 + GAP], &[(5, to_usize(6 + GAP))]);
-        assert_reads(&[5..9, 10 + GAP..11 + GAP], &[(5, 4), (10 + GAP, 1)]);
+        assert_reads(&[5..9, 9..10, 10 + gap..11 + gap], &[(5, 6 + GAP)]);
+        assert_reads(&[5..9, 10 + gap..11 + gap], &[(5, 4), (10 + gap, 1)]);
         assert_reads(&[0..1, 1..WINDOW, WINDOW..WINDOW + 1], &[(0, 1 << 20), (WINDOW, 1)]);
         assert_reads(&[5..99, 6..8, 90..100, 95..96], &[(5, 95)]);
     }

@@ -23,6 +23,10 @@ use crate::source::platform::{self, HUGE_PAGE};
 /// turn.
 pub(crate) const PIECE: u64 = 32 << 20;
 
+/// The longest range that the calling thread requests itself, in bytes, because
+/// requesting this few does not block. So thousands of small arrays need no threads.
+pub(crate) const UNTHREADED: usize = 4 << 20;
+
 /// The least bytes of a piece read in huge pages.
 const LONG: u64 = 8 << 20;
 

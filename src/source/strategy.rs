@@ -28,6 +28,7 @@
 //! `MADV_RANDOM`, and `loader/reading.rs` decides what else to read.
 
 use crate::error::invariant::to_u64;
+use crate::kernel::PAGE;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -44,9 +45,6 @@ const PROBES: usize = 4;
 /// The most time that a row in memory, or several on the same page, take in addition
 /// to the time for their bytes.
 const PLACE: Duration = Duration::from_micros(20);
-
-/// The size of a page. With larger pages, this counts too many.
-const PAGE: usize = 4096;
 
 /// How many bytes of a row are touched before it is copied. Advice for it costs
 /// little, compared with the copy.

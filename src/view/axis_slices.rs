@@ -2,21 +2,16 @@
 
 use std::ops::Range;
 
+use super::blocks::BLOCK;
 use super::runs::Run;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::fast_path::FastPath as _;
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Result, ShapeError};
-use crate::kernel::{self, ElementFormat};
+use crate::kernel::{self, ElementFormat, PAGE};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, advance};
-
-/// The bytes of values converted at a time: they fit the L1 cache.
-const BLOCK: usize = 16 * 1024;
-
-/// Elements this far apart are on different pages.
-const PAGE: usize = 4096;
 
 /// Elements this far apart are on different lines of the processor's cache.
 const LINE: usize = 64;

@@ -10,7 +10,7 @@ use crate::layout::geometry::Geometry;
 
 /// The size of the buffer that elements are decoded into, in bytes: it fits the
 /// L1 cache.
-const BLOCK: usize = 16 * 1024;
+pub(super) const BLOCK: usize = 16 * 1024;
 
 /// All elements of a view in blocks, in memory order; made by
 /// [`View::blocks`](crate::View::blocks).

@@ -13,4 +13,4 @@ pub use save::{Save, WithDType};
 
 /// The number of bytes encoded or decoded at a time: few enough to stay in the
 /// processor's cache, enough to make few system calls.
-const BLOCK: usize = 64 * 1024;
+pub(crate) const BLOCK: usize = 64 * 1024;

@@ -8,11 +8,12 @@ use super::directory::DirectoryEntry;
 use super::local::{contradictory, data_range};
 use super::reader::{BUFFER, HEADER_BUFFER, MemberInfo, MemberReader};
 use super::records::Method;
-use super::writer::PAGE;
 use super::{Npz, NpzWriter, name};
 use crate::array::{MappedArray, MemberContent, Place};
 use crate::element::Element;
+use crate::error::invariant::to_u64;
 use crate::error::{ArchiveError, ErrorKind, Result};
+use crate::kernel::PAGE;
 use crate::npy::Header;
 use crate::source::map::{Map, MapMut};
 use crate::source::pages::Mapping;
@@ -232,7 +233,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// page.
     pub(super) fn is_page_aligned(&self) -> Result<bool> {
         let offset = self.name_member(self.offset_to_align())?;
-        Ok(offset.is_some_and(|offset| offset % PAGE == 0))
+        Ok(offset.is_some_and(|offset| offset % to_u64(PAGE) == 0))
     }
 
     /// Adds the path of the archive and the name of the member to an error.

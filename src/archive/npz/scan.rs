@@ -12,6 +12,7 @@ use super::extra::SizeFields;
 use super::name;
 use super::open::NpzOptions;
 use super::open::reject_writable;
+use super::reader::BUFFER;
 use super::records::{
     self, CentralHeader, DESCRIPTOR_SIGNATURE, EndRecord, Flags, LocalHeader, Method,
     Zip64EndRecord, len_of,
@@ -27,9 +28,6 @@ use crate::source::storage::Storage;
 
 /// The longest data descriptor: a signature, a CRC-32 and two sizes of 64 bits.
 const DESCRIPTOR_LEN: usize = 24;
-
-/// The buffer for compressed bytes.
-const BUFFER: usize = 64 * 1024;
 
 impl NpzOptions {
     /// Opens an archive with a missing or damaged directory, for example after

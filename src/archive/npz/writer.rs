@@ -13,6 +13,7 @@ use super::zip_writer::{MemberStart, ZipWriter};
 use crate::dtype::DType;
 use crate::error::invariant::to_u64;
 use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
+use crate::kernel::PAGE;
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::write::Save;
@@ -26,8 +27,6 @@ pub(super) fn new_mode(name: &[u8]) -> u32 {
 
 /// The alignment of stored elements.
 const ALIGN: u64 = 64;
-/// The alignment that [`NpzWriter::page_aligned`] requests.
-pub(super) const PAGE: u64 = 4096;
 
 /// Writes an `.npz` archive, one member after another. Arrays are not buffered
 /// in memory.
@@ -134,7 +133,7 @@ impl<W: Write> NpzWriter<W> {
     /// Aligns the elements of the stored members that follow to 4096 bytes, so
     /// that rows of one page touch only one page. The default is 64 bytes.
     pub fn page_aligned(&mut self, aligned: bool) -> &mut NpzWriter<W> {
-        self.align = if aligned { PAGE } else { ALIGN };
+        self.align = if aligned { to_u64(PAGE) } else { ALIGN };
         self
     }
 

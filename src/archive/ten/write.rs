@@ -14,9 +14,7 @@ use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{DTypeError, Result, SystemError, plural};
-
-/// The number of bytes encoded before they are written.
-const BLOCK: usize = 64 * 1024;
+use crate::write::BLOCK;
 
 /// An array that can be written to a `.ten` file: a [`MappedArray`] or an
 /// ndarray array of numbers, in any byte order and memory order. This trait is

@@ -243,7 +243,7 @@ fn each_way_can_be_forced() {
     assert_eq!(batches_until_queued(&Planner::new(ReadStrategy::Stream), &disk), Some(1));
     let pages = Planner::new(ReadStrategy::Pages);
     assert!(!pages.is_interested(true) && !pages.is_interested(false));
-    assert_eq!((pages.gap(), Planner::default().gap()), (0, crate::loader::near_ranges::GAP));
+    assert_eq!((pages.gap(), Planner::default().gap()), (0, GAP));
 }
 
 #[test]
