@@ -130,16 +130,27 @@ fn assert_same(view: &View<'_, u16>, model: &ArrayViewD<'_, u16>) {
     assert!((view.sum() - sum).abs() < 1e-9);
 }
 
-/// Interprets the bytes as index notation, for some shapes: parsed indices are
-/// valid slices.
+/// Interprets the bytes as index notation, for some shapes: resolved indices are
+/// valid slices, and those of a list are on their axis.
 pub(crate) fn index(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let shapes: [&[usize]; 6] = [&[], &[7], &[0], &[3, 4], &[2, 1, 5], &[usize::MAX >> 1]];
+    let Ok(index) = text.parse::<IndexExpr>() else { return };
     for shape in shapes {
-        let Ok(indices) = IndexExpr::parse(&text, shape) else { continue };
+        let Ok(resolved) = index.resolve(shape) else { continue };
         let layout = Layout::new("|V0".parse().unwrap(), shape, Order::C, 0).unwrap();
         let view = View::<[u8; 0]>::from_bytes(&[], &layout).unwrap();
-        let sliced = view.try_slice(&indices).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+        let sliced = view.try_slice(&resolved.slices);
+        let sliced = sliced.unwrap_or_else(|error| panic!("{text:?}: {error}"));
         assert!(sliced.len() <= view.len());
+        if let Some(list) = resolved.list {
+            let dim = sliced.shape()[list.axis];
+            assert!(
+                list.indices.iter().all(|&at| at < dim) && list.target <= list.axis,
+                "{text:?}"
+            );
+        } else if index.field().is_none() {
+            assert_eq!(IndexExpr::parse(&text, shape).ok(), Some(resolved.slices), "{text:?}");
+        }
     }
 }

@@ -242,6 +242,13 @@ pub(crate) enum ShapeError {
         /// The invalid part.
         found: String,
     },
+
+    /// An index with more lists than one.
+    #[error("`{found}` has several lists: an index can have one, of integers")]
+    Lists {
+        /// The index.
+        found: String,
+    },
 }
 
 impl ShapeError {
@@ -251,7 +258,8 @@ impl ShapeError {
             ShapeError::Axes { .. }
             | ShapeError::Size { .. }
             | ShapeError::Permutation { .. }
-            | ShapeError::Notation { .. } => ErrorKind::InvalidInput,
+            | ShapeError::Notation { .. }
+            | ShapeError::Lists { .. } => ErrorKind::InvalidInput,
             ShapeError::Unbacked { .. } | ShapeError::SumsOfNothing { .. } => {
                 ErrorKind::LimitExceeded
             }

@@ -264,6 +264,7 @@ fn kinds_of_shape_errors() {
         (ShapeError::Size { shape: text("(2, 3)"), itemsize: 8 }, K::InvalidInput),
         (ShapeError::Permutation { asked: text("(0, 0)"), ndim: 2 }, K::InvalidInput),
         (ShapeError::Notation { found: text("x") }, K::InvalidInput),
+        (ShapeError::Lists { found: text("[0], [1]") }, K::InvalidInput),
         (ShapeError::Unbacked { shape: text("(2, 3)"), limit: 5 }, K::LimitExceeded),
         (ShapeError::SumsOfNothing { axis: 0, shape: text("(0, 9)"), limit: 5 }, K::LimitExceeded),
         (ShapeError::Index { axis: 0, asked: text("5"), shape: text("(2, 3)") }, K::OutOfBounds),

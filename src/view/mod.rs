@@ -63,7 +63,7 @@ pub use mutable::ViewMut;
 pub use outer::{AxisChunks, OuterIter, OuterIterMut};
 #[cfg(feature = "rayon")]
 pub use parallel::Parallel;
-pub use slices::IndexExpr;
+pub use slices::{IndexExpr, IndexList, ResolvedIndex};
 pub use stats::Stats;
 pub(crate) use take::check_len;
 

@@ -142,7 +142,7 @@ impl SetArgs {
                 (Some(values), Some(axis)) => Some(values.index_axis(axis, number)?),
                 (values, _) => values.clone(),
             };
-            let target = Target { part: part.as_ref(), field };
+            let target = Target { part, field };
             count += value.write(array, &target, own.as_ref(), self.casting())?;
         }
         Ok(count)
