@@ -9,7 +9,7 @@ use npymap::{MappedArray, MappedArrayMut, Result, npy::MAX_HEADER_LEN};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
-use crate::input::{open, platform};
+use crate::input::{members, open, platform};
 use crate::output::edit::{self, EditOptions};
 use crate::output::locking::WaitArgs;
 use crate::select::new_value::{NewValue, Target};
@@ -111,7 +111,7 @@ impl SetArgs {
             return Err(CliError::Rejected { path: path.name().to_owned(), reason: SAME_FILE });
         }
         open::any_of(path, source, self.max_header_len, false)
-            .and_then(|file| file.get(path.member_of(&file)))
+            .and_then(|file| members::open(&file, path))
             .map_err(to_error)
     }
 

@@ -7,6 +7,7 @@ use npymap::{DType, MappedArray, Order, Result, npy::MAX_HEADER_LEN};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::dtype_arg;
+use crate::input::members;
 use crate::input::open;
 use crate::input::shape_arg::OrderArg;
 use crate::input::shape_arg::{self, PartialShape};
@@ -116,8 +117,7 @@ impl InputOptions<'_> {
     /// Opens an array: a file, or the member or the offset that `input` names, mapped
     /// read-only. Streams are copied first.
     pub(crate) fn array(self, input: &ArrayPath) -> Result<MappedArray> {
-        let file = self.file(input)?;
-        file.get(input.member_of(&file))
+        members::open(&self.file(input)?, input)
     }
 
     /// Opens a file of any format, at the offset in its name if there is one, or a raw file as

@@ -11,6 +11,7 @@ use crate::input::error::CliError;
 use crate::input::globs::NamePattern;
 use crate::input::input_args::InputOptions;
 use crate::input::inspect::MemberName;
+use crate::input::members;
 use crate::input::messages;
 use crate::input::url::shown;
 
@@ -101,7 +102,7 @@ impl<'a> Inputs<'a> {
 
     /// The selected array, or the only one of the file.
     pub(crate) fn single(&self) -> Result<MappedArray> {
-        self.file.get(self.member())
+        members::open(&self.file, self.input)
     }
 
     /// The selected array, those whose names match a pattern, or all arrays in

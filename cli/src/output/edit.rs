@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
-use crate::input::{open, platform, remote, stream, text};
+use crate::input::{members, open, platform, remote, stream, text};
 use crate::output::locking::WaitArgs;
 use crate::output::signals;
 
@@ -56,6 +56,15 @@ impl EditOptions {
                 self.edit_in_place(target, change).map_err(CliError::with_path(target.name()))
             }
             (Format::Npz, Some(name)) => edit_member(path, name, self, change),
+            (Format::Npz | Format::Ten, None) => {
+                let path = target.name().to_owned();
+                let source = open::map_arrays(&path, self.max_header_len);
+                let file = source.and_then(|file| open::any_of(&path, file, self.max_header_len));
+                match members::choice(&file.map_err(CliError::with_path(&path))?, &path) {
+                    Some(text) => Err(CliError::Text { path, text }),
+                    None => Err(CliError::Rejected { path, reason: NOT_EDITABLE }),
+                }
+            }
             _ => Err(CliError::Rejected { path: target.name().to_owned(), reason: NOT_EDITABLE }),
         }
     }

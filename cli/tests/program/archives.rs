@@ -123,7 +123,8 @@ fn positions_and_infos_select_arrays_of_a_ten() {
     let error = run_err(1, ["get", &format!("{path}[x]"), "0"]);
     assert_eq!(error, format!("error: {path}[x]: no member `x`: the members are `img`, `cls`\n"));
     let error = run_err(1, ["get", &path, "0"]);
-    assert_eq!(error, format!("error: {path}: holds 2 members: name one of them\n"));
+    let advice = format!("name one, as in `npymap get '{path}[0]' :`");
+    assert_eq!(error, format!("error: {path}: holds 2 members, `0`, `1`: {advice}\n"));
 }
 
 #[test]
@@ -160,7 +161,8 @@ fn arrays_convert_between_all_formats() {
     run_ok(["convert", "--overwrite", "--order", "F", &stored, &stored]);
     assert!(run_ok(["info", &stored]).contains("from byte"));
     let error = run_err(1, ["convert", &stored, &path_in(&directory, "x.npy")]);
-    assert_eq!(error, format!("error: {stored}: holds 2 members: name one of them\n"));
+    let advice = format!("name one, as in `npymap get '{stored}[img]' :`");
+    assert_eq!(error, format!("error: {stored}: holds 2 members, `img`, `cls`: {advice}\n"));
     let error = run_err(2, ["convert", &stored, &path_in(&directory, "x.ten"), "--deflate"]);
     assert!(error.ends_with("a .ten can't be deflated: use .npz\n"));
     let output = npymap([

@@ -210,7 +210,10 @@ fn several_arrays_convert_between_all_formats() {
             assert_eq!(digests(&out), all, "{from} {options:?}");
         }
         let error = run_err(1, ["convert", from, &path_in(&directory, "out.npy")]);
-        assert_eq!(error, format!("error: {from}: holds 2 members: name one of them\n"));
+        let first = if from.ends_with(".ten") { ("`0`, `1`", "0") } else { ("`w`, `b`", "w") };
+        let (list, name) = first;
+        let advice = format!("name one, as in `npymap get '{from}[{name}]' :`");
+        assert_eq!(error, format!("error: {from}: holds 2 members, {list}: {advice}\n"));
         let out = path_in(&directory, "out.npy");
         run_ok(["convert", "--overwrite", &format!("{from}[b]"), &out]);
         assert_eq!(digests(&out)[0].1, all[1].1);
@@ -357,4 +360,36 @@ fn members_are_named_as_among_all_members() {
     // The same member twice.
     let files = path_in(&directory, "files");
     run_ok(["npz", "extract", &npz, "x", "x.npy", "--directory", &files]);
+}
+
+#[test]
+fn an_error_lists_members_and_shows_how_to_name_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let [one, archive, value] =
+        ["x.npy", "it's.npz", "value.npy"].map(|name| path_in(&directory, name));
+    run_ok(["create", &one, "--shape", "3"]);
+    run_ok(["create", &value, "--shape", "3"]);
+    let names = ["layers.0.w", "layers.0.b", "layers.1.w", "layers.1.b"];
+    let pack = ["npz", "pack", "--output", &archive].into_iter();
+    let pack = pack.chain(names.iter().flat_map(|_| [one.as_str()]));
+    run_ok(pack.chain(names.iter().flat_map(|name| ["--name", name])));
+    let argument = format!("{archive}[layers.0.w]");
+    let quoted = argument.replace('\'', r"'\''");
+    let expected = format!(
+        "error: {archive}: holds 4 members, `layers.0.w`, `layers.0.b`, `layers.1.w`, …: name one, as in `npymap get '{quoted}' :`\n"
+    );
+    let from = format!("@{archive}");
+    for arguments in [
+        &["get", &archive, "0"][..],
+        &["head", &archive],
+        &["tail", &archive],
+        &["sample", &archive],
+        &["show", &archive],
+        &["set", &archive, "0", "1"],
+        &["set", &value, "0", &from],
+        &["get", &archive, "--where", "value > 3"],
+    ] {
+        assert_eq!(run_err(1, arguments), expected, "{arguments:?}");
+    }
+    assert_eq!(run_ok(["get", &argument, ":"]), "[0.0, 0.0, 0.0]\n");
 }
