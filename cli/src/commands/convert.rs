@@ -265,12 +265,13 @@ impl ConvertArgs {
         let to_error = CliError::with_path(self.input.name());
         let all = array.dyn_view().map_err(&to_error)?;
         limits::check_count(self.input.name(), all.itemsize(), all.len())?;
-        self.selection.with_rows(&all, &to_error, |rows| {
+        self.selection.with_rows(self.input.name(), &all, |rows| {
             if let Some(text) = self.text.output(format) {
                 rows.check_empty(self.input.name())?;
                 return text.write(rows, sink, &to_error);
             }
-            let stored = rows.unfiltered().map_err(&to_error)?.dtype().clone();
+            let template = rows.template().map_err(&to_error)?;
+            let stored = template.view().map_err(&to_error)?.dtype().clone();
             let dtype = self.output_dtype(&stored);
             let to_error = |error| self.write_error(error);
             rows.bytes(&dtype, self.casting_of_output(), &to_error, |block| {
@@ -388,7 +389,7 @@ impl ConvertArgs {
             "--axes and --reshape are for all rows: use --where in a first step",
         )?;
         let all = from.dyn_view().map_err(&to_error)?;
-        self.selection.with_rows(&all, &to_error, |rows| {
+        self.selection.with_rows(self.input.name(), &all, |rows| {
             let view = rows.unfiltered().map_err(&to_error)?;
             let arranged = self.layout.arrange(&view).map_err(&to_error)?;
             let dtype = self.output_dtype(view.dtype());
@@ -407,7 +408,7 @@ impl ConvertArgs {
             "--where writes C order",
         )?;
         let all = from.dyn_view().map_err(&to_error)?;
-        self.selection.with_rows(&all, &to_error, |rows| {
+        self.selection.with_rows(self.input.name(), &all, |rows| {
             let (dtype, shape) = rows.dtype_and_shape().map_err(&to_error)?;
             let dtype = self.output_dtype(&dtype);
             let array = draft.array(&dtype, &shape, &self.new_file.options(order))?;

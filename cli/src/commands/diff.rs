@@ -34,6 +34,7 @@ Examples:
   npymap diff 'old.npz[w]' 'new.npz[w]'
   npymap diff old.npz new.npz --match 'layers.*' --only-changed
   npymap diff old-run new-run
+  npymap diff before.npy after.npy --where 'value > 0'
 
 JSON has an object for each pair of arrays. In it, inf is a string.
 
@@ -86,11 +87,12 @@ impl DiffArgs {
         b: (&Inputs<'_>, Option<&[Input<'_>]>),
     ) -> Result<DiffResult, CliError> {
         let open = |(inputs, members): (&Inputs<'_>, Option<&[Input<'_>]>), path: &ArrayPath| {
-            match members {
+            let array = match members {
                 // It may be inside a member, and says then why it can't be opened.
                 Some([one]) => (one.open)().map_err(CliError::with_path(&one.path)),
                 _ => inputs.single().map_err(CliError::with_path(path.name())),
-            }
+            };
+            self.options.rows(path.name(), array?)
         };
         let (a, b) = (open(a, &self.a)?, open(b, &self.b)?);
         let report = self.options.compare(&a, &b).map_err(CliError::with_path(self.a.name()))?;

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "remote")]
 use crate::select::remote_rows;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,6 +22,7 @@ use crate::output::sink::Sink;
 use crate::output::text_output::TextOptions;
 use crate::select::filter::Filter;
 use crate::select::limits;
+use crate::select::matching;
 use crate::select::rows::RowSelection;
 use crate::select::selection::{IndexArg, Selected};
 
@@ -43,6 +44,7 @@ Examples:
   npymap get events.npy temp 'temp, sensor' :100.temp,sensor
   npymap get embeddings.npy :1000 -o first.npy
   npymap get events.npy --where 'score > 0.5' --format csv --nan ''
+  npymap get embeddings.npy ':, 3' --where 'value[0] > 0.5'
   npymap get --raw '<i2' --shape -1,2 recording.pcm '::100' --format tsv
 
 In JSON, nan, inf and -inf are strings, complex numbers [re, im], records
@@ -57,8 +59,9 @@ should import such columns as text.
 
 In CONDITION, you compare fields with numbers, text in quotes, dates in quotes,
 True and False by ==, !=, <, <=, > and >=, and join comparisons by and, or and
-not. isnan(x) finds NaN and NaT. Elements without fields are called value, and
-value[0] in the first column. Put unusual names of fields in backticks.
+not. isnan(x) finds NaN and NaT. Elements without fields are called value[0] in
+the first column. With value alone, a row is a single element, as in NumPy's
+a[a > 3]. Put unusual names of fields in backticks.
 
 Exit status: 0 on success, 1 if the file or an INDEX was rejected, 2 for a usage
 error.")]
@@ -84,7 +87,7 @@ pub(crate) struct GetArgs {
     nan: Option<String>,
 
     /// Print only rows that match CONDITION, one per line unless --format is
-    /// given
+    /// given. INDEX applies to these rows
     #[arg(long = "where", value_name = "CONDITION")]
     filter: Option<Filter>,
 
@@ -174,7 +177,8 @@ impl GetArgs {
     /// Opens the array. Of a URL, only the selected rows are read.
     fn array(&self) -> npymap::Result<MappedArray> {
         #[cfg(feature = "remote")]
-        if !self.read.file.is_raw() {
+        // A condition is about all rows.
+        if !self.read.file.is_raw() && self.filter.is_none() {
             let len = self.read.file.max_header_len;
             if let Some(array) = remote_rows::selected_rows(&self.file, len, &self.selections)? {
                 return Ok(array);
@@ -198,7 +202,7 @@ impl GetArgs {
         }
         let out = &mut BufWriter::new(std::io::stdout().lock());
         for view in &views {
-            if self.json { elements::print_json(out, view) } else { elements::print(out, view) }?;
+            self.print_view(out, view)?;
         }
         Ok(out.flush()?)
     }
@@ -226,30 +230,42 @@ impl GetArgs {
         };
         let array = self.array().map_err(&to_error)?;
         let all = array.dyn_view().map_err(&to_error)?;
-        let selected = index.without_field().select(&all).map_err(&to_error)?;
-        let view = selected.view().map_err(&to_error)?;
-        self.check_count(path, &view)?;
-        let fields = index.fields(&all);
-        let rows = RowSelection::new(view, self.filter.as_ref(), fields).map_err(&to_error)?;
-        process(&rows, &to_error)
+        matching::with_rows(path, &all, (&index, &[]), self.filter.as_ref(), |rows| {
+            let template = rows.template().map_err(&to_error)?;
+            self.check_count(path, &template.view().map_err(&to_error)?)?;
+            process(rows, &to_error)
+        })
     }
 
-    /// Prints each row by itself.
+    /// Prints each row by itself, or what an index of one row selects.
     fn print_rows(&self, rows: &RowSelection<'_>, to_error: ToError<'_>) -> Result<(), CliError> {
         let mut sink = Sink::begin(None, self.new_file.if_exists())?;
-        rows.each_block(to_error, |block| self.text_of_rows(block), |text| sink.write(&text))?;
+        if rows.is_single {
+            let all = rows.unfiltered().and_then(|all| self.text_of_rows(&all, true));
+            sink.write(&all.map_err(to_error)?)?;
+        } else {
+            let text = |block: &DynView<'_>| self.text_of_rows(block, false);
+            rows.each_block(to_error, text, |text| sink.write(&text))?;
+        }
         sink.finish()
     }
 
-    fn text_of_rows(&self, view: &DynView<'_>) -> npymap::Result<Vec<u8>> {
+    fn text_of_rows(&self, view: &DynView<'_>, is_single: bool) -> npymap::Result<Vec<u8>> {
         let mut out = Vec::new();
+        if is_single {
+            self.print_view(&mut out, view)?;
+            return Ok(out);
+        }
         let count = view.shape().first().copied().unwrap_or(0);
         for number in 0..count {
             let row = view.index_axis(0, number)?;
-            let print = if self.json { elements::print_json } else { elements::print };
-            print(&mut out, &row)?;
+            self.print_view(&mut out, &row)?;
         }
         Ok(out)
+    }
+
+    fn print_view(&self, out: &mut impl Write, view: &DynView<'_>) -> std::io::Result<()> {
+        if self.json { elements::print_json(out, view) } else { elements::print(out, view) }
     }
 
     fn write_npy(
@@ -271,7 +287,8 @@ impl GetArgs {
         to_error: ToError<'_>,
     ) -> Result<(), CliError> {
         let Some(format) = format.text() else {
-            let dtype = rows.unfiltered().map_err(to_error)?.dtype().clone();
+            let template = rows.template().map_err(to_error)?;
+            let dtype = template.view().map_err(to_error)?.dtype().clone();
             return rows.bytes(&dtype, Casting::Equiv, to_error, |block| {
                 sink.write(block).map_err(|error| error.of_map(self.file.name()))
             });

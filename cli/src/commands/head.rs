@@ -11,10 +11,12 @@ use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
 use crate::input::stream_start::StreamStart;
 use crate::output::sheet::{self, PrintedTable, Sheet};
+use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::limits;
+use crate::select::matching::{self, Shown};
 use crate::select::origins::AxisIndices;
-use crate::select::rows::{FirstRows, RowSelection};
+use crate::select::rows::RowSelection;
 use crate::select::selection::IndexArg;
 
 /// Print the first elements of an array or a selection as a table.
@@ -48,7 +50,8 @@ pub(crate) struct HeadArgs {
     #[arg(long, conflicts_with = "width")]
     json: bool,
 
-    /// Only rows that satisfy this condition, as for `npymap get`
+    /// Only rows that match CONDITION, as for `npymap get`. INDEX applies to these
+    /// rows
     #[arg(long = "where", value_name = "CONDITION")]
     filter: Option<Filter>,
 
@@ -97,60 +100,31 @@ impl HeadArgs {
         let path = self.file.name();
         let to_error = CliError::with_path(path);
         let all = array.dyn_view().map_err(&to_error)?;
-        if let Some(filter) = &self.filter {
-            let first = self.first_matching(&all, selection, filter)?;
-            return self.print_matching(&all, selection, &first);
-        }
-        let axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
-        let selected = selection.select(&all).map_err(&to_error)?;
-        let sheet = Sheet::new(path, selected.view().map_err(&to_error)?, axes)?;
-        let out = &mut BufWriter::new(anstream::stdout().lock());
-        self.print(out, &sheet)?;
-        out.flush()?;
+        let shown = Shown::First(self.rows);
+        matching::with_table(
+            path,
+            &all,
+            selection,
+            self.filter.as_ref(),
+            shown,
+            |v, axes, more| self.print_table(v, axes, more),
+        )?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Finds the first rows that satisfy the condition.
-    fn first_matching(
+    fn print_table(
         &self,
-        all: &DynView<'_>,
-        selection: &IndexArg,
-        filter: &Filter,
-    ) -> Result<FirstRows, CliError> {
-        let path = self.file.name();
-        let to_error = CliError::with_path(path);
-        limits::check_count(path, all.itemsize(), all.len())?;
-        let selected = selection.without_field().select(all).map_err(&to_error)?;
-        let fields = selection.fields(all);
-        let rows = selected.view().map_err(&to_error)?;
-        let rows = RowSelection::new(rows, Some(filter), fields).map_err(&to_error)?;
-        rows.first(self.rows).map_err(&to_error)
-    }
-
-    fn print_matching(
-        &self,
-        all: &DynView<'_>,
-        selection: &IndexArg,
-        first: &FirstRows,
-    ) -> Result<ExitCode, CliError> {
-        let path = self.file.name();
-        let to_error = CliError::with_path(path);
-        let mut axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
-        let inner = axes.split_off(first.leading.min(axes.len()));
-        let labels = match axes.as_slice() {
-            [rows] => first.numbers.iter().map(|&number| rows.at(number)).collect(),
-            // Rows along several axes are numbered consecutively.
-            _ => first.numbers.clone(),
-        };
-        let axes = std::iter::once(AxisIndices::List(labels)).chain(inner).collect();
-        let sheet = Sheet::new(path, first.view().map_err(&to_error)?, axes)?;
+        view: DynView<'_>,
+        axes: Vec<AxisIndices>,
+        has_more: bool,
+    ) -> Result<(), CliError> {
+        let sheet = Sheet::new(self.file.name(), view, axes)?;
         let out = &mut BufWriter::new(anstream::stdout().lock());
         self.print(out, &sheet)?;
-        if first.has_more && !self.json {
+        if has_more && !self.json {
             writeln!(out, "… more rows")?;
         }
-        out.flush()?;
-        Ok(ExitCode::SUCCESS)
+        Ok(out.flush()?)
     }
 
     /// Reads more and more of a stream, until there are enough rows that satisfy
@@ -158,17 +132,21 @@ impl HeadArgs {
     fn print_matching_of_stream(&self, stream: &mut StreamStart) -> Result<ExitCode, CliError> {
         let to_error = CliError::with_path(self.file.name());
         let Some(filter) = &self.filter else { return Ok(ExitCode::SUCCESS) };
-        let selection = IndexArg::default();
         let all = stream.shape().first().copied().unwrap_or(1);
         let mut known = FIRST_BYTES.div_ceil(stream.row_nbytes().max(1)).min(all);
         loop {
             let array = stream.array(known).map_err(&to_error)?;
             let rows = array.dyn_view().map_err(&to_error)?;
+            limits::check_count(self.file.name(), rows.itemsize(), rows.len())?;
             let rows =
                 if known < all { rows.split_at(0, known).map_err(&to_error)?.0 } else { rows };
-            let first = self.first_matching(&rows, &selection, filter)?;
+            let rows = RowSelection::matching(rows, filter, IndexArg::default(), Fields::All);
+            let first = rows.and_then(|rows| rows.first(self.rows)).map_err(&to_error)?;
             if first.has_more || known == all {
-                return self.print_matching(&rows, &selection, &first);
+                let axes = first.axes().map_err(&to_error)?;
+                let view = first.view().map_err(&to_error)?;
+                self.print_table(view, axes, first.has_more)?;
+                return Ok(ExitCode::SUCCESS);
             }
             known = known.saturating_mul(2).min(all);
         }

@@ -17,7 +17,7 @@ use crate::output::output_format;
 use crate::output::{elements, row_copy};
 use crate::select::filter::Filter;
 use crate::select::limits;
-use crate::select::rows;
+use crate::select::matching;
 
 /// Bytes of rows in memory while writing a file.
 const MEMORY: usize = 256 << 20;
@@ -90,10 +90,7 @@ impl SampleArgs {
             self.output.as_ref().map(|output| Draft::begin(output, self.new_file.if_exists()));
         let draft = draft.transpose()?;
         let array = self.read.array(&self.file).map_err(CliError::with_path(path))?;
-        let array = match &self.filter {
-            Some(filter) => rows::copy_matching(path, &array, None, filter)?,
-            None => array,
-        };
+        let (array, _) = matching::copy_matching(path, array, None, self.filter.as_ref())?;
         let rows = row_copy::open(path, &array)?;
         let indices = self.sampler(&rows)?;
         if let Some(draft) = draft {

@@ -12,6 +12,8 @@ use crate::input::error::CliError;
 use crate::input::{members, open, platform};
 use crate::output::edit::{self, EditOptions};
 use crate::output::locking::WaitArgs;
+use crate::select::filter::Filter;
+use crate::select::matching;
 use crate::select::new_value::{NewValue, Target};
 use crate::select::selection::IndexArg;
 
@@ -33,6 +35,7 @@ Examples:
   npymap set embeddings.npy '5, 3' -1.5
   npymap set embeddings.npy '::2, -1' nan
   npymap set scores.npy : nan
+  npymap set scores.npy : 0 --where 'isnan(value)'
   npymap set events.npy temp 20.5
   npymap set --flush events.npy 7.when 2020-02-29T12:00
   npymap set image.npy '10:20, 10:20' '[255, 0, 0]'
@@ -60,6 +63,11 @@ pub(crate) struct SetArgs {
     /// Print a JSON object
     #[arg(long)]
     json: bool,
+
+    /// Set only rows that match CONDITION, as for `npymap get`. INDEX then says
+    /// what of them: `:`, a column such as `:, 3`, or a field
+    #[arg(long = "where", value_name = "CONDITION")]
+    filter: Option<Filter>,
 
     #[command(flatten)]
     wait: WaitArgs,
@@ -132,6 +140,9 @@ impl SetArgs {
         };
         // Everything is checked before the first element is written.
         value.check(&dtype, self.casting())?;
+        if let Some(filter) = &self.filter {
+            return matching::set(array, (&self.selection, filter), &value, self.casting());
+        }
         let parts = self.selection.parts(array.shape())?;
         let shape = self.selection.shape(&array.dyn_view()?)?;
         let is_array = !shape.is_empty() || self.selection.keeps_array();

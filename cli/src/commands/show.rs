@@ -20,6 +20,8 @@ use crate::output::overwrite::OverwriteArgs;
 use crate::output::picture::{Image, Norm, Picture};
 use crate::output::raster::Scale;
 use crate::output::{show_png, show_text};
+use crate::select::filter::Filter;
+use crate::select::matching;
 use crate::select::selection::{IndexArg, Selected};
 use crate::stats::columns::Columns;
 use crate::stats::scan::Ignored;
@@ -37,6 +39,7 @@ Examples:
   npymap show embeddings.npy
   npymap show embeddings.npy --range p1,p99
   npymap show penguins.npy ':, 3' --log
+  npymap show penguins.npy ':, 3' --where 'value[0] > 40'
   npymap show image.npy
   npymap show frames.npy '0, ::2, ::2' -o frame.png
 
@@ -61,6 +64,11 @@ pub(crate) struct ShowArgs {
     /// Write an image file instead, or - for standard output
     #[arg(short, long, value_name = "OUT.png")]
     output: Option<PathBuf>,
+
+    /// Draw only rows that match CONDITION, as for `npymap get`. INDEX applies to
+    /// these rows, which are copied to a temporary file
+    #[arg(long = "where", value_name = "CONDITION")]
+    filter: Option<Filter>,
 
     #[command(flatten)]
     replace: OverwriteArgs,
@@ -102,8 +110,11 @@ impl ShowArgs {
         let to_error = CliError::with_path(self.file.name());
         let inputs = Inputs::open(&self.file, self.read.options()).map_err(&to_error)?;
         let array = inputs.single().map_err(&to_error)?;
+        let (path, filter) = (self.file.name(), self.filter.as_ref());
+        let (array, selection) =
+            matching::copy_matching(path, array, self.selection.as_ref(), filter)?;
         let all = array.dyn_view().map_err(&to_error)?;
-        let selected = match &self.selection {
+        let selected = match &selection {
             Some(selection) => selection.select(&all).map_err(&to_error)?,
             None => Selected::View(all),
         };

@@ -16,7 +16,7 @@ use crate::output::stats_output;
 use crate::output::until_closed::UntilClosed;
 use crate::select::axis_arg::AxisArg;
 use crate::select::filter::Filter;
-use crate::select::rows;
+use crate::select::matching;
 use crate::select::selection::{IndexArg, Selected};
 use crate::stats::columns::Columns;
 use crate::stats::histogram::DEFAULT_BINS;
@@ -93,8 +93,8 @@ pub(crate) struct StatsArgs {
     #[arg(long)]
     json: bool,
 
-    /// Use only rows that match CONDITION, as for `npymap get`. This copies
-    /// them to a temporary file
+    /// Use only rows that match CONDITION, as for `npymap get`. INDEX applies to
+    /// these rows, which are copied to a temporary file
     #[arg(long = "where", value_name = "CONDITION", conflicts_with = "fail_on")]
     filter: Option<Filter>,
 
@@ -182,12 +182,11 @@ impl StatsArgs {
     ) -> Result<Vec<StatsRow>, CliError> {
         let to_error = CliError::with_path(&input.path);
         let array = (input.open)().map_err(&to_error)?;
-        let (array, selection) = match &self.filter {
-            Some(filter) => (rows::copy_matching(&input.path, &array, selection, filter)?, None),
-            None => (array, selection),
-        };
+        let (array, selection) =
+            matching::copy_matching(&input.path, array, selection, self.filter.as_ref())?;
         let all = array.dyn_view().map_err(&to_error)?;
-        let origins = selection.map(|selection| selection.origins(all.shape())).transpose();
+        let origins =
+            selection.as_ref().map(|selection| selection.origins(all.shape())).transpose();
         let origins = origins.map_err(&to_error)?;
         let selected = match selection {
             Some(selection) => selection.select(&all).map_err(&to_error)?,

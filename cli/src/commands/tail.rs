@@ -1,12 +1,14 @@
 //! `npymap tail`: prints the last rows as a table, and those that are appended.
 
 use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
-use npymap::{DType, MappedArray};
+use npymap::{DType, MappedArray, view::DynView};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -16,6 +18,9 @@ use crate::input::platform;
 use crate::input::stream;
 use crate::input::url;
 use crate::output::sheet::{self, PrintedTable, Sheet};
+use crate::select::filter::Filter;
+use crate::select::matching::{self, Shown};
+use crate::select::origins::AxisIndices;
 use crate::select::selection::IndexArg;
 
 /// Print the last elements of an array or a selection as a table.
@@ -28,6 +33,7 @@ Examples:
   npymap tail log.npy
   npymap tail -n 3 log.npy ':, :2'
   npymap tail -n 100 --json events.npy
+  npymap tail log.npy ':, 1' --where 'value[0] > 20'
 
 To follow a file, run `npymap tail -f log.npy`, or `npymap tail -f --json
 log.npy` in a pipe.
@@ -51,6 +57,11 @@ pub(crate) struct TailArgs {
     #[arg(long, conflicts_with = "width")]
     json: bool,
 
+    /// Only rows that match CONDITION, as for `npymap get`. INDEX applies to these
+    /// rows
+    #[arg(long = "where", value_name = "CONDITION")]
+    filter: Option<Filter>,
+
     #[command(flatten)]
     read: InputArgs,
 
@@ -73,6 +84,9 @@ const MEMBER: &str = "no rows can be appended to a member: name a .npy file, or 
 
 const NOT_FOLLOWED: &str =
     "rows are appended at the end: with --follow, the first axis needs a slice such as 10: or ::2";
+
+const PART_OF_ROWS: &str =
+    "with --follow and --where, INDEX has to select all rows that match, as `:` and `:, 3` do";
 
 const STREAM: &str = "streams and URLs cannot be followed: omit --follow";
 
@@ -104,6 +118,12 @@ impl TailArgs {
         let selection = self.selection.clone().unwrap_or_default();
         if self.follow && !selection.grows_at_its_end(array.shape()) {
             return Err(CliError::usage(self.file.name(), NOT_FOLLOWED));
+        }
+        if let (true, Some(filter)) = (self.follow, &self.filter) {
+            let all = array.dyn_view().map_err(CliError::with_path(self.file.name()))?;
+            if !matching::keeps_rows(&all, &selection, filter) {
+                return Err(CliError::usage(self.file.name(), PART_OF_ROWS));
+            }
         }
         let mut printed = Printed::default();
         self.print(out, &array, &mut printed)?;
@@ -172,33 +192,75 @@ impl TailArgs {
         let to_error = CliError::with_path(path);
         let all = array.dyn_view().map_err(&to_error)?;
         let selection = self.selection.clone().unwrap_or_default();
+        let kind = (array.dtype().clone(), array.shape().iter().skip(1).copied().collect());
+        let is_other = printed.kind.as_ref().is_some_and(|old| *old != kind);
+        if let Some(filter) = &self.filter {
+            let count = all.shape().first().copied().unwrap_or(0);
+            printed.check(path, is_other || count < printed.rows);
+            let (start, is_first) = (printed.rows, printed.kind.is_none());
+            let (new, shown) = if is_first {
+                (all, self.rows)
+            } else {
+                (all.split_at(0, start).map_err(&to_error)?.1, usize::MAX)
+            };
+            let before = start.saturating_mul(matching::rows_per_index(&new, filter));
+            let shown = Shown::Last(shown);
+            let print = |view: DynView<'_>, mut axes: Vec<AxisIndices>, _| {
+                if let Some(AxisIndices::List(numbers)) = axes.first_mut() {
+                    numbers.iter_mut().for_each(|number| *number += before);
+                }
+                let sheet = Sheet::new(path, view, axes)?;
+                let first = if is_first { sheet.rows().saturating_sub(self.rows) } else { 0 };
+                self.print_rows(out, &sheet, first..sheet.rows(), printed)
+            };
+            matching::with_table(path, &new, &selection, Some(filter), shown, print)?;
+            (printed.rows, printed.kind) = (count, Some(kind));
+            return Ok(());
+        }
         let axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
         let selected = selection.select(&all).map_err(&to_error)?;
         let sheet = Sheet::new(path, selected.view().map_err(&to_error)?, axes)?;
-        let kind = (array.dtype().clone(), array.shape().iter().skip(1).copied().collect());
         let rows = sheet.rows();
-        if printed.kind.as_ref().is_some_and(|old| *old != kind) || rows < printed.rows {
-            let note = format!("{}: was replaced, or has lost rows", path.display());
-            messages::print_note(&note);
-            *printed = Printed::default();
-        }
+        printed.check(path, is_other || rows < printed.rows);
         let first = match printed.kind {
             Some(_) => printed.rows,
             None => rows.saturating_sub(self.rows),
         };
-        if self.json {
-            sheet::print_json(out, &sheet, first..rows)?;
-        } else if let Some(table) = &mut printed.table {
-            table.print_more(out, &sheet, first..rows)?;
-        } else {
-            let table = PrintedTable::print(out, &sheet, first..rows, self.width)?;
-            if !self.follow {
-                let columns = table.omitted_columns(&sheet);
-                sheet::print_omitted(out, 0, columns, sheet.is_record)?;
-            }
-            printed.table = Some(table);
-        }
+        self.print_rows(out, &sheet, first..rows, printed)?;
         (printed.rows, printed.kind) = (rows, Some(kind));
         Ok(())
+    }
+
+    fn print_rows(
+        &self,
+        out: &mut impl Write,
+        sheet: &Sheet<'_>,
+        rows: Range<usize>,
+        printed: &mut Printed,
+    ) -> Result<(), CliError> {
+        if self.json {
+            return sheet::print_json(out, sheet, rows);
+        }
+        if let Some(table) = &mut printed.table {
+            return table.print_more(out, sheet, rows);
+        }
+        let table = PrintedTable::print(out, sheet, rows, self.width)?;
+        if !self.follow {
+            let columns = table.omitted_columns(sheet);
+            sheet::print_omitted(out, 0, columns, sheet.is_record)?;
+        }
+        printed.table = Some(table);
+        Ok(())
+    }
+}
+
+impl Printed {
+    /// Starts again, with a note, if the file was replaced by one with other rows.
+    fn check(&mut self, path: &Path, is_other: bool) {
+        if is_other {
+            let note = format!("{}: was replaced, or has lost rows", path.display());
+            messages::print_note(&note);
+            *self = Printed::default();
+        }
     }
 }

@@ -13,10 +13,10 @@ use crate::input::text_input::{BLOCK, MAX_ROW, TextInput, TextInputOptions};
 use crate::output::draft::Draft;
 use crate::output::output_format::OutputFormat;
 use crate::output::text_output::TextOptions;
-use crate::select::fields::Fields;
 use crate::select::filter::Filter;
+use crate::select::matching;
 use crate::select::rows::RowSelection;
-use crate::select::selection::{IndexArg, Selected};
+use crate::select::selection::IndexArg;
 
 /// Which part of IN to convert.
 #[derive(Args, Clone, Debug)]
@@ -30,12 +30,11 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     field: Vec<String>,
 
-    /// Only rows that satisfy this condition, as for `npymap get`
+    /// Only rows that match CONDITION, as for `npymap get`. --select then applies
+    /// to these rows
     #[arg(long = "where", value_name = "CONDITION")]
     filter: Option<Filter>,
 }
-
-type ToError<'a> = &'a (dyn Fn(npymap::Error) -> CliError + Sync);
 
 impl SelectionArgs {
     /// Returns whether part of the array is selected.
@@ -51,26 +50,12 @@ impl SelectionArgs {
     /// Calls `process` with the selected rows of a view.
     pub(crate) fn with_rows(
         &self,
+        path: &Path,
         all: &DynView<'_>,
-        to_error: ToError<'_>,
         process: impl FnOnce(&RowSelection<'_>) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let index = self.select.clone().unwrap_or_default();
-        let of_index = index.fields(all);
-        // The condition is about the rows, not the field of them that is selected;
-        // several fields are packed.
-        let has_rows = self.field.is_empty()
-            && (self.filter.is_some() || matches!(of_index, Fields::Several(_)));
-        let rows = if has_rows { index.without_field() } else { index.clone() };
-        let selected: Selected<'_> = rows.select(all).map_err(to_error)?;
-        let view = selected.view().map_err(to_error)?;
-        let fields = match self.field.as_slice() {
-            [] if has_rows => of_index,
-            [] => Fields::All,
-            [one] => Fields::One(one.clone()),
-            several => Fields::Several(several.to_vec()),
-        };
-        process(&RowSelection::new(view, self.filter.as_ref(), fields).map_err(to_error)?)
+        matching::with_rows(path, all, (&index, &self.field), self.filter.as_ref(), process)
     }
 }
 

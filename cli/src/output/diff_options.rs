@@ -1,5 +1,6 @@
 //! How arrays are compared and what is printed of them.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -13,6 +14,8 @@ use crate::input::inputs::{Input, Inputs};
 use crate::input::threads::ThreadArgs;
 use crate::input::url::shown;
 use crate::output::diff_one::DiffReport;
+use crate::select::filter::Filter;
+use crate::select::matching;
 use crate::stats::compare::Comparison;
 use crate::stats::tolerance::{Tolerance, comparable};
 
@@ -48,6 +51,11 @@ pub(crate) struct DiffOptions {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Compare only rows that match CONDITION, as for `npymap get`: those of A with
+    /// those of B. This copies them to temporary files
+    #[arg(long = "where", value_name = "CONDITION")]
+    filter: Option<Filter>,
+
     #[command(flatten)]
     threads: ThreadArgs,
 
@@ -68,8 +76,14 @@ impl DiffOptions {
     ) -> Result<(DiffReport, [String; 2]), CliError> {
         let first = (a.open)().map_err(CliError::with_path(&a.path))?;
         let second = (b.open)().map_err(CliError::with_path(&b.path))?;
+        let (first, second) = (self.rows(&a.path, first)?, self.rows(&b.path, second)?);
         let report = self.compare(&first, &second).map_err(CliError::with_path(&a.path))?;
         Ok((report, [a, b].map(|input| shown(&input.path))))
+    }
+
+    /// The rows of an array that are compared.
+    pub(crate) fn rows(&self, path: &Path, array: MappedArray) -> Result<MappedArray, CliError> {
+        Ok(matching::copy_matching(path, array, None, self.filter.as_ref())?.0)
     }
 
     pub(crate) fn compare(&self, a: &MappedArray, b: &MappedArray) -> npymap::Result<DiffReport> {

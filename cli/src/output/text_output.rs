@@ -35,7 +35,8 @@ impl TextOptions<'_> {
     ) -> Result<(), CliError> {
         // On a terminal, text of the file could send commands to it.
         let is_escaped = matches!(sink, Sink::Standard(_)) && io::stdout().is_terminal();
-        let all = rows.unfiltered().map_err(to_error)?;
+        let all = rows.template().map_err(to_error)?;
+        let all = all.view().map_err(to_error)?;
         let mut is_at_start = true;
         let mut write = |text: Vec<u8>| {
             let text = if is_at_start { self.quote_mark(text) } else { text };

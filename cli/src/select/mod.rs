@@ -7,6 +7,7 @@ pub(crate) mod filter;
 pub(crate) mod layout_args;
 pub(crate) mod leaf_fields;
 pub(crate) mod limits;
+pub(crate) mod matching;
 pub(crate) mod new_value;
 pub(crate) mod origins;
 #[cfg(feature = "remote")]

@@ -2,23 +2,24 @@
 //! that satisfy a condition.
 
 use std::convert::Infallible;
+use std::ops::Range;
 use std::path::Path;
 
 use npymap::{
-    CreateOptions, DType, Error, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order,
-    Result, dtype::Kind, element::Casting, layout::Layout, view::DynView,
+    DType, Error, ErrorKind, MappedArray, MappedArrayMut, Order, Result, dtype::Kind,
+    element::Casting, layout::Layout, view::DynView,
 };
 
 use crate::input::error::CliError;
 use crate::input::memory;
-use crate::input::open;
 use crate::input::parallel;
 use crate::input::progress::Progress;
 use crate::input::row_blocks::RowBlocks;
 use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::limits;
-use crate::select::selection::IndexArg;
+use crate::select::origins::AxisIndices;
+use crate::select::selection::{IndexArg, Selected};
 
 /// The number of axes that enumerate the rows of a view: all axes of records,
 /// all but the last of other arrays.
@@ -27,65 +28,120 @@ pub(crate) fn leading_axes(view: &DynView<'_>) -> usize {
     if is_record || view.ndim() < 2 { view.ndim() } else { view.ndim() - 1 }
 }
 
-/// The rows of a view that satisfy a condition, and some of their fields.
+/// The rows of a view that satisfy a condition, and what of them is selected.
 pub(crate) struct RowSelection<'a> {
     rows: DynView<'a>,
     leading: usize,
     filter: Option<&'a Filter>,
+    /// An index of the rows that satisfy the condition, of which it selects all.
+    index: IndexArg,
     fields: Fields,
     blocks: RowBlocks,
+    /// Whether the first axis is not that of rows: one of them is selected by an index.
+    pub(crate) is_single: bool,
 }
 
 /// Some of the rows.
 pub(crate) struct RowBlock<'a> {
     content: Content<'a>,
-    /// The numbers of the rows, if a condition selected them.
-    pub(crate) numbers: Option<Vec<usize>>,
     /// The bytes of the array that were read for them.
     pub(crate) bytes_read: usize,
 }
 
 enum Content<'a> {
     View(DynView<'a>),
-    /// Rows that were selected, with the fields to use.
-    Copy(MappedArray<Vec<u8>>, Fields),
+    /// Rows that satisfy the condition, and what of them is selected.
+    Copy(MatchedRows),
+}
+
+/// A copy of the rows that satisfy a condition, along one axis.
+struct MatchedRows {
+    rows: MappedArray<Vec<u8>>,
+    index: IndexArg,
+    fields: Fields,
+    /// The elements, if the index copies them.
+    copy: Option<Box<MappedArrayMut>>,
+}
+
+impl MatchedRows {
+    fn new(rows: MappedArray<Vec<u8>>, index: &IndexArg, fields: &Fields) -> Result<MatchedRows> {
+        let copy = match index.select(&rows.dyn_view()?)? {
+            Selected::View(_) => None,
+            Selected::Copy(copy) => Some(copy),
+        };
+        Ok(MatchedRows { rows, index: index.clone(), fields: fields.clone(), copy })
+    }
+
+    fn view(&self) -> Result<DynView<'_>> {
+        let selected = match &self.copy {
+            Some(copy) => copy.dyn_view()?,
+            None => self.index.select_view(&self.rows.dyn_view()?)?,
+        };
+        self.fields.select(selected)
+    }
 }
 
 impl RowBlock<'_> {
     pub(crate) fn view(&self) -> Result<DynView<'_>> {
         match &self.content {
             Content::View(view) => Ok(view.clone()),
-            Content::Copy(rows, fields) => fields.select(rows.dyn_view()?),
+            Content::Copy(rows) => rows.view(),
         }
     }
 }
 
-/// The first rows that satisfy a condition.
-pub(crate) struct FirstRows {
-    rows: MappedArray<Vec<u8>>,
-    fields: Fields,
+/// The first or last rows that satisfy a condition.
+pub(crate) struct SomeRows {
+    rows: MatchedRows,
     /// Their numbers among all rows.
     pub(crate) numbers: Vec<usize>,
-    /// The number of axes that enumerate all rows.
-    pub(crate) leading: usize,
     /// Whether there are more.
     pub(crate) has_more: bool,
 }
 
-impl FirstRows {
+impl SomeRows {
     pub(crate) fn view(&self) -> Result<DynView<'_>> {
-        self.fields.select(self.rows.dyn_view()?)
+        self.rows.view()
+    }
+
+    /// The indices, along each axis, of the array's axis. Rows along several axes are
+    /// numbered consecutively.
+    pub(crate) fn axes(&self) -> Result<Vec<AxisIndices>> {
+        let mut axes = self.rows.index.axis_indices(self.rows.rows.shape())?;
+        let rows = AxisIndices::List(self.numbers.clone());
+        match axes.first_mut() {
+            Some(axis) => *axis = rows,
+            None => axes.push(rows),
+        }
+        Ok(axes)
     }
 }
 
 impl<'a> RowSelection<'a> {
-    /// Selects rows, and checks that the condition and the fields suit them.
-    pub(crate) fn new(
+    /// All rows of a selection.
+    pub(crate) fn all(rows: DynView<'a>, fields: Fields) -> Result<RowSelection<'a>> {
+        RowSelection::new(rows, None, IndexArg::default(), fields)
+    }
+
+    /// The rows that satisfy a condition. `index` selects all of them, or some elements
+    /// of each.
+    pub(crate) fn matching(
         rows: DynView<'a>,
-        filter: Option<&'a Filter>,
+        filter: &'a Filter,
+        index: IndexArg,
         fields: Fields,
     ) -> Result<RowSelection<'a>> {
-        let leading = leading_axes(&rows);
+        RowSelection::new(rows, Some(filter), index, fields)
+    }
+
+    /// Selects rows, and checks that the condition, the index and the fields suit them.
+    fn new(
+        rows: DynView<'a>,
+        filter: Option<&'a Filter>,
+        index: IndexArg,
+        fields: Fields,
+    ) -> Result<RowSelection<'a>> {
+        let leading = filter.map_or_else(|| leading_axes(&rows), |filter| filter.leading(&rows));
         let dims = rows.shape().get(..leading).unwrap_or_default();
         let row: usize = rows.shape().iter().skip(leading).product();
         let blocks = RowBlocks::new(dims, row.saturating_mul(rows.itemsize()));
@@ -96,33 +152,71 @@ impl<'a> RowSelection<'a> {
             }
             filter.mask(&rows.split_at(0, 0)?.0, leading)?;
         }
-        fields.select(rows.clone())?;
-        Ok(RowSelection { rows, leading, filter, fields, blocks })
+        let is_single = false;
+        let selection = RowSelection { rows, leading, filter, index, fields, blocks, is_single };
+        selection.template()?.view()?;
+        Ok(selection)
+    }
+
+    /// All rows, or none of those that satisfy the condition: with the dtype and the axes
+    /// of what is selected.
+    pub(crate) fn template(&self) -> Result<RowBlock<'a>> {
+        let content = match self.filter {
+            Some(_) => Content::Copy(self.matched(Vec::new(), 0)?),
+            None => Content::View(self.unfiltered()?),
+        };
+        Ok(RowBlock { content, bytes_read: 0 })
+    }
+
+    /// Rows that satisfy the condition, by their bytes.
+    fn matched(&self, bytes: Vec<u8>, count: usize) -> Result<MatchedRows> {
+        let inner = self.rows.shape().get(self.leading..).unwrap_or_default();
+        let shape: Vec<usize> = std::iter::once(count).chain(inner.iter().copied()).collect();
+        let layout = Layout::new(self.rows.dtype().clone(), &shape, Order::C, 0)?;
+        let rows = MappedArray::from_parts(bytes, layout)?;
+        MatchedRows::new(rows, &self.index, &self.fields)
     }
 
     /// Copies the first `count` rows that satisfy the condition, and reads no
     /// further than the next one.
-    pub(crate) fn first(&self, count: usize) -> Result<FirstRows> {
+    pub(crate) fn first(&self, count: usize) -> Result<SomeRows> {
         let (mut bytes, mut numbers) = (Vec::new(), Vec::new());
-        let inner = self.rows.shape().get(self.leading..).unwrap_or_default();
-        let row = inner.iter().product::<usize>() * self.rows.itemsize();
         for number in 0..self.blocks() {
-            let block = self.block(number)?;
-            let Content::Copy(rows, _) = &block.content else { break };
-            bytes.extend_from_slice(rows.as_bytes()?);
-            numbers.extend(block.numbers.unwrap_or_default());
+            let (block, of_block) = self.matches(number)?;
+            bytes.extend_from_slice(&block);
+            numbers.extend(of_block);
             if numbers.len() > count {
                 break;
             }
         }
         let has_more = numbers.len() > count;
         numbers.truncate(count);
-        bytes.truncate(numbers.len() * row);
-        let shape: Vec<usize> =
-            std::iter::once(numbers.len()).chain(inner.iter().copied()).collect();
-        let layout = Layout::new(self.rows.dtype().clone(), &shape, Order::C, 0)?;
-        let (rows, fields) = (MappedArray::from_parts(bytes, layout)?, self.fields.clone());
-        Ok(FirstRows { rows, fields, numbers, leading: self.leading, has_more })
+        bytes.truncate(numbers.len() * self.row_nbytes());
+        Ok(SomeRows { rows: self.matched(bytes, numbers.len())?, numbers, has_more })
+    }
+
+    /// Copies the last `count` rows that satisfy the condition, and reads no blocks before
+    /// them.
+    pub(crate) fn last(&self, count: usize) -> Result<SomeRows> {
+        let (mut blocks, mut found) = (Vec::new(), 0);
+        for number in (0..self.blocks()).rev() {
+            if found >= count {
+                break;
+            }
+            let block = self.matches(number)?;
+            found += block.1.len();
+            blocks.push(block);
+        }
+        let (mut bytes, mut numbers) = (Vec::new(), Vec::new());
+        for (block, of_block) in blocks.into_iter().rev() {
+            bytes.extend_from_slice(&block);
+            numbers.extend(of_block);
+        }
+        let skipped = numbers.len().saturating_sub(count);
+        numbers.drain(..skipped);
+        bytes.drain(..skipped * self.row_nbytes());
+        let rows = self.matched(bytes, numbers.len())?;
+        Ok(SomeRows { rows, numbers, has_more: false })
     }
 
     /// All rows with the selected fields; the condition is ignored.
@@ -154,23 +248,64 @@ impl<'a> RowSelection<'a> {
     /// The selected rows of a block. If there is a condition, they are a copy with
     /// one axis of rows.
     pub(crate) fn block(&self, number: usize) -> Result<RowBlock<'a>> {
-        let (slice, rows) = self.blocks.slice(number, self.rows.ndim());
+        let (slice, _) = self.blocks.slice(number, self.rows.ndim());
         let block = self.rows.try_slice(slice)?;
         let bytes_read = block.len().saturating_mul(block.itemsize());
         let Some(filter) = self.filter else {
             let content = Content::View(self.fields.select(block)?);
-            return Ok(RowBlock { content, numbers: None, bytes_read });
+            return Ok(RowBlock { content, bytes_read });
         };
         let mask = filter.mask(&block, self.leading)?;
-        let numbers = rows.zip(&mask).filter(|(_, holds)| **holds).map(|(row, _)| row).collect();
-        let content = Content::Copy(self.matching(&block, &mask)?, self.fields.clone());
-        Ok(RowBlock { content, numbers: Some(numbers), bytes_read })
+        let count = mask.iter().filter(|holds| **holds).count();
+        let rows = self.matched(self.bytes_of_matches(&block, &mask)?, count)?;
+        Ok(RowBlock { content: Content::Copy(rows), bytes_read })
+    }
+
+    /// The bytes and the numbers of the rows of a block that satisfy the condition.
+    fn matches(&self, number: usize) -> Result<(Vec<u8>, Vec<usize>)> {
+        let (slice, rows) = self.blocks.slice(number, self.rows.ndim());
+        let block = self.rows.try_slice(slice)?;
+        let Some(filter) = self.filter else { return Ok((bytes_of(&block)?, rows.collect())) };
+        let mask = filter.mask(&block, self.leading)?;
+        Ok((self.bytes_of_matches(&block, &mask)?, matches(rows, &mask).collect()))
+    }
+
+    /// Calls `visit` with the numbers of the rows of each block that satisfy the condition.
+    pub(crate) fn each_match(&self, mut visit: impl FnMut(Vec<usize>) -> Result<()>) -> Result<()> {
+        let mut progress = Progress::new(self.nbytes());
+        parallel::in_order(
+            self.blocks(),
+            |number| self.numbers(number),
+            |_, (numbers, bytes)| {
+                visit(numbers)?;
+                progress.add(bytes);
+                Ok(())
+            },
+        )
+    }
+
+    /// The numbers of the rows of a block that satisfy the condition, and the bytes that
+    /// were read for them.
+    pub(crate) fn numbers(&self, number: usize) -> Result<(Vec<usize>, usize)> {
+        let (slice, rows) = self.blocks.slice(number, self.rows.ndim());
+        let block = self.rows.try_slice(slice)?;
+        let bytes = block.len().saturating_mul(block.itemsize());
+        let numbers = match self.filter {
+            Some(filter) => matches(rows, &filter.mask(&block, self.leading)?).collect(),
+            None => rows.collect(),
+        };
+        Ok((numbers, bytes))
+    }
+
+    /// The size of a row, in bytes.
+    fn row_nbytes(&self) -> usize {
+        let inner = self.rows.shape().get(self.leading..).unwrap_or_default();
+        inner.iter().product::<usize>() * self.rows.itemsize()
     }
 
     /// Copies the rows of a block that satisfy the condition.
-    fn matching(&self, block: &DynView<'_>, mask: &[bool]) -> Result<MappedArray<Vec<u8>>> {
-        let inner = block.shape().get(self.leading..).unwrap_or_default();
-        let row = inner.iter().product::<usize>() * block.itemsize();
+    fn bytes_of_matches(&self, block: &DynView<'_>, mask: &[bool]) -> Result<Vec<u8>> {
+        let row = self.row_nbytes();
         let count = mask.iter().filter(|holds| **holds).count();
         let mut bytes = memory::with_capacity(count * row)?;
         if count > 0 && row > 0 {
@@ -178,44 +313,29 @@ impl<'a> RowSelection<'a> {
             let rows = all.chunks_exact(row).zip(mask);
             rows.filter(|(_, holds)| **holds).for_each(|(row, _)| bytes.extend_from_slice(row));
         }
-        let shape: Vec<usize> = std::iter::once(count).chain(inner.iter().copied()).collect();
-        MappedArray::from_parts(bytes, Layout::new(block.dtype().clone(), &shape, Order::C, 0)?)
+        Ok(bytes)
     }
 
     /// The number of rows that satisfy the condition.
-    fn count(&self) -> Result<usize> {
+    pub(crate) fn count(&self) -> Result<usize> {
         let mut count = 0;
-        let mut progress = Progress::new(self.nbytes());
-        parallel::in_order(
-            self.blocks(),
-            |number| {
-                let (slice, _) = self.blocks.slice(number, self.rows.ndim());
-                let block = self.rows.try_slice(slice)?;
-                let mask = match self.filter {
-                    Some(filter) => filter.mask(&block, self.leading)?,
-                    None => Vec::new(),
-                };
-                let bytes = block.len().saturating_mul(block.itemsize());
-                Ok::<_, Error>((mask.into_iter().filter(|holds| *holds).count(), bytes))
-            },
-            |_, (matches, bytes)| {
-                count += matches;
-                progress.add(bytes);
-                Ok(())
-            },
-        )?;
+        self.each_match(|numbers| {
+            count += numbers.len();
+            Ok(())
+        })?;
         Ok(count)
     }
 
     /// The dtype and shape of a new array of these rows.
     pub(crate) fn dtype_and_shape(&self) -> Result<(DType, Vec<usize>)> {
-        let all = self.unfiltered()?;
-        let dtype = self.fields.packed_dtype(&all)?;
-        if !self.is_filtered() {
-            return Ok((dtype, all.shape().to_vec()));
+        let template = self.template()?;
+        let template = template.view()?;
+        let dtype = self.fields.packed_dtype(&template)?;
+        let mut shape = template.shape().to_vec();
+        if let (true, Some(rows)) = (self.is_filtered(), shape.first_mut()) {
+            *rows = self.count()?;
         }
-        let inner = all.shape().iter().skip(self.leading).copied();
-        Ok((dtype, std::iter::once(self.count()?).chain(inner).collect()))
+        Ok((dtype, shape))
     }
 
     /// Writes the rows to a new array, whose dtype may differ as `casting` allows.
@@ -259,7 +379,8 @@ impl<'a> RowSelection<'a> {
         let convert = |view: &DynView<'_>| converted(view, dtype, casting);
         // There may be any number of rows without elements, which have no bytes.
         if self.rows.is_empty() {
-            return self.unfiltered().and_then(|all| convert(&all)).map(drop).map_err(to_error);
+            let template = self.template().map_err(to_error)?;
+            return template.view().and_then(|all| convert(&all)).map(drop).map_err(to_error);
         }
         self.each_block(to_error, convert, |bytes| visit(&bytes))
     }
@@ -289,30 +410,9 @@ impl<'a> RowSelection<'a> {
     }
 }
 
-/// Copies the rows that satisfy a condition to a temporary array: memory does not
-/// limit their number. `selection` is applied first.
-pub(crate) fn copy_matching(
-    path: &Path,
-    array: &MappedArray,
-    selection: Option<&IndexArg>,
-    filter: &Filter,
-) -> Result<MappedArray, CliError> {
-    let to_error = CliError::with_path(path);
-    let to_io_error = CliError::io(path, "create a copy of");
-    let index = selection.cloned().unwrap_or_default();
-    let all = array.dyn_view().map_err(&to_error)?;
-    limits::check_count(path, all.itemsize(), all.len())?;
-    let selected = index.without_field().select(&all).map_err(&to_error)?;
-    let fields = index.fields(&all);
-    let rows = selected.view().map_err(&to_error)?;
-    let rows = RowSelection::new(rows, Some(filter), fields).map_err(&to_error)?;
-    let (dtype, shape) = rows.dtype_and_shape().map_err(&to_error)?;
-    let file = tempfile::tempfile().map_err(&to_io_error)?;
-    let to = file.try_clone().map_err(&to_io_error)?;
-    let to = open::create(to, &dtype, &shape, &CreateOptions::new()).map_err(&to_error)?;
-    rows.write(to, Casting::Equiv, &to_error)?;
-    let options = OpenOptions::new().max_header_len(usize::MAX);
-    open::read_file(file, &options).map_err(to_error)
+/// The numbers of rows that satisfy a condition.
+fn matches(rows: Range<usize>, mask: &[bool]) -> impl Iterator<Item = usize> {
+    rows.zip(mask).filter(|(_, holds)| **holds).map(|(row, _)| row)
 }
 
 /// The bytes of all elements, in C order.

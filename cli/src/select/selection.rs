@@ -88,6 +88,11 @@ impl IndexArg {
         copy_rows(&whole, list.target, &list.indices).map(|copy| Selected::Copy(Box::new(copy)))
     }
 
+    /// Selects elements without a list.
+    pub(crate) fn select_view<'a>(&self, all: &DynView<'a>) -> Result<DynView<'a>> {
+        self.select_field(all.try_slice(self.resolve(all.shape())?.slices)?)
+    }
+
     /// The selected parts of an array to write to.
     pub(crate) fn parts(&self, shape: &[usize]) -> Result<Parts> {
         let ResolvedIndex { slices, list, .. } = self.resolve(shape)?;
@@ -139,6 +144,40 @@ impl IndexArg {
     /// as all of an array without axes.
     pub(crate) fn keeps_array(&self) -> bool {
         self.0.as_ref().is_ok_and(IndexExpr::keeps_array)
+    }
+
+    /// Returns whether all indices of the first axis are selected in order, whatever their
+    /// number, as the first axis of the selection: `:, 3`. An index that does not suit
+    /// the other axes is rejected when it is used.
+    pub(crate) fn keeps_rows(&self, inner: &[usize]) -> bool {
+        let shape = any_rows(inner);
+        match self.resolve(&shape) {
+            Ok(ResolvedIndices { list: Some(list), .. }) if list.target == 0 => false,
+            Ok(resolved) => match resolved.slices.first() {
+                Some(SliceInfoElem::Slice { start: 0, end, step: 1 }) => {
+                    end.is_none_or(|end| usize::try_from(end).ok() == shape.first().copied())
+                }
+                Some(_) => false,
+                None => true,
+            },
+            Err(_) => true,
+        }
+    }
+
+    /// The axis of the selection along the first axis of the array; `None` if a single
+    /// index of it is selected.
+    pub(crate) fn row_axis(&self, inner: &[usize]) -> Option<usize> {
+        let Origins { axes, list } = self.origins(&any_rows(inner)).ok()?;
+        let is_new = |axis: &&AxisOrigin| matches!(axis, AxisOrigin::New);
+        let at = axes.iter().take_while(is_new).count();
+        if matches!(axes.get(at), Some(AxisOrigin::Fixed(_))) {
+            return None;
+        }
+        Some(match list {
+            Some((to, from)) if from == at => to,
+            Some((to, from)) if from > at && to <= at => at + 1,
+            _ => at,
+        })
     }
 
     /// Returns whether rows that are appended come after those of the selection, which stay
@@ -244,6 +283,11 @@ impl IndexArg {
     fn select_field<'a>(&self, view: DynView<'a>) -> Result<DynView<'a>> {
         self.fields(&view).select(view)
     }
+}
+
+/// The shape of more rows than any text numbers.
+fn any_rows(inner: &[usize]) -> Vec<usize> {
+    std::iter::once(isize::MAX.unsigned_abs()).chain(inner.iter().copied()).collect()
 }
 
 /// Parts of an array that are written one after another.

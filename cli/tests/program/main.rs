@@ -12,6 +12,7 @@ mod digest;
 mod endless;
 mod examples;
 mod filter;
+mod filter_index;
 mod generate;
 mod get;
 mod grow;

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use npymap::{Error, ErrorKind, Result, dtype::Kind, view::DynView};
 
+use crate::select::rows;
 use column::Column;
 use syntax::{Comparison, Condition, FieldRef, Operand, SyntaxError};
 
@@ -30,10 +31,41 @@ const VALUE: &str = "value";
 const MAX_AXES: usize = 64;
 
 impl Filter {
+    /// The number of axes that enumerate the rows: all of records, and all if the
+    /// condition is about each element, as `value > 3`; else all but the last.
+    pub(crate) fn leading(&self, all: &DynView<'_>) -> usize {
+        if all.dtype().kind() != Kind::Struct && self.0.is_about_elements() {
+            all.ndim()
+        } else {
+            rows::leading_axes(all)
+        }
+    }
+
     /// Returns for each row whether it satisfies the condition. The first
     /// `leading` axes of `rows` enumerate the rows.
     pub(crate) fn mask(&self, rows: &DynView<'_>, leading: usize) -> Result<Vec<bool>> {
         Rows { rows, leading }.mask(&self.0)
+    }
+}
+
+impl Condition {
+    /// Returns whether each field is `value`, without an index.
+    fn is_about_elements(&self) -> bool {
+        let is_value = |field: &FieldRef| field.path == VALUE && field.index.is_empty();
+        let is_value_if_field = |operand: &Operand| match operand {
+            Operand::Field(field) => is_value(field),
+            _ => true,
+        };
+        match self {
+            Condition::Or(all) | Condition::And(all) => {
+                all.iter().all(Condition::is_about_elements)
+            }
+            Condition::Not(condition) => condition.is_about_elements(),
+            Condition::Compare(first, rest) => {
+                is_value_if_field(first) && rest.iter().all(|(_, next)| is_value_if_field(next))
+            }
+            Condition::IsNan(field) | Condition::IsTrue(field) => is_value(field),
+        }
     }
 }
 

@@ -1,0 +1,238 @@
+//! What an INDEX selects of the rows that satisfy a condition, as if the array had no
+//! others: NumPy's `a[mask][INDEX]`.
+
+use std::path::Path;
+
+use npymap::ndarray::SliceInfoElem;
+use npymap::view::DynView;
+use npymap::{
+    CreateOptions, Error, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order, Result,
+    element::Casting, layout::Layout,
+};
+
+use crate::input::error::CliError;
+use crate::input::open;
+use crate::input::row_blocks::index as index_of;
+use crate::select::fields::Fields;
+use crate::select::filter::Filter;
+use crate::select::limits;
+use crate::select::new_value::{NewValue, Target};
+use crate::select::origins::AxisIndices;
+use crate::select::rows::RowSelection;
+use crate::select::selection::IndexArg;
+
+/// Calls `process` with the selected rows. `names` are fields of the selection.
+pub(crate) fn with_rows(
+    path: &Path,
+    all: &DynView<'_>,
+    (index, names): (&IndexArg, &[String]),
+    filter: Option<&Filter>,
+    process: impl FnOnce(&RowSelection<'_>) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let to_error = CliError::with_path(path);
+    let (own, fields) = match names {
+        [] => (index.without_field(), index.fields(all)),
+        [one] => (index.clone(), Fields::One(one.clone())),
+        several => (index.clone(), Fields::Several(several.to_vec())),
+    };
+    let copy;
+    let (all, is_single) = match filter {
+        None => (all.clone(), false),
+        Some(filter) => {
+            limits::check_count(path, all.itemsize(), all.len())?;
+            let inner = inner(all, filter);
+            if own.keeps_rows(inner) {
+                let rows = RowSelection::matching(all.clone(), filter, own, fields);
+                return process(&rows.map_err(&to_error)?);
+            }
+            copy = copy_rows(path, &whole_rows(all, filter).map_err(&to_error)?)?;
+            (copy.dyn_view().map_err(&to_error)?, own.row_axis(inner) != Some(0))
+        }
+    };
+    let selected = own.select(&all).map_err(&to_error)?;
+    let rows = selected.view().and_then(|view| RowSelection::all(view, fields));
+    let mut rows = rows.map_err(&to_error)?;
+    rows.is_single = is_single;
+    process(&rows)
+}
+
+/// The rows that satisfy a condition, in a temporary array, because memory does not limit
+/// their number, and what is left to select of them. Without a condition, the array.
+pub(crate) fn copy_matching(
+    path: &Path,
+    array: MappedArray,
+    index: Option<&IndexArg>,
+    filter: Option<&Filter>,
+) -> Result<(MappedArray, Option<IndexArg>), CliError> {
+    let Some(filter) = filter else { return Ok((array, index.cloned())) };
+    let to_error = CliError::with_path(path);
+    let all = array.dyn_view().map_err(&to_error)?;
+    limits::check_count(path, all.itemsize(), all.len())?;
+    let index = index.cloned().unwrap_or_default();
+    if !index.keeps_rows(inner(&all, filter)) {
+        let rows = whole_rows(&all, filter).map_err(&to_error)?;
+        return Ok((copy_rows(path, &rows)?, Some(index)));
+    }
+    let fields = index.fields(&all);
+    let rows = RowSelection::matching(all.clone(), filter, index.without_field(), fields);
+    Ok((copy_rows(path, &rows.map_err(&to_error)?)?, None))
+}
+
+/// Which rows of a table are printed.
+#[derive(Clone, Copy)]
+pub(crate) enum Shown {
+    First(usize),
+    Last(usize),
+}
+
+/// Calls `print` with the selected elements, the indices that they have in the array, and
+/// whether there are more rows. Of rows that satisfy a condition, there may only be those
+/// that are shown; where several axes enumerate them, they are numbered consecutively.
+pub(crate) fn with_table(
+    path: &Path,
+    all: &DynView<'_>,
+    index: &IndexArg,
+    filter: Option<&Filter>,
+    shown: Shown,
+    print: impl FnOnce(DynView<'_>, Vec<AxisIndices>, bool) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let to_error = CliError::with_path(path);
+    let Some(filter) = filter else {
+        let axes = index.axis_indices(all.shape()).map_err(&to_error)?;
+        let selected = index.select(all).map_err(&to_error)?;
+        return print(selected.view().map_err(&to_error)?, axes, false);
+    };
+    limits::check_count(path, all.itemsize(), all.len())?;
+    let inner = inner(all, filter);
+    if index.keeps_rows(inner) {
+        let fields = index.fields(all);
+        let rows = RowSelection::matching(all.clone(), filter, index.without_field(), fields);
+        let rows = rows.and_then(|rows| match shown {
+            Shown::First(count) => rows.first(count),
+            Shown::Last(count) => rows.last(count),
+        });
+        let rows = rows.map_err(&to_error)?;
+        let axes = rows.axes().map_err(&to_error)?;
+        return print(rows.view().map_err(&to_error)?, axes, rows.has_more);
+    }
+    let rows = whole_rows(all, filter).map_err(&to_error)?;
+    let mut numbers = Vec::new();
+    let found = rows.each_match(|of_block| {
+        numbers.extend(of_block);
+        Ok(())
+    });
+    found.map_err(&to_error)?;
+    let copy = copy_rows(path, &rows)?;
+    let copied = copy.dyn_view().map_err(&to_error)?;
+    let mut axes = index.axis_indices(copy.shape()).map_err(&to_error)?;
+    let selected = index.select(&copied).map_err(&to_error)?;
+    let view = selected.view().map_err(&to_error)?;
+    let axis = index.row_axis(inner).unwrap_or(usize::MAX);
+    if let (Some(rows), Some(&len)) = (axes.get_mut(axis), view.shape().get(axis)) {
+        let found = (0..len).filter_map(|at| numbers.get(rows.at(at)).copied());
+        *rows = AxisIndices::List(found.collect());
+    }
+    print(view, axes, false)
+}
+
+/// Returns whether an index selects all rows that satisfy the condition, in order.
+pub(crate) fn keeps_rows(all: &DynView<'_>, index: &IndexArg, filter: &Filter) -> bool {
+    index.keeps_rows(inner(all, filter))
+}
+
+/// How many rows an index of the first axis has.
+pub(crate) fn rows_per_index(all: &DynView<'_>, filter: &Filter) -> usize {
+    all.shape().iter().take(filter.leading(all)).skip(1).product()
+}
+
+const PART_OF_ROWS: &str = "with --where, INDEX has to select all rows that match, as `:` and `:, 3` do: the condition alone chooses them";
+
+/// Sets what the index selects of the rows that satisfy a condition, and returns the number
+/// of elements. Nothing is written if `value` does not fit them.
+pub(crate) fn set(
+    array: &mut MappedArrayMut,
+    (index, filter): (&IndexArg, &Filter),
+    value: &NewValue,
+    casting: Casting,
+) -> Result<usize> {
+    let all = array.dyn_view()?;
+    let (leading, dims) = (filter.leading(&all), all.shape().to_vec());
+    let (leading, inner) = dims.split_at_checked(leading).unwrap_or((&dims, &[]));
+    let rows = whole_rows(&all, filter)?;
+    if !index.keeps_rows(inner) {
+        return Err(Error::new(ErrorKind::InvalidInput, PART_OF_ROWS));
+    }
+    let (blocks, mut shape) = (rows.blocks(), vec![rows.count()?]);
+    shape.extend(inner);
+    let parts = index.parts(&shape)?;
+    // As many rows as match, which are one in memory.
+    let one: Vec<usize> = std::iter::once(1).chain(inner.iter().copied()).collect();
+    let one = Layout::new(all.dtype().clone(), &one, Order::C, 0)?;
+    let one = MappedArray::from_parts(vec![0; one.nbytes()], one)?;
+    let shape = index.shape(&one.dyn_view()?.broadcast(&shape)?)?;
+    let values = value.broadcast(&shape, true)?;
+    let (mut set, mut done) = (0, 0);
+    for block in 0..blocks {
+        // What was written decides about no other row.
+        let (numbers, _) = whole_rows(&array.dyn_view()?, filter)?.numbers(block)?;
+        for run in runs(&numbers, leading) {
+            let rows = done..done + run.1;
+            done = rows.end;
+            for (number, part) in parts.indices.iter().enumerate() {
+                let own = match (&values, parts.list_axis) {
+                    (Some(values), Some(axis)) => Some(values.index_axis(axis, number)?),
+                    (values, _) => values.clone(),
+                };
+                let own = own.map(|own| own.try_slice([slice(rows.start, rows.end)]));
+                let part = [run.0.as_slice(), part.get(1..).unwrap_or_default()].concat();
+                let target = Target { part: &part, field: index.field() };
+                set += value.write(array, &target, own.transpose()?.as_ref(), casting)?;
+            }
+        }
+    }
+    Ok(set)
+}
+
+/// The slices that have these rows, where some axes enumerate them, each with their number.
+fn runs(numbers: &[usize], leading: &[usize]) -> Vec<(Vec<SliceInfoElem>, usize)> {
+    let last = leading.last().copied().unwrap_or(1).max(1);
+    // Rows of a run are next to each other along the last axis.
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b && b % last != 0);
+    runs.filter_map(|run| {
+        let mut at = index_of(leading, *run.first()?);
+        let start = at.pop()?;
+        let outer = at.iter().map(|&at| isize::try_from(at).unwrap_or(isize::MAX));
+        let mut part: Vec<_> = outer.map(SliceInfoElem::Index).collect();
+        part.push(slice(start, start + run.len()));
+        Some((part, run.len()))
+    })
+    .collect()
+}
+
+fn slice(start: usize, end: usize) -> SliceInfoElem {
+    let [start, end] = [start, end].map(|at| isize::try_from(at).unwrap_or(isize::MAX));
+    SliceInfoElem::Slice { start, end: Some(end), step: 1 }
+}
+
+/// The lengths of the axes of a row.
+fn inner<'v>(all: &'v DynView<'_>, filter: &Filter) -> &'v [usize] {
+    all.shape().get(filter.leading(all)..).unwrap_or_default()
+}
+
+/// The whole rows that satisfy a condition.
+fn whole_rows<'a>(all: &DynView<'a>, filter: &'a Filter) -> Result<RowSelection<'a>> {
+    RowSelection::matching(all.clone(), filter, IndexArg::default(), Fields::All)
+}
+
+/// Copies selected rows to a temporary array.
+fn copy_rows(path: &Path, rows: &RowSelection<'_>) -> Result<MappedArray, CliError> {
+    let to_error = CliError::with_path(path);
+    let to_io_error = CliError::io(path, "create a copy of");
+    let (dtype, shape) = rows.dtype_and_shape().map_err(&to_error)?;
+    let file = tempfile::tempfile().map_err(&to_io_error)?;
+    let to = file.try_clone().map_err(&to_io_error)?;
+    let to = open::create(to, &dtype, &shape, &CreateOptions::new()).map_err(&to_error)?;
+    rows.write(to, Casting::Equiv, &to_error)?;
+    let options = OpenOptions::new().max_header_len(usize::MAX);
+    open::read_file(file, &options).map_err(to_error)
+}
