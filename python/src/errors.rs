@@ -49,7 +49,7 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
     let filename = path.map(|path| path.as_os_str().to_owned());
     if let Some(code) = error.io_error().and_then(io::Error::raw_os_error) {
         let text: String = py.import("os")?.call_method1("strerror", (code,))?.extract()?;
-        let text = format!("{text}{}", system_advice(&error.fact()));
+        let text = format!("{text}{}", system_advice(&error.reason()));
         return Ok(os_error(code, text, filename));
     }
     let reason = error.reason();
@@ -99,8 +99,8 @@ fn is_io(error: &Error, kind: io::ErrorKind) -> bool {
 }
 
 /// What the text of the system does not say.
-fn system_advice(fact: &str) -> &'static str {
-    if fact.starts_with("cannot replace a mount point") {
+fn system_advice(reason: &str) -> &'static str {
+    if reason.starts_with("cannot replace a mount point") {
         return ": it is a mount point, such as a file that is mounted into a container. Mount its \
                 directory, or overwrite it in place, which readers may see half done: \
                 npymap.save(open(path, \"wb\"), array)";

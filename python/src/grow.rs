@@ -126,7 +126,7 @@ impl NewRows {
 /// Returns whether an existing file has other rows than those of a new one, which Python
 /// compares with what was asked for.
 fn is_unlike(error: &npymap::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WrongDType | ErrorKind::WrongShape)
+    matches!(error.kind(), ErrorKind::DTypeMismatch | ErrorKind::ShapeMismatch)
 }
 
 /// Appends rows to a `.npy` file.

@@ -53,7 +53,7 @@ pub extern "C" fn npymap_appender_create(
 /// not exist, as npymap_appender_create. Several processes can do this at once: one of them
 /// creates the file. `flags` combines NPYMAP_PAGE_ALIGNED, NPYMAP_FORTRAN_ORDER and
 /// NPYMAP_WAIT, with which each waits for its turn. A file with rows of another dtype is
-/// NPYMAP_ERROR_WRONG_DTYPE, and of another shape or order NPYMAP_ERROR_WRONG_SHAPE.
+/// NPYMAP_ERROR_DTYPE_MISMATCH, and of another shape or order NPYMAP_ERROR_SHAPE_MISMATCH.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_open_or_create(
     path: In<c_char>,

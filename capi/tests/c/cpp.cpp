@@ -220,8 +220,8 @@ static void start_together(const std::string &folder) {
   auto refused = [&](const char *descr, std::vector<std::size_t> row) {
     return status_of([&] { npymap::appender::open_or_create(path, descr, row); });
   };
-  CHECK(refused("<f4", {2}) == NPYMAP_ERROR_WRONG_DTYPE);
-  CHECK(refused("<i4", {3}) == NPYMAP_ERROR_WRONG_SHAPE);
+  CHECK(refused("<f4", {2}) == NPYMAP_ERROR_DTYPE_MISMATCH);
+  CHECK(refused("<i4", {3}) == NPYMAP_ERROR_SHAPE_MISMATCH);
 }
 #endif
 
@@ -237,7 +237,7 @@ static void several(const std::string &folder) {
   const auto offset = npymap_data_offset(first.c_array()) + npymap_nbytes(first.c_array());
   const auto second = npymap::array::open_at(path, offset);
   CHECK(second.get<double>({2}) == 3 && npymap_data_offset(second.c_array()) == offset + 128);
-  CHECK(status_of([&] { npymap::array::open_at(path, 8); }) == NPYMAP_ERROR_DAMAGED);
+  CHECK(status_of([&] { npymap::array::open_at(path, 8); }) == NPYMAP_ERROR_CORRUPT);
 }
 
 // A file with bytes after its elements, as a writer that died leaves it, is not replaced.

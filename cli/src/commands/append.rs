@@ -212,7 +212,9 @@ fn open_or_create(
     (dtype, row): &(DType, Vec<usize>),
 ) -> npymap::Result<Appender> {
     match options.append_or_create(path, dtype, row, &CreateOptions::new()) {
-        Err(error) if matches!(error.kind(), ErrorKind::WrongDType | ErrorKind::WrongShape) => {
+        Err(error)
+            if matches!(error.kind(), ErrorKind::DTypeMismatch | ErrorKind::ShapeMismatch) =>
+        {
             options.append(path)
         }
         opened => opened,

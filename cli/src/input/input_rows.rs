@@ -164,7 +164,7 @@ fn cast_blocks(
         return view.outer_iter().try_for_each(|row| cast_blocks(&row, dtype, casting, visit));
     }
     let mut block = |block: &DynView<'_>| {
-        let mut cast = MappedArray::anonymous(dtype, block.shape())?;
+        let mut cast = MappedArray::zeros(dtype, block.shape())?;
         cast.dyn_view_mut()?.assign_as(block, casting)?;
         visit(cast.as_bytes()?)
     };

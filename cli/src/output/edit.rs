@@ -59,7 +59,8 @@ impl EditOptions {
             (Format::Npz | Format::Ten, None) => {
                 let path = target.name().to_owned();
                 let source = open::map_arrays(&path, self.max_header_len);
-                let file = source.and_then(|file| open::any_of(&path, file, self.max_header_len));
+                let file =
+                    source.and_then(|file| open::any_of(target, file, self.max_header_len, false));
                 match members::choice(&file.map_err(CliError::with_path(&path))?, &path) {
                     Some(text) => Err(CliError::Text { path, text }),
                     None => Err(CliError::Rejected { path, reason: NOT_EDITABLE }),

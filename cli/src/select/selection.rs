@@ -152,7 +152,7 @@ impl IndexArg {
     pub(crate) fn keeps_rows(&self, inner: &[usize]) -> bool {
         let shape = any_rows(inner);
         match self.resolve(&shape) {
-            Ok(ResolvedIndices { list: Some(list), .. }) if list.target == 0 => false,
+            Ok(ResolvedIndex { list: Some(list), .. }) if list.target == 0 => false,
             Ok(resolved) => match resolved.slices.first() {
                 Some(SliceInfoElem::Slice { start: 0, end, step: 1 }) => {
                     end.is_none_or(|end| usize::try_from(end).ok() == shape.first().copied())
