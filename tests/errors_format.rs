@@ -44,7 +44,10 @@ fn magic_guesses_the_file_type() {
             b"\x1f\x8b\x08",
             r#"b"\x1f\x8b\x08", expected b"\x93NUMPY": it is compressed with gzip, decompress it first"#,
         ),
-        (b"\"text\"", r#"b"\"text\"", expected b"\x93NUMPY""#),
+        (
+            b"\"text\"",
+            r#"b"\"text\"", expected b"\x93NUMPY", open raw elements with `OpenOptions::raw`"#,
+        ),
     ] {
         let kind = if bytes.is_empty() { ErrorKind::Truncated } else { ErrorKind::Corrupt };
         assert_error(Header::parse(bytes), kind, &format!("starts with {found}"));

@@ -2,7 +2,8 @@
 
 use npymap::ndarray::{Array1, arr1, arr2};
 use npymap::npz::{Compression, Npz, NpzOptions, NpzWriter};
-use npymap::{ErrorKind, Source, source::MapMut};
+use npymap::source::{MapMut, ReadAt};
+use npymap::{ErrorKind, Source};
 
 use crate::support::{Raw, is_error, npy};
 use crate::zips::{Zip, Zipped, deflated, stored};
@@ -215,4 +216,47 @@ fn members_of_streams_may_be_longer_or_shorter_than_their_arrays() {
     assert_eq!(npz.get("longer").unwrap().shape(), [5]);
     assert_eq!(npz.get("shorter").unwrap_err().kind(), ErrorKind::Truncated);
     assert_eq!(npz.get("last").unwrap().shape(), [5]);
+}
+
+/// Bytes before and after zeros.
+struct Sparse(Vec<u8>, u64, Vec<u8>);
+
+impl ReadAt for Sparse {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        let Sparse(before, zeros, after) = self;
+        let (first, last) = (before.len() as u64, before.len() as u64 + zeros);
+        if (first..last).contains(&offset) {
+            let len = buffer.len().min(usize::try_from(last - offset).unwrap_or(usize::MAX));
+            buffer[..len].fill(0);
+            return Ok(len);
+        }
+        let (part, start) = if offset < first { (before, 0) } else { (after, last) };
+        let part = part.get((offset - start) as usize..).unwrap_or_default();
+        let len = part.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&part[..len]);
+        Ok(len)
+    }
+
+    fn size(&self) -> std::io::Result<u64> {
+        Ok(self.0.len() as u64 + self.1 + self.2.len() as u64)
+    }
+}
+
+#[test]
+fn an_archive_with_offsets_of_32_bits_names_what_recovers_it() {
+    let small = Zip::of(&[stored("a.npy", &member(5)), stored("z.npy", &member(1))]);
+    let second = small.windows(4).skip(1).position(|part| part == b"PK\x03\x04").unwrap() + 1;
+    let (before, after) = small.split_at(second);
+    let open = |zeros| {
+        let source = Source::positioned(Sparse(before.to_vec(), zeros, after.to_vec()));
+        source.and_then(Npz::open)
+    };
+    assert_eq!(open(0).unwrap().len(), 2);
+    let error = open(1 << 32).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    let reason = "an archive of more than 4 GiB with offsets of 32 bits, as cnpy writes it";
+    assert_eq!(error.reason(), reason);
+    assert_eq!(error.to_string(), format!("{reason}: copy what `NpzOptions::scan` finds"));
+    let error = open(1 << 31).unwrap_err();
+    assert!(error.to_string().contains("and no member precedes it"), "{error}");
 }

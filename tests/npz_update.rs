@@ -429,3 +429,24 @@ fn a_name_that_would_find_another_member_is_refused() {
     update.commit().unwrap();
     assert_eq!(keys(&path), ["b", "c"]);
 }
+
+/// As `numpy.savez` does, without a new file.
+#[test]
+fn an_archive_that_was_overwritten_says_so() {
+    let directory = directory();
+    let [path, other] = ["a.npz", "b.npz"].map(|name| directory.path().join(name));
+    let long = Array1::from_elem(500, 7.5);
+    npz::savez(&path, &[("a", &long), ("b", &long)]).unwrap();
+    npz::savez(&other, &[("first", &arr1(&[1.0])), ("b", &arr1(&[2.0]))]).unwrap();
+    let (copied, mapped) = (read(&path), map(&path).and_then(Npz::open).unwrap());
+    fs::write(&path, fs::read(&other).unwrap()).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    for error in [copied.get("b").map(drop), mapped.get("b").map(drop)] {
+        let error = error.unwrap_err();
+        assert_eq!((error.kind(), error.member()), (ErrorKind::Changed, Some("b")));
+        let text = "the archive was modified since it was opened: open it again";
+        assert_eq!(error.message().to_string(), text);
+    }
+    assert_eq!(copied.get("none").unwrap_err().kind(), ErrorKind::NotFound);
+}

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 
 use npymap::{
-    CreateOptions, ErrorKind, MappedArray, Mode, OpenOptions, Order, Result, Source,
+    CreateOptions, ErrorKind, MappedArray, Mode, OpenOptions, Order, Result, Source, WriteOptions,
     array::{AnyArray, Description, RawSpec},
 };
 
@@ -316,7 +316,9 @@ fn errors_name_what_works() {
     let error = header_with(&OpenOptions::new().offset(1), &path).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("{name}: the array at byte 1: starts with b\"bc\", expected b\"\\x93NUMPY\"")
+        format!(
+            "{name}: the array at byte 1: starts with b\"bc\", expected b\"\\x93NUMPY\", open raw elements with `OpenOptions::raw`"
+        )
     );
     fs::write(&path, b"").unwrap();
     assert_error(
@@ -389,4 +391,26 @@ fn open_files_are_created_checked_and_locked() {
 fn open_temporary(directory: &tempfile::TempDir) -> (File, tempfile::NamedTempFile) {
     let file = tempfile::NamedTempFile::new_in(directory).unwrap();
     (file.reopen().unwrap(), file)
+}
+
+#[test]
+fn a_npy_that_is_no_raw_file_is_named() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    WriteOptions::new().write(&path, &npymap::ndarray::arr1(&[1_u8, 2, 3])).unwrap();
+    for spec in [raw("<f8"), raw("<f8").shape(&[100])] {
+        let error = read_with(&options(spec), &path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let text = "the file has an NPY header: open it as a .npy, not with `OpenOptions::raw`";
+        assert_eq!(error.message().to_string(), text);
+        assert_eq!(error.reason(), "the file has an NPY header");
+    }
+    // Elsewhere, and of single bytes, it is one.
+    assert_eq!(read_with(&options(raw("|u1").offset(128)), &path).unwrap().shape(), [3]);
+    assert_eq!(read_with(&options(raw("|u1")), &path).unwrap().shape(), [131]);
+    let error = read_with(&options(raw("<f8").offset(128)), &path).unwrap_err();
+    assert!(
+        error.to_string().ends_with("not a multiple of the itemsize 8: pass a shape"),
+        "{error}"
+    );
 }

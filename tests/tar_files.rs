@@ -3,6 +3,7 @@
 use npymap::{
     ErrorKind, Mode, Source,
     any::{AnyFile, Format},
+    npz::{Compression, NpzWriter},
     tar::TarFile,
     ten::{TenWriteOptions, WriteTensor},
 };
@@ -123,6 +124,71 @@ fn arrays_of_lists_in_tar_files_have_the_names_that_open_them() {
     let many = ten_of(&vec![&empty as _; 100]);
     let name = "n".repeat(2000);
     assert_eq!(open(&[(&name, &many)]).names(), [name]);
+}
+
+fn npz_of(names: &[&str], compression: Compression) -> Vec<u8> {
+    let mut writer = NpzWriter::new_seekable(std::io::Cursor::new(Vec::new())).unwrap();
+    writer.compression(compression);
+    for (number, name) in names.iter().enumerate() {
+        let number = i64::try_from(number).unwrap();
+        writer.write(name, &npymap::ndarray::arr1(&[number, 7])).unwrap();
+    }
+    writer.into_inner().unwrap().into_inner()
+}
+
+#[test]
+fn arrays_of_archives_in_tar_files_are_used_in_place() {
+    let directory = directory();
+    let (stored, deflated) =
+        (npz_of(&["x", "y[0]"], Compression::Stored), npz_of(&["x"], Compression::Deflated(6)));
+    let bytes = tar_of(&[("s/0.npz", &stored), ("1.npz", &deflated), ("a.npy", &npy())]);
+    let path = file(&directory, "x.tar", &bytes);
+    let names = ["s/0.npz[x]", "s/0.npz[y[0]]", "1.npz[x]", "a.npy"];
+    for source in [map(&path).unwrap(), Source::bytes(bytes.clone()).into_read_only()] {
+        let file = npymap::open_any(source).unwrap();
+        assert_eq!(file.names(), names);
+        for name in names {
+            file.get(Some(name)).unwrap();
+        }
+        let array = file.get(Some("s/0.npz[y[0]]")).unwrap();
+        assert_eq!(array.view::<i64>().unwrap().to_vec(), [1, 7]);
+    }
+    let tar = map(&path).and_then(TarFile::open).unwrap();
+    let kinds: Vec<_> = tar.members().map(|member| member.is_npz().unwrap()).collect();
+    assert_eq!(kinds, [true, true, false]);
+    let archive = tar.member("s/0.npz").unwrap().npz().unwrap();
+    archive.verify().unwrap();
+    let array = archive.get("y[0]").unwrap();
+    assert_eq!((array.mode(), array.member()), (Some(Mode::ReadOnly), Some("y[0]")));
+    let offset = usize::try_from(array.data_offset().unwrap()).unwrap();
+    assert_eq!(bytes[offset..][..8], 1_i64.to_ne_bytes());
+    drop((archive, tar));
+    assert_eq!(array.view::<i64>().unwrap().to_vec(), [1, 7]);
+    let only = npymap::open_any(Source::bytes(tar_of(&[("1.npz", &deflated)]))).unwrap();
+    assert_eq!(only.get(None).unwrap().shape(), [2]);
+    let two = npymap::open_any(Source::bytes(tar_of(&[("0.npz", &stored)]))).unwrap();
+    assert_eq!(two.get(None).unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn damaged_archives_in_tar_files_are_errors() {
+    let stored = npz_of(&["x", "y"], Compression::Stored);
+    let open =
+        |member: &[u8]| npymap::open_any(Source::bytes(tar_of(&[("0.npz", member)]))).unwrap();
+    for len in 4..stored.len() {
+        let file = open(&stored[..len]);
+        let error = file.get(Some("0.npz[x]")).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Truncated), "{error}");
+        assert_eq!(file.names(), ["0.npz"]);
+    }
+    let text = open(&stored).get(Some("0.npz[z]")).unwrap_err().to_string();
+    assert_eq!(text, "no member `z`: the members are `x`, `y`");
+    // The names of many members would take much more memory than the file.
+    let keys: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+    let many = npz_of(&keys.iter().map(String::as_str).collect::<Vec<_>>(), Compression::Stored);
+    let name = "n".repeat(20_000);
+    let file = npymap::open_any(Source::bytes(tar_of(&[(&name, &many)]))).unwrap();
+    assert_eq!(file.names(), [name]);
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub enum Format {
     Npz,
     /// A list of arrays, as webdataset writes it.
     Ten,
-    /// A tar file of `.npy` and `.ten` members.
+    /// A tar file of `.npy`, `.npz` and `.ten` members.
     Tar,
 }
 
@@ -217,8 +217,8 @@ fn unsupported(format: Format) -> Error {
 impl<D: Mapping> AnyFile<D> {
     /// Opens the array called `member`, or with `None` the only array. In a
     /// `.ten` file, `member` is a position or an info. In a tar file, the name
-    /// of a `.npy` member, or the name of a `.ten` member followed by a
-    /// position or an info in brackets, such as `000000.ten[0]`.
+    /// of a `.npy` member, or the name of a `.ten` or `.npz` member followed by
+    /// that of its array in brackets, such as `000000.ten[0]`.
     ///
     /// # Errors
     ///
@@ -306,10 +306,7 @@ impl<D: Mapping> AnyFile<D> {
             #[cfg(feature = "npz")]
             (AnyFile::Npz(npz), Some(name)) => npz.get(name),
             #[cfg(feature = "npz")]
-            (AnyFile::Npz(npz), None) => match npz.members().collect::<Vec<_>>().as_slice() {
-                [only] => only.open(),
-                members => Err(no_only_member(members.len())),
-            },
+            (AnyFile::Npz(npz), None) => only_of_npz(npz),
             (AnyFile::Ten(ten), Some(name)) => ten.get(ten.index(name)?),
             (AnyFile::Ten(ten), None) if ten.len() == 1 => ten.get(0),
             (AnyFile::Ten(ten), None) => Err(no_only_member(ten.len())),
@@ -321,7 +318,12 @@ impl<D: Mapping> AnyFile<D> {
                     if let Some((outer, inner)) =
                         splits.find(|(outer, _)| tar.member(outer).is_ok())
                     {
-                        let ten = tar.member(outer)?.ten()?;
+                        let outer = tar.member(outer)?;
+                        #[cfg(feature = "npz")]
+                        if outer.is_npz()? {
+                            return outer.npz()?.get(inner);
+                        }
+                        let ten = outer.ten()?;
                         return ten.get(ten.index(inner)?);
                     }
                 }
@@ -332,6 +334,10 @@ impl<D: Mapping> AnyFile<D> {
                 [only] => {
                     // A link may replace it.
                     let only = tar.member(only.name())?;
+                    #[cfg(feature = "npz")]
+                    if only.is_npz()? {
+                        return only_of_npz(&only.npz()?);
+                    }
                     if !only.is_ten()? {
                         return only.open();
                     }
@@ -341,6 +347,15 @@ impl<D: Mapping> AnyFile<D> {
                 members => Err(no_only_member(members.len())),
             },
         }
+    }
+}
+
+/// The only array of an archive.
+#[cfg(feature = "npz")]
+fn only_of_npz<D: Mapping>(npz: &Npz<D>) -> Result<MappedArray<D>> {
+    match npz.members().collect::<Vec<_>>().as_slice() {
+        [only] => only.open(),
+        members => Err(no_only_member(members.len())),
     }
 }
 
@@ -357,14 +372,25 @@ fn npz_name<D: Mapping>(npz: &Npz<D>, member: &Member<'_, D>) -> String {
 #[cfg(feature = "tar")]
 const MOST_NAMES: u64 = 16;
 
-/// A member's array names: its own, or one per array of a `.ten`, unless these
-/// names would be much longer than the arrays.
+/// A member's array names: its own, or one per array of an `.npz` or a `.ten`, unless
+/// these names would be much longer than the arrays.
 #[cfg(feature = "tar")]
 fn tar_names<D: Mapping>(member: &tar::Member<'_, D>) -> Vec<String> {
     let name = member.name();
     let most = MOST_NAMES.saturating_mul(member.size());
+    let is_short = |count| to_u64(name.len()).saturating_mul(to_u64(count)) <= most;
+    #[cfg(feature = "npz")]
+    if let Ok(true) = member.is_npz() {
+        return match member.npz() {
+            Ok(npz) if is_short(npz.len()) => {
+                let inner = npz.members().map(|inner| npz_name(&npz, &inner));
+                inner.map(|inner| format!("{name}[{inner}]")).collect()
+            }
+            _ => vec![name.to_owned()],
+        };
+    }
     match member.is_ten().and_then(|is_ten| is_ten.then(|| member.ten()).transpose()) {
-        Ok(Some(ten)) if to_u64(name.len()).saturating_mul(to_u64(ten.len())) <= most => {
+        Ok(Some(ten)) if is_short(ten.len()) => {
             (0..ten.len()).map(|index| format!("{name}[{index}]")).collect()
         }
         // If it cannot be read, opening it by this name says why.

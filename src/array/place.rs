@@ -11,7 +11,7 @@ use crate::error::{
     Error, ErrorDetail, ExtentError, HeaderError, RequestError, Result, ShapeError, SystemError,
 };
 use crate::layout::{Layout, Order};
-use crate::npy::{Header, Preamble, Version};
+use crate::npy::{Header, MAGIC, Preamble, Version};
 use crate::source::Source;
 use crate::source::mode::Mode;
 use crate::source::storage::{self, ReadAt, Storage};
@@ -131,7 +131,10 @@ impl OpenOptions {
         let place = match &self.raw {
             // As `numpy.memmap`; but what a description says was mapped before.
             Some(raw) if len == 0 && raw.grows => Err(ExtentError::Empty.into()),
-            Some(raw) => self.raw_place(raw, len),
+            Some(raw) => self.raw_place(raw, len).map_err(|error| {
+                let is_npy = raw.offset == 0 && is_npy(storage, self.offset);
+                if is_npy { ExtentError::NotRaw.into() } else { error }
+            }),
             None => retry_on_append(storage, |len| {
                 let mut place = self.header_place(storage, len)?;
                 let is_followed = place.end().is_some_and(|end| end < len);
@@ -210,6 +213,13 @@ impl OpenOptions {
         let found = FIRST_READ + read_at(from, rest, self.offset.saturating_add(FIRST_READ_END))?;
         Header::parse_after(preamble, bytes.get(..found).invariant(READ), self.max_header_len)
     }
+}
+
+/// Returns whether a `.npy` starts at an offset.
+#[cold]
+fn is_npy(storage: &Storage, offset: u64) -> bool {
+    let mut start = [0; MAGIC.len()];
+    storage.read_at(&mut start, offset).is_ok_and(|found| found == start.len()) && start == MAGIC
 }
 
 /// Returns whether a file was written a moment ago, or may have been.

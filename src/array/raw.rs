@@ -32,7 +32,7 @@ pub struct RawSpec {
     dtype: DType,
     shape: Option<Vec<usize>>,
     order: Order,
-    offset: u64,
+    pub(super) offset: u64,
     /// Whether a file that is too short may be extended.
     pub(crate) grows: bool,
 }

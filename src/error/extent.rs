@@ -41,6 +41,10 @@ pub(crate) enum ExtentError {
         found: u64,
     },
 
+    /// A `.npy` file is opened as raw elements that do not fit it.
+    #[error("the file has an NPY header: open it as a .npy, not with `OpenOptions::raw`")]
+    NotRaw,
+
     /// Bytes follow the elements where rows are to be appended.
     #[error(
         "the elements end at byte {end} and the file at {found}: `recover` turns the bytes that follow into rows"
@@ -81,6 +85,7 @@ impl ExtentError {
             | ExtentError::ShortBuffer { .. }
             | ExtentError::Remainder { .. }
             | ExtentError::Empty => ErrorKind::Truncated,
+            ExtentError::NotRaw => ErrorKind::InvalidInput,
             ExtentError::Trailing { .. } | ExtentError::Dropped { .. } => ErrorKind::Corrupt,
             ExtentError::Follows { .. } => ErrorKind::Unsupported,
         }

@@ -94,6 +94,12 @@ pub(crate) enum HeaderError {
 }
 
 impl HeaderError {
+    /// Returns whether the file has no format that is known, and may have raw elements.
+    #[inline]
+    pub(super) fn is_raw(&self) -> bool {
+        matches!(self, HeaderError::Magic { found } if format_hint(found).is_empty())
+    }
+
     #[inline]
     pub(super) fn kind(&self) -> ErrorKind {
         match self {

@@ -268,7 +268,14 @@ impl fmt::Display for Message<'_> {
         if let Some(offset) = self.0.offset() {
             write!(f, "the array at byte {offset}: ")?;
         }
-        self.0.detail().fmt(f)
+        self.0.detail().fmt(f)?;
+        // Members of archives have no raw elements.
+        match self.0.detail() {
+            ErrorDetail::Header(error) if error.is_raw() && self.0.member().is_none() => {
+                f.write_str(", open raw elements with `OpenOptions::raw`")
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -44,7 +44,10 @@ fn advice(detail: &ErrorDetail) -> Advice {
         }
         ErrorDetail::Header(error) => matches!(error, HeaderError::Limit { .. }),
         ErrorDetail::Extent(error) => {
-            matches!(error, ExtentError::Trailing { .. } | ExtentError::Dropped { .. })
+            matches!(
+                error,
+                ExtentError::Trailing { .. } | ExtentError::Dropped { .. } | ExtentError::NotRaw
+            )
         }
         ErrorDetail::DType(error) => matches!(
             error,

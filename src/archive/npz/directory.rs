@@ -48,6 +48,8 @@ pub(super) struct DirectoryEntry {
     pub(super) offset: u64,
     /// The offset of the next member or, for the last member, of the directory.
     pub(super) limit: u64,
+    /// Whether its sizes in the local header are those modulo 4 GiB, as cnpy writes them.
+    pub(super) wraps: bool,
 }
 
 impl ArchiveEntry for DirectoryEntry {
@@ -128,6 +130,7 @@ impl<'a> DirectoryReader<'a> {
                 start,
                 offset: start - prefix,
                 limit: 0,
+                wraps: false,
                 name: name.clone(),
             })
             .map_err(|error| error.with_member(name::key(&name)))

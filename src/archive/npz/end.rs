@@ -25,6 +25,9 @@ const SEARCHED: u64 = 22 + 65_535;
 /// what precedes the first member.
 const SEARCHED_BEFORE: u64 = 1 << 20;
 
+/// What offsets in 32 bits are multiples of, if they are too large for them.
+const WRAP: u64 = 1 << 32;
+
 /// The position of the central directory, and the number of its entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Location {
@@ -188,6 +191,10 @@ pub(super) fn check_start(source: &Storage, location: &Location, first: Option<u
     let Location { start, prefix, is_followed, .. } = *location;
     let is_listed = first.map_or(Ok(true), |first| is_member_at(source, first))?;
     // Without a prefix, only that member is damaged.
+    if !is_listed && prefix > 0 && prefix % WRAP == 0 && is_member_at(source, 0)? {
+        let found = "an archive of more than 4 GiB with offsets of 32 bits, as cnpy writes it";
+        return Err(ArchiveError::damaged(found, "copy what `NpzOptions::scan` finds"));
+    }
     if !is_listed && prefix > 0 {
         let offset = start - prefix;
         return Err(damaged(format!(

@@ -87,6 +87,10 @@ fn compare(
     if local.method.get() != entry.method.0 {
         return Err(differs("method"));
     }
+    if entry.wraps {
+        // The sizes and the CRC-32 were checked when it was found.
+        return extra::check_name(extra, name, &entry.name).map_err(wrong_extra);
+    }
     let own = [entry.size, entry.stored, entry.offset];
     let numbers = SizeFields([local.size.get(), local.stored.get()]);
     let numbers = numbers.resolve(extra, |number| own.contains(&number));

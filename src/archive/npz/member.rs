@@ -12,7 +12,7 @@ use super::{Npz, NpzWriter, name};
 use crate::array::{MappedArray, MemberContent, Place};
 use crate::element::Element;
 use crate::error::invariant::to_u64;
-use crate::error::{ArchiveError, ErrorKind, Result};
+use crate::error::{ArchiveError, Error, ErrorKind, Result};
 use crate::kernel::PAGE;
 use crate::npy::Header;
 use crate::source::map::{Map, MapMut};
@@ -238,7 +238,11 @@ impl<'a, D: Mapping> Member<'a, D> {
 
     /// Adds the path of the archive and the name of the member to an error.
     fn name_member<T>(&self, result: Result<T>) -> Result<T> {
-        self.npz.name_file(result.map_err(|error| error.with_member(self.name())))
+        self.npz.name_file(result.map_err(|error| {
+            let is_damage = matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Truncated);
+            let error = if is_damage && self.npz.is_modified() { changed() } else { error };
+            error.with_member(self.name())
+        }))
     }
 
     /// The offset of the member's first byte, and a reader at that offset.
@@ -343,4 +347,11 @@ impl<'a, D: Mapping> Member<'a, D> {
         }
         Ok(())
     }
+}
+
+/// The error of a member of a file that was overwritten.
+#[cold]
+fn changed() -> Error {
+    let found = "the archive was modified since it was opened";
+    ArchiveError::with_kind(ErrorKind::Changed, found, "open it again")
 }

@@ -20,6 +20,8 @@ mod writer;
 mod zip_writer;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use ndarray::{Array, Dimension};
 
@@ -30,6 +32,7 @@ use crate::error::Result;
 use crate::source::Source;
 use crate::source::map::Map;
 use crate::source::pages::Mapping;
+use crate::source::storage::Storage;
 
 pub use create::{savez, savez_compressed};
 use directory::DirectoryEntry;
@@ -76,9 +79,11 @@ pub use writer::NpzWriter;
 /// ```
 #[derive(Debug)]
 pub struct Npz<D = Map> {
-    source: Source<D>,
+    source: Arc<Source<D>>,
     entries: EntryList<DirectoryEntry>,
     options: NpzOptions,
+    /// When the file was modified last, before its directory was read.
+    modified: Option<SystemTime>,
 }
 
 impl<D: Mapping> Npz<D> {
@@ -266,8 +271,20 @@ impl<D: Mapping> Npz<D> {
         self.entries.get(*position)
     }
 
+    /// Returns whether the file was modified since the archive was opened.
+    #[cold]
+    fn is_modified(&self) -> bool {
+        self.modified.is_some() && modified(self.source.storage()) != self.modified
+    }
+
     /// Adds the path of the archive to an error.
     fn name_file<T>(&self, result: Result<T>) -> Result<T> {
         self.source.storage().add_path_on_err(result)
     }
+}
+
+/// When a file was modified last; `None` for other storage.
+#[inline]
+fn modified(storage: &Storage) -> Option<SystemTime> {
+    storage.file()?.metadata().ok()?.modified().ok()
 }

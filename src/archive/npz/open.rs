@@ -1,16 +1,22 @@
 //! Options for opening an archive.
 
 use std::fmt;
+#[cfg(feature = "tar")]
+use std::io;
 use std::sync::Arc;
 
-use super::Npz;
 use super::directory::{self, DirectoryEntry};
+use super::{Npz, modified};
 use crate::archive::entries::EntryList;
+#[cfg(feature = "tar")]
+use crate::error::invariant::{IN_BUFFER, Invariant, to_usize_saturating};
 use crate::error::{RequestError, Result};
 use crate::npy::MAX_HEADER_LEN;
 use crate::source::Source;
 use crate::source::mode::Mode;
 use crate::source::pages::Mapping;
+#[cfg(feature = "tar")]
+use crate::source::storage::{ReadAt, Storage};
 
 /// The default of [`NpzOptions::max_inflated`]: 16 GiB.
 const MAX_INFLATED: u64 = 16 << 30;
@@ -155,8 +161,52 @@ impl NpzOptions {
     /// update a member's checksum, and [`Io`](crate::ErrorKind::Io) if it
     /// cannot be read.
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Npz<D>> {
+        let modified = modified(source.storage());
         let entries = source.storage().add_path_on_err(open_entries(&source))?;
-        Ok(Npz { source, entries: EntryList::new(entries), options: self.clone() })
+        let (source, entries) = (Arc::new(source), EntryList::new(entries));
+        Ok(Npz { source, entries, options: self.clone(), modified })
+    }
+
+    /// Opens the archive in a range of a source.
+    #[cfg(feature = "tar")]
+    #[inline]
+    pub(crate) fn open_range<D: Mapping>(
+        &self,
+        source: Arc<Source<D>>,
+        start: u64,
+        len: u64,
+    ) -> Result<Npz<D>> {
+        reject_writable(&source)?;
+        let modified = modified(source.storage());
+        let part = Part { source: Arc::clone(&source), start, len };
+        let mut entries = directory::read(&Storage::from_reader(Arc::new(part), len))?;
+        for entry in &mut entries {
+            entry.start = entry.start.saturating_add(start);
+            entry.limit = entry.limit.saturating_add(start);
+        }
+        Ok(Npz { source, entries: EntryList::new(entries), options: self.clone(), modified })
+    }
+}
+
+/// The bytes in a range of a source.
+#[cfg(feature = "tar")]
+struct Part<D> {
+    source: Arc<Source<D>>,
+    start: u64,
+    len: u64,
+}
+
+#[cfg(feature = "tar")]
+impl<D> ReadAt for Part<D> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let rest = to_usize_saturating(self.len.saturating_sub(offset));
+        let len = rest.min(buffer.len());
+        let buffer = buffer.get_mut(..len).invariant(IN_BUFFER);
+        self.source.storage().read_at(buffer, self.start.saturating_add(offset))
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len)
     }
 }
 

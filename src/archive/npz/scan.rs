@@ -2,11 +2,11 @@
 //! the end of the archive is.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
-use super::Npz;
 use super::directory::{DirectoryEntry, read_error, wrong_signature};
 use super::extra::SizeFields;
 use super::name;
@@ -18,8 +18,9 @@ use super::records::{
     Zip64EndRecord, len_of,
 };
 use super::writer;
+use super::{Npz, modified};
 use crate::archive::entries::EntryList;
-use crate::error::invariant::to_u64;
+use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::error::{ErrorKind, Result};
 use crate::npy::HeaderText;
 use crate::source::Source;
@@ -28,6 +29,10 @@ use crate::source::storage::Storage;
 
 /// The longest data descriptor: a signature, a CRC-32 and two sizes of 64 bits.
 const DESCRIPTOR_LEN: usize = 24;
+
+/// Sizes of 32 bits are modulo this number. The unit tests have a smaller one, so that they
+/// need no archive of this size.
+const WRAP: u64 = if cfg!(test) { 1 << 16 } else { 1 << 32 };
 
 impl NpzOptions {
     /// Opens an archive with a missing or damaged directory, for example after
@@ -68,7 +73,8 @@ impl NpzOptions {
         let scanner = Scanner { source: storage, max_header_len: self.max_header_len };
         let found = reject_writable(&source).and_then(|()| scanner.entries());
         let entries = EntryList::new(storage.add_path_on_err(found)?);
-        Ok(Npz { source, entries, options: self.clone() })
+        let modified = modified(source.storage());
+        Ok(Npz { source: Arc::new(source), entries, options: self.clone(), modified })
     }
 }
 
@@ -128,11 +134,16 @@ impl Scanner<'_> {
         };
         let method = Method(local.method.get());
         let data = after_name + to_u64(extra.len());
-        let end = if flags.has_descriptor() && stored == 0 {
+        let known = MemberEnd { crc32: local.crc32.get(), size, stored, next: data };
+        let is_whole = method == Method::STORED && size == stored && !flags.has_descriptor();
+        let wrapped = if is_whole { self.wrapped_end(&known)? } else { None };
+        let wraps = wrapped.is_some();
+        let end = if wraps {
+            wrapped
+        } else if flags.has_descriptor() && stored == 0 {
             self.find_end(method, data)?
         } else {
-            let crc32 = local.crc32.get();
-            self.known_end(&MemberEnd { crc32, size, stored, next: data }, flags)?
+            self.known_end(&known, flags)?
         };
         Ok(end.map(|MemberEnd { crc32, size, stored, next }| DirectoryEntry {
             mode: Some(writer::new_mode(&raw_name)),
@@ -146,7 +157,50 @@ impl Scanner<'_> {
             start,
             offset: start,
             limit: next,
+            wraps,
         }))
+    }
+
+    /// The end of a stored array of more than 4 GiB whose header has its size, and maybe the
+    /// CRC-32 of as many bytes, modulo 4 GiB, as cnpy writes it. `None` if it is no such member.
+    #[inline]
+    fn wrapped_end(&self, member: &MemberEnd) -> io::Result<Option<MemberEnd>> {
+        let MemberEnd { crc32, size, next: data, .. } = *member;
+        let is_short = |end| self.source.len() - end < WRAP;
+        let end = data.checked_add(size).filter(|&end| end <= self.source.len());
+        if end.is_none_or(is_short) || end.map_or(Ok(true), |end| self.has_record_at(end))? {
+            return Ok(None);
+        }
+        let rest = self.source.range_reader(data, self.source.len());
+        let header = HeaderText::read(io::BufReader::new(rest), self.max_header_len);
+        let Ok(header) = header.and_then(|text| text.header()) else { return Ok(None) };
+        let Ok(layout) = header.layout() else { return Ok(None) };
+        let (start, whole) = (to_u64(header.data_offset), to_u64(layout.end()));
+        let end = data.checked_add(whole).filter(|&end| end <= self.source.len());
+        let Some(next) = end.filter(|_| whole % WRAP == size && whole >= WRAP) else {
+            return Ok(None);
+        };
+        if !self.has_record_at(next)? {
+            return Ok(None);
+        }
+        // cnpy sums the header, and then the elements.
+        let summed = start + (whole - start) % WRAP;
+        let (mut crc, mut at, mut block) = (Crc::new(), 0, vec![0; BUFFER]);
+        let mut is_right = false;
+        while at < whole {
+            let len = to_usize_saturating((whole - at).min(to_u64(BUFFER)));
+            let len = if at < summed { len.min(to_usize_saturating(summed - at)) } else { len };
+            let bytes = block.get_mut(..len).unwrap_or_default();
+            let found = self.source.read_at(bytes, data + at)?;
+            crc.update(bytes.get(..found).unwrap_or_default());
+            if found < len {
+                return Ok(None);
+            }
+            at += to_u64(len);
+            is_right |= at == summed && crc.sum() == crc32;
+        }
+        let crc32 = if is_right { crc.sum() } else { crc32 };
+        Ok(Some(MemberEnd { crc32, size: whole, stored: whole, next }))
     }
 
     /// The end of a member with its sizes in the header and its bytes from
@@ -292,4 +346,55 @@ fn parse_descriptor(bytes: &[u8], at: u64, size: u64, stored: u64) -> Option<Mem
 fn is_about_bytes(error: &io::Error) -> bool {
     use io::ErrorKind as K;
     matches!(error.kind(), K::InvalidInput | K::InvalidData | K::UnexpectedEof)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::map::MapMut;
+    use crate::{Header, Order};
+
+    /// A member as cnpy writes it: its size is modulo [`WRAP`], and so is the number of bytes
+    /// of its elements that are summed, unless the writer sums all of them.
+    fn archive(len: usize, sums_all: bool, change: u32) -> Vec<u8> {
+        let header = Header::new("|u1".parse().unwrap(), &[len], Order::C).unwrap();
+        let mut member = header.encode(None).unwrap().bytes;
+        let start = member.len();
+        member.extend((0..251).cycle().take(len));
+        let wrap = usize::try_from(WRAP).unwrap();
+        let size = u32::try_from(member.len() % wrap).unwrap().to_le_bytes();
+        let summed = if sums_all { member.len() } else { start + len % wrap };
+        let mut crc = Crc::new();
+        crc.update(&member[..summed]);
+        let crc = (crc.sum() ^ change).to_le_bytes();
+        let start = b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0";
+        let parts = [start, &crc[..], &size, &size, b"\x05\0\0\0a.npy", &member, b"PK\x01\x02"];
+        parts.concat()
+    }
+
+    fn scan(bytes: Vec<u8>) -> Npz<MapMut> {
+        NpzOptions::new().scan(Source::bytes(bytes)).unwrap()
+    }
+
+    #[test]
+    fn arrays_whose_sizes_are_modulo_4_gib_are_found() {
+        for sums_all in [false, true] {
+            for len in [70_000, 1 << 17, (1 << 17) - 128] {
+                let npz = scan(archive(len, sums_all, 0));
+                npz.verify().unwrap();
+                let array = npz.get("a").unwrap();
+                assert_eq!(array.shape(), [len]);
+                let last = u8::try_from((len - 1) % 251).unwrap();
+                assert_eq!(array.as_slice::<u8>().unwrap()[len - 1], last);
+            }
+        }
+        assert_eq!(
+            scan(archive(70_000, false, 1)).verify().unwrap_err().kind(),
+            ErrorKind::Corrupt
+        );
+        // Without a record after its elements, it is something else.
+        let mut cut = archive(70_000, false, 0);
+        cut.truncate(cut.len() - 4);
+        assert!(scan(cut).get("a").is_err());
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::member_writer::Compression;
 use super::open::NpzOptions;
@@ -183,8 +184,9 @@ impl NpzOptions {
             check_prefix(&old).map_err(|error| error.with_path(path))?;
             old
         } else {
-            let source = Source::bytes(Vec::new());
-            Npz { source, entries: EntryList::new(Vec::new()), options: self.clone() }
+            let source = Arc::new(Source::bytes(Vec::new()));
+            let (entries, options) = (EntryList::new(Vec::new()), self.clone());
+            Npz { source, entries, options, modified: None }
         };
         let (changed, removed, renamed) = (Changed::default(), Vec::new(), Vec::new());
         Ok(NpzUpdate { new, old, changed, removed, renamed, compression: None })

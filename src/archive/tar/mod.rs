@@ -1,4 +1,4 @@
-//! Tar files of `.npy` and `.ten` members, as webdataset uses them. Members
+//! Tar files of `.npy`, `.npz` and `.ten` members, as webdataset uses them. Members
 //! are opened in place.
 
 mod pax;
@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use self::records::{TarEntry, entries};
 use crate::archive::entries::{EntryList, no_member};
+#[cfg(feature = "npz")]
+use crate::archive::npz::{Npz, NpzOptions};
 use crate::archive::ten::{self, Ten};
 use crate::array::{MappedArray, MemberContent};
 use crate::error::invariant::to_u64;
@@ -296,6 +298,55 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// Returns [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn ten(&self) -> Result<Ten<D>> {
         self.name_member(self.open_ten())
+    }
+
+    /// Returns whether the member is a zip archive, by its first bytes. A sparse
+    /// member is not one, because it cannot be opened.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Io`](crate::ErrorKind::Io) if reading fails.
+    #[cfg(feature = "npz")]
+    #[inline]
+    pub fn is_npz(&self) -> Result<bool> {
+        let mut magic = [0; 4];
+        if self.entry.is_sparse || self.entry.size < to_u64(magic.len()) {
+            return Ok(false);
+        }
+        let found = self.tar.source.storage().read_at(&mut magic, self.entry.start);
+        let found = self.name_member(found.map_err(SystemError::io("read the archive")))?;
+        Ok(found == magic.len() && matches!(magic, [b'P', b'K', 3 | 5 | 6, _]))
+    }
+
+    /// Opens an `.npz` member. If the source is mapped, its stored arrays are opened in
+    /// place.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if the member is
+    /// sparse, [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a zip archive or is
+    /// damaged, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the source is
+    /// [`Source::map_mut`], because a store would not update a checksum,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it ends after the end of the file, and
+    /// [`Io`](crate::ErrorKind::Io) if reading fails.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use npymap::{Source, tar::TarFile};
+    ///
+    /// // SAFETY: no other process writes to or truncates this file.
+    /// let tar = TarFile::open(unsafe { Source::map("train-000000.tar")? })?;
+    /// let image = tar.member("000000.npz")?.npz()?.get("image")?;
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[cfg(feature = "npz")]
+    #[inline]
+    pub fn npz(&self) -> Result<Npz<D>> {
+        self.name_member(self.check_bytes().and_then(|()| {
+            let TarEntry { start, size, .. } = *self.entry;
+            NpzOptions::new().open_range(Arc::clone(&self.tar.source), start, size)
+        }))
     }
 
     fn open_array(&self) -> Result<MappedArray<D>> {
