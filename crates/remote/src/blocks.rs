@@ -16,7 +16,7 @@ const LAST: u64 = 256 << 10;
 const BLOCK: u64 = 64 << 10;
 
 /// The most bytes of a block: each that continues another one has twice its size.
-const LONGEST: u64 = 4 << 20;
+pub(super) const LONGEST: u64 = 4 << 20;
 
 /// The most bytes of blocks that are kept, besides those at the start and end.
 const KEPT: u64 = 8 << 20;

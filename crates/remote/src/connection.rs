@@ -8,9 +8,11 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody,
+    HttpResponse, HttpService,
 };
-use object_store::{ClientOptions, Result};
+use object_store::{ClientOptions, Result as StoreResult};
+use reqwest::header::HeaderName;
 
 use super::client;
 use super::redirect::{self, Refusal};
@@ -22,15 +24,51 @@ const ATTEMPTS: u32 = 3;
 /// The most bytes of a response that are read if it is not part of an object.
 const SHORT: usize = 64 << 10;
 
+/// Headers of the caller, which each request has. Their values can be credentials.
+#[derive(Clone, Default)]
+pub(super) struct Headers(Vec<(String, String)>);
+
+impl Headers {
+    pub(super) fn push(&mut self, name: String, value: String) {
+        self.0.push((name, value));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns what is wrong, if a header is none.
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.add(&mut HttpRequest::new(HttpRequestBody::empty()))
+    }
+
+    /// Adds the headers to a request, in place of its own.
+    fn add(&self, request: &mut HttpRequest) -> Result<(), String> {
+        self.0.iter().try_for_each(|(name, value)| {
+            let parsed = name.parse().ok().zip(value.parse().ok());
+            let (name, value) = parsed.ok_or_else(|| name.clone())?;
+            request.headers_mut().insert::<HeaderName>(name, value);
+            Ok(())
+        })
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
 /// Connects as `object_store` does by default, but follows fewer redirects.
 #[derive(Debug)]
-pub(super) struct Connector;
+pub(super) struct Connector(pub(super) Headers);
 
 impl HttpConnector for Connector {
-    fn connect(&self, options: &ClientOptions) -> Result<HttpClient> {
+    fn connect(&self, options: &ClientOptions) -> StoreResult<HttpClient> {
         let client = client::new(options)?;
         let (was_answered, failures) = (AtomicBool::new(false), AtomicU32::new(0));
-        Ok(HttpClient::new(Connection { client, was_answered, failures }))
+        let headers = self.0.clone();
+        Ok(HttpClient::new(Connection { client, headers, was_answered, failures }))
     }
 }
 
@@ -39,12 +77,15 @@ impl HttpConnector for Connector {
 #[derive(Debug)]
 struct Connection {
     client: HttpClient,
+    headers: Headers,
     was_answered: AtomicBool,
     failures: AtomicU32,
 }
 
 impl Connection {
-    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        // They were checked.
+        self.headers.add(&mut request).ok();
         let is_get = request.method().as_str() == "GET";
         let has_range = request.headers().contains_key("range");
         let answer = self.follow(request).await;

@@ -24,7 +24,7 @@ pub(super) fn exists() -> Error {
 }
 
 /// The server does not answer requests for a range with the range.
-fn no_ranges() -> Error {
+pub(super) fn no_ranges() -> Error {
     let text =
         "the server sends whole files only: download it, or use a server that supports ranges";
     Error::new(ErrorKind::Unsupported, text)
@@ -126,8 +126,7 @@ const NOT_FOUND: &str = "there is no such object, or no such bucket";
 const DENIED: &str =
     "the store denies access: the credentials don't allow it, or the object doesn't exist";
 
-const NO_CREDENTIALS: &str =
-    "the store asks for credentials: set those of its environment variables";
+const NO_CREDENTIALS: &str = "the store asks for credentials: set those of its environment variables, or a header by `RemoteOptions::header`";
 
 /// Returns whether a range was refused, as of an empty object.
 pub(super) fn is_range(error: &StoreError) -> bool {

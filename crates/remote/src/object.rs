@@ -12,7 +12,7 @@ use object_store::path::Path;
 use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
 use tokio::sync::Semaphore;
 
-use super::blocks::FIRST;
+use super::blocks::{FIRST, LONGEST};
 use super::errors;
 use super::waiting::within;
 use crate::invariant::to_usize_saturating;
@@ -44,6 +44,8 @@ pub(super) struct ObjectPlace {
     pub(super) is_presigned: bool,
     /// How long a request takes at most.
     pub(super) limit: Option<Duration>,
+    /// How many bytes of it are downloaded at most from a server that sends whole files only.
+    pub(super) whole: u64,
 }
 
 /// A store and its connections.
@@ -135,6 +137,7 @@ impl ObjectPlace {
             (StoreError::NotModified { .. } | StoreError::Precondition { .. }, Some(known)) => {
                 return Ok((known.clone(), None));
             }
+            _ if self.whole > 0 && errors::is_whole(error) => return self.request_whole().await,
             // An empty object has no range, and some servers send it whole.
             _ if errors::is_range(error) || errors::is_whole(error) => {
                 let found = self.store.get_opts(&self.path, GetOptions::default()).await;
@@ -150,6 +153,23 @@ impl ObjectPlace {
             _ => {}
         }
         Err(errors::from_store(error))
+    }
+
+    /// Requests all bytes of the object.
+    async fn request_whole(&self) -> Result<(Version, Option<Vec<u8>>)> {
+        let mut attempts = Attempts::default();
+        loop {
+            let found = self.store.get_opts(&self.path, GetOptions::default()).await;
+            let found = found.map_err(|error| errors::from_store(&error))?;
+            if found.meta.size > self.whole {
+                return Err(errors::no_ranges());
+            }
+            let (range, meta) = (found.range.clone(), found.meta.clone());
+            let body = receive(found, &range).await;
+            if body.is_ok() || !attempts.another(&meta).await {
+                return Ok((Version::new(meta), Some(whole(body, &range)?)));
+            }
+        }
     }
 
     /// Requests the facts about a version of the object, by the method HEAD if that is
@@ -299,7 +319,8 @@ impl Attempts {
 /// Receives a body, at most one part of it beyond the range.
 async fn receive(found: GetResult, range: &Range<u64>) -> object_store::Result<Vec<u8>> {
     let expected = to_usize_saturating(ranges::len(range));
-    let mut bytes = Vec::with_capacity(expected);
+    // A server can claim any length.
+    let mut bytes = Vec::with_capacity(expected.min(to_usize_saturating(LONGEST)));
     let mut body = found.into_stream();
     while let Some(part) = poll_fn(|context| body.as_mut().poll_next(context)).await {
         bytes.extend_from_slice(&part?);

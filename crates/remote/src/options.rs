@@ -13,6 +13,7 @@ use rustls::crypto::{CryptoProvider, ring};
 use tokio::runtime::Handle;
 
 use super::cache::{Cache, Entry, Key};
+use super::connection::Headers;
 use super::executor::Executor;
 use super::object::{Connections, Object, ObjectPlace, PERMITS, Version};
 use super::stores::Timeouts;
@@ -38,6 +39,8 @@ use npymap::{Error, ErrorKind, Result};
 #[must_use]
 pub struct RemoteOptions {
     settings: Vec<(String, String)>,
+    headers: Headers,
+    whole: u64,
     concurrency: u32,
     runtime: Option<Handle>,
     name: Option<String>,
@@ -55,6 +58,8 @@ impl Default for RemoteOptions {
         }
         RemoteOptions {
             settings: Vec::new(),
+            headers: Headers::default(),
+            whole: 0,
             concurrency: PERMITS,
             runtime: None,
             name: None,
@@ -83,6 +88,47 @@ impl RemoteOptions {
     pub fn option(mut self, key: impl Into<String>, value: impl Into<String>) -> RemoteOptions {
         self.settings.push((key.into(), value.into()));
         self
+    }
+
+    /// Adds a header to each request, such as `Authorization` for a private file on a web
+    /// server. It replaces one that the store would send.
+    ///
+    /// Only the server of the URL gets it: a redirect to another one is an error. Objects
+    /// are not [cached](RemoteOptions::cache) then unless they get a
+    /// [`name`](RemoteOptions::name), because they may depend on the header.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use npymap_remote::RemoteOptions;
+    ///
+    /// let token = std::env::var("TOKEN")?;
+    /// let object = RemoteOptions::new()
+    ///     .header("Authorization", format!("Bearer {token}"))
+    ///     .open("https://example.com/private.npy")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> RemoteOptions {
+        self.headers.push(name.into(), value.into());
+        self
+    }
+
+    /// Downloads objects of at most this many bytes into memory when they are opened, if the
+    /// server sends whole files only, as `python -m http.server` does. By default, that is an
+    /// error. For programs that read all of an object anyway.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use npymap::MappedArray;
+    /// use npymap_remote::RemoteOptions;
+    ///
+    /// let object = RemoteOptions::new().whole(1 << 30).open("http://localhost:8000/a.npy")?;
+    /// let array = MappedArray::from_source(object.source())?;
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn whole(self, max_bytes: u64) -> RemoteOptions {
+        RemoteOptions { whole: max_bytes, ..self }
     }
 
     /// How long a request may take, with its repetitions after errors: 5 minutes by
@@ -203,7 +249,8 @@ impl RemoteOptions {
         let options = WriterOptions { limit: stores::limit(&settings), ..self.writer };
         let name = self.name_of(url);
         let executor = self.executor()?;
-        let store = writable::store(&parsed, &settings);
+        self.check_headers()?;
+        let store = writable::store(&parsed, &settings, &self.headers);
         match store.map_err(|error| error.with_path(path::Path::new(stores::name(url))))? {
             Writable::Amazon(store, path) => {
                 RemoteWriter::new(executor, store, path, name, options)
@@ -356,6 +403,16 @@ impl RemoteOptions {
         self.open_place_async(place, cached_as).await
     }
 
+    fn check_headers(&self) -> Result<()> {
+        self.headers.check().map_err(|name| {
+            let found = format!("the header {name:?}");
+            errors::invalid(
+                &found,
+                "a name of letters, digits and `-`, and a value without control characters",
+            )
+        })
+    }
+
     /// The name of the object of a URL.
     fn name_of(&self, url: &str) -> String {
         self.name.clone().unwrap_or_else(|| stores::name(url).to_owned())
@@ -368,15 +425,18 @@ impl RemoteOptions {
         let settings = stores::settings(&parsed, &self.settings, &timeouts);
         let name = self.name_of(url);
         let cached_as = [name.clone()].into_iter().chain(store_settings(&settings));
-        let is_known = self.name.is_some() || stores::is_identified_by_name(&parsed);
+        let is_identified = stores::is_identified_by_name(&parsed) && self.headers.is_empty();
+        let is_known = self.name.is_some() || is_identified;
         let cached_as = is_known.then(|| cached_as.collect::<Vec<_>>().join(" "));
-        let (store, path) = stores::open(&parsed, &settings).map_err(|error| {
+        self.check_headers()?;
+        let (store, path) = stores::open(&parsed, &settings, &self.headers).map_err(|error| {
             let text = errors::text(&error);
             Error::new(ErrorKind::InvalidInput, text).with_path(path::Path::new(stores::name(url)))
         })?;
         let (is_presigned, limit) = (parsed.query().is_some(), stores::limit(&settings));
         let store = Connections::new(store);
-        Ok((ObjectPlace { store, path, name, is_presigned, limit }, cached_as))
+        let whole = self.whole;
+        Ok((ObjectPlace { store, path, name, is_presigned, limit, whole }, cached_as))
     }
 
     /// The object of a store of the caller, and its key in the cache.
@@ -393,7 +453,8 @@ impl RemoteOptions {
         let name = self.name.clone().unwrap_or_else(|| format!("{store}/{path}"));
         let store = Connections::new(store);
         let (is_presigned, limit) = (false, self.writer.limit);
-        let place = ObjectPlace { store, path, name: name.clone(), is_presigned, limit };
+        let whole = self.whole;
+        let place = ObjectPlace { store, path, name: name.clone(), is_presigned, limit, whole };
         Ok((place, Some(name)))
     }
 
@@ -474,6 +535,8 @@ impl fmt::Debug for RemoteOptions {
         let keys: Vec<&str> = self.settings.iter().map(|(key, _)| key.as_str()).collect();
         f.debug_struct("RemoteOptions")
             .field("options", &keys)
+            .field("headers", &self.headers)
+            .field("whole", &self.whole)
             .field("concurrency", &self.concurrency)
             .field("name", &self.name)
             .field("cache", &self.cache)

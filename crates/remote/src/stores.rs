@@ -12,15 +12,16 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreScheme, Result};
 use url::{Position, Url};
 
-use super::connection::Connector;
+use super::connection::{Connector, Headers};
 use super::errors;
 use npymap::Error;
 
 /// Builds a store from settings, as `object_store::parse_url_opts` does. It ignores those
 /// that the store does not have.
 macro_rules! build {
-    ($builder:ty, $url:expr, $settings:expr) => {{
-        let mut builder = <$builder>::new().with_url($url).with_http_connector(Connector);
+    ($builder:ty, $url:expr, $settings:expr, $headers:expr) => {{
+        let connector = Connector($headers.clone());
+        let mut builder = <$builder>::new().with_url($url).with_http_connector(connector);
         for (key, value) in $settings {
             builder = match key.to_ascii_lowercase().parse() {
                 Ok(key) => builder.with_config(key, value),
@@ -37,6 +38,7 @@ pub(super) use build;
 pub(super) fn open(
     url: &Url,
     settings: &[(String, String)],
+    headers: &Headers,
 ) -> Result<(Arc<dyn ObjectStore>, Path)> {
     let (scheme, path) = ObjectStoreScheme::parse(url)?;
     let store: Arc<dyn ObjectStore> = match scheme {
@@ -44,14 +46,19 @@ pub(super) fn open(
         _ if url.query().is_some() => {
             let query = &url[Position::BeforeQuery..];
             let base = format!("{}/?{query}", &url[..Position::BeforePath]);
-            return Ok((build!(HttpBuilder, base, settings), Path::from_url_path(url.path())?));
+            return Ok((
+                build!(HttpBuilder, base, settings, headers),
+                Path::from_url_path(url.path())?,
+            ));
         }
-        ObjectStoreScheme::AmazonS3 => build!(AmazonS3Builder, url.as_str(), settings),
+        ObjectStoreScheme::AmazonS3 => build!(AmazonS3Builder, url.as_str(), settings, headers),
         ObjectStoreScheme::GoogleCloudStorage => {
-            build!(GoogleCloudStorageBuilder, url.as_str(), settings)
+            build!(GoogleCloudStorageBuilder, url.as_str(), settings, headers)
         }
-        ObjectStoreScheme::MicrosoftAzure => build!(MicrosoftAzureBuilder, url.as_str(), settings),
-        _ => build!(HttpBuilder, &url[..Position::BeforePath], settings),
+        ObjectStoreScheme::MicrosoftAzure => {
+            build!(MicrosoftAzureBuilder, url.as_str(), settings, headers)
+        }
+        _ => build!(HttpBuilder, &url[..Position::BeforePath], settings, headers),
     };
     Ok((store, path))
 }

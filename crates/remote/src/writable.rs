@@ -9,7 +9,7 @@ use object_store::path::Path;
 use object_store::{Error as StoreError, ObjectStoreScheme};
 use url::Url;
 
-use super::connection::Connector;
+use super::connection::{Connector, Headers};
 use super::errors;
 use super::stores::build;
 use npymap::{Error, ErrorKind, Result};
@@ -23,8 +23,12 @@ pub(super) enum Writable {
 
 /// The store of a URL, made as `object_store::parse_url_opts` does, which returns it
 /// without the functions for parts.
-pub(super) fn store(url: &Url, settings: &[(String, String)]) -> Result<Writable> {
-    made(url, settings)
+pub(super) fn store(
+    url: &Url,
+    settings: &[(String, String)],
+    headers: &Headers,
+) -> Result<Writable> {
+    made(url, settings, headers)
         .map_err(|error| Error::new(ErrorKind::InvalidInput, errors::text(&error)))?
         .ok_or_else(|| Error::new(ErrorKind::Unsupported, NOT_WRITABLE))
 }
@@ -32,20 +36,25 @@ pub(super) fn store(url: &Url, settings: &[(String, String)]) -> Result<Writable
 const NOT_WRITABLE: &str =
     "web servers can only be read: write to s3://, gs://, az:// or abfs://, or to a file";
 
-fn made(url: &Url, settings: &[(String, String)]) -> Result<Option<Writable>, StoreError> {
+fn made(
+    url: &Url,
+    settings: &[(String, String)],
+    headers: &Headers,
+) -> Result<Option<Writable>, StoreError> {
     let (scheme, path) = ObjectStoreScheme::parse(url)?;
     let path = Path::parse(path)?;
     Ok(Some(match scheme {
         // Those allow one request.
         _ if url.query().is_some() => return Ok(None),
         ObjectStoreScheme::AmazonS3 => {
-            Writable::Amazon(build!(AmazonS3Builder, url.as_str(), settings), path)
+            Writable::Amazon(build!(AmazonS3Builder, url.as_str(), settings, headers), path)
         }
-        ObjectStoreScheme::GoogleCloudStorage => {
-            Writable::Google(build!(GoogleCloudStorageBuilder, url.as_str(), settings), path)
-        }
+        ObjectStoreScheme::GoogleCloudStorage => Writable::Google(
+            build!(GoogleCloudStorageBuilder, url.as_str(), settings, headers),
+            path,
+        ),
         ObjectStoreScheme::MicrosoftAzure => {
-            Writable::Azure(build!(MicrosoftAzureBuilder, url.as_str(), settings), path)
+            Writable::Azure(build!(MicrosoftAzureBuilder, url.as_str(), settings, headers), path)
         }
         _ => return Ok(None),
     }))

@@ -282,6 +282,26 @@ fn servers_without_ranges_are_unsupported() {
 }
 
 #[test]
+fn whole_objects_are_downloaded_on_request() {
+    let len = u64::try_from(file().len()).unwrap();
+    for tags in ALL {
+        let server = Server::failing(file(), tags, |_, _| Action::Whole);
+        let object = RemoteOptions::new().whole(len).open(&server.url("a.npy")).unwrap();
+        take_two(&object).unwrap();
+        assert_eq!(array(&object).unwrap().read().unwrap().shape()[0], 1000);
+        // A range, which the server ignores, and the whole object.
+        assert_eq!(server.lines().len(), 2);
+        let error = RemoteOptions::new().whole(len - 1).open(&server.url("a.npy")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+    }
+    let server = Server::failing(file(), Tags::Strong, |_, _| Action::WholeChunked);
+    RemoteOptions::new().whole(len).open(&server.url("a.npy")).unwrap_err();
+    let server = Server::failing(file(), Tags::Strong, |_, _| Action::Answer);
+    take_two(&RemoteOptions::new().whole(len).open(&server.url("a.npy")).unwrap()).unwrap();
+    assert_eq!(server.lines().len(), 3);
+}
+
+#[test]
 fn objects_that_are_replaced_are_errors() {
     let mut other = file();
     let last = other.len() - 900 * 1024;

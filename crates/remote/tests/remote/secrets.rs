@@ -144,3 +144,34 @@ fn options_that_cannot_be_parsed_are_errors() {
         assert!(error.to_string().contains(&text), "{error}");
     }
 }
+
+#[test]
+fn headers_of_the_caller_are_sent_to_no_other_server() {
+    let server = Server::new(rows(1000));
+    let options = RemoteOptions::new()
+        .header("Authorization", format!("Bearer {SECRET}"))
+        .header("X-Own", "1");
+    assert!(!format!("{options:?}").contains(SECRET));
+    let object = options.open(&server.url("a.npy")).unwrap();
+    take(&array(&object).unwrap(), &[900, 5]).unwrap();
+    assert!(!format!("{object:?}").contains(SECRET));
+    let requests = server.lines();
+    assert!(requests.len() >= 2, "{requests:?}");
+    for lines in &requests {
+        let values = |name| {
+            let is_own = |line: &&String| line.to_ascii_lowercase().starts_with(name);
+            lines.iter().find(is_own).and_then(|line| line.split_once(": ")).map(|(_, value)| value)
+        };
+        let own = (values("authorization:"), values("x-own:"));
+        assert_eq!(own, (Some(&*format!("Bearer {SECRET}")), Some("1")));
+    }
+    let first = redirecting(302, server.url("a.npy"));
+    let error = options.open(&first.url("a.npy")).unwrap_err();
+    assert!(error.to_string().contains("does not get the credentials"), "{error}");
+    assert_eq!(server.lines(), Vec::<Vec<String>>::new());
+    for (name, value) in [("no name", "x"), ("", "x"), ("x", "a\nb")] {
+        let error = options.clone().header(name, value).open(&server.url("a.npy")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(&format!("the header {name:?}: expected")), "{error}");
+    }
+}
