@@ -139,11 +139,22 @@ impl CliError {
 pub(crate) const VANISHED: &str = "was truncated while it was read";
 
 /// Advice at the end of errors of the library, and the equivalent for this program.
-const ADVICE: [(&str, &str); 16] = [
+const ADVICE: [(&str, &str); 21] = [
     (
         "allow more by NPYMAP_REQUEST_TIMEOUT or `RemoteOptions::request_timeout`",
         "allow more by NPYMAP_REQUEST_TIMEOUT",
     ),
+    (
+        "set those of its environment variables, or a header by `RemoteOptions::header`",
+        "set those of its environment variables",
+    ),
+    (
+        "it is compressed with gzip, decompress it first",
+        "it is compressed with gzip: `gzip -dc FILE | npymap COMMAND -` reads it",
+    ),
+    ("copy what `NpzOptions::scan` finds", "`npymap npz recover` copies its members"),
+    ("open raw elements with `OpenOptions::raw`", "--raw DTYPE reads raw elements"),
+    ("open it as a .npy, not with `OpenOptions::raw`", "open it without --raw"),
     // Only casts that keep all values fail so, and not because a text has another form.
     ("can hold exactly", "can hold exactly: allow it to change with --force"),
     (
@@ -179,7 +190,7 @@ const ADVICE: [(&str, &str); 16] = [
     ),
     (
         "it is a zip archive, open an .npz file with `Npz` or `open_any`",
-        "it is a zip archive: unpack it first",
+        "it is a zip archive: name an array, FILE.npz[KEY] or FILE.tar[MEMBER.npz[KEY]], or unpack it first",
     ),
     (
         "is empty, so there is nothing to map: for a shape without elements, open it in mode 'r+'",

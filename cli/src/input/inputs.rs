@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use npymap::npz::{Member, Npz};
 use npymap::{MappedArray, Result, any::AnyFile, tar, ten::Ten};
@@ -221,10 +222,24 @@ impl<'a> Inputs<'a> {
                     let name = member.name();
                     // The names of others may differ in bytes that are not UTF-8.
                     shard.member(name).map_err(CliError::Library)?;
-                    if member.is_ten().is_ok_and(|is_ten| is_ten) {
+                    if member.is_npz().is_ok_and(|is_npz| is_npz) {
+                        match member.npz() {
+                            Ok(npz) => {
+                                self.check_names(&member, npz.len())?;
+                                inputs.extend(self.arrays_of_npz(name, npz)?);
+                            }
+                            Err(_) => inputs.push(Input {
+                                name: name.to_owned(),
+                                member: Some(MemberName::Text(name.to_owned())),
+                                key: Some(name.to_owned()),
+                                path: self.path_of(name),
+                                open: Box::new(move || member.npz()?.get("")),
+                            }),
+                        }
+                    } else if member.is_ten().is_ok_and(|is_ten| is_ten) {
                         match member.ten() {
                             Ok(ten) => {
-                                self.check_names(&member, &ten)?;
+                                self.check_names(&member, ten.len())?;
                                 inputs.extend(self.arrays_of_ten(name, &ten));
                             }
                             Err(_) => inputs.push(Input {
@@ -274,14 +289,36 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Rejects a `.ten` whose arrays would have names that are much longer than they are.
-    fn check_names(&self, member: &tar::Member<'_>, ten: &Ten) -> Result<(), CliError> {
-        let len = member.name().len().saturating_mul(ten.len());
+    /// Rejects an archive whose arrays would have names that are much longer than they are.
+    fn check_names(&self, member: &tar::Member<'_>, arrays: usize) -> Result<(), CliError> {
+        let len = member.name().len().saturating_mul(arrays);
         if u64::try_from(len).is_ok_and(|len| len <= MOST_NAMES.saturating_mul(member.size())) {
             return Ok(());
         }
         let reason = "has too many arrays for a name of this length: unpack the tar file first";
         Err(CliError::Rejected { path: self.path_of(member.name()), reason })
+    }
+
+    /// The arrays of an `.npz` in a tar file.
+    fn arrays_of_npz<'s>(&self, name: &str, npz: Npz) -> Result<Vec<Input<'s>>, CliError> {
+        let (npz, mut inputs) = (Rc::new(npz), Vec::new());
+        for member in last_of_each_name(npz.members(), |member| member.full_name()) {
+            let array = format!("{name}[{}]", member.full_name());
+            if member.header().is_ok_and(|header| header.is_none()) {
+                self.skip(&array, NO_ARRAY)?;
+                continue;
+            }
+            let (npz, full_name) = (Rc::clone(&npz), member.full_name().to_owned());
+            let name = format!("{name}[{}]", member.name());
+            inputs.push(Input {
+                path: self.path_of(&name),
+                member: Some(MemberName::Text(name.clone())),
+                key: Some(name.clone()),
+                name,
+                open: Box::new(move || npz.get(&full_name)),
+            });
+        }
+        Ok(inputs)
     }
 
     /// The arrays of a `.ten` in a tar file.

@@ -10,7 +10,7 @@ use npymap::{
     MappedArray, OpenOptions, Result,
     any::Format,
     npy::HeaderText,
-    npz,
+    npz::{self, Npz},
     tar::{self, TarFile},
     ten::{Ten, TenHeader},
 };
@@ -265,7 +265,7 @@ impl Inspector {
         Ok(EntryContent::array(info))
     }
 
-    /// The entries of a tar file: each `.npy`, and each array of each `.ten`.
+    /// The entries of a tar file: each `.npy`, and each array of each `.npz` and `.ten`.
     fn tar_entries(self, tar: &TarFile, requested: Option<&str>) -> Result<Vec<FileEntry>> {
         let mut entries = Vec::new();
         if requested.is_none() {
@@ -273,6 +273,13 @@ impl Inspector {
         }
         for member in select_members(tar, requested)? {
             let name = member.name().to_owned();
+            if member.is_npz()? {
+                match member.npz() {
+                    Ok(npz) => entries.extend(self.npz_entries(&npz, &name, requested)),
+                    Err(error) => entries.push(tar_entry(name, None, Err(error))),
+                }
+                continue;
+            }
             if !member.is_ten()? {
                 entries.push(tar_entry(name, None, self.tar_content(&member)));
                 continue;
@@ -284,6 +291,19 @@ impl Inspector {
         }
         check_selection(tar, requested, entries.is_empty())?;
         Ok(entries)
+    }
+
+    /// The selected arrays of an `.npz` that is the member `name` of a tar file.
+    fn npz_entries(
+        self,
+        npz: &Npz,
+        name: &str,
+        requested: Option<&str>,
+    ) -> impl Iterator<Item = FileEntry> {
+        let selected = npz.members().filter(move |member| is_in_npz(requested, name, member));
+        selected.map(move |member| {
+            tar_entry(format!("{name}[{}]", member.name()), None, self.npz_content(&member))
+        })
     }
 
     fn tar_content(self, member: &tar::Member<'_>) -> Result<EntryContent> {
@@ -375,6 +395,13 @@ impl Inspector {
             tar.prefetch_headers()?;
         }
         for member in select_members(&tar, requested)? {
+            if member.is_npz()? {
+                match member.npz() {
+                    Ok(npz) => texts.extend(self.npz_texts_in(&npz, member.name(), requested)),
+                    Err(error) => texts.push(Err(error)),
+                }
+                continue;
+            }
             if !member.is_ten()? {
                 texts.extend(self.tar_text(&path.path, &member).transpose());
                 continue;
@@ -391,6 +418,13 @@ impl Inspector {
         }
         check_selection(&tar, requested, texts.is_empty())?;
         Ok(texts)
+    }
+
+    /// The texts of the selected arrays of an `.npz` that is the member `name` of a tar file.
+    fn npz_texts_in(self, npz: &Npz, name: &str, requested: Option<&str>) -> Vec<Result<String>> {
+        let selected = npz.members().filter(|member| is_in_npz(requested, name, member));
+        let arrays = selected.filter(|member| !matches!(member.header(), Ok(None)));
+        arrays.map(|member| self.npz_text(&member)).collect()
     }
 
     /// The header text of a `.npy` in a tar file; `None` for other members.
@@ -441,6 +475,16 @@ fn check_selection(tar: &TarFile, requested: Option<&str>, is_empty: bool) -> Re
 /// The part of `000000.ten[0]` in brackets, if the rest is `name`.
 fn array_in_ten<'a>(requested: &'a str, name: &str) -> Option<&'a str> {
     requested.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')
+}
+
+/// Returns whether a member of an `.npz` in a tar file is selected: all are, unless one is
+/// requested.
+fn is_in_npz(requested: Option<&str>, name: &str, member: &npz::Member<'_>) -> bool {
+    let requested = requested.filter(|&requested| requested != name);
+    requested.is_none_or(|requested| {
+        let array = array_in_ten(requested, name);
+        array.is_some_and(|array| [member.name(), member.full_name()].contains(&array))
+    })
 }
 
 /// Returns whether an array of a `.ten` in a tar file is selected: all are,

@@ -11,7 +11,8 @@ use std::path::Path;
 use npymap::npz::{Npz, NpzOptions};
 use npymap::ten::{Ten, TenOptions};
 use npymap::{
-    CreateOptions, DType, MappedArray, MappedArrayMut, OpenOptions, Order, Result, Source,
+    CreateOptions, DType, Error, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order,
+    Result, Source,
     any::{AnyFile, Format, Npy},
     array::RawSpec,
     npy::MAX_HEADER_LEN,
@@ -77,6 +78,11 @@ pub(crate) fn raw(
     let end = end.map_or(u64::MAX, |nbytes| offset.saturating_add(nbytes));
     // Of elements without bytes, one byte shows that a stream is not empty.
     let source = map(path, Content::Bytes(end.max(1)))?;
+    // Whoever wants single bytes may want those of the header.
+    if offset == 0 && dtype.itemsize() > 1 && OpenOptions::new().header_text(&source).is_ok() {
+        let text = "the file has an NPY header: open it without --raw";
+        return Err(Error::new(ErrorKind::InvalidInput, text).with_path(path));
+    }
     let raw = RawSpec::new(dtype.clone()).offset(offset).order(order);
     let raw = match shape {
         Some(shape) => {

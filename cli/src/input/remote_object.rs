@@ -34,7 +34,7 @@ pub(crate) fn open_url(path: &Path) -> Result<Option<Remote>> {
 /// The options with which objects are opened, with the cache that the environment names.
 fn options() -> Result<RemoteOptions> {
     let Some(directory) = env::var_os("NPYMAP_CACHE").filter(|value| !value.is_empty()) else {
-        return Ok(RemoteOptions::new());
+        return Ok(RemoteOptions::new().whole(WHOLE));
     };
     let bytes = match env::var("NPYMAP_CACHE_BYTES") {
         Ok(text) => text.parse().map_err(|_| {
@@ -48,8 +48,11 @@ fn options() -> Result<RemoteOptions> {
         // Of another kind, so that it is not taken for one about the object.
         Error::new(ErrorKind::Other, text)
     })?;
-    Ok(RemoteOptions::new().cache(&cache))
+    Ok(RemoteOptions::new().whole(WHOLE).cache(&cache))
 }
+
+/// Larger objects are not downloaded from servers that send whole files only.
+const WHOLE: u64 = 1 << 30;
 
 /// The size of the cache, by default.
 const CACHE_BYTES: u64 = 16 << 30;

@@ -469,6 +469,31 @@ fn info_lists_arrays_in_tar_files() {
 }
 
 #[test]
+fn arrays_of_archives_in_tar_files_need_no_unpacking() {
+    let directory = tempfile::tempdir().unwrap();
+    let [npz, tar, out] =
+        ["0.npz", "x.tar", "out.npz"].map(|name| text(directory.path().join(name)));
+    npymap::npz::savez(&npz, &[("x", &arr1(&[0.5, 1.5])), ("y", &arr1(&[7.0]))]).unwrap();
+    let mut builder = tar::Builder::new(fs::File::create(&tar).unwrap());
+    builder.append_path_with_name(&npz, "s/0.npz").unwrap();
+    builder.append_path_with_name(data().join("numpy-2.4.6/f8-le.npy"), "0.npy").unwrap();
+    builder.into_inner().unwrap();
+    let found = lines(&run_ok(["info", "--json", "--digest", &tar]));
+    let members: Vec<_> = found.iter().map(|line| line["member"].as_str().unwrap()).collect();
+    assert_eq!(members, ["s/0.npz[x]", "s/0.npz[y]", "0.npy"]);
+    let alone = lines(&run_ok(["info", "--json", "--digest", &npz]));
+    assert_eq!(found[1]["sha256"], alone[1]["sha256"]);
+    let one = format!("{tar}[s/0.npz[x]]");
+    assert_eq!(lines(&run_ok(["info", "--json", &one])).len(), 1);
+    assert_eq!(run_ok(["get", &one, ":"]), "[0.5, 1.5]\n");
+    run_ok(["convert", &tar, &out]);
+    let archive = npymap::Npz::open(npymap::Source::open(&out).unwrap()).unwrap();
+    assert_eq!(archive.names().collect::<Vec<_>>(), ["s/0.npz[x]", "s/0.npz[y]", "0"]);
+    let error = run_err(1, ["get", &format!("{tar}[s/0.npz[z]]"), "0"]);
+    assert!(error.contains("no member `z`: the members are `x`, `y`"), "{error}");
+}
+
+#[test]
 fn members_of_an_npz_are_edited_by_rewriting_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = text(directory.path().join("x.npz"));

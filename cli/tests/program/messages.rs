@@ -51,8 +51,32 @@ fn advice_fits_the_format() {
     let zipped = format!("{tar}[p.npz]");
     for arguments in [&["get", &zipped, "0"][..], &["header", &zip]] {
         let refusal = run_err(1, arguments);
-        assert!(refusal.ends_with("it is a zip archive: unpack it first\n"), "{refusal}");
+        assert!(refusal.ends_with("FILE.tar[MEMBER.npz[KEY]], or unpack it first\n"), "{refusal}");
     }
+    run_ok(["get", &format!("{tar}[p.npz[arr_0]]"), "0"]);
+}
+
+#[test]
+fn a_wrong_file_in_the_right_place_names_the_way_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let array = copy_penguins(directory.path());
+    let array = array.to_str().unwrap();
+    let [raw, zipped] = ["raw.npy", "a.npy.gz"].map(|name| path_in(&directory, name));
+    fs::write(&raw, [0; 24]).unwrap();
+    fs::write(&zipped, b"\x1f\x8b\x08 and more").unwrap();
+    for (arguments, advice) in [
+        (&["info", &raw][..], "--raw DTYPE reads raw elements\n"),
+        (&["get", &raw, "0"], "--raw DTYPE reads raw elements\n"),
+        (&["stats", "--raw", "f4", array], "the file has an NPY header: open it without --raw\n"),
+        (&["head", "--raw", "V7", array], "the file has an NPY header: open it without --raw\n"),
+        (&["head", &zipped], "`gzip -dc FILE | npymap COMMAND -` reads it\n"),
+    ] {
+        let refusal = run_err(1, arguments);
+        assert!(refusal.ends_with(advice), "{refusal}");
+    }
+    run_ok(["stats", "--raw", "u1", array]);
+    run_ok(["stats", "--raw", "f8", "--offset", "128", array]);
+    run_ok(["get", &raw, "0", "--raw", "f8"]);
 }
 
 #[test]
