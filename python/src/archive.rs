@@ -1,8 +1,9 @@
 //! Files of several arrays: `.npz`, `.ten` and tar.
 
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use npymap::any::AnyFile;
 use npymap::array::AnyArray;
 use npymap::npz::NpzOptions;
 use npymap::source::{AnySource, Map, MapMut};
@@ -14,10 +15,10 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::errors::OrRaise;
 use crate::mapping::Mapping;
-use crate::memory;
+use crate::memory::{self, BytesMut};
 use crate::number::{MaxHeaderLen, unsigned};
 use crate::open::parse_mode;
-use crate::path::absolute;
+use crate::path::{Location, absolute};
 use crate::place::{self, Place};
 use crate::read_file::bytes_at;
 use crate::waiting::detached;
@@ -50,7 +51,7 @@ macro_rules! open_array {
 }
 
 /// Opens a file. Without a mode, arrays are copies.
-fn source(path: &Path, mode: Option<Mode>) -> Result<AnySource> {
+fn source(path: &Location, mode: Option<Mode>) -> Result<AnySource> {
     match mode {
         Some(mode) => memory::map(&absolute(path), mode),
         None => place::read(path).map(AnySource::Writable),
@@ -71,7 +72,7 @@ impl Npz {
     #[new]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        path: Location,
         mode: Option<&str>,
         max_header_len: MaxHeaderLen,
         max_inflated: Option<Bound<'_, PyAny>>,
@@ -88,7 +89,7 @@ impl Npz {
                 AnySource::Writable(source) => Either::Writable(options.open(source)?),
             })
         });
-        Ok(Npz { archive: archive.or_raise_for(py, &path)?, shown: path })
+        Ok(Npz { archive: archive.or_raise_for(py, &path)?, shown: path.to_path_buf() })
     }
 
     /// The full names of all members, in the archive's order.
@@ -142,6 +143,26 @@ impl Npz {
         Ok(PyBytes::new(py, &bytes.or_raise_for(py, &self.shown)?))
     }
 
+    /// Reads the elements of an array into memory, and checks its CRC-32.
+    fn read_into(&self, py: Python<'_>, name: &str, memory: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut memory = BytesMut::new(memory)?;
+        let out = memory.as_mut_slice();
+        let read = detached(py, || {
+            for_either!(&self.archive, npz => {
+                let member = npz.member(name)?;
+                let start = member.header()?.map_or(0, |header| header.data_offset);
+                let mut reader = member.reader()?;
+                let start = u64::try_from(start).unwrap_or(u64::MAX);
+                io::copy(&mut reader.by_ref().take(start), &mut io::sink())?;
+                reader.read_exact(out)?;
+                // At the end, the checksum is compared.
+                io::copy(&mut reader, &mut io::sink())?;
+            });
+            Ok(())
+        });
+        read.or_raise_for(py, &self.shown)
+    }
+
     /// Checks the length and the CRC-32 of all members.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
         let verified = detached(py, || for_either!(&self.archive, npz => npz.verify()));
@@ -161,7 +182,7 @@ pub(crate) struct Ten {
 impl Ten {
     /// Opens a file and reads the headers of its arrays.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, mode: Option<&str>) -> PyResult<Ten> {
+    fn new(py: Python<'_>, path: Location, mode: Option<&str>) -> PyResult<Ten> {
         let mode = parse_mode(py, mode)?;
         let options = TenOptions::new().any_extension(true);
         let list = detached(py, || {
@@ -170,7 +191,7 @@ impl Ten {
                 AnySource::Writable(source) => Either::Writable(options.open(source)?),
             })
         });
-        Ok(Ten { list: list.or_raise_for(py, &path)?, shown: path })
+        Ok(Ten { list: list.or_raise_for(py, &path)?, shown: path.to_path_buf() })
     }
 
     /// The infos of all arrays.
@@ -198,10 +219,10 @@ pub(crate) struct Tar {
 impl Tar {
     /// Opens a file and finds its members.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, mode: Option<&str>) -> PyResult<Tar> {
+    fn new(py: Python<'_>, path: Location, mode: Option<&str>) -> PyResult<Tar> {
         let mode = parse_mode(py, mode)?;
         let opened = detached(py, || {
-            let (place, own) = Place::open(&path)?;
+            let (place, own) = Place::find(&path, true)?;
             let opened = match mode {
                 Some(mode) => memory::map(&absolute(&path), mode)?,
                 None => AnySource::Writable(own),
@@ -213,7 +234,7 @@ impl Tar {
             Ok((tar, place))
         });
         let (tar, place) = opened.or_raise_for(py, &path)?;
-        Ok(Tar { tar, place, shown: path })
+        Ok(Tar { tar, place, shown: path.to_path_buf() })
     }
 
     /// The names of all members.
@@ -223,9 +244,12 @@ impl Tar {
         })
     }
 
-    /// Opens a `.npy` member.
+    /// Opens a `.npy` member, or an array of an `.npz` or `.ten` member: `name[inner]`.
     fn get(&self, py: Python<'_>, name: &str) -> PyResult<Py<Mapping>> {
-        let array = detached(py, || open_array!(&self.tar, tar => tar.get(name)));
+        let array = detached(
+            py,
+            || open_array!(&self.tar, tar => AnyFile::Tar(tar.clone()).get(Some(name))),
+        );
         Mapping::from_result(py, array, None, Some(self.shown.as_path().into()))
     }
 

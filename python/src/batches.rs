@@ -11,7 +11,7 @@ use npymap::bytemuck::cast_slice;
 use npymap::element::Casting;
 use npymap::layout::TakeMode;
 use npymap::loader::{Batch, Batches as Reader, IndexBatch};
-use npymap::{BatchOptions, DType, Result};
+use npymap::{BatchOptions, DType, Error, Result};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -19,6 +19,7 @@ use pyo3::types::PyBytes;
 use crate::errors::OrRaise;
 use crate::memory::{Block, Buffer};
 use crate::number::unsigned;
+use crate::ragged::Ragged;
 use crate::rows::{Cast, Rows};
 use crate::sampler::Sampler;
 use crate::waiting::stoppable;
@@ -26,26 +27,81 @@ use crate::waiting::stoppable;
 /// How often a wait is interrupted to handle signals.
 const TICK: Duration = Duration::from_millis(50);
 
+/// Rows of equal or of different lengths.
+#[derive(FromPyObject)]
+enum Part {
+    Rows(Rows),
+    Ragged(Ragged),
+}
+
+impl Part {
+    /// How many blocks of memory a batch has for the rows: those of different lengths have
+    /// one for the elements, and one for the offsets.
+    fn blocks(&self) -> usize {
+        match self {
+            Part::Rows(_) => 1,
+            Part::Ragged(_) => 2,
+        }
+    }
+}
+
 /// The rows of several sources that each batch copies, with their casts.
-struct Plan(Vec<(Rows, Option<(DType, Casting)>)>);
+struct Plan(Vec<(Part, Option<(DType, Casting)>)>);
 
 impl Plan {
     /// Reads the rows of one batch.
     fn read(&self, indices: &[usize], blocks: &mut Vec<Block>) -> Result<()> {
-        blocks.resize_with(self.0.len(), Block::default);
-        for ((rows, cast), block) in self.0.iter().zip(blocks) {
-            let dtype = cast.as_ref().map_or_else(|| rows.dtype(), |(dtype, _)| dtype.clone());
-            let each = rows.row_len().checked_mul(dtype.itemsize());
-            let nbytes = each.and_then(|each| each.checked_mul(indices.len()));
-            let out = nbytes.and_then(|nbytes| block.resize(nbytes)).ok_or_else(|| {
-                let nbytes = nbytes.map_or_else(|| "too many".to_owned(), |n| n.to_string());
-                let text = format!("cannot allocate {nbytes} bytes for a batch");
-                io::Error::new(io::ErrorKind::OutOfMemory, text)
-            })?;
-            rows.copy(indices, out, cast.as_ref())?;
+        blocks.resize_with(self.0.iter().map(|(part, _)| part.blocks()).sum(), Block::default);
+        let mut rest = &mut blocks[..];
+        for (part, cast) in &self.0 {
+            let (own, others) = rest.split_at_mut(part.blocks());
+            rest = others;
+            let cast = cast.as_ref();
+            match (part, own) {
+                (Part::Rows(rows), [block]) => {
+                    let out = room(block, indices.len(), nbytes_of(rows, cast))?;
+                    rows.copy(indices, out, cast)?;
+                }
+                (Part::Ragged(ragged), [block, offsets]) => {
+                    let spans = ragged.spans_of(indices)?;
+                    let mut ends = vec![0_usize];
+                    ends.extend(spans.iter().scan(0, |end, span| {
+                        *end += span.len();
+                        Some(*end)
+                    }));
+                    let total = ends.last().copied().unwrap_or_default();
+                    let out = room(block, total, nbytes_of(ragged.data(), cast))?;
+                    ragged.copy(&spans, out, cast)?;
+                    // Offsets in memory fit.
+                    let ends: Vec<i64> = ends
+                        .into_iter()
+                        .map(|end| i64::try_from(end).unwrap_or(i64::MAX))
+                        .collect();
+                    room(offsets, ends.len(), Some(size_of::<i64>()))?
+                        .copy_from_slice(cast_slice(&ends));
+                }
+                _ => return Err(Error::other("a batch without memory")),
+            }
         }
         Ok(())
     }
+}
+
+/// The size in bytes of a row after a cast; `None` if it is too large.
+fn nbytes_of(rows: &Rows, cast: Option<&(DType, Casting)>) -> Option<usize> {
+    let dtype = cast.map_or_else(|| rows.dtype(), |(dtype, _)| dtype.clone());
+    rows.row_len().checked_mul(dtype.itemsize())
+}
+
+/// Memory for a number of rows, each of a size in bytes.
+fn room(block: &mut Block, rows: usize, each: Option<usize>) -> Result<&mut [u8]> {
+    let nbytes = each.and_then(|each| each.checked_mul(rows));
+    let room = nbytes.and_then(|nbytes| block.resize(nbytes)).ok_or_else(|| {
+        let nbytes = nbytes.map_or_else(|| "too many".to_owned(), |n| n.to_string());
+        let text = format!("cannot allocate {nbytes} bytes for a batch");
+        io::Error::new(io::ErrorKind::OutOfMemory, text)
+    })?;
+    Ok(room)
 }
 
 /// The batches of a sampler, or of indices that are passed in.
@@ -138,16 +194,20 @@ impl Batches {
     #[pyo3(signature = (plan, options, order=None))]
     fn new(
         py: Python<'_>,
-        plan: Vec<(Rows, Option<Cast>)>,
+        plan: Vec<(Part, Option<Cast>)>,
         options: (Bound<'_, PyAny>, Bound<'_, PyAny>),
         order: Option<(PyRef<'_, Sampler>, [Bound<'_, PyAny>; 2], bool)>,
     ) -> PyResult<Batches> {
-        let plan = plan.into_iter().map(|(rows, cast)| {
+        let plan = plan.into_iter().map(|(part, cast)| {
             let cast = cast.map(|cast| cast.parse()).transpose().or_raise(py)?;
-            PyResult::Ok((rows, cast))
+            PyResult::Ok((part, cast))
         });
         let plan = Plan(plan.collect::<PyResult<_>>()?);
-        let sources: Vec<Rows> = plan.0.iter().map(|(rows, _)| rows.clone()).collect();
+        let sources = plan.0.iter().filter_map(|(part, _)| match part {
+            Part::Rows(rows) => Some(rows.clone()),
+            Part::Ragged(_) => None,
+        });
+        let sources: Vec<Rows> = sources.collect();
         let (threads, prefetch) = options;
         let mut options = BatchOptions::new();
         if !threads.is_none() {
@@ -188,10 +248,11 @@ impl Batches {
         Ok(Batches { source, indices, passed: Mutex::default(), is_closed })
     }
 
-    /// Adds a batch with these indices. If they don't exist, it is an error instead.
-    fn push(&self, py: Python<'_>, rows: &Rows, indices: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Adds a batch with these indices of `rows` rows. If they don't exist, it is an error
+    /// instead.
+    fn push(&self, py: Python<'_>, rows: usize, indices: &Bound<'_, PyAny>) -> PyResult<()> {
         let indices = PyBuffer::<i64>::get(indices)?.to_vec(py)?;
-        let resolved = rows.resolve(TakeMode::FromEnd, &indices);
+        let resolved = TakeMode::FromEnd.resolve(&indices, rows);
         self.passed().push_back(indices);
         let sender = self.indices.lock().unwrap_or_else(PoisonError::into_inner);
         // The threads have ended if a batch failed to be read by a panic, which

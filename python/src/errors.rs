@@ -61,6 +61,8 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
         }
         ErrorKind::NotFound if error.io_error().is_some() => io_error(py, "ENOENT", reason, path)?,
         ErrorKind::Io if is_io(error, io::ErrorKind::PermissionDenied) => {
+            let reason =
+                reason.replace("or a header by `RemoteOptions::header`", "or pass headers=");
             io_error(py, "EACCES", reason, path)?
         }
         ErrorKind::Io if is_io(error, io::ErrorKind::InvalidInput) => match path {
@@ -82,7 +84,8 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
             PyTypeError::new_err(text)
         }
         ErrorKind::InvalidInput | ErrorKind::InvalidValue | ErrorKind::ShapeMismatch => {
-            PyValueError::new_err(message(error, path, &reason))
+            let text = format!("{}{}", message(error, path, &reason), advice(error, &reason));
+            PyValueError::new_err(text)
         }
         kind => {
             let text = format!("{}{}", message(error, path, &reason), advice(error, &reason));
@@ -128,6 +131,13 @@ fn advice(error: &Error, reason: &str) -> &'static str {
         _ if reason.starts_with("replacing the file would drop ") => {
             ". npymap.recover keeps rows; discard_trailing=True drops all, as removing the file first does"
         }
+        _ if reason.starts_with("the server sends whole files only: ") => {
+            "; npymap.load, npymap.Npz and npymap.Tar download it"
+        }
+        _ if reason.ends_with(" with offsets of 32 bits, as cnpy writes it") => {
+            ": the program's `npymap npz recover` copies its members"
+        }
+        _ if reason == "the file has an NPY header" => ": npymap.open opens it",
         _ if reason.ends_with(": it is a zip archive") => {
             ". Use npymap.load, npymap.Npz, or npymap.open with member="
         }

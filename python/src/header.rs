@@ -1,7 +1,5 @@
 //! Headers of `.npy` files.
 
-use std::path::PathBuf;
-
 use npymap::npy::HeaderText;
 use npymap::{DType, Header, OpenOptions, Order};
 use pyo3::prelude::*;
@@ -10,7 +8,8 @@ use pyo3::types::{PyBytes, PyTuple};
 use crate::errors::OrRaise;
 use crate::number::{MaxHeaderLen, unsigned};
 use crate::open::parse_version;
-use crate::place;
+use crate::path::Location;
+use crate::place::Place;
 use crate::waiting::detached;
 
 /// Shape, `descr`, whether the order is Fortran's, version, offset of the elements.
@@ -50,13 +49,13 @@ pub(crate) fn has_longs(text: &[u8]) -> bool {
 #[pyfunction]
 pub(crate) fn read_header<'py>(
     py: Python<'py>,
-    path: PathBuf,
+    path: Location,
     at: &Bound<'py, PyAny>,
     max_header_len: MaxHeaderLen,
 ) -> PyResult<Facts<'py>> {
     let at = unsigned("at", at)?;
     let header = detached(py, || {
-        let source = place::read(&path)?;
+        let (_, source) = Place::open(&path)?;
         OpenOptions::new().offset(at).max_header_len(max_header_len.0).header(&source)
     });
     facts(py, &header.or_raise_for(py, &path)?)

@@ -75,5 +75,5 @@ mod _core {
     #[pymodule_export]
     use crate::url::{is_url_in_python, shown_in_python};
     #[pymodule_export]
-    use crate::writer::{NewFile, NpzWriter, save};
+    use crate::writer::{NewFile, NpzWriter, save, update_npz};
 }

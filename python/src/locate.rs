@@ -15,7 +15,7 @@ pub(crate) fn locate(source: Source<MapMut>, member: &str) -> Result<Option<Loca
     match open_any(source)? {
         AnyFile::Npz(npz) => in_npz(&npz, member),
         AnyFile::Ten(ten) => in_ten(&ten, member).map(Some),
-        AnyFile::Tar(tar) => in_tar(&tar, member).map(Some),
+        AnyFile::Tar(tar) => in_tar(&tar, member),
         // A `.npy`, which has no members: the error says so.
         file => file.get(Some(member)).map(|_| None),
     }
@@ -41,15 +41,26 @@ fn in_ten(ten: &Ten<MapMut>, name: &str) -> Result<Located> {
     Ok((OpenOptions::new().raw(raw), Order::C))
 }
 
-fn in_tar(tar: &TarFile<MapMut>, name: &str) -> Result<Located> {
+fn in_tar(tar: &TarFile<MapMut>, name: &str) -> Result<Option<Located>> {
     // `000000.ten[0]`, unless a member is called that.
-    let parts = name.strip_suffix(']').and_then(|name| name.rsplit_once('['));
-    if let Some((outer, inner)) = parts.filter(|_| tar.member(name).is_err()) {
-        return in_ten(&tar.member(outer)?.ten()?, inner);
+    if tar.member(name).is_err() {
+        let inside = name.strip_suffix(']').unwrap_or_default();
+        let splits = inside.match_indices('[').rev();
+        let mut splits = splits.filter_map(|(at, _)| {
+            let (outer, inner) = inside.split_at_checked(at)?;
+            Some((outer, inner.strip_prefix('[')?))
+        });
+        if let Some((outer, inner)) = splits.find(|(outer, _)| tar.member(outer).is_ok()) {
+            let outer = tar.member(outer)?;
+            if outer.is_npz()? {
+                return in_npz(&outer.npz()?, inner);
+            }
+            return in_ten(&outer.ten()?, inner).map(Some);
+        }
     }
     let member = tar.member(name)?;
     let Some(header) = member.header()? else {
         return Err(Error::new(ErrorKind::Corrupt, format!("the member '{name}' is not an array")));
     };
-    Ok((OpenOptions::new().offset(member.offset()), header.order))
+    Ok(Some((OpenOptions::new().offset(member.offset()), header.order)))
 }

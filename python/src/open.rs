@@ -5,7 +5,7 @@ use npymap::array::{AnyArray, Description, RawSpec};
 use npymap::npy::Version;
 use npymap::source::AnySource;
 use npymap::{CreateOptions, DType, Mode, OpenOptions, Order, Result};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
@@ -78,9 +78,36 @@ pub(crate) fn open_raw(
     elements: Elements,
 ) -> PyResult<Py<Mapping>> {
     let mode = mode.parse().or_raise(py)?;
-    let array =
-        py.detach(|| elements.options()?.open_mode(memory::map(&absolute(path.as_path()), mode)?));
+    let opened = py.detach(|| {
+        let options = elements.options()?;
+        let source = memory::map(&absolute(path.as_path()), mode)?;
+        let is_npy = elements.offset == 0 && is_npy(&source);
+        options.open_mode(source).map(|array| (array, is_npy))
+    });
+    if let Ok((array, true)) = &opened {
+        let dtype = match array {
+            AnyArray::ReadOnly(array) => array.dtype(),
+            AnyArray::Writable(array) => array.dtype(),
+        };
+        // Whoever wants single bytes may want those of the header.
+        if dtype.itemsize() > 1 {
+            let text =
+                c"the file has an NPY header, which is mapped as elements: npymap.open opens it";
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), text, 3)?;
+        }
+    }
+    let array = opened.map(|(array, _)| array);
     Mapping::from_result(py, array, Some(elements.order()), Some(path))
+}
+
+/// Returns whether a source starts with the header of a `.npy` file.
+fn is_npy(source: &AnySource) -> bool {
+    let options = OpenOptions::new();
+    match source {
+        AnySource::ReadOnly(source) => options.header_text(source),
+        AnySource::Writable(source) => options.header_text(source),
+    }
+    .is_ok()
 }
 
 /// As [`open_raw`], for an open descriptor, which stays open.

@@ -1,11 +1,13 @@
 //! Paths of files as callers give them.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyTuple};
 
 /// The path of a file, which is not a URL.
 #[derive(Debug)]
@@ -53,6 +55,53 @@ impl<'py> FromPyObject<'_, 'py> for FilePath {
         }
         let text = py.import("npymap._paths")?.call_method1("to_path", (object,))?;
         Ok(FilePath { path: text.extract()?, is_object })
+    }
+}
+
+/// A file, or a URL with the headers and the options of its store.
+#[derive(Debug)]
+pub(crate) struct Location {
+    path: PathBuf,
+    access: Access,
+}
+
+/// The headers of requests, and options of a store. Their values can be credentials.
+#[derive(Default)]
+pub(crate) struct Access {
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) options: Vec<(String, String)>,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Access").finish_non_exhaustive()
+    }
+}
+
+impl Location {
+    /// The headers and options.
+    pub(crate) fn access(&self) -> &Access {
+        &self.access
+    }
+}
+
+impl Deref for Location {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Location {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(tuple) = object.cast::<PyTuple>() {
+            let (path, headers, options) = tuple.extract()?;
+            return Ok(Location { path, access: Access { headers, options } });
+        }
+        Ok(Location { path: object.extract()?, access: Access::default() })
     }
 }
 

@@ -9,16 +9,19 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 use crate::memory;
-use crate::path::absolute;
+use crate::path::{Location, absolute};
 use crate::url::is_url;
 use crate::waiting::detached;
 
 #[cfg(feature = "remote")]
-use npymap_remote::Remote;
+use npymap_remote::{Remote, RemoteOptions};
 
-/// Opens a file or a URL for reading.
-pub(crate) fn read(path: &Path) -> Result<Source<MapMut>> {
-    Place::open(path).map(|(_, source)| source)
+#[cfg(feature = "remote")]
+use crate::path::Access;
+
+/// Opens a file or a URL for reading, of which all bytes are read: they may be downloaded.
+pub(crate) fn read(location: &Location) -> Result<Source<MapMut>> {
+    Place::find(location, true).map(|(_, source)| source)
 }
 
 /// A file or an object that was opened before, and is opened again as the same.
@@ -31,12 +34,17 @@ pub(crate) enum Place {
 
 impl Place {
     /// Opens a file or a URL.
-    pub(crate) fn open(path: &Path) -> Result<(Place, Source<MapMut>)> {
-        if is_url(path) {
-            return open_url(path);
+    pub(crate) fn open(location: &Location) -> Result<(Place, Source<MapMut>)> {
+        Place::find(location, false)
+    }
+
+    /// As `open`. Objects of servers that send whole files only are downloaded if `whole`.
+    pub(crate) fn find(location: &Location, whole: bool) -> Result<(Place, Source<MapMut>)> {
+        if is_url(location) {
+            return open_url(location, whole);
         }
-        let source = Source::open(absolute(path))?;
-        Ok((Place::File(absolute(path).into_owned(), source.file_id()), source))
+        let source = Source::open(absolute(location))?;
+        Ok((Place::File(absolute(location).into_owned(), source.file_id()), source))
     }
 
     /// Opens the same file or object.
@@ -112,7 +120,7 @@ fn check_id(found: Option<FileId>, expected: Option<FileId>) -> Result<()> {
 
 /// What identifies the version of an object at a URL; None for files.
 #[pyfunction]
-pub(crate) fn read_version(py: Python<'_>, path: PathBuf) -> PyResult<Option<String>> {
+pub(crate) fn read_version(py: Python<'_>, path: Location) -> PyResult<Option<String>> {
     if !is_url(&path) {
         return Ok(None);
     }
@@ -129,14 +137,18 @@ pub(crate) fn created(path: PathBuf) -> PyResult<Option<u128>> {
 }
 
 #[cfg(feature = "remote")]
-fn open_url(path: &Path) -> Result<(Place, Source<MapMut>)> {
-    let object = Remote::open(&path.to_string_lossy())?;
+fn open_url(location: &Location, whole: bool) -> Result<(Place, Source<MapMut>)> {
+    let Access { headers, options } = location.access();
+    let all = RemoteOptions::new().whole(if whole { u64::MAX } else { 0 });
+    let all = headers.iter().fold(all, |all, (name, value)| all.header(name, value));
+    let all = options.iter().fold(all, |all, (key, value)| all.option(key, value));
+    let object = all.open(&location.to_string_lossy())?;
     let source = object.source();
     Ok((Place::Object(object), source))
 }
 
 #[cfg(not(feature = "remote"))]
-fn open_url(_: &Path) -> Result<(Place, Source<MapMut>)> {
+fn open_url(_: &Location, _: bool) -> Result<(Place, Source<MapMut>)> {
     let text = "this build of npymap reads no URLs: wheels of a release do, and so does what \
                 pip builds with MATURIN_PEP517_ARGS='--features remote'";
     Err(Error::new(ErrorKind::Unsupported, text))

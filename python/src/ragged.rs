@@ -1,7 +1,12 @@
 //! Rows of different lengths.
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use npymap::element::Casting;
 use npymap::layout::TakeMode;
 use npymap::loader::Ragged as Source;
+use npymap::{DType, Result};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -11,10 +16,39 @@ use crate::memory::{Bytes, BytesMut};
 use crate::rows::{Cast, Rows};
 
 /// Rows of different lengths, in an array of all elements and one of offsets.
-#[pyclass(frozen, module = "npymap._core")]
+#[pyclass(frozen, from_py_object, module = "npymap._core")]
+#[derive(Clone)]
 pub(crate) struct Ragged {
-    source: Source,
+    source: Arc<Source>,
     data: Rows,
+}
+
+impl Ragged {
+    /// The starts and ends of rows, along the first axis of the data.
+    pub(crate) fn spans_of(&self, rows: &[usize]) -> Result<Vec<Range<usize>>> {
+        self.source.spans(rows)
+    }
+
+    /// The data, of which each row is an item of the rows.
+    pub(crate) fn data(&self) -> &Rows {
+        &self.data
+    }
+
+    /// Copies ranges of the data, one after another, cast if there is a dtype.
+    pub(crate) fn copy(
+        &self,
+        spans: &[Range<usize>],
+        out: &mut [u8],
+        cast: Option<&(DType, Casting)>,
+    ) -> Result<()> {
+        match cast {
+            None => self.data.read_ranges(spans, out),
+            Some(cast) => {
+                let items: Vec<usize> = spans.iter().cloned().flatten().collect();
+                self.data.copy(&items, out, Some(cast))
+            }
+        }
+    }
 }
 
 #[pymethods]
@@ -23,7 +57,7 @@ impl Ragged {
     #[new]
     fn new(py: Python<'_>, data: Rows, offsets: Rows) -> PyResult<Ragged> {
         let source = Source::new(data.mapped()?, offsets.mapped()?).or_raise(py)?;
-        Ok(Ragged { source, data })
+        Ok(Ragged { source: Arc::new(source), data })
     }
 
     /// The number of rows.
@@ -46,18 +80,22 @@ impl Ragged {
         Ok(spans.into_iter().map(|span| (span.start, span.end)).unzip())
     }
 
-    /// Copies ranges of the data, one after another, into the memory of an array.
+    /// Copies ranges of the data, one after another, into the memory of an array, cast if
+    /// there is a dtype.
+    #[pyo3(signature = (starts, ends, memory, cast=None))]
     fn read_into(
         &self,
         py: Python<'_>,
         starts: Vec<usize>,
         ends: Vec<usize>,
         memory: &Bound<'_, PyAny>,
+        cast: Option<Cast>,
     ) -> PyResult<()> {
+        let cast = cast.map(|cast| cast.parse()).transpose().or_raise(py)?;
         let mut memory = BytesMut::new(memory)?;
         let out = memory.as_mut_slice();
         let ranges: Vec<_> = starts.into_iter().zip(ends).map(|(start, end)| start..end).collect();
-        py.detach(|| self.data.read_ranges(&ranges, out)).or_raise(py)
+        py.detach(|| self.copy(&ranges, out, cast.as_ref())).or_raise(py)
     }
 
     /// Copies rows into the memory of an array, each padded or truncated to `width`.

@@ -19,6 +19,7 @@ use crate::mapping::Mapping;
 use crate::memory::BytesMut;
 use crate::number::{MaxHeaderLen, unsigned};
 use crate::open::Elements;
+use crate::path::Location;
 use crate::place::Place;
 use crate::rows::Rows;
 use crate::waiting::detached;
@@ -42,11 +43,11 @@ pub(crate) struct ReadFile {
 impl ReadFile {
     /// Opens the array that `options` describe. Without an order, it is that of the
     /// header.
-    fn open(path: PathBuf, options: OpenOptions, order: Option<Order>) -> Result<ReadFile> {
-        let (place, source) = Place::open(&path)?;
+    fn open(path: &Location, options: OpenOptions, order: Option<Order>) -> Result<ReadFile> {
+        let (place, source) = Place::open(path)?;
         let file = ArrayFile::new(source, options)?;
         let order = order.or_else(|| file.header().map(|header| header.order));
-        Ok(ReadFile::of_file(place, file, order.unwrap_or(Order::C), path))
+        Ok(ReadFile::of_file(place, file, order.unwrap_or(Order::C), path.to_path_buf()))
     }
 
     fn of_file(place: Place, file: ArrayFile, order: Order, shown: PathBuf) -> ReadFile {
@@ -55,11 +56,11 @@ impl ReadFile {
     }
 
     /// Opens a member of an archive; `None` if it is compressed.
-    fn open_member(path: PathBuf, member: &str) -> Result<Option<ReadFile>> {
-        let (place, source) = Place::open(&path)?;
+    fn open_member(path: &Location, member: &str) -> Result<Option<ReadFile>> {
+        let (place, source) = Place::open(path)?;
         let Some((options, order)) = locate(source, member)? else { return Ok(None) };
         let file = ArrayFile::new(place.source()?, options)?;
-        Ok(Some(ReadFile::of_file(place, file, order, path)))
+        Ok(Some(ReadFile::of_file(place, file, order, path.to_path_buf())))
     }
 
     /// The elements as an array of bytes.
@@ -169,31 +170,28 @@ impl ReadFile {
     #[new]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        path: Location,
         at: &Bound<'_, PyAny>,
         max_header_len: MaxHeaderLen,
     ) -> PyResult<ReadFile> {
         let options =
             OpenOptions::new().offset(unsigned("at", at)?).max_header_len(max_header_len.0);
-        let shown = path.clone();
-        detached(py, || ReadFile::open(path, options, None)).or_raise_for(py, &shown)
+        detached(py, || ReadFile::open(&path, options, None)).or_raise_for(py, &path)
     }
 
     /// Finds a member of an archive; None if it is compressed.
     #[staticmethod]
-    fn member(py: Python<'_>, path: PathBuf, member: &str) -> PyResult<Option<ReadFile>> {
-        let shown = path.clone();
-        let opened = detached(py, || ReadFile::open_member(path, member));
-        opened.or_raise_for(py, &shown)
+    fn member(py: Python<'_>, path: Location, member: &str) -> PyResult<Option<ReadFile>> {
+        let opened = detached(py, || ReadFile::open_member(&path, member));
+        opened.or_raise_for(py, &path)
     }
 
     /// Opens elements that were found before.
     #[staticmethod]
-    fn elements(py: Python<'_>, path: PathBuf, elements: Elements) -> PyResult<ReadFile> {
-        let shown = path.clone();
+    fn elements(py: Python<'_>, path: Location, elements: Elements) -> PyResult<ReadFile> {
         let order = Some(elements.order());
-        let opened = detached(py, || ReadFile::open(path, elements.options()?, order));
-        opened.or_raise_for(py, &shown)
+        let opened = detached(py, || ReadFile::open(&path, elements.options()?, order));
+        opened.or_raise_for(py, &path)
     }
 
     /// Facts about the array.

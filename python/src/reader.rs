@@ -10,6 +10,7 @@ use crate::errors::OrRaise;
 use crate::header::has_longs;
 use crate::memory::BytesMut;
 use crate::number::MaxHeaderLen;
+use crate::path::Location;
 use crate::place;
 use crate::waiting::detached;
 
@@ -31,7 +32,7 @@ impl Reader {
     #[new]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        path: Location,
         at: u64,
         max_header_len: MaxHeaderLen,
     ) -> PyResult<Reader> {
@@ -43,7 +44,7 @@ impl Reader {
         });
         let (file, has_longs) = opened.or_raise_for(py, &path)?;
         let is_fortran = file.header().is_some_and(|header| header.order == Order::F);
-        Ok(Reader { file, shown: path, is_fortran, has_longs })
+        Ok(Reader { file, shown: path.to_path_buf(), is_fortran, has_longs })
     }
 
     /// The shape, the dtype's `descr` as text, and whether the order is Fortran's.

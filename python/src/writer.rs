@@ -4,13 +4,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use npymap::npz::{Compression, NpzWriter as Writer};
-use npymap::source::AtomicFile;
-use npymap::{DType, Error, Header, Order};
+use npymap::layout::Layout;
+use npymap::npz::{Compression, Npz, NpzWriter as Writer};
+use npymap::source::{AtomicFile, Locking};
+use npymap::{DType, Error, ErrorKind, Header, MappedArray, Order};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
+use crate::lock;
 use crate::memory::Bytes;
 
 /// As many bytes of elements are written together with the header.
@@ -48,6 +50,58 @@ pub(crate) fn save(
 /// and this `discards` them.
 fn create(path: &Path, discards: bool) -> npymap::Result<AtomicFile> {
     if discards { AtomicFile::create_discarding(path) } else { AtomicFile::create(path) }
+}
+
+/// A new member of an archive: its name, its facts and the bytes of its elements.
+type Member<'py> = (String, (String, Vec<usize>, bool), Bound<'py, PyAny>);
+
+/// Adds, replaces, removes and renames members of an archive. New ones are deflated if
+/// there is a level; without a compression, as those that they replace.
+#[pyfunction]
+pub(crate) fn update_npz(
+    py: Python<'_>,
+    path: PathBuf,
+    members: Vec<Member<'_>>,
+    removed: Vec<String>,
+    renamed: Vec<(String, String)>,
+    compression: Option<(Option<u32>,)>,
+    wait: bool,
+) -> PyResult<()> {
+    let mut owned = Vec::new();
+    for (name, (descr, shape, is_fortran), elements) in &members {
+        let order = if *is_fortran { Order::F } else { Order::C };
+        let dtype: DType = descr.parse().or_raise(py)?;
+        let layout = Layout::new(dtype, shape, order, 0).or_raise(py)?;
+        owned.push((name, layout, Bytes::new(elements)?));
+    }
+    let arrays = owned.iter().map(|(name, layout, bytes)| {
+        let array = MappedArray::from_parts(bytes.as_slice(), layout.clone());
+        Ok((name.as_str(), array?))
+    });
+    let arrays = arrays.collect::<npymap::Result<Vec<_>>>().or_raise(py)?;
+    let update = || {
+        let updated = py.detach(|| {
+            let mut update = Npz::update(&path, Locking::Try)?;
+            if let Some((level,)) = compression {
+                update.compression(level.map_or(Compression::Stored, Compression::Deflated));
+            }
+            for name in &removed {
+                update.remove(name)?;
+            }
+            for (name, new_name) in &renamed {
+                update.rename(name, new_name)?;
+            }
+            for (name, array) in &arrays {
+                update.set(name, array)?;
+            }
+            update.commit()
+        });
+        match updated {
+            Err(error) if wait && error.kind() == ErrorKind::Locked => Ok(None),
+            updated => updated.or_raise_for(py, &path).map(Some),
+        }
+    };
+    lock::wait(py, update)
 }
 
 /// A new file, which replaces an existing one when it is committed.

@@ -17,6 +17,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.requests.append(self.headers.get("Range"))
+        if self.headers.get("Authorization") != self.server.secret:
+            return self.answer(401, b"")
         if self.server.answers is not None:
             self.server.answers.wait()
         path = self.server.directory / self.path.partition("?")[0].lstrip("/")
@@ -29,7 +31,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(412, b"")
         version = {"ETag": tag, "Last-Modified": formatdate(stat.st_mtime, usegmt=True)}
         version = {name: version[name] for name in self.server.version_headers}
-        found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
+        asked = self.headers.get("Range", "") if self.server.has_ranges else ""
+        found = re.fullmatch(r"bytes=(\d*)-(\d*)", asked)
         if found is None:
             return self.answer(200, data, version)
         first, last = found.groups()
@@ -58,15 +61,17 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve(directory, answers=None, version_headers=("ETag",)):
+def serve(directory, answers=None, version_headers=("ETag",), *, has_ranges=True, secret=None):
     """Serve a directory, and yield its URL and the list of ranges that are requested.
 
     Requests are answered while the event `answers` is set. Responses have the headers
-    `version_headers`: "ETag", "Last-Modified", both or none.
+    `version_headers`: "ETag", "Last-Modified", both or none. Unless it `has_ranges`, whole files
+    are sent, as `python -m http.server` does. Requests must have the `secret` as `Authorization`.
     """
     server = Server(("127.0.0.1", 0), Handler)
     server.directory, server.requests, server.daemon_threads = directory, [], True
     server.answers, server.version_headers = answers, version_headers
+    server.has_ranges, server.secret = has_ranges, secret
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -401,7 +401,7 @@ def test_closed_batches_draw_no_more_lists(arrays):
     assert list(batches) == [] and next(drawn) == count + 1
 
 
-@pytest.mark.parametrize("options", [{"epochs": 3}, {"drop_last": True}, {"size": 2}])
+@pytest.mark.parametrize("options", [{"epochs": 3}, {"drop_last": True}, {"batch_size": 2}])
 def test_lists_have_no_arguments_of_samplers(arrays, options):
     with pytest.raises(ValueError, match="for a sampler"):
         npymap.Batches(arrays[2], [[0], [1]], **options)

@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import tarfile
+import warnings
 
 import numpy as np
 import pytest
@@ -172,3 +174,129 @@ def test_refused_arguments_leave_no_file(tmp_path, make):
     with pytest.raises((TypeError, ValueError, NotImplementedError)):
         make(f"{tmp_path}/a.npy")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture
+def ragged(tmp_path):
+    paths = tmp_path / "d.npy", tmp_path / "o.npy"
+    with npymap.RaggedAppender(*paths, dtype="u2") as to:
+        for row in ([1, 2, 3], [4], [], [5, 6]):
+            to.append(row)
+    return npymap.Ragged(*paths)
+
+
+@pytest.mark.parametrize("threads", [None, 1, 3])
+def test_batches_of_rows_of_different_lengths(ragged, threads):
+    sampler = npymap.Sampler(ragged, seed=1)
+    labels = np.arange(4) * 10
+    for dtype in (None, "f4"):
+        batches = npymap.Batches([ragged, labels], sampler, batch_size=3, dtype=[dtype, None], threads=threads)
+        count = 0
+        for indices, (packed, offsets), own in batches:
+            expected, starts = ragged.take_packed(indices)
+            assert packed.dtype == np.dtype(dtype or "u2") and packed.tolist() == expected.tolist()
+            assert offsets.dtype == np.int64 and offsets.tolist() == starts.tolist()
+            assert own.tolist() == (10 * indices).tolist()
+            count += len(indices)
+        assert count == 4
+    lists = [[3, -4], [], [2]]
+    found = [(p.tolist(), o.tolist()) for _, (p, o) in npymap.Batches(ragged, lists, threads=threads)]
+    assert found == [([5, 6, 1, 2, 3], [0, 2, 5]), ([], [0]), ([], [0, 0])]
+    with pytest.raises(IndexError):
+        list(npymap.Batches(ragged, [[4]], threads=threads))
+
+
+def test_rows_of_different_lengths_may_have_axes(tmp_path):
+    paths = tmp_path / "d.npy", tmp_path / "o.npy"
+    with npymap.RaggedAppender(*paths, dtype="f4", row=(2, 3)) as to:
+        to.append(np.ones((2, 2, 3)))
+        to.append(np.zeros((1, 2, 3)))
+    (_, (packed, offsets)), = npymap.Batches(npymap.Ragged(*paths), batch_size=5)
+    assert packed.shape == (3, 2, 3) and offsets.tolist() == [0, 2, 3]
+
+
+def test_batches_without_a_sampler_are_in_order(path):
+    a = npymap.open(path)
+    found = [indices.tolist() for indices, _ in npymap.Batches(a, batch_size=2)]
+    assert found == [[0, 1], [2]]
+    assert [len(i) for i, _ in npymap.Batches(a, batch_size=2, drop_last=True, epochs=2)] == [2, 2]
+    for call, match in (
+        (lambda: npymap.Batches(a, 4), r"batch_size=4 .* npymap.Sampler\(3\)"),
+        (lambda: npymap.Batches(a, np.int64(4)), "batch_size=4"),
+        (lambda: npymap.Batches(str(path), batch_size=2), "npymap.open"),
+    ):
+        with pytest.raises(TypeError, match=match):
+            call()
+    with pytest.raises(ValueError, match="batch_size=None, expected at least 1"):
+        npymap.Batches(a)
+
+
+def test_batches_show_where_they_are(path):
+    a = npymap.open(path)
+    batches = npymap.Batches([a, a], npymap.Sampler(3), 2)
+    assert repr(batches) == "<npymap.Batches: 2 arrays of 3 rows, batches of 2, at row 0 of epoch 0>"
+    next(batches)
+    assert "at row 2 of epoch 0" in repr(batches)
+    assert "1 array of 3 rows, batches of an iterable" in repr(npymap.Batches(a, [[0]]))
+
+
+def test_sizes_of_batches_have_the_name_that_others_give_them(path):
+    assert [len(batch) for batch in npymap.Sampler(3).batches(batch_size=2)] == [2, 1]
+    assert len(next(npymap.Batches(npymap.open(path), npymap.Sampler(3), batch_size=3))[0]) == 3
+
+
+def test_rows_of_different_lengths_name_what_copies_several(ragged):
+    for index in (slice(1, 3), [0, 1], np.array([True] * 4), 1.0):
+        with pytest.raises(TypeError, match="take_packed and take_padded"):
+            ragged[index]
+    with pytest.raises(TypeError, match="take_padded or take_packed"):
+        npymap.Concat([ragged])
+    assert ragged.take_packed([1, 0], dtype="f8")[0].tolist() == [4, 1, 2, 3]
+    with pytest.raises(TypeError, match="casting=.unsafe."):
+        ragged.take_packed([1], dtype="u1", casting="safe")
+
+
+def test_archives_are_mapped_unless_a_copy_is_asked_for(path, tmp_path):
+    npymap.savez(tmp_path / "a.npz", x=np.arange(3))
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        tar.add(path, "x")
+    for kind, name in ((npymap.Npz, "a.npz"), (npymap.Tar, "a.tar")):
+        found = kind(tmp_path / name)["x"]
+        assert isinstance(found, npymap.memmap) and not found.flags.writeable
+        copy = kind(tmp_path / name, None)["x"]
+        assert type(copy) is np.ndarray and copy.flags.writeable
+    # As NumPy.
+    assert type(npymap.load(tmp_path / "a.npz")["x"]) is np.ndarray
+
+
+@pytest.mark.parametrize("append", [
+    lambda path: npymap.Appender(path, dtype="i4").append([1.5]),
+    lambda path: npymap.Appender(path, dtype="i4,f4").append([(1.5, 2)]),
+    lambda path: npymap.Appender(path, dtype="u1").append(np.array([1], "i8")),
+    lambda path: npymap.RaggedAppender(path, path + "o", dtype="i4").append([1.5]),
+])
+def test_refused_casts_name_the_argument_that_allows_them(tmp_path, append):
+    with pytest.raises(TypeError, match="casting=.unsafe."):
+        append(f"{tmp_path}/a.npy")
+
+
+def test_other_files_are_named(path, tmp_path):
+    with pytest.raises(ValueError, match="has an NPY header: npymap.open opens it"):
+        npymap.memmap(path, "V11", "r")
+    with pytest.raises(ValueError, match="NPY header"):
+        npymap.memmap(path, "f8", "r", shape=1000)
+    with pytest.warns(UserWarning, match="NPY header, which is mapped as elements: npymap.open"):
+        assert len(npymap.memmap(path, "f4", "r")) == (128 + 96) // 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        npymap.memmap(path, "f8", "r", 128)
+        npymap.memmap(path, mode="r")
+    npymap.savez(tmp_path / "a.npz", x=np.arange(1000), y=np.arange(1000))
+    archive = npymap.Npz(tmp_path / "a.npz", None)
+    assert archive["x"][5] == 5
+    # NumPy truncates the file, and writes to it.
+    np.savez(tmp_path / "a.npz", first=np.arange(3), second=np.arange(5))
+    os.utime(tmp_path / "a.npz", (1, 1))
+    with pytest.raises(npymap.FormatError, match="modified since it was opened: open it again") as error:
+        archive["y"]
+    assert error.value.kind == "Changed" and error.value.member == "y"

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from arrays import sent
 
 import npymap
 
@@ -107,6 +108,41 @@ def test_the_last_batch_is_dropped(files):
         assert [len(x) for x, _ in lists(loader)] == [32] * 15 and len(loader) == 15
 
 
+def test_loaders_need_no_sampler(files):
+    data = dataset(files)
+    x, y = data[2:5]
+    assert x.tolist() == files[0][2:5].tolist() and y.tolist() == [2, 3, 4]
+    assert lists(npymap.torch.DataLoader(data, batch_size=256))[0][1][:3] == [0, 1, 2]
+    found = [value for x, _ in lists(npymap.torch.DataLoader(data, batch_size=256, shuffle=True)) for value in x]
+    assert sorted(found) == files[0][:, 0].tolist() != found
+    with pytest.raises(TypeError, match="batch_size=256"):
+        npymap.torch.DataLoader(data, 256)
+    with pytest.raises(ValueError, match="both a sampler and shuffle"):
+        npymap.torch.DataLoader(data, npymap.Sampler(500), 256, shuffle=True)
+    sampler = npymap.Sampler(500)
+    for source in (npymap.torch.BatchSampler(sampler, batch_size=32),
+                   npymap.torch.IterableDataset(data, sampler, batch_size=32)):
+        assert len(source) == 16
+
+
+def test_rows_of_different_lengths_are_tensors(tmp_path):
+    paths = tmp_path / "d.npy", tmp_path / "o.npy"
+    with npymap.RaggedAppender(*paths, dtype="i4") as to:
+        for row in ([1, 2, 3], [4], [], [5, 6]):
+            to.append(row)
+    labels = np.arange(4)
+    data = npymap.torch.Dataset(npymap.Ragged(*paths), labels, dtype=["i8", None])
+    assert len(data) == 4 and data[0][0].tolist() == [1, 2, 3] and data[2][0].tolist() == []
+    (packed, offsets), y = data[[3, 0]]
+    assert packed.dtype == torch.int64 and packed.tolist() == [5, 6, 1, 2, 3]
+    assert offsets.tolist() == [0, 2, 5] and y.tolist() == [3, 0]
+    ((packed, offsets), y), = npymap.torch.DataLoader(data, batch_size=4)
+    assert packed.tolist() == [1, 2, 3, 4, 5, 6] and offsets.tolist() == [0, 3, 4, 4, 6]
+    # PyTorch's own passes rows to a function that collates them.
+    loader = torch.utils.data.DataLoader(data, batch_size=2, collate_fn=lambda rows: [len(x) for x, _ in rows])
+    assert list(loader) == [[3, 1], [0, 2]]
+
+
 @pytest.mark.parametrize("order", "<>=")
 def test_tensors_have_the_byte_order_of_the_machine(files, order):
     array = npymap.open(files[2] / "x.npy")
@@ -116,10 +152,11 @@ def test_tensors_have_the_byte_order_of_the_machine(files, order):
         assert data[[3, -1]].tolist() == files[0][[3, -1]].tolist()
 
 
-def test_datasets_pickle_as_paths(files):
+def test_datasets_are_sent_as_paths(files):
     data = dataset(files)
-    assert len(pickle.dumps(data)) < 2000
-    assert pickle.loads(pickle.dumps(data))[3][0].tolist() == files[0][3].tolist()
+    assert len(sent(data)) < 2000
+    for pickled in (sent(data), pickle.dumps(data)):
+        assert pickle.loads(pickled)[3][0].tolist() == files[0][3].tolist()
 
 
 def test_dtypes_without_tensors_are_errors(files):
@@ -130,8 +167,6 @@ def test_dtypes_without_tensors_are_errors(files):
 
 
 def test_arguments_that_do_not_fit_are_errors(files):
-    with pytest.raises(TypeError, match="copy-on-write"):
-        npymap.torch.Dataset(npymap.open(files[2] / "x.npy", "c"))
     with pytest.raises(ValueError, match="different lengths"):
         npymap.torch.Dataset(npymap.open(files[2] / "x.npy"), npymap.open(files[2] / "y.npy")[1:])
     with pytest.raises(ValueError, match="persistent"):

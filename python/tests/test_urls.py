@@ -218,7 +218,7 @@ def test_errors_are_pythons(web):
     with pytest.raises(ValueError, match="expected none with `#`, and `\\?` only after http"):
         npymap.ArrayFile(f"{url}/a.npy#1")
     for call in [lambda: npymap.open(f"{url}/a.npy"), lambda: npymap.load(f"{url}/a.npy", "r"),
-                 lambda: npymap.Npz(f"{url}/a.npz", "r"), lambda: npymap.save(f"{url}/b.npy", [1]),
+                 lambda: npymap.Npz(f"{url}/a.npz", "c"), lambda: npymap.save(f"{url}/b.npy", [1]),
                  lambda: npymap.ArrayFile(f"{url}/a.npy", "r"),
                  lambda: npymap.ArrayFile(f"{url}/a.npy").map(3)]:
         with pytest.raises(ValueError, match="a URL, which"):
@@ -292,3 +292,53 @@ def test_errors_do_not_show_what_is_secret():
         with pytest.raises(ValueError) as error:
             npymap.load(url)
         assert "SECRET" not in str(error.value)
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A directory of small files, and the array that they have."""
+    array = np.arange(12_000.0).reshape(400, 30)
+    np.save(tmp_path / "a.npy", array)
+    npymap.savez(tmp_path / "a.npz", x=array)
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        tar.add(tmp_path / "a.npy", "x.npy")
+    return tmp_path, array
+
+
+def test_whole_reads_download_from_servers_without_ranges(small):
+    directory, array = small
+    out = np.empty_like(array)
+    with serve(directory, version_headers=(), has_ranges=False) as (url, requests):
+        assert npymap.load(f"{url}/a.npy", out=out) is out and np.array_equal(out, array)
+        # A range, which the server ignores, and all of it.
+        assert requests == ["bytes=0-65535", None]
+        assert np.array_equal(npymap.load(f"{url}/a.npz")["x"], array)
+        assert np.array_equal(npymap.Tar(f"{url}/a.tar")["x.npy"], array)
+        for lazy in (npymap.ArrayFile, npymap.header):
+            with pytest.raises(npymap.FormatError, match="npymap.load, npymap.Npz and npymap.Tar"):
+                lazy(f"{url}/a.npy")
+
+
+def test_headers_are_sent_with_each_request(small):
+    directory, array = small
+    headers = {"Authorization": "Bearer 5ec2e7"}
+    with serve(directory, secret="Bearer 5ec2e7") as (url, _):
+        assert np.array_equal(npymap.load(f"{url}/a.npz", headers=headers)["x"], array)
+        assert npymap.header(f"{url}/a.npy", storage_options={"headers": headers}).shape == array.shape
+        options = {"headers": headers, "storage_options": {"timeout": "1 minute"}}
+        file = npymap.ArrayFile(f"{url}/a.npz", member="x", **options)
+        for one in (file, pickle.loads(pickle.dumps(file))):
+            assert np.array_equal(one[390], array[390])
+        assert "5ec2e7" not in repr(file)
+        with pytest.raises(PermissionError, match="pass headers="):
+            npymap.load(f"{url}/a.npy")
+        for wrong in ({"no name": "x"}, {"X-A": "a\nb"}):
+            with pytest.raises(ValueError, match="the header"):
+                npymap.load(f"{url}/a.npy", headers={**headers, **wrong})
+    with pytest.raises(ValueError, match="a file, for which there are no headers"):
+        npymap.load(directory / "a.npy", headers=headers)
+
+
+def test_options_of_stores_are_passed_on():
+    with pytest.raises(ValueError, match="timeout"):
+        npymap.load("http://127.0.0.1:9/a.npy", storage_options={"timeout": "soon"})

@@ -6,6 +6,9 @@
     >>> a[1, 2]
     np.float64(6.0)
 
+`open` maps a file and reads what is touched, `load` reads all of it into memory, and
+`ArrayFile` reads what is indexed, also of URLs and of files that others may truncate.
+
 Arrays are instances of `numpy.memmap`. The names that NumPy has, `load`, `save`,
 `savez`, `savez_compressed`, `memmap` and the module `format` with `open_memmap`,
 have NumPy's meaning; see COMPATIBILITY.md for the differences.
@@ -29,7 +32,7 @@ from ._batches import Batches
 from ._describe import Description, describe
 from ._errors import FormatError
 from ._grow import Appender
-from ._io import load, save, savez, savez_compressed
+from ._io import load, save, savez, savez_compressed, update_npz
 from ._memmap import memmap
 from ._open import Header, create, header, open, open_memmap, recover, resize
 from ._picklers import register as _register
@@ -67,6 +70,7 @@ __all__ = [
     "save",
     "savez",
     "savez_compressed",
+    "update_npz",
 ]
 
 _register()

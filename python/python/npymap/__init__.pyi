@@ -7,6 +7,7 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from typing_extensions import TypeVar
 
 from . import format as format
 from ._core import Recovery as Recovery
@@ -24,9 +25,16 @@ _Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "same_value", 
 _TakeMode: TypeAlias = Literal["raise", "wrap", "clip"]
 _Encoding: TypeAlias = Literal["ASCII", "latin1", "bytes"]
 _Rows: TypeAlias = slice | tuple[int | None, int | None] | None
-# For attributes that are None only in cases that the program knows: a type checker accepts
-# their use without a check, and also a check.
+# For what is None, or a plain array, only in cases that the program knows: a type checker
+# accepts its use without a check, and also a check.
 _MaybeNone: TypeAlias = Any
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+_ShapeT = TypeVar("_ShapeT", bound=tuple[int, ...], default=Any, covariant=True)
+_DTypeT = TypeVar("_DTypeT", bound=np.dtype[Any], default=np.dtype[Any], covariant=True)
+# A dtype of which a type checker knows the class of the elements.
+_KnownDType: TypeAlias = type[_Scalar] | np.dtype[_Scalar]
+_Headers: TypeAlias = Mapping[str, str] | None
+_StorageOptions: TypeAlias = Mapping[str, Any] | None
 
 __all__ = [
     "Appender",
@@ -57,6 +65,7 @@ __all__ = [
     "save",
     "savez",
     "savez_compressed",
+    "update_npz",
 ]
 
 class FormatError(ValueError):
@@ -93,7 +102,20 @@ class Header(NamedTuple):
     version: tuple[int, int]
     offset: int
 
-class memmap(np.memmap[Any, Any]):
+class memmap(np.memmap[_ShapeT, _DTypeT]):
+    @overload
+    def __new__(
+        cls,
+        filename: Any,
+        dtype: _KnownDType[_Scalar],
+        mode: _AnyMode = "r+",
+        offset: SupportsIndex = 0,
+        shape: _Shape | None = None,
+        order: _AnyOrder = "C",
+        *,
+        discard_trailing: bool = False,
+    ) -> memmap[Any, np.dtype[_Scalar]]: ...
+    @overload
     def __new__(
         cls,
         filename: Any,
@@ -104,7 +126,7 @@ class memmap(np.memmap[Any, Any]):
         order: _AnyOrder = "C",
         *,
         discard_trailing: bool = False,
-    ) -> Self: ...
+    ) -> memmap: ...
     def __array_finalize__(self, obj: NDArray[Any] | None, /) -> None: ...  # type: ignore[override]
     @property
     def filename(self) -> str | os.PathLike[str] | None: ...  # type: ignore[override]
@@ -151,7 +173,21 @@ def open(
     at: SupportsIndex = 0,
     max_header_size: SupportsIndex = 10_000,
     advice: _Advice = "normal",
-) -> memmap | NDArray[Any]: ...
+) -> memmap | _MaybeNone: ...
+@overload
+def create(
+    path: _Path,
+    dtype: _KnownDType[_Scalar],
+    shape: _Shape,
+    *,
+    order: _Order = "C",
+    overwrite: bool = False,
+    sparse: bool = False,
+    page_aligned: bool = False,
+    version: tuple[int, int] | None = None,
+    discard_trailing: bool = False,
+) -> memmap[Any, np.dtype[_Scalar]]: ...
+@overload
 def create(
     path: _Path,
     dtype: DTypeLike,
@@ -175,7 +211,14 @@ def open_memmap(
     max_header_size: SupportsIndex = 10_000,
     discard_trailing: bool = False,
 ) -> memmap: ...
-def header(path: _Path, *, at: SupportsIndex = 0, max_header_size: SupportsIndex = 10_000) -> Header: ...
+def header(
+    path: _Path,
+    *,
+    at: SupportsIndex = 0,
+    max_header_size: SupportsIndex = 10_000,
+    headers: _Headers = None,
+    storage_options: _StorageOptions = None,
+) -> Header: ...
 def load(
     file: Any,
     mmap_mode: _AnyMode | None = None,
@@ -185,6 +228,8 @@ def load(
     *,
     max_header_size: SupportsIndex = 10_000,
     out: NDArray[Any] | None = None,
+    headers: _Headers = None,
+    storage_options: _StorageOptions = None,
 ) -> Any: ...
 def save(
     file: Any,
@@ -198,6 +243,15 @@ def savez(file: Any, *args: ArrayLike, allow_pickle: bool = True, **kwds: ArrayL
 def savez_compressed(
     file: Any, *args: ArrayLike, allow_pickle: bool = True, **kwds: ArrayLike
 ) -> None: ...
+def update_npz(
+    path: _Path,
+    arrays: Mapping[str, ArrayLike] | Iterable[tuple[str, ArrayLike]] = (),
+    *,
+    remove: str | Iterable[str] = (),
+    rename: Mapping[str, str] | None = None,
+    compressed: bool | None = None,
+    wait: bool = True,
+) -> None: ...
 def recover(path: _Path, *, dry_run: bool = False, zero_fill: bool = False) -> Recovery: ...
 def resize(path: _Path, rows: SupportsIndex) -> None: ...
 
@@ -205,18 +259,21 @@ class Npz(NpzFile):
     def __init__(
         self,
         path: _Path,
-        mode: Literal["r", "readonly", "c", "copyonwrite"] | None = None,
+        mode: Literal["r", "readonly", "c", "copyonwrite"] | None = "r",
         *,
         allow_pickle: bool = False,
         pickle_kwargs: Mapping[str, Any] | None = None,
         max_header_size: SupportsIndex = 10_000,
         max_inflated: SupportsIndex | None = None,
+        headers: _Headers = None,
+        storage_options: _StorageOptions = None,
     ) -> None: ...
     @property
     def fid(self) -> IO[bytes] | None: ...  # type: ignore[override]
     @property
     def zip(self) -> ZipFile | None: ...  # type: ignore[override]
     def __getitem__(self, key: str) -> Any: ...
+    def read(self, name: str, out: NDArray[Any] | None = None) -> Any: ...
     def get_many(self, names: Iterable[str]) -> dict[str, Any]: ...
     def verify(self) -> None: ...
     def close(self) -> None: ...
@@ -224,7 +281,18 @@ class Npz(NpzFile):
 # The members are arrays or bytes.
 class Tar(Mapping[str, Any]):
     files: list[str]
-    def __init__(self, path: _Path, mode: _Mode | None = None) -> None: ...
+    allow_pickle: bool
+    pickle_kwargs: Mapping[str, Any] | None
+    def __init__(
+        self,
+        path: _Path,
+        mode: _Mode | None = "r",
+        *,
+        allow_pickle: bool = False,
+        pickle_kwargs: Mapping[str, Any] | None = None,
+        headers: _Headers = None,
+        storage_options: _StorageOptions = None,
+    ) -> None: ...
     def __getitem__(self, name: str) -> Any: ...
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
@@ -234,7 +302,14 @@ class Tar(Mapping[str, Any]):
 
 class Ten(Sequence[NDArray[Any]]):
     infos: list[str]
-    def __init__(self, path: _Path, mode: _Mode | None = None) -> None: ...
+    def __init__(
+        self,
+        path: _Path,
+        mode: _Mode | None = "r",
+        *,
+        headers: _Headers = None,
+        storage_options: _StorageOptions = None,
+    ) -> None: ...
     @overload
     def __getitem__(self, index: SupportsIndex | str) -> NDArray[Any]: ...
     @overload
@@ -290,6 +365,8 @@ class ArrayFile:
         member: str | SupportsIndex | None = None,
         at: SupportsIndex = 0,
         max_header_size: SupportsIndex = 10_000,
+        headers: _Headers = None,
+        storage_options: _StorageOptions = None,
     ) -> None: ...
     @property
     def path(self) -> str: ...
@@ -320,7 +397,13 @@ class ArrayFile:
     def __hash__(self) -> int: ...
     def __getstate__(self, *, is_sent: bool = False) -> tuple[Any, ...]: ...
     def __setstate__(self, state: tuple[Any, ...]) -> None: ...
-    def read(self, start: SupportsIndex = 0, stop: SupportsIndex | None = None) -> NDArray[Any]: ...
+    def read(
+        self,
+        start: SupportsIndex = 0,
+        stop: SupportsIndex | None = None,
+        *,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]: ...
     def map(self, index: Any = ()) -> memmap: ...
     def take(
         self,
@@ -372,7 +455,9 @@ class Ragged:
     def __getitem__(self, index: SupportsIndex) -> NDArray[Any]: ...
     def __iter__(self) -> Iterator[NDArray[Any]]: ...
     def __deepcopy__(self, memo: Any) -> Self: ...
-    def take_packed(self, indices: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64]]: ...
+    def take_packed(
+        self, indices: ArrayLike, *, dtype: DTypeLike | None = None, casting: _Casting = "same_kind"
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]: ...
     def take_padded(
         self,
         indices: ArrayLike,
@@ -463,19 +548,20 @@ class Sampler:
     def next(self, count: SupportsIndex) -> NDArray[np.int64]: ...
     def __iter__(self) -> Iterator[int]: ...
     def batches(
-        self, size: SupportsIndex, *, drop_last: bool = False
+        self, batch_size: SupportsIndex, *, drop_last: bool = False
     ) -> Iterator[NDArray[np.int64]]: ...
     def state_dict(self) -> dict[str, int]: ...
     def load_state_dict(self, state: Mapping[str, int]) -> None: ...
     def part(self, worker: SupportsIndex, num_workers: SupportsIndex) -> Sampler: ...
     def copy(self) -> Sampler: ...
 
-class Batches(Iterator[tuple[NDArray[Any], ...]]):
+# Of a `Ragged`, the item is a pair of arrays.
+class Batches(Iterator[tuple[Any, ...]]):
     def __init__(
         self,
-        arrays: _Source | Sequence[_Source],
-        sampler: Sampler | Iterable[ArrayLike],
-        size: SupportsIndex | None = None,
+        arrays: _Source | Ragged | Sequence[_Source | Ragged],
+        sampler: Sampler | Iterable[ArrayLike] | None = None,
+        batch_size: SupportsIndex | None = None,
         *,
         epochs: SupportsIndex | None = None,
         drop_last: bool = False,
@@ -485,7 +571,7 @@ class Batches(Iterator[tuple[NDArray[Any], ...]]):
         casting: _Casting = "same_kind",
     ) -> None: ...
     def __iter__(self) -> Self: ...
-    def __next__(self) -> tuple[NDArray[Any], ...]: ...
+    def __next__(self) -> tuple[Any, ...]: ...
     @property
     def epoch(self) -> int | None: ...
     def state_dict(self) -> dict[str, int]: ...

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 
 from . import _core
+from ._dtypes import from_descr
 from ._errors import FormatError
 from ._memmap import to_mode, wrap
 from ._open import MAX_HEADER_SIZE
-from ._paths import shown, to_absolute, to_path, to_source
+from ._paths import is_url, shown, to_absolute, to_location, to_path, to_source
+from ._rows import output_of, whole_bytes
 
 # Smaller arrays are copied into memory of their own, without the rest of the page.
 _SMALL = 64 << 10
@@ -60,26 +62,30 @@ class _Bag:
 class Npz(NpzFile):
     """A `.npz` archive: a mapping of names to arrays, opened when they are asked for.
 
-    `path` may be a URL, of which the members that are used are read. Without a mode,
-    arrays are copies, and their CRC-32 is checked, as in NumPy. In
-    mode "r" stored arrays are mapped, in "c" they are writable without changing the
-    file; deflated ones are read into memory. Arrays outlive the archive. Members
-    that are not arrays are returned as `bytes`.
+    In mode "r" stored arrays are mapped, in "c" they are writable without changing the
+    file; deflated ones are read into memory. With the mode None, arrays are copies, and
+    their CRC-32 is checked, as in NumPy. `path` may be a URL, of which the members that are
+    used are read, with the `headers` and `storage_options` of `ArrayFile`. Arrays outlive the
+    archive. Members that are not arrays are returned as `bytes`.
 
     At most `max_inflated` bytes are inflated for an array, 16 GiB unless given.
 
         >>> npymap.savez("a.npz", x=np.arange(3), y=[0.5])
-        >>> with npymap.Npz("a.npz", "r") as archive:
+        >>> with npymap.Npz("a.npz") as archive:
         ...     archive["x"]
         memmap([0, 1, 2])
+
+    `update_npz` adds members to an archive.
     """
 
     # For `__del__`, if the archive could not be opened.
     _core = _zip = _fid = None
 
-    def __init__(self, path, mode=None, *, allow_pickle=False, pickle_kwargs=None,
-                 max_header_size=MAX_HEADER_SIZE, max_inflated=None):
-        self._path = to_source(path) if mode is None else to_path(path)
+    def __init__(self, path, mode="r", *, allow_pickle=False, pickle_kwargs=None,
+                 max_header_size=MAX_HEADER_SIZE, max_inflated=None, headers=None,
+                 storage_options=None):
+        self._path, mode = _source_and_mode(path, mode)
+        location = to_location(self._path, headers, storage_options)
         # The working directory may change before the file is opened again.
         self._absolute = to_absolute(self._path)
         if mode is not None:
@@ -87,7 +93,7 @@ class Npz(NpzFile):
             if mode not in _MODES:
                 raise ValueError(f"arrays of archives are opened in mode 'r' or 'c', not {mode!r}")
         limit = (1 << 63) - 1 if allow_pickle else max_header_size
-        self._core = _core.Npz(self._path, mode, limit, max_inflated)
+        self._core = _core.Npz(location, mode, limit, max_inflated)
         self.allow_pickle = allow_pickle
         self.pickle_kwargs = pickle_kwargs
         self.max_header_size = max_header_size
@@ -109,18 +115,34 @@ class Npz(NpzFile):
         except FormatError as error:
             if error.kind != "Unsupported":
                 raise
-            return self._unpickle(core, name, error)
+            try:
+                data = core.read(name)
+            except FormatError:
+                raise error from None
+            return np.lib.format.read_array(io.BytesIO(data), allow_pickle=self.allow_pickle,
+                                            pickle_kwargs=self.pickle_kwargs,
+                                            max_header_size=self.max_header_size)
         return core.read(name) if mapping is None else _to_array(mapping)
 
-    def _unpickle(self, core, name, error):
-        """Load an array of Python objects by NumPy."""
+    def read(self, name, out=None):
+        """Read an array into memory in any mode, and check its CRC-32.
+
+        With `out`, the elements are read into that array, which has the shape, the dtype and
+        the order of those in the archive, and is returned.
+
+            >>> npymap.savez("a.npz", x=np.arange(3.0))
+            >>> npymap.Npz("a.npz").read("x", out=np.empty(3))
+            array([0., 1., 2.])
+        """
         try:
-            stream = io.BytesIO(core.read(name))
-        except FormatError:
-            raise error from None
-        return np.lib.format.read_array(stream, allow_pickle=self.allow_pickle,
-                                        pickle_kwargs=self.pickle_kwargs,
-                                        max_header_size=self.max_header_size)
+            name = self._files[name]
+        except (KeyError, TypeError):
+            raise KeyError(f"{name} is not a file in the archive") from None
+        core = _opened(self._core)
+        shape, descr, is_fortran = core.header(name)
+        out = output_of((shape, from_descr(descr), is_fortran), out)
+        core.read_into(name, whole_bytes(out))
+        return out
 
     def get_many(self, names):
         """Return a dictionary of several arrays."""
@@ -156,12 +178,21 @@ class Npz(NpzFile):
         return f"NpzFile {shown(self._path)!r} with keys: {_shown(self.files)}"
 
 
+def _source_and_mode(path, mode):
+    """Return the path or URL of an archive, and its mode: objects of a URL are not mapped."""
+    path = to_source(path)
+    if is_url(path) and mode == "r":
+        return path, None
+    return (path if mode is None else to_path(path)), mode
+
+
 class _Archive:
     """An archive that is closed, or left at the end of a block."""
 
-    def __init__(self, kind, path, mode):
-        self._path = to_source(path) if mode is None else to_path(path)
-        self._core = kind(self._path, None if mode is None else to_mode(mode))
+    def __init__(self, kind, path, mode, headers, storage_options):
+        self._path, mode = _source_and_mode(path, mode)
+        location = to_location(self._path, headers, storage_options)
+        self._core = kind(location, None if mode is None else to_mode(mode))
 
     def close(self):
         """Close the file. Arrays that were opened stay valid."""
@@ -177,12 +208,16 @@ class _Archive:
 class Tar(_Archive, Mapping):
     """A tar file of `.npy` members: a mapping of names to arrays.
 
-    Members that are not arrays are returned as `bytes`. The modes are those of `Npz`, and
-    "r+", in which changes are written to the file.
+    Members that are not arrays are returned as `bytes`; arrays of `.npz` and `.ten` members
+    are found by the name of the member with theirs in brackets, such as `"000.npz[x]"`. The
+    modes are those of `Npz`, and "r+", in which changes are written to the file.
     """
 
-    def __init__(self, path, mode=None):
-        super().__init__(_core.Tar, path, mode)
+    def __init__(self, path, mode="r", *, allow_pickle=False, pickle_kwargs=None, headers=None,
+                 storage_options=None):
+        super().__init__(_core.Tar, path, mode, headers, storage_options)
+        self.allow_pickle = allow_pickle
+        self.pickle_kwargs = pickle_kwargs
         self.files = self._core.names()
 
     def __getitem__(self, name):
@@ -192,6 +227,11 @@ class Tar(_Archive, Mapping):
         try:
             mapping = core.get(name)
         except FormatError as error:
+            if name not in self.files:
+                raise
+            if error.kind == "Unsupported" and self.allow_pickle:
+                return np.lib.format.read_array(io.BytesIO(core.read(name)), allow_pickle=True,
+                                                pickle_kwargs=self.pickle_kwargs)
             # Other members may begin with anything, or be empty.
             data = core.read(name) if error.kind in ("Corrupt", "Truncated") else None
             if data is None or data.startswith(_MAGIC):
@@ -218,11 +258,12 @@ class Ten(_Archive, Sequence):
 
     `infos` are the names that were stored with them; `in`, `index` and `count` look for
     a name among these. The modes are those of `Npz`,
-    and "r+", in which changes are written to the file.
+    and "r+", in which changes are written to the file. The format has no Python objects, so
+    there is no `allow_pickle`.
     """
 
-    def __init__(self, path, mode=None):
-        super().__init__(_core.Ten, path, mode)
+    def __init__(self, path, mode="r", *, headers=None, storage_options=None):
+        super().__init__(_core.Ten, path, mode, headers, storage_options)
         self.infos = self._core.infos()
 
     def __getitem__(self, index):

@@ -12,8 +12,8 @@ from ._errors import FormatError
 from ._map import Map
 from ._memmap import memmap, owner
 from ._open import MAX_HEADER_SIZE, open
-from ._paths import is_url, shown, to_absolute
-from ._rows import Rows, as_bytes, numbers_of
+from ._paths import is_url, shown, to_absolute, to_location
+from ._rows import Rows, numbers_of, output_of, whole_bytes
 from ._select import (expand, in_bounds, is_basic, is_integer, split, strides_of, to_numbers, to_ranges,
                       with_dots)
 
@@ -47,15 +47,21 @@ class ArrayFile:
     other processes: if it was replaced, reading raises `FormatError`. `path`, pickles and
     tasks have the whole URL, which opens the object again, so the signature of a presigned
     one, too: keep them as secret as the URL. Errors and `repr` leave it out.
+
+    `headers` are sent with each request for a URL, such as `{"Authorization": "Bearer …"}`.
+    `storage_options` set options of its store, such as `{"aws_region": "eu-central-1"}`; its
+    key "headers" has more headers, as in fsspec. Both are kept as the URL is.
     """
 
-    def __init__(self, path, mode=None, *, member=None, at=0, max_header_size=MAX_HEADER_SIZE):
+    def __init__(self, path, mode=None, *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
+                 headers=None, storage_options=None):
         if mode not in (None, "r"):
             raise ValueError(f"mode {mode!r}, expected None or 'r'")
         if member is not None and at != 0:
             raise ValueError("both a member and an offset, expected one of them")
         self._path = to_absolute(path)
         self._is_remote = is_url(self._path)
+        self._location = to_location(self._path, headers, storage_options)
         if self._is_remote and mode is not None:
             raise ValueError(f"{shown(self._path)}: a URL, which cannot be mapped: expected the mode None")
         self._mode = mode
@@ -71,9 +77,9 @@ class ArrayFile:
         # Before the file is opened, so that a change meanwhile is seen later.
         version = None if self._is_remote else version_of(self._path)
         if self._member is None:
-            file = _core.ReadFile(self._path, self._at, self._max_header_size)
+            file = _core.ReadFile(self._location, self._at, self._max_header_size)
         else:
-            file = _core.ReadFile.member(self._path, self._member)
+            file = _core.ReadFile.member(self._location, self._member)
             if file is None:
                 text = (f"{shown(self._path)}[{self._member}]: a compressed member, of which no parts "
                         "can be read: use npymap.Npz")
@@ -99,7 +105,11 @@ class ArrayFile:
 
     def _open_again(self):
         if self._is_remote:
-            place = self._path, self._at, self._max_header_size
+            location = self._location
+            if isinstance(location, tuple):
+                # For `lru_cache`.
+                location = location[0], *map(tuple, location[1:])
+            place = location, self._at, self._max_header_size
             return _open_object(place, self._member, self._elements, self._version, os.getpid())
         check_version(self._path, self._version, self._member)
         if self._member is not None:
@@ -199,9 +209,19 @@ class ArrayFile:
             self._taken = file, rows
         return rows
 
-    def read(self, start=0, stop=None):
-        """Read the rows from `start` up to `stop`, by default all."""
-        return self[slice(start, stop)] if self._shape else self._read([])
+    def read(self, start=0, stop=None, *, out=None):
+        """Read the rows from `start` up to `stop`, by default all.
+
+        With `out`, the elements are read into that array, which has their shape, the dtype and
+        the order of those in the file, and is returned.
+        """
+        if out is None:
+            return self[slice(start, stop)] if self._shape else self._read([])
+        spans = [(0, length) for length in self._shape]
+        if spans:
+            start, stop, _ = slice(start, stop).indices(len(self))
+            spans[0] = start, max(start, stop)
+        return self._read(spans, out=out)
 
     def map(self, index=()):
         """Map the elements that integers and slices select, as a `memmap`. Not for URLs.
@@ -273,16 +293,14 @@ class ArrayFile:
     def _row_nbytes(self):
         return self.nbytes // max(len(self), 1)
 
-    def _read(self, spans, rows=None):
+    def _read(self, spans, rows=None, out=None):
         """Read the elements in a range of each axis, or of these rows."""
         shape = tuple(stop - start for start, stop in spans)
         ranges = None
         if rows is not None:
             shape, ranges = (len(rows), *shape[1:]), to_ranges(rows)
-        # Not `empty`, which gives the dtype "S0" a size.
-        out = np.ndarray(shape, self._dtype, order="F" if self._elements[2] else "C")
-        # Transposed, elements in Fortran order are in C order.
-        self._opened().read_into(spans, as_bytes(out.T if self._elements[2] else out), ranges)
+        out = output_of((shape, self._dtype, self._elements[2]), out)
+        self._opened().read_into(spans, whole_bytes(out), ranges)
         return out
 
     def _mapped(self):
@@ -333,12 +351,13 @@ class ArrayFile:
             version = version._replace(nbytes=None, modified=None)
         descr, shape, is_fortran, offset = self._elements
         return (self._path, self._mode, self._member, self._at, self._max_header_size,
-                version, (shape, descr, is_fortran, offset))
+                version, (shape, descr, is_fortran, offset), self._location)
 
     def __setstate__(self, state):
         self._path, self._mode, self._member, self._at, self._max_header_size = state[:5]
         self._version = state[5]
         self._set_layout(state[6])
+        self._location = state[7] if len(state) > 7 else self._path
         self._is_remote = is_url(self._path)
         self._array = None
         self._opened_file = self._taken = None, None

@@ -7,6 +7,7 @@ import numpy as np
 
 from . import _core
 from ._dtypes import to_cast
+from ._ragged import Ragged
 from ._rows import as_indices, rows_of
 from ._sampler import Sampler
 
@@ -15,9 +16,11 @@ class Batches:
     """An iterator of batches, which threads read ahead: `(indices, rows, …)`.
 
     `arrays` is an array (or a list of arrays of the same length), or the rows of one:
-    anything with the attribute `rows`. `sampler` is a `Sampler`, or any iterable of
+    anything with the attribute `rows`. Of a `Ragged`, batches have a pair: the elements of
+    all rows, one after another, and their offsets, as `Ragged.take_packed` returns them.
+    `sampler` is a `Sampler`, or any iterable of
     lists of row numbers, each of which is a batch: they are drawn ahead, so none can depend
-    on an earlier batch.
+    on an earlier batch. Without one, batches have the rows in order.
 
         >>> a = npymap.open("a.npy")
         >>> sampler = npymap.Sampler(len(a), seed=1)
@@ -26,7 +29,7 @@ class Batches:
         (2, 4) float32 True
         (1, 4) float32 True
 
-    With a sampler, batches have `size` rows, and are those of `epochs` epochs, by default one,
+    Batches of a sampler have `batch_size` rows, and are those of `epochs` epochs, by default one,
     from the present one on, read ahead across epochs. The sampler itself does not move.
     `state_dict()` is the state after the batch that was yielded last, however many have
     been read ahead: `sampler.load_state_dict(state)` continues with the next one.
@@ -45,11 +48,11 @@ class Batches:
     each batch goes to one of them.
     """
 
-    def __init__(self, arrays, sampler, size=None, *, epochs=None, drop_last=False, threads=None,
-                 prefetch=None, dtype=None, casting="same_kind"):
+    def __init__(self, arrays, sampler=None, batch_size=None, *, epochs=None, drop_last=False,
+                 threads=None, prefetch=None, dtype=None, casting="same_kind"):
         is_list = isinstance(arrays, (list, tuple))
         arrays = list(arrays) if is_list else [arrays]
-        rows = [rows_of(array) for array in arrays]
+        rows = [array if isinstance(array, Ragged) else rows_of(array) for array in arrays]
         if not rows:
             raise ValueError("batches need at least one array")
         lengths = {len(rows_) for rows_ in rows}
@@ -67,18 +70,25 @@ class Batches:
             dtype_ = rows_.dtype if dtype_ is None else np.dtype(dtype_)
             cast = None if dtype_ == rows_.dtype else to_cast(dtype_, casting, rows_.dtype)
             plan.append((rows_._core, cast))
-            self._outputs.append((rows_.shape[1:], dtype_))
-        self._first = rows[0]
+            is_ragged = isinstance(rows_, Ragged)
+            self._outputs.append((rows_._shape if is_ragged else rows_.shape[1:], dtype_, is_ragged))
+        self._count = len(rows[0])
+        self._batch_size = batch_size
         self._lists = self._state = self._error = None
         order = None
+        if isinstance(sampler, (int, np.integer)):
+            raise TypeError(f"a sampler {sampler}: batch_size={sampler} reads the rows in order, and "
+                            f"npymap.Sampler({self._count}), {sampler} in random order")
+        if sampler is None:
+            sampler = Sampler(self._count, order="sequential")
         if isinstance(sampler, Sampler):
-            if size is None or size < 1:
-                raise ValueError("a sampler's batches need a size of at least 1")
+            if batch_size is None or batch_size < 1:
+                raise ValueError(f"batch_size={batch_size}, expected at least 1")
             self._state = sampler.state_dict()
-            order = sampler._core, (1 if epochs is None else epochs, size), drop_last
+            order = sampler._core, (1 if epochs is None else epochs, batch_size), drop_last
         else:
-            if size is not None or epochs is not None or drop_last:
-                raise ValueError("lists of rows have their own sizes: size, epochs and "
+            if batch_size is not None or epochs is not None or drop_last:
+                raise ValueError("lists of rows have their own sizes: batch_size, epochs and "
                                  "drop_last are for a sampler")
             self._lists = iter(sampler)
         least = 1 if threads is None else max(threads, 1)
@@ -87,6 +97,14 @@ class Batches:
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._core = _core.Batches(plan, (threads, prefetch), order)
+
+    def __repr__(self):
+        arrays = "1 array" if len(self._outputs) == 1 else f"{len(self._outputs)} arrays"
+        batches = "batches of an iterable"
+        if self._state is not None:
+            batches = (f"batches of {self._batch_size}, at row {self._state['position']} of "
+                       f"epoch {self._state['epoch']}")
+        return f"<npymap.Batches: {arrays} of {self._count} rows, {batches}>"
 
     def __iter__(self):
         return self
@@ -119,10 +137,14 @@ class Batches:
         if state is not None:
             keys = "fingerprint", "seed", "epoch", "position"
             self._state = dict(zip(keys, state))
-        arrays = [
-            np.ndarray((len(indices), *shape), dtype, buffer)
-            for buffer, (shape, dtype) in zip(buffers, self._outputs)
-        ]
+        buffers, arrays = iter(buffers), []
+        for shape, dtype, is_ragged in self._outputs:
+            buffer = next(buffers)
+            if is_ragged:
+                offsets = np.ndarray(len(indices) + 1, np.int64, next(buffers))
+                arrays.append((np.ndarray((offsets[-1], *shape), dtype, buffer), offsets))
+            else:
+                arrays.append(np.ndarray((len(indices), *shape), dtype, buffer))
         return indices, *arrays
 
     def _push(self):
@@ -141,7 +163,7 @@ class Batches:
                 trace = error.__traceback__
                 self._error = error.with_traceback(trace and trace.tb_next)
                 return
-            self._core.push(self._first._core, rows)
+            self._core.push(self._count, rows)
 
     @property
     def epoch(self):

@@ -3,6 +3,7 @@
 import ast
 import functools
 import pickle
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -60,6 +61,19 @@ def to_cast(dtype, casting, source=None):
     if source is not None and source.itemsize:
         check_size(dtype)
     return to_descr(dtype), casting
+
+
+@contextmanager
+def casting_advice():
+    """Name the argument that allows a cast which NumPy refuses."""
+    try:
+        yield
+    except TypeError as error:
+        if "according to the rule" not in str(error):
+            raise
+        text = (f'{error}. Use casting="unsafe" if the elements may lose what the other dtype has no '
+                "room for")
+        raise TypeError(text) from None
 
 
 def check_size(dtype):

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 
 from . import _core
-from ._dtypes import check_size, check_text, from_descr, is_foreign, to_descr
+from ._dtypes import casting_advice, check_size, check_text, from_descr, is_foreign, to_descr
 from ._paths import is_fortran, to_path, to_shape
 from ._rows import as_bytes, contiguous
 
@@ -117,7 +117,8 @@ def _has_mask(array):
 
 def _cast(found, dtype, casting):
     try:
-        cast = to_dtype(found, dtype, casting)
+        with casting_advice():
+            cast = to_dtype(found, dtype, casting)
     except OverflowError as error:
         if dtype.kind not in "mM":
             raise

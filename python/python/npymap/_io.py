@@ -11,7 +11,8 @@ from ._archives import Npz
 from ._dtypes import as_array, from_descr, is_pickled, to_descr
 from ._errors import FormatError
 from ._open import MAX_HEADER_SIZE, open_memmap, warn_longs, warn_version
-from ._paths import is_url, shown, to_path, to_source
+from ._paths import is_url, shown, to_location, to_path, to_source
+from ._rows import contiguous, output_of, whole_bytes
 
 # NumPy's own functions, in case a program replaces them by ours.
 _load, _save, _savez, _savez_compressed = np.load, np.save, np.savez, np.savez_compressed
@@ -28,7 +29,7 @@ _MORE = 1 << 10
 
 
 def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="ASCII", *,
-         max_header_size=MAX_HEADER_SIZE, out=None):
+         max_header_size=MAX_HEADER_SIZE, out=None, headers=None, storage_options=None):
     """Load a `.npy` or `.npz` file: `numpy.load`.
 
     With `mmap_mode`, arrays are mapped, also those of archives, which NumPy reads:
@@ -36,7 +37,8 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
     objects are loaded by NumPy, whatever the mode. `.ten` and tar files raise
     `FormatError`: `Ten` and `Tar` open them.
 
-    `file` may be a URL: an archive if it ends in ".npz".
+    `file` may be a URL: an archive if it ends in ".npz". It is downloaded from servers that
+    send whole files only. `headers` and `storage_options` are those of `ArrayFile`.
 
     With `out`, the elements of a `.npy` file are read into that array, which has the shape, the
     dtype and the order of those in the file, and is returned.
@@ -50,20 +52,23 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
     if out is not None:
         if mmap_mode or hasattr(file, "read"):
             raise ValueError("out is for .npy files that are named by a path, without a mode")
-        return _read(to_source(file), max_header_size, out)
+        return _read(to_location(to_source(file), headers, storage_options), max_header_size, out)
     if encoding not in ("ASCII", "latin1", "bytes"):
         raise ValueError("encoding must be 'ASCII', 'latin1', or 'bytes'")
     options = {"allow_pickle": allow_pickle, "fix_imports": fix_imports, "encoding": encoding}
     if hasattr(file, "read"):
         return _load(file, mmap_mode, max_header_size=max_header_size, **options)
     path = to_path(file) if mmap_mode else to_source(file)
+    location = to_location(path, headers, storage_options)
     limit = (1 << 63) - 1 if allow_pickle else max_header_size
     pickle_kwargs = {"encoding": encoding, "fix_imports": fix_imports}
     archive = {"allow_pickle": allow_pickle, "pickle_kwargs": pickle_kwargs,
                "max_header_size": max_header_size}
     if is_url(path):
         is_npz = path.partition("?")[0].endswith(".npz")
-        return Npz(path, **archive) if is_npz else _read_url(path, limit, allow_pickle)
+        if is_npz:
+            return Npz(path, None, headers=headers, storage_options=storage_options, **archive)
+        return _read_url(path, location, limit, allow_pickle)
     try:
         if mmap_mode:
             return open_memmap(file, mmap_mode, max_header_size=limit)
@@ -87,9 +92,9 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
         raise FormatError(text, path, None, "Unsupported") from None
 
 
-def _read_url(path, limit, allow_pickle):
+def _read_url(path, location, limit, allow_pickle):
     try:
-        return _read(path, limit)
+        return _read(location, limit)
     except FormatError as error:
         if not allow_pickle or "holds Python objects" not in str(error):
             raise
@@ -103,31 +108,9 @@ def _read(path, limit, out=None):
     if reader.has_longs:
         warn_longs()
     shape, descr, is_fortran = reader.facts
-    array = out
-    if out is None:
-        array = np.ndarray(shape, from_descr(descr), order="F" if is_fortran else "C")
-    else:
-        _check_out(out, shape, from_descr(descr), is_fortran)
-    reader.read_into(_as_bytes(array))
+    array = output_of((shape, from_descr(descr), is_fortran), out)
+    reader.read_into(whole_bytes(array))
     return array
-
-
-def _check_out(out, shape, dtype, is_fortran):
-    if not isinstance(out, np.ndarray):
-        raise TypeError(f"out is a {type(out).__name__}, expected an array")
-    if out.shape != shape or out.dtype != dtype:
-        raise ValueError(f"out has shape {out.shape} and dtype {out.dtype}, the file {shape} and {dtype}")
-    flags = out.flags
-    if not (flags.f_contiguous if is_fortran else flags.c_contiguous) or not flags.writeable:
-        order = "Fortran" if is_fortran else "C"
-        raise ValueError(f"out must be writable and contiguous in {order} order, as the file")
-
-
-def _as_bytes(array):
-    """Return the bytes of a contiguous array, in the order of its memory."""
-    if array.nbytes == 0:
-        return np.empty(0, np.uint8)
-    return array.reshape(-1, order="A").view(np.uint8)
 
 
 def _start(path):
@@ -165,7 +148,7 @@ def save(file, arr, allow_pickle=True, *, sync=False, discard_trailing=False):
     array = as_array(arr)
     if _is_simple(array):
         facts = to_descr(array.dtype), array.shape, is_fortran_order(array)
-        return _core.save(path, facts, _as_bytes(array), sync, discard_trailing)
+        return _core.save(path, facts, whole_bytes(array), sync, discard_trailing)
     with NewFile(path, sync=sync, discard_trailing=discard_trailing) as new:
         if is_pickled(array.dtype):
             _write_array(new, array, allow_pickle=allow_pickle)
@@ -202,7 +185,7 @@ def pieces(array):
     """Yield the bytes of an array in the order in which they are stored."""
     array = np.asarray(array)
     if array.flags.c_contiguous or array.flags.f_contiguous:
-        yield _as_bytes(array)
+        yield whole_bytes(array)
     elif array.nbytes > 0:
         if array.dtype.names is not None:
             # Copies of structs leave padding as it was in memory that others have freed.
@@ -262,6 +245,39 @@ def savez_compressed(file, *args, allow_pickle=True, **kwds):
     not wait for the disk.
     """
     _write_archive(file, args, kwds, _LEVEL, allow_pickle)
+
+
+def update_npz(path, arrays=(), *, remove=(), rename=None, compressed=None, wait=True):
+    """Add arrays to an `.npz` archive, or replace members, without reading the others.
+
+    `arrays` is a mapping of names to arrays, which replace members of the same names. Those
+    to `remove` are removed, and `rename` maps old names to new ones, before that. New members
+    are stored, and others keep their compression; with `compressed`, all that are given are
+    deflated, or stored.
+
+    The archive is replaced when the new one is on the disk, so arrays that map it stay valid.
+    It is locked meanwhile: with `wait=False`, raises `BlockingIOError` if another process has
+    the lock. A missing file is created. Names that do not exist raise `KeyError`.
+
+        >>> npymap.savez("a.npz", x=[1, 2], y=[3])
+        >>> npymap.update_npz("a.npz", {"z": np.zeros(2)}, remove=["x"], rename={"y": "w"})
+        >>> npymap.load("a.npz").files
+        ['w', 'z']
+    """
+    members = []
+    for name, values in dict(arrays).items():
+        array = as_array(values)
+        if is_pickled(array.dtype):
+            raise TypeError(f"{name}: elements of {array.dtype}, which are Python objects: use savez")
+        if isinstance(array, np.ma.MaskedArray):
+            raise NotImplementedError("masked arrays cannot be saved: save their data and mask")
+        is_fortran = is_fortran_order(array)
+        facts = to_descr(array.dtype), array.shape, is_fortran
+        array = array if is_fortran else contiguous(array)
+        members.append((str(name), facts, whole_bytes(np.asarray(array))))
+    remove = [remove] if isinstance(remove, str) else list(remove)
+    compression = None if compressed is None else ((_LEVEL if compressed else None),)
+    _core.update_npz(to_path(path), members, remove, list((rename or {}).items()), compression, wait)
 
 
 def _write_archive(file, args, kwds, level, allow_pickle):

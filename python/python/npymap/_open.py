@@ -8,7 +8,7 @@ import numpy as np
 from . import _core
 from ._dtypes import from_descr, to_descr
 from ._memmap import to_mode, wrap
-from ._paths import is_fortran, to_path, to_shape, to_source
+from ._paths import is_fortran, to_location, to_path, to_shape, to_source
 
 MAX_HEADER_SIZE = 10_000
 _MODES = ("r", "r+", "c")
@@ -146,9 +146,13 @@ def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False
     return _create(filename, np.dtype(dtype), shape, bool(fortran_order), creation)
 
 
-def header(path, *, at=0, max_header_size=MAX_HEADER_SIZE):
-    """Read the header of a `.npy` file, and check that the file has all elements."""
-    facts = _core.read_header(to_source(path), at, max_header_size)
+def header(path, *, at=0, max_header_size=MAX_HEADER_SIZE, headers=None, storage_options=None):
+    """Read the header of a `.npy` file, and check that the file has all elements.
+
+    `headers` and `storage_options` are for URLs, as those of `ArrayFile`.
+    """
+    location = to_location(to_source(path), headers, storage_options)
+    facts = _core.read_header(location, at, max_header_size)
     shape, descr, fortran_order, version, offset = facts
     return Header(shape, from_descr(descr), fortran_order, version, offset)
 

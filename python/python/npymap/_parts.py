@@ -104,7 +104,7 @@ class Inflated:
         self.shape, self.dtype, self.ndim = shape, from_descr(descr), len(shape)
 
     def __getitem__(self, index):
-        with Npz(self.path) as archive:
+        with Npz(self.path, None) as archive:
             return archive[self.member][index]
 
     def contiguous_chunks(self, limit):

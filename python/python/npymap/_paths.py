@@ -45,6 +45,22 @@ def to_source(path):
     return _decode(path)
 
 
+def to_location(path, headers=None, storage_options=None):
+    """Return what the native functions open: a path or URL as text, with what its store is told."""
+    options = dict(storage_options or {})
+    headers = {**(options.pop("headers", None) or {}), **(headers or {})}
+    if not headers and not options:
+        return path
+    if not is_url(path):
+        raise ValueError(f"{path}: a file, for which there are no headers and storage_options")
+    return path, _texts(headers), _texts(options)
+
+
+def _texts(options):
+    return [(str(name), str(value).lower() if isinstance(value, bool) else str(value))
+            for name, value in options.items()]
+
+
 def to_absolute(path):
     """Return the absolute path of a file, or a URL, as text."""
     path = _decode(path)

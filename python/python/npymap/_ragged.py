@@ -72,19 +72,30 @@ class Ragged:
 
     def __getitem__(self, index):
         """Return a copy of one row."""
-        return self.take_packed([operator.index(index)])[0]
+        try:
+            index = operator.index(index)
+        except TypeError:
+            text = (f"a row number of type {type(index).__name__}, expected an integer: take_packed "
+                    "and take_padded copy several rows")
+            raise TypeError(text) from None
+        return self.take_packed([index])[0]
 
     def __iter__(self):
         """Yield copies of the rows, one after another."""
         return (self[index] for index in range(len(self)))
 
-    def take_packed(self, indices):
-        """Copy rows one after another, and return them with their offsets."""
+    def take_packed(self, indices, *, dtype=None, casting="same_kind"):
+        """Copy rows one after another, and return them with their offsets.
+
+        With `dtype`, elements are cast to it as `casting` allows.
+        """
         starts, ends = self._core.spans(as_indices(indices).reshape(-1))
         offsets = np.zeros(len(starts) + 1, np.int64)
         np.cumsum(np.array(ends, np.int64) - np.array(starts, np.int64), out=offsets[1:])
-        out = output((int(offsets[-1]), *self._shape), self._dtype, None)
-        self._core.read_into(starts, ends, as_bytes(out))
+        dtype = self._dtype if dtype is None else np.dtype(dtype)
+        cast = None if dtype == self._dtype else to_cast(dtype, casting, self._dtype)
+        out = output((int(offsets[-1]), *self._shape), dtype, None)
+        self._core.read_into(starts, ends, as_bytes(out), cast)
         return out, offsets
 
     def take_padded(self, indices, length, fill=None, out=None, *, dtype=None,

@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from . import _core
-from ._dtypes import from_descr, is_foreign, is_pickled, to_cast, to_raw_descr
+from ._dtypes import casting_advice, from_descr, is_foreign, is_pickled, to_cast, to_raw_descr
 from ._map import map_of
 
 _MODES = ("raise", "wrap", "clip")
@@ -78,6 +78,29 @@ def output(shape, dtype, out):
     if not (flags.c_contiguous and flags.writeable):
         raise ValueError("out must be writable and contiguous in C order")
     return out
+
+
+def output_of(facts, out):
+    """Return a new array of a shape, a dtype and an order, or `out` if it is such an array."""
+    shape, dtype, is_fortran = facts
+    if out is None:
+        return np.ndarray(shape, dtype, order="F" if is_fortran else "C")
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is a {type(out).__name__}, expected an array")
+    if out.shape != shape or out.dtype != dtype:
+        raise ValueError(f"out has shape {out.shape} and dtype {out.dtype}, the file {shape} and {dtype}")
+    flags = out.flags
+    if not (flags.f_contiguous if is_fortran else flags.c_contiguous) or not flags.writeable:
+        order = "Fortran" if is_fortran else "C"
+        raise ValueError(f"out must be writable and contiguous in {order} order, as the file")
+    return out
+
+
+def whole_bytes(array):
+    """Return the bytes of a contiguous array, in the order of its memory."""
+    if array.nbytes == 0:
+        return np.empty(0, np.uint8)
+    return array.reshape(-1, order="A").view(np.uint8)
 
 
 class Rows:
@@ -236,10 +259,12 @@ class Rows:
 def _cast(array, dtype, casting, out):
     if casting == "same_value":
         raise TypeError(f"elements of {array.dtype} are not cast with casting `same_value`")
-    if out is None:
-        return array.astype(dtype, casting=casting)
-    output(array.shape, dtype, out)
-    np.copyto(out, array, casting=casting)
+    if out is not None:
+        output(array.shape, dtype, out)
+    with casting_advice():
+        if out is None:
+            return array.astype(dtype, casting=casting)
+        np.copyto(out, array, casting=casting)
     return out
 
 
@@ -296,7 +321,13 @@ def rows_of(source):
         return rows
     if isinstance(source, np.ndarray):
         return rows_of_array(source)
-    raise TypeError(f"expected an array, an ArrayFile, a Concat or Rows, got {type(source).__name__}")
+    advice = ""
+    if hasattr(source, "take_padded"):
+        advice = ", whose rows have different lengths: use its take_padded or take_packed"
+    elif isinstance(source, (str, bytes, os.PathLike)):
+        advice = ": use npymap.open(path)"
+    raise TypeError("expected an array, an ArrayFile, a Concat or Rows, got "
+                    f"{type(source).__name__}{advice}")
 
 
 def rows_of_array(array):

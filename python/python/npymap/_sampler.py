@@ -132,12 +132,12 @@ class Sampler:
             yield index
         core.finish(epoch)
 
-    def batches(self, size, *, drop_last=False):
-        """Yield arrays of `size` indices until the epoch ends, then start the next one.
+    def batches(self, batch_size, *, drop_last=False):
+        """Yield arrays of `batch_size` indices until the epoch ends, then start the next one.
 
         The last one may be shorter, or with `drop_last=True` is left out.
         """
-        size = operator.index(size)
+        size = operator.index(batch_size)
         if size < 1:
             raise ValueError(f"batches of {size} rows")
         least, epoch = size if drop_last else 1, self.epoch

@@ -21,6 +21,7 @@ import torch
 import torch.utils.data
 
 from ._batches import Batches
+from ._ragged import Ragged
 from ._rows import as_bytes, numbers_of, rows_of
 from ._sampler import Sampler
 
@@ -31,7 +32,9 @@ class Dataset(torch.utils.data.Dataset):
     """The rows of arrays as tensors, by number: a map-style dataset.
 
     Each array is anything that has `rows`: an array of `npymap.open`, an `ArrayFile`, a
-    `Concat`, or `Rows`. `dtype` is that of the tensors, or a list of one for each array;
+    `Concat`, or `Rows`; or a `Ragged`, of which a row is a tensor, and several are a pair: the
+    elements of all, one after another, and their offsets. `dtype` is that of the tensors, or a
+    list of one for each array;
     its byte order is ignored, because PyTorch has only tensors in that of the machine. It
     has few unsigned ones. `transform` gets the tensors of a row, or of a whole batch, and
     returns what is yielded.
@@ -41,7 +44,7 @@ class Dataset(torch.utils.data.Dataset):
     """
 
     def __init__(self, *arrays, dtype=None, casting="same_kind", transform=None):
-        rows = [rows_of(array) for array in arrays]
+        rows = [array if isinstance(array, Ragged) else rows_of(array) for array in arrays]
         if not rows:
             raise ValueError("a dataset needs at least one array")
         lengths = {len(rows_) for rows_ in rows}
@@ -65,16 +68,21 @@ class Dataset(torch.utils.data.Dataset):
         """Return tensors of one row, or of the rows of a slice, a list or an array."""
         if isinstance(index, slice):
             index = numbers_of(range(*index.indices(len(self))))
-        tensors = tuple(
-            _to_tensor(rows.take(index, dtype=dtype, casting=self._casting))
-            for rows, dtype in zip(self._rows, self._dtypes)
-        )
+        tensors = tuple(self._take(rows, index, dtype) for rows, dtype in zip(self._rows, self._dtypes))
         item = tensors[0] if len(tensors) == 1 else tensors
         return item if self._transform is None else self._transform(item)
 
+    def _take(self, rows, index, dtype):
+        if not isinstance(rows, Ragged):
+            return _to_tensor(rows.take(index, dtype=dtype, casting=self._casting))
+        packed, offsets = rows.take_packed(index, dtype=dtype, casting=self._casting)
+        packed = _to_tensor(packed)
+        return packed if np.ndim(index) == 0 else (packed, _to_tensor(offsets))
+
     def __getitems__(self, indices):
         """Return a list of the rows, which PyTorch collates; they are read together."""
-        if self._transform is not None:
+        has_ragged = any(isinstance(rows, Ragged) for rows in self._rows)
+        if self._transform is not None or has_ragged:
             return [self[index] for index in indices]
         batch = self[indices]
         return list(batch) if len(self._rows) == 1 else list(zip(*batch))
@@ -87,19 +95,19 @@ class BatchSampler(torch.utils.data.Sampler):
     passes each to the dataset as a whole.
     """
 
-    def __init__(self, sampler, size, *, drop_last=False):
-        if size < 1:
-            raise ValueError(f"batches of {size} rows")
-        self.sampler, self.size, self.drop_last = sampler, size, drop_last
+    def __init__(self, sampler, batch_size, *, drop_last=False):
+        if batch_size < 1:
+            raise ValueError(f"batches of {batch_size} rows")
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __len__(self):
         """The number of batches that are left in this epoch."""
         rows = self.sampler.remaining
-        return rows // self.size if self.drop_last else -(-rows // self.size)
+        return rows // self.batch_size if self.drop_last else -(-rows // self.batch_size)
 
     def __iter__(self):
         # A copy, because PyTorch asks for batches before they are used.
-        return self.sampler.copy().batches(self.size, drop_last=self.drop_last)
+        return self.sampler.copy().batches(self.batch_size, drop_last=self.drop_last)
 
 
 class IterableDataset(torch.utils.data.IterableDataset):
@@ -110,9 +118,9 @@ class IterableDataset(torch.utils.data.IterableDataset):
     module, or with PyTorch's and `batch_size=None`.
     """
 
-    def __init__(self, dataset, sampler, size, *, drop_last=False):
+    def __init__(self, dataset, sampler, batch_size, *, drop_last=False):
         self.dataset = dataset
-        self.batch_sampler = BatchSampler(sampler, size, drop_last=drop_last)
+        self.batch_sampler = BatchSampler(sampler, batch_size, drop_last=drop_last)
 
     def __len__(self):
         return len(self.batch_sampler)
@@ -120,7 +128,7 @@ class IterableDataset(torch.utils.data.IterableDataset):
     def __iter__(self):
         info = torch.utils.data.get_worker_info()
         worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
-        sampler, size = self.batch_sampler.sampler.copy(), self.batch_sampler.size
+        sampler, size = self.batch_sampler.sampler.copy(), self.batch_sampler.batch_size
         start = len(sampler) - sampler.remaining
         for number in range(worker, len(self.batch_sampler), workers):
             sampler.seek(start + number * size)
@@ -170,7 +178,7 @@ class DataLoader(torch.utils.data.DataLoader):
         return len(self._order) if self._batches is None else len(self._batches)
 
     def __iter__(self):
-        sampler, size = self._order.sampler, self._order.size
+        sampler, size = self._order.sampler, self._order.batch_size
         batches = self._batches = range(len(self._order))
         start = len(sampler) - sampler.remaining
         try:
