@@ -209,12 +209,13 @@ class RaggedAppender:
     rows of pixels, with their heights in a third file:
 
         >>> images = [np.zeros((2, 4, 3), "u1"), np.ones((5, 2, 3), "u1")]
-        >>> with (npymap.RaggedAppender("pixels.npy", "offsets.npy", dtype="u1", row=3) as pixels,
+        >>> with (npymap.RaggedAppender("pixels.npy", "pixel_ends.npy", dtype="u1", row=3) as pixels,
         ...       npymap.Appender("heights.npy", dtype="i8") as heights):
         ...     for image in images:
         ...         pixels.append(image.reshape(-1, 3))
         ...         heights.append(len(image))
-        >>> pixels, heights = npymap.Ragged("pixels.npy", "offsets.npy"), npymap.open("heights.npy")
+        >>> pixels = npymap.Ragged("pixels.npy", "pixel_ends.npy")
+        >>> heights = npymap.open("heights.npy")
         >>> pixels[1].reshape(heights[1], -1, 3).shape
         (5, 2, 3)
 
