@@ -27,6 +27,7 @@ use crate::output::report::ReportArgs;
 use crate::output::sink::Sink;
 use crate::select::layout_args::LayoutArgs;
 use crate::select::limits;
+use crate::select::small_floats::{self, TargetDType};
 
 /// Convert an array or archive to another format, dtype or layout.
 ///
@@ -46,6 +47,7 @@ Examples:
   npymap convert weights.npz packed.npz --deflate=9
   npymap convert batch.ten batch.npz
   npymap convert doubles.npy singles.npy --dtype f4 --force
+  npymap convert doubles.npy halves.npy --dtype bfloat16 --force
   npymap convert events.npy late.npy --select '900000:' --field t,temp
   npymap convert events.npy hot.npy --where 'temp > 27 and sensor == \"alpha\"'
   npymap convert frames.npy channels.npy --axes 2,0,1
@@ -100,10 +102,10 @@ pub(crate) struct ConvertArgs {
     #[arg(long)]
     allow_u4: bool,
 
-    /// New dtype of the elements: type string such as f8 or '>i4', or list of
-    /// fields
+    /// New dtype of the elements: type string such as f8 or '>i4', bfloat16, or
+    /// list of fields
     #[arg(long)]
-    dtype: Option<DType>,
+    dtype: Option<TargetDType>,
 
     /// With --dtype, allow values of an array to change: to be rounded, truncated
     /// or wrapped around
@@ -139,6 +141,8 @@ pub(crate) struct ConvertArgs {
 
 const NO_TEXT: &str = "--delimiter, --from, --skip, --max-row-len, --no-header and --nan are for CSV, TSV and JSON lines";
 const NO_FORCE: &str = "--force is for arrays: text is parsed as --dtype, and nothing is cast";
+const BFLOAT16: &str = "bfloat16 is for .npy files of all rows: convert to one in a first step, with --where or from an archive";
+
 const LAYOUT: &str = "--axes and --reshape are for .npy files: convert in two steps";
 
 const SINGLE: &str = "--select, --field and --where are for one array: write a .npy file";
@@ -199,7 +203,9 @@ impl ConvertArgs {
 
     /// How to read the input, if it is text.
     fn text_input(&self) -> Option<TextInputOptions> {
-        let text = self.text.input(&self.input, self.dtype.as_ref());
+        let doubles = DType::of::<f64>();
+        let dtype = if self.is_bfloat16() { Some(&doubles) } else { self.stored_dtype() };
+        let text = self.text.input(&self.input, dtype);
         text.filter(|_| !self.read.is_raw())
     }
 
@@ -213,16 +219,37 @@ impl ConvertArgs {
             && !self.layout.is_given()
             && self.order.is_none()
             && self.byte_order.is_none()
+            && !self.is_bfloat16()
+    }
+
+    fn is_bfloat16(&self) -> bool {
+        matches!(self.dtype, Some(TargetDType::BFloat16))
+    }
+
+    /// The dtype that elements are cast to when they are written.
+    fn stored_dtype(&self) -> Option<&DType> {
+        match &self.dtype {
+            Some(TargetDType::Stored(dtype)) => Some(dtype),
+            _ => None,
+        }
     }
 
     /// The only array of the input, or that of a text.
     fn open_single(&self, text: Option<TextInputOptions>) -> Result<MappedArray, CliError> {
-        if let Some(text) = text {
-            convert_selection::read_text(&self.input.path, text)
+        self.reject_if(self.is_bfloat16() && self.selection.is_filtered(), BFLOAT16)?;
+        // Numbers in text are rounded.
+        let casting = if text.is_some() { Casting::Unsafe } else { self.casting() };
+        let array = if let Some(text) = text {
+            convert_selection::read_text(&self.input.path, text)?
         } else {
             let options = self.read_options();
-            options.array(&self.input).map_err(CliError::of_input(self.input.name()))
+            options.array(&self.input).map_err(CliError::of_input(self.input.name()))?
+        };
+        if self.is_bfloat16() {
+            let converted = small_floats::to_bfloat16(&array, casting);
+            return converted.map_err(CliError::with_path(self.input.name()));
         }
+        Ok(array)
     }
 
     /// Writes all arrays of the input, or that of a text, to an archive.
@@ -233,6 +260,7 @@ impl ConvertArgs {
         draft: &Draft,
     ) -> Result<(), CliError> {
         self.reject_if(self.selection.is_given(), SINGLE)?;
+        self.reject_if(self.is_bfloat16(), BFLOAT16)?;
         self.reject_if(self.layout.is_given(), LAYOUT)?;
         let opened;
         let inputs;
@@ -282,13 +310,13 @@ impl ConvertArgs {
 
     /// The dtype of the output, given that of the input.
     fn output_dtype(&self, stored: &DType) -> DType {
-        let dtype = self.dtype.as_ref().unwrap_or(stored);
+        let dtype = self.stored_dtype().unwrap_or(stored);
         let bytes = self.byte_order.map(ByteOrder::from);
         bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order))
     }
 
     fn casting_of_output(&self) -> Casting {
-        if self.dtype.is_some() { self.casting() } else { Casting::Equiv }
+        if self.stored_dtype().is_some() { self.casting() } else { Casting::Equiv }
     }
 
     /// Rejects options that a format without a header cannot store.
@@ -324,7 +352,7 @@ impl ConvertArgs {
         let options = MemberOptions {
             bytes: self.byte_order.map(ByteOrder::from),
             order: self.order.map(Order::from),
-            dtype: self.dtype.clone(),
+            dtype: self.stored_dtype().cloned(),
             casting: self.casting(),
             compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
         };
@@ -341,7 +369,7 @@ impl ConvertArgs {
         let options = MemberOptions {
             bytes: None,
             order: None,
-            dtype: self.dtype.clone(),
+            dtype: self.stored_dtype().cloned(),
             casting: self.casting(),
             compression: Compression::Stored,
         };

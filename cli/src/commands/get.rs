@@ -25,6 +25,7 @@ use crate::select::limits;
 use crate::select::matching;
 use crate::select::rows::RowSelection;
 use crate::select::selection::{IndexArg, Selected};
+use crate::select::small_floats::ValueArgs;
 
 /// Print elements of an array, or write them to a file.
 ///
@@ -98,6 +99,9 @@ pub(crate) struct GetArgs {
 
     #[command(flatten)]
     new_file: NewFileArgs,
+
+    #[command(flatten)]
+    values: ValueArgs,
 
     #[command(flatten)]
     read: InputArgs,
@@ -193,6 +197,7 @@ impl GetArgs {
         let array = self.array().map_err(&to_error)?;
         let all = array.dyn_view().map_err(&to_error)?;
         let selected = self.selections.iter().map(|selection| selection.select(&all));
+        let selected = selected.map(|selected| self.values.of_selected(selected?));
         let selected = selected.collect::<npymap::Result<Vec<_>>>();
         let selected = selected.map_err(&to_error)?;
         let views = selected.iter().map(Selected::view).collect::<npymap::Result<Vec<_>>>();
@@ -228,7 +233,8 @@ impl GetArgs {
             [only] => only.clone(),
             _ => return Err(CliError::usage(path, ONE_INDEX)),
         };
-        let array = self.array().map_err(&to_error)?;
+        let array = self.array().and_then(|array| self.values.of_array(array));
+        let array = array.map_err(&to_error)?;
         let all = array.dyn_view().map_err(&to_error)?;
         matching::with_rows(path, &all, (&index, &[]), self.filter.as_ref(), |rows| {
             let template = rows.template().map_err(&to_error)?;

@@ -18,6 +18,7 @@ use crate::select::axis_arg::AxisArg;
 use crate::select::filter::Filter;
 use crate::select::matching;
 use crate::select::selection::{IndexArg, Selected};
+use crate::select::small_floats::ValueArgs;
 use crate::stats::columns::Columns;
 use crate::stats::histogram::DEFAULT_BINS;
 use crate::stats::scan::Ignored;
@@ -97,6 +98,9 @@ pub(crate) struct StatsArgs {
     /// these rows, which are copied to a temporary file
     #[arg(long = "where", value_name = "CONDITION", conflicts_with = "fail_on")]
     filter: Option<Filter>,
+
+    #[command(flatten)]
+    values: ValueArgs,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -181,7 +185,8 @@ impl StatsArgs {
         selection: Option<&IndexArg>,
     ) -> Result<Vec<StatsRow>, CliError> {
         let to_error = CliError::with_path(&input.path);
-        let array = (input.open)().map_err(&to_error)?;
+        let array = (input.open)().and_then(|array| self.values.of_array(array));
+        let array = array.map_err(&to_error)?;
         let (array, selection) =
             matching::copy_matching(&input.path, array, selection, self.filter.as_ref())?;
         let all = array.dyn_view().map_err(&to_error)?;

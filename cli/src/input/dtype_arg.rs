@@ -23,6 +23,11 @@ const ONE_BYTE: [&str; 16] = [
     "uint1",
 ];
 
+/// Returns whether this is a type of `ml_dtypes`.
+pub(crate) fn is_of_ml_dtypes(name: &str) -> bool {
+    ["bfloat16", "float8_e5m2"].contains(&name) || ONE_BYTE.contains(&name)
+}
+
 /// Parses what the library does, and the names of `ml_dtypes` as the void that NumPy
 /// stores their elements as. Casts would copy the bytes of numbers to it, so this is not
 /// for dtypes to convert to.

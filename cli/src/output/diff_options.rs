@@ -16,6 +16,7 @@ use crate::input::url::shown;
 use crate::output::diff_one::DiffReport;
 use crate::select::filter::Filter;
 use crate::select::matching;
+use crate::select::small_floats::ValueArgs;
 use crate::stats::compare::Comparison;
 use crate::stats::tolerance::{Tolerance, comparable};
 
@@ -57,6 +58,9 @@ pub(crate) struct DiffOptions {
     filter: Option<Filter>,
 
     #[command(flatten)]
+    value_args: ValueArgs,
+
+    #[command(flatten)]
     threads: ThreadArgs,
 
     #[command(flatten)]
@@ -83,6 +87,7 @@ impl DiffOptions {
 
     /// The rows of an array that are compared.
     pub(crate) fn rows(&self, path: &Path, array: MappedArray) -> Result<MappedArray, CliError> {
+        let array = self.value_args.of_array(array).map_err(CliError::with_path(path))?;
         Ok(matching::copy_matching(path, array, None, self.filter.as_ref())?.0)
     }
 

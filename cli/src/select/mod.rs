@@ -14,3 +14,4 @@ pub(crate) mod origins;
 pub(crate) mod remote_rows;
 pub(crate) mod rows;
 pub(crate) mod selection;
+pub(crate) mod small_floats;

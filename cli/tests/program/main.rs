@@ -3,6 +3,7 @@
 
 mod archives;
 mod arguments;
+mod bfloat16;
 mod compare;
 mod conventions;
 mod convert;

@@ -1,0 +1,145 @@
+//! Values of `bfloat16`, which NumPy stores as void of two bytes.
+
+use std::str::FromStr;
+
+use clap::Args;
+use npymap::dtype::Kind;
+use npymap::element::Casting;
+use npymap::half::bf16;
+use npymap::view::DynView;
+use npymap::{
+    CreateOptions, DType, Error, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order, Result,
+};
+
+use crate::input::dtype_arg;
+use crate::input::open;
+use crate::select::cast;
+use crate::select::selection::Selected;
+
+/// A dtype to convert to.
+#[derive(Clone, Debug)]
+pub(crate) enum TargetDType {
+    Stored(DType),
+    BFloat16,
+}
+
+impl FromStr for TargetDType {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<TargetDType> {
+        match text.parse::<BFloat16>() {
+            Ok(BFloat16) => Ok(TargetDType::BFloat16),
+            Err(error) if dtype_arg::is_of_ml_dtypes(text) => Err(error),
+            Err(_) => text.parse().map(TargetDType::Stored),
+        }
+    }
+}
+
+/// The only type of `ml_dtypes` with values that are read and written.
+#[derive(Clone, Copy, Debug)]
+struct BFloat16;
+
+impl FromStr for BFloat16 {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<BFloat16> {
+        if text == "bfloat16" {
+            return Ok(BFloat16);
+        }
+        let what = if dtype_arg::is_of_ml_dtypes(text) {
+            "of the types of ml_dtypes, only the values of bfloat16 are read and written"
+        } else {
+            "expected bfloat16: the dtypes of NumPy are in the header"
+        };
+        Err(Error::new(ErrorKind::InvalidInput, what))
+    }
+}
+
+/// How to take elements that NumPy stores as void.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ValueArgs {
+    /// Take elements of dtype V2 as this type of `ml_dtypes`: bfloat16
+    #[arg(long, value_name = "NAME")]
+    dtype: Option<BFloat16>,
+}
+
+impl ValueArgs {
+    /// The array, or its values in a temporary array.
+    pub(crate) fn of_array(&self, array: MappedArray) -> Result<MappedArray> {
+        if !self.apply(array.dtype()) {
+            return Ok(array);
+        }
+        values(&array.dyn_view()?)?.into_read_only()
+    }
+
+    /// The selected elements, or their values in a temporary array.
+    pub(crate) fn of_selected<'a>(&self, selected: Selected<'a>) -> Result<Selected<'a>> {
+        let view = selected.view()?;
+        if !self.apply(view.dtype()) {
+            drop(view);
+            return Ok(selected);
+        }
+        values(&view).map(|copy| Selected::Copy(Box::new(copy)))
+    }
+
+    fn apply(&self, stored: &DType) -> bool {
+        self.dtype.is_some() && stored.kind() == Kind::Void && stored.itemsize() == 2
+    }
+}
+
+/// The values of elements of `bfloat16`, which `f4` holds exactly.
+fn values(from: &DynView<'_>) -> Result<MappedArrayMut> {
+    copy(from, &"<f4".parse()?, Order::C, |block| {
+        let values = block.view::<bf16>()?;
+        Ok(values.iter().flat_map(|value| f32::from(value).to_le_bytes()).collect())
+    })
+}
+
+/// Converts numbers to `bfloat16`, in a temporary array of the same memory order.
+pub(crate) fn to_bfloat16(from: &MappedArray, casting: Casting) -> Result<MappedArray> {
+    let dtype = from.dtype();
+    if !matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float) {
+        let text = format!("has dtype {dtype}, and only real numbers are converted to bfloat16");
+        return Err(Error::new(ErrorKind::DTypeMismatch, text));
+    }
+    let is_f = from.layout().is_f_contiguous() && !from.layout().is_c_contiguous();
+    let order = if is_f { Order::F } else { Order::C };
+    let copied = copy(&from.dyn_view()?, &"|V2".parse()?, order, |block| {
+        let mut doubles = MappedArray::zeros(&DType::of::<f64>(), block.shape())?;
+        doubles.dyn_view_mut()?.assign_as(block, casting)?;
+        let doubles = doubles.as_slice::<f64>()?;
+        let rounded = doubles.iter().map(|&value| (value, bf16::from_f64(value)));
+        let bytes = rounded.map(|(value, rounded)| {
+            if casting == Casting::SameValue && f64::from(rounded) != value && !value.is_nan() {
+                let text = format!("{value} is not a value that bfloat16 can hold exactly");
+                return Err(Error::new(ErrorKind::InvalidValue, text));
+            }
+            Ok(rounded.to_le_bytes())
+        });
+        Ok(bytes.collect::<Result<Vec<_>>>()?.concat())
+    });
+    copied?.into_read_only()
+}
+
+/// Writes what `convert` makes of each block to a temporary array.
+fn copy(
+    from: &DynView<'_>,
+    dtype: &DType,
+    order: Order,
+    convert: impl Fn(&DynView<'_>) -> Result<Vec<u8>>,
+) -> Result<MappedArrayMut> {
+    let file = tempfile::tempfile()?;
+    let options = CreateOptions::new().order(order);
+    let to = open::create(file.try_clone()?, dtype, from.shape(), &options)?;
+    let mut to = cast::as_bytes(to)?;
+    let (writer, mut written) = (to.element_writer()?, 0);
+    let in_order = if order == Order::F { from.t() } else { from.clone() };
+    cast::in_blocks(&in_order, &mut |block| {
+        let bytes = convert(block)?;
+        writer.write(&[written], &bytes)?;
+        written += bytes.len();
+        Ok(())
+    })?;
+    to.close()?;
+    open::write_file(file, &OpenOptions::new().max_header_len(usize::MAX))
+}
