@@ -279,8 +279,8 @@ impl<'a> ArrayCopy<'a> {
         let (size, to_size) = (view.itemsize(), layout.dtype().itemsize());
         let over_zeros = options.over_zeros;
         // Everything is read if the holes are not known.
-        let holes = from.filter(|_| over_zeros && conversion.keeps_zeros(view.dtype()));
-        let stored = holes.and_then(|from| from.stored_ranges().ok());
+        let skips = over_zeros && conversion.keeps_zeros(view.dtype());
+        let stored = if skips { from.and_then(|from| from.stored_ranges().ok()) } else { None };
         let to_geometry = layout.geometry();
         let axes = to_geometry.axes_by_stride();
         let to_geometry = to_geometry.permuted(&axes)?;
@@ -438,7 +438,7 @@ impl<'a> ArrayCopy<'a> {
 
     #[inline]
     fn read_pages(&self, pages: Range<usize>) {
-        if let Some(from) = self.from.filter(|_| !pages.is_empty()) {
+        if let (Some(from), false) = (self.from, pages.is_empty()) {
             // Without it the pages are read when they are touched.
             drop(from.data.advise(pages, Advice::WillNeed));
         }

@@ -115,9 +115,9 @@ impl ElementWriter<'_> {
             // Bytes that are not made of parts are written whole.
             _ => true,
         };
-        match bytes.filter(|_| are_whole) {
-            Some(bytes) => self.map.write(start, bytes),
-            None => self.encode(start, values, &codec, are_whole),
+        match bytes {
+            Some(bytes) if are_whole => self.map.write(start, bytes),
+            _ => self.encode(start, values, &codec, are_whole),
         }
     }
 

@@ -71,7 +71,10 @@ impl MappedArray<Map> {
     /// The offset of the header in the file, and its length.
     #[inline]
     fn header_range(&self) -> Option<(u64, usize)> {
-        let len = self.place.header.filter(|_| self.member().is_none())?.data_offset;
+        if self.member().is_some() {
+            return None;
+        }
+        let len = self.place.header?.data_offset;
         Some((self.place.offset.checked_sub(to_u64(len))?, len))
     }
 }

@@ -129,7 +129,7 @@ pub(crate) fn begin_locked(path: &Path, locking: Locking, discards: bool) -> Res
 /// dropped. A file that is no `.npy`, or may not be read, has no such bytes.
 #[inline]
 fn checked(new: AtomicFile, discards: bool) -> Result<AtomicFile> {
-    let Some(old) = new.replaced().filter(|_| !discards) else { return Ok(new) };
+    let (Some(old), false) = (new.replaced(), discards) else { return Ok(new) };
     match find_trailing(old) {
         Ok(Some(Trailing { nbytes, rows, is_array, .. })) => {
             Err(ExtentError::Dropped { nbytes, rows, is_array }.into())

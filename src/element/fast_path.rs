@@ -127,7 +127,7 @@ pub(crate) fn stored_bytes<'a, T: Element>(
     match values.first() {
         Some(first) if has_parts && bytes.is_some() => {
             let is_whole = writes_all_bytes(first, codec, dtype.itemsize())?;
-            Ok(bytes.filter(|_| is_whole))
+            Ok(if is_whole { bytes } else { None })
         }
         _ => Ok(bytes),
     }

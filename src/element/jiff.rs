@@ -40,7 +40,7 @@ impl DateTime64 {
 
     #[inline]
     fn checked_civil(self) -> Option<DateTime> {
-        let unit = self.unit.filter(|_| !self.is_nat())?;
+        let (Some(unit), false) = (self.unit, self.is_nat()) else { return None };
         let (day, attoseconds) = units::to_days(self.ticks, unit);
         let days = SignedDuration::from_secs(i64::try_from(day).ok()?.checked_mul(86_400)?);
         let rest = i64::try_from(attoseconds / 1_000_000_000).ok()?;
@@ -64,7 +64,7 @@ impl DateTime64 {
 
     #[inline]
     fn checked_timestamp(self) -> Option<Timestamp> {
-        let unit = self.unit.filter(|_| !self.is_nat())?;
+        let (Some(unit), false) = (self.unit, self.is_nat()) else { return None };
         let (seconds, attoseconds) = units::to_seconds(self.ticks, unit);
         let nanoseconds = i32::try_from(attoseconds / 1_000_000_000).ok()?;
         Timestamp::new(i64::try_from(seconds).ok()?, nanoseconds).ok()
@@ -137,7 +137,7 @@ impl TimeDelta64 {
 
     #[inline]
     fn checked_duration(self) -> Option<SignedDuration> {
-        let unit = self.unit.filter(|_| !self.is_nat())?;
+        let (Some(unit), false) = (self.unit, self.is_nat()) else { return None };
         if let Some(Ticks(count)) = units::convert_difference(self.ticks, unit, NANOSECONDS) {
             return Some(SignedDuration::from_nanos(count));
         }

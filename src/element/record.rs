@@ -202,7 +202,7 @@ impl<'d> FieldMatcher<'d> {
     pub fn finish(self, subset: bool, size: usize) -> Result<StoredMismatch> {
         let mut unmatched =
             self.dtype.fields().iter().filter(|field| !self.matched.contains(&field.name()));
-        if let Some(field) = unmatched.next().filter(|_| !subset) {
+        if let (Some(field), false) = (unmatched.next(), subset) {
             let reason = format!(
                 "stored as {}, but the record has no such field: add it, or allow other fields with `#[record(subset)]`",
                 field.dtype

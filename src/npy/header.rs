@@ -117,9 +117,9 @@ impl Header {
     #[inline]
     pub(crate) fn parse_after(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<Header> {
         let text = text::text_bytes(preamble, bytes, max_len)?;
-        match parse_plain(text).filter(|_| text.len() <= max_len) {
-            Some(values) => Ok(Header::from_values(preamble, values)),
-            None => HeaderText::decode(preamble, text, max_len)?.header(),
+        match parse_plain(text) {
+            Some(values) if text.len() <= max_len => Ok(Header::from_values(preamble, values)),
+            _ => HeaderText::decode(preamble, text, max_len)?.header(),
         }
     }
 
@@ -192,7 +192,7 @@ fn parse_dim(text: &[u8]) -> Option<(usize, &[u8])> {
     }
     let digits = text.len() - rest.len();
     let is_canonical = digits == 1 || (digits > 1 && text.first() != Some(&b'0'));
-    Some((value.unsigned_abs(), rest)).filter(|_| is_canonical)
+    if is_canonical { Some((value.unsigned_abs(), rest)) } else { None }
 }
 
 /// Whether the closing parenthesis is next.

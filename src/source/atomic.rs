@@ -123,7 +123,7 @@ impl AtomicFile {
             Some(id) if new.old.as_ref().and_then(platform::file_id) != id => {
                 Err(SystemError::Replaced.into())
             }
-            _ => Ok(Some(new).filter(|_| !is_unlocked)),
+            _ => Ok(if is_unlocked { None } else { Some(new) }),
         }
     }
 
@@ -297,7 +297,7 @@ impl AtomicFile {
         };
         let action = if occupant == Occupant::None { "create" } else { "replace" };
         // Windows cannot replace an open file, so the lock is released first.
-        let lock = lock.filter(|_| !cfg!(windows));
+        let lock = if cfg!(windows) { None } else { lock };
         let finished = new.finish(&target, occupant).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => SystemError::Exists.into(),
             io::ErrorKind::ResourceBusy if cfg!(unix) && occupant != Occupant::None => {

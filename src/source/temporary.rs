@@ -149,7 +149,7 @@ impl Drop for OwnFile {
     #[inline]
     fn drop(&mut self) {
         let is_own = self.process == platform::process_id();
-        if let Some(file) = self.file.as_mut().filter(|_| !is_own) {
+        if let (Some(file), false) = (self.file.as_mut(), is_own) {
             file.disable_cleanup(true);
         }
     }

@@ -161,7 +161,7 @@ pub(super) fn store_tiles(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casti
     let longest = (0..to.ndim()).rev().max_by_key(|&axis| to.shape().get(axis).copied());
     let size = to.codec.itemsize().max(from.itemsize());
     let most = TILE.min(TILE_BYTES / size.max(1)).max(1);
-    let Some(axis) = longest.filter(|_| to.len() > most) else {
+    let (Some(axis), true) = (longest, to.len() > most) else {
         return store_tile(to, from, casting);
     };
     let half = to.shape().get(axis).map_or(0, |dim| dim / 2);

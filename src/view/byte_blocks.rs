@@ -122,7 +122,7 @@ fn visit_blocks<E>(
     if nbytes == 0 {
         return Ok(());
     }
-    if let Some(bytes) = view.as_bytes().filter(|_| recode.is_identity()) {
+    if let (Some(bytes), true) = (view.as_bytes(), recode.is_identity()) {
         return bytes.chunks((BLOCK / size).max(1) * size).try_for_each(f);
     }
     if nbytes <= BLOCK || view.ndim() == 0 {

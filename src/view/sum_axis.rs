@@ -111,7 +111,7 @@ impl<T: Real> View<'_, T> {
             let mut rows: Vec<&[u8]> = Vec::with_capacity(ROW_BLOCK);
             for row in 0..dim {
                 let run = Run { start: advance(tile.start, row, stride), ..tile };
-                if let Some((bytes, _)) = run.forward(self.bytes, size).filter(|_| is_adjacent) {
+                if let (Some((bytes, _)), true) = (run.forward(self.bytes, size), is_adjacent) {
                     rows.push(bytes);
                 } else {
                     let elements = run.elements(self.bytes, size);

@@ -107,7 +107,7 @@ impl TenOptions {
     }
 
     fn open_shared<D: Mapping>(self, source: &Arc<Source<D>>) -> Result<Ten<D>> {
-        if let Some(path) = source.path().filter(|_| !self.any_extension) {
+        if let (Some(path), false) = (source.path(), self.any_extension) {
             check_extension(path)?;
         }
         Ten::open_range(Arc::clone(source), 0, source.nbytes())

@@ -130,7 +130,7 @@ impl<T: Element + Typed, D: Dimension> WriteTensor for ArrayRef<T, D> {
         let dtype = T::dtype();
         let codec = T::codec(&dtype)?;
         let is_big = dtype.byte_order() == ByteOrder::Big;
-        let slice = self.as_slice().filter(|_| !is_big);
+        let slice = if is_big { None } else { self.as_slice() };
         if let Some(bytes) = slice.and_then(|slice| T::fast_path().bytes_of(&codec, slice)) {
             return to.write_all(bytes).map_err(write_error());
         }

@@ -223,7 +223,10 @@ fn parse_complex(text: &str) -> Option<Complex<f64>> {
         .find(|&index| inner.get(..index).is_some_and(|before| !before.ends_with(['e', 'E'])));
     let (re, im) = inner.split_at(sign.unwrap_or(0));
     let re = if re.trim().is_empty() { 0.0 } else { parse_float(re.trim())? };
-    let (sign, im) = im.split_at_checked(1).filter(|_| sign.is_some()).unwrap_or(("", im));
+    let (sign, im) = match (sign, im.split_at_checked(1)) {
+        (Some(_), Some(parts)) => parts,
+        _ => ("", im),
+    };
     let im = match im.trim() {
         "" => 1.0,
         digits if digits.starts_with(['+', '-']) => return None,

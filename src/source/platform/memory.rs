@@ -229,7 +229,7 @@ pub(crate) fn start_writeback(_: &File, _: u64, map: &mmap::MmapMut) -> io::Resu
 #[inline]
 pub(crate) fn sync(file: &File, map: Option<&mmap::MmapMut>) -> io::Result<()> {
     // On Linux, syncing the file includes stores through maps.
-    if let Some(map) = map.filter(|_| cfg!(not(target_os = "linux"))) {
+    if let (Some(map), false) = (map, cfg!(target_os = "linux")) {
         map.flush()?;
     }
     file.sync_data()
