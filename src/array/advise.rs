@@ -324,7 +324,7 @@ impl<D: Mapping> MappedArray<D> {
     /// element.
     pub(super) fn file_offset(&self, byte: usize) -> u64 {
         let relative = byte.saturating_sub(self.place.layout.offset());
-        self.place.offset.saturating_add(to_u64(relative))
+        self.place.offset + to_u64(relative)
     }
 }
 

@@ -193,8 +193,8 @@ impl ArrayFile {
     fn check_same_file(&self) -> Result<()> {
         // Remote objects compare their version here.
         self.storage.check_len(self.place.offset, self.place.layout.nbytes())?;
-        match self.storage.path().filter(|_| self.storage.file().is_some()) {
-            Some(path) if file::open(path, false)?.1.id != self.storage.id() => {
+        match (self.storage.path(), self.storage.file()) {
+            (Some(path), Some(_)) if file::open(path, false)?.1.id != self.storage.id() => {
                 Err(SystemError::Replaced.into())
             }
             _ => Ok(()),
@@ -489,13 +489,13 @@ impl ArrayFile {
     #[inline]
     pub(super) fn file_range(&self, piece: Piece) -> Range<u64> {
         let start = self.file_offset(piece.start);
-        start..start.saturating_add(to_u64(piece.len))
+        start..start + to_u64(piece.len)
     }
 
     /// The file offset of an element's byte.
     #[inline]
     fn file_offset(&self, byte: usize) -> u64 {
-        self.place.offset.saturating_add(to_u64(byte))
+        self.place.offset + to_u64(byte)
     }
 
     /// Adds the path to an error.

@@ -57,7 +57,7 @@ impl<D: Mapping> MappedArray<D> {
         }
         let (file, _) = self.reopen()?;
         let start = self.file_offset(self.place.layout.offset());
-        let end = start.saturating_add(to_u64(len));
+        let end = start + to_u64(len);
         let ranges = ranges(&file, start..end).map_err(SystemError::io("find its holes"))?;
         let relative = ranges.into_iter().map(|range| {
             let [first, end] =

@@ -62,8 +62,7 @@ impl Place {
             let asked = format!("{}..{}", rows.start, rows.end);
             return Err(ShapeError::ScatteredRows { shape: tuple(layout.shape()), asked }.into());
         };
-        let before = to_u64(part.offset() - layout.offset());
-        let offset = offset.saturating_add(before);
+        let offset = offset + to_u64(part.offset() - layout.offset());
         Ok(Place { layout: part, offset, order: *order, header: None })
     }
 }

@@ -62,7 +62,7 @@ fn read_elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
         if filled == needed {
             return Ok(data);
         }
-        let larger = filled.saturating_mul(2).min(needed);
+        let larger = (filled * 2).min(needed);
         let mut larger = MapMut::anonymous(larger)?;
         let start = larger.as_mut().get_mut(..filled).invariant(IN_BUFFER);
         start.copy_from_slice(data.as_ref());

@@ -195,7 +195,7 @@ impl RowsAhead {
             let Place::Mapped(rows) = &part.place else { continue };
             let Range { start, end } = part.unmapped;
             if start < end {
-                let next = end.min(start.saturating_add(MAPPED));
+                let next = end.min(start + MAPPED);
                 rows.map_pages(start..next);
                 part.unmapped.start = next;
                 return;
@@ -267,7 +267,7 @@ impl RowsAhead {
             let own: Vec<usize> = own.collect();
             rows.prefetch(&own).ok();
             let pages = u32::try_from(part.span / to_u64(PAGE)).unwrap_or(u32::MAX);
-            let each = IN_MEMORY.saturating_add(IN_MEMORY_PAGE.saturating_mul(pages));
+            let each = IN_MEMORY + IN_MEMORY_PAGE * pages;
             longest += each.saturating_mul(u32::try_from(own.len()).unwrap_or(u32::MAX));
         }
         longest
@@ -284,7 +284,7 @@ impl RowsAhead {
                 continue;
             }
             let Some((file, offset)) = part.place.open() else { continue };
-            let in_file = |at: usize| offset.saturating_add(to_u64(at));
+            let in_file = |at: usize| offset + to_u64(at);
             let bytes: Vec<Range<u64>> =
                 bytes.iter().map(|range| in_file(range.start)..in_file(range.end)).collect();
             let added = part.read_ahead.add(&file, &bytes, Next::Elsewhere);
@@ -307,7 +307,7 @@ impl Part {
     #[inline]
     pub(super) fn start_of(&self, row: u64) -> u64 {
         let own = row.saturating_sub(to_u64(self.rows.start));
-        self.start.saturating_add(own.saturating_mul(self.step))
+        self.start + own * self.step
     }
 
     /// The end of the last row before a given row.
@@ -315,7 +315,7 @@ impl Part {
     pub(super) fn end_before(&self, row: u64) -> u64 {
         let last = row.min(to_u64(self.rows.end)).checked_sub(1);
         let last = last.filter(|last| *last >= to_u64(self.rows.start));
-        last.map_or(0, |last| self.start_of(last).saturating_add(self.span))
+        last.map_or(0, |last| self.start_of(last) + self.span)
     }
 
     /// Opens the file for consecutive batches that start at a byte, unless the array is in
@@ -341,9 +341,9 @@ impl Part {
     /// The bytes of all rows in a file that contains the array at an offset.
     #[inline]
     fn place_in_file(&self, offset: u64) -> Range<u64> {
-        let start = offset.saturating_add(self.start);
-        let last = to_u64(self.rows.len()).saturating_sub(1).saturating_mul(self.step);
-        start..start.saturating_add(last).saturating_add(self.span)
+        let start = offset + self.start;
+        let last = (to_u64(self.rows.len()) - 1) * self.step;
+        start..start + last + self.span
     }
 
     /// The bytes of the rows in this part, relative to its place.
@@ -433,7 +433,7 @@ impl Ahead {
             } else {
                 let all = self.sources.iter().map(RowsAhead::nbytes).fold(0, u64::saturating_add);
                 for source in &mut self.sources {
-                    let others = all.saturating_sub(source.nbytes());
+                    let others = all - source.nbytes();
                     let available = available.map(|memory| memory.saturating_sub(others));
                     source.expect(count, is_sequential, shard, available);
                 }

@@ -100,7 +100,7 @@ impl Background {
     #[inline]
     pub(super) fn map_pages(&self, map: &Map, part: Range<usize>) {
         let Range { start, end } = self.extent;
-        let part = start.saturating_add(part.start)..start.saturating_add(part.end).min(end);
+        let part = start + part.start..(start + part.end).min(end);
         if part.start < part.end {
             platform::populate(map.bytes(part)).ok();
         }
@@ -197,11 +197,11 @@ impl Disk for MappedFile<'_> {
         if range.len() <= UNTHREADED {
             return self.map.advise(range, Advice::WillNeed).is_ok();
         }
-        let file = self.path.filter(|_| platform::HAS_READ_AHEAD);
+        let file = if platform::HAS_READ_AHEAD { self.path } else { None };
         let Some((file, offset)) = file.and_then(|path| self.map.reopen(path)) else {
             return false;
         };
-        let [start, end] = [range.start, range.end].map(|at| offset.saturating_add(to_u64(at)));
+        let [start, end] = [range.start, range.end].map(|at| offset + to_u64(at));
         self.background.read_ahead.add(
             &Arc::new(file),
             std::slice::from_ref(&(start..end)),

@@ -219,7 +219,8 @@ impl Concat {
     /// The position of the array that contains a row.
     #[inline]
     fn array_position(&self, row: usize) -> usize {
-        self.starts.partition_point(|&start| start <= row).saturating_sub(1)
+        // The first array starts at row 0.
+        self.starts.partition_point(|&start| start <= row) - 1
     }
 
     /// The position of the array that contains all of these rows; past the end if

@@ -104,7 +104,14 @@ pub(super) fn check_ranges(
         count = count.saturating_add(resolve_range(from.shape(), range)?.len());
     }
     let nbytes = from.row_len() * from.dtype().itemsize();
-    check_output(count.saturating_mul(nbytes), len)
+    check_output(total(count, nbytes), len)
+}
+
+/// The length of `count` parts of `each`, or `usize::MAX`, which no output has, if it is
+/// more: indices may repeat, and elements may have no bytes.
+#[inline]
+pub(super) fn total(count: usize, each: usize) -> usize {
+    count.saturating_mul(each)
 }
 
 /// Checks the length of an output in bytes.
@@ -208,9 +215,9 @@ pub(super) fn take_rows_with<T: Element, U>(
 ) -> Result<()> {
     let codec = T::codec(from.dtype())?;
     let rows = resolve_rows(from, indices)?;
-    let len = rows.len().saturating_mul(from.row_len());
+    let len = total(rows.len(), from.row_len());
     check_unbacked(from.dtype().itemsize(), from.shape(), len)?;
-    check_len(out_len.saturating_mul(rows.len()), out.len())?;
+    check_len(total(rows.len(), out_len), out.len())?;
     let mut visitor = RowCopy {
         copy: &mut |parts, bytes, rows, places| {
             let out =
@@ -231,7 +238,7 @@ pub(super) fn take_bytes(
     out: &mut [u8],
 ) -> Result<()> {
     let each = from.row_len() * from.dtype().itemsize();
-    check_output(each.saturating_mul(indices.len()), out.len())?;
+    check_output(total(indices.len(), each), out.len())?;
     let rows = resolve_rows(from, indices)?;
     if each == 0 {
         // There may be any number of elements without bytes.
@@ -258,8 +265,8 @@ pub(super) fn take_bytes_as(
         return take_bytes(from, indices, out);
     }
     let cast = checked_cast(from.dtype(), dtype, casting)?;
-    let each = from.row_len().saturating_mul(dtype.itemsize());
-    check_output(each.saturating_mul(indices.len()), out.len())?;
+    let each = total(from.row_len(), dtype.itemsize());
+    check_output(total(indices.len(), each), out.len())?;
     let rows = resolve_rows(from, indices)?;
     if each == 0 {
         return Ok(());
@@ -300,7 +307,7 @@ pub(super) fn take_array<T: Element>(
     }
     // Check the request before anything is allocated.
     let codec = T::codec(from.dtype())?;
-    let rows = check_rows(from, indices, indices.len().saturating_mul(from.row_len()))?;
+    let rows = check_rows(from, indices, total(indices.len(), from.row_len()))?;
     let len = check_vec::<T>(from, rows.len())?;
     let elements = if let Some(mut out) = T::fast_path().zeros(len) {
         gather(from, &rows, from.row_len(), &mut out, &mut |parts, bytes, rows, out| {
@@ -319,7 +326,7 @@ pub(super) fn take_vec<T: Element>(
     indices: &[impl RowIndex],
     out: &mut Vec<T>,
 ) -> Result<()> {
-    let len = indices.len().saturating_mul(from.row_len());
+    let len = total(indices.len(), from.row_len());
     if out.len() != len {
         T::codec(from.dtype())?;
         check_rows(from, indices, len)?;
@@ -338,7 +345,7 @@ pub(super) fn take_vec_as<U: Number>(
     indices: &[impl RowIndex],
     out: &mut Vec<U>,
 ) -> Result<()> {
-    let len = indices.len().saturating_mul(from.row_len());
+    let len = total(indices.len(), from.row_len());
     if out.len() != len {
         check_same_kind(from.dtype(), &U::dtype(), "take_bytes_as")?;
         check_rows(from, indices, len)?;
@@ -372,12 +379,11 @@ pub(super) fn check_vec<T>(from: &dyn RowSource, count: usize) -> Result<usize> 
     let nbytes = len.and_then(|len| len.checked_mul(itemsize));
     // ndarray also limits the other axes of an array with an empty axis.
     let is_array = geometry::count(&shape).is_some();
-    if let Some(len) =
-        len.filter(|_| is_array && nbytes.is_some_and(|n| isize::try_from(n).is_ok()))
-    {
-        return Ok(len);
+    let fits = is_array && nbytes.is_some_and(|nbytes| isize::try_from(nbytes).is_ok());
+    match len {
+        Some(len) if fits => Ok(len),
+        _ => Err(ShapeError::Size { shape: tuple(&shape), itemsize }.into()),
     }
-    Err(ShapeError::Size { shape: tuple(&shape), itemsize }.into())
 }
 
 /// Copies rows of elements without a zero value. Sources provide rows in any
@@ -404,7 +410,7 @@ fn collect<T: Element>(
 /// right length for them.
 fn check_rows(from: &dyn RowSource, indices: &[impl RowIndex], len: usize) -> Result<Vec<usize>> {
     let rows = resolve_rows(from, indices)?;
-    let expected = rows.len().saturating_mul(from.row_len());
+    let expected = total(rows.len(), from.row_len());
     check_unbacked(from.dtype().itemsize(), from.shape(), expected)?;
     check_len(expected, len)?;
     Ok(rows)

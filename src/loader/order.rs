@@ -64,7 +64,7 @@ impl SamplingOrder {
     /// Returns whether shards are contiguous ranges of the order, so that each
     /// shard has its own blocks, rather than every `n`th row.
     #[inline]
-    pub(super) fn has_contiguous_shares(&self) -> bool {
+    pub(super) fn has_contiguous_shards(&self) -> bool {
         matches!(self, SamplingOrder::Blocks { .. })
     }
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::gather::{check_same_kind, check_vec, not_numbers};
+use super::gather::{check_same_kind, check_vec, not_numbers, total};
 use super::row_source::RowSource as _;
 use super::rows::{CopyRange, Rows};
 use crate::dtype::literal::tuple;
@@ -175,7 +175,7 @@ impl Ragged {
         }
         let each = self.data.row_len();
         let codec = T::codec(self.dtype())?;
-        check_unbacked(self.dtype().itemsize(), self.data.shape(), end.saturating_mul(each))?;
+        check_unbacked(self.dtype().itemsize(), self.data.shape(), total(end, each))?;
         let len = check_vec::<T>(&self.data, end)?;
         if len == 0 {
             // There may be any number of rows without elements.
@@ -298,8 +298,8 @@ impl Ragged {
         fill: impl Fn(&mut [U]),
         copy: &mut CopyRange<'_, U>,
     ) -> Result<Vec<usize>> {
-        let each = width.saturating_mul(item);
-        let expected = each.saturating_mul(indices.len());
+        let each = total(width, item);
+        let expected = total(indices.len(), each);
         check_unbacked(self.dtype().itemsize(), self.data.shape(), expected)?;
         check_len(expected, out.len())?;
         let spans = self.spans(indices)?;

@@ -1,6 +1,6 @@
 //! Rows of different lengths as bytes, for dtypes known only at run time.
 
-use super::gather::checked_cast;
+use super::gather::{checked_cast, total};
 use super::ragged::Ragged;
 use super::row_source::RowSource as _;
 use crate::dtype::DType;
@@ -113,7 +113,7 @@ impl Ragged {
         casting: Casting,
     ) -> Result<Vec<usize>> {
         let cast = self.check_cast(pad, dtype, casting)?;
-        let item = self.data.row_len().saturating_mul(dtype.itemsize());
+        let item = total(self.data.row_len(), dtype.itemsize());
         let mut done = Ok(());
         let lengths = self.pad(
             indices,
@@ -154,7 +154,7 @@ impl Ragged {
     /// The number of bytes at each index of the data's first axis.
     #[inline]
     fn item_nbytes(&self) -> usize {
-        self.data.row_len().saturating_mul(self.dtype().itemsize())
+        self.data.row_len() * self.dtype().itemsize()
     }
 }
 

@@ -378,7 +378,7 @@ impl Sampler {
     #[inline]
     fn progression(&self, start: u64, count: u64) -> Option<(u64, u64)> {
         let Shard { world_size, num_workers, .. } = self.shard;
-        let step = if self.order.has_contiguous_shares() {
+        let step = if self.order.has_contiguous_shards() {
             1
         } else {
             to_u64(world_size).checked_mul(to_u64(num_workers))?
@@ -394,7 +394,7 @@ impl Sampler {
     fn shard_len(&self) -> u64 {
         let Shard { worker, num_workers, .. } = self.shard;
         let len = self.rank_len();
-        if self.order.has_contiguous_shares() {
+        if self.order.has_contiguous_shards() {
             range_start(len, worker + 1, num_workers) - range_start(len, worker, num_workers)
         } else {
             len.saturating_sub(to_u64(worker)).div_ceil(to_u64(num_workers))
@@ -408,7 +408,7 @@ impl Sampler {
         match self.tail {
             Tail::Drop => self.draws / to_u64(world_size),
             Tail::Pad => self.draws.div_ceil(to_u64(world_size)),
-            Tail::Keep if self.order.has_contiguous_shares() => {
+            Tail::Keep if self.order.has_contiguous_shards() => {
                 range_start(self.draws, rank + 1, world_size)
                     - range_start(self.draws, rank, world_size)
             }
@@ -421,7 +421,7 @@ impl Sampler {
     #[inline]
     fn epoch_position(&self, position: u64) -> u64 {
         let Shard { rank, world_size, worker, num_workers } = self.shard;
-        if self.order.has_contiguous_shares() {
+        if self.order.has_contiguous_shards() {
             let in_rank = range_start(self.rank_len(), worker, num_workers) + position;
             return match self.tail {
                 Tail::Keep => range_start(self.draws, rank, world_size) + in_rank,

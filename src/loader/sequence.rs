@@ -75,7 +75,7 @@ impl Sequence {
             }
             (self.part, self.at) = start;
         }
-        let nbytes = rows.end.saturating_sub(rows.start).saturating_mul(part.step);
+        let nbytes = (rows.end - rows.start).saturating_mul(part.step);
         // A window along the first axis can be longer than that.
         let nbytes = nbytes.max(part.end_before(rows.end).saturating_sub(start.1));
         let room = window.saturating_add(nbytes);
@@ -97,7 +97,7 @@ impl Sequence {
         }
         let end = part.end_before(self.end);
         if let Some((file, offset)) = &self.file {
-            let start = offset.saturating_add(self.at);
+            let start = offset + self.at;
             // Ends where a piece does, so that only the first and the last can be short.
             let len = (PIECE - start % PIECE).min(end.saturating_sub(self.at));
             let added = queue.add(file, std::slice::from_ref(&(start..start + len)), Next::After);

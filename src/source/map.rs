@@ -280,14 +280,14 @@ impl MapWriter<'_> {
     /// Writes bytes to the file at an offset into the map.
     #[inline]
     pub(crate) fn write(&self, at: usize, bytes: &[u8]) -> Result<()> {
-        let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(self.offset);
+        let at = self.offset + to_u64(at);
         file::write_at(self.file, bytes, at).map_err(SystemError::io("write the elements"))
     }
 
     /// Reads bytes of the file at an offset into the map.
     #[inline]
     pub(crate) fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
-        let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(self.offset);
+        let at = self.offset + to_u64(at);
         file::read_elements(self.file, bytes, at)
     }
 }

@@ -177,7 +177,7 @@ impl ReadAhead {
                 Next::After => PIECE - range.start % PIECE,
                 Next::Elsewhere => PIECE,
             };
-            let piece = range.start..range.end.min(range.start.saturating_add(len));
+            let piece = range.start..range.end.min(range.start + len);
             range.start = piece.end;
             self.has_advanced.notify_all();
             if range.is_empty() {

@@ -122,7 +122,7 @@ impl Strategy {
             let has_many_pages = nbytes >= LARGE || pieces >= GROUP;
             advises = advises || (has_many_pages && !is_fast(start, batch));
             if advises {
-                let until = count.min(end.saturating_add(ahead));
+                let until = count.min(end + ahead);
                 batch.advise(next_row.max(start)..until);
                 next_row = until;
             }

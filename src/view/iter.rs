@@ -48,7 +48,7 @@ impl<'a, T: Element> Iter<'a, T> {
     #[cfg(feature = "rayon")]
     pub(super) fn split_at(mut self, index: usize) -> (Self, Self) {
         let mut before = self.clone();
-        before.skip_last(self.len().saturating_sub(index));
+        before.skip_last(self.len() - index);
         self.skip_first(index);
         (before, self)
     }

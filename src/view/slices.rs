@@ -327,7 +327,7 @@ fn clip_slice(start: Option<isize>, end: Option<isize>, step: isize, dim: isize)
     let (lowest, highest) = if step > 0 { (0, dim) } else { (-1, dim - 1) };
     let [start, end] = [start, end].map(|bound| {
         let bound = bound?;
-        let bound = if bound < 0 { bound.saturating_add(dim) } else { bound };
+        let bound = if bound < 0 { bound + dim } else { bound };
         Some(bound.clamp(lowest, highest))
     });
     let (low, high) = if step > 0 {

@@ -9,7 +9,7 @@ use super::extra::{self, SizeFields};
 use super::name;
 use super::records::{CentralHeader, Flags, IN_ZIP64_SHORT, Method, len_of};
 use crate::archive::entries::ArchiveEntry;
-use crate::error::invariant::{to_u64, to_usize};
+use crate::error::invariant::{to_u64, to_usize, to_usize_saturating};
 use crate::error::{ArchiveError, Error, Result, SystemError, plural};
 use crate::source::range_reader::RangeReader;
 use crate::source::storage::Storage;
@@ -65,7 +65,7 @@ pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
     let location = end::locate(source)?;
     let mut records = DirectoryReader::new(source, &location);
     let most = location.size / len_of::<CentralHeader>();
-    let expected = usize::try_from(location.entries.min(most)).unwrap_or(0);
+    let expected = to_usize_saturating(location.entries.min(most));
     let mut entries = Vec::with_capacity(expected.min(MOST_EXPECTED));
     while records.remaining > 0 {
         entries.push(records.entry(location.prefix)?);

@@ -194,7 +194,7 @@ fn a_sequence_does_not_end_a_stream() {
 }
 
 #[test]
-fn a_shared_epoch_begins_at_the_place_of_its_share() {
+fn a_shared_epoch_begins_at_the_place_of_its_shard() {
     let disk = Fake::new(512 * MIB, 1024 * MIB);
     let planner = Planner::default();
     planner.expect_epoch(to_u64(disk.nbytes), disk.available);

@@ -71,7 +71,9 @@ pub(crate) const HUGE_PAGE: u64 = 2 << 20;
 pub(crate) fn read_huge_pages(file: &File, offset: u64, len: usize) -> io::Result<()> {
     use memmap2::{Advice, MmapOptions};
 
-    let size = usize::try_from(HUGE_PAGE).unwrap_or(usize::MAX);
+    use crate::error::invariant::to_usize;
+
+    let size = to_usize(HUGE_PAGE);
     if rustix::param::page_size() != 4096 {
         return Err(io::ErrorKind::Unsupported.into());
     }
