@@ -203,10 +203,12 @@ impl ConvertArgs {
 
     /// How to read the input, if it is text.
     fn text_input(&self) -> Option<TextInputOptions> {
+        if self.read.is_raw() {
+            return None;
+        }
         let doubles = DType::of::<f64>();
         let dtype = if self.is_bfloat16() { Some(&doubles) } else { self.stored_dtype() };
-        let text = self.text.input(&self.input, dtype);
-        text.filter(|_| !self.read.is_raw())
+        self.text.input(&self.input, dtype)
     }
 
     fn read_options(&self) -> InputOptions<'_> {

@@ -79,7 +79,7 @@ impl HeadArgs {
                 return self.print_matching_of_stream(&mut stream);
             }
             let needed = selection.needed_rows(stream.shape(), self.rows);
-            if let Some(rows) = needed.filter(|_| self.filter.is_none()) {
+            if let (Some(rows), None) = (needed, &self.filter) {
                 return self.print_array(&stream.array(rows).map_err(&to_error)?, &selection);
             }
             stream.finish().map_err(CliError::io(self.file.name(), "read"))?;

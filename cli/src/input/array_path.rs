@@ -80,8 +80,8 @@ impl ArrayPath {
         if !matches!(extension, Some("npz" | "ten" | "tb" | "tar")) {
             return Ok(());
         }
-        self.require_file("names a member, and only whole files can be created: name the file")
-            .map(drop)
+        self.require_file("names a member, and only whole files can be created: name the file")?;
+        Ok(())
     }
 
     /// The argument as given, for messages.

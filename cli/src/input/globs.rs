@@ -51,8 +51,8 @@ fn to_regex(pattern: &str) -> Result<String, &'static str> {
     let mut is_start = true;
     while let Some(c) = rest.next() {
         let starts_name = std::mem::replace(&mut is_start, c == '/');
-        let after = rest.as_str().strip_prefix("*/").filter(|_| c == '*' && starts_name);
-        if let Some(after) = after {
+        let is_star = c == '*' && starts_name;
+        if let (Some(after), true) = (rest.as_str().strip_prefix("*/"), is_star) {
             // Any directories, or none.
             regex.push_str("(?:.*/)?");
             rest = after.chars();

@@ -109,7 +109,8 @@ fn exit_exhausted(what: fmt::Arguments<'_>) -> ! {
 /// Fails if there is not enough memory for another thread: the C library aborts if one
 /// starts without what it needs beside its stack.
 pub(crate) fn check_thread() -> Result<()> {
-    with_capacity::<u8>(4 << 20).map(drop)
+    with_capacity::<u8>(4 << 20)?;
+    Ok(())
 }
 
 /// Zeros of any type, or an error.

@@ -45,7 +45,8 @@ pub(crate) fn write_npz(
     for input in inputs {
         write_member(path, &mut writer, input, options)?;
     }
-    writer.into_inner().map(drop).map_err(CliError::with_path(path))
+    writer.into_inner().map_err(CliError::with_path(path))?;
+    Ok(())
 }
 
 fn write_member(

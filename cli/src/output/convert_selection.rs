@@ -179,7 +179,7 @@ impl TextArgs {
             Some(TextArg::Jsonl) => OutputFormat::Jsonl.text(),
             None => OutputFormat::from_extension(&input.path).ok().and_then(OutputFormat::text),
         };
-        let format = format.filter(|_| input.member.is_none())?;
+        let (Some(format), None) = (format, &input.member) else { return None };
         Some(TextInputOptions {
             format: format.with_delimiter(self.delimiter),
             skip: self.skip,

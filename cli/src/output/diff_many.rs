@@ -276,7 +276,8 @@ fn full_name(file: Option<&str>, input: &Input<'_>) -> String {
 
 /// Opens an array that the other side does not have: a damaged one is an error.
 fn check_opens(input: &Input<'_>) -> Result<(), CliError> {
-    (input.open)().map(drop).map_err(CliError::with_path(&input.path))
+    (input.open)().map_err(CliError::with_path(&input.path))?;
+    Ok(())
 }
 
 impl DiffRow {

@@ -160,7 +160,9 @@ fn split_items(text: &str) -> Option<Vec<&str>> {
         if let Some(open) = quote {
             let ends = c == open && !is_escaped;
             is_escaped = c == '\\' && !is_escaped;
-            quote = quote.filter(|_| !ends);
+            if ends {
+                quote = None;
+            }
             continue;
         }
         match c {

@@ -44,7 +44,7 @@ impl<'a> Tile<'a> {
         let divisible = dims.filter(|(_, (_, dim))| **dim > 1);
         let slowest = divisible.max_by_key(|(_, (stride, _))| stride.unsigned_abs());
         let bytes = self.view.len().saturating_mul(self.view.itemsize());
-        let Some((axis, (_, dim))) = slowest.filter(|_| bytes > TILE) else {
+        let (Some((axis, (_, dim))), true) = (slowest, bytes > TILE) else {
             tiles.push(self);
             return Ok(());
         };

@@ -183,7 +183,7 @@ pub(super) fn may_be_value(text: &str) -> bool {
 pub(super) fn is_any_date(text: &str) -> bool {
     let year = text.strip_prefix('-').unwrap_or(text);
     let (digits, rest) = split_digits(year.as_bytes());
-    let Some(rest) = rest.strip_prefix(b"-").filter(|_| digits >= 4) else { return false };
+    let (Some(rest), 4..) = (rest.strip_prefix(b"-"), digits) else { return false };
     let (digits, rest) = split_digits(rest);
     match rest.strip_prefix(b"-").map(split_digits) {
         _ if digits != 2 => false,

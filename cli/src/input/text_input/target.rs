@@ -179,13 +179,13 @@ fn add_places(
     columns: &Columns,
 ) -> Result<()> {
     let is_pair = columns.pairs.get(places.len()).is_some_and(|&is_pair| is_pair);
-    match part_of_complex(dtype).filter(|_| is_pair) {
-        Some(part) => {
+    match part_of_complex(dtype) {
+        Some(part) if is_pair => {
             let imag = offset + part.itemsize();
             places.push(Some(Place::new(offset, part.clone())?));
             places.push(Some(Place::new(imag, part)?));
         }
-        None => places.push(Some(Place::new(offset, dtype.clone())?)),
+        _ => places.push(Some(Place::new(offset, dtype.clone())?)),
     }
     Ok(())
 }
