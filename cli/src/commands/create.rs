@@ -1,5 +1,6 @@
 //! `npymap create`: creates arrays.
 
+use crate::input::lengths::to_u64;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -180,7 +181,7 @@ impl CreateArgs {
             Kind::Float | Kind::Complex => {
                 let (start, step) = (self.bound(start)?, self.float(step)?);
                 // The last number, which has the largest distance from the start.
-                let steps = u64::try_from(self.count().saturating_sub(1)).unwrap_or(u64::MAX);
+                let steps = to_u64(self.count().saturating_sub(1));
                 let range = FloatRange::new(start, step, &self.dtype);
                 let range = range.map_err(CliError::with_path(&self.file))?;
                 let last = range.at(steps);

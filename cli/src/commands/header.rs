@@ -1,5 +1,6 @@
 //! `npymap header`: corrects the header of a file in place.
 
+use crate::input::lengths::{to_u64, to_usize};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
@@ -140,9 +141,7 @@ impl HeaderArgs {
         let own = old.map(|old| old.shape.as_slice()).unwrap_or_default();
         let count = stored.nbytes.checked_div(to_u64(dtype.itemsize())).unwrap_or(0);
         let shape = match &self.shape {
-            Some(shape) => {
-                shape.fill(usize::try_from(count).unwrap_or(usize::MAX)).map_err(&to_error)?
-            }
+            Some(shape) => shape.fill(to_usize(count)).map_err(&to_error)?,
             None => own.to_vec(),
         };
         let mut header = Header::new(dtype.clone(), &shape, order).map_err(&to_error)?;
@@ -244,7 +243,7 @@ fn write(mut file: &File, bytes: &[u8], old: &[u8]) -> io::Result<()> {
 /// Advice on a shape that fits the size of the file.
 fn fitting_shape(header: &Header, nbytes: u64) -> String {
     let itemsize = header.dtype.itemsize();
-    let nbytes = usize::try_from(nbytes).unwrap_or(usize::MAX);
+    let nbytes = to_usize(nbytes);
     let axes = (0..header.shape.len()).rev();
     // Rows are appended along the slowest axis.
     let axes: Vec<usize> =
@@ -293,8 +292,4 @@ fn shell_quoted(dtype: &DType) -> String {
     } else {
         format!("\"{text}\"")
     }
-}
-
-fn to_u64(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }

@@ -1,5 +1,6 @@
 //! `npymap npz extract`: writes members to files.
 
+use crate::input::lengths::to_usize;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -105,7 +106,7 @@ impl ExtractArgs {
             }
         }
         let total = targets.iter().map(|(member, _)| member.size()).fold(0, u64::saturating_add);
-        let mut progress = Progress::new(usize::try_from(total).unwrap_or(usize::MAX));
+        let mut progress = Progress::new(to_usize(total));
         let mut extracted = Vec::new();
         for (member, target) in &targets {
             match self.extract(member, target, &mut progress) {
@@ -241,8 +242,8 @@ impl ExtractArgs {
             return Err(CliError::Rejected { path, reason: LINK });
         }
         // It may be a `.npy` that must not be replaced.
-        let draft = Draft::begin_at(target, self.replace.if_exists());
-        draft.map(drop)
+        Draft::begin_at(target, self.replace.if_exists())?;
+        Ok(())
     }
 
     fn extract(

@@ -1,5 +1,6 @@
 //! `npymap npz recover`: saves the intact members of a damaged archive.
 
+use crate::input::lengths::to_usize;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,7 +93,7 @@ impl RecoverArgs {
     fn copy(&self, npz: &Npz, draft: &Draft) -> Result<Found, CliError> {
         let members = last_of_each_name(npz.members(), Member::full_name);
         let total = members.iter().map(Member::size).fold(0, u64::saturating_add);
-        let mut progress = Progress::new(usize::try_from(total).unwrap_or(usize::MAX));
+        let mut progress = Progress::new(to_usize(total));
         let mut writer =
             NpzWriter::new_seekable(draft.file()).map_err(CliError::with_path(&self.output))?;
         let mut found = Found::default();
@@ -113,7 +114,7 @@ impl RecoverArgs {
                     if is_other { &mut found.skipped } else { &mut found.damaged }.push(name);
                 }
             }
-            progress.add(usize::try_from(member.size()).unwrap_or(usize::MAX));
+            progress.add(to_usize(member.size()));
         }
         writer.into_inner().map_err(CliError::with_path(&self.output))?;
         Ok(found)

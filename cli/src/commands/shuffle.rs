@@ -1,5 +1,6 @@
 //! `npymap shuffle`: writes the rows of an array in random order.
 
+use crate::input::lengths::to_usize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -72,7 +73,7 @@ impl ShuffleArgs {
         let rows = row_copy::open(path, &from)?;
         let options = self.new_file.options(Order::C);
         let to = draft.array(from.dtype(), from.shape(), &options)?;
-        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20);
+        let memory = to_usize(self.memory.into()).saturating_mul(1 << 20);
         let order = Sampler::shuffled(rows.len(), self.seed);
         row_copy::write(&rows, order, to, memory).map_err(CliError::with_path(&self.output))?;
         // The output may replace the input, which Windows does not do while it

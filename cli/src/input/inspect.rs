@@ -1,6 +1,7 @@
 //! Lists the arrays of a file: the one array of a `.npy`, or the members of an
 //! archive.
 
+use crate::input::lengths::to_u64;
 use std::fmt;
 use std::io;
 use std::num::NonZero;
@@ -200,8 +201,7 @@ impl Inspector {
         let (options, at) = open::npy_options(input, self.max_header_len);
         let source = open::read_source(path, self.max_header_len)?;
         let header = options.header(&source)?;
-        let offset = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
-        let offset = offset.saturating_add(at.unwrap_or(0));
+        let offset = to_u64(header.data_offset).saturating_add(at.unwrap_or(0));
         let mut info = ArrayInfo::from_header(&header, Some(offset))?;
         info.trailing = trailing::note(path, &source, &options, at.is_some());
         info.digest = self.digest(|| options.open(open::map_arrays(path, self.max_header_len)?))?;
@@ -308,7 +308,7 @@ impl Inspector {
 
     fn tar_content(self, member: &tar::Member<'_>) -> Result<EntryContent> {
         let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
-        let start = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
+        let start = to_u64(header.data_offset);
         let offset = member.offset().saturating_add(start);
         let mut info = ArrayInfo::from_header(&header, Some(offset))?;
         info.digest = self.digest(|| member.open())?;

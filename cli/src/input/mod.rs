@@ -15,6 +15,7 @@ pub(crate) mod input_rows;
 pub(crate) mod inputs;
 pub(crate) mod inspect;
 pub(crate) mod json_value;
+pub(crate) mod lengths;
 pub(crate) mod members;
 pub(crate) mod memory;
 pub(crate) mod messages;

@@ -1,5 +1,6 @@
 //! A progress bar on standard error, on terminals only.
 
+use crate::input::lengths::{to_u64, to_usize};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,7 +29,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(total: usize) -> Progress {
-        Progress::start(Some(u64::try_from(total).unwrap_or(u64::MAX)))
+        Progress::start(Some(to_u64(total)))
     }
 
     /// Progress through a stream, whose length is unknown.
@@ -42,7 +43,7 @@ impl Progress {
 
     /// Counts bytes as done.
     pub(crate) fn add(&mut self, bytes: usize) {
-        self.done += u64::try_from(bytes).unwrap_or(0);
+        self.done += to_u64(bytes);
         if self.done - self.updated < STEP {
             return;
         }
@@ -74,7 +75,7 @@ pub(crate) fn show_members(options: NpzOptions) -> NpzOptions {
             member == unpacked.member && progress.done < unpacked.done
         });
         let (member, mut progress) = same.unwrap_or_else(|| {
-            let total = usize::try_from(unpacked.size).unwrap_or(usize::MAX);
+            let total = to_usize(unpacked.size);
             (unpacked.member.to_owned(), Progress::new(total))
         });
         progress.add(usize::try_from(unpacked.done - progress.done).unwrap_or(0));

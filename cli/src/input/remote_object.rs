@@ -1,5 +1,6 @@
 //! Reads objects of stores and web servers, and writes them to stores.
 
+use crate::input::lengths::to_u64;
 use std::env;
 use std::fs::File;
 use std::io::{self, Read, Seek as _, Write as _};
@@ -21,7 +22,7 @@ static OPENED: Mutex<Vec<(PathBuf, Remote)>> = Mutex::new(Vec::new());
 
 /// Opens a URL; `None` for other paths.
 pub(crate) fn open_url(path: &Path) -> Result<Option<Remote>> {
-    let Some(url) = path.to_str().filter(|_| is_url(path)) else { return Ok(None) };
+    let (Some(url), true) = (path.to_str(), is_url(path)) else { return Ok(None) };
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, object)) = opened.iter().find(|(known, _)| known == path) {
         return Ok(Some(object.clone()));
@@ -72,7 +73,7 @@ pub(crate) type Upload = RemoteWriter;
 
 /// Starts to write to a URL; `None` for other paths.
 pub(crate) fn upload(path: &Path, overwrites: bool) -> Result<Option<Upload>> {
-    let Some(url) = path.to_str().filter(|_| is_url(path)) else { return Ok(None) };
+    let (Some(url), true) = (path.to_str(), is_url(path)) else { return Ok(None) };
     RemoteOptions::new().overwrite(overwrites).create(url).map(Some)
 }
 
@@ -154,8 +155,4 @@ impl Read for Reader {
         self.offset += to_u64(n);
         Ok(n)
     }
-}
-
-fn to_u64(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }

@@ -1,5 +1,6 @@
 //! A shape on the command line, one of whose axes may be unknown.
 
+use crate::input::lengths::to_usize;
 use clap::ValueEnum;
 use npymap::Order;
 use npymap::{Error, ErrorKind, Result};
@@ -33,7 +34,7 @@ impl PartialShape {
     pub(crate) fn of_bytes(&self, nbytes: u64, itemsize: usize) -> Result<Vec<usize>> {
         let known = self.0.iter().flatten();
         let step = known.fold(itemsize, |bytes, dim| bytes.saturating_mul(*dim));
-        let nbytes = usize::try_from(nbytes).unwrap_or(usize::MAX);
+        let nbytes = to_usize(nbytes);
         if self.0.contains(&None) && nbytes.checked_rem(step).unwrap_or(nbytes) != 0 {
             let text = match step {
                 0 => format!(

@@ -7,6 +7,7 @@
 //! a `.ten` at what is not a chunk and a tar file at its end. A zip archive has its
 //! directory at the end, so it is copied whole.
 
+use crate::input::lengths::{to_u64, to_usize};
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -70,7 +71,8 @@ pub(crate) fn open(path: &Path, content: Content) -> io::Result<Option<File>> {
     if let Some((_, copy)) = copies.iter().find(|(known, _)| known == path) {
         return copy.try_clone().map(Some);
     }
-    let file = match redirected_file().filter(|_| is_standard(path)) {
+    let redirected = if is_standard(path) { redirected_file() } else { None };
+    let file = match redirected {
         Some(file) => file,
         None => copy(PartialCopy::of_stream(path)?, content)?,
     };
@@ -132,10 +134,13 @@ impl PartialCopy {
 
     /// Starts to copy standard input, a pipe or a device.
     fn of_stream(path: &Path) -> io::Result<PartialCopy> {
-        let from = match platform::standard_input().filter(|_| is_standard(path)) {
-            Some(file) => Origin::File(file),
-            None if is_standard(path) => Origin::Other(Box::new(io::stdin())),
-            None => Origin::File(File::open(path)?),
+        let from = if is_standard(path) {
+            match platform::standard_input() {
+                Some(file) => Origin::File(file),
+                None => Origin::Other(Box::new(io::stdin())),
+            }
+        } else {
+            Origin::File(File::open(path)?)
         };
         PartialCopy::new(path, from)
     }
@@ -156,7 +161,7 @@ impl PartialCopy {
                 break;
             }
             self.len += copied;
-            progress.add(usize::try_from(copied).unwrap_or(usize::MAX));
+            progress.add(to_usize(copied));
         }
         Ok(())
     }
@@ -195,7 +200,7 @@ impl Read for PartialCopy {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.from.read(buffer)?;
         self.to.write_all(buffer.get(..n).unwrap_or_default()).map_err(|error| explain(&error))?;
-        self.len += u64::try_from(n).unwrap_or(0);
+        self.len += to_u64(n);
         Ok(n)
     }
 }
@@ -252,7 +257,7 @@ impl Growing {
                 let layout = header.and_then(|header| header.layout());
                 layout.map_or(0, |layout| {
                     let end = layout.offset().saturating_add(layout.nbytes());
-                    u64::try_from(end).unwrap_or(u64::MAX).saturating_add(TRAILING)
+                    to_u64(end).saturating_add(TRAILING)
                 })
             }
         })
@@ -262,7 +267,7 @@ impl Growing {
 impl ReadAt for Growing {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let (stream, failure) = &mut *self.lock();
-        let len = u64::try_from(buffer.len()).unwrap_or(u64::MAX);
+        let len = to_u64(buffer.len());
         if let Err(error) = stream.fill(offset.saturating_add(len)) {
             let kind = error.kind();
             *failure = Some(error);

@@ -1,5 +1,6 @@
 //! The first rows of a `.npy` in a stream, without waiting for the rest.
 
+use crate::input::lengths::to_u64;
 use std::io;
 use std::path::Path;
 
@@ -63,8 +64,4 @@ impl StreamStart {
     pub(crate) fn finish(self) -> io::Result<()> {
         self.copy.finish(self.content)
     }
-}
-
-fn to_u64(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }

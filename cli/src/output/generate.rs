@@ -6,6 +6,7 @@
 //! `npymap create` documents the generator, so that other programs can compute
 //! the same numbers.
 
+use crate::input::lengths::to_u64;
 use std::iter;
 
 use npymap::dtype::Kind;
@@ -224,10 +225,6 @@ fn to_f64(number: u64) -> f64 {
     let [low, high] =
         [number, number >> 32].map(|part| u32::try_from(part & 0xffff_ffff).unwrap_or(0));
     f64::from(high) * 4_294_967_296.0 + f64::from(low)
-}
-
-fn to_u64(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

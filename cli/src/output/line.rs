@@ -1,5 +1,6 @@
 //! A vector as a line: the extremes of the elements at each place.
 
+use crate::input::lengths::to_u64;
 use std::num::NonZero;
 use std::ops::RangeInclusive;
 
@@ -101,7 +102,7 @@ fn connect(points: &[Option<(f64, f64)>], width: usize) -> Vec<Option<(f64, f64)
     reason = "saturates"
 )]
 fn to_row(place: f64, height: usize) -> usize {
-    let last = u64::try_from(height.saturating_sub(1)).unwrap_or(0);
+    let last = to_u64(height.saturating_sub(1));
     ((1.0 - place.clamp(0.0, 1.0)) * last.to_f64()).round() as usize
 }
 

@@ -1,5 +1,6 @@
 //! Pictures in a terminal: half blocks in colour, characters without colours.
 
+use crate::input::lengths::to_u64;
 use std::io::{self, Write};
 
 use anstyle::{Ansi256Color, Color, RgbColor, Style};
@@ -186,7 +187,7 @@ fn brightness([red, green, blue]: Rgb) -> f64 {
 fn shade(number: f64) -> char {
     let shades: &[char] = if terminal::is_unicode() { &SHADES } else { &LETTERS };
     let last = shades.len() - 1;
-    let at = number.clamp(0.0, 1.0) * u64::try_from(last).unwrap_or(0).to_f64();
+    let at = number.clamp(0.0, 1.0) * to_u64(last).to_f64();
     shades.get(usize::from(colors::to_byte(at))).copied().unwrap_or(' ')
 }
 

@@ -1,5 +1,6 @@
 //! The rows that are selected of an array at a URL, so that no others are transferred.
 
+use crate::input::lengths::{to_u64, to_usize};
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
@@ -47,7 +48,7 @@ fn unite(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
 
 /// Copies the header and some rows to a temporary file, at their places.
 fn partial_copy(object: &Remote, file: &ArrayFile, rows: Range<usize>) -> Result<MappedArray> {
-    let mut header = vec![0; usize::try_from(file.data_offset()).unwrap_or(usize::MAX)];
+    let mut header = vec![0; to_usize(file.data_offset())];
     let start = 0..file.data_offset();
     object.read_ranges_at(std::slice::from_ref(&start), &mut header)?;
     let nbytes = file.layout().nbytes();
@@ -60,8 +61,4 @@ fn partial_copy(object: &Remote, file: &ArrayFile, rows: Range<usize>) -> Result
     copy.seek(SeekFrom::Start(start))?;
     copy.write_all(some.as_bytes()?)?;
     open::read_file(copy, &OpenOptions::new().max_header_len(usize::MAX))
-}
-
-fn to_u64(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }

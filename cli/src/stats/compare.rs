@@ -1,5 +1,6 @@
 //! Compares arrays element by element, equal bytes at the speed of memory.
 
+use crate::input::lengths::to_usize;
 use std::num::NonZero;
 
 use npymap::view::{Blocks, DynView};
@@ -254,7 +255,7 @@ impl Comparison {
         {
             return false;
         }
-        self.count += usize::try_from(differing).unwrap_or(usize::MAX);
+        self.count += to_usize(differing.into());
         let most = largest.iter().copied().fold(0.0, f64::max);
         self.note_largest((differing > 0).then_some(most));
         self.distances.count += a.len();

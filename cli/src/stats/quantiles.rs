@@ -1,6 +1,7 @@
 //! Exact quantiles of columns of any length in bounded memory: counting narrows
 //! down where an element of some rank is, until the rest can be sorted.
 
+use crate::input::lengths::{to_u64, to_usize};
 use crate::stats::keys::KeyRange;
 use std::collections::BTreeMap;
 
@@ -124,11 +125,11 @@ fn plan<'a>(searches: impl Iterator<Item = &'a Search> + Clone) -> Vec<(usize, T
     ranges.dedup();
     // So many keys can be collected from each range at the same time. They are
     // in memory twice while the results of threads are merged.
-    let few = u64::try_from(BUDGET / 16 / ranges.len().max(1)).unwrap_or(0).max(1 << 10);
+    let few = to_u64(BUDGET / 16 / ranges.len().max(1)).max(1 << 10);
     let mut room = BUDGET;
     let tasks = ranges.into_iter().map_while(|(column, range, count)| {
         let (task, cost) = if count <= few {
-            let bytes = usize::try_from(count.saturating_mul(16)).unwrap_or(usize::MAX);
+            let bytes = to_usize(count.saturating_mul(16));
             (Task::Collect(range), bytes)
         } else {
             (Task::Count(range), COUNTS * 4)
@@ -155,7 +156,7 @@ impl Search {
                 }
             }
             Answer::Keys(keys) => {
-                let at = usize::try_from(self.rank).unwrap_or(usize::MAX);
+                let at = to_usize(self.rank);
                 if let Some(&key) = keys.get(at) {
                     self.range = KeyRange { first: key, last: key };
                     return;

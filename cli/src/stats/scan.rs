@@ -1,6 +1,7 @@
 //! One pass over the elements of a column, after its extremes and its mean are
 //! known: squares of distances, histograms, and elements by their order.
 
+use crate::input::lengths::{to_u64, to_usize};
 use npymap::{Order, Result, element::Real, layout::Layout, view::DynView, with_type};
 
 use crate::stats::histogram::Bins;
@@ -49,7 +50,7 @@ impl Answer {
 
     /// The result for this many elements that equal the one of this result.
     fn repeated(self, count: usize) -> Answer {
-        let times = u64::try_from(count).unwrap_or(u64::MAX);
+        let times = to_u64(count);
         match self {
             Answer::Sum(sum) => Answer::Sum(sum * times.to_f64()),
             Answer::Counts(counts) => {
@@ -107,7 +108,7 @@ impl Task<'_> {
                 let shift = range.shift();
                 for &element in block.iter().filter(|element| is_number(*element)) {
                     if let Some(offset) = range.offset(element.key()) {
-                        increment(counts, usize::try_from(offset >> shift).unwrap_or(usize::MAX));
+                        increment(counts, to_usize(offset >> shift));
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! Reads text in blocks of whole rows.
 
+use crate::input::lengths::to_u64;
 use std::borrow::Cow;
 use std::io::{self, Cursor, Read};
 
@@ -48,12 +49,12 @@ impl<R: Read> Blocks<R> {
             if !self.is_at_end {
                 let most = self.max_row.saturating_sub(self.rest.len()).saturating_add(1);
                 let wanted = self.size.max(self.rest.len().min(most));
-                let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
+                let wanted = to_u64(wanted);
                 let n = self.text.by_ref().take(wanted).read_to_end(&mut self.rest)?;
                 self.is_at_end = n == 0;
             }
             let rows = self.rows();
-            if let Some(quote) = rows.open_quote.filter(|_| self.is_at_end) {
+            if let (Some(quote), true) = (rows.open_quote, self.is_at_end) {
                 let line = self.line_at(quote);
                 return Err(refusal(format!("the quote in line {line} is not closed")));
             }

@@ -12,6 +12,7 @@ mod passes;
 mod rows;
 mod target;
 
+use crate::input::lengths::{to_u64, to_usize};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
@@ -81,7 +82,7 @@ impl TextInput {
         };
         let header = block.get(..len).unwrap_or_default();
         let line = line + memchr_iter(b'\n', header).count();
-        let start = start + u64::try_from(len).unwrap_or(0);
+        let start = start + to_u64(len);
         Ok(TextInput { path: path.to_owned(), file, options, start, line, columns })
     }
 
@@ -147,7 +148,7 @@ impl TextInput {
         let file = at(&self.file, self.start).map_err(&to_error)?;
         let mut blocks = Blocks::new(file, format, BLOCK).limited(self.options.max_row, self.line);
         let size = self.file.metadata().map_or(0, |metadata| metadata.len());
-        let mut progress = Progress::new(usize::try_from(size).unwrap_or(usize::MAX));
+        let mut progress = Progress::new(to_usize(size));
         let mut before = 0;
         parallel::pipeline(
             usize::MAX,
@@ -188,7 +189,7 @@ fn check_stream(path: &Path, options: &TextInputOptions) -> io::Result<()> {
     let Some(mut copy) = stream::begin(path)? else { return Ok(()) };
     let mut text = BufReader::new(&mut copy);
     for line in 0..options.skip {
-        let most = u64::try_from(options.max_row).unwrap_or(u64::MAX);
+        let most = to_u64(options.max_row);
         if text.by_ref().take(most).skip_until(b'\n')? == options.max_row {
             let text = format!("line {}, to be skipped, has {most} bytes or more", line + 1);
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
@@ -207,7 +208,7 @@ fn first_byte(mut file: &File, skip: usize) -> io::Result<u64> {
     let mut at = if n == 3 && mark == *MARK { 3 } else { 0 };
     reader.seek(io::SeekFrom::Start(at))?;
     for _ in 0..skip {
-        at += u64::try_from(reader.skip_until(b'\n')?).unwrap_or(0);
+        at += to_u64(reader.skip_until(b'\n')?);
     }
     Ok(at)
 }
