@@ -248,7 +248,7 @@ fn an_archive_with_offsets_of_32_bits_names_what_recovers_it() {
     let second = small.windows(4).skip(1).position(|part| part == b"PK\x03\x04").unwrap() + 1;
     let (before, after) = small.split_at(second);
     let open = |zeros| {
-        let source = Source::positioned(Sparse(before.to_vec(), zeros, after.to_vec()));
+        let source = Source::from_read_at(Sparse(before.to_vec(), zeros, after.to_vec()));
         source.and_then(Npz::open)
     };
     assert_eq!(open(0).unwrap().len(), 2);
