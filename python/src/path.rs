@@ -67,6 +67,7 @@ pub(crate) struct Location {
 
 /// The headers of requests, and options of a store. Their values can be credentials.
 #[derive(Default)]
+#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "only URLs need it"))]
 pub(crate) struct Access {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) options: Vec<(String, String)>,
@@ -80,6 +81,7 @@ impl fmt::Debug for Access {
 
 impl Location {
     /// The headers and options.
+    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "only URLs need it"))]
     pub(crate) fn access(&self) -> &Access {
         &self.access
     }
