@@ -192,6 +192,9 @@
 // file is not replaced: NPYMAP_ERROR_CORRUPT.
 #define NPYMAP_DISCARD_TRAILING 32
 
+// Wait for the lock of another writer, instead of NPYMAP_ERROR_LOCKED.
+#define NPYMAP_WAIT 64
+
 // No particular pattern of access.
 #define NPYMAP_ADVICE_NORMAL 0
 
@@ -268,6 +271,14 @@ npymap_status npymap_open_max_header_len(const char *path,
                                          npymap_mode mode,
                                          size_t max_header_len,
                                          npymap_array **array);
+
+// As npymap_open, for an array whose header starts at byte `offset` of the file: one of
+// several that numpy.save wrote to one file. The next one starts where its elements end:
+// npymap_data_offset and npymap_nbytes say where.
+npymap_status npymap_open_at(const char *path,
+                             npymap_mode mode,
+                             uint64_t offset,
+                             npymap_array **array);
 
 // Opens a file without a header, as numpy.memmap does: `ndim` axes of lengths
 // `shape` of elements `descr`, such as "<f4", that start at byte `offset`. If
@@ -618,6 +629,18 @@ npymap_status npymap_appender_create(const char *path,
                                      size_t ndim,
                                      uint32_t flags,
                                      npymap_appender **appender);
+
+// Opens a `.npy` file to append rows, as npymap_appender_open, or creates it if it does
+// not exist, as npymap_appender_create. Several processes can do this at once: one of them
+// creates the file. `flags` combines NPYMAP_PAGE_ALIGNED, NPYMAP_FORTRAN_ORDER and
+// NPYMAP_WAIT, with which each waits for its turn. A file with rows of another dtype is
+// NPYMAP_ERROR_DTYPE_MISMATCH, and of another shape or order NPYMAP_ERROR_SHAPE_MISMATCH.
+npymap_status npymap_appender_open_or_create(const char *path,
+                                             const char *descr,
+                                             const size_t *row,
+                                             size_t ndim,
+                                             uint32_t flags,
+                                             npymap_appender **appender);
 
 // The number of rows, including those that are not written yet.
 size_t npymap_appender_rows(const npymap_appender *appender);
