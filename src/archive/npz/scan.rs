@@ -351,8 +351,9 @@ fn is_about_bytes(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Order;
+    use crate::npy::Header;
     use crate::source::map::MapMut;
-    use crate::{Header, Order};
 
     /// A member as cnpy writes it: its size is modulo [`WRAP`], and so is the number of bytes
     /// of its elements that are summed, unless the writer sums all of them.
