@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use npymap::any::AnyFile;
 
 use crate::input::error::CliError;
+use crate::input::url;
 
 /// The path of a file, or of a member of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,7 @@ impl From<OsString> for ArrayPath {
     /// existing file: names of files and members may contain brackets too. If
     /// the whole text is the name of a file or a directory, no member is named.
     fn from(text: OsString) -> ArrayPath {
+        let text = url::local(text);
         let is_file = |path: &Path| path.exists() && !path.is_dir();
         let split = text.to_str().filter(|text| !Path::new(text).exists());
         let split = split.and_then(|text| split_member(text, is_file));

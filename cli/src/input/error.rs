@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use npymap::ErrorKind;
 
 use crate::input::platform;
-use crate::input::url::shown;
+use crate::input::url::{of_unknown_scheme, shown};
 
 /// Why a command failed, with the file it is about.
 #[derive(Debug, thiserror::Error)]
@@ -207,6 +207,9 @@ const ADVICE: [(&str, &str); 21] = [
 /// options.
 pub(crate) fn rephrase_advice(message: &dyn Display) -> String {
     let message = message.to_string();
+    if let Some(named) = of_unknown_scheme(&message) {
+        return named;
+    }
     let ended = ADVICE.iter().find_map(|(library, program)| {
         Some(format!("{}{program}", message.strip_suffix(library)?))
     });

@@ -1,5 +1,6 @@
 //! Paths that are URLs, and their text without secrets.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 const SCHEMES: [&str; 10] =
@@ -16,6 +17,35 @@ pub(crate) fn is_url(path: &Path) -> bool {
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.display().to_string();
     if is_url(path) { without_secrets(&text) } else { text }
+}
+
+/// The path of a `file://` URL; any other text as it is.
+pub(crate) fn local(text: OsString) -> OsString {
+    let path = text.to_str().and_then(|text| text.strip_prefix("file://"));
+    let path = path.map(|path| path.strip_prefix("localhost").unwrap_or(path));
+    let path = path.filter(|path| path.starts_with('/')).and_then(decoded);
+    path.map_or(text, OsString::from)
+}
+
+/// Decodes what is percent-encoded; `None` if the result is not UTF-8.
+fn decoded(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(b'%'));
+        bytes.extend(part.bytes().skip(if byte.is_some() { 2 } else { 0 }));
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The message for a file that does not exist and has the name of a URL of another scheme.
+pub(crate) fn of_unknown_scheme(message: &str) -> Option<String> {
+    let (name, _) = message.strip_suffix("(os error 2)")?.rsplit_once(": cannot ")?;
+    let (scheme, _) = name.split_once("://")?;
+    let is_scheme = scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let known = "file://, s3://, gs://, az://, http:// or https://";
+    is_scheme.then(|| format!("{name}: a URL of the scheme '{scheme}', expected {known}"))
 }
 
 fn without_secrets(url: &str) -> String {
@@ -48,7 +78,30 @@ pub(crate) fn without_queries(message: &str) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{shown, without_queries};
+    use super::{local, of_unknown_scheme, shown, without_queries};
+
+    #[test]
+    fn urls_of_files_are_paths() {
+        for (text, expected) in [
+            ("file:///a/b.npy", "/a/b.npy"),
+            ("file://localhost/a%20b%25.npz[x]", "/a b%.npz[x]"),
+            ("file:///%C3%A9%zz%", "/é%zz%"),
+            ("file:///%ff", "file:///%ff"),
+            ("file://host/a.npy", "file://host/a.npy"),
+            ("a.npy", "a.npy"),
+        ] {
+            assert_eq!(local(text.into()), expected);
+        }
+    }
+
+    #[test]
+    fn other_schemes_are_named() {
+        let text = "ftp://h/a.npy: cannot open: No such file or directory (os error 2)";
+        let named = of_unknown_scheme(text).unwrap();
+        assert!(named.starts_with("ftp://h/a.npy: a URL of the scheme 'ftp', expected file://, "));
+        assert_eq!(of_unknown_scheme(&text.replace("ftp://h/", "")), None);
+        assert_eq!(of_unknown_scheme(&text.replace("error 2", "error 13")), None);
+    }
 
     #[test]
     fn secrets_of_urls_are_not_shown() {

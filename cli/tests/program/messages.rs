@@ -57,6 +57,21 @@ fn advice_fits_the_format() {
 }
 
 #[test]
+fn urls_of_files_are_opened_and_other_schemes_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let array = copy_penguins(directory.path());
+    let array = array.to_str().unwrap();
+    assert_eq!(run_ok(["get", &format!("file://{array}"), "0"]), run_ok(["get", array, "0"]));
+    for arguments in [&["info", "ftp://h/a.npy"][..], &["get", "hdfs://h/a.npy", "0"]] {
+        let refusal = run_err(1, arguments);
+        assert!(refusal.contains("a URL of the scheme '"), "{refusal}");
+        assert!(
+            refusal.ends_with(", expected file://, s3://, gs://, az://, http:// or https://\n")
+        );
+    }
+}
+
+#[test]
 fn a_wrong_file_in_the_right_place_names_the_way_out() {
     let directory = tempfile::tempdir().unwrap();
     let array = copy_penguins(directory.path());
