@@ -351,6 +351,7 @@ fn from_first(index: isize, axis: usize, shape: &[usize]) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>> {
         IndexExpr::parse(text, shape)
@@ -389,7 +390,7 @@ mod tests {
         assert!(parse(&axes, &[3]).is_err());
         for index in [huge.to_owned(), format!("-{huge}"), isize::MIN.to_string()] {
             let error = parse(&index, &[isize::MAX.unsigned_abs()]).unwrap_err();
-            assert_eq!(error.kind(), crate::error::ErrorKind::OutOfBounds, "{index}");
+            assert_eq!(error.kind(), ErrorKind::OutOfBounds, "{index}");
         }
         for text in [
             "3", "-4", "1, 1", "x", "::0", "1:2:3:4", "..., ...", "1.0", ", ,", "1,,", "[1]",
@@ -446,9 +447,9 @@ mod tests {
         }
         for text in ["[1], [0]", "[x]", "[1", "[1:2]", "[,]", "[[1]]", "1]"] {
             let error = text.parse::<IndexExpr>().unwrap_err();
-            assert_eq!(error.kind(), crate::ErrorKind::InvalidInput, "{text}");
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{text}");
         }
         let index: IndexExpr = "0, [4]".parse().unwrap();
-        assert_eq!(index.resolve(&[3, 4]).unwrap_err().kind(), crate::ErrorKind::OutOfBounds);
+        assert_eq!(index.resolve(&[3, 4]).unwrap_err().kind(), ErrorKind::OutOfBounds);
     }
 }

@@ -207,7 +207,9 @@ impl TailArgs {
             let shown = Shown::Last(shown);
             let print = |view: DynView<'_>, mut axes: Vec<AxisIndices>, _| {
                 if let Some(AxisIndices::List(numbers)) = axes.first_mut() {
-                    numbers.iter_mut().for_each(|number| *number += before);
+                    for number in numbers {
+                        *number += before;
+                    }
                 }
                 let sheet = Sheet::new(path, view, axes)?;
                 let first = if is_first { sheet.rows().saturating_sub(self.rows) } else { 0 };

@@ -40,7 +40,7 @@ pub(crate) fn choice(file: &AnyFile, path: &Path) -> Option<String> {
     }
     let member = listed.first().map_or("MEMBER", |name| name.as_str());
     // As a shell reads it.
-    let named = format!("{}[{member}]", shown(path)).replace('\'', r"'\''");
+    let argument = format!("{}[{member}]", shown(path)).replace('\'', r"'\''");
     let (count, list) = (names.len(), list.join(", "));
-    Some(format!("holds {count} members, {list}: name one, as in `npymap get '{named}' :`"))
+    Some(format!("holds {count} members, {list}: name one, as in `npymap get '{argument}' :`"))
 }

@@ -13,7 +13,8 @@ use crate::input::row_blocks;
 use crate::input::text_format::{MARK, MAX_COLUMNS, TextFormat};
 use crate::output::cells::{self, Cells};
 use crate::output::sink::Sink;
-use crate::select::rows::{self, RowSelection};
+use crate::select::filter::leading_axes;
+use crate::select::rows::RowSelection;
 
 /// How to write rows as text.
 #[derive(Clone, Debug)]
@@ -71,7 +72,7 @@ impl TextOptions<'_> {
 
     /// The rows of a view as lines of separated fields.
     fn lines(&self, view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u8>> {
-        let leading = rows::leading_axes(view);
+        let leading = leading_axes(view);
         let count: usize = view.shape().iter().take(leading).product();
         let columns = columns(view, leading)?;
         let mut out = writer(separator);
@@ -210,7 +211,7 @@ fn csv_error(error: csv::Error) -> npymap::Error {
 /// The rows of a view as lines of JSON: records are objects, rows of other
 /// arrays are arrays, single elements are values.
 fn json_lines(view: &DynView<'_>) -> Result<Vec<u8>> {
-    let leading = rows::leading_axes(view);
+    let leading = leading_axes(view);
     let count: usize = view.shape().iter().take(leading).product();
     let mut values = view.iter();
     let mut out = Vec::new();

@@ -127,8 +127,8 @@ pub(crate) fn with_table(
     let mut axes = index.axis_indices(copy.shape()).map_err(&to_error)?;
     let selected = index.select(&copied).map_err(&to_error)?;
     let view = selected.view().map_err(&to_error)?;
-    let axis = index.row_axis(inner).unwrap_or(usize::MAX);
-    if let (Some(rows), Some(&len)) = (axes.get_mut(axis), view.shape().get(axis)) {
+    let of_rows = index.row_axis(inner).unwrap_or(usize::MAX);
+    if let (Some(rows), Some(&len)) = (axes.get_mut(of_rows), view.shape().get(of_rows)) {
         let found = (0..len).filter_map(|at| numbers.get(rows.at(at)).copied());
         *rows = AxisIndices::List(found.collect());
     }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use npymap::{
-    DType, Error, ErrorKind, MappedArray, MappedArrayMut, Order, Result, dtype::Kind,
-    element::Casting, layout::Layout, view::DynView,
+    DType, Error, ErrorKind, MappedArray, MappedArrayMut, Order, Result, element::Casting,
+    layout::Layout, view::DynView,
 };
 
 use crate::input::error::CliError;
@@ -16,17 +16,10 @@ use crate::input::parallel;
 use crate::input::progress::Progress;
 use crate::input::row_blocks::RowBlocks;
 use crate::select::fields::Fields;
-use crate::select::filter::Filter;
+use crate::select::filter::{Filter, leading_axes};
 use crate::select::limits;
 use crate::select::origins::AxisIndices;
 use crate::select::selection::{IndexArg, Selected};
-
-/// The number of axes that enumerate the rows of a view: all axes of records,
-/// all but the last of other arrays.
-pub(crate) fn leading_axes(view: &DynView<'_>) -> usize {
-    let is_record = view.dtype().kind() == Kind::Struct;
-    if is_record || view.ndim() < 2 { view.ndim() } else { view.ndim() - 1 }
-}
 
 /// The rows of a view that satisfy a condition, and what of them is selected.
 pub(crate) struct RowSelection<'a> {
@@ -51,7 +44,7 @@ pub(crate) struct RowBlock<'a> {
 enum Content<'a> {
     View(DynView<'a>),
     /// Rows that satisfy the condition, and what of them is selected.
-    Copy(MatchedRows),
+    Copy(Box<MatchedRows>),
 }
 
 /// A copy of the rows that satisfy a condition, along one axis.
@@ -110,7 +103,7 @@ impl SomeRows {
         let mut axes = self.rows.index.axis_indices(self.rows.rows.shape())?;
         let rows = AxisIndices::List(self.numbers.clone());
         match axes.first_mut() {
-            Some(axis) => *axis = rows,
+            Some(first) => *first = rows,
             None => axes.push(rows),
         }
         Ok(axes)
@@ -162,7 +155,7 @@ impl<'a> RowSelection<'a> {
     /// of what is selected.
     pub(crate) fn template(&self) -> Result<RowBlock<'a>> {
         let content = match self.filter {
-            Some(_) => Content::Copy(self.matched(Vec::new(), 0)?),
+            Some(_) => Content::Copy(Box::new(self.matched(Vec::new(), 0)?)),
             None => Content::View(self.unfiltered()?),
         };
         Ok(RowBlock { content, bytes_read: 0 })
@@ -258,7 +251,7 @@ impl<'a> RowSelection<'a> {
         let mask = filter.mask(&block, self.leading)?;
         let count = mask.iter().filter(|holds| **holds).count();
         let rows = self.matched(self.bytes_of_matches(&block, &mask)?, count)?;
-        Ok(RowBlock { content: Content::Copy(rows), bytes_read })
+        Ok(RowBlock { content: Content::Copy(Box::new(rows)), bytes_read })
     }
 
     /// The bytes and the numbers of the rows of a block that satisfy the condition.

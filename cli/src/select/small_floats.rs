@@ -110,7 +110,10 @@ pub(crate) fn to_bfloat16(from: &MappedArray, casting: Casting) -> Result<Mapped
         let doubles = doubles.as_slice::<f64>()?;
         let rounded = doubles.iter().map(|&value| (value, bf16::from_f64(value)));
         let bytes = rounded.map(|(value, rounded)| {
-            if casting == Casting::SameValue && f64::from(rounded) != value && !value.is_nan() {
+            if casting == Casting::SameValue
+                && f64::from(rounded).to_bits() != value.to_bits()
+                && !value.is_nan()
+            {
                 let text = format!("{value} is not a value that bfloat16 can hold exactly");
                 return Err(Error::new(ErrorKind::InvalidValue, text));
             }

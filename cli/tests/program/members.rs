@@ -210,7 +210,7 @@ fn several_arrays_convert_between_all_formats() {
             assert_eq!(digests(&out), all, "{from} {options:?}");
         }
         let error = run_err(1, ["convert", from, &path_in(&directory, "out.npy")]);
-        let first = if from.ends_with(".ten") { ("`0`, `1`", "0") } else { ("`w`, `b`", "w") };
+        let first = if from == &ten { ("`0`, `1`", "0") } else { ("`w`, `b`", "w") };
         let (list, name) = first;
         let advice = format!("name one, as in `npymap get '{from}[{name}]' :`");
         assert_eq!(error, format!("error: {from}: holds 2 members, {list}: {advice}\n"));

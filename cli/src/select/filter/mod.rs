@@ -8,7 +8,6 @@ use std::str::FromStr;
 
 use npymap::{Error, ErrorKind, Result, dtype::Kind, view::DynView};
 
-use crate::select::rows;
 use column::Column;
 use syntax::{Comparison, Condition, FieldRef, Operand, SyntaxError};
 
@@ -24,6 +23,13 @@ impl FromStr for Filter {
     }
 }
 
+/// The number of axes that enumerate the rows of a view: all axes of records,
+/// all but the last of other arrays.
+pub(crate) fn leading_axes(view: &DynView<'_>) -> usize {
+    let is_record = view.dtype().kind() == Kind::Struct;
+    if is_record || view.ndim() < 2 { view.ndim() } else { view.ndim() - 1 }
+}
+
 /// The name of the elements of arrays without fields.
 const VALUE: &str = "value";
 
@@ -37,7 +43,7 @@ impl Filter {
         if all.dtype().kind() != Kind::Struct && self.0.is_about_elements() {
             all.ndim()
         } else {
-            rows::leading_axes(all)
+            leading_axes(all)
         }
     }
 
