@@ -35,7 +35,7 @@ def imports(path):
 
 
 # The folders of the program, from the bottom to the top.
-FOLDERS = ["input", "select", "stats", "output", "commands"]
+FOLDERS = ["input", "select", "stats", "sort", "output", "commands"]
 
 
 def program_imports(path):

@@ -12,7 +12,7 @@ use crate::commands::npz_recover::RecoverArgs;
 use crate::commands::npz_verify::VerifyArgs;
 use crate::commands::{
     append, completions, concat, convert, create, diff, get, head, header, info, ls, man, recover,
-    sample, set, show, shuffle, stats, tail,
+    sample, set, show, shuffle, sort, stats, tail, unique,
 };
 use crate::input::error::CliError;
 use crate::input::style;
@@ -53,6 +53,8 @@ pub(crate) enum CliCommand {
     Recover(recover::RecoverArgs),
     Sample(sample::SampleArgs),
     Shuffle(shuffle::ShuffleArgs),
+    Sort(sort::SortArgs),
+    Unique(unique::UniqueArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -79,6 +81,8 @@ impl CliCommand {
             CliCommand::Recover(recover) => recover.run(),
             CliCommand::Sample(sample) => sample.run(),
             CliCommand::Shuffle(shuffle) => shuffle.run(),
+            CliCommand::Sort(sort) => sort.run(),
+            CliCommand::Unique(unique) => unique.run(),
             CliCommand::Completions(completions) => completions.run(Cli::command()),
             CliCommand::Man(man) => man.run(Cli::command()),
         }

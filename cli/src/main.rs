@@ -6,6 +6,7 @@ mod commands;
 mod input;
 mod output;
 mod select;
+mod sort;
 mod stats;
 
 use std::process::ExitCode;

@@ -23,5 +23,7 @@ pub(crate) mod sample;
 pub(crate) mod set;
 pub(crate) mod show;
 pub(crate) mod shuffle;
+pub(crate) mod sort;
 pub(crate) mod stats;
 pub(crate) mod tail;
+pub(crate) mod unique;

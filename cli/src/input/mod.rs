@@ -18,6 +18,7 @@ pub(crate) mod json_value;
 pub(crate) mod lengths;
 pub(crate) mod members;
 pub(crate) mod memory;
+pub(crate) mod memory_arg;
 pub(crate) mod messages;
 pub(crate) mod npz_inputs;
 pub(crate) mod open;

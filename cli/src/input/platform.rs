@@ -153,3 +153,36 @@ pub(crate) fn is_sparse(path: &Path) -> bool {
     let taken = file.and_then(|file| Some((space_taken(&file)?, file.metadata().ok()?.len())));
     taken.is_some_and(|(taken, len)| taken < len)
 }
+
+/// Writes bytes at an offset of a file.
+#[cfg(unix)]
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    let (mut bytes, mut offset) = (bytes, offset);
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_write(file, bytes, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                bytes = bytes.get(written..).unwrap_or_default();
+                offset += u64::try_from(written).unwrap_or(0);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn write_all_at(mut file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    use std::io::{Seek as _, Write as _};
+    // Only one thread writes at a time.
+    static POSITION: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _held = POSITION.lock();
+    file.seek(io::SeekFrom::Start(offset))?;
+    file.write_all(bytes)
+}

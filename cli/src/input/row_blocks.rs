@@ -21,7 +21,12 @@ pub(crate) struct RowBlocks {
 impl RowBlocks {
     /// Splits the rows of axes with these lengths.
     pub(crate) fn new(leading: &[usize], row_bytes: usize) -> RowBlocks {
-        let room = (BLOCK / row_bytes.max(1)).max(1);
+        RowBlocks::of_size(leading, row_bytes, BLOCK)
+    }
+
+    /// As `new`, with blocks of at most `block` bytes, unless a row is longer.
+    pub(crate) fn of_size(leading: &[usize], row_bytes: usize, block: usize) -> RowBlocks {
+        let room = (block / row_bytes.max(1)).max(1);
         // The last axes that fit into a block together are whole in each.
         let mut inner = 1_usize;
         let mut axis = leading.len();

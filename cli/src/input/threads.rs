@@ -22,6 +22,7 @@ impl ThreadArgs {
     }
 }
 
-fn processors() -> NonZero<usize> {
+/// The number of processors.
+pub(crate) fn processors() -> NonZero<usize> {
     thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
 }

@@ -162,6 +162,11 @@ impl TextArgs {
         }
     }
 
+    /// The format of the output that is asked for.
+    pub(crate) fn format(&self) -> Option<OutputFormat> {
+        self.format
+    }
+
     /// The format of the output.
     pub(crate) fn output_format(&self, path: &Path) -> Result<OutputFormat, CliError> {
         self.format.map_or_else(|| OutputFormat::from_extension(path), Ok)

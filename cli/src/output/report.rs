@@ -38,6 +38,11 @@ impl ReportArgs {
         Ok(())
     }
 
+    /// Rejects a report where no file is written.
+    pub(crate) fn reject(self, path: &Path, reason: &'static str) -> Result<(), CliError> {
+        if self.json { Err(CliError::usage(path, reason)) } else { Ok(()) }
+    }
+
     /// Prints the report of a complete file.
     pub(crate) fn print(self, output: &Path, format: OutputFormat) -> Result<(), CliError> {
         if !self.json {

@@ -1,0 +1,105 @@
+//! `npymap sort`: writes the rows of an array in the order of their values.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::view::DynView;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::output::sorting_args::SortingArgs;
+use crate::sort::records::Unit;
+use crate::sort::sorter::{SortOptions, Sorter};
+
+/// Sort the rows of an array of any size.
+///
+/// Elements have NumPy's order: NaN and `NaT` come last, text is compared by code
+/// points, and records field by field. Rows are taken along the first axis, and
+/// equal rows keep their order. OUT has the dtype of IN, in C order. If IN does
+/// not fit into --memory, sorted parts go to temporary files without names, which
+/// take as much disk space as the rows, and are merged. OUT gets its name only
+/// when it is complete and on disk, so IN and OUT may be the same file. Without
+/// OUT, the rows are printed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap sort doubles.npy sorted.npy
+  npymap sort doubles.npy doubles.npy --overwrite --reverse
+  npymap sort events.npy -o by-temp.npy --by temp
+  npymap sort events.npy -o events.csv --by 'sensor, when'
+  npymap sort penguins.npy -o by-mass.npy --by ':, 3' --memory 2G
+  npymap sort embeddings.npy unequal.npy --by :
+  npymap sort penguins.npy --by ':, [3, 0]' --reverse | head -n 3
+
+NumPy's equivalent of --by ':, 3' is a[np.argsort(a[:, 3], kind='stable')]. With
+--reverse, the largest come first, and before them NaN and NaT. Equal rows keep
+their order then, too. Subarrays are compared element by element.
+
+Exit status: 0 on success, 1 on failure, 2 for a usage error.")]
+pub(crate) struct SortArgs {
+    /// .npy file, or FILE[MEMBER], a CSV, TSV or JSON lines file, or - for standard
+    /// input
+    #[arg(value_name = "IN")]
+    input: ArrayPath,
+
+    /// New file with an extension that selects the format: .npy, .csv, .tsv, .jsonl or
+    /// .bin, or - for standard output [default: print as CSV]
+    #[arg(value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// The same as OUT
+    #[arg(
+        short,
+        long = "output",
+        id = "output_option",
+        value_name = "OUT",
+        conflicts_with = "output"
+    )]
+    output_option: Option<PathBuf>,
+
+    /// Put the largest first
+    #[arg(long)]
+    reverse: bool,
+
+    #[command(flatten)]
+    sorting: SortingArgs,
+}
+
+impl SortArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let output = self.output.as_deref().or(self.output_option.as_deref());
+        let options = SortOptions {
+            unit: Unit::Row,
+            by: &self.sorting.by,
+            is_reversed: self.reverse,
+            memory: 0,
+            directory: None,
+        };
+        let to_output_error = CliError::with_path(output.unwrap_or(self.input.name()));
+        self.sorting.run(&self.input, output, &options, &|view, options, create| {
+            self.check(view)?;
+            let sorter = Sorter::new(view.clone(), *options);
+            let sorter = sorter.map_err(CliError::with_path(self.input.name()))?;
+            let array = create(sorter.dtype(), sorter.shape())?;
+            sorter.sort(array).map_err(&to_output_error)
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Rejects arrays without rows, or whose rows could be compared in several ways.
+    fn check(&self, view: &DynView<'_>) -> Result<(), CliError> {
+        let error = |text: String| Err(CliError::Text { path: self.input.name().to_owned(), text });
+        match view.shape() {
+            [] => error("has shape (), and no rows to sort".to_owned()),
+            [_, inner @ ..] if !inner.is_empty() && self.sorting.by.is_empty() => {
+                let count = inner.iter().product::<usize>();
+                let first = vec!["0"; inner.len()].join(", ");
+                error(format!(
+                    "has rows of {count} elements: choose what is compared, such as --by ':, {first}' for the first of each, or --by : for all in turn"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}

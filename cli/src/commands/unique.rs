@@ -1,0 +1,84 @@
+//! `npymap unique`: finds the unique values of an array, and counts them.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::input::array_path::ArrayPath;
+use crate::input::error::CliError;
+use crate::output::sorting_args::SortingArgs;
+use crate::select::selection::IndexArg;
+use crate::sort::records::Unit;
+use crate::sort::sorter::{SortOptions, Sorter};
+
+/// Find the sorted unique values of an array of any size, and count them.
+///
+/// These are the elements of all axes, like NumPy's unique, or the records. All
+/// NaN are equal, and come last. With --by, unique rows are found: of rows that
+/// are equal in INDEX, the first one. Values that do not fit into --memory are
+/// sorted in temporary files without names. Without --output, the values are
+/// printed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap unique labels.npy
+  npymap unique labels.npy --counts --format jsonl
+  npymap unique events.npy sensor --counts
+  npymap unique penguins.npy ':, 0' -o lengths.npy
+  npymap unique train.npy --by : -o distinct.npy
+  npymap unique events.npy --by 'sensor, when' -o first.npy
+  npymap unique labels.npy --counts -o - | npymap sort - --by count --reverse
+
+With --counts, there are two columns, value and count, and a .npy file has
+records with these fields.
+
+Exit status: 0 on success, 1 on failure, 2 for a usage error.")]
+pub(crate) struct UniqueArgs {
+    /// .npy file, or FILE[MEMBER], a CSV, TSV or JSON lines file, or - for standard
+    /// input
+    file: ArrayPath,
+
+    /// Elements to use [default: all]
+    #[arg(value_name = "INDEX")]
+    selection: Option<IndexArg>,
+
+    /// Count how many times each value occurs
+    #[arg(long)]
+    counts: bool,
+
+    /// New file with an extension that selects the format: .npy, .csv, .tsv, .jsonl or
+    /// .bin, or - for standard output [default: print as CSV]
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    sorting: SortingArgs,
+}
+
+impl UniqueArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let output = self.output.as_deref();
+        let unit = if self.sorting.by.is_empty() { Unit::Element } else { Unit::Row };
+        let options = SortOptions {
+            unit,
+            by: &self.sorting.by,
+            is_reversed: false,
+            memory: 0,
+            directory: None,
+        };
+        let to_error = CliError::with_path(self.file.name());
+        let to_output_error = CliError::with_path(output.unwrap_or(self.file.name()));
+        let index = self.selection.clone().unwrap_or_default();
+        self.sorting.run(&self.file, output, &options, &|view, options, create| {
+            let selected = index.select(view).map_err(&to_error)?;
+            let view = selected.view().map_err(&to_error)?;
+            let sorter = Sorter::new(view, *options).map_err(&to_error)?;
+            let unique = sorter.unique().map_err(&to_output_error)?;
+            let (dtype, shape) = unique.dtype_and_shape(self.counts).map_err(&to_error)?;
+            let array = create(&dtype, &shape)?;
+            unique.write(array, self.counts).map_err(&to_output_error)
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,143 @@
+//! Records in memory, and their order.
+
+use std::cmp::Ordering;
+use std::num::NonZero;
+use std::thread;
+
+use npymap::Result;
+
+use crate::input::memory;
+use crate::sort::blocks::Blocks;
+use crate::sort::keys::Keys;
+
+/// The first bytes of a key, and the position of its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    prefix: u64,
+    at: usize,
+}
+
+/// The size of an entry.
+pub(super) const ENTRY: usize = size_of::<Entry>();
+
+/// The bytes of a key that are compared as a number.
+pub(super) const PREFIX: usize = size_of::<u64>();
+
+/// The size of parts for which keys are computed, in bytes of records and keys.
+const PART: usize = 1 << 18;
+
+/// Records, and the order that their keys have.
+pub(super) struct Batch {
+    records: Vec<u8>,
+    /// The size of a record.
+    size: usize,
+    entries: Vec<Entry>,
+    /// What follows the prefix of each key.
+    rests: Vec<u8>,
+    rest_len: usize,
+}
+
+/// The first bytes of a key as a number of the same order.
+#[inline]
+pub(super) fn prefix(key: &[u8]) -> u64 {
+    let first = key.first_chunk().copied().unwrap_or_else(|| {
+        let mut first = [0; PREFIX];
+        first.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
+        first
+    });
+    u64::from_be_bytes(first)
+}
+
+impl Batch {
+    /// Sorts records of a size, at least one byte, on some threads.
+    pub(super) fn sorted(
+        keys: &Keys<'_>,
+        records: Vec<u8>,
+        size: usize,
+        threads: NonZero<usize>,
+    ) -> Result<Batch> {
+        let count = records.len() / size;
+        let rest_len = keys.len().saturating_sub(PREFIX);
+        let mut entries = memory::with_capacity(count)?;
+        let mut rests = memory::with_capacity(count.saturating_mul(rest_len))?;
+        let mut part_keys = Vec::new();
+        let step = (PART / (size + keys.len())).max(1);
+        for (number, part) in records.chunks(step * size).enumerate() {
+            keys.encode(part, false, &mut part_keys)?;
+            let first = number * step;
+            if keys.len() == PREFIX {
+                let (all, _) = part_keys.as_chunks::<PREFIX>();
+                let prefixes = all.iter().map(|key| u64::from_be_bytes(*key));
+                entries.extend(prefixes.zip(first..).map(|(prefix, at)| Entry { prefix, at }));
+            } else if keys.len() == 0 {
+                let all = first..first + part.len() / size;
+                entries.extend(all.map(|at| Entry { prefix: 0, at }));
+            } else {
+                for (key, at) in part_keys.chunks_exact(keys.len()).zip(first..) {
+                    entries.push(Entry { prefix: prefix(key), at });
+                    rests.extend_from_slice(key.get(PREFIX..).unwrap_or_default());
+                }
+            }
+        }
+        let mut batch = Batch { records, size, entries, rests, rest_len };
+        batch.sort(threads);
+        Ok(batch)
+    }
+
+    fn sort(&mut self, threads: NonZero<usize>) {
+        let Batch { entries, rests, rest_len, .. } = self;
+        if *rest_len == 0 {
+            return sort_entries(entries, threads, &Entry::cmp);
+        }
+        let rest = |entry: &Entry| rests.get(entry.at * *rest_len..(entry.at + 1) * *rest_len);
+        sort_entries(entries, threads, &|a, b| {
+            let order = a.prefix.cmp(&b.prefix);
+            order.then_with(|| rest(a).cmp(&rest(b))).then(a.at.cmp(&b.at))
+        });
+    }
+
+    /// Adds the records to blocks, in order.
+    pub(super) fn write(&self, blocks: &mut Blocks<'_>) -> Result<()> {
+        if !blocks.is_counted() {
+            return self.entries.iter().try_for_each(|entry| blocks.push(self.record(entry)));
+        }
+        let mut key = Vec::new();
+        self.entries.iter().try_for_each(|entry| {
+            key.clear();
+            key.extend_from_slice(&entry.prefix.to_be_bytes());
+            let rest = entry.at * self.rest_len..(entry.at + 1) * self.rest_len;
+            key.extend_from_slice(self.rests.get(rest).unwrap_or_default());
+            blocks.push_counted(&key, self.record(entry), 1)
+        })
+    }
+
+    fn record(&self, entry: &Entry) -> &[u8] {
+        let range = entry.at * self.size..(entry.at + 1) * self.size;
+        self.records.get(range).unwrap_or_default()
+    }
+}
+
+/// Sorts entries. No two are equal, so any method gives the same order.
+fn sort_entries(
+    entries: &mut [Entry],
+    threads: NonZero<usize>,
+    compare: &(impl Fn(&Entry, &Entry) -> Ordering + Sync),
+) {
+    let part = entries.len().div_ceil(threads.get()).max(MIN_PART);
+    if part >= entries.len() || memory::check_thread().is_err() {
+        return entries.sort_unstable_by(compare);
+    }
+    thread::scope(|scope| {
+        let mut parts = entries.chunks_mut(part);
+        let own = parts.next();
+        for part in parts {
+            scope.spawn(|| part.sort_unstable_by(compare));
+        }
+        own.into_iter().for_each(|part| part.sort_unstable_by(compare));
+    });
+    // It finds the sorted parts and merges them.
+    entries.sort_by(compare);
+}
+
+/// The fewest entries that are worth a thread.
+const MIN_PART: usize = 1 << 14;

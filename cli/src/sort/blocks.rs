@@ -1,0 +1,91 @@
+//! Records that are collected into blocks, without repetitions if they are counted.
+
+use npymap::Result;
+
+use crate::sort::records::COUNT;
+
+/// Uses a block of records.
+pub(super) type Visit<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
+
+/// The size of the largest block, in bytes.
+pub(super) const BLOCK: usize = 1 << 20;
+
+/// Calls a function with blocks of sorted records.
+pub(super) struct Blocks<'a> {
+    visit: Visit<'a>,
+    block: Vec<u8>,
+    /// The length at which a block is complete.
+    len: usize,
+    /// If records are counted, those that are equal to the last one.
+    last: Option<Last>,
+    is_counted: bool,
+}
+
+/// The first of equal records.
+struct Last {
+    key: Vec<u8>,
+    record: Vec<u8>,
+    count: u64,
+}
+
+impl<'a> Blocks<'a> {
+    pub(super) fn new(len: usize, is_counted: bool, visit: Visit<'a>) -> Blocks<'a> {
+        Blocks { visit, block: Vec::with_capacity(len), len, last: None, is_counted }
+    }
+
+    pub(super) fn is_counted(&self) -> bool {
+        self.is_counted
+    }
+
+    /// Adds a record that is not counted.
+    #[inline]
+    pub(super) fn push(&mut self, record: &[u8]) -> Result<()> {
+        self.block.extend_from_slice(record);
+        if self.block.len() >= self.len { self.flush() } else { Ok(()) }
+    }
+
+    /// Adds `count` records with the same key.
+    pub(super) fn push_counted(&mut self, key: &[u8], record: &[u8], count: u64) -> Result<()> {
+        match &mut self.last {
+            Some(last) if last.key == key => {
+                last.count += count;
+                Ok(())
+            }
+            Some(last) => {
+                self.block.extend_from_slice(&last.record);
+                self.block.extend_from_slice(&last.count.to_le_bytes());
+                last.key.copy_from_slice(key);
+                last.record.copy_from_slice(record);
+                last.count = count;
+                if self.block.len() >= self.len { self.flush() } else { Ok(()) }
+            }
+            None => {
+                self.last = Some(Last { key: key.to_vec(), record: record.to_vec(), count });
+                Ok(())
+            }
+        }
+    }
+
+    /// Visits what is left.
+    pub(super) fn finish(mut self) -> Result<()> {
+        if let Some(last) = self.last.take() {
+            self.block.extend_from_slice(&last.record);
+            self.block.extend_from_slice(&last.count.to_le_bytes());
+        }
+        if self.block.is_empty() { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        (self.visit)(&self.block)?;
+        self.block.clear();
+        Ok(())
+    }
+}
+
+/// Splits a counted record.
+pub(super) fn split_count(record: &[u8]) -> (&[u8], u64) {
+    match record.split_last_chunk::<COUNT>() {
+        Some((record, count)) => (record, u64::from_le_bytes(*count)),
+        None => (record, 1),
+    }
+}

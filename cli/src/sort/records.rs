@@ -1,0 +1,110 @@
+//! The records that are sorted: the rows of an array, or its elements.
+
+use std::convert::Infallible;
+
+use npymap::{DType, MappedArray, Order, Result, layout::Layout, view::DynView};
+
+use crate::input::memory;
+use crate::input::row_blocks::RowBlocks;
+
+/// The bytes of a count that follows a record.
+pub(super) const COUNT: usize = size_of::<u64>();
+
+/// What is sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// The rows along the first axis.
+    Row,
+    /// The elements, whatever the axes.
+    Element,
+}
+
+/// The records of an array, in C order.
+pub(crate) struct Records<'a> {
+    view: DynView<'a>,
+    /// The axes that enumerate them.
+    leading: usize,
+    dtype: DType,
+    /// The shape of a record.
+    inner: Vec<usize>,
+    /// The size of a record, in bytes.
+    size: usize,
+}
+
+impl<'a> Records<'a> {
+    pub(super) fn new(view: DynView<'a>, unit: Unit) -> Records<'a> {
+        let leading = if unit == Unit::Row { 1.min(view.ndim()) } else { view.ndim() };
+        let inner = view.shape().get(leading..).unwrap_or_default().to_vec();
+        let dtype = view.dtype().clone();
+        let size = inner.iter().product::<usize>().saturating_mul(dtype.itemsize());
+        Records { view, leading, dtype, inner, size }
+    }
+
+    pub(super) fn view(&self) -> &DynView<'a> {
+        &self.view
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(super) fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
+    pub(super) fn inner(&self) -> &[usize] {
+        &self.inner
+    }
+
+    fn dims(&self) -> &[usize] {
+        self.view.shape().get(..self.leading).unwrap_or_default()
+    }
+
+    /// The number of records.
+    pub(super) fn count(&self) -> usize {
+        self.dims().iter().product()
+    }
+
+    /// Splits the records into blocks of at most this many.
+    pub(super) fn blocks(&self, most: usize) -> RowBlocks {
+        RowBlocks::of_size(self.dims(), self.size, self.size.saturating_mul(most))
+    }
+
+    /// The bytes of the records of a block, and the number of its first one.
+    pub(super) fn read(&self, blocks: &RowBlocks, number: usize) -> Result<(Vec<u8>, usize)> {
+        let (slice, rows) = blocks.slice(number, self.view.ndim());
+        let block = self.view.try_slice(slice)?;
+        let mut bytes = memory::with_capacity(rows.len() * self.size)?;
+        let Ok(()) = block.byte_blocks().try_for_each(|part| {
+            bytes.extend_from_slice(part);
+            Ok::<(), Infallible>(())
+        });
+        Ok((bytes, rows.start))
+    }
+
+    /// Some records as an array, with counts after each if `is_counted`.
+    pub(super) fn array<'b>(
+        &self,
+        bytes: &'b [u8],
+        is_counted: bool,
+    ) -> Result<MappedArray<&'b [u8]>> {
+        if is_counted {
+            let dtype = self.counted_dtype()?;
+            let count = bytes.len() / dtype.itemsize();
+            return MappedArray::from_parts(bytes, Layout::new(dtype, &[count], Order::C, 0)?);
+        }
+        let count = bytes.len() / self.size.max(1);
+        let shape = [&[count], self.inner.as_slice()].concat();
+        MappedArray::from_parts(bytes, Layout::new(self.dtype.clone(), &shape, Order::C, 0)?)
+    }
+
+    /// The dtype of records with counts: NumPy's name for what `unique_counts` returns.
+    pub(super) fn counted_dtype(&self) -> Result<DType> {
+        let value = DType::array(self.dtype.clone(), &self.inner)?;
+        DType::packed([(VALUE, value), (COUNTS, "<i8".parse()?)])
+    }
+}
+
+/// The names of the fields of counted records.
+pub(super) const VALUE: &str = "value";
+const COUNTS: &str = "count";

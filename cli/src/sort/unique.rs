@@ -1,0 +1,84 @@
+//! Unique records, which are kept until their number is known.
+
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use npymap::{DType, MappedArrayMut, Result};
+use tempfile::SpooledTempFile;
+
+use crate::input::memory;
+use crate::select::cast;
+use crate::sort::blocks::BLOCK;
+use crate::sort::records::{COUNT, Records};
+
+/// Records with counts that are collected: in memory if there are few, or in a temporary
+/// file.
+pub(super) struct Collected {
+    file: SpooledTempFile,
+    nbytes: usize,
+}
+
+impl Collected {
+    pub(super) fn new(memory: usize, directory: Option<&Path>) -> Collected {
+        let file = match directory {
+            Some(directory) => tempfile::spooled_tempfile_in(memory, directory),
+            None => tempfile::spooled_tempfile(memory),
+        };
+        Collected { file, nbytes: 0 }
+    }
+
+    pub(super) fn push(&mut self, block: &[u8]) -> Result<()> {
+        self.nbytes += block.len();
+        Ok(self.file.write_all(block)?)
+    }
+
+    pub(super) fn finish(self, records: Records<'_>) -> Unique<'_> {
+        let count = self.nbytes / (records.size() + COUNT);
+        Unique { records, file: self.file, count }
+    }
+}
+
+/// The unique records of an array, with the number of times that each occurs.
+pub(crate) struct Unique<'a> {
+    records: Records<'a>,
+    file: SpooledTempFile,
+    count: usize,
+}
+
+impl Unique<'_> {
+    /// The dtype and shape of an array of these records, or of structs of a `value` and
+    /// its `count`.
+    pub(crate) fn dtype_and_shape(&self, with_counts: bool) -> Result<(DType, Vec<usize>)> {
+        if with_counts {
+            return Ok((self.records.counted_dtype()?, vec![self.count]));
+        }
+        let shape = [&[self.count], self.records.inner()].concat();
+        Ok((self.records.dtype().clone(), shape))
+    }
+
+    /// Writes the records to a new array.
+    pub(crate) fn write(mut self, to: MappedArrayMut, with_counts: bool) -> Result<()> {
+        let mut to = cast::as_bytes(to)?;
+        let size = self.records.size() + COUNT;
+        let kept = if with_counts { size } else { self.records.size() };
+        if kept == 0 || self.count == 0 {
+            return to.close();
+        }
+        let (writer, mut written) = (to.element_writer()?, 0);
+        self.file.seek(SeekFrom::Start(0))?;
+        let mut block = memory::zeros((BLOCK / size).max(1).min(self.count) * size)?;
+        let mut values = memory::with_capacity(block.len())?;
+        let mut left = self.count;
+        while left > 0 {
+            block.truncate(left.saturating_mul(size));
+            self.file.read_exact(&mut block)?;
+            left -= block.len() / size;
+            values.clear();
+            let records = block.chunks_exact(size).filter_map(|record| record.get(..kept));
+            records.for_each(|record| values.extend_from_slice(record));
+            writer.write(&[written], values.as_slice())?;
+            written += values.len();
+        }
+        to.close()
+    }
+}
