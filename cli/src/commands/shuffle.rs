@@ -10,6 +10,7 @@ use npymap::{Order, Sampler};
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
+use crate::input::memory_arg;
 use crate::output::draft::Draft;
 use crate::output::new_file::NewFileArgs;
 use crate::output::output_format::{self, OutputFormat};
@@ -28,7 +29,7 @@ use crate::output::row_copy;
 Examples:
   npymap shuffle train.npy shuffled.npy
   npymap shuffle train.npy train.npy --overwrite --seed 7
-  npymap shuffle huge.npy shuffled.npy --memory 8192
+  npymap shuffle huge.npy shuffled.npy --memory 8G
 
 With the same seed, arrays of the same length are shuffled in the same way, so
 samples and their labels stay together.
@@ -47,9 +48,9 @@ pub(crate) struct ShuffleArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// Memory to use for rows, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
-    memory: u32,
+    /// Memory to use for rows, in MiB or with a unit, as in 512M or 2G
+    #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = memory_arg::parse)]
+    memory: usize,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -73,9 +74,9 @@ impl ShuffleArgs {
         let rows = row_copy::open(path, &from)?;
         let options = self.new_file.options(Order::C);
         let to = draft.array(from.dtype(), from.shape(), &options)?;
-        let memory = to_usize(self.memory.into()).saturating_mul(1 << 20);
         let order = Sampler::shuffled(rows.len(), self.seed);
-        row_copy::write(&rows, order, to, memory).map_err(CliError::with_path(&self.output))?;
+        row_copy::write(&rows, order, to, self.memory)
+            .map_err(CliError::with_path(&self.output))?;
         // The output may replace the input, which Windows does not do while it
         // is mapped.
         drop((rows, from));

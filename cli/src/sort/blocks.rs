@@ -40,7 +40,11 @@ impl<'a> Blocks<'a> {
     /// Adds a record that is not counted.
     #[inline]
     pub(super) fn push(&mut self, record: &[u8]) -> Result<()> {
-        self.block.extend_from_slice(record);
+        // A copy of known length is a single instruction.
+        match record.first_chunk::<8>() {
+            Some(number) if record.len() == 8 => self.block.extend_from_slice(number),
+            _ => self.block.extend_from_slice(record),
+        }
         if self.block.len() >= self.len { self.flush() } else { Ok(()) }
     }
 

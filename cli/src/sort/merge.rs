@@ -28,7 +28,8 @@ pub(super) fn merge(
     let room = (buffer / (size + keys.len())).max(1) * size;
     let is_counted = blocks.is_counted();
     let cursors = runs.iter().map(|run| {
-        let buffers = (memory::with_capacity(room)?, Vec::new());
+        let len = usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
+        let buffers = (memory::with_capacity(room.min(len))?, Vec::new());
         Ok(Cursor {
             keys,
             file,

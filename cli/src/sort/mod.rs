@@ -5,6 +5,7 @@ mod blocks;
 mod keys;
 mod merge;
 mod number_keys;
+mod parts;
 pub(crate) mod records;
 mod runs;
 pub(crate) mod sorter;

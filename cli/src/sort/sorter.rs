@@ -14,6 +14,7 @@ use crate::sort::batch::{Batch, ENTRY, PREFIX};
 use crate::sort::blocks::{BLOCK, Blocks, Visit};
 use crate::sort::keys::Keys;
 use crate::sort::merge::{self, Runs};
+use crate::sort::parts;
 use crate::sort::records::{COUNT, Records, Unit};
 use crate::sort::runs::{Run, RunFile};
 use crate::sort::unique::{Collected, Unique};
@@ -39,6 +40,9 @@ const BUFFER: usize = 256 << 10;
 
 /// The largest of these buffers.
 const MAX_BUFFER: usize = 8 << 20;
+
+/// The size of the parts that are merged on one thread, in bytes, if there are many.
+const PART: usize = 128 << 20;
 
 /// Sorts the records of an array.
 pub(crate) struct Sorter<'a> {
@@ -67,12 +71,26 @@ impl<'a> Sorter<'a> {
     /// Writes all records to a new array of the same dtype and shape, in order.
     pub(crate) fn sort(&self, to: MappedArrayMut) -> Result<()> {
         let mut to = cast::as_bytes(to)?;
-        let (writer, mut written) = (to.element_writer()?, 0);
-        self.visit(&mut |block| {
-            writer.write(&[written], block)?;
-            written += block.len();
-            Ok(())
-        })?;
+        let writer = to.element_writer()?;
+        let mut progress = self.progress();
+        match self.sorted(&mut progress)? {
+            None => {}
+            Some(Sorted::InMemory(batch)) => {
+                let mut written = 0;
+                let mut visit = |block: &[u8]| {
+                    writer.write(&[written], block)?;
+                    written += block.len();
+                    progress.add(block.len());
+                    Ok(())
+                };
+                self.write(&mut visit, |blocks| batch.write(blocks))?;
+            }
+            Some(Sorted::InRuns(file, runs)) => {
+                let runs = Runs { file: &file, size: self.stored_size(), runs: &runs };
+                let write = |at: usize, block: &[u8]| writer.write(&[at], block);
+                self.merge_parts(runs, &write, &mut progress)?;
+            }
+        }
         to.close()
     }
 
@@ -84,7 +102,7 @@ impl<'a> Sorter<'a> {
             (_, 0) => {}
             // All are equal.
             (0, count) => unique.push(&u64::try_from(count).unwrap_or(u64::MAX).to_le_bytes())?,
-            _ => self.visit(&mut |block| unique.push(block))?,
+            _ => self.visit_unique(&mut |block| unique.push(block))?,
         }
         Ok(unique.finish(self.keys.into_records()))
     }
@@ -93,28 +111,45 @@ impl<'a> Sorter<'a> {
         self.keys.records()
     }
 
-    /// Calls `visit` with blocks of the sorted records.
-    fn visit(&self, visit: Visit<'_>) -> Result<()> {
-        let (count, size) = (self.records().count(), self.records().size());
-        if count == 0 || size == 0 {
-            return Ok(());
-        }
-        let nbytes = count.saturating_mul(size);
+    fn progress(&self) -> Progress {
+        let nbytes = self.records().count().saturating_mul(self.records().size());
+        Progress::new(if self.fits() { nbytes } else { nbytes.saturating_mul(2) })
+    }
+
+    /// Returns whether all records fit into memory.
+    fn fits(&self) -> bool {
         // Merging the parts of several threads takes half of the entries again.
         let record = self.record_memory().saturating_add(ENTRY / 2);
-        if count.saturating_mul(record) > self.options.memory {
-            let mut progress = Progress::new(nbytes.saturating_mul(2));
-            let (file, runs) = self.write_runs(&mut progress)?;
-            return self.merge(file, runs, &mut progress, visit);
+        self.records().count().saturating_mul(record) <= self.options.memory
+    }
+
+    /// Sorts the records; `None` if there are none that have bytes.
+    fn sorted(&self, progress: &mut Progress) -> Result<Option<Sorted>> {
+        let (count, size) = (self.records().count(), self.records().size());
+        if count == 0 || size == 0 {
+            return Ok(None);
         }
-        let mut progress = Progress::new(nbytes);
+        if !self.fits() {
+            let (file, runs) = self.write_runs(progress)?;
+            return self.fewer_runs(file, runs).map(Some);
+        }
         let (records, _) = self.records().read(&self.records().blocks(count), 0)?;
         let batch = Batch::sorted(&self.keys, records, size, threads::processors())?;
-        let mut visit = |block: &[u8]| {
-            progress.add(block.len());
-            visit(block)
-        };
-        self.write(&mut visit, |blocks| batch.write(blocks))
+        Ok(Some(Sorted::InMemory(batch)))
+    }
+
+    /// Calls `visit` with blocks of the unique records.
+    fn visit_unique(&self, visit: Visit<'_>) -> Result<()> {
+        let mut progress = self.progress();
+        match self.sorted(&mut progress)? {
+            None => Ok(()),
+            Some(Sorted::InMemory(batch)) => self.write(visit, |blocks| batch.write(blocks)),
+            Some(Sorted::InRuns(file, runs)) => {
+                let buffer = self.buffer(runs.len(), 1);
+                let runs = Runs { file: &file, size: self.stored_size(), runs: &runs };
+                self.write(visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))
+            }
+        }
     }
 
     /// The memory that a record takes, in bytes.
@@ -183,35 +218,85 @@ impl<'a> Sorter<'a> {
         Ok((file, runs))
     }
 
-    /// Merges runs until few enough are left, and calls `visit` with the result.
-    fn merge(
-        &self,
-        mut file: RunFile,
-        mut runs: Vec<Run>,
-        progress: &mut Progress,
-        visit: Visit<'_>,
-    ) -> Result<()> {
-        let (memory, size) = (self.options.memory, self.stored_size());
-        let fan_in = (memory / BUFFER).clamp(FAN_IN.0, FAN_IN.1);
+    /// The memory for each run when as many are merged on each thread, in bytes.
+    fn buffer(&self, runs: usize, threads: usize) -> usize {
+        (self.options.memory / threads / (runs + 1)).min(MAX_BUFFER)
+    }
+
+    /// Merges runs until few enough are left.
+    fn fewer_runs(&self, mut file: RunFile, mut runs: Vec<Run>) -> Result<Sorted> {
+        let size = self.stored_size();
+        let threads = threads::processors().get();
+        let fan_in = (self.options.memory / threads / BUFFER).clamp(FAN_IN.0, FAN_IN.1);
         while runs.len() > fan_in {
             let next = RunFile::create(self.options.directory)?;
+            let groups: Vec<&[Run]> = runs.chunks(fan_in).collect();
             let mut merged = Vec::new();
-            for runs in runs.chunks(fan_in) {
-                let start = runs.first().map_or(0, |run| run.start);
-                let runs = Runs { file: &file, size, runs };
-                let buffer = memory / (fan_in + 1);
-                merged.push(self.write_run(&next, start, |blocks| {
-                    merge::merge(&self.keys, runs, buffer, blocks)
-                })?);
-            }
+            parallel::in_order(
+                groups.len(),
+                |number| {
+                    let runs = groups.get(number).copied().unwrap_or_default();
+                    let start = runs.first().map_or(0, |run| run.start);
+                    let buffer = self.buffer(runs.len(), threads);
+                    let runs = Runs { file: &file, size, runs };
+                    self.write_run(&next, start, |blocks| {
+                        merge::merge(&self.keys, runs, buffer, blocks)
+                    })
+                },
+                |_, run| {
+                    merged.push(run);
+                    Ok::<_, npymap::Error>(())
+                },
+            )?;
             (file, runs) = (next, merged);
         }
-        let buffer = (memory / (runs.len() + 1)).min(MAX_BUFFER);
-        let mut visit = |block: &[u8]| {
-            progress.add(block.len());
-            visit(block)
-        };
-        let runs = Runs { file: &file, size, runs: &runs };
-        self.write(&mut visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))
+        Ok(Sorted::InRuns(file, runs))
     }
+
+    /// Merges runs on several threads, and calls `write` with offsets in the output and
+    /// blocks.
+    fn merge_parts(
+        &self,
+        runs: Runs<'_>,
+        write: &(dyn Fn(usize, &[u8]) -> Result<()> + Sync),
+        progress: &mut Progress,
+    ) -> Result<()> {
+        let threads = threads::processors().get();
+        let nbytes = self.records().count().saturating_mul(self.records().size());
+        let parts = parts::split(&self.keys, runs, (nbytes / PART).max(4 * threads))?;
+        let buffer = self.buffer(runs.runs.len(), threads);
+        let len = |part: &[Run]| part.iter().map(|run| run.end - run.start).sum::<u64>();
+        let mut starts = vec![0];
+        for part in &parts {
+            let start = starts.last().copied().unwrap_or(0);
+            starts.push(start + usize::try_from(len(part)).unwrap_or(usize::MAX));
+        }
+        parallel::in_order(
+            parts.len(),
+            |number| {
+                let part = parts.get(number).map_or(&[][..], Vec::as_slice);
+                let start = starts.get(number).copied().unwrap_or(0);
+                let mut at = start;
+                let mut visit = |block: &[u8]| {
+                    write(at, block)?;
+                    at += block.len();
+                    Ok(())
+                };
+                let runs = Runs { runs: part, ..runs };
+                self.write(&mut visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))?;
+                Ok::<_, npymap::Error>(at - start)
+            },
+            |_, nbytes| {
+                progress.add(nbytes);
+                Ok(())
+            },
+        )
+    }
+}
+
+/// Records in order.
+enum Sorted {
+    InMemory(Batch),
+    /// In as few runs as can be merged at once.
+    InRuns(RunFile, Vec<Run>),
 }

@@ -8,6 +8,7 @@ n create train.npy --shape '(1000, 8)' --dtype f4
 n create weights.npy --shape '(20, 3)' --random normal
 n create huge.npy --shape '(500, 16)'
 n create mask.npy --shape '(48, 64)' --dtype '|b1'
+n create labels.npy --shape '(48, 64)' --dtype u1 --random int --high 5
 n create scores.npy --shape '(1000, 3)'
 n create log.npy --shape '(40, 4)' --arange
 n create today.npy --shape '(3, 4)'

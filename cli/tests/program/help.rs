@@ -5,9 +5,10 @@ use crate::run::{npymap, run_ok};
 #[test]
 fn every_command_has_examples() {
     let all = run_ok(["--help"]);
-    for command in
-        ["info", "get", "set", "create", "convert", "diff", "sample", "shuffle", "stats", "ls"]
-    {
+    for command in [
+        "info", "get", "set", "create", "convert", "diff", "sample", "shuffle", "sort", "stats",
+        "ls",
+    ] {
         assert!(all.contains(&format!("\n  {command} ")), "{all}");
         let help = run_ok([command, "--help"]);
         assert!(help.contains(&format!("Examples:\n  npymap {command}")), "{help}");

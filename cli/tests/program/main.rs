@@ -46,6 +46,7 @@ mod server;
 mod set;
 mod set_arrays;
 mod show;
+mod sort;
 mod statistics;
 mod stats;
 mod streams;

@@ -66,6 +66,8 @@ pub(crate) const COMMANDS: &[Job] = &[
     atomic(&["convert", "--overwrite", "@/other.npy", "@/file.ten"]),
     atomic(&["concat", "--overwrite", "@/file.npy", "@/other.npy", "-o", "@/file.npy"]),
     atomic(&["shuffle", "--overwrite", "--seed", "7", "@/other.npy", "@/file.npy"]),
+    atomic(&["sort", "--overwrite", "--by", ":", "--memory", "8K", "@/other.npy", "@/file.npy"]),
+    atomic(&["unique", "@/file.npy", "--counts", "-o", "@/new.npy"]),
     atomic(&["sample", "@/file.npy", "-n", "3", "--seed", "1", "--output", "@/new.npy"]),
     atomic(&["set", "@/file.npz[arr_0]", "...", "7"]),
     flushed(&["append", "--flush", "@/full.npy", "@/byte.npy"], Promise::Rows),
