@@ -53,7 +53,8 @@ for number, (name, a) in enumerate(arrays.items()):
         order = n - 1 - np.argsort(a[::-1], kind="stable")[::-1]
     np.save(f"{directory}/{name}-sorted.npy", a[order])
     if a.dtype.names is None and a.dtype.kind != "V":
-        values, counts = np.unique(a, return_counts=True)
+        # NumPy 2.4 only sorts halves with NaN right if the method is stable.
+        values, counts = np.unique(a.astype("f8") if name == "f2" else a, return_counts=True)
         np.save(f"{directory}/{name}-values.npy", values)
         np.save(f"{directory}/{name}-counts.npy", counts)
     print(name, reverse)
@@ -132,7 +133,8 @@ fn equal_rows_keep_their_order() {
     assert_eq!(run_ok(["sort", &path, "--by", "k"]), "k,n\n1,1\n1,3\n2,0\n2,2\n2,5\n3,4\n");
     let reversed = run_ok(["sort", &path, "--by", "k", "--reverse"]);
     assert_eq!(reversed, "k,n\n3,4\n2,0\n2,2\n2,5\n1,1\n1,3\n");
-    assert_eq!(run_ok(["sort", &path, "--by", "k", "--by", "n", "--no-header"]).lines().count(), 6);
+    let both = run_ok(["sort", &path, "--by", "k", "--by", "n", "--reverse"]);
+    assert_eq!(both, "k,n\n3,4\n2,5\n2,2\n2,0\n1,3\n1,1\n");
     assert_eq!(run_ok(["unique", &path, "--by", "k"]), "k,n\n1,1\n2,0\n3,4\n");
     assert_eq!(run_ok(["unique", &path, "k", "--counts"]), "value,count\n1,2\n2,3\n3,1\n");
     let counts = run_ok(["unique", &path, "k", "--counts", "--format", "jsonl"]);
@@ -185,7 +187,7 @@ fn streams_are_sorted() {
     child.stdin.take().unwrap().write_all(b"nan\n2\n-1.5\nnan\n2\n").unwrap();
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(text, "value,count\n-1.5,1\n2.0,2\nnan,2\n");
+    assert_eq!(text, "-1.5,1\n2.0,2\nnan,2\n");
 }
 
 #[test]
