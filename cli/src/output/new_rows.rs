@@ -67,13 +67,13 @@ impl NewRows<'_> {
         let path = self.path();
         let to_error = CliError::with_path(path);
         let to_io_error = CliError::io(path, "create a copy of");
-        let file = tempfile::tempfile().map_err(&to_io_error)?;
+        let copy = tempfile::tempfile().map_err(&to_io_error)?;
         fill(&|dtype, shape| {
-            let file = file.try_clone().map_err(&to_io_error)?;
-            open::create(file, dtype, shape, &CreateOptions::new()).map_err(&to_error)
+            let to = copy.try_clone().map_err(&to_io_error)?;
+            open::create(to, dtype, shape, &CreateOptions::new()).map_err(&to_error)
         })?;
         let options = OpenOptions::new().max_header_len(usize::MAX);
-        let array = open::read_file(file, &options).map_err(&to_error)?;
+        let array = open::read_file(copy, &options).map_err(&to_error)?;
         let view = array.dyn_view().map_err(&to_error)?;
         let rows = RowSelection::new(view, None, Fields::All).map_err(&to_error)?;
         if let Some(text) = self.text.output(self.format) {

@@ -77,12 +77,11 @@ impl SortingArgs {
         let options = SortOptions { memory: self.memory, directory, ..*options };
         let rows = NewRows { output, format, text: &self.text, new_file: &self.new_file };
         rows.write(|create| {
-            let array = match text {
-                Some(text) => convert_selection::read_text(&input.path, text)?,
-                None => {
-                    let array = self.read.options().whole().array(input);
-                    array.map_err(CliError::of_input(path))?
-                }
+            let array = if let Some(text) = text {
+                convert_selection::read_text(&input.path, text)?
+            } else {
+                let array = self.read.options().whole().array(input);
+                array.map_err(CliError::of_input(path))?
             };
             let view = array.dyn_view().map_err(CliError::with_path(path))?;
             process(&view, &options, create)

@@ -9,6 +9,7 @@ use npymap::Result;
 use crate::input::memory;
 use crate::sort::blocks::Blocks;
 use crate::sort::keys::Keys;
+use crate::sort::number_keys::NumberFormat;
 
 /// The first bytes of a key, and the position of its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +36,8 @@ pub(super) struct Batch {
     /// What follows the prefix of each key.
     rests: Vec<u8>,
     rest_len: usize,
+    /// If the records are numbers that their keys tell.
+    numbers: Option<NumberFormat>,
 }
 
 /// The first bytes of a key as a number of the same order.
@@ -79,7 +82,8 @@ impl Batch {
                 }
             }
         }
-        let mut batch = Batch { records, size, entries, rests, rest_len };
+        let numbers = keys.numbers();
+        let mut batch = Batch { records, size, entries, rests, rest_len, numbers };
         batch.sort(threads);
         Ok(batch)
     }
@@ -98,6 +102,12 @@ impl Batch {
 
     /// Adds the records to blocks, in order.
     pub(super) fn write(&self, blocks: &mut Blocks<'_>) -> Result<()> {
+        if let (false, Some(numbers)) = (blocks.is_counted(), self.numbers) {
+            return self.entries.iter().try_for_each(|entry| match numbers.stored(entry.prefix) {
+                Some(number) => blocks.push(number.get(..numbers.size()).unwrap_or_default()),
+                None => blocks.push(self.record(entry)),
+            });
+        }
         if !blocks.is_counted() {
             return self.entries.iter().try_for_each(|entry| blocks.push(self.record(entry)));
         }
@@ -133,7 +143,9 @@ fn sort_entries(
         for part in parts {
             scope.spawn(|| part.sort_unstable_by(compare));
         }
-        own.into_iter().for_each(|part| part.sort_unstable_by(compare));
+        if let Some(part) = own {
+            part.sort_unstable_by(compare);
+        }
     });
     // It finds the sorted parts and merges them.
     entries.sort_by(compare);

@@ -5,7 +5,7 @@ use npymap::{DType, Error, ErrorKind, Result, dtype::Kind, view::DynView, with_t
 use crate::select::leaf_fields;
 use crate::select::origins::{AxisIndices, AxisOrigin};
 use crate::select::selection::{IndexArg, Selected};
-use crate::sort::number_keys::{self, LONG_DOUBLE, NumberKey};
+use crate::sort::number_keys::{self, LONG_DOUBLE, NumberFormat, NumberKey};
 use crate::sort::records::{Records, VALUE};
 
 /// How records are compared: by what each INDEX selects of them, in turn.
@@ -48,6 +48,13 @@ impl<'a> Keys<'a> {
         Ok(keys)
     }
 
+    /// The format of records that are single numbers.
+    pub(super) fn numbers(&self) -> Option<NumberFormat> {
+        let is_number = self.by.is_empty() && self.records.inner().is_empty();
+        let format = NumberFormat::of(self.records.dtype(), self.is_reversed);
+        format.filter(|_| is_number)
+    }
+
     /// Makes complex numbers equal if any part of them is NaN, as in NumPy's unique.
     pub(super) fn with_one_nan(self) -> Keys<'a> {
         Keys { has_one_nan: true, ..self }
@@ -80,7 +87,9 @@ impl<'a> Keys<'a> {
             if place.len > 0 { self.write(leaf, place, keys) } else { Ok(()) }
         })?;
         if self.is_reversed {
-            keys.iter_mut().for_each(|byte| *byte = !*byte);
+            for byte in keys {
+                *byte = !*byte;
+            }
         }
         Ok(())
     }

@@ -15,19 +15,19 @@ use crate::sort::runs::{Run, RunFile};
 pub(super) struct Runs<'a> {
     pub(super) file: &'a RunFile,
     pub(super) size: usize,
-    pub(super) runs: &'a [Run],
+    pub(super) ranges: &'a [Run],
 }
 
 /// Merges runs into blocks, with `buffer` bytes of memory for each run.
 pub(super) fn merge(
     keys: &Keys<'_>,
-    Runs { file, size, runs }: Runs<'_>,
+    Runs { file, size, ranges }: Runs<'_>,
     buffer: usize,
     blocks: &mut Blocks<'_>,
 ) -> Result<()> {
     let room = (buffer / (size + keys.len())).max(1) * size;
     let is_counted = blocks.is_counted();
-    let cursors = runs.iter().map(|run| {
+    let cursors = ranges.iter().map(|run| {
         let len = usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
         let buffers = (memory::with_capacity(room.min(len))?, Vec::new());
         Ok(Cursor {

@@ -14,19 +14,19 @@ const SAMPLES: u64 = 32;
 pub(super) fn split(keys: &Keys<'_>, runs: Runs<'_>, parts: usize) -> Result<Vec<Vec<Run>>> {
     let mut reader = KeyReader { keys, runs, record: vec![0; runs.size], key: Vec::new() };
     let mut samples = Vec::new();
-    for run in runs.runs {
+    for run in runs.ranges {
         let count = reader.count(run);
         for number in 0..SAMPLES.min(count) {
             samples.push(reader.key(run, number * count / SAMPLES.min(count))?.to_vec());
         }
     }
     samples.sort_unstable();
-    let mut starts: Vec<u64> = runs.runs.iter().map(|run| run.start).collect();
+    let mut starts: Vec<u64> = runs.ranges.iter().map(|run| run.start).collect();
     let mut split = Vec::new();
     for part in 1..=parts {
         let key = samples.get(samples.len() * part / parts);
         let mut ranges = Vec::new();
-        for (run, start) in runs.runs.iter().zip(&mut starts) {
+        for (run, start) in runs.ranges.iter().zip(&mut starts) {
             let end = match key {
                 Some(key) => reader.find(key, *start..run.end)?,
                 None => run.end,

@@ -31,6 +31,6 @@ impl RunFile {
     /// Reads bytes that have been written.
     pub(super) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
         let end = offset + u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        Ok(self.0.read_ranges_at(&[offset..end], bytes)?)
+        Ok(self.0.read_ranges_at(std::slice::from_ref(&(offset..end)), bytes)?)
     }
 }

@@ -86,7 +86,7 @@ impl<'a> Sorter<'a> {
                 self.write(&mut visit, |blocks| batch.write(blocks))?;
             }
             Some(Sorted::InRuns(file, runs)) => {
-                let runs = Runs { file: &file, size: self.stored_size(), runs: &runs };
+                let runs = Runs { file: &file, size: self.stored_size(), ranges: &runs };
                 let write = |at: usize, block: &[u8]| writer.write(&[at], block);
                 self.merge_parts(runs, &write, &mut progress)?;
             }
@@ -146,7 +146,7 @@ impl<'a> Sorter<'a> {
             Some(Sorted::InMemory(batch)) => self.write(visit, |blocks| batch.write(blocks)),
             Some(Sorted::InRuns(file, runs)) => {
                 let buffer = self.buffer(runs.len(), 1);
-                let runs = Runs { file: &file, size: self.stored_size(), runs: &runs };
+                let runs = Runs { file: &file, size: self.stored_size(), ranges: &runs };
                 self.write(visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))
             }
         }
@@ -238,7 +238,7 @@ impl<'a> Sorter<'a> {
                     let runs = groups.get(number).copied().unwrap_or_default();
                     let start = runs.first().map_or(0, |run| run.start);
                     let buffer = self.buffer(runs.len(), threads);
-                    let runs = Runs { file: &file, size, runs };
+                    let runs = Runs { file: &file, size, ranges: runs };
                     self.write_run(&next, start, |blocks| {
                         merge::merge(&self.keys, runs, buffer, blocks)
                     })
@@ -264,7 +264,7 @@ impl<'a> Sorter<'a> {
         let threads = threads::processors().get();
         let nbytes = self.records().count().saturating_mul(self.records().size());
         let parts = parts::split(&self.keys, runs, (nbytes / PART).max(4 * threads))?;
-        let buffer = self.buffer(runs.runs.len(), threads);
+        let buffer = self.buffer(runs.ranges.len(), threads);
         let len = |part: &[Run]| part.iter().map(|run| run.end - run.start).sum::<u64>();
         let mut starts = vec![0];
         for part in &parts {
@@ -282,7 +282,7 @@ impl<'a> Sorter<'a> {
                     at += block.len();
                     Ok(())
                 };
-                let runs = Runs { runs: part, ..runs };
+                let runs = Runs { ranges: part, ..runs };
                 self.write(&mut visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))?;
                 Ok::<_, npymap::Error>(at - start)
             },
