@@ -1,6 +1,5 @@
 //! `npymap shuffle`: writes the rows of an array in random order.
 
-use crate::input::lengths::to_usize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

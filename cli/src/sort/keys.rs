@@ -184,7 +184,7 @@ fn key_size(dtype: &DType) -> Result<usize> {
         (Kind::Float, 16) => Ok(LONG_DOUBLE),
         (Kind::Complex, 32) => Ok(2 * LONG_DOUBLE + 1),
         (Kind::Bytes | Kind::Unicode | Kind::Void, size) => Ok(size),
-        _ => Err(Error::new(ErrorKind::WrongDType, format!("elements of dtype {dtype} have no order"))),
+        _ => Err(Error::new(ErrorKind::DTypeMismatch, format!("elements of dtype {dtype} have no order"))),
     })
 }
 
