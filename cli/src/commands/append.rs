@@ -6,15 +6,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use npymap::{
-    Appender, CreateOptions, DType, ErrorKind, OpenOptions, Order, npy::MAX_HEADER_LEN,
-    write::RecoverOptions,
+    Appender, CreateOptions, DType, ErrorKind, OpenOptions, Order, write::RecoverOptions,
 };
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
-use crate::input::input_args::FileArgs;
+use crate::input::input_args::{FileArgs, InputArgs};
 use crate::input::input_rows::{self, InputRows, RowSpec};
 use crate::input::progress::Progress;
 use crate::input::promotion::{PromotionArgs, is_same};
@@ -39,7 +38,10 @@ Examples:
   npymap append --create --promote log.npy today.npy
   npymap append --json log.npy today.npy
   npymap convert today.csv - | npymap append log.npy -
-  head -c 320 points.bin | npymap append log.npy - --raw
+  head -c 320 points.bin | npymap append log.npy - --raw f8
+
+With --raw, rows have the shape and memory order of those of FILE unless you
+give others.
 
 FILE must exist, unless you give --create. If FILE has bytes after its elements,
 see `npymap recover`.
@@ -59,11 +61,6 @@ pub(crate) struct AppendArgs {
     #[command(flatten)]
     promotion: PromotionArgs,
 
-    /// ROWS are raw binary files, without headers, of elements in the dtype and
-    /// row shape of FILE
-    #[arg(long)]
-    raw: bool,
-
     /// Print a JSON object: the number of appended rows, and the new shape
     #[arg(long)]
     json: bool,
@@ -71,9 +68,8 @@ pub(crate) struct AppendArgs {
     #[command(flatten)]
     wait: WaitArgs,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
+    #[command(flatten)]
+    read: InputArgs,
 
     /// .npy file to append to
     file: ArrayPath,
@@ -89,7 +85,7 @@ impl AppendArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let path = self.file.require_file(MEMBER)?;
         edit::reject_stream(&self.file)?;
-        let options = OpenOptions::new().max_header_len(self.max_header_len);
+        let options = OpenOptions::new().max_header_len(self.read.file.max_header_len);
         signals::watch().map_err(CliError::io(path, "open"))?;
         let new = if self.create && !path.exists() { Some(self.new_rows(path)?) } else { None };
         let opened = self.wait.with_lock(path, |locking| {
@@ -109,8 +105,9 @@ impl AppendArgs {
         let axis = if order == Order::C { 0 } else { shape.len().saturating_sub(1) };
         let casting = self.promotion.casting();
         let spec = RowSpec { path, dtype: &dtype, shape: &shape, axis, casting };
-        let args = self.file_args(&dtype, &shape, axis);
-        let rows = input_rows::open_all(&spec, &self.rows, args.options(order))?;
+        let args = self.row_args(&shape, axis);
+        let order_of_rows = self.read.raw_order.map_or(order, Order::from);
+        let rows = input_rows::open_all(&spec, &self.rows, args.options(order_of_rows))?;
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
         let nbytes = rows.iter().map(InputRows::nbytes).fold(0, usize::saturating_add);
         let mut progress = Progress::new(nbytes);
@@ -132,12 +129,7 @@ impl AppendArgs {
 
     /// The dtype and the shape of the rows of a new file. Checks all arrays before it exists.
     fn new_rows(&self, path: &Path) -> Result<(DType, Vec<usize>), CliError> {
-        if self.raw {
-            let reason = "does not exist, and --raw reads rows like its own: create it first";
-            return Err(CliError::Rejected { path: path.to_owned(), reason });
-        }
-        let args = FileArgs { shape: None, ..self.file_args(&DType::of::<u8>(), &[], 0) };
-        let options = args.options(Order::C);
+        let options = self.read.options();
         let dtype = self.promotion.result(&self.rows, options)?;
         let Some(first) = self.rows.first() else { return Ok((dtype, Vec::new())) };
         let array = options.whole().array(first).map_err(CliError::with_path(first.name()))?;
@@ -164,9 +156,9 @@ impl AppendArgs {
 
     /// Says so if readers see the rows although waiting for the disk failed.
     fn explain_failure(&self, path: &Path, shape: &[usize], error: npymap::Error) -> CliError {
-        let options = OpenOptions::new().max_header_len(self.max_header_len);
-        let header =
-            open::read_source(path, self.max_header_len).and_then(|source| options.header(&source));
+        let options = OpenOptions::new().max_header_len(self.read.file.max_header_len);
+        let header = open::read_source(path, self.read.file.max_header_len)
+            .and_then(|source| options.header(&source));
         if self.flush && header.is_ok_and(|header| header.shape == shape) {
             let text =
                 format!("{}: the rows were added, but may not be on the disk", error.message());
@@ -175,14 +167,11 @@ impl AppendArgs {
         CliError::with_path(path)(error)
     }
 
-    /// How to read ROWS: with --raw, as rows of FILE.
-    fn file_args(&self, dtype: &DType, shape: &[usize], axis: usize) -> FileArgs {
-        FileArgs {
-            raw: self.raw.then(|| dtype.clone()),
-            offset: None,
-            shape: Some(PartialShape::unknown_along(shape, axis)),
-            max_header_len: self.max_header_len,
-        }
+    /// How to read ROWS: with --raw, as rows of FILE unless they have a shape.
+    fn row_args(&self, shape: &[usize], axis: usize) -> FileArgs {
+        let own = PartialShape::unknown_along(shape, axis);
+        let args = self.read.file.clone();
+        FileArgs { shape: Some(args.shape.unwrap_or(own)), ..args }
     }
 
     /// Explains why rows cannot be appended, and suggests `recover` if a writer
@@ -191,7 +180,7 @@ impl AppendArgs {
         let options = RecoverOptions::new();
         let planned = match error.kind() {
             ErrorKind::Corrupt | ErrorKind::Truncated => {
-                options.max_header_len(self.max_header_len).plan(path)
+                options.max_header_len(self.read.file.max_header_len).plan(path)
             }
             _ => return CliError::with_path(path)(error),
         };

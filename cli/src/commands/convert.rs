@@ -1,6 +1,5 @@
 //! `npymap convert`: converts arrays to another format, dtype or layout.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -22,6 +21,7 @@ use crate::output::archive_output::{self, MemberOptions};
 use crate::output::convert_selection::{self, SelectionArgs, TextArgs};
 use crate::output::draft::Draft;
 use crate::output::new_file::NewFileArgs;
+use crate::output::out_args::OutArgs;
 use crate::output::output_format::OutputFormat;
 use crate::output::report::ReportArgs;
 use crate::output::sink::Sink;
@@ -80,12 +80,11 @@ pub(crate) struct ConvertArgs {
     #[arg(value_name = "IN")]
     input: ArrayPath,
 
-    /// New file with an extension that selects the format: .npy, .npz, .ten,
-    /// .tb, .csv, .tsv, .jsonl or .bin, or - for standard output
-    #[arg(value_name = "OUT")]
-    output: PathBuf,
+    #[command(flatten)]
+    out: OutArgs,
 
-    /// Memory order: the last axis varies fastest (C) or the first (F)
+    /// Memory order: the last axis varies fastest (C) or the first (F). With
+    /// --raw, this is the order of IN, and OUT keeps it
     #[arg(long, value_enum, hide_possible_values = true, value_name = "C|F")]
     order: Option<OrderArg>,
 
@@ -132,11 +131,6 @@ pub(crate) struct ConvertArgs {
 
     #[command(flatten)]
     read: FileArgs,
-
-    /// With --raw, memory order of IN: the last axis varies fastest (C) or the
-    /// first (F)
-    #[arg(long, value_enum, requires = "raw", hide_possible_values = true, value_name = "C|F")]
-    raw_order: Option<OrderArg>,
 }
 
 const NO_TEXT: &str = "--delimiter, --from, --skip, --max-row-len, --no-header and --nan are for CSV, TSV and JSON lines";
@@ -167,28 +161,28 @@ impl From<ByteOrderArg> for ByteOrder {
 
 impl ConvertArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let format = self.text.output_format(&self.output)?;
+        let format = self.text.output_format(self.out.path())?;
         let text = self.text_input();
         let has_text = text.is_some() || format.text().is_some();
         self.reject_if(self.text.is_given() && !has_text, NO_TEXT)?;
         self.text.check(&self.input.path, text.as_ref(), format)?;
         self.reject_if(self.force && text.is_some(), NO_FORCE)?;
-        self.report.check(&self.output)?;
+        self.report.check(self.out.path())?;
         self.write(format, text)?;
-        self.report.print(&self.output, format)?;
+        self.report.print(self.out.path(), format)?;
         Ok(ExitCode::SUCCESS)
     }
 
     fn write(&self, format: OutputFormat, text: Option<TextInputOptions>) -> Result<(), CliError> {
         if format.text().is_some() || format == OutputFormat::Raw {
             self.reject_layout(format)?;
-            let mut sink = Sink::begin(Some(&self.output), self.new_file.if_exists())?;
+            let mut sink = Sink::begin(Some(self.out.path()), self.new_file.if_exists())?;
             self.write_rows(&self.open_single(text)?, format, &mut sink)?;
             return sink.finish();
         }
         // If the output replaces the input, that one is locked before it is
         // read.
-        let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
+        let draft = Draft::begin(self.out.path(), self.new_file.if_exists())?;
         match (format, text) {
             (OutputFormat::Npy, Some(text)) if self.is_plain() => {
                 self.reject_archive_options(OutputFormat::Npy)?;
@@ -211,15 +205,20 @@ impl ConvertArgs {
         self.text.input(&self.input, dtype)
     }
 
+    /// The requested order of OUT: with --raw, the option describes IN.
+    fn out_order(&self) -> Option<OrderArg> {
+        self.order.filter(|_| !self.read.is_raw())
+    }
+
     fn read_options(&self) -> InputOptions<'_> {
-        self.read.options(self.raw_order.map_or(Order::C, Order::from)).whole()
+        self.read.options(self.order.map_or(Order::C, Order::from)).whole()
     }
 
     /// Returns whether a text is written as it is read.
     fn is_plain(&self) -> bool {
         !self.selection.is_given()
             && !self.layout.is_given()
-            && self.order.is_none()
+            && self.out_order().is_none()
             && self.byte_order.is_none()
             && !self.is_bfloat16()
     }
@@ -273,7 +272,7 @@ impl ConvertArgs {
             let options = self.read_options().taking_all();
             let mut file = Inputs::open(&self.input, options)
                 .map_err(CliError::of_input(self.input.name()))?;
-            file.set_output(&self.output);
+            file.set_output(self.out.path());
             inputs = file;
             let arrays = inputs.all_arrays(options)?;
             inputs.check_lost(&arrays.iter().filter_map(|array| array.key.clone()).collect())?;
@@ -325,7 +324,7 @@ impl ConvertArgs {
     fn reject_layout(&self, format: OutputFormat) -> Result<(), CliError> {
         self.reject_archive_options(format)?;
         self.reject_if(self.new_file.version.is_some(), "--version is for .npy files")?;
-        self.reject_if(self.order.is_some(), "--order is for .npy and .npz files")?;
+        self.reject_if(self.out_order().is_some(), "--order is for .npy and .npz files")?;
         self.reject_if(self.layout.is_given(), LAYOUT)?;
         let is_text = format != OutputFormat::Raw;
         let is_cast = self.byte_order.is_some() || self.dtype.is_some();
@@ -353,7 +352,7 @@ impl ConvertArgs {
         self.reject_if(self.allow_u4, "--allow-u4 is for .ten files")?;
         let options = MemberOptions {
             bytes: self.byte_order.map(ByteOrder::from),
-            order: self.order.map(Order::from),
+            order: self.out_order().map(Order::from),
             dtype: self.stored_dtype().cloned(),
             casting: self.casting(),
             compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
@@ -362,7 +361,7 @@ impl ConvertArgs {
     }
 
     fn write_ten(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
-        let is_c = matches!(self.order, None | Some(OrderArg::C));
+        let is_c = matches!(self.out_order(), None | Some(OrderArg::C));
         let is_little = matches!(self.byte_order, None | Some(ByteOrderArg::Little))
             || self.byte_order.map(ByteOrder::from) == Some(ByteOrder::Little);
         self.reject_if(!is_c || !is_little, "a .ten is in C order and little-endian")?;
@@ -392,7 +391,7 @@ impl ConvertArgs {
             return self.write_selection(from, draft);
         }
         let dtype = self.output_dtype(from.dtype());
-        let order = archive_output::output_order(self.order.map(Order::from), from.layout());
+        let order = archive_output::output_order(self.out_order().map(Order::from), from.layout());
         let is_sparse = from.path().is_some_and(platform::is_sparse);
         let options = self.new_file.options(order).sparse(is_sparse);
         let mut array = draft.array(&dtype, from.shape(), &options)?;
@@ -403,13 +402,13 @@ impl ConvertArgs {
         let mut progress = Progress::new(array.nbytes());
         let written = array.write_array(from, &copying, |bytes| progress.add(bytes));
         written.map_err(|error| self.write_error(error))?;
-        array.close().map_err(CliError::with_path(&self.output))
+        array.close().map_err(CliError::with_path(self.out.path()))
     }
 
     /// Writes an array with other axes, in C order unless --order is given.
     fn write_arranged(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.input.name());
-        let order = self.order.map_or(Order::C, Order::from);
+        let order = self.out_order().map_or(Order::C, Order::from);
         self.reject_if(
             order == Order::F && self.layout.reshapes(),
             "--reshape writes C order: use --order F in a second step",
@@ -432,7 +431,7 @@ impl ConvertArgs {
     /// Writes the selected part of an array, in C order unless --order is given.
     fn write_selection(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.input.name());
-        let order = self.order.map_or(Order::C, Order::from);
+        let order = self.out_order().map_or(Order::C, Order::from);
         self.reject_if(
             order == Order::F && self.selection.is_filtered(),
             "--where writes C order",
@@ -453,7 +452,7 @@ impl ConvertArgs {
             ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::DTypeMismatch => {
                 CliError::with_path(self.input.name())(error)
             }
-            _ => CliError::with_path(&self.output)(error),
+            _ => CliError::with_path(self.out.path())(error),
         }
     }
 
@@ -462,6 +461,6 @@ impl ConvertArgs {
     }
 
     fn reject_if(&self, is_given: bool, reason: &'static str) -> Result<(), CliError> {
-        if is_given { Err(CliError::usage(&self.output, reason)) } else { Ok(()) }
+        if is_given { Err(CliError::usage(self.out.path(), reason)) } else { Ok(()) }
     }
 }

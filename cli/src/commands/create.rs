@@ -1,7 +1,6 @@
 //! `npymap create`: creates arrays.
 
 use crate::input::lengths::to_u64;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -13,6 +12,7 @@ use crate::input::shape_arg::OrderArg;
 use crate::output::draft::Draft;
 use crate::output::generate::{FloatRange, Numbers};
 use crate::output::new_file::{self, NewFileArgs, ShapeArg};
+use crate::output::out_args::OutArgs;
 use crate::output::output_format::{self, OutputFormat};
 use crate::output::report::ReportArgs;
 
@@ -31,7 +31,7 @@ use crate::output::report::ReportArgs;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  npymap create scores.npy --shape '(1000, 3)'
+  npymap create --shape '(1000, 3)' -o scores.npy
   npymap create mask.npy --shape '(480, 640)' --dtype '|b1' --fill True
   npymap create huge.npy --shape '(1000000, 4096)' --dtype f4 --sparse --page-aligned
   npymap create events.npy --shape '(10,)' --dtype \"[('t', '<M8[ns]'), ('x', '<f4')]\"
@@ -42,8 +42,8 @@ Examples:
 
 Exit status: 0 if the file was created, 1 if not, 2 for a usage error.")]
 pub(crate) struct CreateArgs {
-    /// New .npy file, or - for standard output
-    file: PathBuf,
+    #[command(flatten)]
+    out: OutArgs,
 
     /// Length of each axis, as a tuple
     #[arg(long, value_parser = new_file::parse_shape)]
@@ -121,15 +121,15 @@ const NORMAL_BOUNDS: &str = "--low and --high are for uniform and int";
 
 impl CreateArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        output_format::require_npy(&self.file)?;
-        self.report.check(&self.file)?;
-        let to_error = CliError::with_path(&self.file);
+        output_format::require_npy(self.out.path())?;
+        self.report.check(self.out.path())?;
+        let to_error = CliError::with_path(self.out.path());
         let value = self.fill.as_ref().map(|text| Value::parse(text, &self.dtype));
         let value = value.transpose().map_err(&to_error)?;
         let numbers = self.numbers()?;
         let options = self.new_file.options(self.order.into());
         let options = options.sparse(self.sparse).page_aligned(self.page_aligned);
-        let draft = Draft::begin(&self.file, self.new_file.if_exists())?;
+        let draft = Draft::begin(self.out.path(), self.new_file.if_exists())?;
         let mut array = draft.array(&self.dtype, &self.shape.0, &options)?;
         let written = match (numbers, value) {
             (Some(numbers), _) => numbers.write(array),
@@ -138,7 +138,7 @@ impl CreateArgs {
         };
         written.map_err(&to_error)?;
         draft.commit()?;
-        self.report.print(&self.file, OutputFormat::Npy)?;
+        self.report.print(self.out.path(), OutputFormat::Npy)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -156,7 +156,7 @@ impl CreateArgs {
                 Err(self.mismatch("whose random numbers are integers: use --random int"))
             }
             RandomArg::Normal if self.low.is_some() || self.high.is_some() => {
-                Err(CliError::usage(&self.file, NORMAL_BOUNDS))
+                Err(CliError::usage(self.out.path(), NORMAL_BOUNDS))
             }
             RandomArg::Normal => Ok(Some(Numbers::Normal { seed })),
             RandomArg::Uniform => {
@@ -183,7 +183,7 @@ impl CreateArgs {
                 // The last number, which has the largest distance from the start.
                 let steps = to_u64(self.count().saturating_sub(1));
                 let range = FloatRange::new(start, step, &self.dtype);
-                let range = range.map_err(CliError::with_path(&self.file))?;
+                let range = range.map_err(CliError::with_path(self.out.path()))?;
                 let last = range.at(steps);
                 let largest = self.largest();
                 if last.abs() <= largest {
@@ -204,14 +204,14 @@ impl CreateArgs {
                 }
                 Ok(Numbers::IntRange { start, step })
             }
-            _ => Err(CliError::usage(&self.file, NO_NUMBERS)),
+            _ => Err(CliError::usage(self.out.path(), NO_NUMBERS)),
         }
     }
 
     fn random_integers(&self) -> Result<Numbers, CliError> {
         let is_float = self.dtype.kind() == Kind::Float;
         if !is_float && !matches!(self.dtype.kind(), Kind::Int | Kind::UInt) {
-            return Err(CliError::usage(&self.file, NO_NUMBERS));
+            return Err(CliError::usage(self.out.path(), NO_NUMBERS));
         }
         let (lowest, highest) = self.bounds();
         let low = self.low.as_deref().map(|text| self.integer(text)).transpose()?;
@@ -284,6 +284,6 @@ impl CreateArgs {
 
     /// The error for numbers that do not suit the dtype.
     fn mismatch(&self, what: &str) -> CliError {
-        CliError::usage(&self.file, format!("has dtype {}, {what}", self.dtype))
+        CliError::usage(self.out.path(), format!("has dtype {}, {what}", self.dtype))
     }
 }

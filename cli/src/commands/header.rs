@@ -222,7 +222,7 @@ fn encode(path: &Path, header: &Header) -> Result<Vec<u8>, CliError> {
     }
     let needed = header.encode(None).map_err(&to_error)?.bytes.len();
     let (dtype, shape) = (shell_quoted(&header.dtype), text::shape(&header.shape));
-    let order = if header.order == Order::F { " --raw-order F" } else { "" };
+    let order = if header.order == Order::F { " --order F" } else { "" };
     let what = format!(
         "{} bytes for its header, and the new one takes {needed}: copy the elements with `npymap convert --raw {dtype} --offset {} --shape '{shape}'{order} IN OUT.npy`",
         header.data_offset, header.data_offset

@@ -17,8 +17,9 @@ use crate::input::escape::{self, safe};
 use crate::input::inputs::last_of_each_name;
 use crate::input::progress::Progress;
 use crate::input::url::shown;
-use crate::input::{memory, messages, open, text};
+use crate::input::{memory, messages, open, stream, text};
 use crate::output::draft::Draft;
+use crate::output::output_format;
 use crate::output::overwrite::OverwriteArgs;
 use crate::output::until_closed::UntilClosed;
 
@@ -27,11 +28,12 @@ use crate::output::until_closed::UntilClosed;
 /// Each file has the path of the member in the archive and gets its name only
 /// when it is complete. Damaged members are reported and skipped. Other
 /// obstacles, such as files that exist, prevent everything, unless --keep-going
-/// is given.
+/// is given. With --output, the bytes of one member go to a file of any name.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap npz extract weights.npz
+  npymap npz extract weights.npz layer1/w -o w.npy
   npymap npz extract weights.npz layer1/w layer1/b --directory layers
   npymap npz extract weights.npz --keep-going --directory layers
 
@@ -49,6 +51,10 @@ pub(crate) struct ExtractArgs {
     #[arg(long, short, default_value = ".", value_name = "DIRECTORY")]
     directory: PathBuf,
 
+    /// New file for the only MEMBER, or - for standard output
+    #[arg(short, long, value_name = "OUT", conflicts_with_all = ["directory", "keep_going"])]
+    output: Option<PathBuf>,
+
     #[command(flatten)]
     replace: OverwriteArgs,
 
@@ -61,6 +67,8 @@ pub(crate) struct ExtractArgs {
     #[arg(long)]
     json: bool,
 }
+
+const ONE_MEMBER: &str = "--output takes the bytes of one member: name one after the file, or extract several with --directory";
 
 const LINK: &str = "is a symbolic link, which may point outside the directory: remove it first";
 
@@ -92,6 +100,9 @@ impl Targets {
 impl ExtractArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let npz = open::quiet_npz(&self.file).map_err(CliError::Library)?;
+        if let Some(output) = &self.output {
+            return self.extract_one(&npz, output);
+        }
         let mut failures = 0;
         let mut targets: Vec<(Member<'_>, PathBuf)> = Vec::new();
         let mut others = Targets::default();
@@ -124,6 +135,30 @@ impl ExtractArgs {
         let done = format!("{} extracted", text::plural(extracted.len(), "member"));
         printed.map_err(CliError::after(&self.file, &done))?;
         Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Writes the bytes of the only member to a file.
+    fn extract_one(&self, npz: &Npz, output: &Path) -> Result<ExitCode, CliError> {
+        let [name] = self.members.as_slice() else {
+            return Err(CliError::usage(&self.file, ONE_MEMBER));
+        };
+        let member = npz.member(name).map_err(CliError::Library)?;
+        if Path::new(member.full_name()).extension().is_some_and(|extension| extension == "npy") {
+            output_format::require_npy(output)?;
+        }
+        if self.json && stream::is_output(output) {
+            return Err(CliError::usage(output, output_format::STREAM));
+        }
+        let draft = Draft::begin(output, self.replace.if_exists())?;
+        let mut progress = Progress::new(usize::try_from(member.size()).unwrap_or(usize::MAX));
+        self.copy(&member, &draft, &mut progress)?;
+        drop(progress);
+        draft.commit()?;
+        if !stream::is_output(output) {
+            let printed = self.print(&[member.name()], 0);
+            printed.map_err(CliError::after(output, "was written"))?;
+        }
+        Ok(ExitCode::SUCCESS)
     }
 
     /// The members to extract, without directories.
@@ -254,8 +289,19 @@ impl ExtractArgs {
     ) -> Result<(), CliError> {
         let directory = target.parent().unwrap_or(&self.directory);
         fs::create_dir_all(directory).map_err(CliError::io(directory, "create"))?;
-        let to_error = CliError::io(target, "write");
         let draft = Draft::begin_at(target, self.replace.if_exists())?;
+        self.copy(member, &draft, progress)?;
+        draft.commit_unsynced()
+    }
+
+    /// Copies the bytes of a member, and verifies its checksum.
+    fn copy(
+        &self,
+        member: &Member<'_>,
+        draft: &Draft,
+        progress: &mut Progress,
+    ) -> Result<(), CliError> {
+        let to_error = CliError::io(draft.path(), "write");
         let mut file = draft.file();
         let mut from = member.reader().map_err(CliError::Library)?;
         let mut block = memory::zeros(1 << 20).map_err(CliError::Library)?;
@@ -267,7 +313,7 @@ impl ExtractArgs {
             file.write_all(block.get(..n).unwrap_or_default()).map_err(&to_error)?;
             progress.add(n);
         }
-        draft.commit_unsynced()
+        Ok(())
     }
 
     fn read_error(&self, member: &Member<'_>, error: io::Error) -> CliError {

@@ -17,6 +17,7 @@ use crate::input::progress::Progress;
 use crate::input::url::shown;
 use crate::input::{messages, open, stream, text};
 use crate::output::draft::Draft;
+use crate::output::out_args::OutArgs;
 use crate::output::output_format;
 use crate::output::overwrite::OverwriteArgs;
 
@@ -45,9 +46,8 @@ pub(crate) struct RecoverArgs {
     /// .npz file
     file: PathBuf,
 
-    /// New .npz file, or - for standard output
-    #[arg(short, long, value_name = "OUT")]
-    output: PathBuf,
+    #[command(flatten)]
+    out: OutArgs,
 }
 
 const NOTHING: &str = "has no intact member";
@@ -65,8 +65,8 @@ struct Found {
 
 impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        output_format::require_npz(&self.output, self.json)?;
-        let draft = Draft::begin(&self.output, self.replace.if_exists())?;
+        output_format::require_npz(self.out.path(), self.json)?;
+        let draft = Draft::begin(self.out.path(), self.replace.if_exists())?;
         let (npz, has_directory) = match open::damaged_npz(&self.file) {
             Ok(npz) => (npz, true),
             Err(error) if error.kind() == ErrorKind::Io => return Err(CliError::Library(error)),
@@ -95,7 +95,7 @@ impl RecoverArgs {
         let total = members.iter().map(Member::size).fold(0, u64::saturating_add);
         let mut progress = Progress::new(to_usize(total));
         let mut writer =
-            NpzWriter::new_seekable(draft.file()).map_err(CliError::with_path(&self.output))?;
+            NpzWriter::new_seekable(draft.file()).map_err(CliError::with_path(self.out.path()))?;
         let mut found = Found::default();
         for member in &members {
             let name = member.name().to_owned();
@@ -116,12 +116,12 @@ impl RecoverArgs {
             }
             progress.add(to_usize(member.size()));
         }
-        writer.into_inner().map_err(CliError::with_path(&self.output))?;
+        writer.into_inner().map_err(CliError::with_path(self.out.path()))?;
         Ok(found)
     }
 
     fn print(&self, found: &Found, has_directory: bool) -> io::Result<()> {
-        if stream::is_output(&self.output) {
+        if stream::is_output(self.out.path()) {
             return Ok(());
         }
         let out = &mut io::stdout();

@@ -1,6 +1,5 @@
 //! `npymap shuffle`: writes the rows of an array in random order.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -12,6 +11,7 @@ use crate::input::input_args::InputArgs;
 use crate::input::memory_arg;
 use crate::output::draft::Draft;
 use crate::output::new_file::NewFileArgs;
+use crate::output::out_args::OutArgs;
 use crate::output::output_format::{self, OutputFormat};
 use crate::output::report::ReportArgs;
 use crate::output::row_copy;
@@ -26,7 +26,7 @@ use crate::output::row_copy;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  npymap shuffle train.npy shuffled.npy
+  npymap shuffle train.npy -o shuffled.npy
   npymap shuffle train.npy train.npy --overwrite --seed 7
   npymap shuffle huge.npy shuffled.npy --memory 8G
 
@@ -39,9 +39,8 @@ pub(crate) struct ShuffleArgs {
     #[arg(value_name = "IN")]
     input: ArrayPath,
 
-    /// New .npy file, or - for standard output
-    #[arg(value_name = "OUT")]
-    output: PathBuf,
+    #[command(flatten)]
+    out: OutArgs,
 
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -63,24 +62,24 @@ pub(crate) struct ShuffleArgs {
 
 impl ShuffleArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        output_format::require_npy(&self.output)?;
-        self.report.check(&self.output)?;
+        let output = self.out.path();
+        output_format::require_npy(output)?;
+        self.report.check(output)?;
         let path = self.input.name();
         // If the output replaces the input, that one is locked before it is read.
-        let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
+        let draft = Draft::begin(output, self.new_file.if_exists())?;
         let from = self.read.options().whole().array(&self.input);
         let from = from.map_err(CliError::with_path(path))?;
         let rows = row_copy::open(path, &from)?;
         let options = self.new_file.options(Order::C);
         let to = draft.array(from.dtype(), from.shape(), &options)?;
         let order = Sampler::shuffled(rows.len(), self.seed);
-        row_copy::write(&rows, order, to, self.memory)
-            .map_err(CliError::with_path(&self.output))?;
+        row_copy::write(&rows, order, to, self.memory).map_err(CliError::with_path(output))?;
         // The output may replace the input, which Windows does not do while it
         // is mapped.
         drop((rows, from));
         draft.commit()?;
-        self.report.print(&self.output, OutputFormat::Npy)?;
+        self.report.print(output, OutputFormat::Npy)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -18,6 +18,7 @@ pub(crate) mod locking;
 pub(crate) mod new_file;
 pub(crate) mod new_rows;
 pub(crate) mod npz_update;
+pub(crate) mod out_args;
 pub(crate) mod output_args;
 pub(crate) mod output_format;
 pub(crate) mod overwrite;

@@ -32,6 +32,7 @@ mod ls;
 mod members;
 mod messages;
 mod npz_edit;
+mod outputs;
 mod raw;
 mod run;
 #[cfg(feature = "remote")]

@@ -153,25 +153,31 @@ fn rows_are_appended_from_pipes_and_raw_files() {
     let directory = tempfile::tempdir().unwrap();
     let log = path_in(&directory, "log.npy");
     run_ok(["create", &log, "--shape", "0, 2", "--dtype", ">i2"]);
-    run_piped(["append", &log, "-", "--raw"], &[0, 1, 0, 2, 1, 0, 0, 0]);
+    run_piped(["append", &log, "-", "--raw", ">i2"], &[0, 1, 0, 2, 1, 0, 0, 0]);
     assert_eq!(run_ok(["get", &log, ":"]), "[[1, 2],\n [256, 0]]\n");
     let rows = fs::read(&log).unwrap();
     run_piped(["append", &log, "-"], &rows);
     assert_eq!(run_ok(["get", &log, "..., 0"]), "[1, 256, 1, 256]\n");
     let raw = path_in(&directory, "rows.bin");
     fs::write(&raw, [0, 9, 0, 8]).unwrap();
-    run_ok(["append", &log, "--raw", &raw, &raw]);
+    run_ok(["append", &log, "--raw", ">i2", &raw, &raw]);
     assert_eq!(run_ok(["get", &log, "-2:"]), "[[9, 8],\n [9, 8]]\n");
     fs::write(&raw, [0, 9, 0]).unwrap();
-    let refusal = run_err(1, ["append", &log, "--raw", &raw]);
+    let refusal = run_err(1, ["append", &log, "--raw", ">i2", &raw]);
     assert!(
         refusal.contains("has 3 bytes of elements, not a multiple of the 4 bytes"),
         "{refusal}"
     );
     let columns = path_in(&directory, "columns.npy");
     run_ok(["create", &columns, "--shape", "2, 0", "--dtype", "u1", "--order", "F"]);
-    run_piped(["append", &columns, "-", "--raw"], &[1, 2, 3, 4]);
+    run_piped(["append", &columns, "-", "--raw", "u1"], &[1, 2, 3, 4]);
     assert_eq!(run_ok(["get", &columns, ":"]), "[[1, 3],\n [2, 4]]\n");
+    fs::write(&raw, [0, 5, 0, 6, 7, 8]).unwrap();
+    let options = ["--raw", "u1", "--offset=1", "--shape", "2, 2", "--order", "C"];
+    run_ok(["append", &columns, &raw].into_iter().chain(options));
+    assert_eq!(run_ok(["get", &columns, ":, 2:"]), "[[5, 0],\n [6, 7]]\n");
+    let refusal = run_err(1, ["append", &log, "--raw", "u1", "--shape", "-1,2", &raw]);
+    assert!(refusal.contains("has dtype '|u1', but"), "{refusal}");
 }
 
 #[test]
@@ -195,10 +201,10 @@ fn raw_files_are_read_by_every_command() {
     let out = path_in(&directory, "out.npy");
     run_ok(["convert", &raw, &out].into_iter().chain(options));
     assert_eq!(fs::read(&out).unwrap(), bytes);
-    let fortran =
-        ["--raw", "<f8", "--offset=128", "--shape", "(4, -1)", "--raw-order", "F", "--order", "C"];
+    let fortran = ["--raw", "<f8", "--offset=128", "--shape", "(4, -1)", "--order", "F"];
     run_ok(["convert", &raw, &out, "--overwrite"].into_iter().chain(fortran));
     assert_eq!(run_ok(["get", &out, "3, 0"]), "3750.0\n");
+    assert!(run_ok(["info", &out]).contains("(4, 342), Fortran order"));
     let info = run_ok(["info", &raw, "--raw", "<f8", "--offset", "128", "--shape", "-1, 4"]);
     assert!(
         info.contains("(342, 4), C order") && info.contains("raw, elements from byte 128"),

@@ -1,0 +1,26 @@
+//! Where a command with one input writes its new file.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+/// The new file: `-o OUT`, or the last argument.
+#[derive(Debug, Args)]
+pub(crate) struct OutArgs {
+    /// The same as --output OUT
+    #[arg(value_name = "OUT", required_unless_present = "output", conflicts_with = "output")]
+    last: Option<PathBuf>,
+
+    /// New file with an extension that selects its format, or - for standard
+    /// output
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+}
+
+impl OutArgs {
+    /// The path of the new file.
+    pub(crate) fn path(&self) -> &Path {
+        // One of the two is required.
+        self.output.as_deref().or(self.last.as_deref()).unwrap_or(Path::new("-"))
+    }
+}
