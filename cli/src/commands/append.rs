@@ -87,7 +87,7 @@ impl AppendArgs {
         edit::reject_stream(&self.file)?;
         let options = OpenOptions::new().max_header_len(self.read.file.max_header_len);
         signals::watch().map_err(CliError::io(path, "open"))?;
-        let new = if self.create && !path.exists() { Some(self.new_rows(path)?) } else { None };
+        let new = if self.create && !path.exists() { Some(self.new_rows()?) } else { None };
         let opened = self.wait.with_lock(path, |locking| {
             let options = options.clone().locking(locking);
             match &new {
@@ -128,7 +128,7 @@ impl AppendArgs {
     }
 
     /// The dtype and the shape of the rows of a new file. Checks all arrays before it exists.
-    fn new_rows(&self, path: &Path) -> Result<(DType, Vec<usize>), CliError> {
+    fn new_rows(&self) -> Result<(DType, Vec<usize>), CliError> {
         let options = self.read.options();
         let dtype = self.promotion.result(&self.rows, options)?;
         let Some(first) = self.rows.first() else { return Ok((dtype, Vec::new())) };

@@ -24,6 +24,7 @@ use crate::output::new_file::NewFileArgs;
 use crate::output::out_args::OutArgs;
 use crate::output::output_format::OutputFormat;
 use crate::output::report::ReportArgs;
+use crate::output::row_output;
 use crate::output::sink::Sink;
 use crate::select::layout_args::LayoutArgs;
 use crate::select::limits;
@@ -174,7 +175,7 @@ impl ConvertArgs {
     }
 
     fn write(&self, format: OutputFormat, text: Option<TextInputOptions>) -> Result<(), CliError> {
-        if format.text().is_some() || format == OutputFormat::Raw {
+        if format.is_sequential() {
             self.reject_layout(format)?;
             let mut sink = Sink::begin(Some(self.out.path()), self.new_file.if_exists())?;
             self.write_rows(&self.open_single(text)?, format, &mut sink)?;
@@ -295,6 +296,9 @@ impl ConvertArgs {
         let all = array.dyn_view().map_err(&to_error)?;
         limits::check_count(self.input.name(), all.itemsize(), all.len())?;
         self.selection.with_rows(self.input.name(), &all, |rows| {
+            if format == OutputFormat::Json {
+                return row_output::write_json(rows, sink, self.input.name(), &to_error);
+            }
             if let Some(text) = self.text.output(format) {
                 rows.check_empty(self.input.name())?;
                 return text.write(rows, sink, &to_error);

@@ -3,23 +3,19 @@
 #[cfg(feature = "remote")]
 use crate::select::remote_rows;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Error, MappedArray, Order, element::Casting, view::DynView};
+use npymap::{Error, MappedArray, view::DynView};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
-use crate::input::stream;
-use crate::input::text_format::Delimiter;
-use crate::output::draft::Draft;
+use crate::output::draft::IfExists;
 use crate::output::elements;
-use crate::output::new_file::NewFileArgs;
-use crate::output::output_format::{self, OutputFormat};
+use crate::output::row_output::RowFormatArgs;
 use crate::output::sink::Sink;
-use crate::output::text_output::TextOptions;
 use crate::select::filter::Filter;
 use crate::select::limits;
 use crate::select::matching;
@@ -35,7 +31,7 @@ use crate::select::small_floats::ValueArgs;
 /// them for nested fields, as in 5.pos.z, or a list of names. Names without an
 /// index are fields of all elements.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(mut_arg("json", |arg| arg.help("Print a line of JSON for each INDEX")), after_help = "\
 Examples:
   npymap get embeddings.npy 0
   npymap get embeddings.npy '-1, ::100' ':3, 0' '[5, 7]'
@@ -51,12 +47,13 @@ Examples:
 In JSON, nan, inf and -inf are strings, complex numbers [re, im], records
 objects, and NaT is null.
 
-CSV, TSV and JSON lines have a line per record, or per row along the last axis
-of other arrays. In CSV and TSV, records have a line of names, for example with
-columns pos.0, pos.1, … for a subarray pos. Numbers have all digits, and time
-differences are counts of their unit. Text is written as it is. This means that
-a spreadsheet can execute what starts with =, +, - or @ as a formula, so you
-should import such columns as text.
+The format json is one list, as of --json. CSV, TSV and JSON lines have a line
+per record, or per row along the last axis of other arrays. In CSV and TSV,
+records have a line of names, for example with columns pos.0, pos.1, … for a
+subarray pos. Numbers have all digits, and time differences are counts of their
+unit. Text is written as it is. This means that a spreadsheet can execute what
+starts with =, +, - or @ as a formula, so you should import such columns as
+text.
 
 In CONDITION, you compare fields with numbers, text in quotes, dates in quotes,
 True and False by ==, !=, <, <=, > and >=, and join comparisons by and, or and
@@ -67,38 +64,13 @@ a[a > 3]. Put unusual names of fields in backticks.
 Exit status: 0 on success, 1 if the file or an INDEX was rejected, 2 for a usage
 error.")]
 pub(crate) struct GetArgs {
-    /// Print a line of JSON for each INDEX
-    #[arg(long, conflicts_with_all = ["format", "output"])]
-    json: bool,
-
-    /// Print in this format
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "csv|tsv|jsonl|npy|raw")]
-    format: Option<OutputFormat>,
-
-    /// In CSV, the character between fields [default: ,]
-    #[arg(long, value_name = "CHAR")]
-    delimiter: Option<Delimiter>,
-
-    /// In CSV and TSV, leave out the names of fields
-    #[arg(long)]
-    no_header: bool,
-
-    /// In CSV and TSV, write this text for NaN and `NaT`
-    #[arg(long, value_name = "TEXT")]
-    nan: Option<String>,
-
     /// Print only rows that match CONDITION, one per line unless --format is
     /// given. INDEX applies to these rows
     #[arg(long = "where", value_name = "CONDITION")]
     filter: Option<Filter>,
 
-    /// New file with an extension that selects the format unless --format does:
-    /// .npy, .csv, .tsv, .jsonl or .bin
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<PathBuf>,
-
     #[command(flatten)]
-    new_file: NewFileArgs,
+    format: RowFormatArgs,
 
     #[command(flatten)]
     values: ValueArgs,
@@ -116,63 +88,21 @@ pub(crate) struct GetArgs {
     selections: Vec<IndexArg>,
 }
 
-const ARCHIVE: &str = "archives are written by `npymap convert`, which has --select and --where";
-
-const SEPARATED: &str = "--no-header and --nan are for --format csv and tsv";
-
-const DELIMITER: &str = "--delimiter is for --format csv";
-
 const ONE_INDEX: &str = "--format, --where and --output take one INDEX";
-
-const EXTENSION: &str = "the extension of a new file selects its format: use .npy, .csv, .tsv, .jsonl or .bin, or --format";
-
-/// The format that an extension selects, among those of this command.
-fn format_of(output: &Path) -> Result<OutputFormat, CliError> {
-    OutputFormat::from_extension(output).map_err(|error| match error {
-        CliError::Rejected { path, reason } if reason == output_format::ANY => {
-            CliError::Rejected { path, reason: EXTENSION }
-        }
-        error => error,
-    })
-}
 
 type ToError<'a> = &'a (dyn Fn(Error) -> CliError + Sync);
 
 impl GetArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let format = match (self.format, &self.output) {
-            (Some(format), _) => Some(format),
-            (None, Some(output)) => Some(format_of(output)?),
-            (None, None) => None,
-        };
-        let output = self.output.as_deref();
-        let is_separated = matches!(format, Some(OutputFormat::Csv | OutputFormat::Tsv));
-        if !is_separated && (self.no_header || self.nan.is_some()) {
-            return Err(CliError::usage(self.file.name(), SEPARATED));
-        }
-        if format != Some(OutputFormat::Csv) && self.delimiter.is_some() {
-            return Err(CliError::usage(self.file.name(), DELIMITER));
-        }
-        let is_npy = format == Some(OutputFormat::Npy);
-        self.new_file.check(self.file.name(), output.is_some(), is_npy)?;
-        match format {
+        match self.format.format(self.file.name())? {
             None if self.filter.is_none() => self.print_all()?,
             None => self.with_rows(|rows, to_error| self.print_rows(rows, to_error))?,
-            Some(OutputFormat::Npz | OutputFormat::Ten) => {
-                return Err(CliError::usage(output.unwrap_or(self.file.name()), ARCHIVE));
-            }
             // If the output replaces the input, that one is locked before it is read,
             // and on Windows no longer mapped when it is replaced.
-            Some(OutputFormat::Npy) => {
-                let output = output.unwrap_or(Path::new(stream::STANDARD));
-                let draft = Draft::begin(output, self.new_file.if_exists())?;
-                self.with_rows(|rows, to_error| self.write_npy(rows, &draft, to_error))?;
-                draft.commit()?;
-            }
             Some(format) => {
-                let mut sink = Sink::begin(output, self.new_file.if_exists())?;
-                self.with_rows(|rows, to_error| self.write(format, rows, &mut sink, to_error))?;
-                sink.finish()?;
+                let mut output = self.format.begin(format, self.file.name())?;
+                self.with_rows(|rows, to_error| output.write_all(rows, to_error))?;
+                output.finish()?;
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -214,7 +144,7 @@ impl GetArgs {
 
     /// Rejects more elements without bytes than are printed.
     fn check_count(&self, path: &Path, view: &DynView<'_>) -> Result<(), CliError> {
-        if self.json {
+        if self.format.json {
             elements::check_json(path, view)
         } else {
             limits::check_count(path, view.itemsize(), view.len())
@@ -245,7 +175,7 @@ impl GetArgs {
 
     /// Prints each row by itself, or what an index of one row selects.
     fn print_rows(&self, rows: &RowSelection<'_>, to_error: ToError<'_>) -> Result<(), CliError> {
-        let mut sink = Sink::begin(None, self.new_file.if_exists())?;
+        let mut sink = Sink::begin(None, IfExists::Fail)?;
         if rows.is_single {
             let all = rows.unfiltered().and_then(|all| self.text_of_rows(&all, true));
             sink.write(&all.map_err(to_error)?)?;
@@ -271,37 +201,6 @@ impl GetArgs {
     }
 
     fn print_view(&self, out: &mut impl Write, view: &DynView<'_>) -> std::io::Result<()> {
-        if self.json { elements::print_json(out, view) } else { elements::print(out, view) }
-    }
-
-    fn write_npy(
-        &self,
-        rows: &RowSelection<'_>,
-        draft: &Draft,
-        to_error: ToError<'_>,
-    ) -> Result<(), CliError> {
-        let (dtype, shape) = rows.dtype_and_shape().map_err(to_error)?;
-        let array = draft.array(&dtype, &shape, &self.new_file.options(Order::C))?;
-        rows.write(array, Casting::Equiv, to_error)
-    }
-
-    fn write(
-        &self,
-        format: OutputFormat,
-        rows: &RowSelection<'_>,
-        sink: &mut Sink,
-        to_error: ToError<'_>,
-    ) -> Result<(), CliError> {
-        let Some(format) = format.text() else {
-            let template = rows.template().map_err(to_error)?;
-            let dtype = template.view().map_err(to_error)?.dtype().clone();
-            return rows.bytes(&dtype, Casting::Equiv, to_error, |block| {
-                sink.write(block).map_err(|error| error.of_map(self.file.name()))
-            });
-        };
-        rows.check_empty(self.file.name())?;
-        let format = format.with_delimiter(self.delimiter);
-        let options = TextOptions { format, header: !self.no_header, nan: self.nan.as_deref() };
-        options.write(rows, sink, to_error)
+        if self.format.json { elements::print_json(out, view) } else { elements::print(out, view) }
     }
 }

@@ -1,6 +1,6 @@
 //! `npymap head`: prints the first elements as a table.
 
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,6 +10,7 @@ use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
 use crate::input::stream_start::StreamStart;
+use crate::output::row_output::{RowFormatArgs, RowOutput};
 use crate::output::sheet::{self, PrintedTable, Sheet};
 use crate::select::fields::Fields;
 use crate::select::filter::Filter;
@@ -33,6 +34,7 @@ Examples:
   npymap head events.npy '-5:'
   npymap head --width 200 events.npy pos
   npymap head --json events.npy
+  npymap head -n 1000 events.npy -o first.csv
   npymap head events.npy --where 'temp > 27 and sensor == \"alpha\"'
 
 Exit status: 0 on success, 1 if the file or INDEX was rejected, 2 for a usage
@@ -43,12 +45,11 @@ pub(crate) struct HeadArgs {
     rows: usize,
 
     /// Maximum line length, in characters [default: the width of the terminal]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["json", "format", "output"])]
     width: Option<usize>,
 
-    /// Print a line of JSON for each row
-    #[arg(long, conflicts_with = "width")]
-    json: bool,
+    #[command(flatten)]
+    format: RowFormatArgs,
 
     /// Only rows that match CONDITION, as for `npymap get`. INDEX applies to these
     /// rows
@@ -72,20 +73,31 @@ const FIRST_BYTES: usize = 1 << 16;
 
 impl HeadArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let path = self.file.name();
+        let format = self.format.row_format(path)?;
+        let mut output = format.map(|format| self.format.begin(format, path)).transpose()?;
+        self.print_first(&mut output)?;
+        output.map_or(Ok(()), RowOutput::finish)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints the first rows as a table, unless there is another output.
+    fn print_first(&self, output: &mut Option<RowOutput<'_>>) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
         let selection = self.selection.clone().unwrap_or_default();
         if let Some(mut stream) = self.open_stream().map_err(&to_error)? {
             if self.filter.is_some() && self.selection.is_none() {
-                return self.print_matching_of_stream(&mut stream);
+                return self.print_matching_of_stream(output, &mut stream);
             }
             let needed = selection.needed_rows(stream.shape(), self.rows);
             if let (Some(rows), None) = (needed, &self.filter) {
-                return self.print_array(&stream.array(rows).map_err(&to_error)?, &selection);
+                let array = stream.array(rows).map_err(&to_error)?;
+                return self.print_array(output, &array, &selection);
             }
             stream.finish().map_err(CliError::io(self.file.name(), "read"))?;
         }
         let array = self.read.array(&self.file).map_err(&to_error)?;
-        self.print_array(&array, &selection)
+        self.print_array(output, &array, &selection)
     }
 
     /// Starts to read a stream whose first rows may be printed before its end.
@@ -96,32 +108,43 @@ impl HeadArgs {
         StreamStart::open(&self.file.path, self.read.file.max_header_len)
     }
 
-    fn print_array(&self, array: &MappedArray, selection: &IndexArg) -> Result<ExitCode, CliError> {
+    fn print_array(
+        &self,
+        output: &mut Option<RowOutput<'_>>,
+        array: &MappedArray,
+        selection: &IndexArg,
+    ) -> Result<(), CliError> {
         let path = self.file.name();
-        let to_error = CliError::with_path(path);
-        let all = array.dyn_view().map_err(&to_error)?;
-        let shown = Shown::First(self.rows);
+        let all = array.dyn_view().map_err(CliError::with_path(path))?;
+        let (fields, shown) = (selection.fields(&all).of_selected(), Shown::First(self.rows));
         matching::with_table(
             path,
             &all,
             selection,
             self.filter.as_ref(),
             shown,
-            |v, axes, more| self.print_table(v, axes, more),
-        )?;
-        Ok(ExitCode::SUCCESS)
+            |view, axes, has_more| self.print_rows(output, view, axes, (&fields, has_more)),
+        )
     }
 
-    fn print_table(
+    fn print_rows(
         &self,
+        output: &mut Option<RowOutput<'_>>,
         view: DynView<'_>,
         axes: Vec<AxisIndices>,
-        has_more: bool,
+        (fields, has_more): (&Fields, bool),
     ) -> Result<(), CliError> {
         let sheet = Sheet::new(self.file.name(), view, axes)?;
+        let shown = sheet.rows().min(self.rows);
+        if let Some(output) = output {
+            let to_error = CliError::with_path(self.file.name());
+            return output.write_rows(sheet.view(), 0..shown, fields, &to_error);
+        }
         let out = &mut BufWriter::new(anstream::stdout().lock());
-        self.print(out, &sheet)?;
-        if has_more && !self.json {
+        let printed = PrintedTable::print(out, &sheet, 0..shown, self.width)?;
+        let columns = printed.omitted_columns(&sheet);
+        sheet::print_omitted(out, sheet.rows() - shown, columns, sheet.is_record)?;
+        if has_more {
             writeln!(out, "… more rows")?;
         }
         Ok(out.flush()?)
@@ -129,9 +152,13 @@ impl HeadArgs {
 
     /// Reads more and more of a stream, until there are enough rows that satisfy
     /// the condition.
-    fn print_matching_of_stream(&self, stream: &mut StreamStart) -> Result<ExitCode, CliError> {
+    fn print_matching_of_stream(
+        &self,
+        output: &mut Option<RowOutput<'_>>,
+        stream: &mut StreamStart,
+    ) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
-        let Some(filter) = &self.filter else { return Ok(ExitCode::SUCCESS) };
+        let Some(filter) = &self.filter else { return Ok(()) };
         let all = stream.shape().first().copied().unwrap_or(1);
         let mut known = FIRST_BYTES.div_ceil(stream.row_nbytes().max(1)).min(all);
         loop {
@@ -145,20 +172,9 @@ impl HeadArgs {
             if first.has_more || known == all {
                 let axes = first.axes().map_err(&to_error)?;
                 let view = first.view().map_err(&to_error)?;
-                self.print_table(view, axes, first.has_more)?;
-                return Ok(ExitCode::SUCCESS);
+                return self.print_rows(output, view, axes, (&Fields::All, first.has_more));
             }
             known = known.saturating_mul(2).min(all);
         }
-    }
-
-    fn print(&self, out: &mut impl Write, sheet: &Sheet<'_>) -> Result<(), CliError> {
-        let shown = sheet.rows().min(self.rows);
-        if self.json {
-            return sheet::print_json(out, sheet, 0..shown);
-        }
-        let printed = PrintedTable::print(out, sheet, 0..shown, self.width)?;
-        let columns = printed.omitted_columns(sheet);
-        Ok(sheet::print_omitted(out, sheet.rows() - shown, columns, sheet.is_record)?)
     }
 }

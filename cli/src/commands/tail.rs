@@ -17,7 +17,10 @@ use crate::input::messages;
 use crate::input::platform;
 use crate::input::stream;
 use crate::input::url;
+use crate::output::output_format::OutputFormat;
+use crate::output::row_output::{RowFormatArgs, RowOutput};
 use crate::output::sheet::{self, PrintedTable, Sheet};
+use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::matching::{self, Shown};
 use crate::select::origins::AxisIndices;
@@ -32,7 +35,7 @@ use crate::select::selection::IndexArg;
 Examples:
   npymap tail log.npy
   npymap tail -n 3 log.npy ':, :2'
-  npymap tail -n 100 --json events.npy
+  npymap tail -n 100 events.npy --format csv
   npymap tail log.npy ':, 1' --where 'value[0] > 20'
 
 To follow a file, run `npymap tail -f log.npy`, or `npymap tail -f --json
@@ -50,12 +53,11 @@ pub(crate) struct TailArgs {
     follow: bool,
 
     /// Maximum line length, in characters [default: the width of the terminal]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["json", "format", "output"])]
     width: Option<usize>,
 
-    /// Print a line of JSON for each row
-    #[arg(long, conflicts_with = "width")]
-    json: bool,
+    #[command(flatten)]
+    format: RowFormatArgs,
 
     /// Only rows that match CONDITION, as for `npymap get`. INDEX applies to these
     /// rows
@@ -90,11 +92,16 @@ const PART_OF_ROWS: &str =
 
 const STREAM: &str = "streams and URLs cannot be followed: omit --follow";
 
+const ENDLESS: &str =
+    "--follow has no end, which .npy and JSON need: use --format jsonl, csv, tsv or raw";
+
 const FORTRAN: &str = "grows along its last axis, because it is in Fortran order: omit --follow";
 
 /// The part of a file that was printed.
 #[derive(Default)]
-struct Printed {
+struct Printed<'a> {
+    /// The output, unless it is a table.
+    output: Option<RowOutput<'a>>,
     /// The number of rows in the file when it was last printed.
     rows: usize,
     table: Option<PrintedTable>,
@@ -105,13 +112,19 @@ struct Printed {
 impl TailArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let out = &mut BufWriter::new(anstream::stdout().lock());
+        let format = self.format.row_format(self.file.name())?;
         if self.follow {
+            if matches!(format, Some(OutputFormat::Npy | OutputFormat::Json)) {
+                return Err(CliError::usage(self.file.name(), ENDLESS));
+            }
             self.file.require_file(MEMBER)?;
             let path = &self.file.path;
             if stream::is_standard(path) || platform::is_stream(path) || url::is_url(path) {
                 return Err(CliError::usage(self.file.name(), STREAM));
             }
         }
+        let output = format.map(|format| self.format.begin(format, self.file.name()));
+        let mut printed = Printed { output: output.transpose()?, ..Printed::default() };
         let seen = self.stamp();
         let array = self.read.array(&self.file);
         let array = array.map_err(CliError::with_path(self.file.name()))?;
@@ -125,7 +138,6 @@ impl TailArgs {
                 return Err(CliError::usage(self.file.name(), PART_OF_ROWS));
             }
         }
-        let mut printed = Printed::default();
         self.print(out, &array, &mut printed)?;
         out.flush()?;
         if self.follow && array.ndim() > 1 && !array.layout().is_c_contiguous() {
@@ -136,6 +148,7 @@ impl TailArgs {
         if self.follow {
             self.print_appended(out, &mut printed, seen)?;
         }
+        printed.output.map_or(Ok(()), RowOutput::finish)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -143,7 +156,7 @@ impl TailArgs {
     fn print_appended(
         &self,
         out: &mut impl Write,
-        printed: &mut Printed,
+        printed: &mut Printed<'_>,
         mut seen: Option<(u64, SystemTime)>,
     ) -> Result<(), CliError> {
         let mut failing_since = None;
@@ -186,12 +199,13 @@ impl TailArgs {
         &self,
         out: &mut impl Write,
         array: &MappedArray,
-        printed: &mut Printed,
+        printed: &mut Printed<'_>,
     ) -> Result<(), CliError> {
         let path = self.file.name();
         let to_error = CliError::with_path(path);
         let all = array.dyn_view().map_err(&to_error)?;
         let selection = self.selection.clone().unwrap_or_default();
+        let fields = selection.fields(&all).of_selected();
         let kind = (array.dtype().clone(), array.shape().iter().skip(1).copied().collect());
         let is_other = printed.kind.as_ref().is_some_and(|old| *old != kind);
         if let Some(filter) = &self.filter {
@@ -213,7 +227,7 @@ impl TailArgs {
                 }
                 let sheet = Sheet::new(path, view, axes)?;
                 let first = if is_first { sheet.rows().saturating_sub(self.rows) } else { 0 };
-                self.print_rows(out, &sheet, first..sheet.rows(), printed)
+                self.print_rows(out, (&sheet, &fields), first..sheet.rows(), printed)
             };
             matching::with_table(path, &new, &selection, Some(filter), shown, print)?;
             (printed.rows, printed.kind) = (count, Some(kind));
@@ -228,7 +242,7 @@ impl TailArgs {
             Some(_) => printed.rows,
             None => rows.saturating_sub(self.rows),
         };
-        self.print_rows(out, &sheet, first..rows, printed)?;
+        self.print_rows(out, (&sheet, &fields), first..rows, printed)?;
         (printed.rows, printed.kind) = (rows, Some(kind));
         Ok(())
     }
@@ -236,12 +250,14 @@ impl TailArgs {
     fn print_rows(
         &self,
         out: &mut impl Write,
-        sheet: &Sheet<'_>,
+        (sheet, fields): (&Sheet<'_>, &Fields),
         rows: Range<usize>,
-        printed: &mut Printed,
+        printed: &mut Printed<'_>,
     ) -> Result<(), CliError> {
-        if self.json {
-            return sheet::print_json(out, sheet, rows);
+        if let Some(output) = &mut printed.output {
+            let to_error = CliError::with_path(self.file.name());
+            output.write_rows(sheet.view(), rows, fields, &to_error)?;
+            return output.flush();
         }
         if let Some(table) = &mut printed.table {
             return table.print_more(out, sheet, rows);
@@ -256,13 +272,13 @@ impl TailArgs {
     }
 }
 
-impl Printed {
+impl Printed<'_> {
     /// Starts again, with a note, if the file was replaced by one with other rows.
     fn check(&mut self, path: &Path, is_other: bool) {
         if is_other {
             let note = format!("{}: was replaced, or has lost rows", path.display());
             messages::print_note(&note);
-            *self = Printed::default();
+            *self = Printed { output: self.output.take(), ..Printed::default() };
         }
     }
 }

@@ -67,7 +67,7 @@ pub(crate) struct TextArgs {
         long,
         value_enum,
         hide_possible_values = true,
-        value_name = "npy|npz|ten|csv|tsv|jsonl|raw"
+        value_name = "npy|npz|ten|csv|tsv|jsonl|json|raw"
     )]
     format: Option<OutputFormat>,
 

@@ -26,6 +26,7 @@ pub(crate) mod picture;
 pub(crate) mod raster;
 pub(crate) mod report;
 pub(crate) mod row_copy;
+pub(crate) mod row_output;
 pub(crate) mod sheet;
 pub(crate) mod show_png;
 pub(crate) mod show_text;

@@ -21,6 +21,8 @@ pub(crate) enum OutputFormat {
     Tsv,
     /// A line of JSON for each row.
     Jsonl,
+    /// One list, as of NumPy's `tolist`.
+    Json,
     /// Elements in C order, without a header.
     Raw,
 }
@@ -33,8 +35,14 @@ impl OutputFormat {
             OutputFormat::Csv => Some("csv"),
             OutputFormat::Tsv => Some("tsv"),
             OutputFormat::Jsonl => Some("jsonl"),
+            OutputFormat::Json => Some("json"),
             OutputFormat::Raw => Some("raw"),
         }
+    }
+
+    /// Returns whether files in this format are written row by row, from their start.
+    pub(crate) fn is_sequential(self) -> bool {
+        self.text().is_some() || matches!(self, OutputFormat::Json | OutputFormat::Raw)
     }
 
     /// The format of text, if it is one.
@@ -61,6 +69,7 @@ impl OutputFormat {
             Some("csv") => Ok(OutputFormat::Csv),
             Some("tsv") => Ok(OutputFormat::Tsv),
             Some("jsonl" | "ndjson") => Ok(OutputFormat::Jsonl),
+            Some("json") => Ok(OutputFormat::Json),
             Some("bin" | "raw") => Ok(OutputFormat::Raw),
             // A part of a file name, so it is not wrong usage.
             _ => Err(CliError::Rejected { path: path.to_owned(), reason: ANY }),
@@ -91,7 +100,7 @@ pub(crate) fn require_npz(path: &Path, json: bool) -> Result<(), CliError> {
 
 const NPZ: &str = "this command writes .npz files: use the extension .npz";
 
-pub(crate) const ANY: &str = "the extension of a new file selects its format: use .npy, .npz, .ten, .csv, .tsv, .jsonl or .bin, or --format";
+pub(crate) const ANY: &str = "the extension of a new file selects its format: use .npy, .npz, .ten, .csv, .tsv, .jsonl, .json or .bin, or --format";
 
 const NPY: &str = "this command writes .npy files: use the extension .npy (`npymap convert` also writes .npz and .ten)";
 

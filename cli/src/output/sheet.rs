@@ -78,18 +78,6 @@ impl PrintedTable {
     }
 }
 
-/// Prints rows as JSON, each on a line.
-pub(crate) fn print_json(
-    out: &mut impl Write,
-    sheet: &Sheet<'_>,
-    mut rows: Range<usize>,
-) -> Result<(), CliError> {
-    rows.try_for_each(|row| {
-        let row = sheet.row_view(row).map_err(CliError::with_path(sheet.path))?;
-        Ok(elements::print_json(out, &row)?)
-    })
-}
-
 /// An array as a sheet of rows and columns.
 pub(crate) struct Sheet<'a> {
     /// The path for errors.
@@ -124,6 +112,11 @@ impl<'a> Sheet<'a> {
         Ok(Sheet { path, view, axes, leaves, is_record, leading, across })
     }
 
+    /// The elements.
+    pub(crate) fn view(&self) -> &DynView<'a> {
+        &self.view
+    }
+
     /// The number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.leading.iter().product()
@@ -147,13 +140,6 @@ impl<'a> Sheet<'a> {
     /// The heading of a column.
     fn heading(&self, at: usize) -> String {
         self.number(self.leading.len(), at).to_string()
-    }
-
-    /// The elements of a row.
-    fn row_view(&self, number: usize) -> npymap::Result<DynView<'a>> {
-        let index = index(&self.leading, number);
-        let index = index.iter().map(|&at| isize::try_from(at).unwrap_or(isize::MAX));
-        self.view.try_slice(index.map(SliceInfoElem::Index).collect::<Vec<_>>())
     }
 
     /// The first `count` columns of some rows.

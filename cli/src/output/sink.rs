@@ -34,6 +34,14 @@ impl Sink {
         }
     }
 
+    /// Shows what was written so far to whoever reads standard output.
+    pub(crate) fn flush(&mut self) -> Result<(), CliError> {
+        match self {
+            Sink::Standard(out) => Ok(out.flush()?),
+            Sink::File(_) => Ok(()),
+        }
+    }
+
     /// Completes the output.
     pub(crate) fn finish(self) -> Result<(), CliError> {
         match self {

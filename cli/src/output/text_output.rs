@@ -210,7 +210,7 @@ fn csv_error(error: csv::Error) -> npymap::Error {
 
 /// The rows of a view as lines of JSON: records are objects, rows of other
 /// arrays are arrays, single elements are values.
-fn json_lines(view: &DynView<'_>) -> Result<Vec<u8>> {
+pub(crate) fn json_lines(view: &DynView<'_>) -> Result<Vec<u8>> {
     let leading = leading_axes(view);
     let count: usize = view.shape().iter().take(leading).product();
     let mut values = view.iter();

@@ -34,6 +34,14 @@ impl Fields {
         }
     }
 
+    /// The fields of what was selected by these: several are packed in a new file.
+    pub(crate) fn of_selected(&self) -> Fields {
+        match self {
+            Fields::Several(names) => Fields::Several(names.clone()),
+            _ => Fields::All,
+        }
+    }
+
     /// The dtype that these fields have in a new file: several are packed.
     pub(crate) fn packed_dtype(&self, selected: &DynView<'_>) -> Result<DType> {
         match self {

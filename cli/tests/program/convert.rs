@@ -287,8 +287,11 @@ fn extensions_of_other_formats_are_rejected() {
     for name in ["out.xlsx", "out.parquet", "out.h5", "out.txt", "out", "-", "out.npy.gz"] {
         let out = directory.path().join(name);
         let refusal = run_err(1, ["convert", path, out.to_str().unwrap()]);
-        assert!(refusal.contains("use .npy, .npz, .ten, .csv, .tsv, .jsonl or .bin"), "{refusal}");
-        let refusal = run_err(1, ["sample", path, "-o", out.to_str().unwrap()]);
+        assert!(
+            refusal.contains("use .npy, .npz, .ten, .csv, .tsv, .jsonl, .json or .bin"),
+            "{refusal}"
+        );
+        let refusal = run_err(1, ["shuffle", path, "-o", out.to_str().unwrap()]);
         assert!(refusal.contains("use the extension .npy"), "{refusal}");
     }
     for name in ["out.npz", "out.csv"] {

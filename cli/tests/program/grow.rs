@@ -327,7 +327,7 @@ fn a_file_is_created_for_the_first_rows() {
     // A refused array leaves no file.
     run_err(1, ["append", "--create", &log, &two, &float]);
     run_err(1, ["append", "--create", &log, &scalar]);
-    run_err(1, ["append", "--create", "--raw", &log, &two]);
+    run_err(2, ["append", "--create", "--raw", &log, &two]);
     assert!(!fs::exists(&log).unwrap());
     let reports = [(2, "(2, 3)"), (1, "(3, 3)")];
     for (input, (count, shape)) in [&two, &float].into_iter().zip(reports) {

@@ -14,6 +14,7 @@ mod endless;
 mod examples;
 mod filter;
 mod filter_index;
+mod formats;
 mod generate;
 mod get;
 mod grow;

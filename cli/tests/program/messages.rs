@@ -188,7 +188,7 @@ fn options_that_change_nothing_are_wrong_usage() {
         run_err(2, arguments);
     }
     let error = run_err(1, ["get", &path, "-o", "x.png"]);
-    assert!(error.contains("use .npy, .csv, .tsv, .jsonl or .bin, or --format"), "{error}");
+    assert!(error.contains("use .npy, .csv, .tsv, .jsonl, .json or .bin, or --format"), "{error}");
     let copy = path_in(&directory, "b.npy");
     run_ok(["get", &path, ":", "--version", "2", "-o", &copy]);
 }

@@ -24,7 +24,7 @@ fn an_output_is_an_option_or_the_last_argument() {
         run_ok(arguments.iter().chain(&["-o", other, "--overwrite"]));
         assert_eq!(fs::read(one).unwrap(), fs::read(other).unwrap(), "{command}");
         let long = one.replace("one", "long");
-        run_ok(arguments.iter().chain(&[&format!("--output={long}")[..]]));
+        run_ok(arguments.iter().chain(&[&format!("--output={long}")[..], "--overwrite"]));
         assert_eq!(fs::read(one).unwrap(), fs::read(&long).unwrap(), "{command}");
         run_err(2, arguments);
         run_err(2, arguments.iter().chain(&[one.as_str(), "-o", other, "--overwrite"]));

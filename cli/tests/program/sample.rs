@@ -139,7 +139,7 @@ fn samples_that_do_not_fit_into_memory_are_refused_or_streamed() {
     let path = path_in(&directory, "a.npy");
     run_ok(["create", &path, "--shape", "(10, 2)", "--dtype", "f8"]);
     let error = run_err(2, ["sample", &path, "-n", "2000000000", "--with-replacement"]);
-    assert!(error.contains("use --json or --output"), "{error}");
+    assert!(error.contains("use --json, --format or --output"), "{error}");
     run_ok(["create", &path, "--shape", "0", "--dtype", "f8", "--overwrite"]);
     let error = run_err(1, ["sample", &path, "-n", "3", "--with-replacement"]);
     assert!(error.contains("request fewer") && !error.contains("--with-replacement"), "{error}");

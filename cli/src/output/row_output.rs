@@ -1,0 +1,427 @@
+//! Rows as programs read them: in a format that an option or a new file selects.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use npymap::ndarray::Axis;
+use npymap::{CreateOptions, MappedArrayMut, Order, Result, element::Casting, view::DynView};
+
+use crate::input::error::CliError;
+use crate::input::stream;
+use crate::input::text_format::Delimiter;
+use crate::output::draft::Draft;
+use crate::output::elements;
+use crate::output::new_file::NewFileArgs;
+use crate::output::output_format::{self, OutputFormat};
+use crate::output::sink::Sink;
+use crate::output::text_output::{self, TextOptions};
+use crate::select::cast;
+use crate::select::fields::Fields;
+use crate::select::rows::{self, RowSelection};
+
+/// In which format rows are printed, and where to.
+#[derive(Debug, Args)]
+pub(crate) struct RowFormatArgs {
+    /// Print a line of JSON for each row
+    #[arg(long, conflicts_with_all = ["format", "output"])]
+    pub(crate) json: bool,
+
+    /// Print in this format: json is one list, jsonl a line for each row
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "csv|tsv|jsonl|json|npy|raw"
+    )]
+    format: Option<OutputFormat>,
+
+    /// In CSV, the character between fields [default: ,]
+    #[arg(long, value_name = "CHAR")]
+    delimiter: Option<Delimiter>,
+
+    /// In CSV and TSV, leave out the names of fields
+    #[arg(long)]
+    no_header: bool,
+
+    /// In CSV and TSV, write this text for NaN and `NaT`
+    #[arg(long, value_name = "TEXT")]
+    nan: Option<String>,
+
+    /// New file with an extension that selects the format unless --format does:
+    /// .npy, .csv, .tsv, .jsonl, .json or .bin
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    new_file: NewFileArgs,
+}
+
+const ARCHIVE: &str = "archives are written by `npymap convert`, which has --select and --where";
+
+const SEPARATED: &str = "--no-header and --nan are for --format csv and tsv";
+
+const DELIMITER: &str = "--delimiter is for --format csv";
+
+const EXTENSION: &str = "the extension of a new file selects its format: use .npy, .csv, .tsv, .jsonl, .json or .bin, or --format";
+
+type ToError<'a> = &'a (dyn Fn(npymap::Error) -> CliError + Sync);
+
+impl RowFormatArgs {
+    /// The format, unless rows are printed for people or by --json. Rejects options that it
+    /// does not have.
+    pub(crate) fn format(&self, input: &Path) -> Result<Option<OutputFormat>, CliError> {
+        let format = match (self.format, &self.output) {
+            (Some(format), _) => Some(format),
+            (None, Some(output)) => Some(format_of(output)?),
+            (None, None) => None,
+        };
+        let is_separated = matches!(format, Some(OutputFormat::Csv | OutputFormat::Tsv));
+        if !is_separated && (self.no_header || self.nan.is_some()) {
+            return Err(CliError::usage(input, SEPARATED));
+        }
+        if format != Some(OutputFormat::Csv) && self.delimiter.is_some() {
+            return Err(CliError::usage(input, DELIMITER));
+        }
+        if matches!(format, Some(OutputFormat::Npz | OutputFormat::Ten)) {
+            return Err(CliError::usage(self.output.as_deref().unwrap_or(input), ARCHIVE));
+        }
+        let is_npy = format == Some(OutputFormat::Npy);
+        self.new_file.check(input, self.output.is_some(), is_npy)?;
+        Ok(format)
+    }
+
+    /// As `format`, where --json is a line of JSON for each row.
+    pub(crate) fn row_format(&self, input: &Path) -> Result<Option<OutputFormat>, CliError> {
+        let format = self.format(input)?;
+        Ok(if self.json { Some(OutputFormat::Jsonl) } else { format })
+    }
+
+    /// The options of a new `.npy`.
+    pub(crate) fn options(&self) -> CreateOptions {
+        self.new_file.options(Order::C)
+    }
+
+    /// Starts the output. If it replaces the input, that one is locked from now on, so this is
+    /// called before it is read.
+    pub(crate) fn begin<'a>(
+        &'a self,
+        format: OutputFormat,
+        input: &'a Path,
+    ) -> Result<RowOutput<'a>, CliError> {
+        let (output, if_exists) = (self.output.as_deref(), self.new_file.if_exists());
+        let target = if format == OutputFormat::Npy {
+            let output = output.unwrap_or(Path::new(stream::STANDARD));
+            Target::Npy(Draft::begin(output, if_exists)?)
+        } else {
+            Target::Stream(Sink::begin(output, if_exists)?)
+        };
+        let list = JsonList::default();
+        Ok(RowOutput { args: self, format, input, target, is_started: false, list })
+    }
+}
+
+/// The format that an extension selects, among those of rows.
+fn format_of(output: &Path) -> Result<OutputFormat, CliError> {
+    OutputFormat::from_extension(output).map_err(|error| match error {
+        CliError::Rejected { path, reason } if reason == output_format::ANY => {
+            CliError::Rejected { path, reason: EXTENSION }
+        }
+        error => error,
+    })
+}
+
+/// An output of rows that was started.
+pub(crate) struct RowOutput<'a> {
+    args: &'a RowFormatArgs,
+    format: OutputFormat,
+    /// The path of the input, for errors.
+    input: &'a Path,
+    target: Target,
+    /// Whether the names of the fields were written.
+    is_started: bool,
+    list: JsonList,
+}
+
+enum Target {
+    Npy(Draft),
+    Stream(Sink),
+}
+
+impl RowOutput<'_> {
+    /// The new file, if it is a `.npy`.
+    pub(crate) fn npy(&self) -> Option<&Draft> {
+        match &self.target {
+            Target::Npy(draft) => Some(draft),
+            Target::Stream(_) => None,
+        }
+    }
+
+    /// Writes all rows of a selection. A `.npy` and JSON keep its axes.
+    pub(crate) fn write_all(
+        &mut self,
+        rows: &RowSelection<'_>,
+        to_error: ToError<'_>,
+    ) -> Result<(), CliError> {
+        if let Target::Npy(draft) = &self.target {
+            let (dtype, shape) = rows.dtype_and_shape().map_err(to_error)?;
+            let array = draft.array(&dtype, &shape, &self.args.options())?;
+            return rows.write(array, Casting::Equiv, to_error);
+        }
+        if let (OutputFormat::Json, Target::Stream(sink)) = (self.format, &mut self.target) {
+            self.list.is_done = true;
+            return write_json(rows, sink, self.input, to_error);
+        }
+        self.write_part(rows, to_error)
+    }
+
+    /// Writes some of the rows of a view, which its leading axes enumerate. A `.npy` gets one
+    /// axis of them.
+    pub(crate) fn write_rows(
+        &mut self,
+        view: &DynView<'_>,
+        range: Range<usize>,
+        fields: &Fields,
+        to_error: ToError<'_>,
+    ) -> Result<(), CliError> {
+        let leading = rows::leading_axes(view);
+        let mut parts = Vec::new();
+        add_parts(&mut parts, view, leading, range.clone()).map_err(to_error)?;
+        if let Target::Npy(draft) = &self.target {
+            let (dtype, _) =
+                selected(view, fields).and_then(|rows| rows.dtype_and_shape()).map_err(to_error)?;
+            let inner = fields.select(view.clone()).map_err(to_error)?;
+            let mut shape = inner.shape().get(leading..).unwrap_or_default().to_vec();
+            if leading > 0 {
+                shape.insert(0, range.len());
+            }
+            let array = draft.array(&dtype, &shape, &self.args.options())?;
+            let mut to = cast::as_bytes(array).map_err(to_error)?;
+            let mut written = 0;
+            for part in &parts {
+                let rows = selected(part, fields).map_err(to_error)?;
+                append(&mut to, &mut written, &rows, &dtype, to_error)?;
+            }
+            return to.close().map_err(to_error);
+        }
+        self.list.is_value = leading == 0;
+        if parts.is_empty() && !self.is_started {
+            // Only the names of the fields.
+            let none = view.ndim().checked_sub(1).map(|_| view.split_at(0, 0)).transpose();
+            let none = none.map_err(to_error)?.map(|(none, _)| none);
+            parts.extend(none);
+        }
+        parts.iter().try_for_each(|part| {
+            self.write_part(&selected(part, fields).map_err(to_error)?, to_error)
+        })
+    }
+
+    /// Writes each element along the first axis, or in CSV, TSV and raw, the rows in it.
+    pub(crate) fn write_items(
+        &mut self,
+        items: &DynView<'_>,
+        to_error: ToError<'_>,
+    ) -> Result<(), CliError> {
+        if !matches!(self.format, OutputFormat::Jsonl | OutputFormat::Json) {
+            let rows: usize = items.shape().iter().take(rows::leading_axes(items)).product();
+            return self.write_rows(items, 0..rows, &Fields::All, to_error);
+        }
+        let mut lines = Vec::new();
+        for number in 0..items.shape().first().copied().unwrap_or(0) {
+            let item = items.index_axis(0, number).map_err(to_error)?;
+            elements::check_json(self.input, &item)?;
+            elements::print_json(&mut lines, &item)?;
+        }
+        let lines = self.listed(lines);
+        self.sink_write(&lines)
+    }
+
+    fn write_part(
+        &mut self,
+        rows: &RowSelection<'_>,
+        to_error: ToError<'_>,
+    ) -> Result<(), CliError> {
+        let Target::Stream(sink) = &mut self.target else { return Ok(()) };
+        let input = self.input;
+        if self.format == OutputFormat::Raw {
+            let template = rows.template().map_err(to_error)?;
+            let dtype = template.view().map_err(to_error)?.dtype().clone();
+            return rows.bytes(&dtype, Casting::Equiv, to_error, |block| {
+                sink.write(block).map_err(|error| error.of_map(input))
+            });
+        }
+        rows.check_empty(input)?;
+        let Some(format) = self.format.text() else {
+            let list = &mut self.list;
+            return rows.each_block(to_error, text_output::json_lines, |lines| {
+                sink.write(&list.listed(&lines))
+            });
+        };
+        let format = format.with_delimiter(self.args.delimiter);
+        let header = !self.args.no_header && !std::mem::replace(&mut self.is_started, true);
+        let options = TextOptions { format, header, nan: self.args.nan.as_deref() };
+        options.write(rows, sink, to_error)
+    }
+
+    /// Lines of JSON as they are written in this format.
+    fn listed(&mut self, lines: Vec<u8>) -> Vec<u8> {
+        if self.format == OutputFormat::Json { self.list.listed(&lines) } else { lines }
+    }
+
+    fn sink_write(&mut self, text: &[u8]) -> Result<(), CliError> {
+        match &mut self.target {
+            Target::Stream(sink) => sink.write(text),
+            Target::Npy(_) => Ok(()),
+        }
+    }
+
+    /// Shows what was written so far to whoever reads it.
+    pub(crate) fn flush(&mut self) -> Result<(), CliError> {
+        match &mut self.target {
+            Target::Stream(sink) => sink.flush(),
+            Target::Npy(_) => Ok(()),
+        }
+    }
+
+    /// Completes the output.
+    pub(crate) fn finish(mut self) -> Result<(), CliError> {
+        if self.format == OutputFormat::Json {
+            let end = self.list.end();
+            self.sink_write(end)?;
+        }
+        match self.target {
+            Target::Npy(draft) => draft.commit(),
+            Target::Stream(sink) => sink.finish(),
+        }
+    }
+}
+
+/// Writes all rows of a selection as one JSON value: in the lists of NumPy's `tolist`, or in
+/// one list if a condition selects them.
+pub(crate) fn write_json(
+    rows: &RowSelection<'_>,
+    sink: &mut Sink,
+    input: &Path,
+    to_error: ToError<'_>,
+) -> Result<(), CliError> {
+    let template = rows.template().map_err(to_error)?;
+    let all = template.view().map_err(to_error)?;
+    if all.is_empty() && !rows.is_filtered() {
+        elements::check_json(input, &all)?;
+        let mut text = Vec::new();
+        elements::print_json(&mut text, &all)?;
+        return sink.write(&text);
+    }
+    rows.check_empty(input)?;
+    let mut list = if rows.is_filtered() { JsonList::default() } else { JsonList::nested(&all) };
+    rows.each_block(to_error, text_output::json_lines, |lines| sink.write(&list.listed(&lines)))?;
+    sink.write(list.end())
+}
+
+/// All rows of a view, with some fields.
+fn selected<'a>(rows: &DynView<'a>, fields: &Fields) -> Result<RowSelection<'a>> {
+    RowSelection::all(rows.clone(), fields.clone())
+}
+
+/// Adds the parts of a view that hold some of its rows, in order.
+fn add_parts<'a>(
+    found: &mut Vec<DynView<'a>>,
+    view: &DynView<'a>,
+    leading: usize,
+    rows: Range<usize>,
+) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    if leading == 0 {
+        found.push(view.clone());
+        return Ok(());
+    }
+    // The rows at each index of the first axis; there are some, as there are rows.
+    let inner: usize = view.shape().get(1..leading).unwrap_or_default().iter().product();
+    let (first, last) = (rows.start.div_ceil(inner), rows.end / inner);
+    if first > last {
+        let start = last * inner;
+        let inside = rows.start - start..rows.end - start;
+        return add_parts(found, &view.index_axis(0, last)?, leading - 1, inside);
+    }
+    if let Some(before) = first.checked_sub(1).filter(|_| rows.start < first * inner) {
+        let inside = rows.start - before * inner..inner;
+        add_parts(found, &view.index_axis(0, before)?, leading - 1, inside)?;
+    }
+    if first < last {
+        let whole = cast::axis_range(view.ndim(), Axis(0), first, last - first);
+        found.push(view.try_slice(whole)?);
+    }
+    if last * inner < rows.end {
+        let inside = 0..rows.end - last * inner;
+        add_parts(found, &view.index_axis(0, last)?, leading - 1, inside)?;
+    }
+    Ok(())
+}
+
+/// Writes the bytes of rows after those that were written.
+fn append(
+    to: &mut MappedArrayMut,
+    written: &mut usize,
+    rows: &RowSelection<'_>,
+    dtype: &npymap::DType,
+    to_error: ToError<'_>,
+) -> Result<(), CliError> {
+    let writer = to.element_writer().map_err(to_error)?;
+    rows.bytes(dtype, Casting::Equiv, to_error, |block| {
+        writer.write(&[*written], block).map_err(to_error)?;
+        *written += block.len();
+        Ok(())
+    })
+}
+
+/// Makes one JSON list of lines of JSON.
+#[derive(Debug, Default)]
+struct JsonList {
+    /// The lines so far.
+    number: usize,
+    /// How many lines the lists in it have, from the outer to the inner ones.
+    inner: Vec<usize>,
+    /// A single value, which is in no list.
+    is_value: bool,
+    /// It was written already.
+    is_done: bool,
+}
+
+impl JsonList {
+    /// The lists of all axes that enumerate the rows.
+    fn nested(view: &DynView<'_>) -> JsonList {
+        let dims = view.shape().get(..rows::leading_axes(view)).unwrap_or_default();
+        let inner = (1..dims.len()).map(|axis| dims.iter().skip(axis).product()).collect();
+        JsonList { inner, is_value: dims.is_empty(), ..JsonList::default() }
+    }
+
+    /// Lines with the brackets and commas around them.
+    fn listed(&mut self, lines: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(lines.len() + 2);
+        for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            match self.number {
+                0 if self.is_value => {}
+                0 => out.push(b'['),
+                _ => out.push(b','),
+            }
+            let at =
+                |number: usize| self.inner.iter().filter(move |len| number.is_multiple_of(**len));
+            out.extend(at(self.number).map(|_| b'['));
+            out.extend_from_slice(line);
+            self.number += 1;
+            out.extend(at(self.number).map(|_| b']'));
+        }
+        out
+    }
+
+    fn end(&self) -> &'static [u8] {
+        match self.number {
+            _ if self.is_done => b"",
+            _ if self.is_value => b"\n",
+            0 => b"[]\n",
+            _ => b"]\n",
+        }
+    }
+}
