@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
+use crate::input::file_set;
 use crate::input::input_args::{FileArgs, InputArgs};
 use crate::input::input_rows::{self, InputRows, RowSpec};
 use crate::input::progress::Progress;
@@ -74,7 +75,8 @@ pub(crate) struct AppendArgs {
     /// .npy file to append to
     file: ArrayPath,
 
-    /// .npy files, or FILE[MEMBER], to append, or - for standard input
+    /// .npy files, FILE[MEMBER], directories or quoted patterns, to append, or -
+    /// for standard input
     #[arg(value_name = "ROWS", required = true)]
     rows: Vec<ArrayPath>,
 }
@@ -87,7 +89,8 @@ impl AppendArgs {
         edit::reject_stream(&self.file)?;
         let options = OpenOptions::new().max_header_len(self.read.file.max_header_len);
         signals::watch().map_err(CliError::io(path, "open"))?;
-        let new = if self.create && !path.exists() { Some(self.new_rows()?) } else { None };
+        let inputs = file_set::files(&self.rows)?;
+        let new = if self.create && !path.exists() { Some(self.new_rows(&inputs)?) } else { None };
         let opened = self.wait.with_lock(path, |locking| {
             let options = options.clone().locking(locking);
             match &new {
@@ -107,7 +110,7 @@ impl AppendArgs {
         let spec = RowSpec { path, dtype: &dtype, shape: &shape, axis, casting };
         let args = self.row_args(&shape, axis);
         let order_of_rows = self.read.raw_order.map_or(order, Order::from);
-        let rows = input_rows::open_all(&spec, &self.rows, args.options(order_of_rows))?;
+        let rows = input_rows::open_all(&spec, &inputs, args.options(order_of_rows))?;
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
         let nbytes = rows.iter().map(InputRows::nbytes).fold(0, usize::saturating_add);
         let mut progress = Progress::new(nbytes);
@@ -128,10 +131,10 @@ impl AppendArgs {
     }
 
     /// The dtype and the shape of the rows of a new file. Checks all arrays before it exists.
-    fn new_rows(&self) -> Result<(DType, Vec<usize>), CliError> {
+    fn new_rows(&self, inputs: &[ArrayPath]) -> Result<(DType, Vec<usize>), CliError> {
         let options = self.read.options();
-        let dtype = self.promotion.result(&self.rows, options)?;
-        let Some(first) = self.rows.first() else { return Ok((dtype, Vec::new())) };
+        let dtype = self.promotion.result(inputs, options)?;
+        let Some(first) = inputs.first() else { return Ok((dtype, Vec::new())) };
         let array = options.whole().array(first).map_err(CliError::with_path(first.name()))?;
         let Some(row) = array.shape().get(1..).map(<[usize]>::to_vec) else {
             let what = "shape (), but the first array gives the shape of rows".to_owned();
@@ -139,7 +142,7 @@ impl AppendArgs {
         };
         let (shape, casting) = ([&[0], &*row].concat(), self.promotion.casting());
         let spec = RowSpec { path: first.name(), dtype: &dtype, shape: &shape, axis: 0, casting };
-        input_rows::open_all(&spec, &self.rows, options)?;
+        input_rows::open_all(&spec, inputs, options)?;
         Ok((dtype, row))
     }
 

@@ -10,6 +10,7 @@ use npymap::{MappedArray, MappedArrayMut, Order};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
+use crate::input::file_set;
 use crate::input::input_args::InputArgs;
 use crate::input::input_rows::{self, InputRows, RowSpec};
 use crate::input::progress::Progress;
@@ -26,14 +27,17 @@ const BLOCK: usize = 64 << 20;
 
 /// Join arrays along an axis, like NumPy's concatenate or stack.
 ///
-/// OUT is in C order and has the dtype of the first array. Other arrays must
-/// have the same dtype, except for their byte order and memory order, unless
+/// The files of a directory or a pattern such as 'part-*.npy' are joined in the
+/// order of their names, in which numbers count by value: part-2 is before
+/// part-10. OUT is in C order and has the dtype of the first array. Other arrays
+/// must have the same dtype, except for their byte order and memory order, unless
 /// --promote or --dtype casts them. With --stack, all must have the same shape.
 /// OUT gets its name once it is complete and on disk.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap concat part-1.npy part-2.npy part-3.npy -o all.npy
+  npymap concat 'part-*.npy' -o all.npy
   npymap concat all.npy more.npy -o all.npy --overwrite
   npymap concat 'a.npz[x]' 'b.npz[x]' -o x.npy
   npymap concat --axis 1 features.npy more.npy -o wide.npy
@@ -62,7 +66,7 @@ pub(crate) struct ConcatArgs {
     #[command(flatten)]
     read: InputArgs,
 
-    /// .npy files, or FILE[MEMBER], to join
+    /// .npy files, FILE[MEMBER], directories or quoted patterns, to join
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<ArrayPath>,
 
@@ -76,11 +80,12 @@ impl ConcatArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         output_format::require_npy(&self.output)?;
         self.report.check(&self.output)?;
-        let Some(input) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
+        let inputs = file_set::files(&self.inputs)?;
+        let Some(input) = inputs.first() else { return Ok(ExitCode::SUCCESS) };
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
         let mut shape = self.shape_of(input)?;
-        let dtype = self.promotion.result(&self.inputs, self.read.options())?;
+        let dtype = self.promotion.result(&inputs, self.read.options())?;
         if self.stack {
             // Each array is one row of the result.
             shape = self.with_new_axis(input, &shape)?;
@@ -88,8 +93,8 @@ impl ConcatArgs {
         let axis = self.axis(input, &shape)?;
         let casting = self.promotion.casting();
         let spec = RowSpec { path: input.name(), dtype: &dtype, shape: &shape, axis, casting };
-        let rows = input_rows::open_all(&spec, &self.inputs, self.read.options())?;
-        for (rows, input) in rows.iter().zip(&self.inputs) {
+        let rows = input_rows::open_all(&spec, &inputs, self.read.options())?;
+        for (rows, input) in rows.iter().zip(&inputs) {
             if rows.shape().len() + usize::from(self.stack) != shape.len() {
                 return Err(spec.shape_error(input, rows.shape()));
             }

@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
+use crate::input::file_set::FileSet;
 use crate::input::inputs::{Input, Inputs};
 use crate::input::url::shown;
 use crate::output::diff_many;
@@ -16,8 +17,8 @@ use crate::output::until_closed::UntilClosed;
 
 /// Compare two arrays, archives or directories.
 ///
-/// This compares two archives member by member, and two directories file by
-/// file. The result is then a table with a line per array. Elements are
+/// This compares two archives member by member, and two directories or patterns
+/// file by file. The result is then a table with a line per array. Elements are
 /// compared by value, whatever their byte order and memory order. NaN equals
 /// NaN, and padding is ignored. Numbers can differ by up to ATOL + RTOL * |b|,
 /// like in numpy.isclose. For complex numbers, this is their distance. Long
@@ -35,14 +36,15 @@ Examples:
   npymap diff old.npz new.npz --match 'layers.*' --only-changed
   npymap diff old-run new-run
   npymap diff before.npy after.npy --where 'value > 0'
+  npymap diff 'old-run/*.npy' 'new-run/*.npy'
 
 JSON has an object for each pair of arrays. In it, inf is a string.
 
 Exit status: 0 if the arrays are equal, 1 if they differ, 2 if one cannot be
 opened, though the others are compared, or for a usage error.")]
 pub(crate) struct DiffArgs {
-    /// .npy, .npz, .ten or tar file, FILE[MEMBER], or directory, or - for
-    /// standard input
+    /// .npy, .npz, .ten or tar file, FILE[MEMBER], directory or quoted pattern,
+    /// or - for standard input
     a: ArrayPath,
 
     /// Input of the same kinds as A
@@ -55,9 +57,17 @@ pub(crate) struct DiffArgs {
 impl DiffArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let out = &mut UntilClosed::new(anstream::stdout().lock());
-        let is_directory = |path: &ArrayPath| path.member.is_none() && path.path.is_dir();
-        if is_directory(&self.a) || is_directory(&self.b) {
-            return Ok(diff_many::directories(&self.options, [&self.a, &self.b], out)?.exit_code());
+        let roots = [&self.a, &self.b];
+        match (FileSet::find(&self.a)?, FileSet::find(&self.b)?) {
+            (Some(a), Some(b)) => {
+                return Ok(diff_many::directories(&self.options, roots, [a, b], out)?.exit_code());
+            }
+            (None, None) => {}
+            (a, _) => {
+                let file = if a.is_none() { &self.a } else { &self.b };
+                let (path, reason) = (file.name().to_owned(), ONE_SET);
+                return Err(CliError::Rejected { path, reason });
+            }
         }
         let (a, b) = (self.options.open_file(&self.a)?, self.options.open_file(&self.b)?);
         let lists = (members(&a)?, members(&b)?);
@@ -108,6 +118,9 @@ impl DiffArgs {
         Ok(if report.is_equal { DiffResult::Equal } else { DiffResult::Different })
     }
 }
+
+const ONE_SET: &str =
+    "is one file, and the other argument a set of files: compare two directories or patterns";
 
 const NO_PATTERN: &str = "--match is for two archives or two directories";
 

@@ -5,12 +5,12 @@ use std::num::NonZero;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::Result;
 
 use crate::input::array_info::ArrayInfo;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
+use crate::input::file_set;
 use crate::input::input_args::InputArgs;
 use crate::input::inspect::{FileEntry, Inspector};
 use crate::input::messages;
@@ -28,6 +28,7 @@ use crate::output::json::JsonEntry;
 Examples:
   npymap info embeddings.npy
   npymap info --json *.npy | jq .shape
+  npymap info runs
   npymap info --header embeddings.npy
   npymap info --digest a.npy b.npy
   npymap info weights.npz 'weights.npz[layer1/w]'
@@ -37,7 +38,8 @@ Examples:
 Exit status: 0 if all arrays could be opened, 1 if one could not, 2 for a usage
 error.")]
 pub(crate) struct InfoArgs {
-    /// .npy, .npz, .ten and tar files, or FILE[MEMBER], or - for standard input
+    /// .npy, .npz, .ten and tar files, FILE[MEMBER], directories or quoted
+    /// patterns, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<ArrayPath>,
 
@@ -66,25 +68,27 @@ pub(crate) struct InfoArgs {
 
 impl InfoArgs {
     pub(crate) fn run(&self) -> io::Result<ExitCode> {
+        let (files, unknown) = file_set::all_found(&self.files, file_set::files);
+        let files = files.as_slice();
         let out = &mut anstream::stdout().lock();
         let failures = if self.read.file.is_raw() {
-            self.print_raw(out)?
+            self.print_raw(out, files)?
         } else if self.json {
-            self.print_json(out)?
+            self.print_json(out, files)?
         } else if self.header {
-            self.print_headers(out)?
+            self.print_headers(out, files)?
         } else {
-            self.print_text(out)?
+            self.print_text(out, files)?
         };
         out.flush()?;
-        Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if failures + unknown == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     /// Prints a line of JSON for each entry and returns how many cannot be
     /// opened.
-    fn print_json(&self, out: &mut impl Write) -> io::Result<usize> {
+    fn print_json(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
         let mut failures = 0;
-        self.for_each_entry(|path, entry| {
+        self.for_each_entry(files, |path, entry| {
             escape::json_line(out, &JsonEntry::new(&path.path, &entry))?;
             failures += usize::from(ok_or_print(path, entry.content).is_none());
             Ok(())
@@ -93,10 +97,10 @@ impl InfoArgs {
     }
 
     /// Describes raw files, and returns how many cannot be opened.
-    fn print_raw(&self, out: &mut impl Write) -> io::Result<usize> {
+    fn print_raw(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
         let (mut failures, mut gap) = (0, "");
         let options = self.read.options();
-        for path in &self.files {
+        for path in files {
             let info = options
                 .array(path)
                 .and_then(|array| ArrayInfo::from_raw(&array, options.raw_order(), self.digest));
@@ -112,9 +116,9 @@ impl InfoArgs {
         Ok(failures)
     }
 
-    fn print_headers(&self, out: &mut impl Write) -> io::Result<usize> {
+    fn print_headers(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
         let mut failures = 0;
-        for path in &self.files {
+        for path in files {
             let texts = ok_or_print(path, self.inspector(NonZero::<usize>::MIN).header_texts(path));
             failures += usize::from(texts.is_none());
             if texts.as_ref().is_some_and(Vec::is_empty) {
@@ -135,10 +139,10 @@ impl InfoArgs {
     }
 
     /// Prints a paragraph for a single array, a table for several.
-    fn print_text(&self, out: &mut impl Write) -> io::Result<usize> {
+    fn print_text(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
         let mut failures = 0;
         let mut rows = Vec::new();
-        self.for_each_entry(|path, FileEntry { format, member, info, content }| {
+        self.for_each_entry(files, |path, FileEntry { format, member, info, content }| {
             match ok_or_print(path, content) {
                 Some(content) => {
                     let path = path.path.clone();
@@ -149,9 +153,9 @@ impl InfoArgs {
             Ok(())
         })?;
         match rows.as_slice() {
-            [] if failures > 0 => {}
-            [] => describe::print_empty(out, &self.files)?,
-            [row] if self.files.len() == 1 => describe::print_paragraph(out, row)?,
+            [] if failures > 0 || files.is_empty() => {}
+            [] => describe::print_empty(out, files)?,
+            [row] if files.len() == 1 => describe::print_paragraph(out, row)?,
             rows => describe::print_table(out, rows)?,
         }
         Ok(failures)
@@ -161,18 +165,19 @@ impl InfoArgs {
     /// several are read at a time.
     fn for_each_entry(
         &self,
+        files: &[ArrayPath],
         mut visit: impl FnMut(&ArrayPath, FileEntry) -> io::Result<()>,
     ) -> io::Result<()> {
         let threads = self.threads.count();
-        if !self.digest || self.files.len() == 1 {
+        if !self.digest || files.len() == 1 {
             let inspector = self.inspector(threads);
-            let mut files = self.files.iter();
+            let mut files = files.iter();
             return files.try_for_each(|path| {
                 inspector.for_each_entry(path, &mut |entry| visit(path, entry))
             });
         }
         let inspector = self.inspector(NonZero::<usize>::MIN);
-        let mut files = self.files.iter();
+        let mut files = files.iter();
         parallel::pipeline(
             threads.get(),
             || Ok(files.next()),
@@ -195,7 +200,7 @@ impl InfoArgs {
 }
 
 /// Returns the value, or prints the error.
-fn ok_or_print<T>(path: &ArrayPath, result: Result<T>) -> Option<T> {
+fn ok_or_print<T>(path: &ArrayPath, result: npymap::Result<T>) -> Option<T> {
     result
         .map_err(CliError::of_input(path.name()))
         .inspect_err(|error| messages::print_error(error))

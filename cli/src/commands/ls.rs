@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
+use crate::input::file_set;
 use crate::input::globs::NamePattern;
 use crate::input::inspect::{EntryContent, FileEntry, Inspector, MemberName};
 use crate::input::messages;
@@ -73,8 +74,8 @@ pub(crate) struct LsArgs {
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// Directories, files, or members: FILE[MEMBER], where MEMBER may be a
-    /// pattern
+    /// Directories, files, quoted patterns, or members: FILE[MEMBER], where
+    /// MEMBER may be a pattern
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<ArrayPath>,
 }
@@ -120,8 +121,9 @@ struct LsResult {
 impl LsArgs {
     pub(crate) fn run(&self) -> io::Result<ExitCode> {
         let out = &mut io::BufWriter::new(anstream::stdout().lock());
-        let mut found = LsResult::default();
-        for path in &self.paths {
+        let (paths, failures) = file_set::all_found(&self.paths, file_set::matched);
+        let mut found = LsResult { failures, ..LsResult::default() };
+        for path in &paths {
             if path.member.is_none() && path.path.is_dir() {
                 self.list_directory(out, &mut found, &path.path)?;
             } else {
@@ -271,7 +273,7 @@ impl LsArgs {
 
     fn print(&self, out: &mut impl Write, found: &mut LsResult) -> io::Result<()> {
         match self.sort {
-            Some(SortKey::Name) => found.rows.sort_by(|a, b| a.name.cmp(&b.name)),
+            Some(SortKey::Name) => found.rows.sort_by(|a, b| file_set::by_number(&a.name, &b.name)),
             Some(SortKey::Size) => found.rows.sort_by_key(|row| std::cmp::Reverse(row.nbytes)),
             None => {}
         }

@@ -8,8 +8,10 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::npy::MAX_HEADER_LEN;
 
+use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
+use crate::input::file_set;
 use crate::input::url::{shown, without_queries};
 use crate::input::{messages, open, text};
 use crate::output::until_closed::UntilClosed;
@@ -25,7 +27,7 @@ Examples:
 
 Exit status: 0 if all members are intact, 1 if one is not, 2 for a usage error.")]
 pub(crate) struct VerifyArgs {
-    /// .npz files
+    /// .npz files or quoted patterns
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -38,8 +40,9 @@ impl VerifyArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let out = &mut UntilClosed::new(io::stdout());
         let mut failures = 0;
-        for path in &self.files {
-            failures += self.verify(out, path)?;
+        let files: Vec<_> = self.files.iter().map(|file| ArrayPath::from_file(file)).collect();
+        for path in file_set::matched(&files)? {
+            failures += self.verify(out, &path.path)?;
         }
         Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
+use crate::input::file_set;
 use crate::input::input_args::InputArgs;
 use crate::input::inputs::{Input, Inputs};
 use crate::input::messages;
@@ -109,8 +110,8 @@ pub(crate) struct StatsArgs {
     read: InputArgs,
 
     /// .npy, .npz, .ten and tar files, FILE[MEMBER], where MEMBER can be a
-    /// pattern such as layers.*, or - for standard input. The last argument can
-    /// be an INDEX that selects elements, unless there is a file of that name
+    /// pattern such as layers.*, directories, quoted patterns, or - for standard
+    /// input. The last argument can be an INDEX that selects elements, unless there is a file of that name
     #[arg(required = true, value_name = "FILE")]
     arguments: Vec<ArrayPath>,
 }
@@ -129,8 +130,9 @@ impl StatsArgs {
 
     fn print(&self, mut out: impl Write) -> Result<ExitCode, CliError> {
         let (files, selection) = self.split_arguments();
-        let (mut rows, mut is_ok) = (Vec::new(), true);
-        for file in files {
+        let (files, failures) = file_set::all_found(files, file_set::files);
+        let (mut rows, mut is_ok) = (Vec::new(), failures == 0);
+        for file in &files {
             let visited = self.for_each_input(file, |input| {
                 let found = self.rows(file, &input, selection.as_ref())?;
                 is_ok &= self.report_unwanted(&input, &found);

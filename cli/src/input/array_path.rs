@@ -50,6 +50,14 @@ impl ArrayPath {
         ArrayPath { given: path.to_owned(), path: path.to_owned(), member: None }
     }
 
+    /// The same member of another file.
+    pub(crate) fn of_file(&self, path: &Path) -> ArrayPath {
+        let Some(member) = &self.member else { return ArrayPath::from_file(path) };
+        let mut given = path.as_os_str().to_owned();
+        given.push(format!("[{member}]"));
+        ArrayPath { given: given.into(), path: path.to_owned(), member: Some(member.clone()) }
+    }
+
     /// The path of a member of the same file.
     pub(crate) fn with_member(&self, member: &str) -> ArrayPath {
         ArrayPath { member: Some(member.to_owned()), ..self.clone() }

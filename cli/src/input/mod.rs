@@ -8,6 +8,7 @@ pub(crate) mod digest;
 pub(crate) mod dtype_arg;
 pub(crate) mod error;
 pub(crate) mod escape;
+pub(crate) mod file_set;
 pub(crate) mod float_text;
 pub(crate) mod globs;
 pub(crate) mod input_args;

@@ -13,6 +13,7 @@ use npymap::npz::Compression;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
+use crate::input::file_set::{self, by_name};
 use crate::input::input_args::{InputArgs, InputOptions};
 use crate::input::inputs::{Input, Inputs};
 
@@ -88,6 +89,7 @@ impl MemberArgs {
         inputs: &[ArrayPath],
         output: Option<&'a Path>,
     ) -> Result<MemberFiles<'a>, CliError> {
+        let inputs = &file_set::matched(inputs)?;
         if let Some(extra) = self.name.get(inputs.len()) {
             let reason = format!("has no IN for the name `{extra}`: give one name for each IN");
             return Err(CliError::usage(Path::new("--name"), reason));
@@ -224,7 +226,7 @@ fn find_arrays(directory: &Path, prefix: &str, found: &mut Vec<NamedFile>) -> Re
         let entry = entry.map_err(&to_error)?;
         paths.push((entry.file_name(), entry.path()));
     }
-    paths.sort();
+    paths.sort_by(|(a, _), (b, _)| by_name(Path::new(a), Path::new(b)));
     for (name, path) in paths {
         let is_array = path.extension().is_some_and(|extension| extension == "npy");
         // Links to directories may lead back here.

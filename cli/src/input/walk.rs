@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::input::file_set::by_name;
+
 /// Extensions of files with arrays.
 const EXTENSIONS: [&str; 5] = ["npy", "npz", "ten", "tb", "tar"];
 
@@ -14,7 +16,7 @@ pub(crate) enum Depth {
     All,
 }
 
-/// The contents of a directory, sorted by name.
+/// The contents of a directory, sorted by name: numbers in names by their values.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     /// The files whose extension is that of a file with arrays, relative to the
@@ -31,9 +33,9 @@ pub(crate) struct Listing {
 pub(crate) fn list(directory: &Path, depth: Depth) -> io::Result<Listing> {
     let mut listing = Listing::default();
     add(&mut listing, directory, Path::new(""), depth)?;
-    listing.files.sort();
-    listing.directories.sort();
-    listing.unreadable.sort_by(|(a, _), (b, _)| a.cmp(b));
+    listing.files.sort_by(|a, b| by_name(a, b));
+    listing.directories.sort_by(|a, b| by_name(a, b));
+    listing.unreadable.sort_by(|(a, _), (b, _)| by_name(a, b));
     Ok(listing)
 }
 

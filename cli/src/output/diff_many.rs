@@ -9,11 +9,12 @@ use serde_json::json;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
+use crate::input::file_set::{FileSet, by_name};
 use crate::input::inputs::Input;
 use crate::input::messages;
 use crate::input::style::{ADDED, CHANGED, REMOVED};
 use crate::input::url::shown;
-use crate::input::walk::{self, Depth};
+use crate::input::walk::Listing;
 use crate::output::diff_one::{self, DiffReport};
 use crate::output::diff_options::{DiffOptions, DiffResult};
 use crate::output::table::{self, Column};
@@ -22,18 +23,20 @@ use crate::output::terminal;
 const NO_MATCH: &str =
     "no array of the two matches --match: list the names of one with `npymap ls`";
 
-/// Compares two directories file by file.
+/// Compares two directories, or the files that match two patterns, file by file.
 pub(crate) fn directories(
     args: &DiffOptions,
     roots: [&ArrayPath; 2],
+    sets: [FileSet; 2],
     out: &mut impl Write,
 ) -> Result<DiffResult, CliError> {
     let mut table = DiffTable::new(args, roots);
-    let [a, b] = roots;
-    let (a, b) = (files(&mut table, a)?, files(&mut table, b)?);
-    let names: BTreeSet<_> = a.union(&b).collect();
+    let [(first_root, a), (second_root, b)] = sets.map(|set| (set.root, set.listing));
+    let (a, b) = (files(&mut table, &first_root, a)?, files(&mut table, &second_root, b)?);
+    let mut names: Vec<_> = a.union(&b).collect();
+    names.sort_by(|a, b| by_name(a, b));
     for name in names {
-        let [first, second] = roots.map(|root| root.path.join(name));
+        let [first, second] = [&first_root, &second_root].map(|root| root.join(name));
         let compared = match (a.contains(name), b.contains(name)) {
             (true, true) if !table.may_select(name) => Ok(()),
             (true, true) => table.compare_files(out, name, &first, &second),
@@ -47,11 +50,13 @@ pub(crate) fn directories(
 }
 
 /// The files with arrays in a directory.
-fn files(table: &mut DiffTable<'_>, directory: &ArrayPath) -> Result<BTreeSet<PathBuf>, CliError> {
-    let listing = walk::list(&directory.path, Depth::All);
-    let listing = listing.map_err(CliError::io(directory.name(), "list"))?;
+fn files(
+    table: &mut DiffTable<'_>,
+    root: &Path,
+    listing: Listing,
+) -> Result<BTreeSet<PathBuf>, CliError> {
     for (inner, error) in listing.unreadable {
-        table.continue_after(Err(CliError::io(&directory.path.join(inner), "list")(error)))?;
+        table.continue_after(Err(CliError::io(&root.join(inner), "list")(error)))?;
     }
     Ok(listing.files.into_iter().collect())
 }

@@ -12,6 +12,7 @@ mod diff;
 mod digest;
 mod endless;
 mod examples;
+mod file_sets;
 mod filter;
 mod filter_index;
 mod formats;
