@@ -3,6 +3,7 @@
 
 mod cli;
 mod commands;
+mod help;
 mod input;
 mod output;
 mod select;
@@ -41,7 +42,8 @@ fn main() -> ExitCode {
 
 fn parse_arguments() -> Result<Cli, clap::Error> {
     let arguments: Vec<_> = std::env::args_os().collect();
-    let mut command = Cli::command().color(output_args::early_color_choice(&arguments));
+    let command = help::arranged(Cli::command());
+    let mut command = command.color(output_args::early_color_choice(&arguments));
     // Subcommands get the options that all have.
     command.build();
     let arguments = arguments::protect_negatives(&command, arguments);

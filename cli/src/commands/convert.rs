@@ -40,21 +40,21 @@ use crate::select::small_floats::{self, TargetDType};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  npymap convert fortran.npy c.npy --order C
+  npymap convert events.csv events.npy
+  npymap convert events.npy events.csv --nan ''
+  npymap convert doubles.npy singles.npy --dtype f4 --force
+  npymap convert 'weights.npz[layer1/w]' w.npy
+  npymap convert fortran.npy -o c.npy --order C
   npymap convert old.npy old.npy --overwrite --byte-order native
   npymap convert long.npy long2.npy --version 2
-  npymap convert 'weights.npz[layer1/w]' w.npy
   npymap convert packed.npz stored.npz
   npymap convert weights.npz packed.npz --deflate=9
   npymap convert batch.ten batch.npz
-  npymap convert doubles.npy singles.npy --dtype f4 --force
   npymap convert doubles.npy halves.npy --dtype bfloat16 --force
   npymap convert events.npy late.npy --select '900000:' --field t,temp
   npymap convert events.npy hot.npy --where 'temp > 27 and sensor == \"alpha\"'
   npymap convert frames.npy channels.npy --axes 2,0,1
   npymap convert image.npy pixels.npy --reshape -1,3
-  npymap convert events.npy events.csv --nan ''
-  npymap convert events.csv events.npy
   npymap convert table.csv table.npy --dtype f4 --skip 2
   npymap convert events.npy events.csv --delimiter ';'
   npymap convert --raw '<i2' --offset 44 --shape -1,2 sound.wav sound.npy

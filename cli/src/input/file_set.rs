@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn numbers_in_names_are_in_the_order_of_their_values() {
         let sorted = [
-            "a", "a/b", "a/x2", "a/x10", "a1", "a01", "a2", "a2b", "a10", "a10b", "b", "b-9",
+            "a", "a/b", "a/x2", "a/x10", "a01", "a1", "a2", "a2b", "a10", "a10b", "b", "b-9",
             "b-10", "ä", "ä2",
         ];
         for (at, first) in sorted.iter().enumerate() {

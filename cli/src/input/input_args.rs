@@ -48,8 +48,8 @@ impl InputArgs {
 /// option `--order` of their own.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FileArgs {
-    /// Read a raw binary file, without a header. Its elements have this dtype:
-    /// a type string such as f8 or '>i4', or a list of fields
+    /// Read a raw file, without a header, of this dtype: f8, '>i4' or a list of
+    /// fields
     #[arg(long, value_name = "DTYPE", value_parser = dtype_arg::parse)]
     pub(crate) raw: Option<DType>,
 

@@ -62,13 +62,9 @@ impl SelectionArgs {
 /// How to read and write text.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TextArgs {
-    /// Format of OUT [default: by its extension, or .npy for -]
-    #[arg(
-        long,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "npy|npz|ten|csv|tsv|jsonl|json|raw"
-    )]
+    /// Format of OUT: npy, npz, ten, csv, tsv, jsonl, json or raw [default: by its
+    /// extension, or npy for -]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "FORMAT")]
     format: Option<OutputFormat>,
 
     /// Read IN as text in this format [default: by its extension]

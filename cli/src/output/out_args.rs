@@ -11,8 +11,7 @@ pub(crate) struct OutArgs {
     #[arg(value_name = "OUT", required_unless_present = "output", conflicts_with = "output")]
     last: Option<PathBuf>,
 
-    /// New file with an extension that selects its format, or - for standard
-    /// output
+    /// New file, whose extension selects its format, or - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 }

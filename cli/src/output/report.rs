@@ -17,8 +17,7 @@ use crate::output::output_format::{OutputFormat, STREAM};
 /// Whether to report what was written.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Print a line of JSON per written array, like `npymap info --json`. For
-    /// text and raw files, print a line with format and nbytes
+    /// Print a line of JSON for each written array, like `npymap info --json`
     #[arg(long)]
     json: bool,
 }

@@ -27,13 +27,8 @@ pub(crate) struct RowFormatArgs {
     #[arg(long, conflicts_with_all = ["format", "output"])]
     pub(crate) json: bool,
 
-    /// Print in this format: json is one list, jsonl a line for each row
-    #[arg(
-        long,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "csv|tsv|jsonl|json|npy|raw"
-    )]
+    /// Print as csv, tsv, jsonl, json (one list), npy or raw
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "FORMAT")]
     format: Option<OutputFormat>,
 
     /// In CSV, the character between fields [default: ,]
