@@ -3,6 +3,8 @@
 
 mod cli;
 mod commands;
+#[cfg(test)]
+mod grammar;
 mod help;
 mod input;
 mod output;

@@ -16,6 +16,7 @@ use crate::input::file_set;
 use crate::input::globs::NamePattern;
 use crate::input::inspect::{EntryContent, FileEntry, Inspector, MemberName};
 use crate::input::messages;
+use crate::input::natural_order;
 use crate::input::style::DIRECTORY;
 use crate::input::text;
 use crate::input::url::shown;
@@ -273,7 +274,9 @@ impl LsArgs {
 
     fn print(&self, out: &mut impl Write, found: &mut LsResult) -> io::Result<()> {
         match self.sort {
-            Some(SortKey::Name) => found.rows.sort_by(|a, b| file_set::by_number(&a.name, &b.name)),
+            Some(SortKey::Name) => {
+                found.rows.sort_by(|a, b| natural_order::by_number(&a.name, &b.name));
+            }
             Some(SortKey::Size) => found.rows.sort_by_key(|row| std::cmp::Reverse(row.nbytes)),
             None => {}
         }

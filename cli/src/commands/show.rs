@@ -61,8 +61,8 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     log: bool,
 
-    /// Write an image file instead, or - for standard output
-    #[arg(short, long, value_name = "OUT.png")]
+    /// New .png file, or - for standard output [default: draw in the terminal]
+    #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
     /// Draw only rows that match CONDITION, as for `npymap get`. INDEX applies to

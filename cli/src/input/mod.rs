@@ -21,6 +21,7 @@ pub(crate) mod members;
 pub(crate) mod memory;
 pub(crate) mod memory_arg;
 pub(crate) mod messages;
+pub(crate) mod natural_order;
 pub(crate) mod npz_inputs;
 pub(crate) mod open;
 pub(crate) mod parallel;

@@ -13,9 +13,10 @@ use npymap::npz::Compression;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
-use crate::input::file_set::{self, by_name};
+use crate::input::file_set;
 use crate::input::input_args::{InputArgs, InputOptions};
 use crate::input::inputs::{Input, Inputs};
+use crate::input::natural_order::by_name;
 
 /// The arrays to put into an archive.
 #[derive(Debug, Args)]

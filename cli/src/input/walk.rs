@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::input::file_set::by_name;
+use crate::input::natural_order::by_name;
 
 /// Extensions of files with arrays.
 const EXTENSIONS: [&str; 5] = ["npy", "npz", "ten", "tb", "tar"];

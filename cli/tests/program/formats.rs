@@ -74,8 +74,8 @@ fn rows_of_three_axes_are_counted_along_both_of_the_first() {
         assert_eq!(last.lines().collect::<Vec<_>>(), all[12 - count.min(12)..]);
         run_ok(["tail", "-n", &number, &cube, "-o", &out, "--overwrite"]);
         assert_eq!(run_ok(["get", &out, "--format", "csv"]), last);
-        let list = run_ok(["tail", "-n", &number, &cube, "--format", "json"]);
-        assert_eq!(list, run_ok(["get", &out, ":", "--json"]));
+        let json = run_ok(["tail", "-n", &number, &cube, "--format", "json"]);
+        assert_eq!(json, run_ok(["get", &out, ":", "--json"]));
     }
     // `get` and `convert` keep the axes.
     let json = path_in(&directory, "cube.json");
