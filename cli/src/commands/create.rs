@@ -10,7 +10,7 @@ use crate::input::dtype_arg;
 use crate::input::error::CliError;
 use crate::input::shape_arg::OrderArg;
 use crate::output::draft::Draft;
-use crate::output::generate::{FloatRange, Numbers};
+use crate::output::generate::{self, FloatRange, Numbers};
 use crate::output::new_file::{self, NewFileArgs, ShapeArg};
 use crate::output::out_args::OutArgs;
 use crate::output::output_format::{self, OutputFormat};
@@ -130,10 +130,10 @@ impl CreateArgs {
         let options = self.new_file.options(self.order.into());
         let options = options.sparse(self.sparse).page_aligned(self.page_aligned);
         let draft = Draft::begin(self.out.path(), self.new_file.if_exists())?;
-        let mut array = draft.array(&self.dtype, &self.shape.0, &options)?;
+        let array = draft.array(&self.dtype, &self.shape.0, &options)?;
         let written = match (numbers, value) {
             (Some(numbers), _) => numbers.write(array),
-            (None, Some(value)) => array.write_fill(&value).and_then(|()| array.close()),
+            (None, Some(value)) => generate::write_value(array, &value),
             (None, None) => array.close(),
         };
         written.map_err(&to_error)?;

@@ -12,6 +12,7 @@ use npymap::{Error, MappedArray, view::DynView};
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
+use crate::input::progress;
 use crate::output::draft::IfExists;
 use crate::output::elements;
 use crate::output::row_output::RowFormatArgs;
@@ -135,6 +136,7 @@ impl GetArgs {
         for view in &views {
             self.check_count(self.file.name(), view)?;
         }
+        progress::hide_on_terminal();
         let out = &mut BufWriter::new(std::io::stdout().lock());
         for view in &views {
             self.print_view(out, view)?;

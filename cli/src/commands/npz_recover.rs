@@ -13,7 +13,6 @@ use serde_json::json;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
 use crate::input::inputs::last_of_each_name;
-use crate::input::progress::Progress;
 use crate::input::url::shown;
 use crate::input::{messages, open, stream, text};
 use crate::output::draft::Draft;
@@ -92,8 +91,6 @@ impl RecoverArgs {
     /// Copies the intact members, and reports the others.
     fn copy(&self, npz: &Npz, draft: &Draft) -> Result<Found, CliError> {
         let members = last_of_each_name(npz.members(), Member::full_name);
-        let total = members.iter().map(Member::size).fold(0, u64::saturating_add);
-        let mut progress = Progress::new(to_usize(total));
         let mut writer =
             NpzWriter::new_seekable(draft.file()).map_err(CliError::with_path(self.out.path()))?;
         let mut found = Found::default();
@@ -114,7 +111,6 @@ impl RecoverArgs {
                     if is_other { &mut found.skipped } else { &mut found.damaged }.push(name);
                 }
             }
-            progress.add(to_usize(member.size()));
         }
         writer.into_inner().map_err(CliError::with_path(self.out.path()))?;
         Ok(found)

@@ -9,7 +9,7 @@ use npymap::{RowSource as _, Rows, Sampler};
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
-use crate::input::progress::Progress;
+use crate::input::progress::{self, Progress};
 use crate::input::text;
 use crate::output::row_output::{RowFormatArgs, RowOutput};
 use crate::output::{elements, row_copy};
@@ -150,6 +150,7 @@ impl SampleArgs {
 
     fn print(&self, rows: &Rows, indices: impl Iterator<Item = usize>) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
+        progress::hide_on_terminal();
         let out = &mut BufWriter::new(std::io::stdout().lock());
         let row_size = rows.row_len().saturating_mul(rows.dtype().itemsize());
         if self.rows.saturating_mul(row_size.max(size_of::<usize>())) > PRINTED {

@@ -149,12 +149,12 @@ pub(crate) fn quiet_npz(path: &Path) -> Result<Npz> {
 /// Opens an archive that may be damaged. What is before it may be, too, so that it is not
 /// recognized by its first bytes.
 pub(crate) fn damaged_npz(path: &Path) -> Result<Npz> {
-    Npz::open(map(path, Content::ALL)?)
+    npz_options(MAX_HEADER_LEN).open(map(path, Content::ALL)?)
 }
 
 /// As `damaged_npz`, without the directory of the archive.
 pub(crate) fn scanned_npz(path: &Path) -> Result<Npz> {
-    NpzOptions::new().scan(map(path, Content::ALL)?)
+    npz_options(MAX_HEADER_LEN).scan(map(path, Content::ALL)?)
 }
 
 /// Opens a `.ten` file whose arrays are mapped.

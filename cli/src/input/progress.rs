@@ -1,6 +1,8 @@
 //! A progress bar on standard error, on terminals only.
 
 use crate::input::lengths::{to_u64, to_usize};
+use std::io::{self, IsTerminal as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +17,16 @@ const STEP: u64 = 4 << 20;
 
 /// The bars of all threads, one below the other.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// Whether rows are printed on a terminal, where a bar would be between them.
+static IS_HIDDEN: AtomicBool = AtomicBool::new(false);
+
+/// Shows no bars from now on if standard output, which gets rows, is a terminal.
+pub(crate) fn hide_on_terminal() {
+    if io::stdout().is_terminal() {
+        IS_HIDDEN.store(true, Ordering::Relaxed);
+    }
+}
 
 /// Progress through a number of bytes.
 #[derive(Debug)]
@@ -48,6 +60,9 @@ impl Progress {
             return;
         }
         self.updated = self.done;
+        if IS_HIDDEN.load(Ordering::Relaxed) {
+            return;
+        }
         if self.bar.is_none() && self.started.elapsed() >= PATIENCE {
             let bar = bar(self.total).with_position(self.done);
             self.bar = Some(bar.with_elapsed(self.started.elapsed()));

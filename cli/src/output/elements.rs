@@ -8,6 +8,7 @@ use npymap::{DType, Value, view::DynView};
 
 use crate::input::escape::{self, escaped};
 use crate::input::json_value::JsonValue;
+use crate::input::progress::Progress;
 use crate::select::limits;
 
 use crate::input::error::CliError;
@@ -84,6 +85,7 @@ fn write_nested<W: Write>(
     if view.is_empty() {
         return writeln!(out, "[]");
     }
+    let mut progress = Progress::new(view.len().saturating_mul(view.itemsize()));
     let rows = row_lens(view.shape());
     let last = view.len() - 1;
     let mut brackets = rows.len();
@@ -92,6 +94,7 @@ fn write_nested<W: Write>(
         write(out, &value)?;
         brackets = ended_rows(&rows, number + 1);
         write_brackets(out, b"]", brackets)?;
+        progress.add(view.itemsize());
         if number < last {
             separate(out, brackets)?;
         }

@@ -13,7 +13,7 @@ use npymap::dtype::Kind;
 use npymap::element::{Casting, InPlace, Typed};
 use npymap::half::f16;
 use npymap::ndarray::Axis;
-use npymap::{DType, MappedArray, MappedArrayMut, Result};
+use npymap::{DType, MappedArray, MappedArrayMut, Result, Value};
 
 use crate::input::progress::Progress;
 use crate::select::cast;
@@ -55,6 +55,28 @@ pub(crate) struct FloatRange {
     first: f64,
     second: f64,
     is_single: bool,
+}
+
+/// Sets all elements of a new array of zeros to a value, and shows progress.
+pub(crate) fn write_value(array: MappedArrayMut, value: &Value) -> Result<()> {
+    let (dtype, total) = (array.dtype().clone(), array.nbytes());
+    if total == 0 {
+        return array.close();
+    }
+    // Their order does not matter: all have the same bytes.
+    let count = array.len().min(BLOCK.div_ceil(dtype.itemsize().max(1)));
+    let mut block = MappedArray::zeros(&dtype, &[count])?;
+    block.dyn_view_mut()?.fill(value)?;
+    let block = block.as_bytes()?;
+    let mut all = cast::as_bytes(array)?;
+    let mut progress = Progress::new(total);
+    let writer = all.element_writer()?;
+    for start in (0..total).step_by(block.len().max(1)) {
+        let part = block.get(..block.len().min(total - start)).unwrap_or_default();
+        writer.write(&[start], part)?;
+        progress.add(part.len());
+    }
+    all.close()
 }
 
 impl FloatRange {

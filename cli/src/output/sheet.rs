@@ -10,6 +10,7 @@ use npymap::view::DynView;
 
 use crate::input::error::CliError;
 use crate::input::escape::safe;
+use crate::input::progress::{self, Progress};
 use crate::input::row_blocks::index;
 use crate::output::elements;
 use crate::output::table::{self, Column, GAP};
@@ -41,6 +42,7 @@ impl PrintedTable {
         rows: Range<usize>,
         width: Option<usize>,
     ) -> Result<PrintedTable, CliError> {
+        progress::hide_on_terminal();
         let width = width.or_else(table::terminal_width).unwrap_or(DEFAULT_WIDTH);
         let first = rows.start..rows.end.min(rows.start.saturating_add(BLOCK));
         let mut columns = sheet.checked_block(first.clone(), MAX_COLUMNS)?;
@@ -60,8 +62,12 @@ impl PrintedTable {
         sheet: &Sheet<'_>,
         rows: Range<usize>,
     ) -> Result<(), CliError> {
+        let row = sheet.view.len().checked_div(sheet.rows()).unwrap_or(0);
+        let row = row.saturating_mul(sheet.view.itemsize());
+        let mut progress = Progress::new(rows.len().saturating_mul(row));
         for start in rows.clone().step_by(BLOCK) {
             let range = start..rows.end.min(start + BLOCK);
+            progress.add(range.len().saturating_mul(row));
             let mut next = sheet.checked_block(range, self.columns.len())?;
             self.cuts.apply(&mut next);
             next.iter_mut().zip(&self.columns).for_each(|(next, column)| next.widen(column));

@@ -4,7 +4,7 @@ use std::io::{self, StdoutLock, Write as _};
 use std::path::Path;
 
 use crate::input::error::CliError;
-use crate::input::stream;
+use crate::input::{progress, stream};
 use crate::output::draft::{Draft, IfExists};
 
 /// Text or bytes that are written in order.
@@ -20,7 +20,10 @@ impl Sink {
     /// Starts writing to a new file, or to standard output if there is none.
     pub(crate) fn begin(path: Option<&Path>, if_exists: IfExists) -> Result<Sink, CliError> {
         match path.filter(|path| !stream::is_standard(path)) {
-            None => Ok(Sink::Standard(io::stdout().lock())),
+            None => {
+                progress::hide_on_terminal();
+                Ok(Sink::Standard(io::stdout().lock()))
+            }
             Some(path) => Draft::begin(path, if_exists).map(|draft| Sink::File(Box::new(draft))),
         }
     }
