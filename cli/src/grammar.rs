@@ -155,10 +155,6 @@ const RULES: [Rule; 9] = [
         others: &[
             ("info", HEADERS),
             ("ls", HEADERS),
-            ("tail", "to be added"),
-            ("diff", "to be added"),
-            ("show", "to be added"),
-            ("set", "to be added"),
             ("header", WHOLE),
             ("create", NO_ARRAYS),
             ("append", WHOLE),

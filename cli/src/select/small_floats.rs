@@ -59,7 +59,7 @@ impl FromStr for BFloat16 {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ValueArgs {
     /// Take elements of dtype V2 as this type of `ml_dtypes`: bfloat16
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "DTYPE")]
     dtype: Option<BFloat16>,
 }
 
