@@ -1,6 +1,5 @@
 //! `npymap npz recover`: saves the intact members of a damaged archive.
 
-use crate::input::lengths::to_usize;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -18,7 +18,8 @@ use crate::output::sink::Sink;
 use crate::output::text_output::{self, TextOptions};
 use crate::select::cast;
 use crate::select::fields::Fields;
-use crate::select::rows::{self, RowSelection};
+use crate::select::filter::leading_axes;
+use crate::select::rows::RowSelection;
 
 /// In which format rows are printed, and where to.
 #[derive(Debug, Args)]
@@ -179,7 +180,7 @@ impl RowOutput<'_> {
         fields: &Fields,
         to_error: ToError<'_>,
     ) -> Result<(), CliError> {
-        let leading = rows::leading_axes(view);
+        let leading = leading_axes(view);
         let mut parts = Vec::new();
         add_parts(&mut parts, view, leading, range.clone()).map_err(to_error)?;
         if let Target::Npy(draft) = &self.target {
@@ -218,7 +219,7 @@ impl RowOutput<'_> {
         to_error: ToError<'_>,
     ) -> Result<(), CliError> {
         if !matches!(self.format, OutputFormat::Jsonl | OutputFormat::Json) {
-            let rows: usize = items.shape().iter().take(rows::leading_axes(items)).product();
+            let rows: usize = items.shape().iter().take(leading_axes(items)).product();
             return self.write_rows(items, 0..rows, &Fields::All, to_error);
         }
         let mut lines = Vec::new();
@@ -387,7 +388,7 @@ struct JsonList {
 impl JsonList {
     /// The lists of all axes that enumerate the rows.
     fn nested(view: &DynView<'_>) -> JsonList {
-        let dims = view.shape().get(..rows::leading_axes(view)).unwrap_or_default();
+        let dims = view.shape().get(..leading_axes(view)).unwrap_or_default();
         let inner = (1..dims.len()).map(|axis| dims.iter().skip(axis).product()).collect();
         JsonList { inner, is_value: dims.is_empty(), ..JsonList::default() }
     }
