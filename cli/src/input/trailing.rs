@@ -55,17 +55,13 @@ pub(crate) fn describe(found: &Trailing) -> String {
 
 /// The offsets of all arrays of a `.npy` file. Prints a note about what follows the last one.
 pub(crate) fn offsets(path: &Path, source: &Source, options: &OpenOptions) -> Result<Vec<u64>> {
-    let mut offsets = vec![0];
-    loop {
-        let last = options.clone().offset(offsets.last().copied().unwrap_or(0));
-        match last.trailing(source)? {
-            Some(Trailing { is_array: true, offset, .. }) => offsets.push(offset),
-            _ => {
-                note(path, source, &last, false);
-                return Ok(offsets);
-            }
-        }
+    let (mut offsets, mut last) = (vec![0], options.clone());
+    while let Some(Trailing { is_array: true, offset, .. }) = last.trailing(source)? {
+        offsets.push(offset);
+        last = last.offset(offset);
     }
+    note(path, source, &last, false);
+    Ok(offsets)
 }
 
 fn what(found: &Trailing) -> String {
