@@ -79,13 +79,14 @@ impl ExtentError {
     #[inline]
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
-            ExtentError::Remainder { itemsize: 0, .. } => ErrorKind::InvalidInput,
+            ExtentError::Remainder { itemsize: 0, .. } | ExtentError::NotRaw => {
+                ErrorKind::InvalidInput
+            }
             ExtentError::Remainder { offset, found, .. } if offset <= found => ErrorKind::Corrupt,
             ExtentError::ShortFile { .. }
             | ExtentError::ShortBuffer { .. }
             | ExtentError::Remainder { .. }
             | ExtentError::Empty => ErrorKind::Truncated,
-            ExtentError::NotRaw => ErrorKind::InvalidInput,
             ExtentError::Trailing { .. } | ExtentError::Dropped { .. } => ErrorKind::Corrupt,
             ExtentError::Follows { .. } => ErrorKind::Unsupported,
         }

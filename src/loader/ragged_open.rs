@@ -18,9 +18,15 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Those of [`RaggedAppender::open`]. Returns
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the options say where the array
-    /// is.
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a file does not exist,
+    /// [`Locked`](crate::ErrorKind::Locked) if another writer has locked one and the options
+    /// don't say to wait, [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the offsets are
+    /// not `i64`, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if they don't have one
+    /// axis or the data has none, [`Corrupt`](crate::ErrorKind::Corrupt) if a file is not a
+    /// valid `.npy` file, if the offsets don't start with 0, decrease or don't end with the
+    /// number of elements, [`Truncated`](crate::ErrorKind::Truncated) if elements are missing,
+    /// and [`Io`](crate::ErrorKind::Io) if reading or writing fails. Returns
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the options say where the array is.
     pub fn append_ragged(
         &self,
         data: impl AsRef<Path>,
@@ -40,14 +46,21 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) or
-    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the files exist and their items have
-    /// another dtype or shape, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
-    /// options say where the array is, or that existing files are overwritten. If only one
-    /// of the files exists and has rows, returns
-    /// [`NotFound`](crate::ErrorKind::NotFound) or
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists). Otherwise those of
-    /// [`RaggedAppender::open`] and [`RaggedAppender::create`].
+    /// If the files exist, returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) or
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if their items have another dtype or
+    /// shape, [`Locked`](crate::ErrorKind::Locked) if another writer has locked one and the
+    /// options don't say to wait, [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the
+    /// offsets are not `i64`, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if they don't
+    /// have one axis or the data has none, [`Corrupt`](crate::ErrorKind::Corrupt) if a file is
+    /// not a valid `.npy` file, if the offsets don't start with 0, decrease or don't end with
+    /// the number of elements, [`Truncated`](crate::ErrorKind::Truncated) if elements are
+    /// missing, and [`Io`](crate::ErrorKind::Io) if reading or writing fails. If only one of
+    /// them exists and has rows, returns [`NotFound`](crate::ErrorKind::NotFound) or
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists). Returns
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of a new file does not exist,
+    /// and [`InvalidInput`](crate::ErrorKind::InvalidInput) if both paths are the same, if a
+    /// descr cannot express the dtype, if the options say where the array is, or that existing
+    /// files are overwritten.
     ///
     /// # Examples
     ///

@@ -49,7 +49,6 @@ see `npymap recover`.
 
 Exit status: 0 if all rows were appended, 1 if the append failed or --flush
 could not wait for the disk, 2 for a usage error.")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a separate option")]
 pub(crate) struct AppendArgs {
     /// Wait until the data is on disk
     #[arg(long)]

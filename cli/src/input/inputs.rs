@@ -214,62 +214,7 @@ impl<'a> Inputs<'a> {
                 });
                 Ok(inputs.collect())
             }
-            AnyFile::Tar(shard) if member.is_none() => {
-                let mut inputs: Vec<Input<'_>> = Vec::new();
-                shard.prefetch_headers().map_err(CliError::Library)?;
-                let names: HashSet<_> = shard.members().map(|member| member.name()).collect();
-                for member in last_of_each_name(shard.members(), tar::Member::name) {
-                    let name = member.name();
-                    // The names of others may differ in bytes that are not UTF-8.
-                    shard.member(name).map_err(CliError::Library)?;
-                    if member.is_npz().is_ok_and(|is_npz| is_npz) {
-                        match member.npz() {
-                            Ok(npz) => {
-                                self.check_names(&member, npz.len())?;
-                                inputs.extend(self.arrays_of_npz(name, npz)?);
-                            }
-                            Err(_) => inputs.push(Input {
-                                name: name.to_owned(),
-                                member: Some(MemberName::Text(name.to_owned())),
-                                key: Some(name.to_owned()),
-                                path: self.path_of(name),
-                                open: Box::new(move || member.npz()?.get("")),
-                            }),
-                        }
-                    } else if member.is_ten().is_ok_and(|is_ten| is_ten) {
-                        match member.ten() {
-                            Ok(ten) => {
-                                self.check_names(&member, ten.len())?;
-                                inputs.extend(self.arrays_of_ten(name, &ten));
-                            }
-                            Err(_) => inputs.push(Input {
-                                name: name.to_owned(),
-                                member: Some(MemberName::Text(name.to_owned())),
-                                key: Some(name.to_owned()),
-                                path: self.path_of(name),
-                                open: Box::new(move || member.ten()?.get(0)),
-                            }),
-                        }
-                    } else if member.header().is_ok_and(|header| header.is_none()) {
-                        self.skip(name, NO_ARRAY)?;
-                    } else {
-                        let path = self.path_of(name);
-                        let full_name = Some(MemberName::Text(name.to_owned()));
-                        // Unless it is the name of another member.
-                        let short = name.strip_suffix(".npy").filter(|name| !names.contains(name));
-                        let key = name.to_owned();
-                        let name = short.unwrap_or(name).to_owned();
-                        inputs.push(Input {
-                            name,
-                            member: full_name,
-                            key: Some(key),
-                            path,
-                            open: Box::new(move || member.open()),
-                        });
-                    }
-                }
-                Ok(inputs)
-            }
+            AnyFile::Tar(tar) if member.is_none() => self.members_of_tar(tar),
             file => {
                 let path = self.input.name().to_owned();
                 let position = match (file, member) {
@@ -286,6 +231,63 @@ impl<'a> Inputs<'a> {
                     open: Box::new(move || file.get(member)),
                 }])
             }
+        }
+    }
+
+    /// The arrays of a tar file, in order, with those of archives in it.
+    fn members_of_tar<'s>(&'s self, tar: &'s tar::TarFile) -> Result<Vec<Input<'s>>, CliError> {
+        let mut inputs: Vec<Input<'_>> = Vec::new();
+        tar.prefetch_headers().map_err(CliError::Library)?;
+        let names: HashSet<_> = tar.members().map(|member| member.name()).collect();
+        for member in last_of_each_name(tar.members(), tar::Member::name) {
+            let name = member.name();
+            // The names of others may differ in bytes that are not UTF-8.
+            tar.member(name).map_err(CliError::Library)?;
+            if member.is_npz().is_ok_and(|is_npz| is_npz) {
+                match member.npz() {
+                    Ok(npz) => {
+                        self.check_names(&member, npz.len())?;
+                        inputs.extend(self.arrays_of_npz(name, npz)?);
+                    }
+                    Err(_) => inputs.push(self.refused(name, move || member.npz()?.get(""))),
+                }
+            } else if member.is_ten().is_ok_and(|is_ten| is_ten) {
+                match member.ten() {
+                    Ok(ten) => {
+                        self.check_names(&member, ten.len())?;
+                        inputs.extend(self.arrays_of_ten(name, &ten));
+                    }
+                    Err(_) => inputs.push(self.refused(name, move || member.ten()?.get(0))),
+                }
+            } else if member.header().is_ok_and(|header| header.is_none()) {
+                self.skip(name, NO_ARRAY)?;
+            } else {
+                let path = self.path_of(name);
+                let full_name = Some(MemberName::Text(name.to_owned()));
+                // Unless it is the name of another member.
+                let short = name.strip_suffix(".npy").filter(|name| !names.contains(name));
+                let key = name.to_owned();
+                let name = short.unwrap_or(name).to_owned();
+                inputs.push(Input {
+                    name,
+                    member: full_name,
+                    key: Some(key),
+                    path,
+                    open: Box::new(move || member.open()),
+                });
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// A member of a tar file that cannot be opened: `open` returns the error.
+    fn refused<'s>(&self, name: &str, open: impl Fn() -> Result<MappedArray> + 's) -> Input<'s> {
+        Input {
+            name: name.to_owned(),
+            member: Some(MemberName::Text(name.to_owned())),
+            key: Some(name.to_owned()),
+            path: self.path_of(name),
+            open: Box::new(open),
         }
     }
 

@@ -25,12 +25,22 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) or
-    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the file exists and has rows of
-    /// another dtype, shape or memory order. Returns
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the options say where the array
-    /// is, or that an existing file is overwritten. Otherwise those of
-    /// [`append`](OpenOptions::append) and [`Appender::create`].
+    /// If the file exists, returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) or
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if its rows have another dtype, shape
+    /// or memory order, [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy` file
+    /// or other bytes follow its elements, [`Unsupported`](crate::ErrorKind::Unsupported) if it
+    /// contains Python objects or is not a regular file,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is longer than the
+    /// limit, [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
+    /// [`Locked`](crate::ErrorKind::Locked) if another writer has locked it and the options
+    /// don't say to wait. A new file returns [`NotFound`](crate::ErrorKind::NotFound) if the
+    /// directory of `path` does not exist, [`InvalidInput`](crate::ErrorKind::InvalidInput) if
+    /// a descr cannot express the dtype, if the version cannot hold the header, or if the array
+    /// would have more than 64 axes, and [`Io`](crate::ErrorKind::Io) if it cannot be written,
+    /// for example because the disk is full. Returns
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the options say where the array is,
+    /// or that an existing file is overwritten, and [`Io`](crate::ErrorKind::Io) if the file
+    /// cannot be opened, read or written.
     ///
     /// # Examples
     ///
@@ -93,7 +103,21 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// Those of [`OpenOptions::append_or_create`].
+    /// If the file exists, returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) or
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if its rows have another dtype, shape
+    /// or memory order, [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy` file
+    /// or other bytes follow its elements, [`Unsupported`](crate::ErrorKind::Unsupported) if it
+    /// contains Python objects or is not a regular file,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is longer than the
+    /// limit, [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
+    /// [`Locked`](crate::ErrorKind::Locked) if another writer has locked it. A new file returns
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the directory of `path` does not exist,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr cannot express the dtype, if
+    /// the version cannot hold the header, or if the array would have more than 64 axes, and
+    /// [`Io`](crate::ErrorKind::Io) if it cannot be written, for example because the disk is
+    /// full. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the shape of a row is
+    /// too large, and [`Io`](crate::ErrorKind::Io) if the file cannot be opened, read or
+    /// written.
     ///
     /// # Examples
     ///
