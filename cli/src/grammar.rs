@@ -26,6 +26,7 @@ const ARCHIVES: &str = "reads and writes whole archives";
 const HEADERS: &str = "reads headers, of all arrays";
 const NO_ROWS: &str = "prints no rows";
 const WHOLE: &str = "takes whole arrays";
+const PIPED: &str = "takes the rows that `npymap get --where` passes in a pipe";
 const ONE: &str = "has one input";
 
 const RULES: [Rule; 9] = [
@@ -145,6 +146,7 @@ const RULES: [Rule; 9] = [
             ("npz extract", WHOLE),
             ("npz verify", WHOLE),
             ("npz recover", WHOLE),
+            ("sort", "`--by` has an INDEX"),
             ("completions", NO_ARRAYS),
             ("man", NO_ARRAYS),
         ],
@@ -168,6 +170,8 @@ const RULES: [Rule; 9] = [
             ("npz extract", WHOLE),
             ("npz verify", WHOLE),
             ("npz recover", WHOLE),
+            ("sort", PIPED),
+            ("unique", PIPED),
             ("completions", NO_ARRAYS),
             ("man", NO_ARRAYS),
         ],
@@ -200,6 +204,8 @@ const RULES: [Rule; 9] = [
             ("npz mv", ONE),
             ("npz extract", ONE),
             ("npz recover", ONE),
+            ("sort", ONE),
+            ("unique", ONE),
             ("completions", NO_ARRAYS),
             ("man", NO_ARRAYS),
         ],

@@ -45,18 +45,12 @@ pub(crate) struct SortArgs {
 
     /// New file with an extension that selects the format: .npy, .csv, .tsv, .jsonl or
     /// .bin, or - for standard output [default: print as CSV]
-    #[arg(value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
-    /// The same as OUT
-    #[arg(
-        short,
-        long = "output",
-        id = "output_option",
-        value_name = "OUT",
-        conflicts_with = "output"
-    )]
-    output_option: Option<PathBuf>,
+    /// The same as --output OUT
+    #[arg(value_name = "OUT", conflicts_with = "output")]
+    last: Option<PathBuf>,
 
     /// Put the largest first
     #[arg(long)]
@@ -68,7 +62,7 @@ pub(crate) struct SortArgs {
 
 impl SortArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let output = self.output.as_deref().or(self.output_option.as_deref());
+        let output = self.output.as_deref().or(self.last.as_deref());
         let options = SortOptions {
             unit: Unit::Row,
             by: &self.sorting.by,

@@ -11,8 +11,7 @@ use std::path::Path;
 use npymap::npz::{Npz, NpzOptions};
 use npymap::ten::{Ten, TenOptions};
 use npymap::{
-    CreateOptions, DType, Error, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order,
-    Result, Source,
+    CreateOptions, DType, MappedArray, MappedArrayMut, OpenOptions, Order, Result, Source,
     any::{AnyFile, Format, Npy},
     array::RawSpec,
     npy::MAX_HEADER_LEN,
@@ -23,7 +22,7 @@ use npymap::{
 use crate::input::array_path::ArrayPath;
 use crate::input::shape_arg::PartialShape;
 use crate::input::stream::Content;
-use crate::input::{progress, remote, stream, trailing};
+use crate::input::{messages, progress, remote, stream, trailing};
 
 /// A source that maps a file read-only, or the copy of a stream. Arrays of a URL are
 /// read into memory.
@@ -80,8 +79,8 @@ pub(crate) fn raw(
     let source = map(path, Content::Bytes(end.max(1)))?;
     // Whoever wants single bytes may want those of the header.
     if offset == 0 && dtype.itemsize() > 1 && OpenOptions::new().header_text(&source).is_ok() {
-        let text = "the file has an NPY header: open it without --raw";
-        return Err(Error::new(ErrorKind::InvalidInput, text).with_path(path));
+        let what = "the file has an NPY header, which is read as elements: omit --raw to open it";
+        messages::print_note(&format!("{}: {what}", path.display()));
     }
     let raw = RawSpec::new(dtype.clone()).offset(offset).order(order);
     let raw = match shape {

@@ -71,7 +71,7 @@ fn dtypes_have_the_names_of_numpy_and_ml_dtypes() {
             run_ok(["info", "--json", &path])
         };
         assert_eq!(info(name), info(descr), "{name}");
-        let raw = |dtype| run_ok(["info", "--json", "--raw", dtype, &path]);
+        let raw = |dtype| run_ok(["info", "--json", "--raw", dtype, "--offset", "128", &path]);
         assert_eq!(raw(name), raw(descr), "{name}");
         run_ok(["header", &path, "--dtype", name]);
     }

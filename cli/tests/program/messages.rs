@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::run::{copy_penguins, data, path_in, run_err, run_ok};
+use crate::run::{copy_penguins, data, npymap, path_in, run_err, run_ok};
 
 #[test]
 fn errors_suggest_options_and_commands() {
@@ -82,13 +82,15 @@ fn a_wrong_file_in_the_right_place_names_the_way_out() {
     for (arguments, advice) in [
         (&["info", &raw][..], "--raw DTYPE reads raw elements\n"),
         (&["get", &raw, "0"], "--raw DTYPE reads raw elements\n"),
-        (&["stats", "--raw", "f4", array], "the file has an NPY header: open it without --raw\n"),
-        (&["head", "--raw", "V7", array], "the file has an NPY header: open it without --raw\n"),
+        (&["stats", "--raw", "V7", array], "the file has an NPY header: open it without --raw\n"),
         (&["head", &zipped], "`gzip -dc FILE | npymap COMMAND -` reads it\n"),
     ] {
         let refusal = run_err(1, arguments);
         assert!(refusal.ends_with(advice), "{refusal}");
     }
+    let note = "the file has an NPY header, which is read as elements: omit --raw to open it\n";
+    let elements = npymap(["head", "--raw", "f4", array]);
+    assert!(elements.code == Some(0) && elements.err.ends_with(note), "{}", elements.err);
     run_ok(["stats", "--raw", "u1", array]);
     run_ok(["stats", "--raw", "f8", "--offset", "128", array]);
     run_ok(["get", &raw, "0", "--raw", "f8"]);

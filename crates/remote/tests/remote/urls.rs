@@ -130,7 +130,10 @@ fn objects_that_cannot_be_read_are_errors() {
             "denied",
             "the store denies access: the credentials don't allow it, or the object doesn't exist",
         ),
-        ("private", "the store asks for credentials: set those of its environment variables"),
+        (
+            "private",
+            "the store asks for credentials: set those of its environment variables, or a header by `RemoteOptions::header`",
+        ),
     ] {
         let error = Remote::open(&server.url(name)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Io);
