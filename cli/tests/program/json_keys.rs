@@ -98,6 +98,8 @@ create @new.npy --shape 3
 convert @a.npy @new.csv
 concat @a.npy @a.npy -o @joined.npy
 shuffle @a.npy -o @shuffled.npy
+sort @a.npy -o @sorted.npy
+unique @a.npy -o @unique.npy --counts
 stats @a.npy @a.npz @c.npy --std --hist=2 --quantiles=0.5
 stats @penguins.npy --axis 0
 stats @nan.npy --fail-on nan
