@@ -41,8 +41,8 @@ Examples:
   npymap convert today.csv - | npymap append log.npy -
   head -c 320 points.bin | npymap append log.npy - --raw f8
 
-With --raw, rows have the shape and memory order of those of FILE unless you
-give others.
+With --raw, rows have FILE's row shape and memory order, unless you give
+--shape or --order.
 
 FILE must exist, unless you give --create. If FILE has bytes after its elements,
 see `npymap recover`.
@@ -54,8 +54,8 @@ pub(crate) struct AppendArgs {
     #[arg(long)]
     flush: bool,
 
-    /// Create FILE if it does not exist, for rows like those of the first array.
-    /// Several processes can do this at once
+    /// Create FILE if it does not exist, with rows like the first array's. This is
+    /// safe in several processes at once
     #[arg(long)]
     create: bool,
 

@@ -28,7 +28,7 @@ const BLOCK: usize = 64 << 20;
 /// Join arrays along an axis, like NumPy's concatenate or stack.
 ///
 /// The files of a directory or a pattern such as 'part-*.npy' are joined in the
-/// order of their names, in which numbers count by value: part-2 is before
+/// order of their names. This compares numbers by value, so part-2 is before
 /// part-10. OUT is in C order and has the dtype of the first array. Other arrays
 /// must have the same dtype, except for their byte order and memory order, unless
 /// --promote or --dtype casts them. With --stack, all must have the same shape.

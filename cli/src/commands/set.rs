@@ -20,8 +20,8 @@ use crate::select::selection::IndexArg;
 /// Set elements to a value, in place.
 ///
 /// INDEX is what NumPy accepts in a[…]: integers, slices and one list of
-/// integers. A dot and a field name may follow; a name alone is that field of
-/// every element. `:` is every element, and `...` also works for an array without
+/// integers. A dot and a field name may follow, and a name alone is that field
+/// of every element. `:` is every element, and `...` also works for an array without
 /// axes. Only the bytes of the selected elements are written.
 ///
 /// VALUE is a number, True or False, text, a date such as 2020-02-29T12:00,
@@ -41,10 +41,10 @@ Examples:
   npymap set image.npy '10:20, 10:20' '[255, 0, 0]'
   npymap set embeddings.npy '[3, 5]' @row.npy
 
-If VALUE does not fit the elements, nothing is written. A .npy or .ten file is
-changed in place: if the command fails or is killed while it writes, some elements have
-their new values and others the old ones, and one that was being written may be cut off
-in the middle. An .npz is replaced when it is complete. Put text that starts
+If VALUE does not fit the elements, FILE stays as it was. A .npy or .ten file is
+changed in place. This means that if the command fails or is killed while it
+writes, only some elements will have their new values, and one may be written in
+part. An .npz is replaced when it is complete. Put text that starts
 with a hyphen after `--`, and text that starts with @ in quotes of its own, as
 in \"'@home'\".
 
@@ -76,7 +76,7 @@ pub(crate) struct SetArgs {
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file, or FILE[MEMBER] of an .npz or .ten file; an .npz is rewritten
+    /// .npy file, or FILE[MEMBER] of an .npz, which is rewritten, or .ten file
     file: ArrayPath,
 
     /// Elements to set

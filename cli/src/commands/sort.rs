@@ -33,8 +33,8 @@ Examples:
   npymap sort penguins.npy --by ':, [3, 0]' --reverse | head -n 3
 
 NumPy's equivalent of --by ':, 3' is a[np.argsort(a[:, 3], kind='stable')]. With
---reverse, the largest come first, and before them NaN and NaT. Equal rows keep
-their order then, too. Subarrays are compared element by element.
+--reverse, NaN and NaT come first, then the largest, and equal rows still keep
+their order. Subarrays are compared element by element.
 
 Exit status: 0 on success, 1 on failure, 2 for a usage error.")]
 pub(crate) struct SortArgs {

@@ -15,8 +15,8 @@ use crate::sort::sorter::{SortOptions, Sorter};
 /// Find the sorted unique values of an array of any size, and count them.
 ///
 /// These are the elements of all axes, like NumPy's unique, or the records. All
-/// NaN are equal, and come last. With --by, unique rows are found: of rows that
-/// are equal in INDEX, the first one. Values that do not fit into --memory are
+/// NaN are equal, and come last. With --by, this finds unique rows: the first of
+/// all rows that are equal in INDEX. Values that do not fit into --memory are
 /// sorted in temporary files without names. Without --output, the values are
 /// printed.
 #[derive(Debug, Args)]

@@ -52,8 +52,8 @@ pub(crate) struct DiffOptions {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Compare only rows that match CONDITION, as for `npymap get`: those of A with
-    /// those of B. This copies them to temporary files
+    /// Compare only rows that match CONDITION in both A and B, as for `npymap get`.
+    /// This copies them to temporary files
     #[arg(long = "where", value_name = "CONDITION")]
     filter: Option<Filter>,
 

@@ -12,8 +12,8 @@ pub(crate) struct OverwriteArgs {
     #[arg(long)]
     pub(crate) overwrite: bool,
 
-    /// With --overwrite, drop what follows the array in the file that is replaced: rows
-    /// of a writer that died, which `npymap recover` keeps, or another array
+    /// With --overwrite, drop what follows the array in the old file. This is another
+    /// array, or rows of a writer that died, which `npymap recover` would keep
     #[arg(long, requires = "overwrite")]
     pub(crate) discard_trailing: bool,
 
