@@ -1,4 +1,4 @@
-//! Writes rows to an object, whose header is sent last.
+//! Writes rows to an object, and its header last.
 
 use std::fmt;
 use std::io::Write as _;
@@ -15,13 +15,13 @@ use crate::{RemoteWriter, errors};
 /// Writes a `.npy` object row by row, when the number of rows is known only at the
 /// end.
 ///
-/// Parts of the object are sent as they are filled, and never changed: an upload can't
-/// be read before it is finished, and then it is an object like any other. The first
-/// part, with the header, is kept in memory until
-/// [`finish`](RemoteAppender::finish), which writes the number of rows into it and
-/// sends it last. An object that exists can't be appended to: write another one.
+/// This sends each part of the object once it is full. The first part, with the header,
+/// stays in memory until [`finish`](RemoteAppender::finish), which writes the number of
+/// rows into it and sends it last. You can read the object only after that. You cannot
+/// append to an existing object, so write a new object instead.
 ///
-/// If this is dropped before it is finished, nothing appears: see [`RemoteWriter`].
+/// If you drop this without finishing, the object does not appear, like with
+/// [`RemoteWriter`].
 ///
 /// # Examples
 ///
@@ -54,8 +54,8 @@ pub struct RemoteAppender {
 }
 
 impl RemoteAppender {
-    /// Starts an array in C order. `row` is the shape of one row: all axes except the
-    /// first. Nothing must have been written to `writer`.
+    /// Starts to write an array in C order to `writer`, which must be empty. `row` is the
+    /// shape of one row: all axes except the first.
     ///
     /// # Errors
     ///
@@ -71,19 +71,19 @@ impl RemoteAppender {
         Ok(RemoteAppender { writer, header, row })
     }
 
-    /// The shape so far.
+    /// Returns the shape so far.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.header.shape
     }
 
-    /// The number of rows so far.
+    /// Returns the number of rows so far.
     #[must_use]
     pub fn rows(&self) -> usize {
         *self.header.shape.first().invariant("rows have an axis")
     }
 
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.header.dtype
@@ -99,9 +99,9 @@ impl RemoteAppender {
     /// the shape does not match,
     /// [`InvalidValue`](npymap::ErrorKind::InvalidValue) if a value does not
     /// fit, [`InvalidInput`](npymap::ErrorKind::InvalidInput) if the array
-    /// would be too large: then no rows are added.
-    /// [`Io`](npymap::ErrorKind::Io) if a part could not be sent: then nothing
-    /// more can be written.
+    /// would be too large, and adds no rows then. Returns
+    /// [`Io`](npymap::ErrorKind::Io) if a part could not be sent. After that, you
+    /// cannot write more.
     pub fn append<T: Element, D: Dimension>(&mut self, rows: &ArrayRef<T, D>) -> Result<()> {
         self.with_url_in_errors(|appender| {
             let count = appender.count_rows(rows.shape())?;
@@ -119,9 +119,9 @@ impl RemoteAppender {
     /// the values are not complete rows,
     /// [`InvalidValue`](npymap::ErrorKind::InvalidValue) if a value does not
     /// fit, and [`InvalidInput`](npymap::ErrorKind::InvalidInput) if the array
-    /// would be too large: then no rows are added. Returns
-    /// [`Io`](npymap::ErrorKind::Io) if a part could not be sent: then nothing
-    /// more can be written.
+    /// would be too large, and adds no rows then. Returns
+    /// [`Io`](npymap::ErrorKind::Io) if a part could not be sent. After that, you
+    /// cannot write more.
     pub fn append_slice<T: Element>(&mut self, values: &[T]) -> Result<()> {
         self.with_url_in_errors(|appender| {
             let row = appender.row.len();
@@ -137,9 +137,9 @@ impl RemoteAppender {
     ///
     /// Returns [`ShapeMismatch`](npymap::ErrorKind::ShapeMismatch) if the bytes are
     /// not complete rows, and [`InvalidInput`](npymap::ErrorKind::InvalidInput)
-    /// if the array would be too large: then no rows are added. Returns
-    /// [`Io`](npymap::ErrorKind::Io) if a part could not be sent: then nothing
-    /// more can be written.
+    /// if the array would be too large, and adds no rows then. Returns
+    /// [`Io`](npymap::ErrorKind::Io) if a part could not be sent. After that, you
+    /// cannot write more.
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.with_url_in_errors(|appender| {
             let row = appender.row.nbytes();
@@ -164,7 +164,7 @@ impl RemoteAppender {
         self.writer.finish()
     }
 
-    /// The number of rows of an array: one with the same axes, or a single row.
+    /// The number of rows in an array with the same axes, or 1 for a single row.
     fn count_rows(&self, shape: &[usize]) -> Result<usize> {
         let row = self.shape().get(1..).unwrap_or_default();
         match shape.split_first() {
@@ -174,7 +174,7 @@ impl RemoteAppender {
         }
     }
 
-    /// The number of rows of `len` values or bytes, of which a row has `row`.
+    /// The number of rows in `len` values or bytes, if a row has `row`.
     fn count(&self, len: usize, row: usize, what: &str) -> Result<usize> {
         match len.checked_div(row) {
             Some(count) if count * row == len => Ok(count),
@@ -230,7 +230,7 @@ fn encode<T: Element, D: Dimension>(rows: &ArrayRef<T, D>, dtype: &DType) -> Res
     Ok(bytes)
 }
 
-/// The bytes of the elements of a file.
+/// A file's elements as bytes.
 fn encode_as_stored<T: Element, D: Dimension>(
     array: &ArrayRef<T, D>,
     dtype: &DType,
@@ -241,7 +241,7 @@ fn encode_as_stored<T: Element, D: Dimension>(
     Ok(file.split_off(start))
 }
 
-/// The header of an array with another number of rows.
+/// The header of an array with this number of rows.
 fn with_rows(header: &Header, rows: usize) -> Header {
     let mut header = header.clone();
     header.shape.iter_mut().take(1).for_each(|dim| *dim = rows);

@@ -1,4 +1,4 @@
-//! The bytes of an object that are kept in memory.
+//! The part of an object that is in memory.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -6,22 +6,22 @@ use std::ops::Range;
 use crate::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
 use crate::ranges;
 
-/// The bytes at the start of an object that are requested first: the header.
+/// The first request: the bytes at the start of an object, with the header.
 pub(super) const FIRST: u64 = 64 << 10;
 
-/// The bytes at its end that are requested together: the directory of an archive.
+/// One request for the bytes at its end: an archive's directory.
 const LAST: u64 = 256 << 10;
 
-/// The bytes that are requested for a small read elsewhere.
+/// The size of a request for a small read elsewhere.
 const BLOCK: u64 = 64 << 10;
 
-/// The most bytes of a block: each that continues another one has twice its size.
+/// The most bytes of a block. A block that continues a block has twice its size.
 pub(super) const LONGEST: u64 = 4 << 20;
 
-/// The most bytes of blocks that are kept, besides those at the start and end.
+/// The most bytes to keep in blocks between the start and the end.
 const KEPT: u64 = 8 << 20;
 
-/// The most bytes that are kept of ranges that were announced.
+/// The most bytes to keep from announced ranges.
 const AHEAD: u64 = 16 << 20;
 
 /// Consecutive bytes of an object.
@@ -35,7 +35,7 @@ impl Block {
         self.start.saturating_add(to_u64(self.bytes.len()))
     }
 
-    /// Copies the bytes from an offset in the object on, and returns how many: none
+    /// Copies the bytes from an offset in the object on, and returns how many, or 0
     /// if it is outside.
     pub(super) fn copy(&self, offset: u64, buffer: &mut [u8]) -> usize {
         let start = offset.checked_sub(self.start).map(to_usize_saturating);
@@ -52,9 +52,9 @@ pub(super) struct Blocks {
     size: u64,
     first: Block,
     last: Option<Block>,
-    /// The others, the oldest first.
+    /// All other blocks, the oldest first.
     others: VecDeque<Block>,
-    /// Those that were announced, in ascending order and without overlaps.
+    /// Announced blocks, in ascending order and without overlaps.
     ahead: Vec<Block>,
 }
 
@@ -64,7 +64,7 @@ impl Blocks {
         Blocks { size, first, last: None, others: VecDeque::new(), ahead: Vec::new() }
     }
 
-    /// Copies the bytes that are known, and returns how many.
+    /// Copies known bytes, and returns how many.
     pub(super) fn copy(&self, offset: u64, buffer: &mut [u8]) -> usize {
         let blocks = [Some(&self.first), self.last.as_ref()];
         let after = self.ahead.partition_point(|block| block.start <= offset);
@@ -87,9 +87,8 @@ impl Blocks {
         offset..offset.saturating_add(len.clamp(BLOCK, LONGEST)).min(self.size)
     }
 
-    /// The ranges to request of those that were announced: in ascending order, without
-    /// overlaps and without those at the start or the end that are known, and not too
-    /// many.
+    /// Which of the announced ranges to request: in ascending order, without overlaps,
+    /// without known bytes at the start or the end, and not too many.
     pub(super) fn plan_ahead(&self, announced: &[Range<u64>]) -> Vec<Range<u64>> {
         let mut rest = AHEAD;
         let mut ranges: Vec<Range<u64>> = Vec::new();
@@ -115,7 +114,7 @@ impl Blocks {
         united
     }
 
-    /// Replaces the blocks that were announced.
+    /// Replaces the announced blocks.
     pub(super) fn set_ahead(&mut self, blocks: Vec<Block>) {
         self.ahead = blocks;
     }
@@ -125,7 +124,7 @@ impl Blocks {
         ends.any(|block| block.start <= range.start && range.end <= block.end())
     }
 
-    /// Keeps a block, and drops the oldest ones if there are too many bytes.
+    /// Keeps a block, and drops the oldest blocks if there are too many bytes.
     pub(super) fn add(&mut self, block: Block) {
         if block.end() == self.size && to_u64(block.bytes.len()) <= LAST && self.last.is_none() {
             self.last = Some(block);

@@ -15,7 +15,7 @@ use tokio::task;
 /// The name of this client in the logs of servers.
 const USER_AGENT: &str = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
 
-/// A client with these options. Unlike that of `object_store`, it follows no redirects and
+/// A client with these options. Unlike `object_store`'s client, it follows no redirects and
 /// never sends `Referer`, which has the signature of a presigned URL. Options that have no
 /// key are not read: stores of a URL don't have them.
 pub(super) fn new(options: &ClientOptions) -> Result<HttpClient> {
@@ -68,8 +68,8 @@ pub(super) fn new(options: &ClientOptions) -> Result<HttpClient> {
 
 type SetTime = fn(ClientBuilder, Duration) -> ClientBuilder;
 
-/// Those of an option; the time of a whole request is limited with its repetitions,
-/// by `within`.
+/// The timeouts in the options. `within` limits the time of a whole request with its
+/// repetitions.
 const TIMES: [(Key, SetTime); 6] = [
     (Key::Timeout, |builder, _| builder),
     (Key::ConnectTimeout, ClientBuilder::connect_timeout),

@@ -21,7 +21,7 @@ use super::redirect::{self, Refusal};
 /// but the answer of a name server can be lost.
 const ATTEMPTS: u32 = 3;
 
-/// The most bytes of a response that are read if it is not part of an object.
+/// The most bytes to read of a response that is not part of an object.
 const SHORT: usize = 64 << 10;
 
 /// Headers of the caller, which each request has. Their values can be credentials.
@@ -72,8 +72,8 @@ impl HttpConnector for Connector {
     }
 }
 
-/// A client that reports, in a way that is not retried, that the server can't be
-/// reached, unless it has answered before.
+/// A client that reports an unreachable server by an error without retries, unless the
+/// server has answered before.
 #[derive(Debug)]
 struct Connection {
     client: HttpClient,
@@ -110,7 +110,7 @@ impl Connection {
         Err(error)
     }
 
-    /// Sends a request, also to where it is redirected.
+    /// Sends a request, and follows its redirects.
     async fn follow(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         for _ in 0..=redirect::MOST {
             let response = self.client.execute(request.clone()).await?;
@@ -141,7 +141,7 @@ fn len_of(range: &str) -> Option<u64> {
 }
 
 /// Replaces the body by valid text of limited length. `object_store` allocates as much memory
-/// as the server claims to send, and forgets the status of an error whose body is cut or not
+/// as the server claims to send, and forgets the status of an error if its body is cut or not
 /// UTF-8.
 async fn with_short_body(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();

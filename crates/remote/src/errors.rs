@@ -17,7 +17,7 @@ pub(super) fn replaced() -> Error {
     Error::new(ErrorKind::Changed, text)
 }
 
-/// A new object would replace another one.
+/// A new object would replace an existing object.
 pub(super) fn exists() -> Error {
     let text = "already exists: choose another name, or allow replacing it with `RemoteOptions::overwrite`";
     Error::new(ErrorKind::AlreadyExists, text)
@@ -118,7 +118,7 @@ fn with_cause(error: &StoreError) -> String {
     }
 }
 
-/// The most characters of the text of an error.
+/// The most characters in an error's text.
 const LONGEST: usize = 400;
 
 const NOT_FOUND: &str = "there is no such object, or no such bucket";
@@ -143,8 +143,8 @@ pub(super) fn is_without_length(error: &StoreError) -> bool {
     has_cause(error, &["Content-Length Header missing"])
 }
 
-/// Returns whether the text of an error, or of one of its causes, starts with one of
-/// `texts`. `object_store` does not export the types of these errors, and the rest of a
+/// Returns whether an error's text, or a cause's text, starts with one of `texts`.
+/// `object_store` does not export the types of these errors, and the rest of a
 /// text can have any name and any page that a server sent.
 fn has_cause(error: &StoreError, texts: &[&str]) -> bool {
     causes(error).any(|cause| {
@@ -169,7 +169,7 @@ fn without_page(text: &str) -> String {
     short
 }
 
-/// Removes the queries of URLs from a text, because those of presigned URLs are secret.
+/// Removes the queries of URLs from a text, because presigned URLs have secret queries.
 /// Pages of servers can have the path with its query, without the server.
 fn without_queries(text: &str) -> String {
     let words = text.split(' ').map(|word| match word.split_once('?') {
@@ -179,7 +179,7 @@ fn without_queries(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The kind of an error of the connection.
+/// The kind of a connection error.
 fn transport_kind(error: &StoreError) -> io::ErrorKind {
     let http = match find::<Unreachable>(error) {
         Some(Unreachable(http)) => Some(http),

@@ -18,7 +18,7 @@ use super::object::Object;
 use super::waiting::wait;
 use npymap::{Error, Result};
 
-/// A runtime, of this crate or of the caller.
+/// This crate's runtime or the caller's.
 #[derive(Clone, Debug)]
 pub(super) struct Executor {
     handle: Handle,
@@ -26,11 +26,11 @@ pub(super) struct Executor {
     process: u32,
 }
 
-/// The runtime of this crate, and the process in which it was started.
+/// This crate's runtime, and the process that started it.
 static SHARED: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
 
-/// The number of threads of the runtime of this crate. They wait for the network,
-/// decrypt and copy.
+/// The number of threads in this crate's runtime. They wait for the network, decrypt
+/// and copy.
 const THREADS: usize = 2;
 
 impl Executor {
@@ -68,7 +68,7 @@ impl Executor {
         wait(&receiver)
     }
 
-    /// As [`run`](Executor::run), but stops waiting after some time.
+    /// Runs a future like [`run`](Executor::run), but stops waiting after some time.
     pub(super) fn run_for<T: Send + 'static>(
         &self,
         time: Duration,
@@ -104,15 +104,15 @@ impl Executor {
         }
     }
 
-    /// Requests parts of an object; the number of permits limits those in flight.
+    /// Requests parts of an object. The number of permits limits the parts in flight.
     pub(super) fn start(&self, object: &Arc<Object>, parts: Vec<Range<u64>>) -> Result<Parts> {
         let (sender, receiver) = mpsc::channel();
         let requests = self.request(object, parts, move |part| drop(sender.send(part)))?;
         Ok(Parts { receiver, _requests: requests })
     }
 
-    /// As `start`, for parts that are awaited. They do not hold permits, because a future
-    /// that is not polled would keep others from making requests.
+    /// Requests parts like `start`, but asynchronously. They do not hold permits, because
+    /// a future that you don't poll would keep other futures from making requests.
     pub(super) fn start_async(
         &self,
         object: &Arc<Object>,
@@ -151,7 +151,7 @@ pub(super) struct Parts {
     _requests: Requesting,
 }
 
-/// As [`Parts`], but awaited.
+/// [`Parts`] for asynchronous functions.
 pub(super) struct AsyncParts {
     receiver: UnboundedReceiver<Result<Part>>,
     _requests: Requesting,

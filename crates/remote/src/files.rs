@@ -15,7 +15,7 @@ const WAIT: Duration = Duration::from_secs(1);
 /// The time between two attempts to lock.
 const TICK: Duration = Duration::from_millis(2);
 
-/// The device and the number of a file; `None` on systems other than Unix.
+/// The device and the number of a file, or `None` on systems other than Unix.
 pub(crate) type FileId = Option<(u64, u64)>;
 
 /// Creates a directory, and those above it, for their owner.
@@ -70,7 +70,7 @@ pub(crate) fn id(metadata: &Metadata) -> FileId {
     }
 }
 
-/// The space a file takes on the disk, in bytes; its length on systems other than Unix.
+/// The space a file takes on the disk, in bytes, or its length if this is not Unix.
 pub(crate) fn allocated(metadata: &Metadata) -> u64 {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::blocks(metadata).saturating_mul(512);
@@ -91,8 +91,8 @@ impl Drop for Lock {
     }
 }
 
-/// Locks the file at a path exclusively; `None` if others hold a lock, after a second if
-/// `waits` is set.
+/// Locks the file at a path exclusively. Returns `None` if another process holds a lock,
+/// after a second if `waits` is set.
 pub(crate) fn lock(path: &Path, waits: bool) -> io::Result<Option<Lock>> {
     let start = Instant::now();
     loop {
@@ -115,8 +115,8 @@ pub(crate) fn is_at(path: &Path, file: FileId) -> bool {
     path.symlink_metadata().is_ok_and(|found| id(&found) == file)
 }
 
-/// Locks an open file; `false` if others hold a lock that prevents it. An error on systems
-/// other than Unix, whose locks would also prevent reading.
+/// Locks an open file. Returns `false` if another lock prevents it, and an error on
+/// systems other than Unix, because their locks would also prevent reading.
 #[cfg(unix)]
 pub(crate) fn try_lock(file: &File, is_exclusive: bool) -> io::Result<bool> {
     use rustix::fs::{FlockOperation, flock};
@@ -138,7 +138,7 @@ pub(crate) fn try_lock(_: &File, _: bool) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Returns whether an error means that the system or the file system has no locks.
+/// Returns whether an error means that the OS or the file system has no locks.
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     #[cfg(unix)]
     {
@@ -155,8 +155,8 @@ pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     }
 }
 
-/// An identifier of this run of the system, which differs after every restart; `None`
-/// where the system has none.
+/// An identifier of the current boot, which differs after every restart, or `None`
+/// where there is none.
 pub(crate) fn boot_id() -> Option<&'static str> {
     use std::sync::OnceLock;
 

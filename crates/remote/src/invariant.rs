@@ -3,7 +3,7 @@
 /// For ranges computed from the length of the buffer that they index.
 pub(crate) const IN_BUFFER: &str = "ranges lie inside their buffer";
 
-/// Unwraps a value whose presence is an invariant.
+/// Unwraps a value that must be present by an invariant.
 pub(crate) trait Invariant<T> {
     /// Returns the value, or panics with the name of the invariant: a bug in this crate.
     fn invariant(self, name: &'static str) -> T;

@@ -58,8 +58,8 @@ const LARGE: usize = 256 << 10;
 /// The most bytes of a request for headers: a thousand small members are one request.
 const HEADERS: u64 = 4 << 20;
 
-/// Opens an object by its URL as a source, from which every format opens, with the settings
-/// of the environment: see [`RemoteOptions::open`].
+/// Opens an object by its URL as a [`Source`] for arrays and archives of every format. The
+/// settings come from the environment. [`RemoteOptions::open`] lists the URLs.
 ///
 /// # Errors
 ///
@@ -79,47 +79,49 @@ pub fn open(url: &str) -> Result<Source<MapMut>> {
     Ok(Remote::open(url)?.source())
 }
 
-/// An object of Amazon S3 or a compatible store, Google Cloud Storage or Azure, or a
-/// file on a web server, for [`source`](Remote::source).
+/// Reads an object in Amazon S3 or a compatible store, Google Cloud Storage or Azure, or a
+/// file on a web server.
 ///
-/// Opening it is one request, which obtains the size and the first 64 KiB: the
-/// whole header of nearly every array. Later requests obtain only what is read:
+/// [`source`](Remote::source) passes it to arrays and archives. Opening it takes one
+/// request, which returns the size and the first 64 KiB. This is the whole header of nearly
+/// every array. Later requests return only what you read:
 ///
-/// - The rows of a batch, a slice, or a whole array are requested at the same time:
-///   ranges at most 64 KiB apart together, long ones in parts of 2 MiB, at most 256
-///   requests and 64 MiB at a time ([`RemoteOptions::concurrency`]).
-/// - Directories of archives are read by one request for the last 256 KiB. The
-///   headers of all members are requested at the same time, near ones together in
-///   parts of 4 MiB, by [`Npz::prefetch_headers`](npymap::Npz::prefetch_headers).
-/// - Other small reads, such as single elements and headers of members, obtain the
-///   64 KiB that follow, and more (up to 4 MiB) if reading continues there. The last
-///   8 MiB of these are kept in memory.
+/// - The rows of a batch, a slice or a whole array are requested concurrently: ranges at
+///   most 64 KiB apart together, long ranges in parts of 2 MiB, at most 256 requests and
+///   64 MiB at once ([`RemoteOptions::concurrency`]).
+/// - An archive's directory is read by one request for the last 256 KiB.
+///   [`Npz::prefetch_headers`](npymap::Npz::prefetch_headers) requests all member headers
+///   concurrently, neighboring headers together in parts of 4 MiB.
+/// - Other small reads, such as single elements and member headers, return the next
+///   64 KiB, and up to 4 MiB if you continue to read there. The last 8 MiB of these stay
+///   in memory.
 ///
-/// **Failed requests are repeated** as the crate `object_store` does: after errors of
-/// the server (5xx, 429), lost connections and 30 seconds without a byte
-/// ([`RemoteOptions::read_timeout`]), up to 10 times in 3 minutes, and at most 5 minutes in
-/// all ([`RemoteOptions::request_timeout`]); three times if the server has never answered,
-/// because its name may be wrong; and if a connection is lost within the bytes of an object
-/// without an entity tag. Bytes are never mixed from different versions: every request
-/// names the entity tag of the first response, or compares the time of the last change, in
-/// seconds, and the size if there is none, and an object that was replaced is an error
-/// ([`Changed`](npymap::ErrorKind::Changed)).
+/// **Failed requests are repeated**, like in the crate `object_store`, after server errors
+/// (5xx, 429), lost connections and 30 seconds without a byte
+/// ([`RemoteOptions::read_timeout`]). They are repeated up to 10 times in 3 minutes, and at
+/// most 5 minutes in all ([`RemoteOptions::request_timeout`]). However, a server that has
+/// never answered is only asked three times, because its name may be wrong. If a connection
+/// is lost within the bytes of an object without an entity tag, its request is also
+/// repeated.
 ///
-/// With [`RemoteOptions::cache`], what is read is also kept on the local disk.
+/// **Bytes from different versions are never mixed**: every request names the entity tag of
+/// the first response. Without a tag, it compares the size and the time of the last change,
+/// in seconds. If the object was replaced, you will get a
+/// [`Changed`](npymap::ErrorKind::Changed) error.
 ///
-/// A clone is the same object with the same memory.
+/// [`RemoteOptions::cache`] also keeps what you read on the local disk. A clone is the same
+/// object with the same memory.
 ///
 /// # Blocking and asynchronous programs
 ///
-/// Functions block, except those whose names end in `_async`, which can be awaited in
-/// any runtime: [`RemoteOptions::open_async`], and those of
-/// [`ArrayFile`](npymap::ArrayFile::select_rows_async). The requests run on two threads
-/// that all objects share and that start with the first one, or on the runtime of
-/// [`RemoteOptions::runtime`]. A blocking function blocks the thread of a task that calls
-/// it, but doesn't panic; the [`guide`] shows how to call it on
-/// another thread.
+/// Functions block, unless their names end in `_async`. You can await
+/// [`RemoteOptions::open_async`] and `ArrayFile`'s functions, such as
+/// [`select_rows_async`](npymap::ArrayFile::select_rows_async), in any runtime. The requests
+/// run on two threads that all objects share, which start with the first object, or on
+/// your own [`RemoteOptions::runtime`]. A blocking function blocks the thread of the task
+/// that calls it, but doesn't panic. The [`guide`] shows how to call it on another thread.
 ///
-/// An object must be opened again in a process that was forked.
+/// After a fork, you should open the object again in the new process.
 ///
 /// # Examples
 ///
@@ -144,8 +146,8 @@ struct Shared {
 }
 
 impl Remote {
-    /// Opens an object by its URL, with the settings of the environment:
-    /// see [`RemoteOptions::open`].
+    /// Opens an object by its URL, with settings from the environment.
+    /// [`RemoteOptions::open`] lists the URLs.
     ///
     /// # Errors
     ///
@@ -158,8 +160,8 @@ impl Remote {
         RemoteOptions::new().open(url)
     }
 
-    /// The object as a source, from which every format opens. Arrays are copies, and the
-    /// object's URL takes the place of a path in errors.
+    /// Returns the object as a source for arrays and archives of every format. Arrays are
+    /// copies, and errors have the object's URL instead of a path.
     ///
     /// # Examples
     ///
@@ -182,27 +184,28 @@ impl Remote {
         Remote(Arc::new(Shared { object: Arc::new(object), executor, blocks, cached }))
     }
 
-    /// The URL the object was opened by, without its query, or its store and path.
+    /// Returns the URL that you opened, without its query, or the object's store and path.
     #[must_use]
     pub fn url(&self) -> &str {
         self.0.object.name()
     }
 
-    /// The size in bytes when the object was opened.
+    /// Returns the size in bytes when the object was opened.
     #[must_use]
     pub fn nbytes(&self) -> u64 {
         self.0.object.size()
     }
 
-    /// The entity tag of the version that is read, if the store has one: it
-    /// identifies the contents, in caches for example.
+    /// Returns the entity tag of this version, if the store has one. For example, you can
+    /// identify the contents by it in your own cache.
     #[must_use]
     pub fn e_tag(&self) -> Option<&str> {
         self.0.object.e_tag()
     }
 
-    /// The time of the last change, for stores without entity tags: with the size, it
-    /// identifies the version that is read. `None` if there is an entity tag, or no time.
+    /// Returns the time of the last change, for stores without entity tags. Together with
+    /// the size, it identifies this version. Returns `None` if there is an entity tag, or no
+    /// time.
     #[must_use]
     pub fn last_modified(&self) -> Option<SystemTime> {
         // Where a server sends no time, `object_store` has the start of 1970.
@@ -215,12 +218,12 @@ impl Remote {
         }
     }
 
-    /// Requests everything that the [cache](RemoteOptions::cache) doesn't have, waits
-    /// until it is on the disk, and returns the local file, opened for reading. It
-    /// stays in the cache while it is open or mapped.
+    /// Downloads the object to the [cache](RemoteOptions::cache), and returns the local
+    /// file, opened for reading. This requests only what the cache doesn't have, and waits
+    /// until it is on the disk. The file stays in the cache while it is open or mapped.
     ///
-    /// [`Source::map_file`](npymap::Source::map_file) maps it: its promise holds if
-    /// nobody but this crate changes the files of the cache.
+    /// You can map it with [`Source::map_file`](npymap::Source::map_file). Its promise holds
+    /// if only this crate changes files in the cache.
     ///
     /// # Errors
     ///
@@ -254,7 +257,7 @@ impl Remote {
         self.request_within(self.limits(), wanted, buffer)
     }
 
-    /// As `request`, with other limits.
+    /// Requests ranges like `request`, within limits.
     fn request_within(
         &self,
         limits: Limits,
@@ -269,7 +272,7 @@ impl Remote {
         })
     }
 
-    /// As `request`, but awaited.
+    /// Requests ranges like `request`, but asynchronously.
     async fn request_async(&self, wanted: Vec<Request>, buffer: &mut [u8]) -> Result<()> {
         let requests = self.plan(self.limits(), wanted, buffer);
         if requests.parts().is_empty() {
@@ -284,8 +287,8 @@ impl Remote {
         Ok(())
     }
 
-    /// Copies ranges that the cache has to their places in `buffer`, and plans the
-    /// requests for the others.
+    /// Copies ranges that the cache has to their places in `buffer`, and plans requests
+    /// for the remaining ranges.
     fn plan(&self, limits: Limits, wanted: Vec<Request>, buffer: &mut [u8]) -> Requests {
         let wanted = match &self.0.cached {
             Some(entry) => read_cached(entry, wanted, buffer),
@@ -322,7 +325,7 @@ impl Remote {
         let _ = self.0.cached.as_ref().map(|entry| entry.write(bytes, offset));
     }
 
-    /// Removes what is cached of the object if the server has another version.
+    /// Removes the object from the cache if the server has a different version.
     fn forget_replaced(&self, error: &Error) {
         if let Some(entry) = self.0.cached.as_ref().filter(|_| error.kind() == ErrorKind::Changed) {
             entry.forget();
@@ -330,7 +333,7 @@ impl Remote {
     }
 
     /// Copies the ranges that are in memory to their places in `buffer`, and returns the
-    /// others.
+    /// rest.
     fn copy_kept(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> io::Result<Vec<Request>> {
         ranges::check_len(ranges, buffer.len())?;
         self.0.executor.check_process()?;
@@ -432,7 +435,7 @@ impl ReadAt for Remote {
         })
     }
 
-    /// Requests the ranges at the same time, and keeps at most 16 MiB of them.
+    /// Requests the ranges concurrently, and keeps at most 16 MiB of them.
     fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
         let ranges = self.blocks().plan_ahead(ranges);
         let (mut wanted, mut place) = (Vec::new(), 0);

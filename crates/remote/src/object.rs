@@ -1,4 +1,4 @@
-//! One version of an object: every byte that is read belongs to it.
+//! One version of an object. Every byte you read belongs to it.
 
 use std::future::poll_fn;
 use std::io;
@@ -25,7 +25,7 @@ const PERMIT: u64 = 256 << 10;
 /// The limit on the bytes in flight, in units of [`PERMIT`], and on requests.
 pub(super) const PERMITS: u32 = 256;
 
-/// An object whose version is known.
+/// A known version of an object.
 pub(super) struct Object {
     place: ObjectPlace,
     version: Version,
@@ -83,8 +83,8 @@ impl<T: ?Sized> Drop for Connections<T> {
 pub(super) struct Version {
     pub(super) size: u64,
     pub(super) e_tag: Option<String>,
-    /// The number of a store that keeps old versions, without a strong entity tag: equal
-    /// bytes that are uploaded again get another number.
+    /// The version number in a store that keeps old versions, without a strong entity tag.
+    /// If you upload equal bytes again, they get a new number.
     pub(super) number: Option<String>,
     /// The time of the last change, for a store without entity tags.
     pub(super) changed: Option<i64>,
@@ -100,8 +100,8 @@ impl Version {
 }
 
 impl ObjectPlace {
-    /// Requests the start of the object; the response contains its version. If that is
-    /// the known one, whose start is not needed, returns `None` instead.
+    /// Requests the start of the object. The response contains its version. If that is
+    /// the known version, which needs no start, this returns `None` instead.
     pub(super) async fn open(&self, known: Option<&Version>) -> Result<(Version, Option<Vec<u8>>)> {
         within(self.limit, self.request_start(known)).await
     }
@@ -126,7 +126,7 @@ impl ObjectPlace {
         }
     }
 
-    /// Opens an object whose start is not sent: it is the known version, or empty.
+    /// Opens an object without its start: it is the known version, or empty.
     async fn open_without_body(
         &self,
         error: &StoreError,
@@ -172,8 +172,8 @@ impl ObjectPlace {
         }
     }
 
-    /// Requests the facts about a version of the object, by the method HEAD if that is
-    /// allowed and says that there is this version. Some servers allow only GET, or answer
+    /// Requests the facts about a version of the object, by the method HEAD if the server
+    /// allows it and says that there is this version. Some servers allow only GET, or answer
     /// HEAD with other facts.
     async fn meta(
         &self,
@@ -203,7 +203,7 @@ impl ObjectPlace {
 }
 
 impl Object {
-    /// A version of an object, for which at most `concurrency` requests run at a time.
+    /// A version of an object, with at most `concurrency` requests at once.
     pub(super) fn new(place: ObjectPlace, version: Version, concurrency: u32) -> Object {
         let permits = Arc::new(Semaphore::new(usize::try_from(PERMITS).unwrap_or(1)));
         let permits_each = PERMITS.div_ceil(concurrency.clamp(1, PERMITS));
@@ -233,7 +233,7 @@ impl Object {
         (Arc::clone(&self.permits), count.clamp(self.permits_each, PERMITS))
     }
 
-    /// Requests a range inside the object. All its bytes are those of this version.
+    /// Requests a range inside the object. All its bytes belong to this version.
     pub(super) async fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
         within(self.place.limit, self.request(range)).await
     }
@@ -294,7 +294,7 @@ fn inside_error(error: &StoreError) -> Error {
 }
 
 /// The attempts to receive a body of an object without an entity tag. `object_store` does
-/// not continue such a body if it breaks off, because the rest could be of another
+/// not continue such a body if it breaks off, because the rest could belong to a new
 /// version, so all of it is requested again, with the facts about its version.
 #[derive(Default)]
 struct Attempts {

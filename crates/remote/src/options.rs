@@ -22,7 +22,7 @@ use super::writer::{self, RemoteWriter, WriterOptions};
 use super::{Remote, errors, stores};
 use npymap::{Error, ErrorKind, Result};
 
-/// Options for opening a [`Remote`] object, and for writing one.
+/// Opens [`Remote`] objects, and writes new objects, with settings that you choose.
 ///
 /// # Examples
 ///
@@ -72,11 +72,11 @@ impl Default for RemoteOptions {
 }
 
 impl RemoteOptions {
-    /// The settings of the environment, at most 256 requests at a time, and the
-    /// runtime that all objects share.
+    /// Makes options with the settings of the environment, at most 256 concurrent
+    /// requests, and the runtime that all objects share.
     ///
-    /// If the program has no default provider of cryptography for rustls, ring
-    /// becomes the default: without one, no store can be made.
+    /// If your program has not installed a default crypto provider for rustls, this
+    /// installs ring, because every store needs one.
     pub fn new() -> RemoteOptions {
         RemoteOptions::default()
     }
@@ -91,11 +91,11 @@ impl RemoteOptions {
     }
 
     /// Adds a header to each request, such as `Authorization` for a private file on a web
-    /// server. It replaces one that the store would send.
+    /// server. It replaces a header of the same name that the store would send.
     ///
-    /// Only the server of the URL gets it: a redirect to another one is an error. Objects
-    /// are not [cached](RemoteOptions::cache) then unless they get a
-    /// [`name`](RemoteOptions::name), because they may depend on the header.
+    /// Only the URL's server will get it, so opening fails if that redirects to a
+    /// different server. The object may depend on the header. Therefore it is only
+    /// [cached](RemoteOptions::cache) if you give it a [`name`](RemoteOptions::name).
     ///
     /// # Examples
     ///
@@ -114,8 +114,8 @@ impl RemoteOptions {
     }
 
     /// Downloads objects of at most this many bytes into memory when they are opened, if the
-    /// server sends whole files only, as `python -m http.server` does. By default, that is an
-    /// error. For programs that read all of an object anyway.
+    /// server sends whole files only, as `python -m http.server` does. By default, opening
+    /// them fails. You should use this only if you read all of an object anyway.
     ///
     /// # Examples
     ///
@@ -131,51 +131,51 @@ impl RemoteOptions {
         RemoteOptions { whole: max_bytes, ..self }
     }
 
-    /// How long a request may take, with its repetitions after errors: 5 minutes by
-    /// default, or as the environment variable `NPYMAP_REQUEST_TIMEOUT` says, such as
-    /// `90s` or `10min`. Then it ends with [`TimedOut`](std::io::ErrorKind::TimedOut).
+    /// Sets how long a request may take, including its repetitions after errors. The
+    /// default is 5 minutes, or the environment variable `NPYMAP_REQUEST_TIMEOUT`, such as
+    /// `90s` or `10min`. Then it fails with [`TimedOut`](std::io::ErrorKind::TimedOut).
     ///
-    /// A part of an object that is written is a request, too: slow connections need
-    /// more for parts that are [large](RemoteOptions::part_bytes). Stores of
-    /// [`open_object`](RemoteOptions::open_object) have their own limits besides this one,
-    /// which is none by default.
+    /// This also limits each part of an object that you write, so a slow connection will
+    /// need more time for [large](RemoteOptions::part_bytes) parts. Stores passed to
+    /// [`open_object`](RemoteOptions::open_object) have their own limits, and this limit
+    /// only if you set it.
     pub fn request_timeout(self, limit: Duration) -> RemoteOptions {
         let writer = WriterOptions { limit: Some(limit), ..self.writer };
         RemoteOptions { writer, ..self }
     }
 
-    /// How long a read may wait for the next bytes of an answer before it is repeated: 30
-    /// seconds by default, or as the environment variable `NPYMAP_READ_TIMEOUT` says.
-    /// A server that has never answered is asked three times. Not for objects that are
-    /// written, nor for stores of [`open_object`](RemoteOptions::open_object).
+    /// Sets how long a read may wait for the next bytes of an answer before it is repeated.
+    /// The default is 30 seconds, or the environment variable `NPYMAP_READ_TIMEOUT`.
+    /// A server that has never answered is asked three times. This has no effect when you
+    /// write objects, and for stores passed to [`open_object`](RemoteOptions::open_object).
     pub fn read_timeout(self, limit: Duration) -> RemoteOptions {
         RemoteOptions { read_timeout: Some(limit), ..self }
     }
 
-    /// The number of requests for the object that run at a time: from 1 to 256, the
-    /// default.
+    /// Limits the number of concurrent requests for the object, from 1 to 256, which is
+    /// the default.
     pub fn concurrency(self, requests: u32) -> RemoteOptions {
         RemoteOptions { concurrency: requests, ..self }
     }
 
-    /// Runs the requests on a runtime of the caller, which must have I/O and time
-    /// enabled, instead of threads of this crate. Functions that block then need another
-    /// thread that drives the runtime, so do not call them on its only thread. Those that
-    /// are awaited work in any runtime.
+    /// Runs the requests on your runtime, which must have I/O and time enabled, instead of
+    /// this crate's threads. Blocking functions then need another thread that drives the
+    /// runtime, so you should not call them on its only thread. Asynchronous functions work
+    /// in any runtime.
     pub fn runtime(self, runtime: Handle) -> RemoteOptions {
         RemoteOptions { runtime: Some(runtime), ..self }
     }
 
-    /// Keeps what is read in a directory on the local disk, and reads from there what it
-    /// has: see [`Cache`].
+    /// Keeps what you read in a directory on the local disk, and reads it from there the
+    /// next time. See [`Cache`].
     ///
-    /// Requests are for whole blocks of 64 KiB then. Presigned URLs of the same object
-    /// share what was read; URLs with other queries are not cached, unless they get a
-    /// [`name`](RemoteOptions::name).
+    /// This makes all requests whole blocks of 64 KiB. Presigned URLs of the same object
+    /// share their blocks. However, URLs with other queries are not cached unless you give
+    /// the object a [`name`](RemoteOptions::name).
     ///
     /// # Examples
     ///
-    /// A memory map of an object. Its bytes are transferred once:
+    /// This maps a local copy of an object, which is transferred only once:
     ///
     /// ```no_run
     /// use npymap_remote::{Cache, RemoteOptions};
@@ -183,7 +183,7 @@ impl RemoteOptions {
     ///
     /// let cache = Cache::open("/var/cache/arrays", 100 << 30)?;
     /// let object = RemoteOptions::new().cache(&cache).open("s3://bucket/tokens.npy")?;
-    /// // SAFETY: nobody but this crate changes the files of the cache.
+    /// // SAFETY: only this crate changes files in the cache.
     /// let source = unsafe { Source::map_file(object.download()?)? };
     /// let tokens = MappedArray::from_source(source)?;
     /// # Ok::<(), npymap::Error>(())
@@ -192,30 +192,30 @@ impl RemoteOptions {
         RemoteOptions { cache: Some(cache.clone()), ..self }
     }
 
-    /// Opens objects that the cache has completely without any request: the version
-    /// that was read last, whether or not the store has another one. By default, each
-    /// is compared with the store when it is opened.
+    /// Opens completely cached objects without any request. You will get the version that
+    /// you read last, even if the store has a new one. By default, opening an object asks
+    /// the store whether the cached version is current.
     pub fn offline(self, offline: bool) -> RemoteOptions {
         RemoteOptions { offline, ..self }
     }
 
-    /// The name of the object in errors and in the [cache](RemoteOptions::cache),
-    /// where it must be unique. The default is the URL; objects of
-    /// [`open_object`](RemoteOptions::open_object) are only cached with a name.
+    /// Names the object in errors and in the [cache](RemoteOptions::cache), where its name
+    /// must be unique. The default is the URL. Objects that you open by
+    /// [`open_object`](RemoteOptions::open_object) are only cached if you name them.
     pub fn name(self, name: impl Into<String>) -> RemoteOptions {
         RemoteOptions { name: Some(name.into()), ..self }
     }
 
-    /// Allows [`create`](RemoteOptions::create) to replace an object. By default, that is
-    /// an error.
+    /// Allows [`create`](RemoteOptions::create) to replace an object. Otherwise, it returns
+    /// an error if the object exists.
     pub fn overwrite(self, overwrite: bool) -> RemoteOptions {
         let writer = WriterOptions { overwrites: overwrite, ..self.writer };
         RemoteOptions { writer, ..self }
     }
 
-    /// The size of the parts in which large objects are written, in bytes: from 5 MiB to
-    /// 1 GiB; the default is 16 MiB. Stores accept 10,000 parts. Up to 10 are in memory
-    /// at a time.
+    /// Sets the part size of large objects that you write, in bytes: from 5 MiB to 1 GiB,
+    /// by default 16 MiB. Stores accept 10,000 parts, so this limits the size of an object.
+    /// Up to 10 parts are in memory at once.
     pub fn part_bytes(self, bytes: usize) -> RemoteOptions {
         let writer = WriterOptions { part_bytes: bytes, ..self.writer };
         RemoteOptions { writer, ..self }
@@ -225,10 +225,10 @@ impl RemoteOptions {
     /// Storage or Azure. It appears under its name when it is
     /// [finished](RemoteWriter::finish).
     ///
-    /// By default, the store is asked first whether the object exists. An object of one
-    /// part is then written on condition that there is none; for larger ones, the store
-    /// is asked again before the last request, so another writer could create it between
-    /// the two.
+    /// By default, this asks the store first whether the object exists. An object of one
+    /// part is then written on condition that it still does not exist. For larger objects,
+    /// the store is asked again before the last request, so another writer could create the
+    /// object between the two.
     ///
     /// # Errors
     ///
@@ -262,7 +262,8 @@ impl RemoteOptions {
         }
     }
 
-    /// As [`create`](RemoteOptions::create), for a store that the caller made.
+    /// Starts to write an object to a store that you made, like
+    /// [`create`](RemoteOptions::create).
     ///
     /// # Errors
     ///
@@ -305,9 +306,9 @@ impl RemoteOptions {
     /// `http://` and `https://` URLs of other servers. URLs of a store with a query are
     /// presigned: they need no credentials, and are valid for some time only.
     ///
-    /// Credentials and other settings come from the environment, as for
-    /// `object_store`'s `from_env`: variables that start with `AWS_`, `GOOGLE_` or
-    /// `AZURE_`. One request is sent.
+    /// Credentials and other settings come from environment variables that start with
+    /// `AWS_`, `GOOGLE_` or `AZURE_`, like in `object_store`'s `from_env`. This sends one
+    /// request.
     ///
     /// # Errors
     ///
@@ -326,8 +327,8 @@ impl RemoteOptions {
         self.open_place(place, cached_as)
     }
 
-    /// As [`open`](RemoteOptions::open), but awaited, in any runtime. If the future is
-    /// dropped, the request is cancelled.
+    /// Opens an object by its URL like [`open`](RemoteOptions::open), without blocking the
+    /// thread, in any runtime. If you drop the future, the request is cancelled.
     ///
     /// An [`ArrayFile`](npymap::ArrayFile) can then be made without waiting if its header is
     /// in the first 64 KiB of the object: see
@@ -345,12 +346,12 @@ impl RemoteOptions {
         self.open_place_async(place, cached_as).await
     }
 
-    /// Opens an object of a store that the caller made, for example with other
-    /// limits on retries. [`option`](RemoteOptions::option) has no effect.
+    /// Opens an object in a store that you made, for example to set your own limits on
+    /// retries. [`option`](RemoteOptions::option) has no effect.
     ///
     /// `object_store` reads whole error pages of such a store, and allocates as much memory
-    /// as the server claims that they have: use [`open`](RemoteOptions::open) for servers
-    /// that are not trusted.
+    /// as the server claims that they have. You should use [`open`](RemoteOptions::open) for
+    /// servers that you don't trust.
     ///
     /// # Errors
     ///
@@ -385,7 +386,9 @@ impl RemoteOptions {
         self.open_place(place, cached_as)
     }
 
-    /// As [`open_object`](RemoteOptions::open_object), but awaited, in any runtime.
+    /// Opens an object in a store that you made like
+    /// [`open_object`](RemoteOptions::open_object), without blocking the thread, in any
+    /// runtime.
     ///
     /// # Errors
     ///
@@ -413,7 +416,7 @@ impl RemoteOptions {
         })
     }
 
-    /// The name of the object of a URL.
+    /// The name of a URL's object.
     fn name_of(&self, url: &str) -> String {
         self.name.clone().unwrap_or_else(|| stores::name(url).to_owned())
     }
@@ -439,7 +442,7 @@ impl RemoteOptions {
         Ok((ObjectPlace { store, path, name, is_presigned, limit, whole }, cached_as))
     }
 
-    /// The object of a store of the caller, and its key in the cache.
+    /// The object in a caller's store, and its key in the cache.
     fn place_in(
         &self,
         store: Arc<dyn ObjectStore>,
@@ -458,7 +461,7 @@ impl RemoteOptions {
         Ok((place, Some(name)))
     }
 
-    /// Opens an object, whose key in the cache is `cached_as`.
+    /// Opens an object with the cache key `cached_as`.
     fn open_place(&self, place: ObjectPlace, cached_as: Option<String>) -> Result<Remote> {
         let (executor, cached) = (self.executor()?, self.cached(cached_as));
         if let Some(version) = self.offline_version(&cached) {
@@ -470,7 +473,7 @@ impl RemoteOptions {
         Ok(self.finish(executor, place, cached, opened))
     }
 
-    /// As `open_place`, but awaited.
+    /// Opens an object like `open_place`, but asynchronously.
     async fn open_place_async(
         &self,
         place: ObjectPlace,
@@ -547,16 +550,16 @@ impl fmt::Debug for RemoteOptions {
     }
 }
 
-/// The version of an object, and its start unless that is known.
+/// The version of an object, and its start if it was requested.
 type Opened = (Version, Option<Vec<u8>>);
 
-/// Requests the start of an object, unless it still is the version that is known.
+/// Requests the start of an object, unless it still is the known version.
 async fn request(place: ObjectPlace, known: Option<Version>) -> Result<(ObjectPlace, Opened)> {
     let opened = place.open(known.as_ref()).await?;
     Ok((place, opened))
 }
 
-/// The facts about an object that are known before the store is asked.
+/// What the cache knows about an object before the store is asked.
 struct Cached {
     /// Its key in the cache, if it has one.
     place: Option<String>,

@@ -1,4 +1,4 @@
-//! Ranges of bytes of an object.
+//! Byte ranges in an object.
 
 use std::io;
 use std::ops::Range;

@@ -23,13 +23,13 @@ const HARMLESS: [&str; 10] = [
     "x-ms-version",
 ];
 
-/// The URL to which a response redirects.
+/// The target URL of a redirect.
 pub(super) fn location(response: &HttpResponse) -> Option<&str> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     response.headers().get("location").filter(|_| is_redirect)?.to_str().ok()
 }
 
-/// The request to send instead of one that is redirected.
+/// The request to send instead of a redirected request.
 pub(super) fn follow(mut request: HttpRequest, location: &str) -> Result<HttpRequest, HttpError> {
     let from = Url::parse(&request.uri().to_string()).map_err(|_| Refusal::Url.into_error())?;
     let to = target(&from, location).ok_or_else(|| Refusal::Url.into_error())?;

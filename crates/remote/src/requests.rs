@@ -1,4 +1,4 @@
-//! The requests for ranges of an object: near ranges together, long ones in parts.
+//! The requests for ranges of an object: near ranges together, long ranges in parts.
 
 use std::ops::Range;
 
@@ -35,9 +35,9 @@ pub(super) struct Request {
     pub(super) place: usize,
 }
 
-/// The parts of an object that are requested, in order.
+/// The parts of an object to request, in order.
 pub(super) struct Requests {
-    /// The ranges that are wanted, by their start.
+    /// The wanted ranges, by their start.
     wanted: Vec<Request>,
     parts: Vec<Range<u64>>,
     /// For each part, the position of the first range that can overlap it.
@@ -92,8 +92,8 @@ impl Requests {
     }
 }
 
-/// Unites ranges that overlap, and those that are near if they are short; with the
-/// position of the first range of each.
+/// Unites overlapping ranges, and near ranges if they are short. Returns each with the
+/// position of its first range.
 fn spans(wanted: &[Request], limits: Limits) -> Vec<(Range<u64>, usize)> {
     let mut spans: Vec<(Range<u64>, usize)> = Vec::new();
     for (position, Request { range, .. }) in wanted.iter().enumerate() {
@@ -119,7 +119,7 @@ fn is_united(span: &Range<u64>, range: &Range<u64>, part: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// Requests ranges one after another, and checks that all their bytes are copied.
+    /// Requests ranges in turn, and checks that all their bytes are copied.
     #[track_caller]
     fn assert_parts(ranges: &[Range<u64>], parts: &[Range<u64>]) {
         assert_aligned_parts(ranges, ANY, parts);

@@ -16,8 +16,8 @@ use super::connection::{Connector, Headers};
 use super::errors;
 use npymap::Error;
 
-/// Builds a store from settings, as `object_store::parse_url_opts` does. It ignores those
-/// that the store does not have.
+/// Builds a store from settings, as `object_store::parse_url_opts` does. It ignores
+/// settings that the store does not have.
 macro_rules! build {
     ($builder:ty, $url:expr, $settings:expr, $headers:expr) => {{
         let connector = Connector($headers.clone());
@@ -113,8 +113,8 @@ pub(super) fn name(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or(url)
 }
 
-/// Returns whether a URL without its query leads to the same object: there is none, or it
-/// is a signature and nothing else, such as a version.
+/// Returns whether a URL without its query leads to the same object, because the query is
+/// absent or only a signature, without a version for example.
 pub(super) fn is_identified_by_name(url: &Url) -> bool {
     let keys: Vec<_> = url.query_pairs().map(|(key, _)| key.to_ascii_lowercase()).collect();
     let is_signed = keys
@@ -151,13 +151,13 @@ fn scheme(url: &Url) -> Option<ObjectStoreScheme> {
 pub(super) struct Timeouts {
     /// Used unless another setting says something else.
     defaults: Vec<(String, String)>,
-    /// Those that the caller chose.
+    /// The caller's settings.
     chosen: Vec<(String, String)>,
 }
 
 impl Timeouts {
-    /// `object_store` stops each request after 30 seconds, too soon for a slow connection that
-    /// many requests share. Each object has connections of its own, so those that are idle are
+    /// `object_store` stops each request after 30 seconds, which is short for a slow connection
+    /// that many requests share. Each object has its own connections, so idle connections are
     /// closed sooner than after 90 seconds.
     pub(super) fn writing(request: Option<Duration>) -> Result<Timeouts, Error> {
         let idle = ("pool_idle_timeout".to_owned(), "15 seconds".to_owned());
@@ -166,7 +166,7 @@ impl Timeouts {
         Ok(timeouts)
     }
 
-    /// While something is sent, nothing is read, so only reads have the second limit.
+    /// Writes read no bytes while they send, so only reads have the second limit.
     pub(super) fn reading(
         request: Option<Duration>,
         read: Option<Duration>,
@@ -196,8 +196,8 @@ impl Timeouts {
     }
 }
 
-/// The settings for a URL: default timeouts, settings from the environment, timeouts and
-/// other options of the caller, of which later ones take precedence.
+/// The settings for a URL: default timeouts, then settings from the environment, then the
+/// caller's timeouts and options. Later settings take precedence.
 pub(super) fn settings(
     url: &Url,
     own: &[(String, String)],

@@ -22,7 +22,7 @@ use npymap::Result;
 /// The most parts of an object, by the stores.
 const MOST_PARTS: usize = 10_000;
 
-/// The number of parts that are sent at the same time.
+/// The number of parts in flight.
 const IN_FLIGHT: usize = 8;
 
 /// The longest time that a failed upload takes to remove its parts.
@@ -34,7 +34,7 @@ pub(super) struct UploadPlace {
     /// The same store.
     pub(super) parts: Connections<dyn MultipartStore>,
     pub(super) path: Path,
-    /// Whether an object of the name is replaced; otherwise it is an error.
+    /// Whether to replace an object of the name instead of returning an error.
     pub(super) overwrites: bool,
     /// How long a request takes at most.
     limit: Option<Duration>,
@@ -87,8 +87,8 @@ impl UploadPlace {
     }
 }
 
-/// An upload that has been started. If it is dropped, the store removes its parts, except
-/// in a forked process, where it belongs to the other one.
+/// A started upload. If it is dropped, the store removes its parts, except in a forked
+/// process, because it belongs to the parent.
 pub(super) struct Upload {
     executor: Executor,
     place: Arc<UploadPlace>,
@@ -137,7 +137,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Waits for the part that was started first.
+    /// Waits for the oldest part.
     fn wait(&mut self) -> Result<()> {
         // It stays in the queue on an error, so that dropping the upload ends it.
         let Some(Running { number, answer, .. }) = self.running.front() else { return Ok(()) };

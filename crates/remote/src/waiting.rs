@@ -16,19 +16,19 @@ const TICK: Duration = Duration::from_millis(50);
 type Check = Rc<dyn Fn() -> bool>;
 
 thread_local! {
-    /// Whether what this thread waits for is still wanted; `None` if it always is.
+    /// Whether this thread should go on waiting. `None` if it always should.
     static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
     /// When that was checked last.
     static CHECKED: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Calls `run`, in which waits of this thread for servers can be interrupted: at first and
-/// every 50 milliseconds they call `is_interrupted`, and if it returns true, they end with
-/// an [`Io`](npymap::ErrorKind::Io) error, and their requests are cancelled.
+/// Calls `run`, and lets you interrupt it while it waits for a server, for example by Ctrl-C.
 ///
-/// Without it, a wait ends after the time of
-/// [`RemoteOptions::request_timeout`](crate::RemoteOptions::request_timeout), which is minutes by
-/// default. Waits that are awaited need no such function: drop the future.
+/// Whenever this thread waits in `run`, it calls `is_interrupted` at first and every 50
+/// milliseconds. If that returns true, the wait ends with an
+/// [`Io`](npymap::ErrorKind::Io) error, and its requests are cancelled. Otherwise, it will
+/// take up to [`RemoteOptions::request_timeout`](crate::RemoteOptions::request_timeout), by
+/// default 5 minutes. Asynchronous functions don't need this. Drop the future instead.
 ///
 /// # Examples
 ///
@@ -47,7 +47,7 @@ thread_local! {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn interruptible<T>(is_interrupted: impl Fn() -> bool + 'static, run: impl FnOnce() -> T) -> T {
-    /// Puts back the check of an outer call, also after a panic.
+    /// Puts back the outer call's check, even after a panic.
     struct Restore(Option<Check>);
     impl Drop for Restore {
         fn drop(&mut self) {

@@ -22,25 +22,24 @@ pub(super) const PART: usize = 16 << 20;
 /// The sizes of a part that stores accept.
 pub(super) const PARTS: std::ops::RangeInclusive<usize> = 5 << 20..=1 << 30;
 
-/// Writes an object to a store: made by
-/// [`RemoteOptions::create`](crate::RemoteOptions::create).
+/// Writes an array or an archive to an object store.
 ///
-/// It is a [`Write`], so [`WriteOptions::write_to`](npymap::WriteOptions::write_to),
-/// [`NpzWriter::new`](npymap::npz::NpzWriter::new) and the other functions for writers
-/// write to it; [`RemoteAppender`](crate::RemoteAppender) is for arrays whose
-/// number of rows is not known before.
+/// [`RemoteOptions::create`](crate::RemoteOptions::create) makes it. You can pass this
+/// [`Write`] to [`WriteOptions::write_to`](npymap::WriteOptions::write_to),
+/// [`NpzWriter::new`](npymap::npz::NpzWriter::new) and all other functions for writers. If
+/// you don't know the number of rows in advance, use
+/// [`RemoteAppender`](crate::RemoteAppender).
 ///
-/// **The object is whole or absent**: nothing appears under its name before
-/// [`finish`](RemoteWriter::finish), and if the writer is dropped or the process ends,
-/// nothing ever does. Objects of up to one part of 16 MiB
-/// ([`RemoteOptions::part_bytes`](crate::RemoteOptions::part_bytes)) are one request.
-/// Larger ones are sent in parts while they are written, 8 at a time, which are in
-/// memory meanwhile; each is repeated after errors, as the requests of
-/// [`Remote`](crate::Remote).
+/// **The object is whole or absent**: it appears under its name when you call
+/// [`finish`](RemoteWriter::finish), and never if you drop the writer or the process ends.
+/// An object of up to one part ([`RemoteOptions::part_bytes`](crate::RemoteOptions::part_bytes),
+/// by default 16 MiB) takes one request. Larger objects are sent in parts while you write,
+/// and up to 8 parts are in flight and in memory. Each part is repeated after errors, like
+/// [`Remote`](crate::Remote)'s requests.
 ///
 /// Dropping a writer asks the store to remove the parts it has, and waits for the
 /// answer at most 10 seconds. If the process is killed, the parts are stored, and
-/// charged for, until a rule of the bucket removes incomplete uploads.
+/// charged for, until a lifecycle rule of the bucket removes incomplete uploads.
 ///
 /// # Examples
 ///
@@ -70,7 +69,7 @@ pub struct RemoteWriter {
     /// The first part, if it is sent last.
     first: Option<Vec<u8>>,
     keeps_first: bool,
-    /// The number of parts that were filled.
+    /// The number of full parts so far.
     filled: usize,
     state: State,
 }
@@ -118,7 +117,7 @@ impl RemoteWriter {
         })
     }
 
-    /// The URL of the object, or its store and path.
+    /// Returns the object's URL, or its store and path.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.name
@@ -180,7 +179,7 @@ impl RemoteWriter {
         }
     }
 
-    /// Sends the buffer as the next part, or keeps it as the first one.
+    /// Sends the buffer as the next part, or keeps it as the first part.
     fn send_buffer(&mut self) -> Result<()> {
         let bytes = std::mem::take(&mut self.buffer);
         let number = self.filled;

@@ -1,5 +1,5 @@
-//! A cached object: a sparse file with its bytes, and a file of marks, one byte for
-//! each block, which says which blocks are complete.
+//! A cached object: a sparse file with its bytes, and a file with a mark per block, which
+//! says whether the block is complete.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -25,7 +25,7 @@ pub(crate) struct Entry {
     cache: Cache,
     key: Key,
     path: PathBuf,
-    /// The data is locked as long as it is open, also by a process that only has it mapped.
+    /// The data is locked as long as it is open, even if a process only has it mapped.
     blocks: Blocks,
     id: FileId,
     is_read_only: bool,
@@ -56,8 +56,8 @@ impl Entry {
         Entry::open(cache, name, &key.place)
     }
 
-    /// Opens the files of an object; `None` if they are damaged or those of another
-    /// one. The directory must be locked, unless it is read-only.
+    /// Opens the files of an object, or returns `None` if they are damaged or belong to a
+    /// different object. The directory must be locked, unless it is read-only.
     pub(super) fn open(cache: &Cache, name: &str, place: &str) -> Option<Entry> {
         let [path, marks] = paths(cache.directory(), name);
         let (data, found, is_data_writable) = open(&path)?;
@@ -152,9 +152,9 @@ impl Entry {
         })
     }
 
-    /// Removes the files of a version that the server no longer sends. A server that says
-    /// nevertheless that the object is unchanged would let it be opened again, and no read
-    /// would succeed.
+    /// Removes the files of a version that the server no longer sends. Otherwise, if the
+    /// server says that the object is unchanged, it would be opened again, and each read
+    /// would fail.
     pub(crate) fn forget(&self) {
         let Ok(Some(_lock)) = self.cache.lock() else { return };
         let name = key::file_name(&self.key.place);
@@ -170,13 +170,13 @@ impl Entry {
         self.cache.look_for_space();
     }
 
-    /// Waits until the blocks are on the disk, also those that others wrote, and marks
-    /// them. If that fails, they may be lost, and are forgotten.
+    /// Waits until the blocks of all processes are on the disk, and marks them. If that
+    /// fails, they may be lost, and are forgotten.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.blocks.sync(self.is_read_only)
     }
 
-    /// Forgets blocks that were written before the system was started.
+    /// Forgets blocks from before the last boot.
     fn forget_written(&mut self) -> io::Result<()> {
         let boot = files::boot_id().unwrap_or_default();
         let header = self.key.encode(boot).ok_or(io::ErrorKind::InvalidData)?;

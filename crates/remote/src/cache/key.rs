@@ -1,5 +1,5 @@
-//! The identity of a cached object: the name of its files, and the header of the
-//! file of marks.
+//! The identity of a cached object: the name of its files, and the header of its
+//! marks file.
 
 use crate::object::Version;
 
@@ -17,8 +17,8 @@ pub(crate) struct Key {
     pub(crate) version: Version,
 }
 
-/// The name of the files of an object, without extension: the FNV-1a hash of the
-/// place. Objects whose names are equal by accident differ in the header.
+/// An object's file name, without extension: the FNV-1a hash of the place. Objects with
+/// equal names by accident differ in the header.
 pub(super) fn file_name(place: &str) -> String {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0100_0000_0000_0000_0000_013b;
@@ -27,14 +27,13 @@ pub(super) fn file_name(place: &str) -> String {
     format!("{hash:032x}")
 }
 
-/// Returns whether files of this name, without extension, are those of an object.
+/// Returns whether files of this name, without extension, belong to an object.
 pub(super) fn is_file_name(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 impl Key {
-    /// The header of the file of marks; `None` if the object cannot be identified
-    /// by it.
+    /// The header of the marks file, or `None` if it cannot identify the object.
     pub(super) fn encode(&self, boot: &str) -> Option<Vec<u8>> {
         let Version { size, e_tag, .. } = &self.version;
         let e_tag = e_tag.as_deref().filter(|tag| !tag.starts_with("W/"))?;
@@ -50,7 +49,7 @@ impl Key {
         Some(header)
     }
 
-    /// Parses a header, and returns it with the boot in which blocks were written.
+    /// Parses a header, and returns it with the boot that wrote the blocks.
     pub(super) fn parse(header: &[u8]) -> Option<(Key, &str)> {
         let text = header.split(|&byte| byte == 0).next()?;
         let lines: Vec<&str> = std::str::from_utf8(text).ok()?.split('\n').collect();

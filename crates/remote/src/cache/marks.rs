@@ -1,7 +1,7 @@
 //! Which blocks of a cached object are complete. Any number of processes and threads read
-//! and write blocks and marks at the same time, without a lock.
+//! and write blocks and marks concurrently, without a lock.
 //!
-//! `super::shared` provides the files; those of the model test are in memory.
+//! `super::shared` provides the files. The model test has files in memory.
 
 use std::io;
 use std::ops::Range;
@@ -15,11 +15,11 @@ use crate::ranges;
 /// The bytes of a block.
 pub(crate) const BLOCK: u64 = 64 << 10;
 
-/// A block that was written since the system was started: its bytes are in the file,
-/// but may be lost when the power fails, while the mark is not.
+/// A block written since the last boot. Its bytes are in the file, but may be lost when
+/// the power fails, while the mark is not.
 const WRITTEN: u8 = 1;
 
-/// A block whose bytes were on the disk when this mark was written.
+/// A block with all bytes on the disk when this mark was written.
 const SYNCED: u8 = 2;
 
 /// The file with the bytes of an object, and the file of marks.
@@ -27,9 +27,9 @@ pub(super) struct Blocks {
     pub(super) data: File,
     pub(super) marks: File,
     size: u64,
-    /// Whether [`WRITTEN`] marks are of this run of the system.
+    /// Whether [`WRITTEN`] marks are from the current boot.
     trusts_written: bool,
-    /// Whether blocks were written that are not known to be on the disk.
+    /// Whether some written blocks are not known to be on the disk.
     is_unsynced: AtomicBool,
 }
 
@@ -82,13 +82,13 @@ impl Blocks {
         Ok(())
     }
 
-    /// Whether blocks would be requested again after a restart of the system.
+    /// Whether blocks would be requested again after a restart.
     pub(super) fn is_unsynced(&self) -> bool {
         self.is_unsynced.load(Ordering::Relaxed)
     }
 
-    /// Waits until the blocks are on the disk, also those that others wrote, and marks
-    /// them. If that fails, they may be lost, and are forgotten.
+    /// Waits until the blocks of all processes are on the disk, and marks them. If that
+    /// fails, they may be lost, and are forgotten.
     pub(super) fn sync(&self, is_read_only: bool) -> io::Result<()> {
         // An exchange, unlike a store, also obtains the marks that were written before.
         self.is_unsynced.swap(false, Ordering::AcqRel);
@@ -103,7 +103,7 @@ impl Blocks {
         synced.and(if is_read_only { Ok(()) } else { marked })
     }
 
-    /// Forgets blocks that were written before the system was started. `then` notes that.
+    /// Forgets blocks from before the last boot. `then` notes that.
     pub(super) fn forget_written(
         &mut self,
         then: impl FnOnce(&File) -> io::Result<()>,
@@ -131,7 +131,7 @@ impl Blocks {
         self.read_marks(&numbers(&(0..self.size)))
     }
 
-    /// Reads the marks of blocks; those that cannot be read are 0.
+    /// Reads the marks of blocks. Unreadable marks are 0.
     fn read_marks(&self, numbers: &Range<u64>) -> Vec<u8> {
         let mut marks = vec![0; to_usize_saturating(ranges::len(numbers))];
         match read_at(&self.marks, &mut marks, HEADER + numbers.start) {

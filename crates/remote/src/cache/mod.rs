@@ -1,4 +1,4 @@
-//! A directory with copies of objects that were read, on the local disk.
+//! A directory on the local disk with copies of the objects you read.
 
 mod entry;
 mod key;
@@ -30,36 +30,34 @@ mod shared {
     pub(super) use std::sync::atomic::AtomicBool;
 }
 
-/// A directory on the local disk that keeps what was read of objects, for
-/// [`RemoteOptions::cache`](crate::RemoteOptions::cache).
+/// Keeps what you read from objects in a directory on the local disk.
 ///
-/// Each object has a sparse file of its size, and one byte for each block of 64 KiB
-/// that says whether it is there. Reads request whole blocks that are missing, and
-/// take the others from the file, which is usually in the system's page cache;
-/// [`Remote::download`](crate::Remote::download) obtains all of them, for a memory
-/// map.
+/// Pass it to [`RemoteOptions::cache`](crate::RemoteOptions::cache). Each object has a
+/// sparse file of its size, and one byte per block of 64 KiB that says whether the block is
+/// there. Reads request missing blocks as a whole, and take the rest from the file, which is
+/// usually in the page cache. [`Remote::download`](crate::Remote::download) requests all
+/// missing blocks, so that you can map the file.
 ///
-/// - **Versions**: an object is known by its URL and entity tag. Opening it is one
-///   request, which transfers no data if the tag is unchanged; a new version
-///   replaces the old one. Objects without a strong tag are not cached.
-/// - **Sharing**: any number of processes and threads of a user use a directory at the
-///   same time. It must be on a disk of this machine, not on a network file system. A
-///   process that can't get its lock for a second, because another program holds it, reads
-///   without the cache, and doesn't wait again while that is so.
+/// - **Versions**: an object is identified by its URL and entity tag. Opening it takes one
+///   request, which transfers no data if the tag is unchanged. A new version replaces the
+///   cached version. Objects without a strong tag are not cached.
+/// - **Sharing**: any number of processes and threads of one user can share a directory. It
+///   should be on a disk of this machine, and not on a network file system. If a process
+///   can't lock it for a second, because a different program holds the lock, it reads
+///   without the cache, and doesn't wait again until the lock is free.
 /// - **Other users**: on Unix, new directories and files are for their owner only, whatever
 ///   the umask, so each user needs a directory. Links in place of files are not followed,
 ///   and only regular files are opened.
-/// - **Size**: when the files would take more than `max_bytes`, objects that were not
-///   opened for longest are removed, but none that a process has open or mapped.
-///   If no space can be made, bytes are read without being kept. More than 8
+/// - **Size**: if the files would take more than `max_bytes`, the objects you have not
+///   opened for the longest time are removed, unless a process has them open or mapped.
+///   If this does not make enough space, you read without keeping the bytes. More than 8
 ///   processes that write at once can exceed the limit by a little.
-/// - **Crashes**: a block is marked as complete after it was written, so a process may
-///   be killed at any time. When the system was restarted, only blocks count that
-///   are known to have reached the disk: those of objects that were closed or
-///   downloaded.
-/// - **Failures**: files that are damaged or of other programs are replaced or
-///   ignored, and if the disk is full or read-only, objects are read as without a
-///   cache. Nobody but this crate may change the files, whose bytes are trusted.
+/// - **Crashes**: a block is marked as complete after it was written, so you can kill a
+///   process at any time. After a restart of the machine, only blocks known to be on the
+///   disk count. These are all blocks of objects you closed or downloaded.
+/// - **Failures**: damaged or foreign files are replaced or ignored. If the disk is full or
+///   read-only, you read without the cache. Only this crate may change the files, because
+///   it trusts their bytes.
 ///
 /// # Examples
 ///
@@ -94,7 +92,7 @@ struct Budget {
     skipped: u32,
 }
 
-/// The number of writes after which space is looked for again.
+/// This many writes later, the cache looks for space again.
 const SKIPPED: u32 = 256;
 
 /// One part in this many of the free space is used before it is measured again, so
@@ -102,10 +100,10 @@ const SKIPPED: u32 = 256;
 const SHARES: u64 = 8;
 
 impl Cache {
-    /// Uses a directory, which is created if it doesn't exist, for at most `max_bytes`
-    /// on the disk. It should have no other files.
+    /// Opens or creates a directory that takes at most `max_bytes` on the disk. It should
+    /// have no other files.
     ///
-    /// A directory that may only be read serves what is in it.
+    /// You can open a read-only directory. This serves what is in it, and adds nothing.
     ///
     /// # Errors
     ///
@@ -127,8 +125,8 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// Also when someone else held the lock for a second: then the cache is not used, and
-    /// nobody waits again until the lock was free once.
+    /// Also if a different process held the lock for a second. Then the cache is not used,
+    /// and this does not wait again until the lock was free once.
     fn lock(&self) -> Result<Option<Lock>> {
         let path = lock_path(&self.0.path);
         // A program that removes old files may have removed it.
@@ -149,7 +147,7 @@ impl Cache {
         Entry::open(self, &key::file_name(place), place)
     }
 
-    /// Opens a version of an object, and replaces the files of others.
+    /// Opens a version of an object, and replaces the files of all other versions.
     pub(super) fn entry(&self, key: &Key) -> Option<Entry> {
         let lock = self.lock().ok()?;
         let name = key::file_name(&key.place);
@@ -166,7 +164,7 @@ impl Cache {
         self.0.budget.lock().unwrap_or_else(PoisonError::into_inner).skipped = 0;
     }
 
-    /// Makes room for bytes that are written next. `false` if there is none.
+    /// Makes room for the next bytes to write. `false` if there is none.
     fn reserve(&self, bytes: u64) -> bool {
         let mut budget = self.0.budget.lock().unwrap_or_else(PoisonError::into_inner);
         if budget.skipped > 0 {
@@ -227,7 +225,7 @@ fn lock_path(directory: &Path) -> PathBuf {
     directory.join("lock")
 }
 
-/// The error for an object that is not kept.
+/// The error for an object without a cache.
 pub(super) fn not_cached() -> Error {
     let source = io::Error::new(
         io::ErrorKind::Unsupported,

@@ -17,7 +17,7 @@ mod shared {
     use super::marks::BLOCK;
     use super::{HEADER, RIGHT, SYNCED};
 
-    /// A file of blocks, of which each is represented by its first byte.
+    /// A file of blocks, each represented by its first byte.
     #[derive(Clone)]
     pub(super) struct File {
         cells: Arc<Vec<AtomicU8>>,
@@ -102,7 +102,7 @@ use shared::File;
 const WRITTEN: u8 = 1;
 const SYNCED: u8 = 2;
 
-/// The bytes of all blocks of the object.
+/// The bytes of all the object's blocks.
 const RIGHT: u8 = 7;
 static BYTES: [u8; 2 << 16] = [RIGHT; 2 << 16];
 

@@ -1,4 +1,4 @@
-//! The space of a cache: which objects there are, and which are removed for others.
+//! The space of a cache: which objects there are, and which to remove for new objects.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,8 +18,8 @@ struct Found {
     used: SystemTime,
 }
 
-/// Removes objects until at most `bytes` are taken: those not used for longest, and
-/// none that is open. Returns how many are taken. The directory must be locked.
+/// Removes closed objects until at most `bytes` are taken, the least recently used first.
+/// Returns how many are taken. The directory must be locked.
 pub(super) fn reduce_to(directory: &Path, bytes: u64) -> io::Result<u64> {
     let mut objects = find(directory)?;
     let mut taken: u64 = objects.iter().map(|object| object.bytes).sum();
@@ -35,7 +35,7 @@ pub(super) fn reduce_to(directory: &Path, bytes: u64) -> io::Result<u64> {
     Ok(taken)
 }
 
-/// The objects of a directory, which may have other files too.
+/// The objects in a directory, which may also have other files.
 fn find(directory: &Path) -> io::Result<Vec<Found>> {
     let mut objects = BTreeMap::new();
     for file in fs::read_dir(directory)? {
@@ -65,8 +65,8 @@ fn remove_unused(directory: &Path, name: &str) -> bool {
     }
 }
 
-/// Removes the names of the files of an object; processes that have them open keep
-/// them. Returns whether they are gone.
+/// Removes the names of an object's files. Processes that have them open keep them.
+/// Returns whether they are gone.
 pub(super) fn remove(directory: &Path, name: &str) -> bool {
     let mut files = entry::paths(directory, name);
     // First the marks, without which the other file is nothing.
