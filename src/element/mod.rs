@@ -104,7 +104,7 @@ pub trait Element: Sized + 'static {
     /// offsets.
     type Codec: Clone + Debug + Send + Sync;
 
-    /// The codec of elements of `dtype`.
+    /// The codec for elements with this dtype.
     ///
     /// # Errors
     ///

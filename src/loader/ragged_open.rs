@@ -12,8 +12,8 @@ use crate::write::append::{
 };
 
 impl OpenOptions {
-    /// Opens the two files of rows of different lengths for appending, like
-    /// [`RaggedAppender::open`]. With [`Locking::Wait`](crate::source::Locking::Wait), it
+    /// Opens the data and offsets of rows of different lengths for appending, like
+    /// [`RaggedAppender::open`]. With [`Locking::Wait`](crate::source::Locking::Wait), this
     /// waits for other writers.
     ///
     /// # Errors
@@ -38,11 +38,10 @@ impl OpenOptions {
     }
 
     /// Opens two files like [`append_ragged`](OpenOptions::append_ragged), or creates them
-    /// like [`RaggedAppender::create`]. Any number of processes can call this at once; see
-    /// [`append_or_create`](OpenOptions::append_or_create). `options` are those of new
-    /// files.
+    /// with `options`, like [`RaggedAppender::create`]. Any number of processes can call this
+    /// at once, like [`append_or_create`](OpenOptions::append_or_create).
     ///
-    /// If the process that creates the files dies in between, the next one completes them.
+    /// If a process dies while it creates the files, the next process will complete them.
     ///
     /// # Errors
     ///

@@ -107,7 +107,7 @@ impl<T: Real> View<'_, T> {
     }
 }
 
-/// The statistics of each chunk of a block.
+/// The statistics of a block, chunk by chunk.
 pub(super) fn chunk_stats<T: Real>(block: &[T]) -> impl Iterator<Item = Stats<T>> {
     block.chunks(CHUNK).map(|chunk| kernel::run(Chunk(chunk)))
 }

@@ -349,7 +349,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     }
 }
 
-/// The error of a member of a file that was overwritten.
+/// The error for a member of an overwritten file.
 #[cold]
 fn changed() -> Error {
     let found = "the archive was modified since it was opened";

@@ -16,11 +16,11 @@ const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(2);
 
 impl OpenOptions {
-    /// Opens a file to append rows, or creates it, like
-    /// [`Appender::open_or_create`]. `options` are those of a new file.
+    /// Opens a file to append rows, or creates it with `options`, like
+    /// [`Appender::open_or_create`].
     ///
     /// With [`Locking::Wait`](crate::source::Locking::Wait), any number of processes can
-    /// call this at once: one of them creates the file, and each waits for its turn to
+    /// call this at once. One process will create the file, and each waits for its turn to
     /// append.
     ///
     /// # Errors
@@ -96,10 +96,12 @@ impl OpenOptions {
 
 impl Appender {
     /// Opens a file to append rows, or creates it if it does not exist. `row` is the shape
-    /// of one row. A file appears under its name complete, with a header, so several
-    /// processes can do this at once. While one appends, the others get
-    /// [`Locked`](crate::ErrorKind::Locked), or wait: see
-    /// [`OpenOptions::append_or_create`].
+    /// of one row.
+    ///
+    /// This is how a logger should open its file. A new file appears under its name with a
+    /// complete header, so several processes can call this at once. While one process
+    /// appends, this returns [`Locked`](crate::ErrorKind::Locked) in every other process.
+    /// [`OpenOptions::append_or_create`] can wait instead.
     ///
     /// # Errors
     ///

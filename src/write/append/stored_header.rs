@@ -31,7 +31,7 @@ impl StoredHeader {
         Ok(StoredHeader { header, bytes, is_written: true, axis })
     }
 
-    /// Reads the header of a file of `len` bytes, whatever follows it.
+    /// Reads the header of a file with `len` bytes, whatever follows it.
     #[inline]
     pub(super) fn read(file: &File, len: u64, options: &OpenOptions) -> Result<StoredHeader> {
         let header = options.read_header(file, len)?;
@@ -70,7 +70,7 @@ impl StoredHeader {
         shape
     }
 
-    /// The layout of an array of `rows` rows.
+    /// The layout of an array with `rows` rows.
     #[inline]
     pub(super) fn layout(&self, rows: usize) -> Result<Layout> {
         let Header { dtype, order, data_offset, .. } = &self.header;
