@@ -6,22 +6,22 @@
     >>> a[1, 2]
     np.float64(6.0)
 
-`open` maps a file and reads what is touched, `load` reads all of it into memory, and
-`ArrayFile` reads what is indexed, also of URLs and of files that others may truncate.
+`open` maps a file and reads what you touch. `load` reads all of it into memory. `ArrayFile`
+reads what you index, and works with URLs and with files that other programs truncate.
 
-Arrays are instances of `numpy.memmap`. The names that NumPy has, `load`, `save`,
-`savez`, `savez_compressed`, `memmap` and the module `format` with `open_memmap`,
-have NumPy's meaning; see COMPATIBILITY.md for the differences.
+Arrays are instances of `numpy.memmap`. `load`, `save`, `savez`, `savez_compressed`, `memmap`
+and the module `format` with `open_memmap` have NumPy's names and meaning. COMPATIBILITY.md
+lists the differences.
 
 **Do not truncate a file while an array maps it**, and do not write to it other than
-through arrays while another thread or process reads it: touching pages that no
-longer exist ends the process with the signal SIGBUS. `save`, `savez`, `create` and
-`open_memmap(mode="w+")` of this package replace files instead of truncating them, so
-they are safe at any time; `numpy.save` truncates. `check_unchanged()` and `populate()`
+through arrays while another thread or process reads it. Touching pages that no
+longer exist kills the process by SIGBUS. `save`, `savez`, `create` and
+`open_memmap(mode="w+")` of this package replace files instead of truncating them. This is
+safe at any time. However, `numpy.save` truncates. `check_unchanged()` and `populate()`
 raise if a file became too short.
 
-An array stays open until it and all of its views are gone: use `del`. There is no
-`close()`, because views would then refer to memory that no longer exists.
+An array stays open until it and all of its views are gone, so you should use `del`. There is
+no `close()`, because views would then refer to memory that no longer exists.
 """
 
 from . import format as format

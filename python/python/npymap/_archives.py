@@ -1,4 +1,4 @@
-"""Files of several arrays."""
+"""Files with several arrays."""
 
 import io
 import weakref
@@ -38,7 +38,7 @@ def _opened(core):
 
 
 def _shown(names):
-    """Return the first few names, as NumPy shows those of an archive."""
+    """Return the first few names, as NumPy shows them."""
     count = NpzFile._MAX_REPR_ARRAY_COUNT
     return ", ".join(names[:count]) + ("..." if len(names) > count else "")
 
@@ -60,15 +60,15 @@ class _Bag:
 
 
 class Npz(NpzFile):
-    """A `.npz` archive: a mapping of names to arrays, opened when they are asked for.
+    """Opens a `.npz` archive as a mapping of names to arrays, which are opened on request.
 
-    In mode "r" stored arrays are mapped, in "c" they are writable without changing the
-    file; deflated ones are read into memory. With the mode None, arrays are copies, and
-    their CRC-32 is checked, as in NumPy. `path` may be a URL, of which the members that are
-    used are read, with the `headers` and `storage_options` of `ArrayFile`. Arrays outlive the
+    In mode "r" stored arrays are mapped, and in "c" you can also change them without changing
+    the file. Deflated arrays are read into memory. With the mode None, arrays are copies, and
+    their CRC-32 is checked, like in NumPy. `path` may be a URL, with the `headers` and
+    `storage_options` of `ArrayFile`. This reads only the members you use. Arrays outlive the
     archive. Members that are not arrays are returned as `bytes`.
 
-    At most `max_inflated` bytes are inflated for an array, 16 GiB unless given.
+    At most `max_inflated` bytes are inflated for an array, by default 16 GiB.
 
         >>> npymap.savez("a.npz", x=np.arange(3), y=[0.5])
         >>> with npymap.Npz("a.npz") as archive:
@@ -127,8 +127,8 @@ class Npz(NpzFile):
     def read(self, name, out=None):
         """Read an array into memory in any mode, and check its CRC-32.
 
-        With `out`, the elements are read into that array, which has the shape, the dtype and
-        the order of those in the archive, and is returned.
+        With `out`, the elements are read into that array, which is returned. It must have
+        the same shape, dtype and order as in the archive.
 
             >>> npymap.savez("a.npz", x=np.arange(3.0))
             >>> npymap.Npz("a.npz").read("x", out=np.empty(3))
@@ -167,7 +167,7 @@ class Npz(NpzFile):
         return self._zip
 
     def close(self):
-        """Close the file. Arrays that were opened stay valid."""
+        """Close the file. Its arrays stay valid."""
         self._core = self.f = None
         for opened in (self._zip, self._fid):
             if opened is not None:
@@ -179,7 +179,7 @@ class Npz(NpzFile):
 
 
 def _source_and_mode(path, mode):
-    """Return the path or URL of an archive, and its mode: objects of a URL are not mapped."""
+    """Return the path or URL of an archive, and its mode, because URLs are not mapped."""
     path = to_source(path)
     if is_url(path) and mode == "r":
         return path, None
@@ -195,7 +195,7 @@ class _Archive:
         self._core = kind(location, None if mode is None else to_mode(mode))
 
     def close(self):
-        """Close the file. Arrays that were opened stay valid."""
+        """Close the file. Its arrays stay valid."""
         self._core = None
 
     def __enter__(self):
@@ -206,11 +206,11 @@ class _Archive:
 
 
 class Tar(_Archive, Mapping):
-    """A tar file of `.npy` members: a mapping of names to arrays.
+    """Opens a tar file of `.npy` members as a mapping of names to arrays.
 
-    Members that are not arrays are returned as `bytes`; arrays of `.npz` and `.ten` members
-    are found by the name of the member with theirs in brackets, such as `"000.npz[x]"`. The
-    modes are those of `Npz`, and "r+", in which changes are written to the file.
+    Members that are not arrays are returned as `bytes`. For an array in a `.npz` or `.ten`
+    member, put its name in brackets after the member's name: `"000.npz[x]"`. `mode` is the
+    same as for `Npz`, or "r+" to write changes to the file.
     """
 
     def __init__(self, path, mode="r", *, allow_pickle=False, pickle_kwargs=None, headers=None,
@@ -254,12 +254,11 @@ class Tar(_Archive, Mapping):
 
 
 class Ten(_Archive, Sequence):
-    """A `.ten` file, as webdataset writes it: a sequence of arrays.
+    """Opens a `.ten` file, as webdataset writes it, as a sequence of arrays.
 
-    `infos` are the names that were stored with them; `in`, `index` and `count` look for
-    a name among these. The modes are those of `Npz`,
-    and "r+", in which changes are written to the file. The format has no Python objects, so
-    there is no `allow_pickle`.
+    `infos` are the stored names of the arrays, and `in`, `index` and `count` look for a name
+    among them. `mode` is the same as for `Npz`, or "r+" to write changes to the file. The
+    format has no Python objects, so there is no `allow_pickle`.
     """
 
     def __init__(self, path, mode="r", *, headers=None, storage_options=None):

@@ -1,4 +1,4 @@
-"""Arrays that are read on request, and described in a few bytes."""
+"""Arrays read on request, and described in a few bytes."""
 
 import functools
 import os
@@ -22,12 +22,12 @@ _PAGE = 4096
 
 
 class ArrayFile:
-    """An array in a file by its path: elements are read on request, nothing is mapped.
+    """Reads parts of an array in a file or an object store, without mapping it.
 
-    A file that is truncated meanwhile raises `FormatError`, where a map would end the
-    process. It pickles as path, layout and version of the file, so schedulers send a few
-    bytes, and workers read what they need. If the file was replaced or modified since, they
-    raise `FormatError`.
+    If the file is truncated, this raises `FormatError`. A map would kill the process instead.
+    It pickles as path, layout and version of the file, so schedulers send a few bytes, and
+    workers read what they need. If the file was replaced or modified in the meantime, they
+    will raise `FormatError`.
 
         >>> a = npymap.ArrayFile("a.npy")
         >>> a.shape, a.dtype
@@ -36,21 +36,21 @@ class ArrayFile:
         array([ 6., 10.])
 
     With `member`, the array is a member of a `.npz`, `.ten` or tar file, named as in
-    `npymap.open`. Members that are compressed raise `FormatError`. Without it, the file is
-    a `.npy`, which starts at the offset `at`.
+    `npymap.open`. Compressed members raise `FormatError`. Otherwise, the file is a `.npy`
+    that starts at the offset `at`.
 
-    With `mode` "r" the file is mapped when elements are first used, once per process.
+    With `mode` "r" the file is mapped when you first use elements, once per process.
 
-    `path` may be a URL (`s3://`, `gs://`, `az://`, `https://`, `http://`): what an index
-    selects, or `take`, is requested at the same time. Credentials come from the environment
-    (`AWS_…`, `GOOGLE_…`, `AZURE_…`). An object is the version that was opened, also in
-    other processes: if it was replaced, reading raises `FormatError`. `path`, pickles and
-    tasks have the whole URL, which opens the object again, so the signature of a presigned
-    one, too: keep them as secret as the URL. Errors and `repr` leave it out.
+    `path` may be a URL (`s3://`, `gs://`, `az://`, `https://`, `http://`). This requests
+    all parts of an index or a `take` concurrently. Credentials come from the environment
+    (`AWS_…`, `GOOGLE_…`, `AZURE_…`). If the object was replaced after you opened it, reading
+    raises `FormatError`, in every process. `path`, pickles and tasks have the whole URL, so
+    that they can open the object again. You should keep them as secret as the URL, which may
+    contain a signature. Errors and `repr` leave it out.
 
     `headers` are sent with each request for a URL, such as `{"Authorization": "Bearer …"}`.
-    `storage_options` set options of its store, such as `{"aws_region": "eu-central-1"}`; its
-    key "headers" has more headers, as in fsspec. Both are kept as the URL is.
+    `storage_options` set options of its store, such as `{"aws_region": "eu-central-1"}`, or
+    more headers by the key "headers", like in fsspec. Pickles have both.
     """
 
     def __init__(self, path, mode=None, *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
@@ -94,7 +94,7 @@ class ArrayFile:
         self._elements = descr, shape, is_fortran, offset
 
     def _opened(self):
-        """Return the open file, which has the layout that was found first."""
+        """Return the open file, which still has its first layout."""
         # Attributes are read once: another thread may open the file meanwhile.
         file, process = self._opened_file
         if file is None or self._is_remote and process != os.getpid():
@@ -129,7 +129,7 @@ class ArrayFile:
 
     @property
     def member(self):
-        """The name of the member of an archive; None for a `.npy`."""
+        """The member's name in the archive, or None for a `.npy`."""
         return self._member
 
     @property
@@ -164,7 +164,7 @@ class ArrayFile:
 
     @property
     def rows(self):
-        """The rows, read on request: see `Rows`."""
+        """The rows, as `Rows` that read on request."""
         self._check_axes()
         if self._mode is not None:
             return self._mapped().rows
@@ -190,7 +190,7 @@ class ArrayFile:
         return f"<npymap.ArrayFile {name!r}: shape {self._shape}, dtype {self._dtype}>"
 
     def take(self, indices, out=None, *, dtype=None, casting="same_kind", mode="raise"):
-        """Read rows, as `Rows.take`."""
+        """Read rows like `Rows.take`."""
         # Attributes are read once: another thread may open the file meanwhile.
         file, rows = self._taken
         if file is None or file is not self._opened_file[0] or self._is_remote:
@@ -212,8 +212,8 @@ class ArrayFile:
     def read(self, start=0, stop=None, *, out=None):
         """Read the rows from `start` up to `stop`, by default all.
 
-        With `out`, the elements are read into that array, which has their shape, the dtype and
-        the order of those in the file, and is returned.
+        With `out`, the elements are read into that array, which is returned. It must have
+        their shape, and the file's dtype and order.
         """
         if out is None:
             return self[slice(start, stop)] if self._shape else self._read([])
@@ -224,10 +224,10 @@ class ArrayFile:
         return self._read(spans, out=out)
 
     def map(self, index=()):
-        """Map the elements that integers and slices select, as a `memmap`. Not for URLs.
+        """Map the elements that integers and slices select, as a read-only `memmap`.
 
-        Only the bytes from the first to the last of them are mapped, until the array and
-        its views are gone. It is read-only.
+        This maps only the bytes from the first to the last element, until the array and
+        its views are gone. URLs cannot be mapped.
 
             >>> part = npymap.ArrayFile("a.npy").map(np.s_[1:, 2])
             >>> part
@@ -281,7 +281,7 @@ class ArrayFile:
         return read[(np.arange(len(read))[rows], *inner)]
 
     def _read_rows(self, numbers, rest):
-        """Read what is needed of rows, and return where these and the other axes are in it."""
+        """Read the needed parts of rows, and return where these and the other axes are in them."""
         spans, inner = split(rest, self._shape[1:], 1)
         is_whole = all(span == (0, length) for span, length in zip(spans, self._shape[1:]))
         if is_whole or not self._elements[2] and not self._is_remote and self._row_nbytes() < _PAGE:
@@ -325,13 +325,13 @@ class ArrayFile:
         return array if dtype is None else array.astype(dtype, copy=False)
 
     def reload(self):
-        """Read the header again, for files that others append to."""
+        """Read the header again, for example after another process has appended rows."""
         self._array = None
         self._taken = None, None
         self._open()
 
     def check_unchanged(self):
-        """Raise when the file got shorter, or its path leads to another file."""
+        """Raise if the file got shorter, or its path leads to a different file."""
         self._opened().check_unchanged()
 
     def __dask_tokenize__(self):
@@ -365,7 +365,7 @@ class ArrayFile:
 
 @functools.lru_cache(maxsize=64)
 def _open_object(place, member, elements, version, process):
-    """Open an object of a URL once per process: each task has a description of its own."""
+    """Open a URL once per process, because each task has its own description."""
     path, at, max_header_size = place
     if member is None:
         file = _core.ReadFile(path, at, max_header_size)
@@ -380,6 +380,6 @@ def _open_object(place, member, elements, version, process):
 
 
 def file_facts(path):
-    """Return numbers that differ for another file, and for one that was changed."""
+    """Return numbers that differ for other or changed files."""
     stat = os.stat(path)
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns

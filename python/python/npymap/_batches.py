@@ -1,4 +1,4 @@
-"""Batches that are read ahead."""
+"""Batches read ahead by threads."""
 
 import os
 import threading
@@ -13,14 +13,13 @@ from ._sampler import Sampler
 
 
 class Batches:
-    """An iterator of batches, which threads read ahead: `(indices, rows, …)`.
+    """Iterates over batches `(indices, rows, …)` that threads read ahead.
 
-    `arrays` is an array (or a list of arrays of the same length), or the rows of one:
-    anything with the attribute `rows`. Of a `Ragged`, batches have a pair: the elements of
-    all rows, one after another, and their offsets, as `Ragged.take_packed` returns them.
-    `sampler` is a `Sampler`, or any iterable of
-    lists of row numbers, each of which is a batch: they are drawn ahead, so none can depend
-    on an earlier batch. Without one, batches have the rows in order.
+    `arrays` is an array or its rows, that is anything with the attribute `rows`, or a list of
+    arrays with the same length. For a `Ragged`, batches have a pair: the elements of all rows
+    in turn, and their offsets, like `Ragged.take_packed` returns them. `sampler` is a
+    `Sampler`, or any iterable of batches, each a list of row numbers. This draws them ahead, so
+    they cannot depend on an earlier batch. Without a sampler, batches have the rows in order.
 
         >>> a = npymap.open("a.npy")
         >>> sampler = npymap.Sampler(len(a), seed=1)
@@ -29,23 +28,23 @@ class Batches:
         (2, 4) float32 True
         (1, 4) float32 True
 
-    Batches of a sampler have `batch_size` rows, and are those of `epochs` epochs, by default one,
-    from the present one on, read ahead across epochs. The sampler itself does not move.
-    `state_dict()` is the state after the batch that was yielded last, however many have
-    been read ahead: `sampler.load_state_dict(state)` continues with the next one.
+    A sampler's batches have `batch_size` rows. They cover the next `epochs` epochs, by default
+    only the current epoch, and are read ahead across epochs. The sampler itself does not move.
+    `state_dict()` is the state after the last yielded batch, however many batches have been
+    read ahead, so `sampler.load_state_dict(state)` will continue with the next batch.
 
-    `threads` read `prefetch` batches, by default two for each thread, without the interpreter's
-    lock. By default there are as many threads as make batches come sooner, which is measured:
-    none at first, when each batch is read as it is taken. A batch's memory is used again when
-    nothing refers to it. `dtype` and `casting` are
-    those of `Rows.take`; for a list of arrays, `dtype` may be a list.
+    `threads` read `prefetch` batches, by default two per thread, without the interpreter's
+    lock. By default, this measures how many threads make batches come sooner. It starts
+    without threads, so you wait for each batch. A batch's memory is reused when you no longer
+    refer to it. `dtype` and `casting` mean the same as for `Rows.take`. For a list of arrays,
+    `dtype` may be a list.
 
-    A batch whose rows cannot be read raises, and the next call returns the one after it. So
-    does an exception of the iterable, in the place of its batch.
+    If the rows of a batch cannot be read, this raises, and the next call will return the
+    next batch. An exception from the iterable also takes the place of its batch.
 
-    Threads end with the batches, or with `close()`, or when the object is deleted. In a
-    forked process it raises; create it there. Threads of the program can share one object:
-    each batch goes to one of them.
+    Threads end with the batches, by `close()`, or when the object is deleted. It raises in a
+    forked process, where you should create a new object. Your threads can share one object,
+    and each batch goes to one of them.
     """
 
     def __init__(self, arrays, sampler=None, batch_size=None, *, epochs=None, drop_last=False,
@@ -167,11 +166,11 @@ class Batches:
 
     @property
     def epoch(self):
-        """The epoch of the batch that was yielded last, if there is a sampler."""
+        """The epoch of the last yielded batch, if there is a sampler."""
         return None if self._state is None else self._state["epoch"]
 
     def state_dict(self):
-        """Return the state of the sampler after the batch that was yielded last."""
+        """Return the sampler's state after the last yielded batch."""
         if self._state is None:
             raise ValueError("only batches of a Sampler have a state")
         return dict(self._state)

@@ -12,12 +12,12 @@ from ._rows import Rows, rows_of
 
 
 class Concat:
-    """Many arrays as one along the first axis.
+    """Joins many arrays along the first axis, without copying.
 
-    Each is a path of a `.npy` file, a URL of one, or whatever has rows: an array of a file or in
-    memory, an `ArrayFile`, another `Concat`, or `Rows`. All must have the same dtype and the
-    same other axes. Files that are given by paths only are mapped without a file
-    descriptor each, so there may be thousands.
+    Each array is the path or URL of a `.npy` file, or an object with rows: an array from a
+    file or in memory, an `ArrayFile`, another `Concat`, or `Rows`. All must have the same dtype
+    and the same other axes. Files that you pass by path need no file descriptors, so you can
+    join thousands.
 
         >>> both = npymap.Concat(["a.npy", "a.npy"])
         >>> both.shape
@@ -25,8 +25,8 @@ class Concat:
         >>> both.take([5, 0])[:, 0]
         array([8., 0.])
 
-    Pickles hold the paths, and raise `FormatError` if a file was replaced or modified since;
-    what was not given by a path is pickled by itself.
+    Pickles contain the paths, and raise `FormatError` if a file was replaced or modified in the
+    meantime. Arrays that you did not pass by path are pickled themselves.
     """
 
     def __init__(self, arrays):
@@ -63,12 +63,12 @@ class Concat:
 
     @property
     def paths(self):
-        """The absolute paths; None for what was not given by a path."""
+        """The absolute paths, with None for arrays that you did not pass by path."""
         return [source if isinstance(source, str) else None for source in self._sources]
 
     @property
     def rows(self):
-        """The rows of all arrays: see `Rows`."""
+        """The rows of all arrays, as `Rows`."""
         if self._is_remote and self._process != os.getpid():
             # Connections do not survive a fork.
             self._connect()
@@ -76,7 +76,7 @@ class Concat:
 
     @property
     def shape(self):
-        """The length of each axis; the first is the number of all rows."""
+        """The length of each axis, starting with the number of all rows."""
         return self._core.facts[0]
 
     @property
@@ -96,14 +96,14 @@ class Concat:
         return f"<npymap.Concat: {len(self._sources)} arrays, shape {self.shape}, dtype {self.dtype}>"
 
     def take(self, indices, out=None, *, dtype=None, casting="same_kind", mode="raise"):
-        """Copy rows, as `Rows.take`."""
+        """Copy rows like `Rows.take`."""
         return self.rows.take(indices, out, dtype=dtype, casting=casting, mode=mode)
 
     def __getitem__(self, index):
         return self.rows[index]
 
     def __iter__(self):
-        """Yield copies of the rows, one after another."""
+        """Yield copies of the rows in turn."""
         rows = self.rows
         return (rows[index] for index in range(len(self)))
 
@@ -115,7 +115,7 @@ class Concat:
 
 
 def _to_source(array):
-    """Return an absolute path, or what has rows."""
+    """Return an absolute path, or an object with rows."""
     if isinstance(array, (str, bytes, os.PathLike)):
         path = to_absolute(array)
         return ArrayFile(path) if is_url(path) else path

@@ -1,4 +1,4 @@
-"""Descriptions of arrays in files: what other processes open them by."""
+"""Descriptions of arrays in files, which other processes open."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ from ._map import Map, map_of
 
 
 class Version(NamedTuple):
-    """What differs for another file, and for one that was changed."""
+    """What differs for other or changed files."""
 
     host: str
     inode: int
@@ -31,7 +31,7 @@ def version_of(path):
 
 
 def check_version(path, version, member=None):
-    """Raise if a file is another one than at the time of its description, or was changed since."""
+    """Raise if a file was replaced or changed since its description."""
     found = version_of(path)
     if found.host == version.host and found[1:3] != version[1:3]:
         what = "was replaced"
@@ -46,7 +46,7 @@ def check_version(path, version, member=None):
 
 
 class Description(NamedTuple):
-    """Where the elements of an array are in a file: see `describe`."""
+    """Where the elements of an array are in a file, returned by `describe`."""
 
     path: str
     version: Version
@@ -62,11 +62,11 @@ class Description(NamedTuple):
     is_writable: bool
 
     def open(self, *, changed="raise"):
-        """Open the array: a `memmap`.
+        """Open the array as a `memmap`.
 
-        If the file was replaced, shortened or modified since it was described, this raises a
-        `FormatError` of the kind "Changed". With `changed="ok"`, it opens the file as it is
-        now, and raises only if that has too few bytes.
+        If the file was replaced, shortened or modified after its description, this raises a
+        `FormatError` of the kind "Changed". With `changed="ok"`, it opens the current file, and
+        raises only if that has too few bytes.
         """
         if changed not in ("raise", "ok"):
             raise ValueError(f"changed={changed!r}, expected 'raise' or 'ok'")
@@ -88,20 +88,20 @@ class Description(NamedTuple):
 def describe(array):
     """Describe an array of a file, or any view of one, in a few bytes.
 
-    The description can be pickled, compared and hashed, and its method `open` opens the array,
-    also in another process. It has the identity, the size and the time of the last change of
-    the file, and opening it raises if one of them is different. What was stored in a writable
-    array is written to the disk first, so that later stores change the time.
+    You can pickle, compare and hash the description, and its method `open` opens the array in
+    any process. It contains the file's identity, size and modification time, and opening it
+    raises if one of them is different. Stores in a writable array are written to the disk
+    first, so that later stores will change the time.
 
-    Pickles of the array itself hold its elements. `multiprocessing`, loky, joblib, Dask and Ray
-    send descriptions by themselves; these may be opened after the file was modified, because
-    workers may write to it.
+    Pickles of the array itself contain its elements. However, `multiprocessing`, loky, joblib,
+    Dask and Ray send descriptions. They can still open these after the file was modified,
+    because workers may write to it.
 
         >>> description = npymap.describe(npymap.open("a.npy")[1:])
         >>> description.open()[0]
         memmap([4., 5., 6., 7.])
 
-    Raises `ValueError` for arrays whose elements are not in a file that a path leads to.
+    Raises `ValueError` for arrays in memory, and if no path leads to the array's file.
     """
     _, mapping = map_of(array) if isinstance(array, np.ndarray) else (None, None)
     if mapping is None:
@@ -130,8 +130,8 @@ def _describe(array, mapping, version):
 def reduce_to_place(array):
     """Return what is sent for an array to a process that uses it at once.
 
-    Its place in the file, whose elements may be changed meanwhile; or the elements if only a
-    copy of them is faithful.
+    This is its place in the file, where the elements may change in the meantime, or the
+    elements if only a copy of them is faithful.
     """
     from ._memmap import memmap
 
@@ -150,7 +150,7 @@ def reduce_to_place(array):
 
 
 def byte_bounds(array):
-    """Return the addresses of the first byte of an array and after its last one."""
+    """Return the addresses of an array's first byte and of the end of its last byte."""
     low = high = array.__array_interface__["data"][0]
     if array.size == 0:
         return low, low

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def from_descr(text):
-    """Return the dtype of the text of a `descr`."""
+    """Return the dtype that a `descr` says."""
     dtype, pickled = _parse(text)
     # The names of fields can be set, which must not change the dtype of other arrays.
     return dtype if pickled is None else pickle.loads(pickled)
@@ -33,7 +33,7 @@ def to_descr(dtype):
 
 
 def to_raw_descr(dtype):
-    """Return the `descr` of the elements of a file without a header, where any dtype is possible.
+    """Return the `descr` for elements of any dtype in a file without a header.
 
     Overlapping fields, which no header describes, and dtypes of other packages are bytes to
     the library.
@@ -50,7 +50,7 @@ def to_raw_descr(dtype):
 
 
 def is_foreign(dtype):
-    """Return whether a dtype is of another package than NumPy."""
+    """Return whether a package other than NumPy defines a dtype."""
     return dtype.isbuiltin == 2
 
 
@@ -77,7 +77,7 @@ def casting_advice():
 
 
 def check_size(dtype):
-    """Raise if elements of a dtype have no bytes, as those of `str`, in which nothing is kept."""
+    """Raise if elements of a dtype have no bytes, like `str`, and so can't keep anything."""
     if dtype.itemsize == 0:
         example = f", such as {dtype.char + '8'!r}" if dtype.char in "SUV" else ""
         raise TypeError(f"the dtype {dtype.str!r} has no size, expected one with a size{example}")
@@ -93,7 +93,7 @@ def as_array(values):
 
 
 def check_text(values, array):
-    """Raise `ValueError` if text of which NumPy made an array ends in NUL, which NumPy drops.
+    """Raise `ValueError` if text ends in NUL, because NumPy drops it in arrays.
 
     Text that was in an array before has no such NULs, which are its padding.
     """

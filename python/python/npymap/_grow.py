@@ -14,7 +14,7 @@ from ._rows import as_bytes, contiguous
 
 
 def row_descr(dtype, row):
-    """Return the `descr` and the shape of the rows of a new file."""
+    """Return the `descr` and the row shape of a new file."""
     dtype, row = np.dtype(dtype), to_shape(row)
     if dtype.hasobject:
         raise ValueError("Python objects cannot be appended")
@@ -27,7 +27,7 @@ def row_descr(dtype, row):
 
 
 def kept_dtype(dtype, descr):
-    """Return the dtype of the rows of a new file: that of another package, which no `descr` says."""
+    """Return the rows' dtype in a new file if another package defines it, so no `descr` says it."""
     dtype = np.dtype(dtype)
     return dtype if is_foreign(dtype) else from_descr(descr)
 
@@ -39,9 +39,9 @@ _DATES = (str, bytes, datetime.date, datetime.timedelta, np.datetime64, np.timed
 def as_elements(values, dtype, casting):
     """Return values as an array of a dtype, cast as `casting` allows.
 
-    Lists of integers have no dtype of their own: those out of range raise
+    Lists of integers have no dtype of their own, so integers out of range raise
     `OverflowError`. Tuples are elements of structs. Text that is too long or ends in NUL,
-    dates more precise than their unit, and elements that are masked raise `ValueError`.
+    dates more precise than their unit, and masked elements raise `ValueError`.
     """
     _core.check_casting(casting)
     if _is_masked(values):
@@ -92,7 +92,7 @@ def _is_integer(value):
 
 
 def _is_masked(values, depth=0, seen=frozenset()):
-    """Return whether an element is masked, of an array or of those in nested lists."""
+    """Return whether an element of an array, or of arrays in nested lists, is masked."""
     if not isinstance(values, (list, tuple)):
         return isinstance(values, np.ma.MaskedArray) and _has_mask(values)
     # Most lists have only numbers. Those of more levels than an array has axes, or that are in
@@ -130,7 +130,7 @@ def _cast(found, dtype, casting):
 
 
 def to_dtype(found, dtype, casting):
-    """Cast elements: `astype`, except that padding is zero."""
+    """Cast elements like `astype`, except that padding is zero."""
     if dtype.names is None or found.dtype == dtype:
         return found.astype(dtype, casting=casting, copy=False)
     cast = np.zeros(found.shape, dtype)
@@ -160,7 +160,7 @@ def _check_cast(found, cast):
 
 
 def _as_structs(values, dtype, casting):
-    """Return tuples, in lists of any depth, as structs whose fields are cast as `casting` allows.
+    """Return tuples, in lists of any depth, as structs, with fields cast as `casting` allows.
 
     NumPy casts them whatever is lost, and makes a struct of a number.
     """
@@ -195,7 +195,7 @@ def _as_structs(values, dtype, casting):
 
 
 def _as_lists(value, depth):
-    """Return the elements of a subarray, of which a tuple may consist, in lists."""
+    """Return the elements of a subarray, which may contain tuples, in lists."""
     if depth == 0 or not isinstance(value, (list, tuple)):
         return value
     return [_as_lists(item, depth - 1) for item in value]
@@ -209,7 +209,7 @@ def first_rows(rows, dtype, casting):
 
 
 def check_like(found, dtype, row, order):
-    """Raise unless the dtype, the row shape and the order of a file are those that were asked for."""
+    """Raise unless a file has the requested dtype, row shape and order."""
     own_dtype, own_row, own_order = found
     if dtype is not None:
         descr, shape = row_descr(dtype, row or ())
@@ -243,11 +243,11 @@ NO_ROWS = "nothing was appended yet: the first rows decide the dtype and the sha
 
 
 class Appender:
-    """Appends rows to a `.npy` file; existing readers and arrays stay valid.
+    """Appends rows to a `.npy` file, for example in a logger.
 
-    Without `dtype`, opens an existing file. With it, creates a new one: `row` is the
-    shape of one row, all axes but the growing one, which is the first, or the last if
-    `order` is "F".
+    Existing readers and arrays stay valid. Without `dtype`, this opens an existing file.
+    Otherwise it creates a new file. `row` is the shape of one row: all axes except the
+    growing axis, which is the first, or the last if `order` is "F".
 
         >>> with npymap.Appender("log.npy", dtype="f4", row=3, overwrite=True) as log:
         ...     log.append([1, 2, 3])
@@ -255,22 +255,22 @@ class Appender:
         >>> npymap.open("log.npy").shape
         (3, 3)
 
-    With `exist_ok=True`, a file that exists is opened, and one that does not is created. The
-    first rows that are appended say what `dtype` and `row` don't: they are an array with the
-    growing axis. If several processes do this at once, one of them creates the file, and with
-    `wait=True` each waits for its turn.
+    With `exist_ok=True`, this opens the file if it exists, and creates it otherwise. If you
+    don't pass `dtype` and `row`, the first rows you append determine them, and must be an array
+    with the growing axis. Several processes can do this at once. One will create the file, and
+    with `wait=True` each waits for its turn.
 
         >>> with npymap.Appender("runs.npy", exist_ok=True, wait=True) as runs:
         ...     runs.append(np.array([[0.5, 2.5]]))
         >>> npymap.open("runs.npy").shape
         (1, 2)
 
-    Without either, `row`, `order` and `overwrite` raise `ValueError`. Rows are collected in a
-    buffer of `buffer` bytes; readers see them after `flush()` or `close()`. The file is locked
-    meanwhile: another appender raises `BlockingIOError`, or with `wait=True` waits. A writer
-    that is killed leaves a complete file, maybe with bytes after it, which `npymap.recover`
-    turns into rows, except for an incomplete one. Such a file is not overwritten, unless
-    `discard_trailing=True`.
+    Without `dtype` and `exist_ok`, `row`, `order` and `overwrite` raise `ValueError`. Rows are
+    collected in a buffer of `buffer` bytes, and readers see them after `flush()` or `close()`.
+    The file is locked until then, so another appender raises `BlockingIOError`, or waits with
+    `wait=True`. If you kill a writer, it leaves a complete file, and maybe bytes after its
+    elements. `npymap.recover` turns these into rows, and drops an incomplete row. Such a file is
+    not overwritten, unless `discard_trailing=True`.
     """
 
     def __init__(self, path, *, dtype=None, row=None, order=None, overwrite=False, buffer=65536,
@@ -295,7 +295,7 @@ class Appender:
                 self._starting = threading.Lock()
 
     def _start(self, dtype, row):
-        """Open the file, or with a dtype create it."""
+        """Open the file, or create it with a dtype."""
         buffer, wait, overwrite, discard_trailing, exist_ok = self._options
         new = None
         if dtype is not None:
@@ -322,7 +322,7 @@ class Appender:
         return self._core
 
     def _start_with(self, rows, casting):
-        """Create the file, or open it if another process has created it meanwhile."""
+        """Create the file, or open it if another process was faster."""
         dtype, row, _ = self._asked
         rows = first_rows(rows, dtype, casting)
         if rows.ndim == 0:
@@ -340,11 +340,11 @@ class Appender:
 
     @property
     def shape(self):
-        """The shape, including rows that are not written yet."""
+        """The shape, including unwritten rows."""
         return self._opened().facts[0]
 
     def __len__(self):
-        """The number of rows, including those that are not written yet."""
+        """The number of rows, including unwritten rows."""
         if self._core is None and self._starting is not None:
             return 0
         return self.shape[-1 if self._is_fortran else 0]
@@ -355,11 +355,11 @@ class Appender:
         return f"<npymap.Appender {self._path!r}: shape {self.shape}, dtype {self._dtype}>"
 
     def append(self, rows, *, casting="same_kind"):
-        """Append rows, or a single one without the growing axis: all of them, or none.
+        """Append rows, or a single row without the growing axis.
 
-        Elements are cast to the dtype of the file as `casting` allows. Text that is too
-        long for it or ends in NUL, and dates more precise than its unit, raise `ValueError`,
-        and so do masked elements.
+        This appends all rows or none. Elements are cast to the file's dtype as `casting`
+        allows. Text that is too long for it or ends in NUL, dates more
+        precise than its unit, and masked elements raise `ValueError`.
         """
         starting = self._starting
         if self._core is None and starting is not None:
@@ -381,9 +381,9 @@ class Appender:
         core.append(len(rows), as_bytes(contiguous(rows)))
 
     def resize(self, rows):
-        """Change the number of rows, which are along the axis that grows. New rows are zeros.
+        """Change the number of rows along the growing axis. New rows are zeros.
 
-        To remove rows, the file is replaced by a shorter copy.
+        To remove rows, this replaces the file by a shorter copy.
         """
         self._opened().resize(rows)
 

@@ -30,18 +30,18 @@ _MORE = 1 << 10
 
 def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="ASCII", *,
          max_header_size=MAX_HEADER_SIZE, out=None, headers=None, storage_options=None):
-    """Load a `.npy` or `.npz` file: `numpy.load`.
+    """Load a `.npy` or `.npz` file, like `numpy.load`.
 
-    With `mmap_mode`, arrays are mapped, also those of archives, which NumPy reads:
-    in the modes "r" and "c", if they are stored uncompressed. Pickles and file
-    objects are loaded by NumPy, whatever the mode. `.ten` and tar files raise
-    `FormatError`: `Ten` and `Tar` open them.
+    With `mmap_mode`, arrays are mapped. In the modes "r" and "c", this includes uncompressed
+    members of archives, which NumPy would read. NumPy loads pickles and file objects, whatever
+    the mode. `.ten` and tar files raise `FormatError`, so you should use `Ten` and `Tar`.
 
-    `file` may be a URL: an archive if it ends in ".npz". It is downloaded from servers that
-    send whole files only. `headers` and `storage_options` are those of `ArrayFile`.
+    `file` may be a URL, of an archive if it ends in ".npz". If the server sends whole files
+    only, this downloads the file. `headers` and `storage_options` mean the same as for
+    `ArrayFile`.
 
-    With `out`, the elements of a `.npy` file are read into that array, which has the shape, the
-    dtype and the order of those in the file, and is returned.
+    With `out`, the elements of a `.npy` file are read into that array, which is returned. It must
+    have the file's shape, dtype and order.
 
         >>> npymap.load("a.npy")[1]
         array([4., 5., 6., 7.])
@@ -119,22 +119,23 @@ def _start(path):
 
 
 def _other_archive(start):
-    """Return the name of a format that NumPy does not know, by the start of a file."""
+    """Return the name of a format that NumPy does not know, from the start of a file."""
     if start.startswith(b"~TenBin~"):
         return "ten"
     return "tar" if start[257:262] == b"ustar" else None
 
 
 def save(file, arr, allow_pickle=True, *, sync=False, discard_trailing=False):
-    """Save an array as a `.npy` file: `numpy.save`.
+    """Save an array as a `.npy` file, like `numpy.save`.
 
-    An existing file is replaced when the new one is complete, so arrays that map it
-    stay valid, and no other program sees an incomplete file. Like NumPy, it does not
-    wait for the disk; with `sync=True` it does, and after a loss of power there is the old
-    file or the new one. File objects are written by NumPy.
+    This replaces an existing file once the new file is complete, so arrays that map it stay
+    valid, and other programs see only complete files. On a full disk, it raises `OSError`, and
+    the existing file stays. Like NumPy, it does not wait for the disk. With `sync=True` it does,
+    and after a loss of power you will find either the old or the new contents. NumPy writes file
+    objects.
 
     An existing file with bytes after its elements, such as rows of a writer that died, raises
-    `FormatError`: `recover` keeps the rows, and `discard_trailing=True` drops them.
+    `FormatError`. `recover` keeps these rows, and `discard_trailing=True` drops them.
 
         >>> npymap.save("b.npy", [1, 2, 3])
         >>> npymap.open("b.npy")
@@ -182,7 +183,7 @@ def is_fortran_order(array):
 
 
 def pieces(array):
-    """Yield the bytes of an array in the order in which they are stored."""
+    """Yield the bytes of an array in stored order."""
     array = np.asarray(array)
     if array.flags.c_contiguous or array.flags.f_contiguous:
         yield whole_bytes(array)
@@ -197,7 +198,7 @@ def pieces(array):
 
 
 class NewFile(io.RawIOBase):
-    """A file that replaces another one when the block is left without an error."""
+    """A file that gets its name when the block ends without an error."""
 
     def __init__(self, path, *, sync=False, discard_trailing=False):
         self._file = _core.NewFile(path, discard_trailing)
@@ -207,7 +208,7 @@ class NewFile(io.RawIOBase):
         return True
 
     def reserve(self, length):
-        """Reserve space on the disk, so that a full disk is an error now."""
+        """Reserve space on the disk, so that a full disk raises now."""
         self._file.reserve(length)
 
     def write(self, data):
@@ -230,34 +231,34 @@ def with_extension(file, extension):
 
 
 def savez(file, *args, allow_pickle=True, **kwds):
-    """Save arrays as an uncompressed `.npz` archive: `numpy.savez`.
+    """Save arrays as an uncompressed `.npz` archive, like `numpy.savez`.
 
-    Elements are aligned, so that `load` can map them. An existing file is replaced
-    when the new one is complete. Like NumPy, it does not wait for the disk.
+    Elements are aligned, so that `load` can map them. This replaces an existing file
+    once the new file is complete. Like NumPy, it does not wait for the disk.
     """
     _write_archive(file, args, kwds, None, allow_pickle)
 
 
 def savez_compressed(file, *args, allow_pickle=True, **kwds):
-    """Save arrays as a compressed `.npz` archive: `numpy.savez_compressed`.
+    """Save arrays as a compressed `.npz` archive, like `numpy.savez_compressed`.
 
-    An existing file is replaced when the new one is complete. Like NumPy, it does
+    This replaces an existing file once the new file is complete. Like NumPy, it does
     not wait for the disk.
     """
     _write_archive(file, args, kwds, _LEVEL, allow_pickle)
 
 
 def update_npz(path, arrays=(), *, remove=(), rename=None, compressed=None, wait=True):
-    """Add arrays to an `.npz` archive, or replace members, without reading the others.
+    """Add arrays to an `.npz` archive, or replace members, without reading the rest.
 
-    `arrays` is a mapping of names to arrays, which replace members of the same names. Those
-    to `remove` are removed, and `rename` maps old names to new ones, before that. New members
-    are stored, and others keep their compression; with `compressed`, all that are given are
-    deflated, or stored.
+    `arrays` maps names to arrays, which replace members with the same names. Before that, this
+    removes the names in `remove`, and renames members by `rename`, which maps old names to new
+    names. New members are not compressed, and existing members keep their compression. With
+    `compressed`, all of `arrays` are deflated if it is true, and stored otherwise.
 
-    The archive is replaced when the new one is on the disk, so arrays that map it stay valid.
-    It is locked meanwhile: with `wait=False`, raises `BlockingIOError` if another process has
-    the lock. A missing file is created. Names that do not exist raise `KeyError`.
+    This replaces the archive once the new archive is on the disk, so arrays that map it stay
+    valid. It locks the archive, or with `wait=False` raises `BlockingIOError` if another process
+    has the lock. If the file is missing, this creates it. Missing names raise `KeyError`.
 
         >>> npymap.savez("a.npz", x=[1, 2], y=[3])
         >>> npymap.update_npz("a.npz", {"z": np.zeros(2)}, remove=["x"], rename={"y": "w"})

@@ -1,4 +1,4 @@
-"""The objects at the end of the bases of arrays of files."""
+"""The last `base` of each array in a file, which keeps its map."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from . import _core
 
 
 class Map(_core.mmap_class()):  # type: ignore[misc]
-    """What keeps a file mapped: a `mmap.mmap`, by which programs recognise arrays of files.
+    """Keeps a file mapped. It is a `mmap.mmap`, so that programs recognize arrays in files.
 
-    Its buffer is the bytes that are mapped. They stay so until no array refers to them:
+    Its buffer contains the mapped bytes. They stay mapped until no array refers to them, and
     `close` only writes changes to the disk.
     """
 
@@ -35,7 +35,7 @@ class Map(_core.mmap_class()):  # type: ignore[misc]
         self.mapping.flush()
 
     def size(self):
-        """The number of bytes that are mapped."""
+        """The number of mapped bytes."""
         return memoryview(self).nbytes
 
     def __len__(self):
@@ -55,7 +55,7 @@ class Map(_core.mmap_class()):  # type: ignore[misc]
 
 
 def map_of(array):
-    """Return the array at the end of the bases of an array, and its mapping: None if it has none."""
+    """Return the last array among an array's bases, and its mapping or None."""
     base = array.base
     while isinstance(base, np.ndarray):
         array, base = base, base.base

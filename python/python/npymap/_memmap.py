@@ -20,7 +20,7 @@ _ALL_MODES = ["r", "c", "r+", "w+", *_MODES]
 
 
 def to_mode(mode):
-    """Return the short name of a mode of `numpy.memmap`."""
+    """Return the short name of a `numpy.memmap` mode."""
     mode = _MODES.get(mode, mode)
     if mode not in ("r", "r+", "w+", "c"):
         raise ValueError(f"mode must be one of {_ALL_MODES!r} (got {mode!r})")
@@ -28,15 +28,15 @@ def to_mode(mode):
 
 
 def owner(array):
-    """Return the mapping whose memory the array uses, if that is one of a file."""
+    """Return the file mapping that the array uses, if there is one."""
     return map_of(array)[1]
 
 
 def wrap(mapping, kind=None, dtype=None):
-    """Return an array of the elements of a mapping, without copying.
+    """Return a mapping's elements as an array, without copying.
 
-    `dtype` is one of the same size that has more than a `descr` says: a class of scalars, an
-    alignment, overlapping fields.
+    `dtype` has the same size, and more than a `descr` says: a class of scalars, an alignment,
+    overlapping fields.
     """
     if dtype is None:
         return mapping.to_array(kind or memmap)
@@ -51,21 +51,21 @@ def _new(kind, shape, dtype, mapping, is_fortran_order):
 
 
 class memmap(np.memmap):
-    """An array backed by a file: `numpy.memmap`, with more methods.
+    """An array backed by a file: a `numpy.memmap` with more methods.
 
-    Slices and other views refer to the same file, and keep it mapped. A pickle holds
-    the elements, as NumPy's. To a process of `multiprocessing`, loky, joblib, Dask or Ray, a
-    few hundred bytes are sent, by which it opens the file: see `describe`. Of copy-on-write
-    arrays, and of arrays whose path no longer leads to their file, the elements are sent.
+    `npymap.open` returns it. Slices and other views refer to the same file, and keep it mapped.
+    A pickle contains the elements, like NumPy's. However, `multiprocessing`, loky, joblib, Dask
+    and Ray send only a few hundred bytes, and the other process opens the file (`describe`).
+    They send the elements of copy-on-write arrays, and if the path no longer leads to the
+    array's file.
 
-    The constructor is that of `numpy.memmap`, for files without a header. In mode
-    "w+" an existing file is replaced, not truncated: arrays that map it stay valid. A
-    `.npy` file with bytes after its elements is kept, unless `discard_trailing=True`.
-    For `.npy` files use `npymap.open`.
+    The constructor is the same as NumPy's, for files without a header. In mode "w+" this
+    replaces an existing file instead of truncating it, so arrays that map it stay valid. It
+    keeps a `.npy` file with bytes after its elements, unless `discard_trailing=True`.
 
-    The methods below accept `rows`, a slice along the first axis or a pair of start
-    and stop; the default is the whole array. For a view they concern the part of
-    the file that it covers, rounded to whole rows of the file.
+    The methods below accept `rows`: a slice along the first axis, or a pair of start and stop.
+    The default is the whole array. For a view, this means the part of the file that it covers,
+    rounded to whole rows of the file.
     """
 
     __array_finalize__ = np.ndarray.__array_finalize__  # type: ignore[assignment]
@@ -106,7 +106,7 @@ class memmap(np.memmap):
         return self
 
     def _find(self, name, default):
-        """Return an attribute that was set on the array, or one that it is a view of."""
+        """Return an attribute of the array, or of an array that it is a view of."""
         array = self
         while isinstance(array, np.ndarray):
             if name in getattr(array, "__dict__", ()):
@@ -133,19 +133,19 @@ class memmap(np.memmap):
 
     @property
     def mode(self):
-        """The mode the file was opened in; None for arrays in memory."""
+        """The mode of the file, or None for arrays in memory."""
         mapping = owner(self)
         return mapping and self._find("_mode", mapping.mode)
 
     @property
     def offset(self):
-        """The offset in the file of the array that this one is a view of."""
+        """The offset in the file of the array that this is a view of."""
         mapping = owner(self)
         return mapping and mapping.offset
 
     @property
     def member(self):
-        """The name of the array in its archive; None if it is not from one."""
+        """The name of the array in its archive, or None without an archive."""
         mapping = owner(self)
         return mapping and mapping.member
 
@@ -161,16 +161,16 @@ class memmap(np.memmap):
 
     @property
     def rows(self):
-        """The rows of the array, for random access: see `Rows`.
+        """The rows of the array, as `Rows` for random access.
 
-        Those of an array whose elements are adjacent in a file are read from the file ahead
-        of their use; those of all others, also of copy-on-write arrays, are copied from memory,
-        which reads them from the file one after another.
+        If the elements are adjacent in a file, this reads the rows of a batch from the file
+        together. Otherwise, and for copy-on-write arrays, it copies them from memory, where each
+        row waits for its own page fault.
         """
         return rows_of_array(self)
 
     def take(self, indices, axis=None, out=None, mode="raise"):
-        """Copy elements: `numpy.take`. Rows are read as by `Rows.take`."""
+        """Copy elements like `numpy.take`. Rows are read like by `Rows.take`."""
         if type(self) is memmap and (axis == 0 or axis is None and self.ndim == 1):
             rows = take_mapped(self, indices, out, mode)
             if rows is not None:
@@ -179,7 +179,7 @@ class memmap(np.memmap):
         return np.ndarray.take(_with_characters(array), indices, axis, out, mode)
 
     def compress(self, condition, axis=None, out=None):
-        """Select slices along an axis: `numpy.compress`."""
+        """Select slices along an axis, like `numpy.compress`."""
         return np.ndarray.compress(_with_characters(self), condition, axis, out)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
@@ -193,7 +193,7 @@ class memmap(np.memmap):
     def flush(self, rows=None, *, wait=True):
         """Write changes to the disk, and wait until they are there.
 
-        With `wait=False`, only start to write. Does nothing unless the mode is "r+"
+        With `wait=False`, this only starts to write. It does nothing unless the mode is "r+"
         or "w+".
         """
         mapping = owner(self)
@@ -201,9 +201,9 @@ class memmap(np.memmap):
             mapping.flush(self._span(mapping, rows), wait)
 
     def advise(self, advice, rows=None):
-        """Advise the system how the elements will be used.
+        """Advise the kernel how you will use the elements.
 
-        "normal" reads a few pages ahead, "random" none, "sequential" many, and "willneed"
+        "normal" reads a few pages ahead, "random" no pages, "sequential" many, and "willneed"
         all of the elements, now.
         """
         mapping = self._mapping()
@@ -217,8 +217,8 @@ class memmap(np.memmap):
     def populate(self, rows=None):
         """Read the elements into memory.
 
-        Raises if they cannot be read, where using them would end the process with a
-        signal. Other threads run meanwhile.
+        This raises if they cannot be read. If you used them, the process would get a signal
+        instead. Other threads can run while this waits.
         """
         mapping = self._mapping()
         mapping.populate(self._span(mapping, rows))
@@ -229,12 +229,12 @@ class memmap(np.memmap):
         mapping.drop_cache(self._span(mapping, rows))
 
     def resident_bytes(self, rows=None):
-        """Return how many bytes are in memory; None if the system does not tell."""
+        """Return how many bytes are in memory, or None if the kernel does not tell."""
         mapping = self._mapping()
         return mapping.resident_bytes(self._span(mapping, rows))
 
     def check_unchanged(self):
-        """Raise when the file got shorter, or its path leads to another file.
+        """Raise if the file got shorter, or its path leads to a different file.
 
         The exception is a `FormatError` of the kind "Truncated" or "Changed", or a
         `FileNotFoundError`.
@@ -244,8 +244,8 @@ class memmap(np.memmap):
     def lock(self, kind="shared", *, wait=True):
         """Lock the file until the returned context manager is left.
 
-        Locks are advisory: code that does not lock is not blocked. With
-        `wait=False`, raises `BlockingIOError` if others hold the lock.
+        Locks are advisory, so they do not block code that does not lock. With
+        `wait=False`, this raises `BlockingIOError` if another process holds the lock.
         """
         lock = self._mapping().lock(kind, wait)
         if lock is None:
@@ -291,7 +291,7 @@ class memmap(np.memmap):
 
 
 def _check_length(mapping):
-    """Raise if a file became too short: copying the elements would end the process."""
+    """Raise if a file became too short, because copying its elements would kill the process."""
     try:
         mapping.check_unchanged()
     except (OSError, ValueError) as error:
@@ -300,7 +300,7 @@ def _check_length(mapping):
 
 
 def _with_characters(array):
-    """Return an array, or one of empty text if its elements have no size.
+    """Return an array, or an array of empty text if its elements have no size.
 
     `take` and `compress` of NumPy copy a character of each, as if there were one.
     """

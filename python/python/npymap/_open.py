@@ -28,21 +28,21 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
          advice="normal"):
     """Open a `.npy` file, without reading its elements.
 
-    In mode "r" the array is read-only. In "r+" changes are written to the file, in
-    "c" they stay in memory. `at` is the offset of the `.npy` in the file, for arrays
-    inside of other files, and for several arrays in one file: after the array `a`, the next
-    one starts at `a.offset + a.nbytes`. `advice` says how the elements will be used: "normal",
-    "random" or "sequential".
+    In mode "r" the array is read-only. In "r+" changes are written to the file, and in
+    "c" they stay in memory. `at` is the offset of the `.npy` in the file, if that contains
+    other data or several arrays. After the array `a`, the next array starts at
+    `a.offset + a.nbytes`. `advice` says how you will use the elements: "normal", "random" or
+    "sequential".
 
-    With `member`, opens an array of a `.npz`, `.ten` or tar file, recognised by its
-    contents. In `.ten` files it is a position or an info: `"0"` is the position, and
-    `Ten(path)["0"]` finds the info; in tar files the name of a
-    `.npy` member, or that of a `.ten` member with a position or an info in brackets,
-    such as `"000000.ten[0]"`. Deflated members are read into memory: the array is then a
-    plain `numpy.ndarray`, not a `memmap`. For headers that are larger than usual, use `Npz`.
+    With `member`, this opens an array in a `.npz`, `.ten` or tar file, which it recognizes by
+    the contents. In `.ten` files `member` is a position or an info. `"0"` is the position, and
+    `Ten(path)["0"]` finds the info. In tar files it is the name of a `.npy` member, or the
+    name of a `.ten` member with a position or an info in brackets, such as `"000000.ten[0]"`.
+    Deflated members are read into memory, so the array is a plain `numpy.ndarray` instead of
+    a `memmap`. If a member's header is larger than usual, you should use `Npz`.
 
-    Raises `FileNotFoundError` and other `OSError`, `KeyError` for members that do not
-    exist, and `FormatError`.
+    Raises `FileNotFoundError` and other `OSError`, `KeyError` for missing members, and
+    `FormatError`.
 
         >>> a = npymap.open("a.npy", "r+")
         >>> a[0, 1] = 7
@@ -67,13 +67,13 @@ def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
            page_aligned=False, version=None, discard_trailing=False):
     """Create a `.npy` file of zeros, and open it in mode "r+".
 
-    An existing file raises `FileExistsError`, or with `overwrite=True` is replaced:
+    An existing file raises `FileExistsError`. With `overwrite=True` this replaces it, and
     arrays that map it stay valid. If bytes follow its elements, such as rows of a writer
-    that died, that raises `FormatError`: `recover` keeps the rows, and
-    `discard_trailing=True` drops them. Space on the disk is reserved, so a full disk
-    raises `OSError` here instead of ending the process later, unless `sparse=True`.
-    With `page_aligned=True` the elements start at byte 4096, so that rows of one
-    page are in one page. NumPy reads such files, but not cnpy.
+    that died, replacing it raises `FormatError`. `recover` keeps these rows, and
+    `discard_trailing=True` drops them. This reserves space on the disk, so a full disk
+    raises `OSError` here instead of killing the process later. With `sparse=True`, it
+    does not reserve space. With `page_aligned=True` the elements start at byte 4096, so
+    that a row of one page is in one page. NumPy can read such files, but cnpy cannot.
 
         >>> a = npymap.create("new.npy", "f4", (2, 3))
         >>> a[1] = 5
@@ -126,11 +126,11 @@ def warn_longs():
 
 def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False,
                 version=None, *, max_header_size=MAX_HEADER_SIZE, discard_trailing=False):
-    """Open or create a `.npy` file: `numpy.lib.format.open_memmap`.
+    """Open or create a `.npy` file, like `numpy.lib.format.open_memmap`.
 
-    In mode "w+" an existing file is replaced, not truncated: arrays that map it stay
-    valid. If bytes follow its elements, it is kept, unless `discard_trailing=True`: see
-    `create`.
+    In mode "w+" this replaces an existing file instead of truncating it, so arrays that map
+    it stay valid. If bytes follow its elements, it raises like `create`, unless
+    `discard_trailing=True`.
     """
     if hasattr(filename, "read"):
         raise ValueError("Filename must be a string or a path-like object."
@@ -149,7 +149,7 @@ def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False
 def header(path, *, at=0, max_header_size=MAX_HEADER_SIZE, headers=None, storage_options=None):
     """Read the header of a `.npy` file, and check that the file has all elements.
 
-    `headers` and `storage_options` are for URLs, as those of `ArrayFile`.
+    `headers` and `storage_options` are for URLs, like in `ArrayFile`.
     """
     location = to_location(to_source(path), headers, storage_options)
     facts = _core.read_header(location, at, max_header_size)
@@ -158,11 +158,12 @@ def header(path, *, at=0, max_header_size=MAX_HEADER_SIZE, headers=None, storage
 
 
 def recover(path, *, dry_run=False, zero_fill=False):
-    """Set the number of rows in the header to that of complete rows in the file.
+    """Repair a file after its writer died, keeping all complete rows.
 
-    For files whose writer died. Rows are along the axis that grows: the last one in
-    Fortran order. An incomplete row at the end is dropped, or with `zero_fill=True`
-    completed with zeros. With `dry_run=True` the file is not changed.
+    This sets the number of rows in the header to the number of complete rows in the file.
+    Rows are along the growing axis, which is the last axis in Fortran order. An incomplete row
+    at the end is dropped, or with `zero_fill=True` completed with zeros. With `dry_run=True`
+    the file does not change.
     """
     return _core.recover(to_path(path), dry_run, zero_fill)
 
@@ -170,8 +171,8 @@ def recover(path, *, dry_run=False, zero_fill=False):
 def resize(path, rows):
     """Change the number of rows of a file.
 
-    Rows are along the axis that grows: the last one in Fortran order. New ones are zeros.
-    To remove rows, the file is replaced by a shorter copy, so arrays that map it stay
+    Rows are along the growing axis, which is the last axis in Fortran order. New rows are
+    zeros. To remove rows, this replaces the file by a shorter copy, so arrays that map it stay
     valid.
     """
     _core.resize(to_path(path), rows)

@@ -1,4 +1,4 @@
-"""Arrays that tasks in other processes read in parts: described in a few bytes."""
+"""Descriptions, in a few bytes, of arrays that tasks in other processes read in parts."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,7 +18,7 @@ _REQUESTS = 32
 
 
 def open_part(path, member, mode):
-    """Describe an array of a file: in mode "r", parts of it are mapped."""
+    """Describe an array in a file. In mode "r", tasks map parts of it."""
     if mode not in (None, "r"):
         raise ValueError(f"mode {mode!r}, expected None or 'r'")
     try:
@@ -37,7 +37,7 @@ def _is_compressed(path, member):
 
 
 def open_all(paths, member, mode):
-    """Describe arrays of files; those of URLs, which take a request each, at the same time."""
+    """Describe arrays in files. URLs, which take a request each, are described concurrently."""
     if not any(is_url(to_source(path)) for path in paths):
         return [open_part(path, member, mode) for path in paths]
     with ThreadPoolExecutor(_REQUESTS) as pool:
@@ -47,9 +47,9 @@ def open_all(paths, member, mode):
 class Part:
     """An array in a file. In mode "r", each index maps the elements that it selects.
 
-    They are in memory when it returns, so a file that is too short is an error. They stay
-    there only as long as the result is used: a worker that processes one part after
-    another maps one part at a time.
+    They are in memory when it returns, so it raises if the file is too short. They stay
+    there only while you use the result, so a worker that processes parts in turn maps only one
+    part at once.
     """
 
     def __init__(self, file, mode):
@@ -74,7 +74,7 @@ class Part:
         return part
 
     def contiguous_chunks(self, limit):
-        """Return the length of chunks along each axis, of elements that are adjacent in the file.
+        """Return the length of chunks along each axis, with adjacent elements in the file.
 
         They have up to `limit` bytes.
         """

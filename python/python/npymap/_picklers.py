@@ -1,7 +1,7 @@
-"""Picklers that send arrays of files to other processes as their places in the files.
+"""Picklers that send arrays in files to other processes as their places in the files.
 
-Whoever keeps a pickle expects the elements in it. These picklers are registered with those
-packages whose pickles another process opens at once, when the package is imported.
+If you keep a pickle, you expect the elements in it. So this registers these picklers only with
+packages that open a pickle in another process at once, when you import the package.
 """
 
 import importlib.util
@@ -67,7 +67,7 @@ def _register_ray(module):
 
 
 def _register_joblib(module):
-    """Register with the pickler of joblib's pools of processes, whose reducers are an argument."""
+    """Register with the pickler of joblib's process pools, which takes reducers as an argument."""
     class Pickler(module.CustomizablePickler):
         def __init__(self, *arguments, **options):
             super().__init__(*arguments, **options)
@@ -88,7 +88,7 @@ _PACKAGES = {
 
 
 class _Finder:
-    """Finds the modules of `_PACKAGES` as others do, and registers picklers when they are loaded."""
+    """Finds the modules of `_PACKAGES`, and registers picklers when they are loaded."""
 
     def __init__(self):
         self._finding = set()
@@ -128,7 +128,7 @@ class _Loader:
 
 
 def register():
-    """Register picklers with the packages that are imported, and with others when they are."""
+    """Register picklers with imported packages now, and with other packages on import."""
     for name, register_with in _PACKAGES.items():
         if name in sys.modules:
             register_with(sys.modules[name])

@@ -25,10 +25,10 @@ from ._rows import as_bytes, as_indices, contiguous, output, overlaps, process_o
 
 
 class Ragged:
-    """Rows of different lengths: an array of all elements, and one of offsets.
+    """Reads rows of different lengths, such as texts, from an array of elements and offsets.
 
-    Row `i` is `data[offsets[i]:offsets[i + 1]]`. Both arrays are mapped; offsets are
-    checked when they are used.
+    Row `i` is `data[offsets[i]:offsets[i + 1]]`. Both arrays are mapped, and offsets are
+    checked when you use them.
 
         >>> with npymap.RaggedAppender("data.npy", "offsets.npy", dtype="u2") as to:
         ...     to.append([1, 2, 3])
@@ -81,11 +81,11 @@ class Ragged:
         return self.take_packed([index])[0]
 
     def __iter__(self):
-        """Yield copies of the rows, one after another."""
+        """Yield copies of the rows in turn."""
         return (self[index] for index in range(len(self)))
 
     def take_packed(self, indices, *, dtype=None, casting="same_kind"):
-        """Copy rows one after another, and return them with their offsets.
+        """Copy rows into one array, and return it with their offsets.
 
         With `dtype`, elements are cast to it as `casting` allows.
         """
@@ -102,11 +102,11 @@ class Ragged:
                     casting="same_kind"):
         """Copy rows, each padded with `fill` or truncated to `length`.
 
-        Returns them with their original lengths. With `dtype`, elements are cast to it,
-        and `fill` is of that dtype. Without `fill`, padding is zeros, or empty text; for
-        structs, `fill` is a tuple. A number is cast as "same_kind" allows, so 1.7 is a
-        `TypeError` for integers, and an integer out of range an `OverflowError`; text that
-        is too long or ends in NUL is a `ValueError`.
+        Returns them with their original lengths. With `dtype`, elements and `fill` are cast
+        to it. Without `fill`, padding is zeros, or empty text. For structs, `fill` is a tuple.
+        A number is cast as "same_kind" allows, so for integers 1.7 raises `TypeError`, and an
+        integer out of range `OverflowError`. Text that is too long or ends in NUL raises
+        `ValueError`.
         """
         indices = as_indices(indices)
         dtype = self._dtype if dtype is None else np.dtype(dtype)
@@ -130,7 +130,7 @@ class Ragged:
         return out, np.array(lengths, np.int64).reshape(indices.shape)
 
     def text(self, index):
-        """Return the text of one row of bytes in UTF-8, as `RaggedAppender` appends it."""
+        """Return a row of UTF-8 bytes as text, as `RaggedAppender` appends it."""
         if self._dtype != np.uint8 or self._shape != ():
             raise TypeError(f"rows of {self._dtype} are no text, expected bytes: \"u1\"")
         return self[index].tobytes().decode()
@@ -188,14 +188,14 @@ def _set(place, value):
 class RaggedAppender:
     """Appends rows of different lengths to two `.npy` files: data and offsets.
 
-    Without `dtype`, opens existing files. If a writer was killed, or the power failed,
-    one of them may have more rows than the other: that raises `FormatError`, because files
-    that don't belong together look alike, and `recover=True` removes these rows. With
-    `dtype`, creates new files; `row` is the shape of each item of a row. With `overwrite`,
-    existing ones are replaced, but those with bytes after their elements only with
-    `discard_trailing=True`. With `exist_ok=True`, files that exist are opened, and others
-    created, with the dtype and the shape of items of the first row unless `dtype` and `row`
-    say them. Another writer raises `BlockingIOError`, or is waited for with `wait=True`.
+    Without `dtype`, this opens existing files. If a writer was killed, or the power failed,
+    one file may have more rows than the other. This raises `FormatError`, because files that
+    don't belong together look the same, and `recover=True` removes these rows. With `dtype`,
+    this creates new files, where `row` is the shape of one item in a row. `overwrite` replaces
+    existing files, but if bytes follow their elements only with `discard_trailing=True`. With
+    `exist_ok=True`, this opens existing files, and creates missing files. If you don't pass
+    `dtype` and `row`, the first row you append determines them. If another writer has the
+    files open, this raises `BlockingIOError`, or waits with `wait=True`.
 
     Text is stored as its bytes in UTF-8, of the dtype "u1", and `Ragged.text` decodes it:
 
@@ -246,7 +246,7 @@ class RaggedAppender:
                 self._starting = threading.Lock()
 
     def _start(self, dtype, row):
-        """Open the files, or with a dtype create them."""
+        """Open the files, or create them with a dtype."""
         recover, wait, overwrite, discard_trailing, exist_ok = self._options
         new = None
         if dtype is not None:
@@ -270,7 +270,7 @@ class RaggedAppender:
         return self._core
 
     def _start_with(self, row, casting):
-        """Create the files, or open them if another process has created them meanwhile."""
+        """Create the files, or open them if another process was faster."""
         dtype, own = self._asked
         row = first_rows(row, dtype, casting)
         if row.ndim == 0:
@@ -286,7 +286,7 @@ class RaggedAppender:
         return self._dtype
 
     def __len__(self):
-        """The number of rows, including those that are not written yet."""
+        """The number of rows, including unwritten rows."""
         if self._core is None and self._starting is not None:
             return 0
         return self._opened().rows
@@ -297,7 +297,7 @@ class RaggedAppender:
         return f"<npymap.RaggedAppender {self._paths}: {len(self)} rows, dtype {self._dtype}>"
 
     def append(self, row, *, casting="same_kind"):
-        """Append one row; of the dtype "u1", it may be text or `bytes`, such as an encoded image."""
+        """Append one row. With dtype "u1" it may be text or `bytes`, such as an encoded image."""
         row = self._from_text(row)
         starting = self._starting
         if self._core is None and starting is not None:

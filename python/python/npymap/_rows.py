@@ -59,7 +59,7 @@ def as_indices(indices):
 
 
 def _check_integers(objects):
-    """Raise `IndexError` for integers of more than 64 bits, which NumPy has as objects."""
+    """Raise `IndexError` for integers of more than 64 bits, which are objects in NumPy."""
     for number in objects.flat:
         if isinstance(number, int) and not -_INT64_MAX - 1 <= number <= _INT64_MAX:
             raise IndexError(f"index {number} is out of bounds")
@@ -104,10 +104,10 @@ def whole_bytes(array):
 
 
 class Rows:
-    """Random access to the rows of an array: `array.rows`.
+    """Reads rows of an array in any order, as fast as the disk delivers them.
 
-    A row is the part at one index of the first axis. Rows are copied without the
-    interpreter's lock; rows that are not in memory are requested from the disk
+    `array.rows` returns it. A row is the part at one index of the first axis. This copies rows
+    without the interpreter's lock, and requests rows that are not in memory from the disk
     together. Threads can share one object.
 
         >>> rows = npymap.open("a.npy").rows
@@ -142,7 +142,7 @@ class Rows:
 
     @property
     def shape(self):
-        """The length of each axis; the first is the number of rows."""
+        """The length of each axis, starting with the number of rows."""
         return self._shape
 
     @property
@@ -159,12 +159,12 @@ class Rows:
     def take(self, indices, out=None, *, dtype=None, casting="same_kind", mode="raise"):
         """Copy rows, in the order of `indices`, which may have any shape.
 
-        With `dtype`, elements are cast to it as `casting` allows; with `out`, they are
-        written there, and cast to its dtype. Real numbers are cast to native "f4", "f8"
-        and "i8" several times as fast as to other dtypes.
+        With `dtype`, elements are cast to it as `casting` allows. With `out`, they are
+        written there, and cast to its dtype. Casts of real numbers are several times faster
+        to native "f4", "f8" and "i8" than to other dtypes.
 
-        With the mode "raise", negative indices count from the end, and others out of
-        bounds raise `IndexError`; "wrap" and "clip" are those of `numpy.take`.
+        With the mode "raise", negative indices count from the end, and indices out of bounds
+        raise `IndexError`. "wrap" and "clip" mean the same as for `numpy.take`.
         """
         if casting != "same_kind":
             _core.check_casting(casting)
@@ -217,7 +217,7 @@ class Rows:
         return self.take(index)
 
     def __iter__(self):
-        """Yield copies of the rows, one after another."""
+        """Yield copies of the rows in turn."""
         return map(self.take, range(len(self)))
 
     def __array__(self, dtype=None, copy=None):
@@ -229,15 +229,15 @@ class Rows:
     def prefetch(self, indices, *, mode="raise"):
         """Start to read rows from the disk, and return at once.
 
-        Only rows of maps are read ahead, and windows of a single one.
+        This reads ahead only rows of a map, and windows of a single map.
         """
         self._core.prefetch(as_indices(indices).reshape(-1), mode)
 
     def windows(self, length):
-        """Return the sliding windows of `length` rows, as rows.
+        """Return the sliding windows of `length` rows, for example sequences of tokens.
 
-        Window `i` has the rows from `i` up to `i + length`. Nothing is copied until
-        windows are taken.
+        Window `i` has the rows from `i` up to `i + length`. `take` copies the windows you need,
+        and this copies no rows.
         """
         return Rows(self._core.windows(length), self._source, (*self._path, ("windows", length)))
 
@@ -269,7 +269,7 @@ def _cast(array, dtype, casting, out):
 
 
 def process_of(source):
-    """Return this process if its connections read the source; they do not survive a fork."""
+    """Return this process if its connections, which do not survive a fork, read the source."""
     return os.getpid() if getattr(source, "_is_remote", False) else None
 
 
@@ -281,13 +281,13 @@ def _rebuild(source, path):
 
 
 def numbers_of(rows):
-    """Return the numbers of a range, also of one whose step is larger than an int64."""
+    """Return the numbers of a range, even if its step is larger than an int64."""
     most = abs(rows.stop - rows.start) + 1
     return np.arange(rows.start, rows.stop, max(-most, min(rows.step, most)), np.int64)
 
 
 def overlaps(source, core, out):
-    """Return whether an output may have memory of the array that rows are read from.
+    """Return whether an output may share memory with the array that rows are read from.
 
     Their file may be mapped twice, so the library cannot notice it.
     """
@@ -313,7 +313,7 @@ def _shares_memory(source, out):
 
 
 def rows_of(source):
-    """Return the rows of anything that has them, also of arrays in memory, or raise `TypeError`."""
+    """Return the rows of an array or of any object that has rows, or raise `TypeError`."""
     if isinstance(source, Rows):
         return source
     rows = getattr(source, "rows", None)
@@ -331,7 +331,7 @@ def rows_of(source):
 
 
 def rows_of_array(array):
-    """Return the rows of an array of a file, or of one in memory."""
+    """Return the rows of an array in a file or in memory."""
     if array.ndim == 0:
         raise TypeError("an array without axes has no rows: use array.reshape(1)")
     if isinstance(array, np.ma.MaskedArray):
@@ -342,7 +342,7 @@ def rows_of_array(array):
 
 
 def _mapped_rows(array):
-    """Return the rows of an array that are in a file one after another, or None."""
+    """Return the rows of an array if they are adjacent in a file, or None."""
     root, mapping = map_of(array)
     if root is None or root.ndim == 0 or root.dtype.itemsize == 0:
         return None

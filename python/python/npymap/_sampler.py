@@ -17,12 +17,12 @@ def _to_length(length):
 
 
 class Sampler:
-    """Row indices in random order, in constant memory, whatever the length.
+    """Yields row indices in random order, in constant memory, whatever the length.
 
-    The order is computed, not stored: an epoch of 10¹² rows starts at once, can be
-    entered anywhere, and is the same on every machine. Each iteration is one epoch, so
-    it can be passed to PyTorch as `sampler`; `next` and `batches` take less time for
-    each index.
+    The order is computed instead of stored. This means that an epoch of 10¹² rows starts at
+    once, that you can enter it anywhere, and that it is the same on every machine. Each
+    iteration is one epoch, so you can pass this to PyTorch as `sampler`. `next` and `batches`
+    take less time per index.
 
         >>> sampler = npymap.Sampler(10, seed=1)
         >>> sorted(sampler) == list(range(10))
@@ -38,16 +38,16 @@ class Sampler:
     - "sequential": from first to last
     - "blocks": blocks of `block` rows in random order, and the rows of `buffer` blocks
       at a time in random order, for files that are larger than memory
-    - "replacement": `draws` rows, each of any number; with `weights`, of a probability
-      proportional to its weight. It is the default if there are weights
+    - "replacement": `draws` random rows, which may repeat, with probabilities proportional
+      to `weights` if you pass them. This is the default with weights
 
-    `length` is the number of rows, or whatever has a length: an array, an `ArrayFile`.
-    Arguments of another order raise `ValueError`.
+    `length` is the number of rows, or an object with a length, such as an array or an
+    `ArrayFile`. Arguments that don't belong to the order raise `ValueError`.
 
-    Ranks and workers each get their own part of the same epoch: pass `rank`, `world_size`,
-    `worker` and `num_workers`. If the rows cannot be distributed evenly, with `tail`
-    "keep" some ranks get one more, with "drop" the rest is dropped, and with "pad" the
-    first rows are repeated.
+    To share an epoch among ranks and workers, pass `rank`, `world_size`, `worker` and
+    `num_workers`. Each will get its own part. If the rows cannot be distributed evenly, `tail`
+    decides: with "keep" some ranks get one row more, "drop" drops the rest, and "pad"
+    repeats the first rows.
     """
 
     def __init__(self, length, *, seed=0, order="shuffled", block=1, buffer=1, draws=None,
@@ -70,7 +70,7 @@ class Sampler:
         _check_order(order, block, buffer, draws, weights)
 
     def __len__(self):
-        """The number of rows of a whole epoch, for this rank and worker."""
+        """The number of rows in a whole epoch, for this rank and worker."""
         return self._core.lengths[0]
 
     def __repr__(self):
@@ -83,7 +83,7 @@ class Sampler:
 
     @property
     def remaining(self):
-        """The number of rows that are left in this epoch."""
+        """The number of rows left in this epoch."""
         return self._core.lengths[1]
 
     @property
@@ -98,7 +98,7 @@ class Sampler:
     def seek(self, position):
         """Move to a position in this epoch, counted in rows of this sampler.
 
-        Raises `ValueError` for positions after the end of the epoch.
+        Positions after the end of the epoch raise `ValueError`.
         """
         position, length = operator.index(position), self._core.lengths[0]
         if not 0 <= position <= length:
@@ -106,14 +106,14 @@ class Sampler:
         self._core.seek(position)
 
     def next(self, count):
-        """Return the next `count` indices, or those that are left in this epoch.
+        """Return the next `count` indices, or fewer at the end of this epoch.
 
-        After the last ones, returns an empty array; `set_epoch` starts the next epoch.
+        After the last index, this returns an empty array. Then `set_epoch` starts the next epoch.
         """
         return self._next(count)
 
     def _next(self, count, epoch=None):
-        """Return the next indices, or none in another epoch than this one."""
+        """Return the next indices, or no indices after this epoch."""
         count = operator.index(count)
         # A few more places than indices do no harm, and asking takes time.
         indices = np.empty(count if 0 <= count < 4096 else min(count, self.remaining), np.int64)
@@ -121,10 +121,10 @@ class Sampler:
         return indices if found == count else indices[:found]
 
     def __iter__(self):
-        """Yield the rest of this epoch, then start the next one.
+        """Yield the rest of this epoch, then start the next epoch.
 
-        The sampler is always right after the index that was yielded last. Iterators of one
-        sampler share its position, so each index goes to one of them, and end together.
+        The sampler is always right after the last yielded index. Its iterators share its
+        position, so each index goes to one of them, and they end together.
         """
         core, epoch = self._core, self._core.epoch
         # One at a time: the program may move the sampler between any two of them.
@@ -133,9 +133,9 @@ class Sampler:
         core.finish(epoch)
 
     def batches(self, batch_size, *, drop_last=False):
-        """Yield arrays of `batch_size` indices until the epoch ends, then start the next one.
+        """Yield arrays of `batch_size` indices until the epoch ends, then start the next epoch.
 
-        The last one may be shorter, or with `drop_last=True` is left out.
+        The last array may be shorter, or is left out with `drop_last=True`.
         """
         size = operator.index(batch_size)
         if size < 1:
@@ -154,17 +154,17 @@ class Sampler:
         return {"fingerprint": fingerprint, "seed": seed, "epoch": epoch, "position": position}
 
     def load_state_dict(self, state):
-        """Continue from the state of a sampler of the same rows, order and shard.
+        """Continue from the state of a sampler with the same rows, order and shard.
 
-        The seed is that of the state.
+        This also sets the seed.
         """
         keys = "fingerprint", "seed", "epoch", "position"
         self._core.resume([operator.index(state[key]) for key in keys])
 
     def part(self, worker, num_workers):
-        """Return a sampler of one worker's part of this sampler's rows, from the first one on.
+        """Return a sampler for one worker's part of this sampler's rows, at its first row.
 
-        Raises `ValueError` if this sampler is itself the part of one of several workers.
+        Raises `ValueError` if this sampler already belongs to one of several workers.
         """
         length, (order, _, *kind), (rank, world_size, number, count), tail = self._arguments
         if count != 1:

@@ -1,4 +1,4 @@
-"""Indices of arrays in files: which elements they need."""
+"""The elements that an index of an array in a file needs."""
 
 import operator
 
@@ -10,7 +10,7 @@ _EXPECTED = "an ArrayFile is indexed by integers, slices and lists of rows"
 
 
 def expand(index, ndim):
-    """Return an index with a part for each axis."""
+    """Return an index with a part per axis."""
     index = index if isinstance(index, tuple) else (index,)
     if any(part is None for part in index):
         raise IndexError("an ArrayFile is indexed without numpy.newaxis")
@@ -26,10 +26,10 @@ def expand(index, ndim):
 
 
 def with_dots(selected, index):
-    """Return a selection with a part for each axis with the ellipsis of the index it is for.
+    """Return a selection with a part per axis, with the ellipsis of its index.
 
-    NumPy puts the axis of lists that something separates first, also if that is an ellipsis
-    that stands for no axis. With one, a single element is an array.
+    NumPy puts the axis of lists first if anything separates them, even an ellipsis for no
+    axis. With an ellipsis, a single element is an array.
     """
     index = index if isinstance(index, tuple) else (index,)
     dots = next((i for i, part in enumerate(index) if part is ...), None)
@@ -97,7 +97,7 @@ def _split_axis(part, axis, length):
 
 
 def in_bounds(numbers, axis, length):
-    """Return numbers from 0, of which negative ones counted from the end, or raise `IndexError`."""
+    """Return numbers from 0, counting negative numbers from the end, or raise `IndexError`."""
     outside = numbers[(numbers < -length) | (numbers >= length)]
     if len(outside):
         raise IndexError(f"index {outside[0]} is out of bounds for axis {axis} with size {length}")
@@ -105,7 +105,7 @@ def in_bounds(numbers, axis, length):
 
 
 def to_ranges(numbers):
-    """Return where the ranges of adjacent numbers start and stop; the numbers are increasing."""
+    """Return where the ranges of adjacent numbers, which increase, start and stop."""
     is_break = np.diff(numbers) != 1
     starts = numbers[np.append(True, is_break)[:len(numbers)]]
     stops = numbers[np.append(is_break, True)[:len(numbers)]] + 1

@@ -1,4 +1,4 @@
-"""Directories of files that are stacked along the first axis, as Dask writes them."""
+"""Directories of files stacked along the first axis, as Dask writes them."""
 
 import errno
 import io
@@ -10,7 +10,7 @@ from ._paths import to_absolute, to_path
 
 
 def new_stack(directory):
-    """Return the paths of a new directory, and of the one it is until it is complete."""
+    """Return the paths of a new directory, and of its incomplete directory."""
     directory = to_absolute(to_path(directory))
     # The directory beside it has its name and an ending.
     directory = directory.rstrip(os.sep) or directory

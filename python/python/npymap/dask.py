@@ -1,4 +1,4 @@
-"""Arrays of Dask whose tasks open files by themselves.
+"""Dask arrays with tasks that open files themselves.
 
     >>> import npymap.dask
     >>> x = npymap.dask.from_npy("a.npy", chunks=(2, 4))
@@ -9,10 +9,10 @@
     (4, 3)
 
 Graphs describe files: a path, a member, a layout and a range of each axis, about 300 bytes
-a task. Elements are never sent with them; workers map the part of the file that a task
-needs, and unmap it when the task's result is no longer used. So all workers of a machine
-share the pages that the system caches, and their own memory does not grow with the file.
-Where paths lead to the same files on several machines, the workers can be there.
+per task, and no elements. Workers map the part of the file that a task needs, and unmap it
+when nothing uses the task's result. This means that all workers on a machine share the page
+cache, and that their own memory does not grow with the file. If paths lead to the same files
+on several machines, you can run workers on all of them.
 
 Needs `pip install npymap[dask]`.
 """
@@ -54,18 +54,18 @@ _PAUSE = 0.01
 
 
 def from_npy(paths, chunks="auto", *, member=None, mode="r"):
-    """Make an array of Dask of one file, or of several along the first axis.
+    """Make a Dask array from a file, or from several files along the first axis.
 
     `paths` is a path, a URL or a list of them, or the directory of a stack, as `to_npy_stack` and
-    Dask's function of that name write it. With `member`, arrays are members of `.npz`,
-    `.ten` or tar files. Only headers are read. All files must have the same dtype and the
+    Dask's function with that name write it. With `member`, arrays are members of `.npz`,
+    `.ten` or tar files. This reads only headers. All files must have the same dtype and the
     same axes after the first.
 
-    `chunks` is what `dask.array.from_array` takes. "auto", and sizes such as "64 MiB", are
-    chunks that are contiguous in the file: of whole rows if a row is smaller. No chunk
-    has elements of two files.
+    `chunks` means the same as for `dask.array.from_array`. "auto", and sizes such as "64 MiB",
+    make chunks that are contiguous in the file, with whole rows if a row is smaller. Each
+    chunk has elements from one file.
 
-    Elements of files are mapped read-only; with `mode=None`, and of URLs, they are read
+    Elements in files are mapped read-only. With `mode=None`, and from URLs, they are read
     into memory.
 
         >>> npymap.dask.from_npy(["a.npy", "a.npy"], chunks=2).chunks
@@ -140,7 +140,7 @@ def _(slices):
 
 
 def _normalize(chunks, files):
-    """Return the chunks, and the number of the block after those of each file."""
+    """Return the chunks, and the number of the first block after each file."""
     longest = max(files, key=lambda file: file.shape)
     if isinstance(chunks, str):
         limit = dask.config.get("array.chunk-size") if chunks == "auto" else chunks
@@ -183,16 +183,17 @@ def _is_explicit(chunks, ndim):
 
 
 def to_npy(array, path, *, overwrite=False, compute=True, discard_trailing=False):
-    """Write an array of Dask to one `.npy` file, in parallel.
+    """Write a Dask array to one `.npy` file, in parallel.
 
-    Workers write their blocks to a file of the final size, which gets its name when it is
-    complete. If a block fails, nothing is left. An existing file raises `FileExistsError`,
-    or with `overwrite=True` is replaced: arrays that map it stay valid. If bytes follow its
-    elements, it is kept, unless `discard_trailing=True`: see `npymap.create`.
+    Workers write their blocks to a file with the final size, which gets its name when it is
+    complete. If a block fails, the file is removed. An existing file raises `FileExistsError`.
+    With `overwrite=True` this replaces it, and arrays that map it stay valid. If bytes follow
+    its elements, this raises `FormatError` like `npymap.create`, unless
+    `discard_trailing=True`.
 
-    Arrays of unknown chunk sizes raise `ValueError`: `to_npy_stack` writes them. With
-    `compute=False` nothing is done yet, and a `dask.delayed.Delayed` is returned. If a
-    block of that fails, the incomplete file stays beside `path`, with a name that ends in
+    Arrays with unknown chunk sizes raise `ValueError`, so you should use `to_npy_stack`. With
+    `compute=False`, this returns a `dask.delayed.Delayed` without doing anything yet. If one of
+    its blocks fails, the incomplete file stays beside `path`, with a name that ends in
     `.partial`.
     """
     array, path = da.asarray(array), to_absolute(to_path(path))
@@ -225,7 +226,7 @@ def _compute(task, partial, create_partial, *facts):
 
 
 def _remove(partial):
-    """Remove an incomplete file or directory, to which other tasks may still write."""
+    """Remove an incomplete file or directory, although other tasks may still write to it."""
     with suppress(FileNotFoundError):
         for _ in range(_ATTEMPTS):
             if not os.path.isdir(partial):
@@ -275,7 +276,7 @@ def write_all(file, data):
 
 
 def _check_replaced(path):
-    """Raise an error if something follows the elements of a file that is to be replaced."""
+    """Raise an error if bytes follow the elements of a file to replace."""
     _core.NewFile(path).discard()
 
 
@@ -307,11 +308,11 @@ def _finish(_written, partial, path, overwrite, discard_trailing=False):
 def to_npy_stack(array, directory, *, compute=True):
     """Write the blocks of an array along the first axis to the files of a new directory.
 
-    `0.npy`, `1.npy`, … have the blocks, in the order of the rows; other axes are joined.
+    `0.npy`, `1.npy`, … have the blocks, in the order of the rows, and other axes are joined.
     `from_npy`, `npymap.Concat.npy_stack` and `dask.array.from_npy_stack` read it. The
-    directory gets its name when it is complete; if a block fails, nothing is left, except
-    with `compute=False`, as for `to_npy`. The number of rows of a block may be unknown, as
-    after a selection by a mask.
+    directory gets its name when it is complete. If a block fails, the directory is removed,
+    except with `compute=False`, like in `to_npy`. Blocks may have unknown numbers of rows, for
+    example after a selection by a mask.
 
         >>> x = npymap.dask.from_npy("a.npy", chunks=(1, 4))
         >>> npymap.dask.to_npy_stack(x[x[:, 0] > 3], "stack")

@@ -1,7 +1,7 @@
-"""`numpy.lib.format`, with headers that are parsed and arrays that are mapped by npymap.
+"""`numpy.lib.format` with npymap's parser and maps.
 
 `open_memmap`, `read_magic`, `read_array`, `read_array_header_1_0` and
-`read_array_header_2_0` are this package's; everything else is NumPy's.
+`read_array_header_2_0` are this package's. Everything else is NumPy's.
 """
 
 import io
@@ -53,7 +53,7 @@ def read_array_header_1_0(fp, max_header_size=MAX_HEADER_SIZE):
 
 
 def read_array_header_2_0(fp, max_header_size=MAX_HEADER_SIZE):
-    """Read the header of a file in version 2.0, as `read_array_header_1_0`."""
+    """Read the header of a file in version 2.0, like `read_array_header_1_0`."""
     return _read_header(fp, (2, 0), max_header_size)
 
 
@@ -73,9 +73,9 @@ def _read_header(fp, version, max_header_size):
 
 
 def read_array(fp, allow_pickle=False, pickle_kwargs=None, *, max_header_size=MAX_HEADER_SIZE):
-    """Read an array from a file object: `numpy.lib.format.read_array`.
+    """Read an array from a file object, like `numpy.lib.format.read_array`.
 
-    Arrays of Python objects are read by NumPy.
+    NumPy reads arrays of Python objects.
     """
     if allow_pickle:
         max_header_size = (1 << 63) - 1
@@ -102,7 +102,7 @@ def read_array(fp, allow_pickle=False, pickle_kwargs=None, *, max_header_size=MA
 
 
 class _Tee:
-    """A file whose bytes are kept when they are read."""
+    """A file that keeps the bytes it reads."""
 
     def __init__(self, file, kept):
         self._file, self._kept = file, kept
@@ -114,7 +114,7 @@ class _Tee:
 
 
 class _Chain:
-    """A file that starts with bytes that were read already."""
+    """A file that starts with bytes read earlier."""
 
     def __init__(self, start, file):
         self._start, self._file = io.BytesIO(start), file

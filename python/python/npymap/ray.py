@@ -1,14 +1,14 @@
-"""Datasets of Ray Data whose tasks open files by themselves.
+"""Ray datasets with tasks that open files themselves.
 
     >>> import npymap.ray
     >>> data = npymap.ray.read_npy("a.npy")  # doctest: +SKIP
     >>> data.map_batches(lambda batch: {"sum": batch["data"].sum(axis=1)})  # doctest: +SKIP
     >>> npymap.ray.write_npy(data, "stack")  # doctest: +SKIP
 
-A task gets the description of its rows, and maps them: a file may be larger than the
-memory of a task, and is read by many. All workers of a machine share the pages that the
-system caches. Elements are copied into Ray's object store only if an operator
-that Ray does not run in the same task needs them.
+A task gets the description of its rows, and maps them. This means that a file may be larger
+than a task's memory, and that many tasks read it. All workers on a machine share the page
+cache. Elements are copied into Ray's object store only if an operator that Ray does not run
+in the same task needs them.
 
 Needs `pip install npymap[ray]`.
 """
@@ -39,17 +39,17 @@ _BLOCK = 64 << 20
 
 def read_npy(paths, *, member=None, column="data", shuffle=None, override_num_blocks=None,
              concurrency=None, ray_remote_args=None):
-    """Make a dataset of the rows of one file, or of several one after another.
+    """Make a dataset from the rows of one or several files.
 
     `paths` is a path, a URL or a list of them, or the directory of a stack. With `member`,
-    arrays are members of `.npz`, `.ten` or tar files. A row is an element of `column`; the
-    fields of records are columns of their own. Only headers are read.
+    arrays are members of `.npz`, `.ten` or tar files. A row is an element of `column`, and the
+    fields of records are separate columns. This reads only headers.
 
-    With `shuffle`, a seed, the rows are in the order of `npymap.Sampler`: each task reads its
-    part of a shuffled epoch, and no rows are exchanged. The order in a batch is that of the
-    epoch if Ray preserves the order of blocks.
+    With `shuffle`, a seed, the rows are in the order of `npymap.Sampler`. Each task reads its
+    part of a shuffled epoch, so tasks exchange no rows. If Ray preserves the order of blocks,
+    batches have the order of the epoch.
 
-    The other arguments are those of `ray.data.read_datasource`.
+    All other arguments are passed to `ray.data.read_datasource`.
     """
     source = NpyDatasource(paths, member=member, column=column, shuffle=shuffle)
     return ray.data.read_datasource(source, override_num_blocks=override_num_blocks,
@@ -57,7 +57,7 @@ def read_npy(paths, *, member=None, column="data", shuffle=None, override_num_bl
 
 
 class NpyDatasource(Datasource):
-    """Rows of files, for `ray.data.read_datasource`: see `read_npy`."""
+    """Rows of files, for `ray.data.read_datasource`. `read_npy` makes it."""
 
     def __init__(self, paths, *, member=None, column="data", shuffle=None):
         super().__init__()
@@ -85,7 +85,7 @@ class NpyDatasource(Datasource):
 
 
 class _AllRows:
-    """The rows of files, one after another, from the row `first` on."""
+    """The rows of files in turn, from the row `first` on."""
 
     def __init__(self, parts, column, seed, first=0, total=None):
         if not parts or any(part.ndim == 0 or part.dtype != parts[0].dtype
@@ -109,7 +109,7 @@ class _AllRows:
         return count * int(np.prod(part.shape[1:], dtype=object)) * part.dtype.itemsize
 
     def split(self, count):
-        """Return about `count` ranges of rows; each is in one file unless they are shuffled."""
+        """Return about `count` ranges of rows, each in one file unless they are shuffled."""
         each = max(-(-self.total // max(count, 1)), 1)
         starts = [0, *self.ends[:-1]] if self.seed is None else [0]
         ends = self.ends if self.seed is None else [self.total]
@@ -133,7 +133,7 @@ class _AllRows:
         return sorted({part.path for part in self.part(start, stop).parts})
 
     def read(self, start, stop):
-        """Map a range of rows, or read one of the shuffled order."""
+        """Map a range of rows, or read a range of the shuffled order."""
         if self.seed is None:
             return self.parts[0][start - self.first:stop - self.first]
         sampler = Sampler(self.total, seed=self.seed)
@@ -173,16 +173,16 @@ def write_npy(data, directory, *, column="data", concurrency=None, ray_remote_ar
     """Write a column of a dataset to the files of a new directory, by many tasks.
 
     `npymap.Concat.npy_stack`, `npymap.dask.from_npy` and `read_npy` read it. The directory
-    gets its name when it is complete; the rows are in the order of the tasks.
+    gets its name when it is complete. The rows are in the order of the tasks.
 
-    The other arguments are those of `ray.data.Dataset.write_datasink`.
+    All other arguments are passed to `ray.data.Dataset.write_datasink`.
     """
     data.write_datasink(NpyDatasink(directory, column=column), concurrency=concurrency,
                         ray_remote_args=ray_remote_args)
 
 
 class NpyDatasink(Datasink):
-    """Files of a directory, for `ray.data.Dataset.write_datasink`: see `write_npy`."""
+    """Files in a directory, for `ray.data.Dataset.write_datasink`. `write_npy` makes it."""
 
     def __init__(self, directory, *, column="data"):
         self._directory, self._partial = new_stack(directory)

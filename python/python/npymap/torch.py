@@ -12,8 +12,8 @@
             saved = loader.state_dict()     # after this batch
 
 Each batch is read by one call, in the worker, and arrives as tensors. Datasets and
-samplers are sent to workers as paths and a few integers, so these may be forked or spawned, and
-none has a copy of the data. Arrays in memory are sent with their elements.
+samplers are sent to workers as paths and a few integers. This means that you can fork or spawn
+workers without copying the data. However, arrays in memory are sent with their elements.
 """
 
 import numpy as np
@@ -29,18 +29,17 @@ __all__ = ["BatchSampler", "Batches", "DataLoader", "Dataset", "IterableDataset"
 
 
 class Dataset(torch.utils.data.Dataset):
-    """The rows of arrays as tensors, by number: a map-style dataset.
+    """A map-style dataset, which returns rows of arrays as tensors by number.
 
-    Each array is anything that has `rows`: an array of `npymap.open`, an `ArrayFile`, a
-    `Concat`, or `Rows`; or a `Ragged`, of which a row is a tensor, and several are a pair: the
-    elements of all, one after another, and their offsets. `dtype` is that of the tensors, or a
-    list of one for each array;
-    its byte order is ignored, because PyTorch has only tensors in that of the machine. It
-    has few unsigned ones. `transform` gets the tensors of a row, or of a whole batch, and
-    returns what is yielded.
+    Each array is an object with `rows`: an array from `npymap.open`, an `ArrayFile`, a `Concat`,
+    or `Rows`. For a `Ragged`, one row is a tensor, and several rows are a pair: the elements of
+    all rows in turn, and their offsets. `dtype` is the dtype of the tensors, or a list with a
+    dtype per array. Its byte order is ignored, because PyTorch's tensors have the machine's
+    byte order. Note that PyTorch has few unsigned dtypes. `transform` gets the tensors of a row,
+    or of a whole batch, and returns what the dataset will yield.
 
-    Use it with `DataLoader` of this module, which passes lists of rows, or with that of
-    PyTorch, which also calls `__getitems__` with lists.
+    You should use it with this module's `DataLoader`, which passes lists of rows, or with
+    PyTorch's, which also passes lists to `__getitems__`.
     """
 
     def __init__(self, *arrays, dtype=None, casting="same_kind", transform=None):
@@ -65,7 +64,7 @@ class Dataset(torch.utils.data.Dataset):
         return len(self._rows[0])
 
     def __getitem__(self, index):
-        """Return tensors of one row, or of the rows of a slice, a list or an array."""
+        """Return tensors of one row, or of the rows in a slice, a list or an array."""
         if isinstance(index, slice):
             index = numbers_of(range(*index.indices(len(self))))
         tensors = tuple(self._take(rows, index, dtype) for rows, dtype in zip(self._rows, self._dtypes))
@@ -80,7 +79,7 @@ class Dataset(torch.utils.data.Dataset):
         return packed if np.ndim(index) == 0 else (packed, _to_tensor(offsets))
 
     def __getitems__(self, indices):
-        """Return a list of the rows, which PyTorch collates; they are read together."""
+        """Read rows together, and return a list of them for PyTorch to collate."""
         has_ragged = any(isinstance(rows, Ragged) for rows in self._rows)
         if self._transform is not None or has_ragged:
             return [self[index] for index in indices]
@@ -89,10 +88,10 @@ class Dataset(torch.utils.data.Dataset):
 
 
 class BatchSampler(torch.utils.data.Sampler):
-    """Yields arrays of row numbers, each a batch: the rest of the sampler's epoch.
+    """Yields the rest of the sampler's epoch in batches, as arrays of row numbers.
 
-    For PyTorch's `DataLoader(data, sampler=BatchSampler(...), batch_size=None)`, which
-    passes each to the dataset as a whole.
+    Use it with PyTorch's `DataLoader(data, sampler=BatchSampler(...), batch_size=None)`, which
+    passes each array to the dataset as a whole.
     """
 
     def __init__(self, sampler, batch_size, *, drop_last=False):
@@ -101,7 +100,7 @@ class BatchSampler(torch.utils.data.Sampler):
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __len__(self):
-        """The number of batches that are left in this epoch."""
+        """The number of batches left in this epoch."""
         rows = self.sampler.remaining
         return rows // self.batch_size if self.drop_last else -(-rows // self.batch_size)
 
@@ -111,11 +110,11 @@ class BatchSampler(torch.utils.data.Sampler):
 
 
 class IterableDataset(torch.utils.data.IterableDataset):
-    """The batches of a sampler's epoch, as tensors: an iterable-style dataset.
+    """An iterable-style dataset, which yields a sampler's batches as tensors.
 
     Worker `i` of `n` reads the batches `i`, `i + n`, …, and PyTorch yields them in turn, so
-    the order does not depend on the number of workers. Use it with `DataLoader` of this
-    module, or with PyTorch's and `batch_size=None`.
+    the order does not depend on the number of workers. Use it with this module's `DataLoader`,
+    or with PyTorch's and `batch_size=None`.
     """
 
     def __init__(self, dataset, sampler, batch_size, *, drop_last=False):
@@ -138,18 +137,17 @@ class IterableDataset(torch.utils.data.IterableDataset):
 class DataLoader(torch.utils.data.DataLoader):
     """PyTorch's `DataLoader`, which reads each batch by one call and can be resumed.
 
-    `dataset` is a `Dataset` of this module, or an object whose `__getitem__` takes an
-    array of row numbers. Each iteration is the rest of the sampler's epoch; after it, the
-    sampler is at the start of the next epoch. With `iterable=True`, workers compute the
-    row numbers themselves, instead of getting them from the main process; they cannot be
-    persistent then.
+    `dataset` is this module's `Dataset`, or an object with a `__getitem__` for arrays of row
+    numbers. Each iteration is the rest of the sampler's epoch, and leaves the sampler at the
+    start of the next epoch. With `iterable=True`, workers compute the row numbers themselves,
+    instead of getting them from the main process. However, such workers cannot be persistent.
 
-    `state_dict()` is the state after the batch that was yielded last, however many the
-    workers have read ahead, and `load_state_dict()` continues with the next one, with any
-    number of workers.
+    `state_dict()` is the state after the last yielded batch, however many batches the workers
+    have read ahead. `load_state_dict()` will continue with the next batch, and you can change
+    the number of workers.
 
-    Without a sampler, batches are in order, or with `shuffle=True` shuffled by a seed of PyTorch's
-    generator. Other arguments are those of PyTorch's `DataLoader`.
+    Without a sampler, batches are in order, or shuffled by a seed from PyTorch's generator with
+    `shuffle=True`. All other arguments are passed to PyTorch's `DataLoader`.
     """
 
     def __init__(self, dataset, sampler=None, batch_size=1, *, shuffle=False, drop_last=False,
@@ -174,7 +172,7 @@ class DataLoader(torch.utils.data.DataLoader):
             super().__init__(dataset, sampler=self._order, batch_size=None, **options)
 
     def __len__(self):
-        """The number of batches of this iteration, or of the next one."""
+        """The number of batches in this iteration, or in the next iteration."""
         return len(self._order) if self._batches is None else len(self._batches)
 
     def __iter__(self):
@@ -194,11 +192,11 @@ class DataLoader(torch.utils.data.DataLoader):
                 self._batches = None
 
     def state_dict(self):
-        """Return the state after the batch that was yielded last."""
+        """Return the state after the last yielded batch."""
         return self._order.sampler.state_dict()
 
     def load_state_dict(self, state):
-        """Continue after the batch at which the state was saved."""
+        """Continue after the batch where you saved the state."""
         self._batches = None
         self._order.sampler.load_state_dict(state)
 

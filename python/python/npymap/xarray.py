@@ -1,4 +1,4 @@
-"""`.npy` and `.npz` files in xarray: `engine="npymap"`.
+"""Opens `.npy` and `.npz` files in xarray with `engine="npymap"`.
 
     >>> import xarray
     >>> data = xarray.open_dataset("a.npy", engine="npymap")
@@ -7,9 +7,9 @@
     >>> float(data["a"][1, 2])
     6.0
 
-A variable has the name of the file or of the member. Only headers are read; elements are
-read when they are used, those that are selected. With `chunks={"dim_0": 1000}` xarray
-makes arrays of Dask; chunks along the first axis are contiguous in the file.
+A variable has the file's or the member's name. This reads only headers, and the elements
+you select when you use them. With `chunks={"dim_0": 1000}` xarray makes Dask arrays. Chunks
+along the first axis are contiguous in the file.
 
 Needs `pip install npymap[xarray]`.
 """
@@ -30,15 +30,14 @@ __all__ = ["NpymapBackendEntrypoint"]
 
 
 class NpymapBackendEntrypoint(BackendEntrypoint):
-    """Opens `.npy` and `.npz` files: the engine "npymap" of xarray.
+    """Opens `.npy` and `.npz` files as xarray's engine "npymap".
 
-    Axis `i` is called `dim_i`, as xarray calls the axes of arrays. In an archive whose
-    arrays have different lengths along it, each has its own name: `NAME_dim_i`. With
-    `dims` you choose the names: a list for a `.npy`, and a mapping of the names of
-    variables to lists for a `.npz`.
+    Axis `i` is called `dim_i`, like xarray's default. If the arrays in an archive have
+    different lengths along it, each has its own name `NAME_dim_i`. With `dims` you choose the
+    names, by a list for a `.npy`, and by a mapping from variables to lists for a `.npz`.
 
     With `mode="r"`, elements are mapped, so that they take no memory of their own, and
-    cannot be written. Compressed members are read whole when they are used.
+    cannot be written. Compressed members are read whole when you use them.
     """
 
     description = "Open .npy and .npz files by npymap"
@@ -46,7 +45,7 @@ class NpymapBackendEntrypoint(BackendEntrypoint):
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "dims", "mode")
 
     def open_dataset(self, filename_or_obj, *, drop_variables=None, dims=None, mode=None):
-        """Open a file as a dataset: see `xarray.open_dataset`."""
+        """Open a file as a dataset, for `xarray.open_dataset`."""
         path = to_source(filename_or_obj)
         dropped = [drop_variables] if isinstance(drop_variables, str) else drop_variables or ()
         name = path.partition("?")[0] if is_url(path) else path
@@ -64,7 +63,7 @@ class NpymapBackendEntrypoint(BackendEntrypoint):
         return Dataset({name: _to_variable(part, names[name]) for name, part in parts.items()})
 
     def guess_can_open(self, filename_or_obj):
-        """Return whether the extension is that of a `.npy` or `.npz`."""
+        """Return whether the extension is `.npy` or `.npz`."""
         if not isinstance(filename_or_obj, (str, os.PathLike)):
             return False
         return os.path.splitext(filename_or_obj)[1].lower() in (".npy", ".npz")
@@ -114,6 +113,6 @@ class _LazyArray(BackendArray):
 
 
 def _from_start(index, shape):
-    """Return an index whose integers are not negative."""
+    """Return an index without negative integers."""
     return [part + length if isinstance(part, (int, np.integer)) and part < 0 else part
             for part, length in zip(index, shape)]
