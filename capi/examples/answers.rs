@@ -10,6 +10,9 @@ use npymap::ndarray::IxDyn;
 use npymap::source::{AnySource, Mapping};
 use npymap::{ByteOrder, Error, ErrorKind, MappedArray, Mode, Order, Source, with_type};
 
+#[path = "../src/advice.rs"]
+mod advice;
+
 /// The hash FNV-1a.
 fn fnv(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
@@ -87,7 +90,7 @@ fn emit_error(out: &mut String, error: &Error) {
         ErrorKind::InvalidValue => 14,
         _ => 15,
     };
-    writeln!(out, "error {status} {error}").unwrap();
+    writeln!(out, "error {status} {}", advice::with_advice(error.to_string())).unwrap();
 }
 
 fn emit_file<D: Mapping>(out: &mut String, file: Result<AnyFile<D>, Error>) {

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use npymap::ErrorKind;
 
+use crate::advice::with_advice;
 use crate::boundary::In;
 use crate::status;
 
@@ -53,24 +54,6 @@ impl From<npymap::Error> for Failure {
         let (status, text) = (status_of(error.kind()), with_advice(error.to_string()));
         Failure(Box::new(Facts { status, os_code, text }))
     }
-}
-
-/// Advice at the end of errors of the library, and the equivalent in C.
-const ADVICE: [(&str, &str); 6] = [
-    ("open raw elements with `OpenOptions::raw`", "open raw elements with npymap_open_raw"),
-    ("open it as a .npy, not with `OpenOptions::raw`", "open it with npymap_open"),
-    ("open an .npz file with `Npz` or `open_any`", "open an .npz file with npymap_archive_open"),
-    ("open it with `Ten` or `open_any`", "open it with npymap_archive_open"),
-    ("open it with `MappedArray::open`", "open it with npymap_open"),
-    ("copy what `NpzOptions::scan` finds", "copy its members with `npymap npz recover`"),
-];
-
-/// The text of an error, whose advice names functions of C.
-#[cold]
-fn with_advice(text: String) -> String {
-    let ended =
-        ADVICE.iter().find_map(|(library, c)| Some(format!("{}{c}", text.strip_suffix(library)?)));
-    ended.unwrap_or(text)
 }
 
 /// The status for a kind of error.

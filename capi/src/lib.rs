@@ -3,6 +3,7 @@
 //! The functions are in `api/`; each converts its arguments, which `boundary`
 //! checks, and calls safe code. A failure or a panic becomes a status.
 
+mod advice;
 pub mod api;
 pub mod archive;
 pub mod array;

@@ -210,7 +210,7 @@ impl Ten {
 #[pyclass(frozen, module = "npymap._core")]
 #[derive(Debug)]
 pub(crate) struct Tar {
-    tar: Either<TarFile<Map>, TarFile<MapMut>>,
+    file: Either<TarFile<Map>, TarFile<MapMut>>,
     place: Place,
     shown: PathBuf,
 }
@@ -234,12 +234,12 @@ impl Tar {
             Ok((tar, place))
         });
         let (tar, place) = opened.or_raise_for(py, &path)?;
-        Ok(Tar { tar, place, shown: path.to_path_buf() })
+        Ok(Tar { file: tar, place, shown: path.to_path_buf() })
     }
 
     /// The names of all members.
     fn names(&self) -> Vec<String> {
-        for_either!(&self.tar, tar => {
+        for_either!(&self.file, tar => {
             tar.members().map(|member| member.name().to_owned()).collect()
         })
     }
@@ -248,7 +248,7 @@ impl Tar {
     fn get(&self, py: Python<'_>, name: &str) -> PyResult<Py<Mapping>> {
         let array = detached(
             py,
-            || open_array!(&self.tar, tar => AnyFile::Tar(tar.clone()).get(Some(name))),
+            || open_array!(&self.file, tar => AnyFile::Tar(tar.clone()).get(Some(name))),
         );
         Mapping::from_result(py, array, None, Some(self.shown.as_path().into()))
     }
@@ -256,7 +256,7 @@ impl Tar {
     /// Reads the bytes of a member, whether or not it is an array.
     fn read<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = detached(py, || {
-            let (offset, len) = for_either!(&self.tar, tar => {
+            let (offset, len) = for_either!(&self.file, tar => {
                 let member = tar.member(name)?;
                 (member.offset(), member.size())
             });

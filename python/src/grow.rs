@@ -72,6 +72,7 @@ macro_rules! with_open {
 /// Fortran's, an existing file is replaced, what follows its elements is dropped, and an
 /// existing file is opened, whatever its rows are.
 #[derive(Debug, FromPyObject)]
+#[expect(clippy::struct_excessive_bools, reason = "Python passes a tuple")]
 pub(crate) struct NewRows {
     #[pyo3(item(0))]
     descr: String,
