@@ -21,10 +21,10 @@ struct Entry {
 /// The size of an entry.
 pub(super) const ENTRY: usize = size_of::<Entry>();
 
-/// The bytes of a key that are compared as a number.
+/// How many bytes of a key are compared as a number.
 pub(super) const PREFIX: usize = size_of::<u64>();
 
-/// The size of parts for which keys are computed, in bytes of records and keys.
+/// Keys are computed for parts of this size, in bytes of records and keys.
 const PART: usize = 1 << 18;
 
 /// Records, and the order that their keys have.

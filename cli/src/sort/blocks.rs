@@ -14,9 +14,9 @@ pub(super) const BLOCK: usize = 1 << 20;
 pub(super) struct Blocks<'a> {
     visit: Visit<'a>,
     block: Vec<u8>,
-    /// The length at which a block is complete.
+    /// The length of a complete block.
     len: usize,
-    /// If records are counted, those that are equal to the last one.
+    /// If records are counted, the last record and how many are equal.
     last: Option<Last>,
     is_counted: bool,
 }
@@ -37,7 +37,7 @@ impl<'a> Blocks<'a> {
         self.is_counted
     }
 
-    /// Adds a record that is not counted.
+    /// Adds a record without a count.
     #[inline]
     pub(super) fn push(&mut self, record: &[u8]) -> Result<()> {
         // A copy of known length is a single instruction.

@@ -94,7 +94,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// Calls `visit` with each field that is compared and not a struct.
+    /// Calls `visit` with each compared field, except structs.
     fn each_leaf(
         &self,
         view: &DynView<'_>,

@@ -1,4 +1,4 @@
-//! Merges sorted runs. Of equal records, those of earlier runs come first.
+//! Merges sorted runs. Equal records keep the order of their runs.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use crate::sort::blocks::{Blocks, split_count};
 use crate::sort::keys::Keys;
 use crate::sort::runs::{Run, RunFile};
 
-/// Runs in a file, whose records have a size.
+/// Runs in a file, with the size of their records.
 #[derive(Clone, Copy)]
 pub(super) struct Runs<'a> {
     pub(super) file: &'a RunFile,
@@ -18,7 +18,7 @@ pub(super) struct Runs<'a> {
     pub(super) ranges: &'a [Run],
 }
 
-/// Merges runs into blocks, with `buffer` bytes of memory for each run.
+/// Merges runs into blocks, with `buffer` bytes of memory per run.
 pub(super) fn merge(
     keys: &Keys<'_>,
     Runs { file, size, ranges }: Runs<'_>,
@@ -63,7 +63,7 @@ struct Cursor<'a> {
     is_counted: bool,
     /// What is not in memory.
     left: Run,
-    /// The length of the blocks that are read, in bytes.
+    /// The length of a block to read, in bytes.
     room: usize,
     /// The records in memory, and their keys.
     buffers: (Vec<u8>, Vec<u8>),
@@ -121,8 +121,8 @@ struct Head {
     prefix: u64,
 }
 
-/// A tournament of runs, of which each inner node remembers the loser: the next record is
-/// found by as many comparisons as the tree is high.
+/// A tournament of runs. Each inner node remembers the loser, so finding the next record
+/// takes as many comparisons as the tree is high.
 struct Tree<'a> {
     cursors: Vec<Cursor<'a>>,
     heads: Vec<Head>,
@@ -143,7 +143,7 @@ impl<'a> Tree<'a> {
         Ok(tree)
     }
 
-    /// The run with the first record; `None` if all records were used.
+    /// The run with the first record, or `None` if all records were used.
     #[inline]
     fn first(&self) -> Option<&Cursor<'a>> {
         let winner = *self.nodes.first()?;
@@ -164,7 +164,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Plays from a leaf to the root, or to the first node at which nobody has played.
+    /// Plays from a leaf to the root, or to the first node without a loser.
     #[inline]
     fn play(&mut self, run: usize) {
         let mut winner = run;

@@ -122,8 +122,8 @@ impl NumberFormat {
         (is_number && size <= 8).then_some(NumberFormat { kind, size, order, is_reversed })
     }
 
-    /// The stored bytes of the number whose key begins a prefix; `None` if several numbers
-    /// have this key.
+    /// The stored bytes of the number with the key at the start of a prefix, or `None` if
+    /// several numbers have this key.
     #[inline]
     pub(super) fn stored(self, prefix: u64) -> Option<[u8; 8]> {
         const SIGN: u64 = 1 << 63;
@@ -154,7 +154,7 @@ pub(super) const LONG_DOUBLE: usize = 10;
 /// Minus zero, with its sign first.
 const MINUS_ZERO: [u8; LONG_DOUBLE] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// The key of an x86-64 long double, of which 6 bytes are padding.
+/// The key of an x86-64 long double, which has 6 bytes of padding.
 pub(super) fn long_double(stored: &[u8], order: ByteOrder) -> [u8; LONG_DOUBLE] {
     let mut bytes = [0; LONG_DOUBLE];
     if order == ByteOrder::Big {
@@ -178,8 +178,8 @@ pub(super) fn long_double(stored: &[u8], order: ByteOrder) -> [u8; LONG_DOUBLE] 
     }
 }
 
-/// Writes the key of a complex number, given those of its parts. NumPy's order is by the
-/// parts that are NaN first: none, the imaginary, the real, both.
+/// Writes a complex number's key from the keys of its parts. NumPy's order is first by the
+/// NaN among the parts: neither part, the imaginary, the real, both.
 pub(super) fn write_complex<K: AsRef<[u8]>>(key: &mut [u8], [re, im]: [K; 2]) {
     let [re, im] = [re.as_ref(), im.as_ref()];
     let is_nan = |part: &[u8]| u8::from(part.iter().all(|&byte| byte == 0xff));

@@ -9,8 +9,8 @@ use crate::sort::runs::Run;
 /// Keys that are read of each run to find where to split.
 const SAMPLES: u64 = 32;
 
-/// Splits runs into parts of about the same length. Each has a range of each run, whose
-/// records come after those of the parts before it.
+/// Splits runs into parts of about the same length. Each has a range of each run, with
+/// records that come after all earlier parts.
 pub(super) fn split(keys: &Keys<'_>, runs: Runs<'_>, parts: usize) -> Result<Vec<Vec<Run>>> {
     let mut reader = KeyReader { keys, runs, record: vec![0; runs.size], key: Vec::new() };
     let mut samples = Vec::new();
@@ -56,7 +56,7 @@ impl KeyReader<'_> {
         (run.end - run.start) / self.size()
     }
 
-    /// The key of a record of a run, by its number.
+    /// The key of a record in a run, by its number.
     fn key(&mut self, run: &Run, number: u64) -> Result<&[u8]> {
         let offset = run.start + number * self.size();
         self.runs.file.read(&mut self.record, offset)?;
@@ -64,7 +64,7 @@ impl KeyReader<'_> {
         Ok(&self.key)
     }
 
-    /// The offset of the first record of a run whose key is not less than `key`.
+    /// The offset of a run's first record with a key not less than `key`.
     fn find(&mut self, key: &[u8], run: Run) -> Result<u64> {
         let (mut low, mut high) = (0, self.count(&run));
         while low < high {

@@ -1,4 +1,4 @@
-//! The records that are sorted: the rows of an array, or its elements.
+//! The records to sort: the rows of an array, or its elements.
 
 use std::convert::Infallible;
 
@@ -70,7 +70,7 @@ impl<'a> Records<'a> {
         RowBlocks::of_size(self.dims(), self.size, self.size.saturating_mul(most))
     }
 
-    /// The bytes of the records of a block, and the number of its first one.
+    /// A block's records as bytes, and the number of its first record.
     pub(super) fn read(&self, blocks: &RowBlocks, number: usize) -> Result<(Vec<u8>, usize)> {
         let (slice, rows) = blocks.slice(number, self.view.ndim());
         let block = self.view.try_slice(slice)?;

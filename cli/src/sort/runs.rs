@@ -8,14 +8,14 @@ use npymap::{Result, source::ReadAt};
 
 use crate::input::platform;
 
-/// A file of sorted runs, one after another.
+/// A file of consecutive sorted runs.
 pub(super) struct RunFile(File);
 
-/// A run: a range of bytes of the file.
+/// A run, as a byte range in the file.
 pub(super) type Run = Range<u64>;
 
 impl RunFile {
-    /// Creates a file that nobody can see, and that vanishes with the program.
+    /// Creates a file without a name, which vanishes with the process.
     pub(super) fn create(directory: Option<&Path>) -> Result<RunFile> {
         let file = match directory {
             Some(directory) => tempfile::tempfile_in(directory),
@@ -28,7 +28,7 @@ impl RunFile {
         Ok(platform::write_all_at(&self.0, bytes, offset)?)
     }
 
-    /// Reads bytes that have been written.
+    /// Reads bytes written before.
     pub(super) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
         let end = offset + u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         Ok(self.0.read_ranges_at(std::slice::from_ref(&(offset..end)), bytes)?)

@@ -23,25 +23,25 @@ use crate::sort::unique::{Collected, Unique};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SortOptions<'a> {
     pub(crate) unit: Unit,
-    /// What is compared; all of a record if empty.
+    /// What to compare, or all of a record if empty.
     pub(crate) by: &'a [IndexArg],
     pub(crate) is_reversed: bool,
     /// Bytes of memory to use.
     pub(crate) memory: usize,
-    /// Where temporary files are created; `None` for the system's directory.
+    /// Where to create temporary files, or `None` for the default directory.
     pub(crate) directory: Option<&'a Path>,
 }
 
 /// Runs that are merged at once, at least and at most.
 const FAN_IN: (usize, usize) = (4, 512);
 
-/// Memory for each run that is merged, in bytes, if there are many.
+/// Memory per merged run, in bytes, if there are many.
 const BUFFER: usize = 256 << 10;
 
 /// The largest of these buffers.
 const MAX_BUFFER: usize = 8 << 20;
 
-/// The size of the parts that are merged on one thread, in bytes, if there are many.
+/// How much one thread merges, in bytes, if there are many parts.
 const PART: usize = 128 << 20;
 
 /// Sorts the records of an array.
@@ -123,7 +123,7 @@ impl<'a> Sorter<'a> {
         self.records().count().saturating_mul(record) <= self.options.memory
     }
 
-    /// Sorts the records; `None` if there are none that have bytes.
+    /// Sorts the records, or returns `None` if they have no bytes.
     fn sorted(&self, progress: &mut Progress) -> Result<Option<Sorted>> {
         let (count, size) = (self.records().count(), self.records().size());
         if count == 0 || size == 0 {
@@ -218,7 +218,7 @@ impl<'a> Sorter<'a> {
         Ok((file, runs))
     }
 
-    /// The memory for each run when as many are merged on each thread, in bytes.
+    /// The memory per run when each thread merges as many, in bytes.
     fn buffer(&self, runs: usize, threads: usize) -> usize {
         (self.options.memory / threads / (runs + 1)).min(MAX_BUFFER)
     }

@@ -11,8 +11,7 @@ use crate::select::cast;
 use crate::sort::blocks::BLOCK;
 use crate::sort::records::{COUNT, Records};
 
-/// Records with counts that are collected: in memory if there are few, or in a temporary
-/// file.
+/// Collects records with counts, in memory if there are few, or in a temporary file.
 pub(super) struct Collected {
     file: SpooledTempFile,
     nbytes: usize,

@@ -10,7 +10,7 @@ use npymap::{
 use super::syntax::{Comparison, Number, Operand};
 use crate::input::text::code_points;
 
-/// The values of a field, one for each row.
+/// The values of a field, one per row.
 pub(super) struct Column {
     /// The field, as in messages.
     name: String,
@@ -42,8 +42,8 @@ impl Comparison {
         }
     }
 
-    /// Returns whether the comparison holds for operands in this order; NaN and
-    /// `NaT` have none.
+    /// Returns whether the comparison holds for operands in this order, which is `None` for
+    /// NaN and `NaT`.
     fn holds(self, order: Option<Ordering>) -> bool {
         match (self, order) {
             (Comparison::Eq, order) => order == Some(Ordering::Equal),
@@ -148,7 +148,7 @@ impl Column {
         }
     }
 
-    /// Compares each value with that of another field in the same row.
+    /// Compares each value with a second field in the same row.
     pub(super) fn compare(&self, by: Comparison, other: &Column) -> Result<Vec<bool>> {
         use Values as V;
         let mask = match (&self.values, &other.values) {
@@ -255,7 +255,7 @@ fn order_of_ticks(a: i64, b: i64) -> Option<Ordering> {
 enum Bound {
     /// NaN, which has no order.
     None,
-    /// An integer, or a number between it and the next one.
+    /// An integer, or a number between it and the next integer.
     Finite {
         floor: i128,
         has_fraction: bool,

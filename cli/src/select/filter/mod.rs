@@ -30,7 +30,7 @@ pub(crate) fn leading_axes(view: &DynView<'_>) -> usize {
     if is_record || view.ndim() < 2 { view.ndim() } else { view.ndim() - 1 }
 }
 
-/// The name of the elements of arrays without fields.
+/// The name of elements in arrays without fields.
 const VALUE: &str = "value";
 
 /// The most axes of an array.
@@ -127,7 +127,7 @@ impl Rows<'_, '_> {
         Ok(mask.unwrap_or_default())
     }
 
-    /// The values of a field, one for each row.
+    /// The values of a field, one per row.
     fn column(&self, field: &FieldRef) -> Result<Column> {
         let (name, mut view, index) = self.field(field)?;
         let axes = view.ndim().saturating_sub(self.leading);

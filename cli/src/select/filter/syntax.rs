@@ -51,7 +51,7 @@ pub(crate) enum Comparison {
     Ge,
 }
 
-/// All comparisons; those of two characters come first.
+/// All comparisons, starting with operators of two characters.
 const COMPARISONS: [(&str, Comparison); 6] = [
     ("==", Comparison::Eq),
     ("!=", Comparison::Ne),
@@ -220,7 +220,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Rejects comparisons whose result does not depend on the row.
+    /// Rejects comparisons with the same result in each row.
     fn check(&self, start: usize, first: &Operand, rest: &[(Comparison, Operand)]) -> Parsed<()> {
         let operands = std::iter::once(first).chain(rest.iter().map(|(_, operand)| operand));
         let operands: Vec<_> = operands.collect();
@@ -322,7 +322,7 @@ impl<'a> Parser<'a> {
         Ok(number)
     }
 
-    /// Text in quotes; a backslash precedes a quote or a backslash in it.
+    /// Text in quotes, where a backslash precedes a quote or a backslash.
     fn quoted(&mut self, quote: char) -> Parsed<String> {
         let start = self.at;
         let mut text = String::new();
@@ -372,7 +372,7 @@ impl<'a> Parser<'a> {
         Ok(name.to_owned())
     }
 
-    /// Names joined by dots; names after the first may be numbers.
+    /// Names joined by dots. Names after the first may be numbers.
     fn path(&mut self) -> Parsed<String> {
         let rest = self.rest();
         if !rest.starts_with(is_name_start) {
@@ -415,7 +415,7 @@ fn is_name_part(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Prints a condition that is parsed as the same one.
+/// Prints a condition that parses as the same condition.
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
