@@ -19,8 +19,9 @@ use crate::error::{RequestError, Result};
 use crate::layout::row_index::RowIndex;
 use crate::source::read_ahead::ReadAhead;
 
-/// Several arrays, for example from thousands of files, concatenated along
-/// their first axis. All must have the same dtype and the same other axes.
+/// Reads rows of several arrays, for example from thousands of files, as one array
+/// concatenated along the first axis. All must have the same dtype and the same
+/// other axes.
 ///
 /// The arrays are mapped, so each takes address space, but no file descriptor
 /// unless it is being read in the background, by one thread for all of them, and

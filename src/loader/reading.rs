@@ -31,11 +31,10 @@ use crate::kernel::PAGE;
 use crate::source::ranges::GAP;
 use crate::source::read_ahead::{lock_within, try_lock};
 
-/// How rows are read from the disk: [`Rows::reading`](crate::Rows::reading).
+/// Chooses how rows are read from the disk, for [`Rows::reading`](crate::Rows::reading).
 ///
-/// It makes no difference for rows that are in memory. Systems other than Linux
-/// read at most 4 MiB ahead, so arrays that are larger are hardly ever read in
-/// sequence there.
+/// This makes no difference for rows in memory. Systems other than Linux read at
+/// most 4 MiB ahead, so larger arrays are hardly ever read in sequence there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReadStrategy {

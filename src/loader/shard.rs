@@ -1,8 +1,10 @@
 //! The shard of a sampler in an epoch, and its state.
 
-/// The part of an epoch that one of several samplers yields.
+/// Selects the part of an epoch for one rank and worker, so that together they
+/// yield each row once.
 ///
-/// The default is the whole epoch.
+/// The default is the whole epoch. [`Tail`] decides about rows that cannot be
+/// distributed evenly.
 ///
 /// # Examples
 ///

@@ -9,12 +9,12 @@ use crate::dtype::MAX_NDIM;
 use crate::dtype::literal::tuple;
 use crate::error::{Error, Result, ShapeError, excerpt};
 
-/// A selection in NumPy's index notation: what stands in `a[…]`, and a field.
+/// Selects elements by NumPy's index notation, for example from a command line.
 ///
-/// Integers, slices with steps, `...`, `None` (or `newaxis`) and one list of
-/// integers are supported. A dot and a field path may follow, as in `5.pos.z`; a
-/// name alone is a field of all elements. Parsed text is resolved against the
-/// shape of each array it is used for.
+/// It supports what you write in `a[…]`: integers, slices with steps, `...`, `None`
+/// (or `newaxis`) and one list of integers. A dot and a field path may follow, as in
+/// `5.pos.z`, and a name alone is a field of all elements. Parsed text is resolved
+/// against the shape of each array it is used for.
 ///
 /// Slices are clipped to the axis as in NumPy. ndarray's `s![]` panics in that
 /// case, and counts negative steps from the other end.

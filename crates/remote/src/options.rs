@@ -341,6 +341,19 @@ impl RemoteOptions {
     /// Returns [`NotFound`](npymap::ErrorKind::NotFound) if the object does not
     /// exist, [`Unsupported`](npymap::ErrorKind::Unsupported) if the server
     /// ignores ranges, and [`Io`](npymap::ErrorKind::Io) if a request fails.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use npymap::{ArrayFile, MappedArrayMut, OpenOptions};
+    /// use npymap_remote::RemoteOptions;
+    ///
+    /// async fn batch(rows: &[usize]) -> npymap::Result<MappedArrayMut> {
+    ///     let object = RemoteOptions::new().open_async("s3://bucket/tokens.npy").await?;
+    ///     let tokens = ArrayFile::new(object.source(), OpenOptions::new())?;
+    ///     tokens.select_rows_async(rows).await
+    /// }
+    /// ```
     pub async fn open_async(&self, url: &str) -> Result<Remote> {
         let (place, cached_as) = self.place(url)?;
         self.open_place_async(place, cached_as).await
