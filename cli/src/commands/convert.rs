@@ -35,7 +35,7 @@ use crate::select::small_floats::{self, TargetDType};
 /// This keeps everything that you don't change by an option. Without options,
 /// OUT is what np.save writes for the array. An .npz or .ten OUT gets all
 /// arrays of IN, with their names. If IN is a .npy with several arrays, they will
-/// be called arr_0, arr_1 and so on, like in np.savez. Members that are not
+/// be called `arr_0`, `arr_1` and so on, like in np.savez. Members that are not
 /// arrays are skipped, or rejected if OUT replaces IN. OUT gets its name once it
 /// is complete and on disk, so IN and OUT can be the same file.
 #[derive(Debug, Args)]
