@@ -1,6 +1,6 @@
 //! An INDEX applies to the rows that match `--where`, as NumPy's `a[mask][INDEX]`.
 
-use crate::run::{command, path_in, python, run_err, run_ok};
+use crate::run::{command, npymap, path_in, python, run_err, run_ok};
 
 /// Writes what the tests use, in C and Fortran order, big-endian: a table whose element
 /// (row, column) is 10 * row + column, with NaN in rows 1 and 4, and a vector of its first
@@ -79,14 +79,16 @@ fn tables_have_the_numbers_of_the_array() {
         ),
         (&["tail", &c, ":, 2:", "-n", "2"], "     2   3\n 3  32  33\n 5  52  53\n"),
         (&["tail", &c, "[1, 0], ::2", "-n", "1"], "     0   2\n 2  20  22\n"),
-        (&["tail", &c, ":, 1", "--json", "-n", "2"], "31.0\n51.0\n"),
+        (&["tail", &c, ":, 1", "--json", "-n", "2"], "31\n51\n"),
     ] {
         let printed = run_ok(arguments.iter().chain(&["--where", "value[0] > 15"]));
-        let printed = printed.replace(".0", "");
-        assert_eq!(printed, expected.replace(".0", ""), "{arguments:?}");
+        let words: Vec<_> = printed.split_whitespace().map(|word| word.replace(".0", "")).collect();
+        let expected: Vec<_> = expected.split_whitespace().collect();
+        assert_eq!(words, expected, "{arguments:?}");
     }
     let printed = run_ok(["tail", &r, "n", "-n", "2", "--where", "n < 3"]);
-    assert!(printed.ends_with(" 1  1\n 2  2\n"), "{printed}");
+    let words: Vec<_> = printed.split_whitespace().collect();
+    assert!(words.ends_with(&["1", "1", "2", "2"]), "{printed}");
 }
 
 #[test]
@@ -148,7 +150,7 @@ for names, index, value, condition, assignment in (
 # What does not fit changes nothing.
 np.save(path, table)
 for index, value, condition, text in (
-    (':, 1', '[7, 8]', 'value[0] > 25', '(2,)'),
+    (':, 1', '[7, 8, 9]', 'value[0] > 25', '(3,)'),
     (':', 'x', 'value[0] > 25', '`x`: expected a number'),
     ('0', '1', 'value[0] > 2', 'as `:` and `:, 3` do: the condition alone chooses them'),
     (':', '1', 'value > 3 and value[0] > 2', 'select one by an index for each axis'),
@@ -188,7 +190,7 @@ fn every_command_that_reads_rows_has_conditions() {
     assert!(drawn.lines().next().is_some_and(|title| title.contains("(3,)")), "{drawn}");
     run_ok(["show", &c, "--output", &png].iter().chain(&condition));
     run_ok(["set", &f, "0", "77"]);
-    run_err(1, ["diff", &c, &f]);
+    assert_eq!(npymap(["diff", &c, &f]).code, Some(1));
     run_ok(["diff", &c, &f].iter().chain(&["--where", "10 < value[0] < 70"]));
     let sample = run_ok(["sample", &c, "-n", "3"].iter().chain(&condition));
     assert_eq!(sample.lines().count(), 3);
