@@ -87,7 +87,10 @@ impl ArrayFile {
     /// ends before the last element, and [`Io`](crate::ErrorKind::Io) if
     /// reading fails.
     pub fn new<D>(source: Source<D>, options: OpenOptions) -> Result<ArrayFile> {
-        let storage = source.into_storage();
+        ArrayFile::from_storage(source.into_storage(), options)
+    }
+
+    pub(super) fn from_storage(storage: Storage, options: OpenOptions) -> Result<ArrayFile> {
         let place = storage.add_path_on_err(options.place(&storage))?;
         Ok(ArrayFile { storage, place, options, strategy: Strategy::default() })
     }

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::copy_options::CopyOptions;
 use super::tiles::{Tiles, part_at};
-use super::{MappedArray, MappedArrayMut, Origin, Place, copy_threads};
+use super::{MappedArray, MappedArrayMut, Origin, Place, Window, copy_threads};
 use crate::dtype::literal::tuple;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::cast::Casting;
 use crate::element::recode::Recoding;
-use crate::error::invariant::{IN_BUFFER, Invariant, elements};
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Result, ShapeError, SystemError, memory};
 use crate::kernel::PAGE;
 use crate::layout::geometry::Geometry;
@@ -24,31 +24,60 @@ use crate::view::{DynView, check_assign};
 const BLOCK: usize = 8 << 20;
 
 /// What [`write_array`](MappedArray::write_array) copies: a mapped array, whose holes
-/// and pages are known, or a view. This trait is sealed.
+/// and pages are known, a view, or a view of the [outline](MappedArray::outline) of an
+/// array. This trait is sealed.
 pub trait CopySource: sealed::CopySource {}
 
 impl CopySource for MappedArray {}
 impl CopySource for DynView<'_> {}
+impl CopySource for (&MappedArray, DynView<'_>) {}
 
 mod sealed {
     use super::{DynView, MappedArray, Result};
 
     pub trait CopySource {
-        /// The elements, and the array if these are all of it.
-        fn parts(&self) -> Result<(DynView<'_>, Option<&MappedArray>)>;
+        /// The elements.
+        fn view(&self) -> Result<DynView<'_>>;
+
+        /// The array, if these are all of it.
+        fn whole(&self) -> Option<&MappedArray> {
+            None
+        }
+
+        /// The array that they are of, if it is known.
+        fn array(&self) -> Option<&MappedArray> {
+            self.whole()
+        }
     }
 
     impl CopySource for MappedArray {
         #[inline]
-        fn parts(&self) -> Result<(DynView<'_>, Option<&MappedArray>)> {
-            Ok((self.dyn_view()?, Some(self)))
+        fn view(&self) -> Result<DynView<'_>> {
+            self.outline()
+        }
+
+        #[inline]
+        fn whole(&self) -> Option<&MappedArray> {
+            Some(self)
         }
     }
 
     impl CopySource for DynView<'_> {
         #[inline]
-        fn parts(&self) -> Result<(DynView<'_>, Option<&MappedArray>)> {
-            Ok((self.clone(), None))
+        fn view(&self) -> Result<DynView<'_>> {
+            Ok(self.clone())
+        }
+    }
+
+    impl CopySource for (&MappedArray, DynView<'_>) {
+        #[inline]
+        fn view(&self) -> Result<DynView<'_>> {
+            Ok(self.1.clone())
+        }
+
+        #[inline]
+        fn array(&self) -> Option<&MappedArray> {
+            Some(self.0)
         }
     }
 }
@@ -120,17 +149,17 @@ impl MappedArrayMut {
         options: &CopyOptions,
         mut progress: impl FnMut(usize),
     ) -> Result<()> {
-        let (view, from) = from.parts()?;
-        let written = self.write_original(&view, from, options, &mut progress);
-        written.map_err(SystemError::of_map(from.and_then(MappedArray::path)))
+        let (view, whole, array) = (from.view()?, from.whole(), from.array());
+        let written = self.write_original(&view, (whole, array), options, &mut progress);
+        written.map_err(SystemError::of_map(whole.and_then(MappedArray::path)))
     }
 
-    /// Writes a view, and all of an array if it is known.
+    /// Writes a view, of an array if one is known, and all of it if that is known.
     #[inline]
     fn write_original(
         &mut self,
         view: &DynView<'_>,
-        from: Option<&MappedArray>,
+        (from, array): (Option<&MappedArray>, Option<&MappedArray>),
         options: &CopyOptions,
         progress: &mut dyn FnMut(usize),
     ) -> Result<()> {
@@ -141,7 +170,7 @@ impl MappedArrayMut {
         if view.is_empty() || layout.dtype().itemsize() == 0 {
             return Ok(());
         }
-        let copy = ArrayCopy::new(from, view, conversion, (layout, &to, origin), options)?;
+        let copy = ArrayCopy::new((from, array), view, conversion, (layout, &to, origin), options)?;
         let pieces = copy.pieces();
         // No more threads than pieces.
         let threads = copy.pieces().take(options.threads).count();
@@ -248,6 +277,8 @@ enum Piece {
 struct ArrayCopy<'a> {
     /// The array, if all of it is copied.
     from: Option<&'a MappedArray>,
+    /// The array of which the view is, if it is known.
+    array: Option<&'a MappedArray>,
     view: &'a DynView<'a>,
     /// The axes of both are in the order of decreasing strides of the target.
     from_geometry: Geometry,
@@ -270,7 +301,7 @@ struct ArrayCopy<'a> {
 impl<'a> ArrayCopy<'a> {
     #[inline]
     fn new(
-        from: Option<&'a MappedArray>,
+        (from, array): (Option<&'a MappedArray>, Option<&'a MappedArray>),
         view: &'a DynView<'a>,
         conversion: Conversion,
         (layout, to, to_origin): (&'a Layout, &'a MapWriter<'a>, &'a Origin),
@@ -292,6 +323,7 @@ impl<'a> ArrayCopy<'a> {
         });
         Ok(ArrayCopy {
             from,
+            array,
             view,
             from_geometry,
             to_geometry,
@@ -373,11 +405,11 @@ impl<'a> ArrayCopy<'a> {
         let size = self.view.itemsize();
         let span = self.from_geometry.span(size);
         let to = self.to_geometry.span(self.to_size).start + range.start / size * self.to_size;
-        if matches!(&self.conversion, Conversion::Recode(recode) if recode.is_identity()) {
-            let bytes = elements(self.view.raw_bytes(), span);
-            return self.write(to, bytes.get(range).invariant(IN_BUFFER), report);
-        }
         let part = Geometry::line(span.start + range.start, range.len() / size, size);
+        if matches!(&self.conversion, Conversion::Recode(recode) if recode.is_identity()) {
+            let window = self.window(part)?;
+            return self.write(to, window.view().as_bytes().invariant(IN_BUFFER), report);
+        }
         self.convert(part, buffer)?;
         self.write(to, buffer, report)
     }
@@ -411,11 +443,20 @@ impl<'a> ArrayCopy<'a> {
     /// Converts elements into the buffer.
     #[inline]
     fn convert(&self, part: Geometry, buffer: &mut Vec<u8>) -> Result<()> {
-        let part = DynView::from_parts(self.view.raw_bytes(), part, self.view.dtype().clone());
-        let converted = self.conversion.convert(&part, buffer);
+        let converted = self.conversion.convert(&self.window(part)?.view(), buffer);
         match self.from {
             Some(from) => from.origin.add_path_on_err(converted),
             None => converted,
+        }
+    }
+
+    /// Brings a part of the view into memory.
+    #[inline]
+    fn window(&self, part: Geometry) -> Result<Window<'a>> {
+        let part = DynView::from_parts(self.view.raw_bytes(), part, self.view.dtype().clone());
+        match self.array {
+            Some(array) => array.window(&part),
+            None => Ok(part.into()),
         }
     }
 
@@ -438,7 +479,8 @@ impl<'a> ArrayCopy<'a> {
 
     #[inline]
     fn read_pages(&self, pages: Range<usize>) {
-        if let (Some(from), false) = (self.from, pages.is_empty()) {
+        let from = self.from.filter(|from| !pages.is_empty() && !from.is_windowed());
+        if let Some(from) = from {
             // Without it the pages are read when they are touched.
             drop(from.data.advise(pages, Advice::WillNeed));
         }

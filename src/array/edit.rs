@@ -179,7 +179,9 @@ fn fill<T: Element>(
     value: &T,
 ) -> Result<usize> {
     data.check_writable()?;
-    let selected = DynView::from_bytes(data.as_ref(), layout)?.try_slice(slice)?;
+    // Only its geometry is used.
+    let all = DynView::from_parts(&[], layout.geometry().clone(), layout.dtype().clone());
+    let selected = all.try_slice(slice)?;
     let selected = match field {
         Some(field) => selected.field(field)?,
         None => selected,
@@ -227,7 +229,7 @@ impl Encoded {
         self.bytes = self.bytes.repeat(repetitions);
         self.kept = self.kept.map(|kept| kept.repeat(repetitions));
         let is_scattered = writes > MAX_WRITES && count / writes < BLOCK / 2 / size;
-        if is_scattered && !data.is_sparse()? {
+        if is_scattered && data.is_mapped() && !data.is_sparse()? {
             let all = data.as_mut();
             ranges.for_each(|range| self.store(all.get_mut(range).invariant(IN_BYTES)));
             return Ok(());

@@ -80,7 +80,10 @@ impl Target<'_> {
     #[inline]
     fn write(&self, data: &mut MapMut, from: &DynView<'_>, casting: Casting) -> Result<usize> {
         data.check_writable()?;
-        let selected = DynView::from_bytes(data.as_ref(), self.layout)?.try_slice(self.slice)?;
+        let (geometry, dtype) = (self.layout.geometry().clone(), self.layout.dtype().clone());
+        // Only its geometry is used.
+        let all = DynView::from_parts(&[], geometry, dtype);
+        let selected = all.try_slice(self.slice)?;
         let selected = match self.field {
             Some(field) => selected.field(field)?,
             None => selected,
@@ -93,7 +96,7 @@ impl Target<'_> {
         }
         let writes = selected.byte_ranges(BLOCK).size_hint().0;
         let (geometry, dtype) = (selected.geometry().clone(), selected.dtype().clone());
-        if writes > MAX_WRITES && !data.is_sparse()? {
+        if writes > MAX_WRITES && data.is_mapped() && !data.is_sparse()? {
             self.store(data, &from, casting)?;
         } else {
             write_tiles(data, (&geometry, &dtype), &from, (&conversion, casting))?;

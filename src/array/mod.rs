@@ -31,12 +31,13 @@ mod trailing;
 mod typed;
 mod views;
 mod walk;
+mod window;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::dtype::DType;
-use crate::error::{Error, ExtentError, Result};
+use crate::error::{Error, ExtentError, Result, ShapeError};
 use crate::layout::{Layout, Order};
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
 use crate::source::Source;
@@ -67,6 +68,7 @@ pub use trailing::Trailing;
 pub(crate) use trailing::is_npy_at;
 pub use typed::TypedArray;
 pub use walk::{Walk, WalkEntry};
+pub use window::{InParts, Window};
 
 /// An n-dimensional array in a memory-mapped file, or in any other bytes.
 ///
@@ -276,6 +278,22 @@ impl MappedArray<MapMut> {
             origin.mode = origin.mode.and(Some(Mode::ReadOnly));
         }
         Ok(MappedArray { place, data, origin })
+    }
+
+    /// Interprets the same bytes with another layout of the same size, such as
+    /// elements of a structured dtype as bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the layout starts after
+    /// the first byte or has another size.
+    #[inline]
+    pub fn with_layout(self, layout: Layout) -> Result<MappedArrayMut> {
+        let (found, expected) = (layout.end(), self.nbytes());
+        if found != expected || layout.offset() > 0 {
+            return Err(ShapeError::Length { found, expected }.into());
+        }
+        Ok(MappedArray::allocated(layout, Order::C, self.data))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::error::invariant::to_u64;
 use crate::error::{Error, RequestError, Result, SystemError};
 use crate::kernel;
 use crate::source::mode::Mode;
+use crate::source::on_demand::OnDemand;
 use crate::source::pages::{Mapping, sealed::Pages};
 use crate::source::platform::mmap::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 use crate::source::platform::{Advice, FileId};
@@ -108,6 +109,26 @@ impl Source<Map> {
     pub unsafe fn map_file(file: File) -> Result<Source<Map>> {
         Ok(Source::new(Storage::from_file(file)?, Access::Map))
     }
+
+    /// Maps arrays of more than 32 MiB only when their elements are needed, and reads
+    /// them into memory if they can't be mapped. Of a source that reads, nothing is read
+    /// before.
+    ///
+    /// A program that processes such an array in parts, by
+    /// [`MappedArray::window`](crate::MappedArray::window), needs memory and
+    /// address space for one part, and transfers no more than these of a remote
+    /// object. It also works where files can't be mapped: on some network file systems,
+    /// or with a limit on address space. Each of these arrays keeps the file open.
+    #[must_use]
+    #[inline]
+    pub fn on_demand(self) -> Source<Map> {
+        let access = match self.access {
+            Access::Map => Access::MapOnDemand,
+            Access::Copy => Access::CopyOnDemand,
+            other => other,
+        };
+        Source::new(self.storage, access)
+    }
 }
 
 impl Source<MapMut> {
@@ -151,6 +172,23 @@ impl Source<MapMut> {
     #[inline]
     pub unsafe fn map_mut_file(file: File) -> Result<Source<MapMut>> {
         Ok(Source::new(Storage::from_file(file)?, Access::map_shared()))
+    }
+
+    /// Maps nothing: the elements of arrays can be written, by
+    /// [`write_array`](crate::MappedArray::write_array),
+    /// [`write_slice`](crate::MappedArray::write_slice) and
+    /// [`element_writer`](crate::MappedArray::element_writer), but neither viewed nor
+    /// borrowed.
+    ///
+    /// This needs no address space, and works on file systems that can't map.
+    #[must_use]
+    #[inline]
+    pub fn write_only(self) -> Source<MapMut> {
+        let access = match self.access {
+            Access::MapShared(_) => Access::Write,
+            other => other,
+        };
+        Source::new(self.storage, access)
     }
 }
 
@@ -238,6 +276,8 @@ pub struct Map {
     /// Keeps the range of a map that was writable from being mapped again.
     #[expect(dead_code, reason = "it is held until the map is dropped")]
     guard: Option<Arc<RangeGuard>>,
+    /// The file, if it is mapped when the bytes are needed.
+    on_demand: Option<Arc<OnDemand>>,
 }
 
 /// Writable bytes of one array's elements only: a shared map of a file, a
@@ -307,13 +347,30 @@ impl Map {
         let before = offset.checked_sub(1).filter(|_| memory.is_none() && id.is_some());
         let held = before.and_then(|before| map_nonempty(before, 1, map).ok()?.map(Arc::new));
         let region = id.filter(|_| memory.is_some() || held.is_some()).map(|id| (id, offset));
-        Ok(Map { memory, shared: true, region, held, guard: None })
+        Ok(Map { memory, shared: true, region, held, guard: None, on_demand: None })
+    }
+
+    /// Maps part of a range that is mapped on demand; `None` if it can't be mapped.
+    #[inline]
+    pub(crate) fn part(of: &OnDemand, range: Range<usize>) -> Option<Map> {
+        let offset = of.offset().saturating_add(to_u64(range.start));
+        // SAFETY: `mappable` returns files of sources that map, whose promise covers the
+        // `Map` that the range belongs to. This map is dropped with it or before.
+        let file = of.mappable().map(|file| unsafe { Mappable::new(file) })?;
+        Map::new(&file, offset, range.len(), of.storage().id()).ok()
+    }
+
+    /// The file, if its bytes are mapped on demand.
+    #[inline]
+    pub(crate) fn on_demand(&self) -> Option<&OnDemand> {
+        self.on_demand.as_deref()
     }
 
     /// Bytes that cannot be mapped again.
     #[inline]
     fn once(memory: Option<Mmap>, shared: bool, guard: Option<Arc<RangeGuard>>) -> Map {
-        Map { memory: memory.map(Arc::new), shared, region: None, held: None, guard }
+        let memory = memory.map(Arc::new);
+        Map { memory, shared, region: None, held: None, guard, on_demand: None }
     }
 
     /// Maps the same bytes again, without read-ahead. `None` if they do not come
@@ -413,6 +470,13 @@ impl MapMut {
         Ok(MapMut { memory, shared: Some((file, offset)), guard })
     }
 
+    /// Bytes of a file from `offset` on, which are written and not mapped.
+    #[inline]
+    fn unmapped(file: &Mappable<'_>, offset: u64) -> Result<MapMut> {
+        let file = file.0.try_clone().map_err(SystemError::io("duplicate the descriptor"))?;
+        Ok(MapMut { memory: None, shared: Some((file, offset)), guard: None })
+    }
+
     /// Maps `len` bytes of a file from `offset` on, read-write and private: stores
     /// do not change the file.
     ///
@@ -471,6 +535,12 @@ impl MapMut {
     pub(crate) fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
         let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
         MapWriter { file, offset: *offset }.read(at, bytes)
+    }
+
+    /// Returns whether there are bytes in memory: not if they are only written.
+    #[inline]
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.memory.is_some()
     }
 
     /// Returns whether the file may have holes, so that a store may fail on a full
@@ -539,7 +609,12 @@ fn map_nonempty<M>(
 impl AsRef<[u8]> for Map {
     #[inline]
     fn as_ref(&self) -> &[u8] {
-        self.memory.as_deref().map_or(&[], |memory| memory)
+        match (&self.memory, &self.on_demand) {
+            (Some(memory), _) => memory,
+            // Those who need to know why there are none call it themselves.
+            (None, Some(on_demand)) => on_demand.load().unwrap_or_default(),
+            (None, None) => &[],
+        }
     }
 }
 
@@ -563,6 +638,21 @@ impl Pages for Map {
     #[inline]
     fn map(file: &Mappable<'_>, offset: u64, len: usize, source: &Source<Map>) -> Result<Map> {
         Map::new(file, offset, len, source.storage().id())
+    }
+
+    /// Short ranges of files are mapped at once.
+    #[inline]
+    fn on_demand(source: &Source<Map>, offset: u64, len: usize) -> Result<Map> {
+        let (file, id) = (source.mappable(), source.storage().id());
+        if let Some(file) = file.as_ref().filter(|_| len <= OnDemand::MIN) {
+            // If it can't be mapped, it is read.
+            if let Ok(map) = Map::new(file, offset, len, id) {
+                return Ok(map);
+            }
+        }
+        let range = OnDemand::new(source.storage().duplicate()?, file.is_some(), offset, len);
+        let (on_demand, region) = (Some(Arc::new(range)), id.map(|id| (id, offset)));
+        Ok(Map { memory: None, shared: file.is_some(), region, held: None, guard: None, on_demand })
     }
 
     #[inline]
@@ -599,9 +689,16 @@ impl Pages for MapMut {
         source: &Source<MapMut>,
     ) -> Result<MapMut> {
         match source.ranges() {
+            None if source.is_write_only() => MapMut::unmapped(file, offset),
             Some(ranges) => MapMut::map_shared(file, offset, len, ranges),
             None => MapMut::map_private(file, offset, len),
         }
+    }
+
+    /// Copies the range at once: only read-only sources are on demand.
+    #[inline]
+    fn on_demand(source: &Source<MapMut>, offset: u64, len: usize) -> Result<MapMut> {
+        source.storage().copy(offset, len)
     }
 
     #[inline]

@@ -8,6 +8,7 @@ pub(crate) mod heap;
 pub(crate) mod lock;
 pub(crate) mod map;
 pub(crate) mod mode;
+pub(crate) mod on_demand;
 pub(crate) mod pages;
 pub(crate) mod platform;
 #[cfg(any(feature = "npz", feature = "tar"))]
@@ -55,6 +56,8 @@ use crate::source::storage::{InMemory, Storage};
 /// | [`into_copy_on_write`](Source::into_copy_on_write) of these | `c` | copy each page when it is first written | |
 /// | [`map_mut`](Source::map_mut), [`map_mut_file`](Source::map_mut_file) | `r+` | write to the file | yes |
 /// | [`immutable`](Source::immutable) | `r` | borrow the page cache | no |
+/// | [`on_demand`](Source::on_demand) of `map` and of copies | `r` | are mapped or copied in parts | |
+/// | [`write_only`](Source::write_only) of `map_mut` | `r+` | are only written | |
 /// | [`open`](Source::open), [`from_file`](Source::from_file) | | are copies | no |
 /// | [`bytes`](Source::bytes), [`from_read_at`](Source::from_read_at) | | are copies | no |
 ///
@@ -114,9 +117,14 @@ pub struct Source<D = Map> {
 enum Access {
     Copy,
     Map,
+    /// Maps or copies arrays, or parts of them, when their elements are needed.
+    MapOnDemand,
+    CopyOnDemand,
     MapPrivate,
     /// With the ranges of the file mapped by arrays.
     MapShared(Arc<MappedRanges>),
+    /// Maps nothing: elements are written to the file.
+    Write,
 }
 
 /// A source with a mode chosen at run time.
@@ -187,7 +195,7 @@ impl Source<Map> {
     #[inline]
     pub fn into_copy_on_write(self) -> Source<MapMut> {
         let access = match self.access {
-            Access::Copy => Access::Copy,
+            Access::Copy | Access::CopyOnDemand => Access::Copy,
             _ => Access::MapPrivate,
         };
         Source::new(self.storage, access)
@@ -385,9 +393,15 @@ impl<D> Source<D> {
         self.storage.id()
     }
 
+    /// Returns whether elements are mapped or copied when they are needed.
+    #[inline]
+    pub(crate) fn is_on_demand(&self) -> bool {
+        matches!(self.access, Access::MapOnDemand | Access::CopyOnDemand)
+    }
+
     /// Returns whether arrays map the file. Otherwise they are copies.
     pub(crate) fn is_mapped(&self) -> bool {
-        !matches!(self.access, Access::Copy)
+        !matches!(self.access, Access::Copy | Access::CopyOnDemand)
     }
 
     pub(crate) fn storage(&self) -> &Storage {
@@ -406,10 +420,10 @@ impl<D> Source<D> {
     /// How arrays are mapped. Returns `None` if they are copies.
     pub(crate) fn mode(&self) -> Option<Mode> {
         match self.access {
-            Access::Copy => None,
-            Access::Map => Some(Mode::ReadOnly),
+            Access::Copy | Access::CopyOnDemand => None,
+            Access::Map | Access::MapOnDemand => Some(Mode::ReadOnly),
             Access::MapPrivate => Some(Mode::CopyOnWrite),
-            Access::MapShared(_) => Some(Mode::ReadWrite),
+            Access::MapShared(_) | Access::Write => Some(Mode::ReadWrite),
         }
     }
 }
@@ -417,6 +431,9 @@ impl<D> Source<D> {
 impl<D: Mapping> Source<D> {
     /// Maps or copies a range of the source. The result outlives the source.
     pub(crate) fn obtain(&self, offset: u64, len: usize) -> Result<D> {
+        if self.is_on_demand() {
+            return D::on_demand(self, offset, len);
+        }
         match self.mappable() {
             Some(file) => D::map(&file, offset, len, self),
             None => D::from_memory(self.storage.copy(offset, len)?),
@@ -434,6 +451,12 @@ impl<D: Mapping> Source<D> {
 }
 
 impl Source<MapMut> {
+    /// Whether elements are written to the file only.
+    #[inline]
+    pub(crate) fn is_write_only(&self) -> bool {
+        matches!(self.access, Access::Write)
+    }
+
     /// The ranges mapped by arrays, in mode `r+`.
     #[inline]
     pub(crate) fn ranges(&self) -> Option<&Arc<MappedRanges>> {

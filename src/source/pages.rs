@@ -51,6 +51,11 @@ pub(crate) mod sealed {
         where
             Self: Sized;
 
+        /// A range of `source` that is mapped or copied when it is needed.
+        fn on_demand(source: &Source<Self>, offset: u64, len: usize) -> Result<Self>
+        where
+            Self: Sized;
+
         /// Uses anonymous memory.
         fn from_memory(memory: MapMut) -> Result<Self>
         where

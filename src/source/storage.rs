@@ -309,6 +309,19 @@ impl Storage {
         self.path.clone()
     }
 
+    /// The same storage, without its lock.
+    #[inline]
+    pub(crate) fn duplicate(&self) -> Result<Storage> {
+        let bytes = match &self.bytes {
+            Backend::File(file) => {
+                let file = file.try_clone().map_err(SystemError::io("duplicate the descriptor"));
+                Backend::File(self.add_path_on_err(file)?)
+            }
+            Backend::Other(other) => Backend::Other(Arc::clone(other)),
+        };
+        Ok(Storage { bytes, path: self.path.clone(), len: self.len, id: self.id, lock: None })
+    }
+
     /// The identity of the file, on systems that report it.
     #[inline]
     pub(crate) fn id(&self) -> Option<FileId> {

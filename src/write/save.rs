@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, Dimension};
 
 use super::BLOCK;
-use crate::array::MappedArray;
+use crate::array::{InParts, MappedArray};
 use crate::dtype::DType;
 use crate::element::fast_path::stored_bytes;
 use crate::element::{Element, Typed};
@@ -68,6 +68,26 @@ impl<D: AsRef<[u8]>> sealed::Save for MappedArray<D> {
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
         let written = to.write_all(self.as_bytes()?).map_err(write_error());
         written.map_err(SystemError::of_map(self.path()))
+    }
+}
+
+impl Save for InParts<'_> {}
+
+impl sealed::Save for InParts<'_> {
+    fn header(&self, version: Option<Version>) -> Result<Encoded> {
+        sealed::Save::header(self.0, version)
+    }
+
+    fn nbytes(&self) -> usize {
+        self.0.nbytes()
+    }
+
+    fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
+        let all = self.0.outline()?.memory_order();
+        let written = self.0.for_each_window(&all, |part| {
+            to.write_all(part.as_bytes().invariant(IN_BUFFER)).map_err(write_error())
+        });
+        written.map_err(SystemError::of_map(self.0.path()))
     }
 }
 

@@ -299,7 +299,7 @@ impl<'a, D: Mapping> Member<'a, D> {
             return Ok(MappedArray::from_unpacked(data, place, path, self.name()));
         }
         let place = place.moved_by(start);
-        let data = if source.is_mapped() {
+        let data = if source.is_mapped() || source.is_on_demand() {
             source.obtain_checked(place.offset, place.layout.nbytes())?
         } else {
             self.unpack(&place, reader)?

@@ -114,7 +114,7 @@ impl NewMember<'_> {
         writer.compression(self.compression.unwrap_or(own));
         match &self.content {
             Content::Array(array) => writer.write_file(&self.full_name, *array),
-            Content::Deferred(open) => writer.write_file(&self.full_name, &open()?),
+            Content::Deferred(open) => writer.write_file(&self.full_name, &open()?.in_parts()),
         }
     }
 }

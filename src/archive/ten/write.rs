@@ -8,12 +8,13 @@ use ndarray::{ArrayRef, Dimension, LayoutRef};
 use super::chunk::{write_chunk, write_error, write_padding, write_prefix};
 use super::header::{TenHeader, is_u4};
 use super::{check_extension, misuse};
-use crate::array::{MappedArray, WriteMode, with_path_in_errors, write_file};
+use crate::array::{InParts, MappedArray, WriteMode, with_path_in_errors, write_file};
 use crate::dtype::{ByteOrder, DType};
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{DTypeError, Result, SystemError, plural};
+use crate::view::DynView;
 use crate::write::BLOCK;
 
 /// An array that can be written to a `.ten` file: a [`MappedArray`] or an
@@ -51,6 +52,7 @@ pub trait WriteTensor: private::SealedTensor {
 mod private {
     pub trait SealedTensor {}
     impl<D: AsRef<[u8]>> SealedTensor for super::MappedArray<D> {}
+    impl SealedTensor for super::InParts<'_> {}
     impl<T: super::Element + super::Typed, D: super::Dimension> SealedTensor for super::ArrayRef<T, D> {}
     impl<T: super::Element + super::Typed, D: super::Dimension> SealedTensor for ndarray::Array<T, D> {}
 }
@@ -65,30 +67,44 @@ impl<D: AsRef<[u8]>> WriteTensor for MappedArray<D> {
     }
 
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
-        match self.dtype().itemsize() {
-            1 => write_numbers::<1>(self, to),
-            2 => write_numbers::<2>(self, to),
-            4 => write_numbers::<4>(self, to),
-            _ => write_numbers::<8>(self, to),
-        }
+        write_view(&self.dyn_view()?, to).map_err(SystemError::of_map(self.path()))
+    }
+}
+
+impl WriteTensor for InParts<'_> {
+    fn dtype(&self) -> DType {
+        self.0.dtype().clone()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.0.shape()
+    }
+
+    fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
+        let written = self.0.for_each_window(&self.0.outline()?, |part| write_view(part, to));
+        written.map_err(SystemError::of_map(self.0.path()))
+    }
+}
+
+/// Writes elements in C order.
+fn write_view(view: &DynView<'_>, to: &mut dyn Write) -> Result<()> {
+    match view.itemsize() {
+        1 => write_numbers::<1>(view, to),
+        2 => write_numbers::<2>(view, to),
+        4 => write_numbers::<4>(view, to),
+        _ => write_numbers::<8>(view, to),
     }
 }
 
 /// Writes numbers of `N` bytes.
-fn write_numbers<const N: usize>(
-    array: &MappedArray<impl AsRef<[u8]>>,
-    to: &mut dyn Write,
-) -> Result<()>
+fn write_numbers<const N: usize>(all: &DynView<'_>, to: &mut dyn Write) -> Result<()>
 where
     [u8; N]: Element,
 {
-    let view = array.view::<[u8; N]>()?;
-    let is_big = array.dtype().byte_order() == ByteOrder::Big;
+    let view = all.view::<[u8; N]>()?;
+    let is_big = all.dtype().byte_order() == ByteOrder::Big;
     match view.as_bytes() {
-        Some(bytes) if !is_big => {
-            let written = to.write_all(bytes).map_err(write_error());
-            written.map_err(SystemError::of_map(array.path()))
-        }
+        Some(bytes) if !is_big => to.write_all(bytes).map_err(write_error()),
         _ => write_blocks(
             view.iter().map(|mut number| {
                 if is_big {

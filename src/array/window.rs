@@ -1,0 +1,347 @@
+//! Parts of arrays that are in memory while they are used.
+
+use std::ops::Range;
+
+use super::{ArrayFile, MappedArray, OpenOptions, RawSpec};
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::layout::geometry::{Geometry, signed};
+use crate::source::map::Map;
+use crate::source::on_demand::OnDemand;
+use crate::view::DynView;
+
+/// Elements that are this far apart, as a multiple of their size, are read rather than
+/// mapped together with what is between them.
+const SPARSE: usize = 2;
+
+/// Shorter ranges are mapped whatever is between the elements, in bytes.
+const SHORT: usize = 16 << 20;
+
+/// Parts that are in the order of the file, in bytes.
+const BLOCK: usize = 8 << 20;
+
+/// Other parts, each of which may need bytes of all pages.
+const SCATTERED: usize = 64 << 20;
+
+/// Elements that are in memory until this is dropped; made by
+/// [`MappedArray::window`].
+#[derive(Debug)]
+pub struct Window<'a>(Part<'a>);
+
+/// An array that is written in parts, each of which is in memory while it is written;
+/// made by [`MappedArray::in_parts`].
+#[derive(Clone, Copy, Debug)]
+pub struct InParts<'a>(pub(crate) &'a MappedArray);
+
+#[derive(Debug)]
+enum Part<'a> {
+    View(DynView<'a>),
+    Own { bytes: Map, geometry: Geometry, dtype: DType },
+}
+
+impl MappedArray<Map> {
+    /// Returns a view of all elements that may be without them: to select some, and
+    /// pass these to [`window`](MappedArray::window).
+    ///
+    /// Unless the array is of [`Source::on_demand`], this is
+    /// [`dyn_view`](MappedArray::dyn_view). If it is, shapes, strides and fields are
+    /// those of the array, but reading elements panics.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if a buffer is too short,
+    /// which maps never are.
+    ///
+    /// # Examples
+    ///
+    /// See [`window`](MappedArray::window).
+    #[inline]
+    pub fn outline(&self) -> Result<DynView<'_>> {
+        match self.data.on_demand().filter(|on_demand| on_demand.loaded().is_none()) {
+            Some(_) => {
+                let layout = self.layout();
+                Ok(DynView::from_parts(&[], layout.geometry().clone(), layout.dtype().clone()))
+            }
+            None => self.dyn_view(),
+        }
+    }
+
+    /// Brings selected elements into memory: maps the part of the file that has them, or
+    /// reads it if it can't be mapped. Elements that are far apart are read one by one.
+    ///
+    /// Elements that are in memory already are borrowed.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
+    /// short, and [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough
+    /// memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, Source, ndarray::s};
+    ///
+    /// // SAFETY: no other process writes to or truncates this file.
+    /// let source = unsafe { Source::map("data/penguins.npy")? }.on_demand();
+    /// let penguins = MappedArray::from_source(source)?;
+    /// let last = penguins.outline()?.slice(s![-1, ..]);
+    /// let last = penguins.window(&last)?;
+    /// assert_eq!(last.view().view::<f64>()?.at(3), 3775.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[inline]
+    pub fn window<'a>(&'a self, view: &DynView<'a>) -> Result<Window<'a>> {
+        let Some(on_demand) = self.data.on_demand() else { return Ok(view.clone().into()) };
+        let size = view.itemsize();
+        let span = view.geometry().span(size);
+        if span.end <= view.raw_bytes().len() || span.is_empty() {
+            return Ok(view.clone().into());
+        }
+        let part = read(on_demand, view.geometry(), size);
+        let (bytes, geometry) = self.origin().add_path_on_err(part)?;
+        Ok(Window(Part::Own { bytes, geometry, dtype: view.dtype().clone() }))
+    }
+
+    /// Calls `f` with all elements of a view in C order, in parts that
+    /// [`window`](MappedArray::window) brings into memory, of at most 8 MiB, or 64 MiB if
+    /// they are not in the order of the file. It stops at the first error.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `f`, [`Truncated`](crate::ErrorKind::Truncated) if the
+    /// file has become too short, and [`Io`](crate::ErrorKind::Io) if reading fails or
+    /// there is not enough memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::MappedArray;
+    ///
+    /// let penguins = MappedArray::load("data/penguins.npy")?.into_read_only()?;
+    /// let mut sum = 0.0;
+    /// penguins.for_each_window(&penguins.outline()?, |part| {
+    ///     sum += part.view::<f64>()?.sum();
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(sum.round(), 1526600.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[inline]
+    pub fn for_each_window(
+        &self,
+        view: &DynView<'_>,
+        mut f: impl FnMut(&DynView<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let is_in_order = view.geometry().is_contiguous(view.itemsize());
+        let limit = if is_in_order { BLOCK } else { SCATTERED };
+        self.in_windows(view, limit, &mut f)
+    }
+
+    #[inline]
+    fn in_windows(
+        &self,
+        view: &DynView<'_>,
+        limit: usize,
+        f: &mut dyn FnMut(&DynView<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let nbytes = view.len().saturating_mul(view.itemsize());
+        let rows = view.shape().first().copied().unwrap_or(1).max(1);
+        if nbytes <= limit || view.ndim() == 0 {
+            return f(&self.window(view)?.view());
+        }
+        if nbytes / rows > limit {
+            return view.outer_iter().try_for_each(|row| self.in_windows(&row, limit, f));
+        }
+        let parts = view.axis_chunks(0, limit / (nbytes / rows))?;
+        parts.into_iter().try_for_each(|rows| f(&self.window(&rows)?.view()))
+    }
+
+    /// Brings the elements at some indices of an axis into memory, as
+    /// [`window`](MappedArray::window) does, by one read: the axis of the result has these
+    /// indices, which may be in any order and repeat.
+    ///
+    /// Returns `None` if the elements are in memory already.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if there is no such axis or
+    /// index, [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
+    /// short, and [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough
+    /// memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, Source};
+    ///
+    /// let source = Source::open("data/penguins.npy")?.into_read_only().on_demand();
+    /// let penguins = MappedArray::from_source(source)?;
+    /// let some = penguins.window_at(&penguins.outline()?, 0, &[341, 0])?.unwrap();
+    /// assert_eq!(some.view().view::<f64>()?.at([0, 3]), 3775.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[inline]
+    pub fn window_at(
+        &self,
+        view: &DynView<'_>,
+        axis: usize,
+        indices: &[usize],
+    ) -> Result<Option<Window<'static>>> {
+        let Some(on_demand) = self.data.on_demand() else { return Ok(None) };
+        let (geometry, size) = (view.geometry(), view.itemsize());
+        if geometry.span(size).end <= view.raw_bytes().len() {
+            return Ok(None);
+        }
+        let read = || {
+            let rows = indices.iter().map(|&index| geometry.index_axis(axis, index));
+            let rows = rows.collect::<Result<Vec<_>>>()?;
+            let (row, _) = geometry.split_at(axis, 1.min(geometry.len()))?;
+            let nbytes = row.len() * size;
+            let runs =
+                rows.iter().flat_map(|row| row.memory_order().byte_runs(size).collect::<Vec<_>>());
+            let bytes = on_demand.read(runs, nbytes * rows.len())?;
+            let mut packed = packed(&row, size);
+            if let (Some(dim), Some(stride)) =
+                (packed.shape.get_mut(axis), packed.strides.get_mut(axis))
+            {
+                (*dim, *stride) = (rows.len(), signed(nbytes));
+            }
+            Ok(Window(Part::Own { bytes, geometry: packed, dtype: view.dtype().clone() }))
+        };
+        self.origin().add_path_on_err(read()).map(Some)
+    }
+
+    /// Returns the bytes of this array that a view of it, or of its outline, consists of,
+    /// counted from the first element. Returns `None` if there are others between its
+    /// elements, and for views of something else.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, ndarray::s};
+    ///
+    /// let penguins = MappedArray::load("data/penguins.npy")?.into_read_only()?;
+    /// let rows = penguins.dyn_view()?.slice(s![10..12, ..]);
+    /// assert_eq!(penguins.byte_range(&rows), Some(320..384));
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn byte_range(&self, view: &DynView<'_>) -> Option<Range<usize>> {
+        let all = self.outline().ok()?;
+        let (own, other) = (all.raw_bytes(), view.raw_bytes());
+        let is_outline = own.is_empty() && other.is_empty();
+        let is_own = is_outline || own.as_ptr_range() == other.as_ptr_range();
+        let ordered = view.geometry().memory_order();
+        let span = ordered.span(view.itemsize());
+        let first = self.layout().offset();
+        let is_whole = is_own && ordered.is_contiguous(view.itemsize());
+        is_whole.then(|| span.start - first..span.end - first)
+    }
+
+    /// Returns the array as one to be written in parts, for writers of files and archives.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, Source, WriteOptions};
+    ///
+    /// let source = Source::open("data/penguins.npy")?.into_read_only().on_demand();
+    /// let penguins = MappedArray::from_source(source)?;
+    /// let mut copy = Vec::new();
+    /// WriteOptions::new().write_to(&mut copy, &penguins.in_parts())?;
+    /// assert_eq!(copy, std::fs::read("data/penguins.npy")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn in_parts(&self) -> InParts<'_> {
+        InParts(self)
+    }
+
+    /// Returns the array as one that is read, if it is of [`Source::on_demand`] and not
+    /// in memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Io`](crate::ErrorKind::Io) if the file cannot be examined, and
+    /// [`Truncated`](crate::ErrorKind::Truncated) if it has become too short.
+    #[inline]
+    pub fn to_file(&self) -> Result<Option<ArrayFile>> {
+        let Some(on_demand) = self.data.on_demand() else { return Ok(None) };
+        let file = || {
+            let raw = RawSpec::new(self.dtype().clone()).shape(self.shape());
+            let raw = raw.offset(on_demand.offset()).order(self.place.order);
+            let storage = on_demand.storage().duplicate()?;
+            ArrayFile::from_storage(storage, OpenOptions::new().raw(raw))
+        };
+        self.origin().add_path_on_err(file()).map(Some)
+    }
+
+    /// Returns whether the array is of [`Source::on_demand`], of a source that reads, and
+    /// not in memory.
+    #[must_use]
+    #[inline]
+    pub fn is_remote(&self) -> bool {
+        self.is_windowed() && self.mode().is_none()
+    }
+
+    /// Whether bytes are in memory only while a window has them.
+    #[inline]
+    pub(super) fn is_windowed(&self) -> bool {
+        self.data.on_demand().is_some_and(|on_demand| on_demand.loaded().is_none())
+    }
+}
+
+/// The elements of a view that are in memory already.
+impl<'a> From<DynView<'a>> for Window<'a> {
+    #[inline]
+    fn from(view: DynView<'a>) -> Window<'a> {
+        Window(Part::View(view))
+    }
+}
+
+impl Window<'_> {
+    /// Returns the selected elements.
+    #[must_use]
+    #[inline]
+    pub fn view(&self) -> DynView<'_> {
+        match &self.0 {
+            Part::View(view) => view.clone(),
+            Part::Own { bytes, geometry, dtype } => {
+                DynView::from_parts(bytes.as_ref(), geometry.clone(), dtype.clone())
+            }
+        }
+    }
+}
+
+/// Maps or reads elements of a range, and returns where they are in the result.
+#[inline]
+fn read(from: &OnDemand, geometry: &Geometry, size: usize) -> Result<(Map, Geometry)> {
+    let span = geometry.span(size);
+    let nbytes = geometry.len() * size;
+    let is_near = span.len() <= SHORT || span.len() / SPARSE <= nbytes;
+    // Of remote objects, nothing else is transferred.
+    if span.len() == nbytes || is_near && from.storage().file().is_some() {
+        let inside = Geometry { offset: geometry.offset - span.start, ..geometry.clone() };
+        return Ok((from.part(span)?, inside));
+    }
+    let bytes = from.read(geometry.memory_order().byte_runs(size), nbytes)?;
+    Ok((bytes, packed(geometry, size)))
+}
+
+/// The elements of a geometry without bytes between them, in the order of the file, in
+/// which runs are as long as possible.
+#[inline]
+fn packed(geometry: &Geometry, size: usize) -> Geometry {
+    let mut packed = Geometry { offset: 0, ..geometry.clone() };
+    let mut stride = size;
+    for &axis in geometry.axes_by_stride().iter().rev() {
+        if let (Some(own), Some(&dim)) = (packed.strides.get_mut(axis), geometry.shape.get(axis)) {
+            *own = signed(stride);
+            stride *= dim;
+        }
+    }
+    packed.flipped(&geometry.descending_axes())
+}

@@ -1,0 +1,102 @@
+//! Ranges of files that are mapped when their bytes are needed, in whole or in part, and
+//! ranges of other storage that are then read.
+
+use std::fs::File;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::map::{Map, MapMut};
+use super::pages::sealed::Pages as _;
+use super::ranges;
+use super::storage::Storage;
+use crate::error::Result;
+use crate::error::invariant::{to_u64, to_usize};
+
+/// The most ranges read by one call, which bounds the list of them.
+const BATCH: usize = 1 << 14;
+
+/// A range of storage of which nothing is in memory yet.
+#[derive(Debug)]
+pub(crate) struct OnDemand {
+    storage: Storage,
+    /// Whether the file may be mapped.
+    maps: bool,
+    offset: u64,
+    len: usize,
+    whole: OnceLock<Map>,
+}
+
+impl OnDemand {
+    /// Ranges of files up to this length are mapped at once, in bytes.
+    pub(crate) const MIN: usize = 32 << 20;
+
+    #[inline]
+    pub(super) fn new(storage: Storage, maps: bool, offset: u64, len: usize) -> OnDemand {
+        OnDemand { storage, maps, offset, len, whole: OnceLock::new() }
+    }
+
+    #[inline]
+    pub(crate) fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// Where the range starts in the storage.
+    #[inline]
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The file, if it may be mapped.
+    #[inline]
+    pub(super) fn mappable(&self) -> Option<&File> {
+        self.storage.file().filter(|_| self.maps)
+    }
+
+    /// All bytes, if they were needed before.
+    #[inline]
+    pub(crate) fn loaded(&self) -> Option<&[u8]> {
+        self.whole.get().map(AsRef::as_ref)
+    }
+
+    /// Maps all bytes, or reads them, unless that was done before.
+    #[inline]
+    pub(crate) fn load(&self) -> Result<&[u8]> {
+        if self.whole.get().is_none() {
+            let whole = self.part(0..self.len)?;
+            // Another thread may have been faster.
+            drop(self.whole.set(whole));
+        }
+        Ok(self.loaded().unwrap_or_default())
+    }
+
+    /// Maps some bytes, or reads them if they can't be mapped.
+    #[inline]
+    pub(crate) fn part(&self, range: Range<usize>) -> Result<Map> {
+        match Map::part(self, range.clone()) {
+            Some(map) => Ok(map),
+            None => self.read(std::iter::once((range.start, range.len())), range.len()),
+        }
+    }
+
+    /// Reads ranges, each from a byte on and of a length, in turn.
+    #[inline]
+    pub(crate) fn read(
+        &self,
+        mut runs: impl Iterator<Item = (usize, usize)>,
+        len: usize,
+    ) -> Result<Map> {
+        let mut copy = MapMut::anonymous(len)?.with_large_pages();
+        let mut out = copy.as_mut();
+        while !out.is_empty() {
+            let batch = runs.by_ref().take(BATCH).map(|(start, len)| {
+                let start = self.offset.saturating_add(to_u64(start));
+                start..start.saturating_add(to_u64(len))
+            });
+            let batch: Vec<Range<u64>> = batch.collect();
+            let (own, rest) = out.split_at_mut(to_usize(batch.iter().map(ranges::len).sum()));
+            self.storage.read_ranges(&batch, own)?;
+            out = rest;
+        }
+        Map::from_memory(copy)
+    }
+}
