@@ -178,7 +178,7 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
         let mut block = MappedArray::zeros(&dtype, &shape)?;
         let mut position = 0;
         for rows in rows {
-            let mut from = rows.view()?;
+            let mut from = rows.array().outline()?;
             if from.ndim() < shape.len() {
                 from = with_axis(&from, axis)?;
             }
@@ -186,7 +186,8 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
                 from.try_slice(cast::axis_range(from.ndim(), Axis(along), start, end - start))?;
             let to = block.dyn_view_mut()?;
             let part = cast::axis_range(to.ndim(), Axis(axis), position, rows.count);
-            cast::copy_whole(to.try_slice(part)?, &from, rows.casting())?;
+            let from = rows.array().window(&from)?;
+            cast::copy_whole(to.try_slice(part)?, &from.view(), rows.casting())?;
             position += rows.count;
         }
         let block = block.as_bytes()?;

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use npymap::array::CopyOptions;
 use npymap::npz::Compression;
 use npymap::ten::TenWriteOptions;
 use npymap::{ByteOrder, DType, ErrorKind, MappedArray, Order, element::Casting};
@@ -12,6 +11,7 @@ use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::{FileArgs, InputOptions};
 use crate::input::inputs::{Input, Inputs};
+use crate::input::memory;
 use crate::input::platform;
 use crate::input::progress::Progress;
 use crate::input::shape_arg::OrderArg;
@@ -294,9 +294,8 @@ impl ConvertArgs {
         sink: &mut Sink,
     ) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.input.name());
-        let all = array.dyn_view().map_err(&to_error)?;
-        limits::check_count(self.input.name(), all.itemsize(), all.len())?;
-        self.selection.with_rows(self.input.name(), &all, |rows| {
+        limits::check_count(self.input.name(), array.dtype().itemsize(), array.len())?;
+        self.selection.with_rows(self.input.name(), array, |rows| {
             if format == OutputFormat::Json {
                 return row_output::write_json(rows, sink, self.input.name(), &to_error);
             }
@@ -400,7 +399,7 @@ impl ConvertArgs {
         let is_sparse = from.path().is_some_and(platform::is_sparse);
         let options = self.new_file.options(order).sparse(is_sparse);
         let mut array = draft.array(&dtype, from.shape(), &options)?;
-        let copying = CopyOptions::new()
+        let copying = memory::copy_options()
             .casting(self.casting_of_output())
             .over_zeros(is_sparse)
             .threads(self.threads.count().get());
@@ -422,10 +421,9 @@ impl ConvertArgs {
             self.selection.is_filtered(),
             "--axes and --reshape are for all rows: use --where in a first step",
         )?;
-        let all = from.dyn_view().map_err(&to_error)?;
-        self.selection.with_rows(self.input.name(), &all, |rows| {
+        self.selection.with_rows(self.input.name(), from, |rows| {
             let view = rows.unfiltered().map_err(&to_error)?;
-            let arranged = self.layout.arrange(&view).map_err(&to_error)?;
+            let arranged = self.layout.arrange(from, &view).map_err(&to_error)?;
             let dtype = self.output_dtype(view.dtype());
             let array = draft.array(&dtype, &arranged.shape, &self.new_file.options(order))?;
             let written = arranged.write(array, self.casting_of_output());
@@ -441,8 +439,7 @@ impl ConvertArgs {
             order == Order::F && self.selection.is_filtered(),
             "--where writes C order",
         )?;
-        let all = from.dyn_view().map_err(&to_error)?;
-        self.selection.with_rows(self.input.name(), &all, |rows| {
+        self.selection.with_rows(self.input.name(), from, |rows| {
             let (dtype, shape) = rows.dtype_and_shape().map_err(&to_error)?;
             let dtype = self.output_dtype(&dtype);
             let array = draft.array(&dtype, &shape, &self.new_file.options(order))?;

@@ -1,13 +1,11 @@
 //! `npymap get`: prints elements, or writes them to a file.
 
-#[cfg(feature = "remote")]
-use crate::select::remote_rows;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Error, MappedArray, view::DynView};
+use npymap::{Error, view::DynView};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -109,26 +107,13 @@ impl GetArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Opens the array. Of a URL, only the selected rows are read.
-    fn array(&self) -> npymap::Result<MappedArray> {
-        #[cfg(feature = "remote")]
-        // A condition is about all rows.
-        if !self.read.file.is_raw() && self.filter.is_none() {
-            let len = self.read.file.max_header_len;
-            if let Some(array) = remote_rows::selected_rows(&self.file, len, &self.selections)? {
-                return Ok(array);
-            }
-        }
-        self.read.array(&self.file)
-    }
-
     /// Prints the elements of each INDEX as NumPy does, or as JSON.
     fn print_all(&self) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
-        let array = self.array().map_err(&to_error)?;
-        let all = array.dyn_view().map_err(&to_error)?;
-        let selected = self.selections.iter().map(|selection| selection.select(&all));
-        let selected = selected.map(|selected| self.values.of_selected(selected?));
+        let array = self.read.array(&self.file).map_err(&to_error)?;
+        let all = array.outline().map_err(&to_error)?;
+        let selected = self.selections.iter().map(|selection| selection.select(&array, &all));
+        let selected = selected.map(|selected| self.values.of_selected(&array, selected?));
         let selected = selected.collect::<npymap::Result<Vec<_>>>();
         let selected = selected.map_err(&to_error)?;
         let views = selected.iter().map(Selected::view).collect::<npymap::Result<Vec<_>>>();
@@ -139,7 +124,7 @@ impl GetArgs {
         progress::hide_on_terminal();
         let out = &mut BufWriter::new(std::io::stdout().lock());
         for view in &views {
-            self.print_view(out, view)?;
+            elements::print_windows(out, &array, view, self.format.json, &to_error)?;
         }
         Ok(out.flush()?)
     }
@@ -165,10 +150,9 @@ impl GetArgs {
             [only] => only.clone(),
             _ => return Err(CliError::usage(path, ONE_INDEX)),
         };
-        let array = self.array().and_then(|array| self.values.of_array(array));
+        let array = self.read.array(&self.file).and_then(|array| self.values.of_array(array));
         let array = array.map_err(&to_error)?;
-        let all = array.dyn_view().map_err(&to_error)?;
-        matching::with_rows(path, &all, (&index, &[]), self.filter.as_ref(), |rows| {
+        matching::with_rows(path, &array, (&index, &[]), self.filter.as_ref(), |rows| {
             let template = rows.template().map_err(&to_error)?;
             self.check_count(path, &template.view().map_err(&to_error)?)?;
             process(rows, &to_error)
@@ -179,7 +163,7 @@ impl GetArgs {
     fn print_rows(&self, rows: &RowSelection<'_>, to_error: ToError<'_>) -> Result<(), CliError> {
         let mut sink = Sink::begin(None, IfExists::Fail)?;
         if rows.is_single {
-            let all = rows.unfiltered().and_then(|all| self.text_of_rows(&all, true));
+            let all = rows.whole().and_then(|all| self.text_of_rows(&all.view()?, true));
             sink.write(&all.map_err(to_error)?)?;
         } else {
             let text = |block: &DynView<'_>| self.text_of_rows(block, false);

@@ -115,30 +115,32 @@ impl HeadArgs {
         selection: &IndexArg,
     ) -> Result<(), CliError> {
         let path = self.file.name();
-        let all = array.dyn_view().map_err(CliError::with_path(path))?;
+        let all = array.outline().map_err(CliError::with_path(path))?;
         let (fields, shown) = (selection.fields(&all).of_selected(), Shown::First(self.rows));
         matching::with_table(
             path,
-            &all,
+            (array, &all),
             selection,
             self.filter.as_ref(),
             shown,
-            |view, axes, has_more| self.print_rows(output, view, axes, (&fields, has_more)),
+            |array, view, axes, has_more| {
+                self.print_rows(output, (array, view), axes, (&fields, has_more))
+            },
         )
     }
 
     fn print_rows(
         &self,
         output: &mut Option<RowOutput<'_>>,
-        view: DynView<'_>,
+        (array, view): (&MappedArray, DynView<'_>),
         axes: Vec<AxisIndices>,
         (fields, has_more): (&Fields, bool),
     ) -> Result<(), CliError> {
-        let sheet = Sheet::new(self.file.name(), view, axes)?;
+        let sheet = Sheet::new(self.file.name(), array, view, axes)?;
         let shown = sheet.rows().min(self.rows);
         if let Some(output) = output {
             let to_error = CliError::with_path(self.file.name());
-            return output.write_rows(sheet.view(), 0..shown, fields, &to_error);
+            return output.write_rows(sheet.selected(), 0..shown, fields, &to_error);
         }
         let out = &mut BufWriter::new(anstream::stdout().lock());
         let printed = PrintedTable::print(out, &sheet, 0..shown, self.width)?;
@@ -163,16 +165,23 @@ impl HeadArgs {
         let mut known = FIRST_BYTES.div_ceil(stream.row_nbytes().max(1)).min(all);
         loop {
             let array = stream.array(known).map_err(&to_error)?;
-            let rows = array.dyn_view().map_err(&to_error)?;
+            let rows = array.outline().map_err(&to_error)?;
             limits::check_count(self.file.name(), rows.itemsize(), rows.len())?;
             let rows =
                 if known < all { rows.split_at(0, known).map_err(&to_error)?.0 } else { rows };
-            let rows = RowSelection::matching(rows, filter, IndexArg::default(), Fields::All);
+            let rows = RowSelection::matching(
+                Some(&array),
+                rows,
+                filter,
+                IndexArg::default(),
+                Fields::All,
+            );
             let first = rows.and_then(|rows| rows.first(self.rows)).map_err(&to_error)?;
             if first.has_more || known == all {
                 let axes = first.axes().map_err(&to_error)?;
                 let view = first.view().map_err(&to_error)?;
-                return self.print_rows(output, view, axes, (&Fields::All, first.has_more));
+                let more = (&Fields::All, first.has_more);
+                return self.print_rows(output, (&array, view), axes, more);
             }
             known = known.saturating_mul(2).min(all);
         }

@@ -4,13 +4,14 @@ use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{RowSource as _, Rows, Sampler};
+use npymap::Sampler;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
 use crate::input::progress::{self, Progress};
 use crate::input::text;
+use crate::output::row_copy::ArrayRows;
 use crate::output::row_output::{RowFormatArgs, RowOutput};
 use crate::output::{elements, row_copy};
 use crate::select::filter::Filter;
@@ -78,7 +79,7 @@ impl SampleArgs {
         let output = format.map(|format| self.format.begin(format, path)).transpose()?;
         let array = self.read.array(&self.file).map_err(CliError::with_path(path))?;
         let (array, _) = matching::copy_matching(path, array, None, self.filter.as_ref())?;
-        let rows = row_copy::open(path, &array)?;
+        let rows = ArrayRows::open(path, &array)?;
         let indices = self.sampler(&rows)?;
         if output.as_ref().is_none_or(|output| output.npy().is_none()) {
             let count = self.rows.saturating_mul(rows.row_len());
@@ -95,7 +96,7 @@ impl SampleArgs {
     /// Writes rows in a format, in the order of the indices.
     fn write(
         &self,
-        rows: &Rows,
+        rows: &ArrayRows,
         mut indices: impl Iterator<Item = usize>,
         mut output: RowOutput<'_>,
     ) -> Result<(), CliError> {
@@ -125,7 +126,7 @@ impl SampleArgs {
         }
     }
 
-    fn sampler(&self, rows: &Rows) -> Result<impl Iterator<Item = usize> + use<>, CliError> {
+    fn sampler(&self, rows: &ArrayRows) -> Result<impl Iterator<Item = usize> + use<>, CliError> {
         let sampler = if self.with_replacement {
             Sampler::with_replacement(rows.len(), self.rows, self.seed)
         } else {
@@ -148,7 +149,11 @@ impl SampleArgs {
         Ok(sampler.take(self.rows))
     }
 
-    fn print(&self, rows: &Rows, indices: impl Iterator<Item = usize>) -> Result<(), CliError> {
+    fn print(
+        &self,
+        rows: &ArrayRows,
+        indices: impl Iterator<Item = usize>,
+    ) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
         progress::hide_on_terminal();
         let out = &mut BufWriter::new(std::io::stdout().lock());

@@ -22,7 +22,7 @@ use crate::output::raster::Scale;
 use crate::output::{show_png, show_text};
 use crate::select::filter::Filter;
 use crate::select::matching;
-use crate::select::selection::{IndexArg, Selected};
+use crate::select::selection::IndexArg;
 use crate::stats::columns::Columns;
 use crate::stats::scan::Ignored;
 use crate::stats::stats_rows::{self, Wanted};
@@ -113,16 +113,14 @@ impl ShowArgs {
         let (path, filter) = (self.file.name(), self.filter.as_ref());
         let (array, selection) =
             matching::copy_matching(path, array, self.selection.as_ref(), filter)?;
-        let all = array.dyn_view().map_err(&to_error)?;
-        let selected = match &selection {
-            Some(selection) => selection.select(&all).map_err(&to_error)?,
-            None => Selected::View(all),
-        };
+        let all = array.outline().map_err(&to_error)?;
+        let selected = selection.unwrap_or_default().select(&array, &all);
+        let selected = selected.map_err(&to_error)?;
         let view = selected.view().map_err(&to_error)?;
         let image = self.image(&view)?;
         let drawn = self.without_alpha(&view, &image)?;
         let (norm, nan) = self.norm(&array, &drawn, &image)?;
-        let picture = Picture { image, norm, nan, threads: self.threads.count() };
+        let picture = Picture { array: &array, image, norm, nan, threads: self.threads.count() };
         match &self.output {
             Some(output) => self.write_png(output, &picture)?,
             None => self.print(&view, &picture)?,

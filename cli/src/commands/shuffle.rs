@@ -14,7 +14,7 @@ use crate::output::new_file::NewFileArgs;
 use crate::output::out_args::OutArgs;
 use crate::output::output_format::{self, OutputFormat};
 use crate::output::report::ReportArgs;
-use crate::output::row_copy;
+use crate::output::row_copy::{self, ArrayRows};
 
 /// Write the rows of an array in random order.
 ///
@@ -70,7 +70,7 @@ impl ShuffleArgs {
         let draft = Draft::begin(output, self.new_file.if_exists())?;
         let from = self.read.options().whole().array(&self.input);
         let from = from.map_err(CliError::with_path(path))?;
-        let rows = row_copy::open(path, &from)?;
+        let rows = ArrayRows::open(path, &from)?;
         let options = self.new_file.options(Order::C);
         let to = draft.array(from.dtype(), from.shape(), &options)?;
         let order = Sampler::shuffled(rows.len(), self.seed);

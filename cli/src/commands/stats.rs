@@ -18,7 +18,7 @@ use crate::output::until_closed::UntilClosed;
 use crate::select::axis_arg::AxisArg;
 use crate::select::filter::Filter;
 use crate::select::matching;
-use crate::select::selection::{IndexArg, Selected};
+use crate::select::selection::IndexArg;
 use crate::select::small_floats::ValueArgs;
 use crate::stats::columns::Columns;
 use crate::stats::histogram::DEFAULT_BINS;
@@ -191,14 +191,12 @@ impl StatsArgs {
         let array = array.map_err(&to_error)?;
         let (array, selection) =
             matching::copy_matching(&input.path, array, selection, self.filter.as_ref())?;
-        let all = array.dyn_view().map_err(&to_error)?;
+        let all = array.outline().map_err(&to_error)?;
         let origins =
             selection.as_ref().map(|selection| selection.origins(all.shape())).transpose();
         let origins = origins.map_err(&to_error)?;
-        let selected = match selection {
-            Some(selection) => selection.select(&all).map_err(&to_error)?,
-            None => Selected::View(all),
-        };
+        let selected = selection.unwrap_or_default().select(&array, &all);
+        let selected = selected.map_err(&to_error)?;
         let view = selected.view().map_err(&to_error)?;
         let axis = self.axis.map(|axis| axis.resolve(view.shape())).transpose();
         let axis = axis.map_err(|what| CliError::Mismatch { path: input.path.clone(), what })?;

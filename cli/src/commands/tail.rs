@@ -133,7 +133,7 @@ impl TailArgs {
             return Err(CliError::usage(self.file.name(), NOT_FOLLOWED));
         }
         if let (true, Some(filter)) = (self.follow, &self.filter) {
-            let all = array.dyn_view().map_err(CliError::with_path(self.file.name()))?;
+            let all = array.outline().map_err(CliError::with_path(self.file.name()))?;
             if !matching::keeps_rows(&all, &selection, filter) {
                 return Err(CliError::usage(self.file.name(), PART_OF_ROWS));
             }
@@ -203,7 +203,7 @@ impl TailArgs {
     ) -> Result<(), CliError> {
         let path = self.file.name();
         let to_error = CliError::with_path(path);
-        let all = array.dyn_view().map_err(&to_error)?;
+        let all = array.outline().map_err(&to_error)?;
         let selection = self.selection.clone().unwrap_or_default();
         let fields = selection.fields(&all).of_selected();
         let kind = (array.dtype().clone(), array.shape().iter().skip(1).copied().collect());
@@ -219,23 +219,23 @@ impl TailArgs {
             };
             let before = start.saturating_mul(matching::rows_per_index(&new, filter));
             let shown = Shown::Last(shown);
-            let print = |view: DynView<'_>, mut axes: Vec<AxisIndices>, _| {
+            let print = |array: &MappedArray, view: DynView<'_>, mut axes: Vec<AxisIndices>, _| {
                 if let Some(AxisIndices::List(numbers)) = axes.first_mut() {
                     for number in numbers {
                         *number += before;
                     }
                 }
-                let sheet = Sheet::new(path, view, axes)?;
+                let sheet = Sheet::new(path, array, view, axes)?;
                 let first = if is_first { sheet.rows().saturating_sub(self.rows) } else { 0 };
                 self.print_rows(out, (&sheet, &fields), first..sheet.rows(), printed)
             };
-            matching::with_table(path, &new, &selection, Some(filter), shown, print)?;
+            matching::with_table(path, (array, &new), &selection, Some(filter), shown, print)?;
             (printed.rows, printed.kind) = (count, Some(kind));
             return Ok(());
         }
         let axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
-        let selected = selection.select(&all).map_err(&to_error)?;
-        let sheet = Sheet::new(path, selected.view().map_err(&to_error)?, axes)?;
+        let selected = selection.outline(array, &all).map_err(&to_error)?;
+        let sheet = Sheet::new(path, array, selected.view().map_err(&to_error)?, axes)?;
         let rows = sheet.rows();
         printed.check(path, is_other || rows < printed.rows);
         let first = match printed.kind {
@@ -256,7 +256,7 @@ impl TailArgs {
     ) -> Result<(), CliError> {
         if let Some(output) = &mut printed.output {
             let to_error = CliError::with_path(self.file.name());
-            output.write_rows(sheet.view(), rows, fields, &to_error)?;
+            output.write_rows(sheet.selected(), rows, fields, &to_error)?;
             return output.flush();
         }
         if let Some(table) = &mut printed.table {

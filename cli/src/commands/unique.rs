@@ -71,7 +71,7 @@ impl UniqueArgs {
         let to_output_error = CliError::with_path(output.unwrap_or(self.file.name()));
         let index = self.selection.clone().unwrap_or_default();
         self.sorting.run(&self.file, output, &options, &|view, options, create| {
-            let selected = index.select(view).map_err(&to_error)?;
+            let selected = index.select_loaded(view).map_err(&to_error)?;
             let view = selected.view().map_err(&to_error)?;
             let sorter = Sorter::new(view, *options).map_err(&to_error)?;
             let unique = sorter.unique().map_err(&to_output_error)?;

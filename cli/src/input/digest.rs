@@ -1,8 +1,9 @@
 //! The digest of an array: the same for equal arrays, however they are stored.
 
-use npymap::{ByteOrder, MappedArray, Result};
+use npymap::{ByteOrder, MappedArray, Order, Result};
 use sha2::{Digest as _, Sha256};
 
+use crate::input::input_rows::each_block;
 use crate::input::progress::Progress;
 
 /// SHA-256 of the elements in C order, with little-endian numbers and zeroed
@@ -10,11 +11,13 @@ use crate::input::progress::Progress;
 pub(crate) fn sha256(array: &MappedArray) -> Result<String> {
     let mut progress = Progress::new(array.nbytes());
     let mut hasher = Sha256::new();
-    let blocks = array.dyn_view()?.byte_blocks().byte_order(ByteOrder::Little).zero_padding();
-    blocks.try_for_each(|block| {
-        hasher.update(block);
-        progress.add(block.len());
-        Ok::<(), npymap::Error>(())
+    each_block(array, Order::C, &mut |block| {
+        let blocks = block.byte_blocks().byte_order(ByteOrder::Little).zero_padding();
+        blocks.try_for_each(|block| {
+            hasher.update(block);
+            progress.add(block.len());
+            Ok(())
+        })
     })?;
     Ok(hex(&hasher.finalize()))
 }

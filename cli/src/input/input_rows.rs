@@ -2,11 +2,7 @@
 
 use std::path::Path;
 
-use npymap::{
-    ByteOrder, DType, ErrorKind, MappedArray, Order,
-    element::Casting,
-    view::{ByteBlocks, DynView},
-};
+use npymap::{ByteOrder, DType, ErrorKind, MappedArray, Order, element::Casting, view::DynView};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{CliError, VANISHED};
@@ -109,20 +105,19 @@ impl InputRows {
             })
         };
         let Some((dtype, casting)) = &self.cast else {
-            return byte_blocks(&self.array, order, self.byte_order)?.try_for_each(visit);
+            return byte_blocks(&self.array, order, self.byte_order, &mut visit);
         };
-        let view = self.array.dyn_view()?;
-        let view = if order == Order::F { view.t() } else { view };
-        cast_blocks(&view, dtype, *casting, &mut visit)
+        each_block(&self.array, order, &mut |block| cast_blocks(block, dtype, *casting, &mut visit))
     }
 
-    /// How [`view`](InputRows::view) is cast.
+    /// How [`array`](InputRows::array) is cast.
     pub(crate) fn casting(&self) -> Casting {
         self.cast.as_ref().map_or(Casting::Equiv, |(_, casting)| *casting)
     }
 
-    pub(crate) fn view(&self) -> npymap::Result<DynView<'_>> {
-        self.array.dyn_view()
+    /// The array, of which parts are brought into memory.
+    pub(crate) fn array(&self) -> &MappedArray {
+        &self.array
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
@@ -186,20 +181,29 @@ fn remove_axis(shape: &[usize], axis: usize) -> Vec<usize> {
     others.map(|(_, &dim)| dim).collect()
 }
 
-/// The bytes of all elements in a memory order, and in a byte order if one is
-/// given.
+/// Calls `visit` with the bytes of all elements in a memory order, block by block, and in
+/// a byte order if one is given.
 pub(crate) fn byte_blocks(
     array: &MappedArray,
     order: Order,
     bytes: Option<ByteOrder>,
-) -> npymap::Result<ByteBlocks<'_>> {
-    let view = array.dyn_view()?;
-    let blocks = match order {
-        Order::C => view.byte_blocks(),
-        Order::F => view.t().byte_blocks(),
-    };
-    Ok(match bytes {
-        Some(bytes) => blocks.byte_order(bytes),
-        None => blocks,
+    visit: &mut dyn FnMut(&[u8]) -> npymap::Result<()>,
+) -> npymap::Result<()> {
+    each_block(array, order, &mut |block| {
+        let blocks = block.byte_blocks();
+        let blocks = bytes.map_or(blocks.clone(), |bytes| blocks.byte_order(bytes));
+        blocks.try_for_each(&mut *visit)
     })
+}
+
+/// Calls `visit` with parts of all elements, which are in memory meanwhile. Their elements
+/// are one after another in this memory order.
+pub(crate) fn each_block(
+    array: &MappedArray,
+    order: Order,
+    visit: &mut dyn FnMut(&DynView<'_>) -> npymap::Result<()>,
+) -> npymap::Result<()> {
+    let all = array.outline()?;
+    let all = if order == Order::F { all.t() } else { all };
+    array.for_each_window(&all, visit)
 }

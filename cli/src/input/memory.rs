@@ -12,6 +12,7 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::panic;
 
+use npymap::array::CopyOptions;
 use npymap::source::AtomicFile;
 use npymap::{Error, Result};
 
@@ -111,6 +112,20 @@ fn exit_exhausted(what: fmt::Arguments<'_>) -> ! {
 pub(crate) fn check_thread() -> Result<()> {
     with_capacity::<u8>(4 << 20)?;
     Ok(())
+}
+
+/// Address space below which memory is used sparingly, in bytes.
+const LITTLE: u64 = 1 << 30;
+
+/// Returns whether the process may have little address space: `ulimit -v`.
+pub(crate) fn is_limited() -> bool {
+    platform::address_space().is_some_and(|limit| limit < LITTLE)
+}
+
+/// How to copy arrays: with at most this memory for elements that are not in the order of
+/// the file.
+pub(crate) fn copy_options() -> CopyOptions {
+    CopyOptions::new().memory(if is_limited() { 16 << 20 } else { 32 << 20 })
 }
 
 /// Zeros of any type, or an error.

@@ -1,4 +1,5 @@
-//! Opens and creates mapped arrays: all `unsafe` code of the program but its allocator.
+//! Opens and creates arrays, which are mapped when they are used: all `unsafe` code of the
+//! program but its allocator.
 //!
 //! The program cannot check what mapping requires, so its help text requires it
 //! of the user: while the program uses a file, no other process may truncate or
@@ -24,19 +25,19 @@ use crate::input::shape_arg::PartialShape;
 use crate::input::stream::Content;
 use crate::input::{messages, progress, remote, stream, trailing};
 
-/// A source that maps a file read-only, or the copy of a stream. Arrays of a URL are
-/// read into memory.
+/// A source that maps a file read-only, or the copy of a stream, and reads from a URL, when
+/// elements are needed.
 pub(crate) fn map(path: &Path, content: Content) -> Result<Source> {
     if let Some(source) = remote::source(path)? {
-        return Ok(source.into_read_only());
+        return Ok(source.into_read_only().on_demand());
     }
     if let Some(file) = stream::open(path, content)? {
         // SAFETY: the copy has no name, so no other process can change it; if it is
         // standard input, the help text requires that none does.
-        return unsafe { Source::map_file(file) };
+        return Ok(unsafe { Source::map_file(file) }?.on_demand());
     }
     // SAFETY: the help text requires that no other process truncates or changes the file.
-    unsafe { Source::map(path) }
+    Ok(unsafe { Source::map(path) }?.on_demand())
 }
 
 /// A source that reads a file, or the copy of a stream, without mapping it.
@@ -187,16 +188,10 @@ pub(crate) fn write_ten(path: &Path, member: &str) -> Result<MappedArrayMut> {
 /// Maps an open file read-only.
 pub(crate) fn read_file(file: File, options: &OpenOptions) -> Result<MappedArray> {
     // SAFETY: the help text requires that no other process truncates or changes the file.
-    options.open(unsafe { Source::map_file(file) }?)
+    options.open(unsafe { Source::map_file(file) }?.on_demand())
 }
 
-/// Maps an open file read-write.
-pub(crate) fn write_file(file: File, options: &OpenOptions) -> Result<MappedArrayMut> {
-    // SAFETY: the help text requires that no other process truncates or changes the file.
-    options.open(unsafe { Source::map_mut_file(file) }?)
-}
-
-/// Initializes an empty file as an array of zeros and maps it read-write.
+/// Initializes an empty file as an array of zeros, whose elements can be written.
 pub(crate) fn create(
     file: File,
     dtype: &DType,
@@ -204,5 +199,7 @@ pub(crate) fn create(
     options: &CreateOptions,
 ) -> Result<MappedArrayMut> {
     options.initialize(&file, dtype, shape)?;
-    write_file(file, &OpenOptions::new().max_header_len(usize::MAX))
+    // SAFETY: the help text requires that no other process truncates or changes the file.
+    let source = unsafe { Source::map_mut_file(file) }?.write_only();
+    OpenOptions::new().max_header_len(usize::MAX).open(source)
 }

@@ -7,11 +7,11 @@ mod turns;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::input::memory;
+use crate::input::threads::processors;
 use turns::{End, Turns};
 
 /// The locks of the turns. The model test replaces them.
@@ -41,7 +41,7 @@ pub(crate) fn pipeline<J: Send, T: Send, E: Send>(
     work: impl Fn(J) -> Result<T, E> + Sync,
     mut merge: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut threads = thread::available_parallelism().map_or(1, NonZero::get).min(most);
+    let mut threads = processors().get().min(most);
     if threads == 1 {
         // This thread does it.
         threads = 0;

@@ -68,6 +68,17 @@ pub(crate) fn ignore_size_limit_signal() {
 #[cfg(not(unix))]
 pub(crate) fn ignore_size_limit_signal() {}
 
+/// The limit on address space, if there is one.
+#[cfg(unix)]
+pub(crate) fn address_space() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::As).current
+}
+
+#[cfg(not(unix))]
+pub(crate) fn address_space() -> Option<u64> {
+    None
+}
+
 /// Writes to standard error without its lock.
 pub(crate) fn write_error(text: &[u8]) {
     #[cfg(unix)]

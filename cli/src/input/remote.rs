@@ -6,11 +6,9 @@ use crate::input::error::CliError;
 use crate::input::url::is_url;
 
 #[cfg(feature = "remote")]
-pub(crate) use crate::input::remote_object::{
-    Upload, end_upload, finish, open_url, reader, source, upload,
-};
+pub(crate) use crate::input::remote_object::{Upload, end_upload, finish, source, upload};
 #[cfg(not(feature = "remote"))]
-pub(crate) use missing::{Upload, end_upload, finish, reader, source, upload};
+pub(crate) use missing::{Upload, end_upload, finish, source, upload};
 
 /// Rejects URLs where a file is changed.
 pub(crate) fn reject_change(path: &Path) -> Result<(), CliError> {
@@ -46,10 +44,6 @@ mod missing {
     const MISSING: &str = "this build of npymap has no support for URLs: install it with `cargo install npymap-cli --features remote`";
 
     pub(crate) fn source(path: &Path) -> Result<Option<Source<MapMut>>> {
-        reject(path).map(|()| None)
-    }
-
-    pub(crate) fn reader(path: &Path) -> Result<Option<File>> {
         reject(path).map(|()| None)
     }
 

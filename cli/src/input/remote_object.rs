@@ -1,16 +1,15 @@
 //! Reads objects of stores and web servers, and writes them to stores.
 
-use crate::input::lengths::to_u64;
 use std::env;
 use std::fs::File;
-use std::io::{self, Read, Seek as _, Write as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use npymap::source::{MapMut, ReadAt as _};
+use npymap::source::MapMut;
 use npymap::{Error, ErrorKind, Result, Source};
 use npymap_remote::{Cache, Remote, RemoteOptions, RemoteWriter, interruptible};
 
@@ -21,7 +20,7 @@ use crate::input::url::is_url;
 static OPENED: Mutex<Vec<(PathBuf, Remote)>> = Mutex::new(Vec::new());
 
 /// Opens a URL; `None` for other paths.
-pub(crate) fn open_url(path: &Path) -> Result<Option<Remote>> {
+fn open_url(path: &Path) -> Result<Option<Remote>> {
     let (Some(url), true) = (path.to_str(), is_url(path)) else { return Ok(None) };
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, object)) = opened.iter().find(|(known, _)| known == path) {
@@ -61,11 +60,6 @@ const CACHE_BYTES: u64 = 16 << 30;
 /// The source of a URL; `None` for other paths.
 pub(crate) fn source(path: &Path) -> Result<Option<Source<MapMut>>> {
     Ok(open_url(path)?.map(|object| object.source()))
-}
-
-/// Reads a URL from its start; `None` for other paths.
-pub(crate) fn reader(path: &Path) -> Result<Option<Reader>> {
-    Ok(open_url(path)?.map(|object| Reader { object, offset: 0 }))
 }
 
 /// An object that is written.
@@ -140,19 +134,5 @@ pub(crate) fn end_upload(is_again: &mut dyn FnMut() -> bool) {
     while *sending && !is_again() {
         let waited = SENT.wait_timeout(sending, TICK);
         sending = waited.unwrap_or_else(PoisonError::into_inner).0;
-    }
-}
-
-/// Reads an object from its start.
-pub(crate) struct Reader {
-    object: Remote,
-    offset: u64,
-}
-
-impl Read for Reader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.object.read_at(buffer, self.offset)?;
-        self.offset += to_u64(n);
-        Ok(n)
     }
 }

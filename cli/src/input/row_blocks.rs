@@ -47,6 +47,13 @@ impl RowBlocks {
         if self.leading.contains(&0) { 0 } else { self.outer() * self.per_outer() }
     }
 
+    /// The block that has a row.
+    pub(crate) fn find(&self, row: usize) -> usize {
+        let at = row / self.inner().max(1);
+        let dim = self.leading.get(self.axis).map_or(1, |&dim| dim.max(1));
+        at / dim * self.per_outer() + at % dim / self.step
+    }
+
     /// The number of indices of the axes before the one that is divided.
     fn outer(&self) -> usize {
         self.leading.iter().take(self.axis).product()
@@ -65,11 +72,24 @@ impl RowBlocks {
     /// The slice of an array of `ndim` axes that is a block, and the numbers of
     /// its rows.
     pub(crate) fn slice(&self, block: usize, ndim: usize) -> (Vec<SliceInfoElem>, Range<usize>) {
+        self.slice_with(block, ndim, 0..usize::MAX)
+    }
+
+    /// As [`slice`](RowBlocks::slice), of the part of a block that has some of its rows.
+    pub(crate) fn slice_with(
+        &self,
+        block: usize,
+        ndim: usize,
+        wanted: Range<usize>,
+    ) -> (Vec<SliceInfoElem>, Range<usize>) {
         let per_outer = self.per_outer().max(1);
         let (outer, along) = (block / per_outer, block % per_outer);
         let dim = self.leading.get(self.axis).copied().unwrap_or(1);
         let start = along * self.step;
         let end = dim.min(start + self.step);
+        let (inner, before) = (self.inner().max(1), outer * dim);
+        let start = start.max((wanted.start / inner).saturating_sub(before));
+        let end = end.min(wanted.end.div_ceil(inner).saturating_sub(before)).max(start);
         let first = (outer * dim + start) * self.inner();
         let rows = first..first + (end - start) * self.inner();
         let before = self.leading.get(..self.axis).unwrap_or_default();

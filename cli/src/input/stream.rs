@@ -17,9 +17,8 @@ use npymap::any::Format;
 use npymap::source::ReadAt;
 use npymap::{OpenOptions, Source, tar::TarFile, ten::TenOptions};
 
+use crate::input::platform;
 use crate::input::progress::Progress;
-use crate::input::url;
-use crate::input::{platform, remote};
 
 /// The bytes of a stream that are copied between two updates of the progress.
 const PART: u64 = 4 << 20;
@@ -105,15 +104,12 @@ impl Read for Origin {
     }
 }
 
-/// Starts to copy a stream or a URL. `None` if `path` is a file that can be mapped or
-/// cannot be opened, or if the stream was copied already.
+/// Starts to copy a stream. `None` if `path` is something else or cannot be opened, or if
+/// the stream was copied already.
 pub(crate) fn begin(path: &Path) -> io::Result<Option<PartialCopy>> {
     // Elsewhere, the zeros after a part would take space on the disk.
     if cfg!(not(unix)) {
         return Ok(None);
-    }
-    if let Some(reader) = remote::reader(path)? {
-        return PartialCopy::new(path, Origin::Other(Box::new(reader))).map(Some);
     }
     if !is_standard(path) && !platform::is_stream(path) {
         return Ok(None);
@@ -180,12 +176,8 @@ impl PartialCopy {
         self.to.try_clone()
     }
 
-    /// Copies what `content` needs, so that the stream can be opened. URLs can be opened
-    /// anyway.
+    /// Copies what `content` needs, so that the stream can be opened.
     pub(crate) fn finish(self, content: Content) -> io::Result<()> {
-        if url::is_url(&self.path) {
-            return Ok(());
-        }
         self.to.set_len(self.len)?;
         let path = self.path.clone();
         let file = copy(self, content)?;

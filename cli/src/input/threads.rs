@@ -5,6 +5,8 @@ use std::thread;
 
 use clap::Args;
 
+use crate::input::memory;
+
 /// The number of threads.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ThreadArgs {
@@ -22,7 +24,11 @@ impl ThreadArgs {
     }
 }
 
-/// The number of processors.
+/// The number of processors; one if address space is limited, because the C library
+/// reserves 64 MiB of it for each thread.
 pub(crate) fn processors() -> NonZero<usize> {
+    if memory::is_limited() {
+        return NonZero::<usize>::MIN;
+    }
     thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
 }

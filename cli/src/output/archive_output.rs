@@ -1,7 +1,7 @@
 //! Writes arrays to archives and lists.
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
 use npymap::npz::{Compression, NpzWriter};
@@ -9,11 +9,11 @@ use npymap::ten::TenWriteOptions;
 use npymap::{ByteOrder, DType, MappedArray, Order, element::Casting, layout::Layout};
 
 use crate::input::error::CliError;
-use crate::input::input_rows::byte_blocks;
+use crate::input::input_rows::{byte_blocks, each_block};
 use crate::input::inputs::Input;
 use crate::input::progress::Progress;
 use crate::output::draft::Draft;
-use crate::select::cast;
+use crate::select::{cast, rows};
 
 /// How to store the members of an archive.
 #[derive(Clone, Debug)]
@@ -57,19 +57,33 @@ fn write_member(
 ) -> Result<(), CliError> {
     let array = (input.open)().map_err(CliError::Library)?;
     let order = output_order(options.order, array.layout());
-    let array = cast(array, options).map_err(CliError::with_path(&input.path))?;
-    let dtype = array.dtype();
+    let dtype = options.dtype.as_ref().unwrap_or(array.dtype());
     let dtype = options.bytes.map_or(dtype.clone(), |bytes| dtype.with_byte_order(bytes));
     let member = writer.begin(&input.name, &dtype, array.shape(), order);
     let mut member = member.map_err(CliError::with_path(path))?;
     let mut progress = Progress::new(array.nbytes());
-    let blocks = byte_blocks(&array, order, options.bytes).map_err(CliError::Library)?;
-    let written = blocks.try_for_each(|block| {
-        progress.add(block.len());
-        member.write_all(block)
-    });
-    let written = written.map_err(CliError::io(path, "write"));
-    written.map_err(|error| error.of_map(&input.path))?;
+    let to_error = CliError::with_path(&input.path);
+    // The error of `write`, which is about the output, ends the blocks.
+    let mut failure = None;
+    let mut write = |bytes: &[u8]| {
+        progress.add(bytes.len());
+        member.write_all(bytes).map_err(|error| {
+            let kind = error.kind();
+            failure = Some(CliError::io(path, "write")(error).of_map(&input.path));
+            npymap::Error::from(io::Error::from(kind))
+        })
+    };
+    let written = if options.dtype.as_ref().is_none_or(|dtype| dtype == array.dtype()) {
+        byte_blocks(&array, order, options.bytes, &mut write)
+    } else {
+        each_block(&array, order, &mut |block| {
+            write(&rows::converted(block, &dtype, options.casting)?)
+        })
+    };
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    written.map_err(to_error)?;
     member.finish().map_err(CliError::with_path(path))
 }
 
@@ -87,7 +101,7 @@ pub(crate) fn write_ten(
         let array = cast((input.open)().map_err(CliError::Library)?, options);
         let array = array.map_err(CliError::with_path(&input.path))?;
         let ten_options = ten_options.clone().infos(&[&input.name]);
-        ten_options.write(&mut to, &[&array]).map_err(CliError::with_path(path))?;
+        ten_options.write(&mut to, &[&array.in_parts()]).map_err(CliError::with_path(path))?;
     }
     to.flush().map_err(CliError::io(path, "write"))
 }

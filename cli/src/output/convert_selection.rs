@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use npymap::{DType, MappedArray, MappedArrayMut, OpenOptions, view::DynView};
+use npymap::{DType, MappedArray, MappedArrayMut, OpenOptions};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -47,15 +47,15 @@ impl SelectionArgs {
         self.filter.is_some()
     }
 
-    /// Calls `process` with the selected rows of a view.
+    /// Calls `process` with the selected rows of an array.
     pub(crate) fn with_rows(
         &self,
         path: &Path,
-        all: &DynView<'_>,
+        array: &MappedArray,
         process: impl FnOnce(&RowSelection<'_>) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let index = self.select.clone().unwrap_or_default();
-        matching::with_rows(path, all, (&index, &self.field), self.filter.as_ref(), process)
+        matching::with_rows(path, array, (&index, &self.field), self.filter.as_ref(), process)
     }
 }
 

@@ -92,19 +92,18 @@ impl DiffOptions {
     }
 
     pub(crate) fn compare(&self, a: &MappedArray, b: &MappedArray) -> npymap::Result<DiffReport> {
-        let (a, b) = (a.dyn_view()?, b.dyn_view()?);
         let tolerance = Tolerance { relative: self.rtol, absolute: self.atol };
         let elements = if a.shape() == b.shape() && comparable(a.dtype(), b.dtype()) {
             let threads = self.threads.count();
-            Some(Comparison::compute(&a, &b, tolerance, self.first, threads)?)
+            Some(Comparison::compute([a, b], tolerance, self.first, threads)?)
         } else {
             None
         };
         let is_same_type = self.values || a.dtype() == b.dtype();
         let are_equal = elements.as_ref().is_some_and(|comparison| comparison.count == 0);
         Ok(DiffReport {
-            dtypes: [&a, &b].map(|view| view.dtype().clone()),
-            shapes: [&a, &b].map(|view| view.shape().to_vec()),
+            dtypes: [a, b].map(|array| array.dtype().clone()),
+            shapes: [a, b].map(|array| array.shape().to_vec()),
             is_equal: is_same_type && are_equal,
             is_same_type,
             elements,

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use npymap::{DType, Value, view::DynView};
+use npymap::{DType, MappedArray, Value, view::DynView};
 
 use crate::input::escape::{self, escaped};
 use crate::input::json_value::JsonValue;
@@ -23,7 +23,42 @@ pub(crate) fn print(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> 
             writeln!(out)
         });
     }
-    write_nested(out, view, |out, closed| separate(out, closed, view.ndim()), write_element)
+    write_nested(out, view, Style::Text)
+}
+
+/// Elements up to this size are brought into memory at once, in bytes.
+const AT_ONCE: usize = 8 << 20;
+
+/// Prints elements of an array by [`print`], or as JSON. They are brought into memory in
+/// blocks.
+pub(crate) fn print_windows(
+    out: &mut impl Write,
+    array: &MappedArray,
+    view: &DynView<'_>,
+    json: bool,
+    to_error: &dyn Fn(npymap::Error) -> CliError,
+) -> Result<(), CliError> {
+    if view.ndim() == 0 || view.len().saturating_mul(view.itemsize()) <= AT_ONCE {
+        let window = array.window(view).map_err(to_error)?;
+        let view = window.view();
+        return Ok(if json { print_json(out, &view) } else { print(out, &view) }?);
+    }
+    let style = if json { Style::Json } else { Style::Text };
+    let mut nested = Nested::new(view);
+    // The error of `write`, which is about the output, ends the windows.
+    let mut failure = None;
+    let read = array.for_each_window(view, |part| {
+        nested.write(out, part, style).map_err(|error| {
+            let kind = error.kind();
+            failure = Some(error);
+            npymap::Error::from(io::Error::from(kind))
+        })
+    });
+    if let Some(failure) = failure {
+        return Err(failure.into());
+    }
+    read.map_err(to_error)?;
+    Ok(writeln!(out)?)
 }
 
 /// Rejects too many elements, or too many empty rows, for [`print_json`].
@@ -54,12 +89,7 @@ pub(crate) fn print_json(out: &mut impl Write, view: &DynView<'_>) -> io::Result
         view.iter().try_for_each(|value| escape::json(out, &JsonValue(&value, view.dtype())))?;
         return writeln!(out);
     }
-    write_nested(
-        out,
-        view,
-        |out, _| write!(out, ","),
-        |out, value| escape::json(out, &JsonValue(value, view.dtype())),
-    )
+    write_nested(out, view, Style::Json)
 }
 
 /// Writes the lists of an array without elements: `[[],[]]` for shape (2, 0).
@@ -74,31 +104,75 @@ fn write_empty(out: &mut impl Write, shape: &[usize]) -> io::Result<()> {
     write_brackets(out, b"]", 1)
 }
 
-/// Writes all elements in C order, with brackets around the rows of each axis.
-/// `separate` is called between elements with the number of rows that ended.
-fn write_nested<W: Write>(
-    out: &mut W,
-    view: &DynView<'_>,
-    separate: impl Fn(&mut W, usize) -> io::Result<()>,
-    write: impl Fn(&mut W, &Value) -> io::Result<()>,
-) -> io::Result<()> {
+/// How elements and what is between them are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// With a line for each row.
+    Text,
+    /// On one line.
+    Line,
+    Json,
+}
+
+impl Style {
+    fn write(self, out: &mut impl Write, value: &Value, dtype: &DType) -> io::Result<()> {
+        match self {
+            Style::Json => escape::json(out, &JsonValue(value, dtype)),
+            Style::Text | Style::Line => write_element(out, value),
+        }
+    }
+
+    /// Separates an element from the previous one, which ended `closed` rows.
+    fn separate(self, out: &mut impl Write, closed: usize, ndim: usize) -> io::Result<()> {
+        match self {
+            Style::Text => separate(out, closed, ndim),
+            Style::Line => write!(out, ", "),
+            Style::Json => write!(out, ","),
+        }
+    }
+}
+
+/// Elements that are written in C order, with brackets around the rows of each axis.
+struct Nested {
+    rows: Vec<usize>,
+    /// How many were written, of all.
+    written: usize,
+    len: usize,
+    /// How many rows end after the last one.
+    closed: usize,
+    progress: Progress,
+}
+
+impl Nested {
+    fn new(all: &DynView<'_>) -> Nested {
+        let rows = row_lens(all.shape());
+        let progress = Progress::new(all.len().saturating_mul(all.itemsize()));
+        Nested { closed: rows.len(), rows, written: 0, len: all.len(), progress }
+    }
+
+    /// Writes the next elements.
+    fn write(&mut self, out: &mut impl Write, part: &DynView<'_>, style: Style) -> io::Result<()> {
+        for value in part {
+            write_brackets(out, b"[", self.closed)?;
+            style.write(out, &value, part.dtype())?;
+            self.written += 1;
+            self.closed = ended_rows(&self.rows, self.written);
+            write_brackets(out, b"]", self.closed)?;
+            self.progress.add(part.itemsize());
+            if self.written < self.len {
+                style.separate(out, self.closed, self.rows.len())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes all elements of a view.
+fn write_nested(out: &mut impl Write, view: &DynView<'_>, style: Style) -> io::Result<()> {
     if view.is_empty() {
         return writeln!(out, "[]");
     }
-    let mut progress = Progress::new(view.len().saturating_mul(view.itemsize()));
-    let rows = row_lens(view.shape());
-    let last = view.len() - 1;
-    let mut brackets = rows.len();
-    for (number, value) in view.iter().enumerate() {
-        write_brackets(out, b"[", brackets)?;
-        write(out, &value)?;
-        brackets = ended_rows(&rows, number + 1);
-        write_brackets(out, b"]", brackets)?;
-        progress.add(view.itemsize());
-        if number < last {
-            separate(out, brackets)?;
-        }
-    }
+    Nested::new(view).write(out, view, style)?;
     writeln!(out)
 }
 
@@ -162,7 +236,7 @@ pub(crate) fn cell(view: &DynView<'_>) -> String {
     // Text that does not fit is an error, and cut off.
     let _ = match view.iter().next() {
         Some(value) if view.ndim() == 0 => write_scalar(&mut text, &value),
-        _ => write_nested(&mut text, view, |out, _| write!(out, ", "), write_element),
+        _ => write_nested(&mut text, view, Style::Line),
     };
     let text = String::from_utf8_lossy(&text.0);
     text.trim_end().to_owned()

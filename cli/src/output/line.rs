@@ -5,9 +5,10 @@ use std::num::NonZero;
 use std::ops::RangeInclusive;
 
 use npymap::element::Real as _;
-use npymap::{Result, view::DynView};
+use npymap::{MappedArray, Result, view::DynView};
 
 use crate::output::picture::Norm;
+use crate::stats::places::no_elements;
 use crate::stats::scan::Ignored;
 use crate::stats::summary::Summary;
 use crate::stats::tiles;
@@ -21,6 +22,7 @@ pub(crate) struct Line {
 impl Line {
     /// Computes a line for `width` positions.
     pub(crate) fn compute(
+        array: &MappedArray,
         view: &DynView<'_>,
         width: usize,
         norm: Norm,
@@ -37,7 +39,12 @@ impl Line {
                 let [start, end] = [*part, part + 1].map(|at| place(at, view.len(), count));
                 let (_, rest) = view.split_at(0, start)?;
                 let (own, _) = rest.split_at(0, end - start)?;
-                Ok(Summary::compute(&own, Ignored::Nothing)?.finite)
+                let mut all = Summary::compute(&no_elements(&own)?, Ignored::Nothing)?;
+                array.for_each_window(&own, |part| {
+                    all.merge(Summary::compute(part, Ignored::Nothing)?);
+                    Ok(())
+                })?;
+                Ok(all.finite)
             },
             |_, found| extremes.push(found.and_then(|extremes| norm_places(extremes, norm))),
         )?;

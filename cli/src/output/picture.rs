@@ -3,13 +3,15 @@
 use std::num::NonZero;
 
 use npymap::view::DynView;
-use npymap::{Result, dtype::Kind};
+use npymap::{MappedArray, Result, dtype::Kind};
 
 use crate::output::colors::{self, ColorMap, NAN, Rgb};
 use crate::output::raster::{Raster, Scale};
 
 /// A drawing of elements.
 pub(crate) struct Picture<'a> {
+    /// The array of which elements are drawn.
+    pub(crate) array: &'a MappedArray,
     pub(crate) image: Image<'a>,
     pub(crate) norm: Norm,
     /// How many elements are NaN.
@@ -79,8 +81,9 @@ impl Picture<'_> {
             Image::Line(view) | Image::Map(view) => std::slice::from_ref(view),
             Image::Color(channels) => channels.as_slice(),
         };
+        let (array, scale) = (self.array, self.norm.scale);
         let rasters = views.iter();
-        rasters.map(|view| Raster::compute(view, size, self.norm.scale, self.threads)).collect()
+        rasters.map(|view| Raster::compute(array, view, size, scale, self.threads)).collect()
     }
 
     /// The colours of a row of pixels.

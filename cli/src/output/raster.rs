@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use npymap::element::Real;
-use npymap::{Result, View, view::DynView, with_type};
+use npymap::{MappedArray, Result, View, view::DynView, with_type};
 
 use crate::input::memory;
 use crate::input::progress::Progress;
@@ -44,9 +44,10 @@ struct Pixel {
 }
 
 impl Raster {
-    /// Averages a view of two axes. Along neither axis may there be more pixels
+    /// Averages a view of an array, of two axes. Along neither axis may there be more pixels
     /// than elements.
     pub(crate) fn compute(
+        array: &MappedArray,
         view: &DynView<'_>,
         [height, width]: [usize; 2],
         scale: Scale,
@@ -60,9 +61,11 @@ impl Raster {
             &Tile::split(view)?,
             |tile| {
                 let spans = TileSpans::new(tile, dims, [height, width]);
-                with_type!(tile.view.dtype(), real T => {
-                    Part::compute(&tile.view.view::<T>()?, &spans, scale)
-                }, _ => Part::compute(&tile.view.view::<f64>()?, &spans, scale))
+                let window = array.window(&tile.view)?;
+                let view = window.view();
+                with_type!(view.dtype(), real T => {
+                    Part::compute(&view.view::<T>()?, &spans, scale)
+                }, _ => Part::compute(&view.view::<f64>()?, &spans, scale))
             },
             |tile, part| {
                 raster.add(&part);

@@ -3,25 +3,70 @@
 use std::path::Path;
 
 use npymap::{
-    DType, MappedArray, MappedArrayMut, Order, Result, RowSource as _, Rows, layout::Layout,
+    ArrayFile, DType, MappedArray, MappedArrayMut, Order, Result, RowSource as _, Rows,
+    layout::Layout,
 };
 
 use crate::input::error::CliError;
 use crate::input::memory;
 use crate::input::progress::Progress;
 
-/// Opens an array for reading its rows.
-pub(crate) fn open(path: &Path, array: &MappedArray) -> Result<Rows, CliError> {
-    array.rows().map_err(CliError::with_path(path))
+/// The rows of an array.
+pub(crate) enum ArrayRows {
+    Mapped(Rows),
+    /// Which are read, because they are mapped on demand.
+    File(ArrayFile),
+}
+
+impl ArrayRows {
+    /// Opens an array for reading its rows.
+    pub(crate) fn open(path: &Path, array: &MappedArray) -> Result<ArrayRows, CliError> {
+        let rows = match array.to_file() {
+            Ok(Some(file)) if array.ndim() > 0 => Ok(ArrayRows::File(file)),
+            Ok(_) => array.rows().map(ArrayRows::Mapped),
+            Err(error) => Err(error),
+        };
+        rows.map_err(CliError::with_path(path))
+    }
+
+    pub(crate) fn dtype(&self) -> &DType {
+        match self {
+            ArrayRows::Mapped(rows) => rows.dtype(),
+            ArrayRows::File(file) => file.dtype(),
+        }
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        match self {
+            ArrayRows::Mapped(rows) => rows.shape(),
+            ArrayRows::File(file) => file.shape(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.shape().first().copied().unwrap_or(0)
+    }
+
+    /// The number of elements of a row.
+    pub(crate) fn row_len(&self) -> usize {
+        self.shape().iter().skip(1).product()
+    }
+
+    fn take_bytes(&self, indices: &[usize], out: &mut [u8]) -> Result<()> {
+        match self {
+            ArrayRows::Mapped(rows) => rows.take_bytes(indices, out),
+            ArrayRows::File(file) => file.take_bytes(indices, out),
+        }
+    }
 }
 
 /// The size of a row, in bytes.
-fn row_size(rows: &Rows) -> usize {
+fn row_size(rows: &ArrayRows) -> usize {
     rows.row_len() * rows.dtype().itemsize()
 }
 
 /// Copies some rows to an array in memory.
-pub(crate) fn take(rows: &Rows, indices: &[usize]) -> Result<MappedArray<Vec<u8>>> {
+pub(crate) fn take(rows: &ArrayRows, indices: &[usize]) -> Result<MappedArray<Vec<u8>>> {
     let mut shape = rows.shape().to_vec();
     if let Some(first) = shape.first_mut() {
         *first = indices.len();
@@ -48,7 +93,7 @@ fn rows_per_block(memory: usize, row: usize) -> usize {
 /// The rows of a block are read in the order of the file, so that a page that
 /// contains several of them is read once.
 pub(crate) fn write(
-    rows: &Rows,
+    rows: &ArrayRows,
     mut indices: impl Iterator<Item = usize>,
     to: MappedArrayMut,
     memory: usize,
@@ -59,7 +104,7 @@ pub(crate) fn write(
         return to.close();
     }
     let bytes = Layout::new(DType::of::<u8>(), &[to.nbytes()], Order::C, 0)?;
-    let mut to = MappedArray::from_parts(to.into_data(), bytes)?;
+    let mut to = to.with_layout(bytes)?;
     let mut progress = Progress::new(to.nbytes());
     let room = rows_per_block(memory, size);
     let (mut sorted, mut block) = (Vec::new(), Vec::new());

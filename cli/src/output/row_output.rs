@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use npymap::ndarray::Axis;
-use npymap::{CreateOptions, MappedArrayMut, Order, Result, element::Casting, view::DynView};
+use npymap::{
+    CreateOptions, MappedArray, MappedArrayMut, Order, Result, element::Casting, view::DynView,
+};
 
 use crate::input::error::CliError;
 use crate::input::stream;
@@ -171,11 +173,21 @@ impl RowOutput<'_> {
         self.write_part(rows, to_error)
     }
 
-    /// Writes some of the rows of a view, which its leading axes enumerate. A `.npy` gets one
-    /// axis of them.
+    /// Writes some of the rows of a view of an array, which its leading axes enumerate. A
+    /// `.npy` gets one axis of them.
     pub(crate) fn write_rows(
         &mut self,
-        view: &DynView<'_>,
+        (array, view): (&MappedArray, &DynView<'_>),
+        range: Range<usize>,
+        fields: &Fields,
+        to_error: ToError<'_>,
+    ) -> Result<(), CliError> {
+        self.write_some((Some(array), view), range, fields, to_error)
+    }
+
+    fn write_some(
+        &mut self,
+        (array, view): (Option<&MappedArray>, &DynView<'_>),
         range: Range<usize>,
         fields: &Fields,
         to_error: ToError<'_>,
@@ -184,18 +196,19 @@ impl RowOutput<'_> {
         let mut parts = Vec::new();
         add_parts(&mut parts, view, leading, range.clone()).map_err(to_error)?;
         if let Target::Npy(draft) = &self.target {
-            let (dtype, _) =
-                selected(view, fields).and_then(|rows| rows.dtype_and_shape()).map_err(to_error)?;
+            let (dtype, _) = selected(array, view, fields)
+                .and_then(|rows| rows.dtype_and_shape())
+                .map_err(to_error)?;
             let inner = fields.select(view.clone()).map_err(to_error)?;
             let mut shape = inner.shape().get(leading..).unwrap_or_default().to_vec();
             if leading > 0 {
                 shape.insert(0, range.len());
             }
-            let array = draft.array(&dtype, &shape, &self.args.options())?;
-            let mut to = cast::as_bytes(array).map_err(to_error)?;
+            let new = draft.array(&dtype, &shape, &self.args.options())?;
+            let mut to = cast::as_bytes(new).map_err(to_error)?;
             let mut written = 0;
             for part in &parts {
-                let rows = selected(part, fields).map_err(to_error)?;
+                let rows = selected(array, part, fields).map_err(to_error)?;
                 append(&mut to, &mut written, &rows, &dtype, to_error)?;
             }
             return to.close().map_err(to_error);
@@ -208,11 +221,11 @@ impl RowOutput<'_> {
             parts.extend(none);
         }
         parts.iter().try_for_each(|part| {
-            self.write_part(&selected(part, fields).map_err(to_error)?, to_error)
+            self.write_part(&selected(array, part, fields).map_err(to_error)?, to_error)
         })
     }
 
-    /// Writes each element along the first axis, or in CSV, TSV and raw, the rows in it.
+    /// Writes each element in memory along the first axis, or in CSV, TSV and raw, the rows in it.
     pub(crate) fn write_items(
         &mut self,
         items: &DynView<'_>,
@@ -220,7 +233,7 @@ impl RowOutput<'_> {
     ) -> Result<(), CliError> {
         if !matches!(self.format, OutputFormat::Jsonl | OutputFormat::Json) {
             let rows: usize = items.shape().iter().take(leading_axes(items)).product();
-            return self.write_rows(items, 0..rows, &Fields::All, to_error);
+            return self.write_some((None, items), 0..rows, &Fields::All, to_error);
         }
         let mut lines = Vec::new();
         for number in 0..items.shape().first().copied().unwrap_or(0) {
@@ -315,8 +328,12 @@ pub(crate) fn write_json(
 }
 
 /// All rows of a view, with some fields.
-fn selected<'a>(rows: &DynView<'a>, fields: &Fields) -> Result<RowSelection<'a>> {
-    RowSelection::all(rows.clone(), fields.clone())
+fn selected<'a>(
+    array: Option<&'a MappedArray>,
+    rows: &DynView<'a>,
+    fields: &Fields,
+) -> Result<RowSelection<'a>> {
+    RowSelection::all(array, rows.clone(), fields.clone())
 }
 
 /// Adds the parts of a view that hold some of its rows, in order.

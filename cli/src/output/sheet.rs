@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
+use npymap::MappedArray;
 use npymap::ndarray::SliceInfoElem;
 use npymap::view::DynView;
 
 use crate::input::error::CliError;
 use crate::input::escape::safe;
 use crate::input::progress::{self, Progress};
-use crate::input::row_blocks::index;
+use crate::input::row_blocks::{RowBlocks, index};
 use crate::output::elements;
 use crate::output::table::{self, Column, GAP};
 use crate::select::leaf_fields;
@@ -88,11 +89,12 @@ impl PrintedTable {
 pub(crate) struct Sheet<'a> {
     /// The path for errors.
     path: &'a Path,
+    array: &'a MappedArray,
     view: DynView<'a>,
     /// The indices of the rows and columns in the array.
     axes: Vec<AxisIndices>,
-    /// The array, or its fields that are not structs themselves.
-    leaves: Vec<(String, DynView<'a>)>,
+    /// The array, or its fields that are not structs themselves, without elements.
+    leaves: Leaves<'a>,
     pub(crate) is_record: bool,
     /// The lengths of the axes that enumerate the rows.
     leading: Vec<usize>,
@@ -101,26 +103,23 @@ pub(crate) struct Sheet<'a> {
 }
 
 impl<'a> Sheet<'a> {
-    /// A sheet of a selection, whose axes have these indices in the array.
+    /// A sheet of a selection of an array, whose axes have these indices in it.
     pub(crate) fn new(
         path: &'a Path,
+        array: &'a MappedArray,
         view: DynView<'a>,
         axes: Vec<AxisIndices>,
     ) -> Result<Sheet<'a>, CliError> {
         let is_record = !view.dtype().fields().is_empty();
         let mut leading = view.shape().to_vec();
         let across = if !is_record && leading.len() > 1 { leading.pop() } else { None };
-        let leaves = if is_record {
-            leaf_fields::find(&view).map_err(CliError::with_path(path))?
-        } else {
-            vec![(view.dtype().to_string(), view.clone())]
-        };
-        Ok(Sheet { path, view, axes, leaves, is_record, leading, across })
+        let leaves = leaves(&view).map_err(CliError::with_path(path))?;
+        Ok(Sheet { path, array, view, axes, leaves, is_record, leading, across })
     }
 
-    /// The elements.
-    pub(crate) fn view(&self) -> &DynView<'a> {
-        &self.view
+    /// The array and what is selected of it.
+    pub(crate) fn selected(&self) -> (&'a MappedArray, &DynView<'a>) {
+        (self.array, &self.view)
     }
 
     /// The number of rows.
@@ -148,12 +147,33 @@ impl<'a> Sheet<'a> {
         self.number(self.leading.len(), at).to_string()
     }
 
-    /// The first `count` columns of some rows.
-    fn checked_block(&self, rows: Range<usize>, count: usize) -> Result<Vec<Column>, CliError> {
-        self.block(rows, count).map_err(CliError::with_path(self.path))
+    /// Calls `visit` with each row: its number, a block that is in memory, the leaves of
+    /// that block, and the index of the row there.
+    fn each_row(
+        &self,
+        mut rows: Range<usize>,
+        mut visit: impl FnMut(usize, &DynView<'_>, &Leaves<'_>, &[usize]) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let row: usize = self.view.shape().iter().skip(self.leading.len()).product();
+        let blocks = RowBlocks::new(&self.leading, row.saturating_mul(self.view.itemsize()));
+        while !rows.is_empty() {
+            let block = blocks.find(rows.start);
+            let (slice, own) = blocks.slice_with(block, self.view.ndim(), rows.clone());
+            let window = self.view.try_slice(slice).and_then(|block| self.array.window(&block));
+            let window = window.map_err(CliError::with_path(self.path))?;
+            let block = window.view();
+            let leaves = leaves(&block).map_err(CliError::with_path(self.path))?;
+            let dims = block.shape().get(..self.leading.len()).unwrap_or_default();
+            for number in rows.start..rows.end.min(own.end) {
+                visit(number, &block, &leaves, &index(dims, number - own.start))?;
+            }
+            rows.start = rows.end.min(own.end);
+        }
+        Ok(())
     }
 
-    fn block(&self, rows: Range<usize>, count: usize) -> npymap::Result<Vec<Column>> {
+    /// The first `count` columns of some rows.
+    fn checked_block(&self, rows: Range<usize>, count: usize) -> Result<Vec<Column>, CliError> {
         let mut columns = Vec::new();
         columns.extend(self.has_index_column().then(|| Column::indices("")));
         let count = count.saturating_sub(columns.len());
@@ -167,35 +187,55 @@ impl<'a> Sheet<'a> {
             }
         }
         columns.truncate(count + usize::from(self.has_index_column()));
-        for number in rows {
-            let index = index(&self.leading, number);
-            for (column, cell) in columns.iter_mut().zip(self.row(&index, count)) {
-                column.push(cell?);
+        self.each_row(rows, |number, _, leaves, own| {
+            let cells = self.row(number, leaves, own, count);
+            for (column, cell) in columns.iter_mut().zip(cells) {
+                column.push(cell.map_err(CliError::with_path(self.path))?);
             }
-        }
+            Ok(())
+        })?;
         Ok(columns)
     }
 
-    /// The first `count` cells of a row.
-    fn row(&self, index: &[usize], count: usize) -> impl Iterator<Item = npymap::Result<String>> {
+    /// The first `count` cells of a row, at an index of a block.
+    fn row(
+        &self,
+        number: usize,
+        leaves: &Leaves<'_>,
+        own: &[usize],
+        count: usize,
+    ) -> impl Iterator<Item = npymap::Result<String>> {
+        let index = index(&self.leading, number);
         let numbers = index.iter().enumerate().map(|(axis, &at)| self.number(axis, at).to_string());
         let numbers = numbers.collect::<Vec<_>>().join(", ");
         let number = self.has_index_column().then_some(Ok(numbers));
         let cells = (0..count.min(self.columns())).map(move |column| {
-            let (leaf, own) = match self.across {
-                Some(_) => (self.leaves.first(), Some(column)),
-                None => (self.leaves.get(column), None),
+            let (leaf, across) = match self.across {
+                Some(_) => (leaves.first(), Some(column)),
+                None => (leaves.get(column), None),
             };
-            let index = index
-                .iter()
-                .copied()
-                .chain(own)
-                .map(|at| SliceInfoElem::Index(isize::try_from(at).unwrap_or(isize::MAX)));
             let Some((_, leaf)) = leaf else { return Ok(String::new()) };
-            Ok(elements::cell(&leaf.try_slice(index.collect::<Vec<_>>())?))
+            let index: Vec<usize> = own.iter().copied().chain(across).collect();
+            Ok(elements::cell(&leaf.try_slice(elements_at(&index))?))
         });
         number.into_iter().chain(cells)
     }
+}
+
+/// A view, or its fields that are not structs themselves, with their names.
+type Leaves<'a> = Vec<(String, DynView<'a>)>;
+
+fn leaves<'a>(view: &DynView<'a>) -> npymap::Result<Leaves<'a>> {
+    if view.dtype().fields().is_empty() {
+        return Ok(vec![(view.dtype().to_string(), view.clone())]);
+    }
+    leaf_fields::find(view)
+}
+
+/// The slice that selects one element along each of the first axes.
+fn elements_at(index: &[usize]) -> Vec<SliceInfoElem> {
+    let index = index.iter().map(|&at| isize::try_from(at).unwrap_or(isize::MAX));
+    index.map(SliceInfoElem::Index).collect()
 }
 
 /// How columns are cut to fit a line.

@@ -12,7 +12,6 @@ use crate::input::progress::Progress;
 use crate::output::colors::NAN;
 use crate::output::line::Line;
 use crate::output::picture::{Image, Picture};
-use crate::output::raster::Scale;
 
 /// The maximum height and width. More would not be opened by most programs.
 const MAX_SIDE: usize = 1 << 16;
@@ -52,7 +51,7 @@ fn write_rows(
     }
     let mut progress = Progress::new(height * width);
     write_png(out, path, [height, width], |row| {
-        let values = channels.iter().map(|channel| values(channel, row, picture.norm.scale));
+        let values = channels.iter().map(|channel| values(picture, channel, row));
         let values = values.collect::<npymap::Result<Vec<_>>>().map_err(&to_error)?;
         progress.add(width);
         Ok(picture.row_colors(&values).concat())
@@ -60,8 +59,9 @@ fn write_rows(
 }
 
 /// The values of a row of a matrix.
-fn values(view: &DynView<'_>, row: usize, scale: Scale) -> npymap::Result<Vec<f64>> {
-    let row = view.index_axis(0, row)?;
+fn values(picture: &Picture<'_>, view: &DynView<'_>, row: usize) -> npymap::Result<Vec<f64>> {
+    let (window, scale) = (picture.array.window(&view.index_axis(0, row)?)?, picture.norm.scale);
+    let row = window.view();
     with_type!(row.dtype(), real T => {
         Ok(row.view::<T>()?.iter().map(|element| scale.apply(element.to_f64())).collect())
     }, _ => Ok(Vec::new()))
@@ -74,7 +74,7 @@ fn write_line(
     view: &DynView<'_>,
     path: &Path,
 ) -> Result<(), CliError> {
-    let line = Line::compute(view, LINE_WIDTH, picture.norm, picture.threads);
+    let line = Line::compute(picture.array, view, LINE_WIDTH, picture.norm, picture.threads);
     let line = line.map_err(CliError::with_path(path))?;
     let dots = line.dots(LINE_HEIGHT);
     write_png(out, path, [LINE_HEIGHT, LINE_WIDTH], |row| {

@@ -1,14 +1,14 @@
 //! Casts arrays to another dtype, in steps that report progress.
 
 use npymap::ndarray::{Axis, Slice, SliceInfoElem};
-use npymap::{DType, MappedArray, MappedArrayMut, Order, layout::Layout};
+use npymap::{DType, MappedArrayMut, Order, layout::Layout};
 use npymap::{
     Result,
     element::Casting,
     view::{DynView, DynViewMut},
 };
 
-/// Bytes that are copied between two reports of progress.
+/// The size of blocks, in bytes.
 const STEP: usize = 32 << 20;
 
 /// Casts all elements to the dtype of `to`, along its slowest axis, and calls
@@ -77,5 +77,5 @@ pub(crate) fn axis_range(ndim: usize, along: Axis, start: usize, len: usize) -> 
 /// Reinterprets an array as bytes, which can be written whatever its dtype.
 pub(crate) fn as_bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
     let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0)?;
-    MappedArray::from_parts(array.into_data(), bytes)
+    array.with_layout(bytes)
 }

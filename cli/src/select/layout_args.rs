@@ -2,8 +2,9 @@
 
 use clap::Args;
 use npymap::{DType, MappedArray, MappedArrayMut, Order, Result, element::Casting};
-use npymap::{Error, ErrorKind, array::CopyOptions, layout::Layout, view::DynView};
+use npymap::{Error, ErrorKind, layout::Layout, view::DynView};
 
+use crate::input::memory;
 use crate::input::progress::Progress;
 use crate::input::shape_arg::{self, PartialShape};
 use crate::input::text;
@@ -27,6 +28,7 @@ struct AxesArg(Vec<isize>);
 
 /// A view with other axes, and the shape of the array that it is written to.
 pub(crate) struct Arranged<'a> {
+    array: &'a MappedArray,
     view: DynView<'a>,
     pub(crate) shape: Vec<usize>,
 }
@@ -43,7 +45,11 @@ impl LayoutArgs {
     }
 
     /// The elements of a view as they are written.
-    pub(crate) fn arrange<'a>(&self, view: &DynView<'a>) -> Result<Arranged<'a>> {
+    pub(crate) fn arrange<'a>(
+        &self,
+        array: &'a MappedArray,
+        view: &DynView<'a>,
+    ) -> Result<Arranged<'a>> {
         let view = match &self.axes {
             Some(axes) => view.permuted_axes(&axes.resolve(view.ndim()))?,
             None => view.clone(),
@@ -60,7 +66,7 @@ impl LayoutArgs {
             );
             return Err(Error::new(ErrorKind::ShapeMismatch, text));
         }
-        Ok(Arranged { view, shape })
+        Ok(Arranged { array, view, shape })
     }
 }
 
@@ -75,10 +81,11 @@ impl Arranged<'_> {
         } else {
             let dtype: DType = array.dtype().clone();
             let layout = Layout::new(dtype, self.view.shape(), Order::C, 0)?;
-            MappedArray::from_parts(array.into_data(), layout)?
+            array.with_layout(layout)?
         };
-        let options = CopyOptions::new().casting(casting);
-        array.write_array(&self.view, &options, |bytes| progress.add(bytes))?;
+        let options = memory::copy_options().casting(casting);
+        array
+            .write_array(&(self.array, self.view.clone()), &options, |bytes| progress.add(bytes))?;
         array.close()
     }
 }

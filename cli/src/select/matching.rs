@@ -21,36 +21,38 @@ use crate::select::origins::AxisIndices;
 use crate::select::rows::RowSelection;
 use crate::select::selection::IndexArg;
 
-/// Calls `process` with the selected rows. `names` are fields of the selection.
+/// Calls `process` with the selected rows of an array. `names` are fields of the selection.
 pub(crate) fn with_rows(
     path: &Path,
-    all: &DynView<'_>,
+    array: &MappedArray,
     (index, names): (&IndexArg, &[String]),
     filter: Option<&Filter>,
     process: impl FnOnce(&RowSelection<'_>) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let to_error = CliError::with_path(path);
+    let all = array.outline().map_err(&to_error)?;
     let (own, fields) = match names {
-        [] => (index.without_field(), index.fields(all)),
+        [] => (index.without_field(), index.fields(&all)),
         [one] => (index.clone(), Fields::One(one.clone())),
         several => (index.clone(), Fields::Several(several.to_vec())),
     };
     let copy;
-    let (all, is_single) = match filter {
-        None => (all.clone(), false),
+    let (array, all, is_single) = match filter {
+        None => (array, all, false),
         Some(filter) => {
             limits::check_count(path, all.itemsize(), all.len())?;
-            let inner = inner(all, filter);
+            let inner = inner(&all, filter);
             if own.keeps_rows(inner) {
-                let rows = RowSelection::matching(all.clone(), filter, own, fields);
+                let rows = RowSelection::matching(Some(array), all.clone(), filter, own, fields);
                 return process(&rows.map_err(&to_error)?);
             }
-            copy = copy_rows(path, &whole_rows(all, filter).map_err(&to_error)?)?;
-            (copy.dyn_view().map_err(&to_error)?, own.row_axis(inner) != Some(0))
+            let rows = whole_rows(Some(array), &all, filter).map_err(&to_error)?;
+            copy = copy_rows(path, &rows)?;
+            (&copy, copy.outline().map_err(&to_error)?, own.row_axis(inner) != Some(0))
         }
     };
-    let selected = own.select(&all).map_err(&to_error)?;
-    let rows = selected.view().and_then(|view| RowSelection::all(view, fields));
+    let selected = own.select(array, &all).map_err(&to_error)?;
+    let rows = selected.view().and_then(|view| RowSelection::all(Some(array), view, fields));
     let mut rows = rows.map_err(&to_error)?;
     rows.is_single = is_single;
     process(&rows)
@@ -66,15 +68,16 @@ pub(crate) fn copy_matching(
 ) -> Result<(MappedArray, Option<IndexArg>), CliError> {
     let Some(filter) = filter else { return Ok((array, index.cloned())) };
     let to_error = CliError::with_path(path);
-    let all = array.dyn_view().map_err(&to_error)?;
+    let all = array.outline().map_err(&to_error)?;
     limits::check_count(path, all.itemsize(), all.len())?;
     let index = index.cloned().unwrap_or_default();
     if !index.keeps_rows(inner(&all, filter)) {
-        let rows = whole_rows(&all, filter).map_err(&to_error)?;
+        let rows = whole_rows(Some(&array), &all, filter).map_err(&to_error)?;
         return Ok((copy_rows(path, &rows)?, Some(index)));
     }
     let fields = index.fields(&all);
-    let rows = RowSelection::matching(all.clone(), filter, index.without_field(), fields);
+    let own = index.without_field();
+    let rows = RowSelection::matching(Some(&array), all.clone(), filter, own, fields);
     Ok((copy_rows(path, &rows.map_err(&to_error)?)?, None))
 }
 
@@ -85,37 +88,38 @@ pub(crate) enum Shown {
     Last(usize),
 }
 
-/// Calls `print` with the selected elements, the indices that they have in the array, and
+/// Calls `print` with an array, the elements that are selected of it, the indices that they have in the array, and
 /// whether there are more rows. Of rows that satisfy a condition, there may only be those
 /// that are shown; where several axes enumerate them, they are numbered consecutively.
 pub(crate) fn with_table(
     path: &Path,
-    all: &DynView<'_>,
+    (array, all): (&MappedArray, &DynView<'_>),
     index: &IndexArg,
     filter: Option<&Filter>,
     shown: Shown,
-    print: impl FnOnce(DynView<'_>, Vec<AxisIndices>, bool) -> Result<(), CliError>,
+    print: impl FnOnce(&MappedArray, DynView<'_>, Vec<AxisIndices>, bool) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let to_error = CliError::with_path(path);
     let Some(filter) = filter else {
         let axes = index.axis_indices(all.shape()).map_err(&to_error)?;
-        let selected = index.select(all).map_err(&to_error)?;
-        return print(selected.view().map_err(&to_error)?, axes, false);
+        let selected = index.outline(array, all).map_err(&to_error)?;
+        return print(array, selected.view().map_err(&to_error)?, axes, false);
     };
     limits::check_count(path, all.itemsize(), all.len())?;
     let inner = inner(all, filter);
     if index.keeps_rows(inner) {
         let fields = index.fields(all);
-        let rows = RowSelection::matching(all.clone(), filter, index.without_field(), fields);
+        let own = index.without_field();
+        let rows = RowSelection::matching(Some(array), all.clone(), filter, own, fields);
         let rows = rows.and_then(|rows| match shown {
             Shown::First(count) => rows.first(count),
             Shown::Last(count) => rows.last(count),
         });
         let rows = rows.map_err(&to_error)?;
         let axes = rows.axes().map_err(&to_error)?;
-        return print(rows.view().map_err(&to_error)?, axes, rows.has_more);
+        return print(array, rows.view().map_err(&to_error)?, axes, rows.has_more);
     }
-    let rows = whole_rows(all, filter).map_err(&to_error)?;
+    let rows = whole_rows(Some(array), all, filter).map_err(&to_error)?;
     let mut numbers = Vec::new();
     let found = rows.each_match(|of_block| {
         numbers.extend(of_block);
@@ -123,16 +127,16 @@ pub(crate) fn with_table(
     });
     found.map_err(&to_error)?;
     let copy = copy_rows(path, &rows)?;
-    let copied = copy.dyn_view().map_err(&to_error)?;
+    let copied = copy.outline().map_err(&to_error)?;
     let mut axes = index.axis_indices(copy.shape()).map_err(&to_error)?;
-    let selected = index.select(&copied).map_err(&to_error)?;
+    let selected = index.outline(&copy, &copied).map_err(&to_error)?;
     let view = selected.view().map_err(&to_error)?;
     let of_rows = index.row_axis(inner).unwrap_or(usize::MAX);
     if let (Some(rows), Some(&len)) = (axes.get_mut(of_rows), view.shape().get(of_rows)) {
         let found = (0..len).filter_map(|at| numbers.get(rows.at(at)).copied());
         *rows = AxisIndices::List(found.collect());
     }
-    print(view, axes, false)
+    print(&copy, view, axes, false)
 }
 
 /// Returns whether an index selects all rows that satisfy the condition, in order.
@@ -158,7 +162,7 @@ pub(crate) fn set(
     let all = array.dyn_view()?;
     let (leading, dims) = (filter.leading(&all), all.shape().to_vec());
     let (leading, inner) = dims.split_at_checked(leading).unwrap_or((&dims, &[]));
-    let rows = whole_rows(&all, filter)?;
+    let rows = whole_rows(None, &all, filter)?;
     if !index.keeps_rows(inner) {
         return Err(Error::new(ErrorKind::InvalidInput, PART_OF_ROWS));
     }
@@ -174,7 +178,7 @@ pub(crate) fn set(
     let (mut set, mut done) = (0, 0);
     for block in 0..blocks {
         // What was written decides about no other row.
-        let (numbers, _) = whole_rows(&array.dyn_view()?, filter)?.numbers(block)?;
+        let (numbers, _) = whole_rows(None, &array.dyn_view()?, filter)?.numbers(block)?;
         for run in runs(&numbers, leading) {
             let rows = done..done + run.1;
             done = rows.end;
@@ -220,8 +224,12 @@ fn inner<'v>(all: &'v DynView<'_>, filter: &Filter) -> &'v [usize] {
 }
 
 /// The whole rows that satisfy a condition.
-fn whole_rows<'a>(all: &DynView<'a>, filter: &'a Filter) -> Result<RowSelection<'a>> {
-    RowSelection::matching(all.clone(), filter, IndexArg::default(), Fields::All)
+fn whole_rows<'a>(
+    array: Option<&'a MappedArray>,
+    all: &DynView<'a>,
+    filter: &'a Filter,
+) -> Result<RowSelection<'a>> {
+    RowSelection::matching(array, all.clone(), filter, IndexArg::default(), Fields::All)
 }
 
 /// Copies selected rows to a temporary array.

@@ -10,8 +10,6 @@ pub(crate) mod limits;
 pub(crate) mod matching;
 pub(crate) mod new_value;
 pub(crate) mod origins;
-#[cfg(feature = "remote")]
-pub(crate) mod remote_rows;
 pub(crate) mod rows;
 pub(crate) mod selection;
 pub(crate) mod small_floats;

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::ops::Range;
 use std::path::Path;
 
+use npymap::array::Window;
 use npymap::{
     DType, Error, ErrorKind, MappedArray, MappedArrayMut, Order, Result, element::Casting,
     layout::Layout, view::DynView,
@@ -15,6 +16,7 @@ use crate::input::memory;
 use crate::input::parallel;
 use crate::input::progress::Progress;
 use crate::input::row_blocks::RowBlocks;
+use crate::select::cast;
 use crate::select::fields::Fields;
 use crate::select::filter::{Filter, leading_axes};
 use crate::select::limits;
@@ -23,6 +25,8 @@ use crate::select::selection::{IndexArg, Selected};
 
 /// The rows of a view that satisfy a condition, and what of them is selected.
 pub(crate) struct RowSelection<'a> {
+    /// The array that the rows are of, unless they are in memory.
+    array: Option<&'a MappedArray>,
     rows: DynView<'a>,
     leading: usize,
     filter: Option<&'a Filter>,
@@ -42,7 +46,7 @@ pub(crate) struct RowBlock<'a> {
 }
 
 enum Content<'a> {
-    View(DynView<'a>),
+    Rows(Box<Window<'a>>, Fields),
     /// Rows that satisfy the condition, and what of them is selected.
     Copy(Box<MatchedRows>),
 }
@@ -58,9 +62,9 @@ struct MatchedRows {
 
 impl MatchedRows {
     fn new(rows: MappedArray<Vec<u8>>, index: &IndexArg, fields: &Fields) -> Result<MatchedRows> {
-        let copy = match index.select(&rows.dyn_view()?)? {
-            Selected::View(_) => None,
+        let copy = match index.select_loaded(&rows.dyn_view()?)? {
             Selected::Copy(copy) => Some(copy),
+            _ => None,
         };
         Ok(MatchedRows { rows, index: index.clone(), fields: fields.clone(), copy })
     }
@@ -77,7 +81,7 @@ impl MatchedRows {
 impl RowBlock<'_> {
     pub(crate) fn view(&self) -> Result<DynView<'_>> {
         match &self.content {
-            Content::View(view) => Ok(view.clone()),
+            Content::Rows(rows, fields) => fields.select(rows.view()),
             Content::Copy(rows) => rows.view(),
         }
     }
@@ -111,24 +115,30 @@ impl SomeRows {
 }
 
 impl<'a> RowSelection<'a> {
-    /// All rows of a selection.
-    pub(crate) fn all(rows: DynView<'a>, fields: Fields) -> Result<RowSelection<'a>> {
-        RowSelection::new(rows, None, IndexArg::default(), fields)
+    /// All rows of a selection of an array, or of one in memory.
+    pub(crate) fn all(
+        array: Option<&'a MappedArray>,
+        rows: DynView<'a>,
+        fields: Fields,
+    ) -> Result<RowSelection<'a>> {
+        RowSelection::new(array, rows, None, IndexArg::default(), fields)
     }
 
     /// The rows that satisfy a condition. `index` selects all of them, or some elements
     /// of each.
     pub(crate) fn matching(
+        array: Option<&'a MappedArray>,
         rows: DynView<'a>,
         filter: &'a Filter,
         index: IndexArg,
         fields: Fields,
     ) -> Result<RowSelection<'a>> {
-        RowSelection::new(rows, Some(filter), index, fields)
+        RowSelection::new(array, rows, Some(filter), index, fields)
     }
 
     /// Selects rows, and checks that the condition, the index and the fields suit them.
     fn new(
+        array: Option<&'a MappedArray>,
         rows: DynView<'a>,
         filter: Option<&'a Filter>,
         index: IndexArg,
@@ -146,17 +156,18 @@ impl<'a> RowSelection<'a> {
             filter.mask(&rows.split_at(0, 0)?.0, leading)?;
         }
         let is_single = false;
-        let selection = RowSelection { rows, leading, filter, index, fields, blocks, is_single };
+        let selection =
+            RowSelection { array, rows, leading, filter, index, fields, blocks, is_single };
         selection.template()?.view()?;
         Ok(selection)
     }
 
-    /// All rows, or none of those that satisfy the condition: with the dtype and the axes
-    /// of what is selected.
+    /// All rows, without elements unless they are in memory, or none of those that satisfy
+    /// the condition: with the dtype and the axes of what is selected.
     pub(crate) fn template(&self) -> Result<RowBlock<'a>> {
         let content = match self.filter {
             Some(_) => Content::Copy(Box::new(self.matched(Vec::new(), 0)?)),
-            None => Content::View(self.unfiltered()?),
+            None => Content::Rows(Box::new(self.rows.clone().into()), self.fields.clone()),
         };
         Ok(RowBlock { content, bytes_read: 0 })
     }
@@ -212,7 +223,22 @@ impl<'a> RowSelection<'a> {
         Ok(SomeRows { rows, numbers, has_more: false })
     }
 
-    /// All rows with the selected fields; the condition is ignored.
+    /// Brings rows into memory.
+    fn window(&self, rows: &DynView<'a>) -> Result<Window<'a>> {
+        match self.array {
+            Some(array) => array.window(rows),
+            None => Ok(rows.clone().into()),
+        }
+    }
+
+    /// All rows; the condition is ignored.
+    pub(crate) fn whole(&self) -> Result<RowBlock<'a>> {
+        let content = Content::Rows(Box::new(self.window(&self.rows)?), self.fields.clone());
+        Ok(RowBlock { content, bytes_read: self.nbytes() })
+    }
+
+    /// All rows with the selected fields, without elements unless they are in memory; the
+    /// condition is ignored.
     pub(crate) fn unfiltered(&self) -> Result<DynView<'a>> {
         self.fields.select(self.rows.clone())
     }
@@ -244,10 +270,12 @@ impl<'a> RowSelection<'a> {
         let (slice, _) = self.blocks.slice(number, self.rows.ndim());
         let block = self.rows.try_slice(slice)?;
         let bytes_read = block.len().saturating_mul(block.itemsize());
+        let window = self.window(&block)?;
         let Some(filter) = self.filter else {
-            let content = Content::View(self.fields.select(block)?);
+            let content = Content::Rows(Box::new(window), self.fields.clone());
             return Ok(RowBlock { content, bytes_read });
         };
+        let block = window.view();
         let mask = filter.mask(&block, self.leading)?;
         let count = mask.iter().filter(|holds| **holds).count();
         let rows = self.matched(self.bytes_of_matches(&block, &mask)?, count)?;
@@ -257,7 +285,8 @@ impl<'a> RowSelection<'a> {
     /// The bytes and the numbers of the rows of a block that satisfy the condition.
     fn matches(&self, number: usize) -> Result<(Vec<u8>, Vec<usize>)> {
         let (slice, rows) = self.blocks.slice(number, self.rows.ndim());
-        let block = self.rows.try_slice(slice)?;
+        let window = self.window(&self.rows.try_slice(slice)?)?;
+        let block = window.view();
         let Some(filter) = self.filter else { return Ok((bytes_of(&block)?, rows.collect())) };
         let mask = filter.mask(&block, self.leading)?;
         Ok((self.bytes_of_matches(&block, &mask)?, matches(rows, &mask).collect()))
@@ -284,7 +313,10 @@ impl<'a> RowSelection<'a> {
         let block = self.rows.try_slice(slice)?;
         let bytes = block.len().saturating_mul(block.itemsize());
         let numbers = match self.filter {
-            Some(filter) => matches(rows, &filter.mask(&block, self.leading)?).collect(),
+            Some(filter) => {
+                let window = self.window(&block)?;
+                matches(rows, &filter.mask(&window.view(), self.leading)?).collect()
+            }
             None => rows.collect(),
         };
         Ok((numbers, bytes))
@@ -341,17 +373,16 @@ impl<'a> RowSelection<'a> {
     ) -> Result<(), CliError> {
         if !self.is_filtered() {
             let mut progress = Progress::new(to.nbytes());
-            let options = npymap::array::CopyOptions::new().casting(casting);
-            let written = self
-                .unfiltered()
-                .and_then(|from| to.write_array(&from, &options, |bytes| progress.add(bytes)));
+            let options = memory::copy_options().casting(casting);
+            let mut progress = |bytes| progress.add(bytes);
+            let written = self.unfiltered().and_then(|from| match self.array {
+                Some(array) => to.write_array(&(array, from), &options, &mut progress),
+                None => to.write_array(&from, &options, &mut progress),
+            });
             return written.and_then(|()| to.close()).map_err(to_error);
         }
         let dtype = to.dtype().clone();
-        // Bytes can be written whatever the dtype is.
-        let bytes = Layout::new(DType::of::<u8>(), &[to.nbytes()], Order::C, 0);
-        let bytes = bytes.and_then(|bytes| MappedArray::from_parts(to.into_data(), bytes));
-        let mut to = bytes.map_err(to_error)?;
+        to = cast::as_bytes(to).map_err(to_error)?;
         let (writer, mut written) = (to.element_writer().map_err(to_error)?, 0);
         self.bytes(&dtype, casting, to_error, |block| {
             writer.write(&[written], block).map_err(to_error)?;
@@ -419,7 +450,7 @@ fn bytes_of(view: &DynView<'_>) -> Result<Vec<u8>> {
 }
 
 /// The bytes of the rows in another dtype, in C order.
-fn converted(view: &DynView<'_>, dtype: &DType, casting: Casting) -> Result<Vec<u8>> {
+pub(crate) fn converted(view: &DynView<'_>, dtype: &DType, casting: Casting) -> Result<Vec<u8>> {
     if view.dtype() == dtype {
         return bytes_of(view);
     }

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
+use npymap::array::Window;
 use npymap::ndarray::SliceInfoElem;
 use npymap::view::{DynView, ResolvedIndex};
 use npymap::{Error, ErrorKind, IndexExpr, MappedArray, MappedArrayMut, Result, element::Casting};
@@ -31,9 +32,13 @@ impl FromStr for IndexArg {
     }
 }
 
-/// Selected elements: a view of the file, or a copy if a list selects rows.
+/// Selected elements: a view of the file, or a copy if a list selects rows or they are
+/// remote.
 pub(crate) enum Selected<'a> {
     View(DynView<'a>),
+    Read(Window<'a>),
+    /// Other values, in a temporary array.
+    Values(Box<MappedArray>),
     Copy(Box<MappedArrayMut>),
 }
 
@@ -41,6 +46,8 @@ impl Selected<'_> {
     pub(crate) fn view(&self) -> Result<DynView<'_>> {
         match self {
             Selected::View(view) => Ok(view.clone()),
+            Selected::Read(window) => Ok(window.view()),
+            Selected::Values(array) => array.dyn_view(),
             Selected::Copy(copy) => copy.dyn_view(),
         }
     }
@@ -79,13 +86,53 @@ impl IndexArg {
         IndexArg(self.0.as_ref().map(IndexExpr::without_field).map_err(String::clone))
     }
 
-    /// Selects elements of an array.
-    pub(crate) fn select<'a>(&self, all: &DynView<'a>) -> Result<Selected<'a>> {
+    /// Selects elements of an array, of which `all` is a view. Those of its outline are not
+    /// read yet, unless they are listed or at a URL.
+    pub(crate) fn select<'a>(
+        &self,
+        array: &'a MappedArray,
+        all: &DynView<'a>,
+    ) -> Result<Selected<'a>> {
+        match self.outline(array, all)? {
+            Selected::View(view) if array.is_remote() => array.window(&view).map(Selected::Read),
+            selected => Ok(selected),
+        }
+    }
+
+    /// As [`select`](IndexArg::select), but elements at a URL are read only if they are
+    /// listed.
+    pub(crate) fn outline<'a>(
+        &self,
+        array: &MappedArray,
+        all: &DynView<'a>,
+    ) -> Result<Selected<'a>> {
+        self.select_by(all, |whole, axis, indices| array.window_at(whole, axis, indices))
+    }
+
+    /// Selects elements of a view that has them in memory.
+    pub(crate) fn select_loaded<'a>(&self, all: &DynView<'a>) -> Result<Selected<'a>> {
+        self.select_by(all, |_, _, _| Ok(None))
+    }
+
+    /// Selects elements. `read` brings those at some indices of an axis into memory, unless
+    /// they are there.
+    fn select_by<'a>(
+        &self,
+        all: &DynView<'a>,
+        read: impl FnOnce(&DynView<'a>, usize, &[usize]) -> Result<Option<Window<'static>>>,
+    ) -> Result<Selected<'a>> {
         let ResolvedIndex { slices, list, .. } = self.resolve(all.shape())?;
         let view = all.try_slice(slices)?;
         let Some(list) = list else { return Ok(Selected::View(self.select_field(view)?)) };
         let whole = self.select_field(move_axis(&view, list.axis, list.target)?)?;
-        copy_rows(&whole, list.target, &list.indices).map(|copy| Selected::Copy(Box::new(copy)))
+        let copy = match read(&whole, list.target, &list.indices)? {
+            Some(window) => {
+                let indices: Vec<usize> = (0..list.indices.len()).collect();
+                copy_rows(&window.view(), list.target, &indices)
+            }
+            None => copy_rows(&whole, list.target, &list.indices),
+        };
+        copy.map(|copy| Selected::Copy(Box::new(copy)))
     }
 
     /// Selects elements without a list.
@@ -253,21 +300,6 @@ impl IndexArg {
             _ => return None,
         };
         Some(needed.min(all))
-    }
-
-    /// A range of the first axis that has all selected elements; `None` if that is
-    /// not obvious.
-    #[cfg(feature = "remote")]
-    pub(crate) fn row_range(&self, shape: &[usize]) -> Option<std::ops::Range<usize>> {
-        let all = shape.first().copied()?;
-        let [start, end] = match self.first_slice(shape)? {
-            SliceInfoElem::Index(at) => [at, at.checked_add(1)?],
-            SliceInfoElem::Slice { start, end: Some(end), .. } => [start, end],
-            SliceInfoElem::Slice { .. } => return Some(0..all),
-            SliceInfoElem::NewAxis => return None,
-        };
-        let [start, end] = [usize::try_from(start).ok()?, usize::try_from(end).ok()?];
-        (start <= end && end <= all).then_some(start..end)
     }
 
     /// The field, if one is named.

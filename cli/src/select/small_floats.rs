@@ -7,9 +7,7 @@ use npymap::dtype::Kind;
 use npymap::element::Casting;
 use npymap::half::bf16;
 use npymap::view::DynView;
-use npymap::{
-    CreateOptions, DType, Error, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order, Result,
-};
+use npymap::{CreateOptions, DType, Error, ErrorKind, MappedArray, OpenOptions, Order, Result};
 
 use crate::input::dtype_arg;
 use crate::input::open;
@@ -69,17 +67,21 @@ impl ValueArgs {
         if !self.apply(array.dtype()) {
             return Ok(array);
         }
-        values(&array.dyn_view()?)?.into_read_only()
+        values(&array, &array.outline()?)
     }
 
-    /// The selected elements, or their values in a temporary array.
-    pub(crate) fn of_selected<'a>(&self, selected: Selected<'a>) -> Result<Selected<'a>> {
+    /// The elements that are selected of an array, or their values in a temporary array.
+    pub(crate) fn of_selected<'a>(
+        &self,
+        array: &MappedArray,
+        selected: Selected<'a>,
+    ) -> Result<Selected<'a>> {
         let view = selected.view()?;
         if !self.apply(view.dtype()) {
             drop(view);
             return Ok(selected);
         }
-        values(&view).map(|copy| Selected::Copy(Box::new(copy)))
+        values(array, &view).map(|values| Selected::Values(Box::new(values)))
     }
 
     fn apply(&self, stored: &DType) -> bool {
@@ -88,8 +90,8 @@ impl ValueArgs {
 }
 
 /// The values of elements of `bfloat16`, which `f4` holds exactly.
-fn values(from: &DynView<'_>) -> Result<MappedArrayMut> {
-    copy(from, &"<f4".parse()?, Order::C, |block| {
+fn values(array: &MappedArray, from: &DynView<'_>) -> Result<MappedArray> {
+    copy(array, from, &"<f4".parse()?, Order::C, |block| {
         let values = block.view::<bf16>()?;
         Ok(values.iter().flat_map(|value| f32::from(value).to_le_bytes()).collect())
     })
@@ -104,7 +106,7 @@ pub(crate) fn to_bfloat16(from: &MappedArray, casting: Casting) -> Result<Mapped
     }
     let is_f = from.layout().is_f_contiguous() && !from.layout().is_c_contiguous();
     let order = if is_f { Order::F } else { Order::C };
-    let copied = copy(&from.dyn_view()?, &"|V2".parse()?, order, |block| {
+    copy(from, &from.outline()?, &"|V2".parse()?, order, |block| {
         let mut doubles = MappedArray::zeros(&DType::of::<f64>(), block.shape())?;
         doubles.dyn_view_mut()?.assign_as(block, casting)?;
         let doubles = doubles.as_slice::<f64>()?;
@@ -120,17 +122,17 @@ pub(crate) fn to_bfloat16(from: &MappedArray, casting: Casting) -> Result<Mapped
             Ok(rounded.to_le_bytes())
         });
         Ok(bytes.collect::<Result<Vec<_>>>()?.concat())
-    });
-    copied?.into_read_only()
+    })
 }
 
-/// Writes what `convert` makes of each block to a temporary array.
+/// Writes what `convert` makes of each block of a view of an array to a temporary array.
 fn copy(
+    array: &MappedArray,
     from: &DynView<'_>,
     dtype: &DType,
     order: Order,
     convert: impl Fn(&DynView<'_>) -> Result<Vec<u8>>,
-) -> Result<MappedArrayMut> {
+) -> Result<MappedArray> {
     let file = tempfile::tempfile()?;
     let options = CreateOptions::new().order(order);
     let to = open::create(file.try_clone()?, dtype, from.shape(), &options)?;
@@ -138,11 +140,11 @@ fn copy(
     let (writer, mut written) = (to.element_writer()?, 0);
     let in_order = if order == Order::F { from.t() } else { from.clone() };
     cast::in_blocks(&in_order, &mut |block| {
-        let bytes = convert(block)?;
+        let bytes = convert(&array.window(block)?.view())?;
         writer.write(&[written], &bytes)?;
         written += bytes.len();
         Ok(())
     })?;
     to.close()?;
-    open::write_file(file, &OpenOptions::new().max_header_len(usize::MAX))
+    open::read_file(file, &OpenOptions::new().max_header_len(usize::MAX))
 }

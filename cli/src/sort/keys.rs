@@ -107,7 +107,7 @@ impl<'a> Keys<'a> {
             return visit_all(view);
         }
         self.by.iter().try_for_each(|index| {
-            let selected: Selected<'_> = index.select(view)?;
+            let selected: Selected<'_> = index.select_loaded(view)?;
             visit_all(&selected.view()?)
         })
     }

@@ -6,6 +6,7 @@ use std::num::NonZero;
 use std::ops::Range;
 use std::path::Path;
 
+use npymap::array::Window;
 use npymap::ndarray::SliceInfoElem;
 use npymap::{MappedArray, view::DynView};
 
@@ -21,6 +22,7 @@ const MAX_COLUMNS: usize = 1 << 16;
 
 /// The columns of a view, in order.
 pub(crate) struct Columns<'a> {
+    array: &'a MappedArray,
     view: DynView<'a>,
     /// The fields that are not structs themselves.
     leaves: Vec<(String, DynView<'a>)>,
@@ -58,7 +60,7 @@ impl<'a> Columns<'a> {
         }
         let leaves = leaf_fields::find_real(view)?;
         let (tiles, holes) = (Tile::split(view)?, Holes::new(array));
-        Ok(Columns { view: view.clone(), leaves, axis, tiles, holes, threads })
+        Ok(Columns { array, view: view.clone(), leaves, axis, tiles, holes, threads })
     }
 
     /// The number of columns.
@@ -107,7 +109,9 @@ impl<'a> Columns<'a> {
             &self.tiles,
             |tile| {
                 let is_hole = self.holes.contain(&tile.view);
-                let leaves = leaf_fields::find_real(&tile.view)?;
+                let window =
+                    if is_hole { tile.view.clone().into() } else { self.window(&tile.view)? };
+                let leaves = leaf_fields::find_real(&window.view())?;
                 let part = TilePart { leaves, origin: &tile.origin, is_hole };
                 self.work_on(&part, &work)
             },
@@ -118,6 +122,11 @@ impl<'a> Columns<'a> {
                 progress.add(tile.view.len().saturating_mul(tile.view.itemsize()));
             },
         )
+    }
+
+    /// Brings elements into memory.
+    pub(crate) fn window<'s>(&'s self, view: &DynView<'s>) -> npymap::Result<Window<'s>> {
+        self.array.window(view)
     }
 
     fn work_on<T>(
@@ -186,30 +195,23 @@ struct TilePart<'a> {
 
 /// The holes of a sparse file. Their elements are zero and need not be read.
 struct Holes<'a> {
-    bytes: &'a [u8],
-    /// The ranges of those bytes outside holes.
+    array: &'a MappedArray,
+    /// The ranges of its bytes outside holes.
     stored: Vec<Range<usize>>,
 }
 
 impl<'a> Holes<'a> {
     fn new(array: &'a MappedArray) -> Holes<'a> {
-        let bytes = array.as_bytes().unwrap_or_default();
         // If the holes are not known, everything is read.
-        let stored = array.stored_ranges().unwrap_or_else(|_| iter::once(0..bytes.len()).collect());
-        Holes { bytes, stored }
+        let all = || iter::once(0..array.nbytes()).collect();
+        Holes { array, stored: array.stored_ranges().unwrap_or_else(|_| all()) }
     }
 
     /// Returns whether a view is contiguous and inside a hole.
     fn contain(&self, view: &DynView<'_>) -> bool {
-        let Some(own) = view.memory_order().as_bytes() else { return false };
-        let Some(start) = own.as_ptr().addr().checked_sub(self.bytes.as_ptr().addr()) else {
-            return false;
-        };
-        if start + own.len() > self.bytes.len() {
-            return false;
-        }
-        let next = self.stored.partition_point(|range| range.end <= start);
-        self.stored.get(next).is_none_or(|range| range.start >= start + own.len())
+        let Some(own) = self.array.byte_range(view) else { return false };
+        let next = self.stored.partition_point(|range| range.end <= own.start);
+        self.stored.get(next).is_none_or(|range| range.start >= own.end)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::input::lengths::to_usize;
 use std::num::NonZero;
 
 use npymap::view::{Blocks, DynView};
-use npymap::{Result, Value, element::Real, with_type};
+use npymap::{MappedArray, Result, Value, element::Real, with_type};
 
 use crate::input::progress::Progress;
 use crate::stats::tiles::{self, Tile};
@@ -46,14 +46,15 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// Compares the elements of two views of the same shape, on several threads.
+    /// Compares the elements of two arrays of the same shape, on several threads.
     pub(crate) fn compute(
-        a: &DynView<'_>,
-        b: &DynView<'_>,
+        arrays: [&MappedArray; 2],
         tolerance: Tolerance,
         limit: usize,
         threads: NonZero<usize>,
     ) -> Result<Comparison> {
+        let [first, second] = arrays;
+        let (a, b) = (&first.outline()?, &second.outline()?);
         let mut comparison = Comparison::new(tolerance, limit, a);
         // There may be too many zero-size elements to iterate over.
         if a.is_empty() || (a.itemsize() == 0 && b.itemsize() == 0) {
@@ -65,7 +66,9 @@ impl Comparison {
             &Tile::split(a)?,
             |tile| {
                 let mut part = Comparison::new(tolerance, limit, a);
-                part.compare_tile(tile, &tile.same_part(b)?)?;
+                let own = first.window(&tile.view)?;
+                let other = second.window(&tile.same_part(b)?)?;
+                part.compare_tile(&own.view(), &other.view(), &tile.origin)?;
                 Ok(part)
             },
             |tile, part| {
@@ -102,8 +105,8 @@ impl Comparison {
         self.distances.add(other.distances);
     }
 
-    fn compare_tile(&mut self, tile: &Tile<'_>, b: &DynView<'_>) -> Result<()> {
-        let a = &tile.view;
+    /// Compares tiles that start at this index of the arrays.
+    fn compare_tile(&mut self, a: &DynView<'_>, b: &DynView<'_>, origin: &[usize]) -> Result<()> {
         if is_fortran(a) && is_fortran(b) {
             self.compare_blocks(&a.t(), &b.t(), &[])?;
             self.first.iter_mut().for_each(|pair| pair.index.reverse());
@@ -111,7 +114,7 @@ impl Comparison {
             self.compare_blocks(a, b, &[])?;
         }
         for pair in &mut self.first {
-            pair.index.iter_mut().zip(&tile.origin).for_each(|(at, origin)| *at += origin);
+            pair.index.iter_mut().zip(origin).for_each(|(at, origin)| *at += origin);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use npymap::element::{Real, Ticks};
 use npymap::view::DynView;
 use npymap::{Element, Result, View, dtype::Kind, with_type};
 
-use crate::stats::columns::Column;
+use crate::stats::columns::{Column, Columns};
 use crate::stats::scan::Ignored;
 use crate::stats::summary::Summary;
 use crate::stats::tiles::Tile;
@@ -30,12 +30,19 @@ impl Places {
 }
 
 /// Finds the first unwanted elements of a column, in the order of memory.
-pub(crate) fn find(column: &Column<'_>, unwanted: &[Unwanted], limit: usize) -> Result<Places> {
+pub(crate) fn find(
+    columns: &Columns<'_>,
+    column: &Column<'_>,
+    unwanted: &[Unwanted],
+    limit: usize,
+) -> Result<Places> {
     let mut places = Vec::new();
     for tile in Tile::split(&column.view)? {
         if places.len() >= limit {
             break;
         }
+        let window = columns.window(&tile.view)?;
+        let tile = Tile { view: window.view(), origin: tile.origin.clone() };
         if has_unwanted(&tile.view, unwanted)? {
             for index in unwanted_in(&tile, unwanted, limit - places.len())? {
                 places.push(whole_index(&index, column.index.as_deref()));

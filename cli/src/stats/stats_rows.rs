@@ -204,7 +204,7 @@ fn without_duplicates(quantiles: &[f64]) -> Vec<f64> {
 fn add_places(rows: &mut [StatsRow], columns: &Columns<'_>, wanted: &Wanted<'_>) -> Result<()> {
     for (row, column) in rows.iter_mut().zip(columns.iter()) {
         if wanted.unwanted.iter().any(|which| row.count_of(*which) > 0) {
-            row.places = Some(places::find(&column?, wanted.unwanted, wanted.places)?);
+            row.places = Some(places::find(columns, &column?, wanted.unwanted, wanted.places)?);
         }
     }
     Ok(())

@@ -11,6 +11,9 @@ use crate::input::memory;
 /// The maximum size of a tile of more than one element, in bytes.
 const TILE: usize = 16 << 20;
 
+/// Elements that are further apart are read one by one, in bytes.
+const PAGE: usize = 4096;
+
 /// Part of a view, and the index of its first element in that view.
 #[derive(Clone, Debug)]
 pub(crate) struct Tile<'a> {
@@ -43,7 +46,7 @@ impl<'a> Tile<'a> {
         let dims = self.view.byte_strides().iter().zip(self.view.shape()).enumerate();
         let divisible = dims.filter(|(_, (_, dim))| **dim > 1);
         let slowest = divisible.max_by_key(|(_, (stride, _))| stride.unsigned_abs());
-        let bytes = self.view.len().saturating_mul(self.view.itemsize());
+        let bytes = bytes_read(&self.view);
         let (Some((axis, (_, dim))), true) = (slowest, bytes > TILE) else {
             tiles.push(self);
             return Ok(());
@@ -57,6 +60,16 @@ impl<'a> Tile<'a> {
         Tile { view: low, origin: self.origin }.halve(tiles)?;
         Tile { view: high, origin }.halve(tiles)
     }
+}
+
+/// The bytes of a file that have the elements of a view, with those between them.
+fn bytes_read(view: &DynView<'_>) -> usize {
+    let own = view.len().saturating_mul(view.itemsize());
+    let axes = view.byte_strides().iter().zip(view.shape());
+    let reach =
+        axes.map(|(stride, dim)| dim.saturating_sub(1).saturating_mul(stride.unsigned_abs()));
+    let all = reach.fold(view.itemsize(), usize::saturating_add);
+    if all / PAGE > view.len() { own } else { own.max(all) }
 }
 
 /// Calls `work` with each item, such as a tile, on several threads, and `merge`

@@ -60,4 +60,5 @@ mod text_options;
 mod text_round_trip;
 mod together;
 mod trailing;
+mod unmapped;
 mod urls;

@@ -172,3 +172,77 @@ fn a_cache_that_is_a_file_is_an_error_about_the_cache() {
     assert_eq!(server.log(), []);
     assert!(run(&directory.path().join("new")).status.success());
 }
+
+/// Of a remote array, the header and what is selected is transferred.
+#[test]
+#[cfg(feature = "remote")]
+fn selections_transfer_what_they_select() {
+    use crate::run::{is_thorough, path_in, run_ok};
+    use crate::server::Server;
+
+    const ROW: u64 = 8 << 10;
+    let directory = tempfile::tempdir().unwrap();
+    let [local, order, npz] = ["a.npy", "f.npy", "z.npz"].map(|name| path_in(&directory, name));
+    run_ok(["create", &local, "--shape", "(1024, 1024)", "--dtype", "<f8", "--arange"]);
+    run_ok(["convert", &local, &order, "--order", "F"]);
+    run_ok(["npz", "pack", &local, "-o", &npz]);
+    let new = path_in(&directory, "new.npy");
+    let server = Server::new(std::fs::read(&local).unwrap());
+    let archive = Server::new(std::fs::read(&npz).unwrap());
+    let fortran = Server::new(std::fs::read(&order).unwrap());
+    // The arguments after the file, and how many bytes are selected.
+    let commands = [
+        ("get", &["0"][..], ROW),
+        ("get", &["-1"], ROW),
+        ("get", &["-1, 5"], 8),
+        ("get", &["[1, 2, 3]"], 3 * ROW),
+        ("get", &["[1000, 2, 500, 2]"], 3 * ROW),
+        ("get", &["::300"], 4 * ROW),
+        ("get", &["::-300"], 4 * ROW),
+        ("get", &["500:502, :10"], 2 * ROW),
+        ("get", &["-2:", "-o", &new, "--overwrite"], 2 * ROW),
+        ("get", &["0", "-1"], 2 * ROW),
+        ("head", &["-n", "3"], 3 * ROW),
+        ("head", &["-n", "3", "::-100"], 3 * ROW),
+        ("tail", &["-n", "3"], 3 * ROW),
+        ("tail", &["-n", "3", "--json", ":1000"], 3 * ROW),
+        ("sample", &["-n", "10"], 10 * ROW),
+        ("sample", &["-n", "10", "--json"], 10 * ROW),
+        ("stats", &["-3:"], 3 * ROW),
+        ("stats", &["[5, -1]", "--std", "--quantiles"], 2 * ROW),
+        ("show", &["-20:"], 20 * ROW),
+        ("convert", &[&new, "--overwrite", "--select", "::-500"], 3 * ROW),
+        ("info", &[], 0),
+    ];
+    // The others, too, in thorough runs.
+    let step = if is_thorough() { 1 } else { 3 };
+    for (number, (command, rest, selected)) in commands.into_iter().enumerate().step_by(step) {
+        for (server, member) in [(&server, ""), (&archive, "[a]")] {
+            // Members are read by the same code: some of the commands show it.
+            if !member.is_empty() && number % 4 != 1 {
+                continue;
+            }
+            let run = |file: &str| {
+                let first = [command, file];
+                run_ok(first.iter().chain(rest))
+                    + &std::fs::read(&new).map_or(0, |b| b.len()).to_string()
+            };
+            let expected = run(&local).replace(&local, "FILE");
+            let file = format!("{}{member}", server.url("a"));
+            let found = run(&file).replace(&file, "FILE");
+            if !["info", "show", "stats"].contains(&command) {
+                assert_eq!(found, expected, "{command} {rest:?}");
+            }
+            let ranges = server.log().into_iter().filter_map(|request| request.range);
+            let sent: u64 = ranges.map(|(start, end)| end - start).sum();
+            // The directory of an archive is at its end.
+            let facts = if member.is_empty() { 64 << 10 } else { (64 + 256 + 64) << 10 };
+            let most = facts + selected + selected / 2;
+            assert!(sent <= most, "{command} {rest:?} of {file}: {sent} bytes, expected {most}");
+        }
+    }
+    // In Fortran order, rows have a piece in each column.
+    assert_eq!(run_ok(["get", &fortran.url("f"), "3, 1020:"]), run_ok(["get", &local, "3, 1020:"]));
+    let ranges = fortran.log().into_iter().filter_map(|request| request.range);
+    assert!(ranges.map(|(start, end)| end - start).sum::<u64>() <= 128 << 10);
+}

@@ -18,7 +18,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use memchr::memchr_iter;
-use npymap::{DType, MappedArray, MappedArrayMut, Order, layout::Layout};
+use npymap::{DType, MappedArrayMut, Order, layout::Layout};
 
 use crate::input::error::CliError;
 use crate::input::parallel;
@@ -101,7 +101,7 @@ impl TextInput {
         let array = create(&target.dtype, &target.shape(rows))?;
         // Bytes can be written whatever the dtype is.
         let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0);
-        let bytes = bytes.and_then(|bytes| MappedArray::from_parts(array.into_data(), bytes));
+        let bytes = bytes.and_then(|bytes| array.with_layout(bytes));
         let mut array = bytes.map_err(&to_error)?;
         let (writer, mut written) = (array.element_writer().map_err(&to_error)?, 0);
         self.each_block(
