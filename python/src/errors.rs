@@ -108,6 +108,10 @@ fn system_advice(reason: &str) -> &'static str {
                 directory, or overwrite it in place, which readers may see half done: \
                 npymap.save(open(path, \"wb\"), array)";
     }
+    if reason.starts_with("cannot map ") {
+        return ": the file can't be mapped here. npymap.ArrayFile(path) reads the rows that are \
+                used, npymap.load(path) the whole array";
+    }
     ""
 }
 

@@ -137,3 +137,20 @@ def test_large_headers_of_members_are_read_by_npz(tmp_path):
         with pytest.raises(npymap.FormatError, match="`max_header_size` of `Npz` allows it"):
             call(tmp_path / "a.npz", member="x")
     assert npymap.Npz(tmp_path / "a.npz", max_header_size=100_000)["x"].dtype == array.dtype
+
+
+def test_what_cannot_be_mapped_names_what_reads_it(tmp_path):
+    resource = pytest.importorskip("resource")
+    path, before = tmp_path / "a.npy", resource.getrlimit(resource.RLIMIT_AS)
+    with open(path, "wb") as file:
+        header = {"descr": "|u1", "fortran_order": False, "shape": (1 << 40,)}
+        np.lib.format.write_array_header_1_0(file, header)
+        file.truncate(file.tell() + (1 << 40))
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 39, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"npymap\.ArrayFile\(path\) reads") as caught:
+            npymap.open(path)
+        assert caught.value.errno == errno.ENOMEM and caught.value.filename == str(path)
+        assert npymap.ArrayFile(path)[-1] == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
