@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Peak memory of the program's commands on a file of 2 GiB, in 128 MiB of address space.
+
+    python3 .ci/memory.py target/release/npymap
+
+Prints a table, and fails if a command fails, or has more memory than its buffers and 64 MiB.
+"""
+
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+
+LIMIT = 128 << 20
+
+# A command, and the buffers that the guide names, in MiB.
+COMMANDS = [
+    (["info", "a.npy"], 0),
+    (["info", "--digest", "a.npy"], 8),
+    (["ls", "."], 0),
+    (["head", "a.npy"], 0),
+    (["tail", "a.npy"], 0),
+    (["get", "a.npy", "-1"], 0),
+    (["get", "a.npy", "[1, -1, 5]"], 0),
+    (["get", "a.npy", "::1000000"], 0),
+    (["get", "a.npy", ":, ::-1", "--format", "raw"], 8),
+    (["get", "a.npy", ":200000", "--format", "csv"], 8),
+    (["get", "a.npy", "--where", "value[0] > 1", "--format", "csv"], 8),
+    (["stats", "a.npy", "--std", "--quantiles"], 32),
+    (["stats", "f.npy", "--axis", "0"], 32),
+    (["sample", "a.npy", "-n", "1000", "-o", "OUT.npy"], 0),
+    (["show", "a.npy"], 32),
+    (["diff", "a.npy", "b.npy"], 64),
+    (["convert", "a.npy", "OUT.npy"], 16),
+    (["convert", "a.npy", "OUT.npy", "--dtype", "f4"], 16),
+    (["convert", "f.npy", "OUT.npy", "--order", "C"], 64),
+    (["convert", "a.npy", "OUT.npy", "--select", ":, 1:3"], 16),
+    (["convert", "a.npy", "OUT.npz"], 8),
+    (["convert", "a.npy", "OUT.npz", "--dtype", "f4"], 16),
+    (["convert", "a.npy", "OUT.ten"], 8),
+    (["concat", "a.npy", "a.npy", "-o", "OUT.npy"], 8),
+    (["concat", "--axis", "1", "a.npy", "a.npy", "-o", "OUT.npy"], 64),
+    (["shuffle", "s.npy", "OUT.npy", "--memory", "32"], 32),
+    (["npz", "pack", "a.npy", "-o", "OUT.npz"], 8),
+    (["npz", "add", "z.npz", "a.npy", "--name", "b", "--overwrite"], 8),
+    (["npz", "verify", "z.npz"], 0),
+    (["npz", "extract", "z.npz", "-d", "OUT"], 0),
+    (["recover", "--dry-run", "a.npy"], 0),
+]
+
+
+def main(program):
+    program = os.path.abspath(program)
+    subprocess.run([program, "--version"], check=True, stdout=subprocess.DEVNULL)
+    failures = 0
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+        folder = pathlib.Path(folder)
+        make = lambda *words: subprocess.run([program, *words], check=True, cwd=folder)
+        # 2 GiB: rows of 32 bytes, of 128 KiB, and in Fortran order.
+        make("create", "a.npy", "--shape", "(67108864, 4)", "--dtype", "<f8", "--sparse")
+        make("create", "b.npy", "--shape", "(67108864, 4)", "--dtype", "<f8", "--sparse")
+        make("create", "s.npy", "--shape", "(16384, 16384)", "--dtype", "<f8", "--sparse")
+        make("create", "f.npy", "--shape", "(16384, 16384)", "--dtype", "<f8", "--order", "F", "--sparse")
+        make("create", "one.npy", "--shape", "1")
+        make("npz", "pack", "one.npy", "-o", "z.npz")
+        print("| command | peak, MiB | buffers |\n|---|---|---|")
+        for words, buffers in COMMANDS:
+            command = subprocess.Popen(
+                [program, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT)),
+            )
+            error = command.stderr.read().decode()
+            _, status, usage = os.wait4(command.pid, 0)
+            peak = usage.ru_maxrss >> 10
+            is_ok = status == 0 and peak <= buffers + 64
+            failures += not is_ok
+            print(f"| `{' '.join(words)}` | {peak} | {buffers} |{'' if is_ok else ' FAILED ' + error}", flush=True)
+            for output in folder.glob("OUT*"):
+                subprocess.run(["rm", "-r", output], check=True)
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
