@@ -43,7 +43,7 @@ impl MappedArray<Map> {
     /// Returns a view of all elements that may be without them: to select some, and
     /// pass these to [`window`](MappedArray::window).
     ///
-    /// Unless the array is of [`Source::on_demand`], this is
+    /// Unless the array is of [`Source::on_demand`](crate::Source::on_demand), this is
     /// [`dyn_view`](MappedArray::dyn_view). If it is, shapes, strides and fields are
     /// those of the array, but reading elements panics.
     ///
@@ -260,7 +260,7 @@ impl MappedArray<Map> {
         InParts(self)
     }
 
-    /// Returns the array as one that is read, if it is of [`Source::on_demand`] and not
+    /// Returns the array as one that is read, if it is of [`Source::on_demand`](crate::Source::on_demand) and not
     /// in memory.
     ///
     /// # Errors
@@ -279,7 +279,7 @@ impl MappedArray<Map> {
         self.origin().add_path_on_err(file()).map(Some)
     }
 
-    /// Returns whether the array is of [`Source::on_demand`], of a source that reads, and
+    /// Returns whether the array is of [`Source::on_demand`](crate::Source::on_demand), of a source that reads, and
     /// not in memory.
     #[must_use]
     #[inline]
