@@ -260,8 +260,8 @@ impl MappedArray<Map> {
         InParts(self)
     }
 
-    /// Returns the array as one that is read, if it is of [`Source::on_demand`](crate::Source::on_demand) and not
-    /// in memory.
+    /// Returns the array as one that is read, if it is of
+    /// [`Source::on_demand`](crate::Source::on_demand) and not in memory.
     ///
     /// # Errors
     ///
@@ -279,8 +279,8 @@ impl MappedArray<Map> {
         self.origin().add_path_on_err(file()).map(Some)
     }
 
-    /// Returns whether the array is of [`Source::on_demand`](crate::Source::on_demand), of a source that reads, and
-    /// not in memory.
+    /// Returns whether the array is of [`Source::on_demand`](crate::Source::on_demand), of
+    /// a source that reads, and not in memory.
     #[must_use]
     #[inline]
     pub fn is_remote(&self) -> bool {
