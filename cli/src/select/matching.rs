@@ -88,9 +88,10 @@ pub(crate) enum Shown {
     Last(usize),
 }
 
-/// Calls `print` with an array, the elements that are selected of it, the indices that they have in the array, and
-/// whether there are more rows. Of rows that satisfy a condition, there may only be those
-/// that are shown; where several axes enumerate them, they are numbered consecutively.
+/// Calls `print` with an array, the elements that are selected of it, the indices that they
+/// have in the array, and whether there are more rows. Of rows that satisfy a condition,
+/// there may only be those that are shown; where several axes enumerate them, they are
+/// numbered consecutively.
 pub(crate) fn with_table(
     path: &Path,
     (array, all): (&MappedArray, &DynView<'_>),
@@ -166,14 +167,16 @@ pub(crate) fn set(
     if !index.keeps_rows(inner) {
         return Err(Error::new(ErrorKind::InvalidInput, PART_OF_ROWS));
     }
-    let (blocks, mut shape) = (rows.blocks(), vec![rows.count()?]);
-    shape.extend(inner);
-    let parts = index.parts(&shape)?;
-    // As many rows as match, which are one in memory.
-    let one: Vec<usize> = std::iter::once(1).chain(inner.iter().copied()).collect();
-    let one = Layout::new(all.dtype().clone(), &one, Order::C, 0)?;
-    let one = MappedArray::from_parts(vec![0; one.nbytes()], one)?;
-    let shape = index.shape(&one.dyn_view()?.broadcast(&shape)?)?;
+    let (blocks, count) = (rows.blocks(), rows.count()?);
+    let shape = |rows| std::iter::once(rows).chain(inner.iter().copied()).collect::<Vec<_>>();
+    let parts = index.parts(&shape(count))?;
+    // The index keeps rows, so that the other axes are those of no row, which has no bytes.
+    let none = Layout::new(all.dtype().clone(), &shape(0), Order::C, 0)?;
+    let none = MappedArray::from_parts(Vec::new(), none)?;
+    let mut shape = index.shape(&none.dyn_view()?)?;
+    if let Some(rows) = shape.first_mut() {
+        *rows = count;
+    }
     let values = value.broadcast(&shape, true)?;
     let (mut set, mut done) = (0, 0);
     for block in 0..blocks {

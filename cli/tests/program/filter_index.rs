@@ -195,3 +195,13 @@ fn every_command_that_reads_rows_has_conditions() {
     let sample = run_ok(["sample", &c, "-n", "3"].iter().chain(&condition));
     assert_eq!(sample.lines().count(), 3);
 }
+
+/// A header can claim rows of any length if there are none of them.
+#[test]
+fn no_rows_of_any_length_are_set() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "none.npy");
+    run_ok(["create", &path, "--shape", "(0, 1000000000000)", "--dtype", "<f8"]);
+    let done = run_ok(["set", &path, ":", "0", "--where", "value[0] > 1"]);
+    assert!(done.ends_with(": 0 elements set\n"), "{done}");
+}
