@@ -83,8 +83,9 @@ impl SortingArgs {
                 let array = self.read.options().whole().array(input);
                 array.map_err(CliError::of_input(path))?
             };
-            let view = array.dyn_view().map_err(CliError::with_path(path))?;
-            process(&view, &options, create)
+            // All of it: an error says why it is not in memory.
+            let whole = array.outline().and_then(|all| array.window(&all));
+            process(&whole.map_err(CliError::of_input(path))?.view(), &options, create)
         })?;
         output.map_or(Ok(()), |output| self.report.print(output, format))
     }
