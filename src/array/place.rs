@@ -125,7 +125,6 @@ impl OpenOptions {
     }
 
     /// Finds an array and checks that all its elements exist.
-    #[inline]
     pub(crate) fn place(&self, storage: &Storage) -> Result<Place> {
         let len = storage.len();
         let place = match &self.raw {

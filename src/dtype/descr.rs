@@ -10,7 +10,6 @@ use crate::dtype::literal::{self, Items, Reader, quoted};
 use crate::error::{DTypeError, Error, Result};
 
 /// Reads a descr.
-#[inline]
 pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<DType> {
     match reader.peek() {
         Some(b'[') => read_struct(reader),
@@ -63,7 +62,6 @@ enum FieldName {
 const FIELD: &str = "a field such as ('x', '<f8') or ('x', '<f8', (3,))";
 
 /// Reads one field: a tuple (or list) of two or three items.
-#[inline]
 fn read_field(reader: &mut Reader<'_>) -> Result<(FieldName, DType)> {
     if reader.peek() == Some(b'(') {
         if let Some((name, typestr)) = reader.plain_pair() {
@@ -136,7 +134,6 @@ fn read_subarray(reader: &mut Reader<'_>) -> Result<DType> {
 ///
 /// If the base is unsized, NumPy uses the number as its size in characters
 /// instead: `('|S0', 3)` is `'|S3'`.
-#[inline]
 fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
     let start = *reader;
     let is_unsized = base.is_unsized();
@@ -170,7 +167,6 @@ fn with_size(base: &DType, size: usize) -> Result<DType> {
     Ok(DType::from(sized).with_byte_order(base.byte_order()))
 }
 
-#[inline]
 fn read_dim(reader: &mut Reader<'_>) -> Result<usize> {
     let start = *reader;
     let dim = reader.integer()?;
@@ -287,7 +283,6 @@ type Overlap<'a> = (&'a DType, &'a Field);
 
 /// Prints the descr. The error has no text yet: the text of every level of a
 /// nested struct would contain the text of all levels in it.
-#[inline]
 fn list_form(dtype: &DType) -> std::result::Result<String, Overlap<'_>> {
     match &dtype.0 {
         DTypeRepr::Scalar(scalar) => Ok(format!("'{scalar}'")),
@@ -309,7 +304,6 @@ fn list_form(dtype: &DType) -> std::result::Result<String, Overlap<'_>> {
 
 /// Prints the descr, or NumPy's dictionary form if a descr cannot express the
 /// dtype.
-#[inline]
 pub(super) fn to_text(dtype: &DType) -> String {
     list_form(dtype).unwrap_or_else(|_| dictionary_text(dtype, to_text))
 }
@@ -321,7 +315,6 @@ fn padding(bytes: usize) -> Option<String> {
 }
 
 /// Prints `descr, shape`.
-#[inline]
 fn with_axes<'a>(base: &'a DType, shape: &[usize]) -> std::result::Result<String, Overlap<'a>> {
     Ok(format!("{}, {}", list_form(base)?, literal::tuple(shape)))
 }
@@ -398,7 +391,6 @@ fn is_packed(fields: &super::Struct) -> bool {
 }
 
 /// Prints NumPy's dictionary form, which can express any struct.
-#[inline]
 fn dictionary_text(dtype: &DType, format: fn(&DType) -> String) -> String {
     let fields = dtype.fields();
     let titles = if fields.iter().any(|field| field.title.is_some()) {

@@ -111,7 +111,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Advances to the next item of a bracket; false after the closing bracket.
-    #[inline]
     pub(crate) fn next_item(&mut self, items: &mut Items) -> Result<bool> {
         if items.count > 0 {
             items.comma = self.eat(b',');
@@ -145,7 +144,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string: `'…'`, `"…"` or `u'…'`, with Python's escapes.
-    #[inline]
     pub(crate) fn string(&mut self) -> Result<Cow<'a, str>> {
         let first = self.peek();
         if matches!(first, Some(b'u' | b'U')) {
@@ -232,7 +230,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads between `min` and `max` digits as a code point.
-    #[inline]
     fn code_point(&mut self, radix: u32, min: usize, max: usize) -> Result<char> {
         let rest = self.text.get(self.at..).invariant("text is split at character boundaries");
         let digits = rest.chars().take(max).take_while(|c| c.is_digit(radix)).count();
@@ -296,7 +293,6 @@ impl<'a> Reader<'a> {
         Ok(self.text_since(start))
     }
 
-    #[inline]
     fn skip_nested(&mut self) -> Result<()> {
         match self.peek() {
             Some(b'\'' | b'"') => self.string().map(drop),
@@ -340,7 +336,6 @@ impl<'a> Reader<'a> {
     }
 
     /// The error for text at this position that is not as `expected`.
-    #[inline]
     pub(crate) fn error(&self, expected: &'static str) -> crate::error::Error {
         let (before, after) = self.text.split_at_checked(self.at).unwrap_or((self.text, ""));
         let at = before.chars().count();
@@ -382,7 +377,6 @@ fn until_quote(text: &str) -> Option<(&str, &str)> {
 ///
 /// As in Python's `str.isprintable`, all characters are printable except the
 /// Unicode categories C and Z. The space is printable.
-#[inline]
 pub(crate) fn quoted(string: &str) -> String {
     let quote = if string.contains('\'') && !string.contains('"') { '"' } else { '\'' };
     let mut out = String::from(quote);
@@ -424,7 +418,6 @@ fn is_printable(c: char) -> bool {
 }
 
 /// Prints a shape as Python prints a tuple.
-#[inline]
 pub(crate) fn tuple(shape: &[usize]) -> String {
     match shape {
         [one] => format!("({one},)"),

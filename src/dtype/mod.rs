@@ -270,7 +270,6 @@ impl DType {
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if `base` has
     /// no size, such as `|S0`, or if the subarray has more than 64 axes, 2³¹ −
     /// 1 bytes or elements, or 199 nested brackets in its `descr`.
-    #[inline]
     pub fn array(base: DType, shape: &[usize]) -> Result<DType> {
         if shape.is_empty() {
             return Ok(base);
@@ -425,7 +424,6 @@ impl DType {
     /// Returns the same dtype with all its numbers in this byte order. Dtypes
     /// without a byte order do not change.
     #[must_use]
-    #[inline]
     pub fn with_byte_order(&self, order: ByteOrder) -> DType {
         match &self.0 {
             DTypeRepr::Scalar(scalar) => {
@@ -472,7 +470,6 @@ impl DType {
     }
 
     /// Lays out fields in turn, at multiples of their alignment if `align`.
-    #[inline]
     fn consecutive(
         fields: Vec<(CompactString, Option<String>, DType)>,
         align: bool,
@@ -495,7 +492,6 @@ impl DType {
 
     /// Makes a struct of fields with known offsets, checking their names and
     /// the size.
-    #[inline]
     pub(crate) fn from_fields(
         fields: Vec<Field>,
         itemsize: usize,
@@ -560,12 +556,10 @@ fn too_deep() -> Error {
     invalid_struct(format!("at most {MAX_DEPTH} nested brackets"))
 }
 
-#[inline]
 fn invalid_struct(reason: String) -> Error {
     DTypeError::Invalid { descr: "[…]".to_owned(), reason }.into()
 }
 
-#[inline]
 fn invalid_subarray(base: &DType, shape: &[usize], reason: &str) -> Error {
     let descr = format!("({base}, {})", literal::tuple(shape));
     DTypeError::Invalid { descr, reason: reason.to_owned() }.into()

@@ -98,14 +98,12 @@ const LETTERS: [(&str, &str); 27] = [
 
 impl DType {
     /// Parses a type string. Returns `None` if it is not one.
-    #[inline]
     pub(crate) fn from_typestr(typestr: &str) -> Option<DType> {
         parse(typestr).ok().map(DType::from)
     }
 }
 
 /// Reads a type string. Without `<` or `>` the byte order is native.
-#[inline]
 pub(super) fn parse(text: &str) -> Result<ScalarType> {
     let (order, code) = match text.split_at_checked(1) {
         Some(("<", code)) => (Some(ByteOrder::Little), code),

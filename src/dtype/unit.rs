@@ -146,7 +146,6 @@ impl FromStr for Unit {
 
     /// Reads `ns` or `25s`, with `μs` for `us`. The multiple is at most 2³¹ −
     /// 1.
-    #[inline]
     fn from_str(text: &str) -> Result<Unit, Error> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (multiple, letters) = text.split_at(digits);

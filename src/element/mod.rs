@@ -234,7 +234,6 @@ fn type_mismatch(dtype: &DType, asked: impl Into<String>) -> crate::error::Error
 
 /// A type that elements of `dtype` can be viewed as: the plain number if it is
 /// stored in this machine's byte order.
-#[inline]
 pub(crate) fn suggested_type(dtype: &DType) -> String {
     if let Some((base, shape)) = dtype.subarray() {
         let axes = shape.iter().rev();

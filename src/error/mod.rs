@@ -246,7 +246,6 @@ macro_rules! from_areas {
 from_areas!(SystemError HeaderError ExtentError DTypeError ShapeError ArchiveError RequestError);
 
 impl fmt::Display for Error {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = self.path() {
             path.display().fmt(f)?;
@@ -263,7 +262,6 @@ impl fmt::Display for Error {
 struct Message<'a>(&'a Error);
 
 impl fmt::Display for Message<'_> {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(offset) = self.0.offset() {
             write!(f, "the array at byte {offset}: ")?;
@@ -280,7 +278,6 @@ impl fmt::Display for Message<'_> {
 }
 
 impl fmt::Debug for Error {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Error")
             .field("kind", &self.kind())
@@ -305,7 +302,6 @@ impl std::error::Error for Error {
 }
 
 /// At most 60 characters of text from a file, made safe to print.
-#[inline]
 pub(crate) fn excerpt(text: &str) -> String {
     let mut short: String = text.chars().take(60).collect();
     if short.len() < text.len() {
@@ -326,7 +322,6 @@ pub(crate) fn plural<N: Copy + fmt::Display + PartialEq + From<u8>>(
 
 /// Escapes control characters in text from a file, which could move the
 /// cursor of a terminal.
-#[inline]
 pub(crate) fn printable(text: &str) -> String {
     text.escape_debug().collect::<String>().replace("\\'", "'").replace("\\\"", "\"")
 }

@@ -308,7 +308,6 @@ impl AxisSlices {
     }
 
     /// Copies the bytes of slices as they are stored, with elements in C order.
-    #[inline]
     pub(crate) fn copy(&self, bytes: &[u8], indices: &[usize], out: &mut [u8]) {
         if self.is_run {
             let places = out.chunks_exact_mut(self.nbytes());

@@ -70,6 +70,12 @@ pub(crate) fn exit_if_exhausted() {
             exit_exhausted(format_args!("cannot start a thread"));
         }
         default(panic);
+        // Nothing is unwound, so nothing else removes temporary files.
+        #[cfg(panic = "abort")]
+        {
+            let _held = AtomicFile::remove_unfinished();
+            platform::exit_at_once(101)
+        }
     }));
     #[cfg(unix)]
     {

@@ -7,7 +7,7 @@ use std::thread;
 use npymap::Result;
 
 use crate::input::memory;
-use crate::sort::blocks::Blocks;
+use crate::sort::blocks::{Blocks, append};
 use crate::sort::keys::Keys;
 use crate::sort::number_keys::NumberFormat;
 
@@ -112,13 +112,21 @@ impl Batch {
             return self.entries.iter().try_for_each(|entry| blocks.push(self.record(entry)));
         }
         let mut key = Vec::new();
-        self.entries.iter().try_for_each(|entry| {
-            key.clear();
-            key.extend_from_slice(&entry.prefix.to_be_bytes());
-            let rest = entry.at * self.rest_len..(entry.at + 1) * self.rest_len;
-            key.extend_from_slice(self.rests.get(rest).unwrap_or_default());
-            blocks.push_counted(&key, self.record(entry), 1)
-        })
+        let mut records = Vec::new();
+        for entries in self.entries.chunks(64) {
+            // Copies that don't depend on each other wait for memory at the same time.
+            records.clear();
+            entries.iter().for_each(|entry| append(&mut records, self.record(entry)));
+            for (i, entry) in entries.iter().enumerate() {
+                key.clear();
+                key.extend_from_slice(&entry.prefix.to_be_bytes());
+                let rest = entry.at * self.rest_len..(entry.at + 1) * self.rest_len;
+                key.extend_from_slice(self.rests.get(rest).unwrap_or_default());
+                let record = records.get(i * self.size..(i + 1) * self.size).unwrap_or_default();
+                blocks.push_counted(&key, record, 1)?;
+            }
+        }
+        Ok(())
     }
 
     fn record(&self, entry: &Entry) -> &[u8] {

@@ -40,11 +40,7 @@ impl<'a> Blocks<'a> {
     /// Adds a record without a count.
     #[inline]
     pub(super) fn push(&mut self, record: &[u8]) -> Result<()> {
-        // A copy of known length is a single instruction.
-        match record.first_chunk::<8>() {
-            Some(number) if record.len() == 8 => self.block.extend_from_slice(number),
-            _ => self.block.extend_from_slice(record),
-        }
+        append(&mut self.block, record);
         if self.block.len() >= self.len { self.flush() } else { Ok(()) }
     }
 
@@ -83,6 +79,16 @@ impl<'a> Blocks<'a> {
         (self.visit)(&self.block)?;
         self.block.clear();
         Ok(())
+    }
+}
+
+/// Appends a record.
+#[inline]
+pub(super) fn append(records: &mut Vec<u8>, record: &[u8]) {
+    // A copy of known length is a single instruction.
+    match record.first_chunk::<8>() {
+        Some(number) if record.len() == 8 => records.extend_from_slice(number),
+        _ => records.extend_from_slice(record),
     }
 }
 
