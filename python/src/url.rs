@@ -30,7 +30,7 @@ pub(crate) fn shown_in_python(path: PathBuf) -> OsString {
 /// A path or a URL as errors show it: without a query, because those of presigned URLs are
 /// secret, and without a password.
 pub(crate) fn shown(path: &Path) -> Cow<'_, Path> {
-    let url = path.to_str().filter(|_| is_url(path));
+    let url = if is_url(path) { path.to_str() } else { None };
     let url = url.and_then(|url| url.split(['?', '#']).next());
     let Some((scheme, rest)) = url.and_then(|url| url.split_once("://")) else {
         return Cow::Borrowed(path);

@@ -41,7 +41,12 @@ pub(crate) fn save(
         let mut file = create(&path, discards)?;
         file.write_all(&start)?;
         file.write_all(rest)?;
-        if sync { file.commit_sync() } else { file.commit() }.map(drop)
+        if sync {
+            file.commit_sync()?
+        } else {
+            file.commit()?
+        };
+        Ok(())
     });
     saved.or_raise_for(py, &path)
 }

@@ -367,7 +367,10 @@ impl ArrayFile {
     #[inline]
     pub(super) fn check_rows(&self, rows: &[usize]) -> Result<()> {
         resolve_rows(self.shape(), &..)?; // Without axes there are none.
-        rows.iter().try_for_each(|&row| resolve_rows(self.shape(), &(row..=row)).map(drop))
+        for &row in rows {
+            resolve_rows(self.shape(), &(row..=row))?;
+        }
+        Ok(())
     }
 
     /// Reads ranges of rows that exist, in turn, with the elements in C order.

@@ -49,7 +49,8 @@ impl MappedArray<MapMut> {
     /// [`Io`](crate::ErrorKind::Io) if the disk is full or writing fails. Some
     /// elements then have the value.
     pub fn write_fill<T: Element>(&mut self, value: &T) -> Result<()> {
-        self.write_fill_slice([], None, value).map(drop)
+        self.write_fill_slice([], None, value)?;
+        Ok(())
     }
 
     /// Writes a value to the elements that `slice` selects, or to a field of

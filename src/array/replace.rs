@@ -189,5 +189,10 @@ pub(crate) fn write(
     }
     let new = begin(path, true, discards)?;
     write(new.file(), true)?;
-    if sync { new.commit_sync() } else { new.commit() }.map(drop)
+    if sync {
+        new.commit_sync()?
+    } else {
+        new.commit()?
+    };
+    Ok(())
 }

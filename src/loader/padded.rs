@@ -130,6 +130,7 @@ impl RowSource for Padded {
         let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
         let width = self.shape.get(1).copied().unwrap_or(0);
         let (pad, dtype) = (&self.pad, &self.dtype);
-        self.ragged.take_padded_bytes_as(&rows, out, width, pad, dtype, self.casting).map(drop)
+        self.ragged.take_padded_bytes_as(&rows, out, width, pad, dtype, self.casting)?;
+        Ok(())
     }
 }

@@ -375,7 +375,8 @@ pub(crate) fn commit_over(new: AtomicFile, open: &mut File) -> Result<()> {
     *open = new.file().try_clone().map_err(SystemError::io("replace"))?;
     let done = new.finish();
     *open = file::open(&target, true)?.0;
-    done.map(drop)
+    done?;
+    Ok(())
 }
 
 /// Returns whether files created for two paths would have the same name.

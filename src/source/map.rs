@@ -344,9 +344,14 @@ impl Map {
             unsafe { options.map(file.0) }
         };
         let memory = map_nonempty(offset, len, map)?.map(Arc::new);
-        let before = offset.checked_sub(1).filter(|_| memory.is_none() && id.is_some());
-        let held = before.and_then(|before| map_nonempty(before, 1, map).ok()?.map(Arc::new));
-        let region = id.filter(|_| memory.is_some() || held.is_some()).map(|id| (id, offset));
+        let held = match offset.checked_sub(1) {
+            Some(before) if memory.is_none() && id.is_some() => {
+                map_nonempty(before, 1, map).ok().flatten().map(Arc::new)
+            }
+            _ => None,
+        };
+        let is_held = memory.is_some() || held.is_some();
+        let region = if is_held { id.map(|id| (id, offset)) } else { None };
         Ok(Map { memory, shared: true, region, held, guard: None, on_demand: None })
     }
 
@@ -644,11 +649,14 @@ impl Pages for Map {
     #[inline]
     fn on_demand(source: &Source<Map>, offset: u64, len: usize) -> Result<Map> {
         let (file, id) = (source.mappable(), source.storage().id());
-        if let Some(file) = file.as_ref().filter(|_| len <= OnDemand::MIN) {
-            // If it can't be mapped, it is read.
-            if let Ok(map) = Map::new(file, offset, len, id) {
-                return Ok(map);
+        match &file {
+            Some(file) if len <= OnDemand::MIN => {
+                // If it can't be mapped, it is read.
+                if let Ok(map) = Map::new(file, offset, len, id) {
+                    return Ok(map);
+                }
             }
+            _ => {}
         }
         let range = OnDemand::new(source.storage().duplicate()?, file.is_some(), offset, len);
         let (on_demand, region) = (Some(Arc::new(range)), id.map(|id| (id, offset)));

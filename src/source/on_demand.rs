@@ -49,7 +49,7 @@ impl OnDemand {
     /// The file, if it may be mapped.
     #[inline]
     pub(super) fn mappable(&self) -> Option<&File> {
-        self.storage.file().filter(|_| self.maps)
+        if self.maps { self.storage.file() } else { None }
     }
 
     /// All bytes, if they were needed before.

@@ -111,7 +111,7 @@ impl<T: Element> View<'_, T> {
         let len = len.filter(|len| len.checked_mul(size_of::<T>().max(1)).is_some());
         // ndarray also limits the other axes of an array with an empty axis.
         let new_shape = with_dim(shape, axis, rows.len());
-        let len = len.filter(|_| count(&new_shape).is_some());
+        let len = len.and_then(|len| count(&new_shape).and(Some(len)));
         let len = len.ok_or_else(|| ShapeError::Size {
             shape: tuple(shape),
             itemsize: size_of::<T>().max(1),

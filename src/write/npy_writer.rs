@@ -128,7 +128,8 @@ impl NpyWriter {
     /// removed.
     #[inline]
     pub fn commit(self) -> Result<()> {
-        self.check_complete()?.commit().map(drop)
+        self.check_complete()?.commit()?;
+        Ok(())
     }
 
     /// Like [`commit`](NpyWriter::commit), but waits until the elements, and
@@ -143,7 +144,8 @@ impl NpyWriter {
     /// is then removed, unless only the directory could not be synced.
     #[inline]
     pub fn commit_sync(self) -> Result<()> {
-        self.check_complete()?.commit_sync().map(drop)
+        self.check_complete()?.commit_sync()?;
+        Ok(())
     }
 
     #[inline]

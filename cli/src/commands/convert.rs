@@ -209,7 +209,7 @@ impl ConvertArgs {
 
     /// The requested order of OUT: with --raw, the option describes IN.
     fn out_order(&self) -> Option<OrderArg> {
-        self.order.filter(|_| !self.read.is_raw())
+        if self.read.is_raw() { None } else { self.order }
     }
 
     fn read_options(&self) -> InputOptions<'_> {

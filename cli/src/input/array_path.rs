@@ -72,7 +72,7 @@ impl ArrayPath {
     /// The member to open of a file that was opened at the offset, if there is one.
     pub(crate) fn member_of(&self, file: &AnyFile) -> Option<&str> {
         let is_npy = matches!(file, AnyFile::Npy(_));
-        self.member.as_deref().filter(|_| !is_npy || self.offset().is_none())
+        if is_npy && self.offset().is_some() { None } else { self.member.as_deref() }
     }
 
     /// The path of the file. If a member is named, `reason` explains why it is

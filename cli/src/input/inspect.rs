@@ -190,9 +190,10 @@ impl Inspector {
                 Ok(visit(FileEntry { format, member, info: None, content })?)
             }
             // Fails: this format has no members.
-            _ => Ok(open::any(&path.path, self.max_header_len)?
-                .get(path.member.as_deref())
-                .map(drop)?),
+            _ => {
+                open::any(&path.path, self.max_header_len)?.get(path.member.as_deref())?;
+                Ok(())
+            }
         }
     }
 
@@ -467,7 +468,10 @@ fn select_members<'a>(tar: &'a TarFile, requested: Option<&str>) -> Result<Vec<t
 /// lists the names there are.
 fn check_selection(tar: &TarFile, requested: Option<&str>, is_empty: bool) -> Result<()> {
     match requested {
-        Some(name) if is_empty => tar.member(name).map(drop),
+        Some(name) if is_empty => {
+            tar.member(name)?;
+            Ok(())
+        }
         _ => Ok(()),
     }
 }

@@ -171,7 +171,9 @@ pub(crate) fn tar_file(path: &Path) -> Result<TarFile> {
 pub(crate) fn write_array(input: &ArrayPath, max_header_len: usize) -> Result<MappedArrayMut> {
     let source = map_mut(&input.path)?;
     let is_npy = input.offset().is_some() && Format::recognize(&source)? == Format::Npy;
-    if let Some(member) = input.member.as_deref().filter(|_| !is_npy) {
+    if let Some(member) = input.member.as_deref()
+        && !is_npy
+    {
         return write_ten(&input.path, member);
     }
     let (options, offset) = npy_options(input, max_header_len);

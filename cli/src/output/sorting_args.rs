@@ -64,7 +64,7 @@ impl SortingArgs {
             (None, Some(output)) => OutputFormat::from_extension(output)?,
             (None, None) => OutputFormat::Csv,
         };
-        let text = self.text.input(input, None).filter(|_| !self.read.file.is_raw());
+        let text = if self.read.file.is_raw() { None } else { self.text.input(input, None) };
         self.text.check(&input.path, text.as_ref(), format)?;
         self.new_file.check(path, output.is_some(), format == OutputFormat::Npy)?;
         match output {

@@ -51,8 +51,10 @@ impl<'a> Keys<'a> {
     /// The format of records that are single numbers.
     pub(super) fn numbers(&self) -> Option<NumberFormat> {
         let is_number = self.by.is_empty() && self.records.inner().is_empty();
-        let format = NumberFormat::of(self.records.dtype(), self.is_reversed);
-        format.filter(|_| is_number)
+        if !is_number {
+            return None;
+        }
+        NumberFormat::of(self.records.dtype(), self.is_reversed)
     }
 
     /// Makes complex numbers equal if any part of them is NaN, as in NumPy's unique.

@@ -150,8 +150,10 @@ fn add_details(rows: &mut [StatsRow], columns: &Columns<'_>, wanted: &Wanted<'_>
     });
     let bins: Vec<_> = bins.collect();
     let tasks = means.iter().zip(&bins).enumerate().flat_map(|(number, (mean, bins))| {
-        let mean = mean.filter(|_| wanted.std);
-        let squares = mean.map(|mean| (number, Task::Squares(mean)));
+        let squares = match mean {
+            Some(mean) if wanted.std => Some((number, Task::Squares(*mean))),
+            _ => None,
+        };
         squares.into_iter().chain(bins.as_ref().map(|bins| (number, Task::Histogram(bins))))
     });
     let tasks: Vec<_> = tasks.collect();

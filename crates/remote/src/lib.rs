@@ -327,7 +327,9 @@ impl Remote {
 
     /// Removes the object from the cache if the server has a different version.
     fn forget_replaced(&self, error: &Error) {
-        if let Some(entry) = self.0.cached.as_ref().filter(|_| error.kind() == ErrorKind::Changed) {
+        if let Some(entry) = &self.0.cached
+            && error.kind() == ErrorKind::Changed
+        {
             entry.forget();
         }
     }

@@ -94,7 +94,7 @@ impl Version {
     fn new(meta: ObjectMeta) -> Version {
         let changed = meta.e_tag.is_none().then(|| meta.last_modified.timestamp_micros());
         let is_strong = meta.e_tag.as_ref().is_some_and(|tag| !tag.starts_with("W/"));
-        let number = meta.version.filter(|_| !is_strong);
+        let number = if is_strong { None } else { meta.version };
         Version { size: meta.size, e_tag: meta.e_tag, number, changed }
     }
 }

@@ -534,7 +534,7 @@ impl RemoteOptions {
     /// The version in the cache, if it is used without asking the store.
     fn offline_version(&self, cached: &Cached) -> Option<Version> {
         let is_usable = self.offline && cached.entry.as_ref().is_some_and(Entry::is_complete);
-        cached.version.clone().filter(|_| is_usable)
+        if is_usable { cached.version.clone() } else { None }
     }
 
     fn executor(&self) -> Result<Executor> {

@@ -26,7 +26,10 @@ const HARMLESS: [&str; 10] = [
 /// The target URL of a redirect.
 pub(super) fn location(response: &HttpResponse) -> Option<&str> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-    response.headers().get("location").filter(|_| is_redirect)?.to_str().ok()
+    if !is_redirect {
+        return None;
+    }
+    response.headers().get("location")?.to_str().ok()
 }
 
 /// The request to send instead of a redirected request.

@@ -83,7 +83,8 @@ impl UploadPlace {
         let payload = PutPayload::from(bytes);
         let mode = if self.overwrites { PutMode::Overwrite } else { PutMode::Create };
         let options = PutOptions { mode, ..PutOptions::default() };
-        self.write(self.store.put_opts(&self.path, payload, options)).await.map(drop)
+        self.write(self.store.put_opts(&self.path, payload, options)).await?;
+        Ok(())
     }
 }
 
@@ -159,7 +160,8 @@ impl Upload {
         let (place, id) = (Arc::clone(&self.place), self.id.clone().unwrap_or_default());
         self.executor.run(async move {
             place.check(false).await?;
-            place.write(place.parts.complete_multipart(&place.path, &id, parts)).await.map(drop)
+            place.write(place.parts.complete_multipart(&place.path, &id, parts)).await?;
+            Ok(())
         })?;
         self.id = None;
         Ok(())

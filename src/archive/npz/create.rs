@@ -252,7 +252,8 @@ fn save(path: &Path, arrays: &[(&str, &dyn Save)], compression: Compression) -> 
             for (name, array) in arrays {
                 writer.write(name, *array)?;
             }
-            writer.into_inner().map(drop)
+            writer.into_inner()?;
+            Ok(())
         })
     })
 }

@@ -177,9 +177,10 @@ impl Scanner<'_> {
         let Ok(layout) = header.layout() else { return Ok(None) };
         let (start, whole) = (to_u64(header.data_offset), to_u64(layout.end()));
         let end = data.checked_add(whole).filter(|&end| end <= self.source.len());
-        let Some(next) = end.filter(|_| whole % WRAP == size && whole >= WRAP) else {
+        let Some(next) = end else { return Ok(None) };
+        if whole % WRAP != size || whole < WRAP {
             return Ok(None);
-        };
+        }
         if !self.has_record_at(next)? {
             return Ok(None);
         }

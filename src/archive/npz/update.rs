@@ -403,7 +403,8 @@ impl<'a> NpzUpdate<'a> {
     /// only the directory could not be synced.
     #[inline]
     pub fn commit(self) -> Result<()> {
-        self.write()?.commit_sync().map(drop)
+        self.write()?.commit_sync()?;
+        Ok(())
     }
 
     /// Writes the archive but does not replace the previous archive yet: that
@@ -476,7 +477,8 @@ impl<'a> NpzUpdate<'a> {
         for new in self.changed.iter().filter(|new| !written.contains(new.full_name.as_str())) {
             new.write(&mut writer, Compression::default())?;
         }
-        writer.into_inner().map(drop)
+        writer.into_inner()?;
+        Ok(())
     }
 
     #[inline]

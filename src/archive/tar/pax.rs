@@ -55,7 +55,9 @@ impl Pax {
             b"GNU.sparse.realsize" | b"GNU.sparse.size" => {
                 self.real_size = Some(parse_size(value)?);
             }
-            b"GNU.sparse.offset" | b"GNU.sparse.numbytes" => parse_size(value).map(drop)?,
+            b"GNU.sparse.offset" | b"GNU.sparse.numbytes" => {
+                parse_size(value)?;
+            }
             _ => {}
         }
         self.is_sparse |= keyword.starts_with(b"GNU.sparse.");
