@@ -15,7 +15,8 @@ use crate::source::file;
 use crate::source::lock::FileLock;
 use crate::source::pages::Mapping;
 use crate::source::platform::{self, Advice, FileId, FileStat, LockKind};
-use crate::source::read_ahead::{Next, UNTHREADED};
+use crate::source::read_ahead::Next;
+use crate::source::tuning::UNTHREADED;
 
 /// The size of the reads on systems that cannot populate a map, in bytes.
 const READ_LEN: usize = 1 << 20;

@@ -10,25 +10,15 @@ use super::near_ranges;
 use super::reading;
 use super::rows::Rows;
 use super::sampler::Sampler;
-use super::sequence::{self, Sequence};
+use super::sequence::Sequence;
 use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::kernel::PAGE;
 use crate::layout::geometry::Geometry;
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
-use crate::source::ranges::GAP;
-use crate::source::read_ahead::{Next, ReadAhead, UNTHREADED};
-
-/// Reading single pages takes a disk about this many times as long as reading them in
-/// sequence.
-const DENSE: u64 = 4;
-
-/// At most this many bytes of an array in memory are mapped before each batch of an
-/// epoch.
-const MAPPED: usize = 16 << 20;
-
-/// The most time that a request for a row in memory takes, and for each page of it more.
-const IN_MEMORY: Duration = Duration::from_nanos(1500);
-const IN_MEMORY_PAGE: Duration = Duration::from_nanos(100);
+use crate::source::read_ahead::{Next, ReadAhead};
+use crate::source::tuning::{
+    DENSE, GAP, IN_MEMORY, IN_MEMORY_PAGE, MAPPED, SAMPLE, SEQUENCE, SPARSE, UNTHREADED,
+};
 
 /// The places of a source's rows in files, for reading ahead. Clones share the
 /// threads.
@@ -53,8 +43,10 @@ pub(super) struct Part {
     span: u64,
     read_ahead: Arc<ReadAhead>,
     /// Whether the whole array is read, but not in order: of a map, when batches have to wait
-    /// for the disk, of a file at once.
+    /// for the disk, of a file after the first batch.
     is_streamed: bool,
+    /// Where reading of a whole array in a file is to start, until it starts.
+    first: Option<u64>,
     /// The bytes of an array in memory that are still to be mapped for an epoch.
     unmapped: Range<usize>,
 }
@@ -114,8 +106,9 @@ impl RowsAhead {
             return RowsAhead::default();
         }
         let [start, step, span] = [span.start, step, span.len()].map(to_u64);
-        let (rows, is_streamed, unmapped) = (0..count, false, 0..0);
-        let part = Part { rows, place, start, step, span, read_ahead, is_streamed, unmapped };
+        let (rows, is_streamed, first, unmapped) = (0..count, false, None, 0..0);
+        let part =
+            Part { rows, place, start, step, span, read_ahead, is_streamed, first, unmapped };
         RowsAhead { parts: vec![part], extra: 0 }
     }
 
@@ -161,14 +154,12 @@ impl RowsAhead {
             }
             part.is_streamed = match &part.place {
                 Place::Mapped(rows) => !is_sequential && rows.expect_epoch(available, shard),
-                Place::Opened(file, offset) => {
+                Place::Opened(_, offset) => {
                     let fits = available.is_some_and(|available| reading::fits(nbytes, available));
-                    if fits && HAS_READ_AHEAD {
-                        let Range { start, end } = part.place_in_file(*offset);
-                        let from = start + (end - start) / to_u64(shard.1) * to_u64(shard.0);
-                        part.read_ahead.add(file, &[from..end, start..from], Next::After);
-                    }
-                    fits
+                    let Range { start, end } = part.place_in_file(*offset);
+                    let first = start + (end - start) / to_u64(shard.1) * to_u64(shard.0);
+                    part.first = Some(first);
+                    fits && HAS_READ_AHEAD
                 }
             };
         }
@@ -215,7 +206,7 @@ impl RowsAhead {
     fn sequence(&self, first: u64, count: u64, available: Option<u64>) -> Sequence {
         let rows = first..first.saturating_add(count).saturating_add(to_u64(self.extra));
         let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
-        let window = nbytes.min(sequence::WINDOW);
+        let window = nbytes.min(SEQUENCE);
         let has_room = available.is_some_and(|all| reading::fits(window, all));
         let is_long = nbytes > to_u64(UNTHREADED);
         Sequence::new(&self.parts, if has_room && is_long { rows } else { 0..0 })
@@ -231,8 +222,9 @@ impl RowsAhead {
     /// Waits until arrays that are read whole have been read, for a limited time. Of a map,
     /// only if the last batch was faster than the disk.
     #[inline]
-    fn wait(&self) {
-        for part in self.parts.iter().filter(|part| part.is_streamed) {
+    fn wait(&mut self) {
+        for part in self.parts.iter_mut().filter(|part| part.is_streamed) {
+            part.start_reading();
             match &part.place {
                 Place::Opened(..) => part.read_ahead.wait(),
                 Place::Mapped(rows) => rows.wait(),
@@ -336,6 +328,24 @@ impl Part {
             Place::Mapped(rows) if !self.is_streamed => Some(rows),
             _ => None,
         }
+    }
+
+    /// Starts to read a whole array in a file, once, unless it is in memory. The pages of the
+    /// first batch are read again, because there would be no huge pages around them.
+    #[inline]
+    fn start_reading(&mut self) {
+        let (Some(first), Place::Opened(file, offset)) = (self.first.take(), &self.place) else {
+            return;
+        };
+        let Range { start, end } = self.place_in_file(*offset);
+        let cached = platform::cached_samples(file, start..end, SAMPLE);
+        if cached.is_some_and(|cached| cached >= SAMPLE / 16 * 15) {
+            return;
+        }
+        if cached.is_some_and(|cached| cached <= SAMPLE / SPARSE) {
+            platform::evict(file, start, end - start).ok();
+        }
+        self.read_ahead.add(file, &[first..end, start..first], Next::After);
     }
 
     /// The bytes of all rows in a file that contains the array at an offset.
@@ -444,7 +454,7 @@ impl Ahead {
                 sequence.wait(&source.parts, &source.next_rows(sampler, size), &self.thread);
             }
         } else if !is_sequential {
-            self.sources.iter().for_each(RowsAhead::wait);
+            self.sources.iter_mut().for_each(RowsAhead::wait);
         }
         for (start, blocks) in self.next_blocks(sampler) {
             let queued = self.sources.iter().flat_map(|source| source.queue(&blocks));
@@ -464,7 +474,7 @@ impl Ahead {
     /// Queues the consecutive rows of the next batch, then what follows.
     #[inline]
     fn queue_sequences(&mut self, sampler: &Sampler, size: usize) {
-        for window in [0, sequence::WINDOW] {
+        for window in [0, SEQUENCE] {
             for (source, sequence) in self.sources.iter().zip(&mut self.sequences) {
                 let rows = source.next_rows(sampler, size);
                 sequence.queue(&source.parts, &rows, window, &self.thread);

@@ -10,13 +10,11 @@ use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::source::map::Map;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::{self, Advice};
-use crate::source::read_ahead::{Next, ReadAhead, UNTHREADED};
+use crate::source::read_ahead::{Next, ReadAhead};
+use crate::source::tuning::{SAMPLE, UNTHREADED};
 
 /// The number of ranges sorted together.
 const MAX_RANGES: usize = 1 << 16;
-
-/// How many pages tell whether an array is in memory.
-const SAMPLE: usize = 64;
 
 /// Reads parts of an array besides the requested rows.
 #[derive(Debug)]

@@ -24,12 +24,11 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
 
-use crate::error::invariant::to_u64;
+use crate::error::invariant::{to_u64, to_usize};
 use crate::kernel::PAGE;
-use crate::source::ranges::GAP;
 use crate::source::read_ahead::{lock_within, try_lock};
+use crate::source::tuning::{CREDIT, DISORDER, FRACTION, GAP, PIECE, SPARSE, START, WINDOW};
 
 /// Chooses how rows are read from the disk, for [`Rows::reading`](crate::Rows::reading).
 ///
@@ -62,31 +61,6 @@ pub enum ReadStrategy {
     /// Use it for a single epoch of an array that fits into memory.
     Stream,
 }
-
-/// All of an array is read after batches have requested one part in this many from
-/// the disk.
-const FRACTION: usize = 64;
-
-/// At most one part in this many of an array is dropped and read again. Around
-/// pages that are in memory, the kernel can use no huge pages, so pages in
-/// 1/100 of an array double the time for the rest.
-const SPARSE: usize = 16;
-
-/// The number of bytes that may be queued when a batch has been taken.
-const CREDIT: usize = 1 << 30;
-
-/// The number of bytes to read after consecutive batches.
-const WINDOW: usize = 64 << 20;
-
-/// The smallest number of bytes to queue, unless the array ends.
-const PIECE: usize = 32 << 20;
-
-/// The longest time that a thread waits until a second thread starts to read an
-/// array.
-const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Batches that are read in parallel can be this many batches out of order.
-const DISORDER: usize = 8;
 
 /// The disk and the memory of an array.
 pub(super) trait Disk {
@@ -240,7 +214,7 @@ impl Planner {
             return;
         }
         // Another thread may be starting, whose pages this one's would be among.
-        if let Some(state) = lock_within(&self.state, PATIENCE) {
+        if let Some(state) = lock_within(&self.state, START) {
             let span = from..from;
             self.plan(state, &Request { span, is_cold: true, ..Request::default() }, disk);
         }
@@ -379,7 +353,7 @@ pub(super) fn fits(working_set: u64, available: u64) -> bool {
 /// of it is being read.
 fn stream(mut next: usize, mut remaining: usize, disk: &impl Disk) -> Mode {
     let mut credit = CREDIT.saturating_sub(disk.queued());
-    while remaining > 0 && credit >= PIECE.min(remaining) {
+    while remaining > 0 && credit >= to_usize(PIECE).min(remaining) {
         let len = (disk.nbytes() - next).min(remaining).min(credit);
         if len > 0 && !disk.queue(next..next + len) {
             return Mode::Never;
@@ -401,7 +375,7 @@ fn read_after(request: &Request, end: usize, disk: &impl Disk) -> Mode {
     let start = end.max(request.span.end).min(disk.nbytes());
     let window = request.span.end.saturating_add(WINDOW).min(disk.nbytes());
     let len = window.saturating_sub(start);
-    let is_little = len < PIECE && (window < disk.nbytes() || len == 0);
+    let is_little = len < to_usize(PIECE) && (window < disk.nbytes() || len == 0);
     if is_little || disk.queued() >= WINDOW {
         return Mode::Sequence { end: start };
     }

@@ -12,10 +12,8 @@ use std::sync::Arc;
 
 use super::ahead::Part;
 use crate::error::invariant::to_u64;
-use crate::source::read_ahead::{Next, PIECE, ReadAhead};
-
-/// The number of bytes to queue after a batch.
-pub(super) const WINDOW: u64 = 4 * PIECE;
+use crate::source::read_ahead::{Next, ReadAhead};
+use crate::source::tuning::PIECE;
 
 /// The most chunks to queue, because each can keep a file open.
 const MAX_CHUNKS: usize = 32;
@@ -148,6 +146,7 @@ mod tests {
     use super::super::ahead::RowsAhead;
     use super::*;
     use crate::layout::geometry::Geometry;
+    use crate::source::tuning::SEQUENCE;
 
     const ROW: u64 = 1 << 20;
 
@@ -177,7 +176,7 @@ mod tests {
             let batch = start..(start + size).min(rows.end);
             // A thread may hold the lock of the queue.
             for _ in 0..100 {
-                sequence.queue(parts, &batch, WINDOW, &queue);
+                sequence.queue(parts, &batch, SEQUENCE, &queue);
             }
             for Chunk { part, bytes, .. } in &sequence.chunks {
                 if all.last().is_none_or(|last| (last.0, last.1.end) < (*part, bytes.end)) {
@@ -190,7 +189,7 @@ mod tests {
             assert!((last.0, last.1.end) >= needed, "{batch:?}: {last:?}");
             assert!(sequence.chunks.len() <= MAX_CHUNKS);
             let ahead: u64 = sequence.chunks.iter().map(|c| c.bytes.end - c.bytes.start).sum();
-            assert!(ahead <= WINDOW + size * ROW + PIECE, "{ahead}");
+            assert!(ahead <= SEQUENCE + size * ROW + PIECE, "{ahead}");
         }
         all
     }
@@ -218,7 +217,7 @@ mod tests {
         let expected: Vec<_> = (100..180).map(|part| (part, 0..ROW)).collect();
         assert_eq!(chunks, expected);
         let mut sequence = Sequence::new(&source.parts, 0..200);
-        sequence.queue(&source.parts, &(0..1), WINDOW, &Arc::default());
+        sequence.queue(&source.parts, &(0..1), SEQUENCE, &Arc::default());
         assert!(sequence.chunks.len() <= MAX_CHUNKS);
     }
 
@@ -228,7 +227,7 @@ mod tests {
         let (mut sequence, queue) = (Sequence::new(&source.parts, 0..200), Arc::default());
         for first in (0..192).step_by(64) {
             for _ in 0..100 {
-                sequence.queue(&source.parts, &(first..first + 64), WINDOW, &queue);
+                sequence.queue(&source.parts, &(first..first + 64), SEQUENCE, &queue);
             }
             let parts: Vec<_> = sequence.chunks.iter().map(|chunk| to_u64(chunk.part)).collect();
             assert_eq!(parts, (first..first + 32).collect::<Vec<_>>());
@@ -241,7 +240,7 @@ mod tests {
         for rows in [0..0, 30..30, 40..50] {
             let mut sequence = Sequence::new(&source.parts, rows.clone());
             let queue = Arc::default();
-            sequence.queue(&source.parts, &(rows.start..rows.start + 4), WINDOW, &queue);
+            sequence.queue(&source.parts, &(rows.start..rows.start + 4), SEQUENCE, &queue);
             assert!(sequence.chunks.is_empty(), "{rows:?}");
             assert_eq!(sequence.added_up_to(&source.parts, &rows), None, "{rows:?}");
         }
@@ -282,7 +281,7 @@ mod tests {
     fn a_batch_is_queued_without_what_follows() {
         let source = source(&[100]);
         let (mut sequence, queue) = (Sequence::new(&source.parts, 0..100), Arc::default());
-        for (window, expected) in [(0, PIECE - 128), (0, PIECE - 128), (WINDOW, 100 * ROW)] {
+        for (window, expected) in [(0, PIECE - 128), (0, PIECE - 128), (SEQUENCE, 100 * ROW)] {
             for _ in 0..100 {
                 sequence.queue(&source.parts, &(0..8), window, &queue);
             }

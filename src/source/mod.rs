@@ -18,6 +18,7 @@ pub(crate) mod read_ahead;
 pub(crate) mod storage;
 pub(crate) mod strategy;
 mod temporary;
+pub(crate) mod tuning;
 
 pub use atomic::AtomicFile;
 pub use lock::{FileLock, Locking};

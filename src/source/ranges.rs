@@ -5,14 +5,11 @@ use std::ops::Range;
 
 use super::file;
 use super::storage::{ReadAt, read_full_at};
+use super::tuning::GAP;
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize};
 
 /// The most bytes read at a time to get several nearby ranges.
 const WINDOW: u64 = 1 << 20;
-
-/// Ranges at most this far apart are read together, including the bytes between
-/// them: a disk reads about this much in the time that another request takes.
-pub(crate) const GAP: usize = 16 << 10;
 
 /// The number of bytes in a range.
 #[inline]

@@ -17,21 +17,10 @@ use std::time::Duration;
 use crate::error::invariant::to_usize_saturating;
 use crate::source::file;
 use crate::source::platform::{self, HUGE_PAGE};
-
-/// The size of a piece in bytes. At most two pieces are in flight, which keeps
-/// the disk busy without delaying other reads for long, and long pieces in
-/// turn.
-pub(crate) const PIECE: u64 = 32 << 20;
-
-/// The longest range that the calling thread requests itself, in bytes, because
-/// requesting this few does not block. So thousands of small arrays need no threads.
-pub(crate) const UNTHREADED: usize = 4 << 20;
+use crate::source::tuning::{PATIENCE, PIECE};
 
 /// The least bytes of a piece read in huge pages.
 const LONG: u64 = 8 << 20;
-
-/// The longest that a caller waits for the disk.
-const PATIENCE: Duration = Duration::from_millis(500);
 
 /// How often to try to lock the queue.
 const ATTEMPTS: usize = 100;

@@ -29,30 +29,14 @@
 
 use crate::error::invariant::to_u64;
 use crate::kernel::PAGE;
+use crate::source::tuning::{GROUP, LARGE_GROUP, PLACE, PROBES, WINDOW};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The number of rows that are copied between two readings of the clock.
-const GROUP: usize = 16;
-
-/// The number of rows that are copied between two readings if each has many pieces.
-const LARGE_GROUP: usize = 1024;
-
-/// The number of rows touched to find out whether advice is still needed.
-const PROBES: usize = 4;
-
-/// The most time that a row in memory, or several on the same page, take in addition
-/// to the time for their bytes.
-const PLACE: Duration = Duration::from_micros(20);
-
 /// How many bytes of a row are touched before it is copied. Advice for it costs
 /// little, compared with the copy.
 const LARGE: usize = GROUP * PAGE;
-
-/// How far advice may be ahead of the copy, in bytes. More could be evicted
-/// from memory before it is used.
-const AHEAD: usize = 64 << 20;
 
 /// Remembers whether the rows of the last batch were in memory.
 #[derive(Debug, Default)]
@@ -108,7 +92,7 @@ impl Strategy {
     }
 
     fn copy_rows(was: bool, count: usize, nbytes: usize, batch: &mut impl RowReader) -> bool {
-        let ahead = (AHEAD / nbytes.max(1)).max(GROUP);
+        let ahead = (WINDOW / nbytes.max(1)).max(GROUP);
         let mut advises = was && !is_in_memory(count, batch);
         let mut next_row = 0;
         // The first row that was copied after this time.
@@ -325,7 +309,7 @@ mod tests {
     fn advice_is_ahead_by_a_bounded_number_of_bytes() {
         let strategy = Strategy { advises: AtomicBool::new(true) };
         let mut fake = Fake::new([true; 100]);
-        strategy.run(100, AHEAD, &mut fake);
+        strategy.run(100, WINDOW, &mut fake);
         assert_eq!(fake.advised.into_inner().len(), 100);
         assert!(time_limit(16, usize::MAX) > time_limit(16, 64 << 10));
     }

@@ -288,7 +288,7 @@ fn batches_wait_while_the_array_is_read_unless_they_are_in_memory() {
 
 #[test]
 fn pages_are_dropped_if_most_of_the_array_is_read_anyway() {
-    for (resident, drops) in [(Some(32 * MIB), 1), (Some(33 * MIB), 0), (None, 0)] {
+    for (resident, drops) in [(Some(128 * MIB), 1), (Some(129 * MIB), 0), (None, 0)] {
         let disk = Fake::new(512 * MIB, 1024 * MIB);
         disk.resident.set(resident);
         assert_eq!(batches_until_queued(&Planner::default(), &disk), Some(8));
@@ -349,7 +349,7 @@ fn consecutive_batches_are_read_ahead_even_if_the_array_does_not_fit() {
         disk.read();
         start = batch.span.end;
         let end = disk.read.borrow().last().map_or(0, |range| range.end);
-        assert!(end >= (start + WINDOW - PIECE).min(disk.nbytes), "{start} {end}");
+        assert!(end >= (start + WINDOW - to_usize(PIECE)).min(disk.nbytes), "{start} {end}");
         assert!(end <= start + WINDOW);
     }
     let read = disk.read.borrow();

@@ -2,6 +2,10 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
+
+#[cfg(target_os = "linux")]
+use crate::error::invariant::{to_u64, to_usize};
 
 /// The largest range to request in one call. Linux silently cuts longer
 /// requests to the device's read-ahead window, which is rarely smaller.
@@ -92,6 +96,33 @@ pub(crate) fn read_huge_pages(file: &File, offset: u64, len: usize) -> io::Resul
 #[inline]
 pub(crate) fn read_huge_pages(_: &File, _: u64, _: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Asks for some bytes of a range of a file, and counts those that are in the page cache. `None`
+/// on systems other than Linux, and for file systems that can't tell.
+#[cfg(target_os = "linux")]
+#[inline]
+pub(crate) fn cached_samples(file: &File, range: Range<u64>, count: usize) -> Option<usize> {
+    use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+    let step = (range.end - range.start).div_ceil(to_u64(count)).max(1);
+    let mut cached = 0;
+    for at in range.step_by(to_usize(step)) {
+        let mut byte = [0];
+        let mut buffers = [io::IoSliceMut::new(&mut byte)];
+        match preadv2(file, &mut buffers, at, ReadWriteFlags::NOWAIT) {
+            Ok(len) => cached += len,
+            Err(Errno::AGAIN) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(cached)
+}
+
+#[cfg(not(target_os = "linux"))]
+#[inline]
+pub(crate) fn cached_samples(_: &File, _: Range<u64>, _: usize) -> Option<usize> {
+    None
 }
 
 /// Asks the kernel to drop a range of a file from the page cache. Does nothing

@@ -17,7 +17,9 @@ pub use lock::LockKind;
 pub use memory::Advice;
 
 pub(crate) use available::available_memory;
-pub(crate) use cache::{HAS_READ_AHEAD, HUGE_PAGE, evict, read_ahead, read_huge_pages, read_in};
+pub(crate) use cache::{
+    HAS_READ_AHEAD, HUGE_PAGE, cached_samples, evict, read_ahead, read_huge_pages, read_in,
+};
 pub(crate) use clock::Clock;
 pub(crate) use file::{
     FileStat, append, file_id, irregular_kind, is_append_only, read_at, set_nonblocking, stat,
