@@ -9,20 +9,21 @@ use crate::support::{
     NATIVE, directory, file, is_error, native, npy, open, open_mut, quick, raw, text,
 };
 
-/// Every kind and size, without byte order.
-const SCALARS: [&str; 30] = [
-    "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "f16", "c8", "c16",
-    "c32", "M8", "m8", "M8[ns]", "m8[25s]", "S0", "S1", "S3", "S8", "U0", "U1", "V0", "V2", "V4",
-    "V8",
+/// Kinds and sizes whose types are in [`rows`], without byte order.
+pub(crate) const SCALARS: &[&str] = &[
+    "b1", "i1", "i4", "u2", "f8", "c8", "M8", "m8", "M8[ns]", "m8[25s]", "S0", "S1", "S3", "S8",
+    "U0", "V0", "V2", "V8",
 ];
 
-const STRUCTS: [&str; 5] = [
-    "[('a', '<i2')]",
-    "[('re', '>f4'), ('im', '>f4')]",
-    "[('a', '|u1'), ('b', '<f8')]",
-    "[('a', '<f4', (3,)), ('', '|V4'), ('b', '<f8')]",
-    "[]",
-];
+/// The others, whose types are in [`all_rows`](crate::inplace_types::all_rows).
+pub(crate) const OTHER_SCALARS: &[&str] =
+    &["i2", "i8", "u1", "u4", "u8", "f2", "f4", "f16", "c16", "c32", "U1", "V4"];
+
+pub(crate) const STRUCTS: &[&str] =
+    &["[('re', '>f4'), ('im', '>f4')]", "[('a', '|u1'), ('b', '<f8')]", "[]"];
+
+pub(crate) const OTHER_STRUCTS: &[&str] =
+    &["[('a', '<i2')]", "[('a', '<f4', (3,)), ('', '|V4'), ('b', '<f8')]"];
 
 const SHAPES: [&[usize]; 10] = [
     &[],
@@ -36,14 +37,6 @@ const SHAPES: [&[usize]; 10] = [
     &[2, 1, 3, 2],
     &[0, 0, 0, 0],
 ];
-
-/// Every dtype with the descr of its scalar, if it is one.
-fn dtypes() -> Vec<(DType, &'static str, char)> {
-    let scalars = SCALARS.iter().flat_map(|&code| {
-        ['<', '>'].map(|order| (format!("{order}{code}").parse().unwrap(), code, order))
-    });
-    scalars.chain(STRUCTS.map(|descr| (descr.parse().unwrap(), descr, '<'))).collect()
-}
 
 /// Whether the bytes of these elements are values of the type.
 fn holds_values_of(row: &Row, dtype: &DType, code: &str, order: char) -> bool {
@@ -242,23 +235,19 @@ fn advice(case: &Case<'_>, buffer: &mut Aligned, rows: &[Row]) {
     Case { row, ..*case }.check_borrows(buffer);
 }
 
-/// Checks every `n`th dtype from `from` on, so that several tests share the
-/// work.
-fn check_every(n: usize, from: usize) {
-    let rows = rows();
-    for (dtype, code, order) in dtypes().into_iter().skip(from).step_by(n) {
-        table(&dtype, code, order, &rows);
+/// Checks scalars in both byte orders, and structs, as all these types.
+pub(crate) fn check(scalars: &[&str], structs: &[&str], rows: &[Row]) {
+    for (code, order) in scalars.iter().flat_map(|&code| ['<', '>'].map(|order| (code, order))) {
+        table(&format!("{order}{code}").parse().unwrap(), code, order, rows);
+    }
+    for descr in structs {
+        table(&descr.parse().unwrap(), descr, '<', rows);
     }
 }
 
 #[test]
-fn elements_are_borrowed_exactly_as_their_type_1() {
-    check_every(2, 0);
-}
-
-#[test]
-fn elements_are_borrowed_exactly_as_their_type_2() {
-    check_every(2, 1);
+fn elements_are_borrowed_exactly_as_their_type() {
+    check(SCALARS, STRUCTS, &rows());
 }
 
 #[test]

@@ -97,10 +97,10 @@ impl<const N: usize> Number for [u8; N] {
     }
 }
 
-/// Implements `Number` for a type and its `Le` and `Be`, and makes their rows
-/// of the table.
+/// Implements `Number` for a type and its `Le` and `Be`, and defines a function that makes
+/// their rows of the table.
 macro_rules! numbers {
-    ($($type:ty, $name:literal, $stands_on:expr, $number:expr;)*) => {
+    ($function:ident: $($type:ty, $name:literal, $stands_on:expr, $number:expr;)*) => {
         $(impl Number for $type {
             fn number(self) -> u128 {
                 let number: fn($type) -> u128 = $number;
@@ -120,7 +120,7 @@ macro_rules! numbers {
             }
         })*
 
-        fn numbers() -> Vec<Row> {
+        fn $function() -> Vec<Row> {
             vec![$(
                 row::<$type>($name, $stands_on, Some(NATIVE)),
                 row::<Le<$type>>(concat!("Le<", $name, ">"), $stands_on, Some('<')),
@@ -133,21 +133,26 @@ macro_rules! numbers {
 const DATES: &[&str] = &["M8", "m8", "M8[ns]", "m8[25s]"];
 
 numbers! {
+    numbers:
     i8, "i8", &["i1"], |v| (v as u8).into();
-    i16, "i16", &["i2"], |v| (v as u16).into();
     i32, "i32", &["i4"], |v| (v as u32).into();
+    u16, "u16", &["u2"], |v| v.into();
+    bf16, "bf16", &["V2"], |v| v.to_bits().into();
+    f64, "f64", &["f8"], |v| v.to_bits().into();
+    Complex<f32>, "Complex<f32>", &["c8"], |v| u128::from(v.re.to_bits()) << 32 | u128::from(v.im.to_bits());
+    Ticks, "Ticks", DATES, |v| (v.0 as u64).into();
+}
+
+numbers! {
+    other_numbers:
+    i16, "i16", &["i2"], |v| (v as u16).into();
     i64, "i64", &["i8"], |v| (v as u64).into();
     u8, "u8", &["u1"], |v| v.into();
-    u16, "u16", &["u2"], |v| v.into();
     u32, "u32", &["u4"], |v| v.into();
     u64, "u64", &["u8"], |v| v.into();
     f16, "f16", &["f2"], |v| v.to_bits().into();
-    bf16, "bf16", &["V2"], |v| v.to_bits().into();
     f32, "f32", &["f4"], |v| v.to_bits().into();
-    f64, "f64", &["f8"], |v| v.to_bits().into();
-    Complex<f32>, "Complex<f32>", &["c8"], |v| u128::from(v.re.to_bits()) << 32 | u128::from(v.im.to_bits());
     Complex<f64>, "Complex<f64>", &["c16"], |v| u128::from(v.re.to_bits()) << 64 | u128::from(v.im.to_bits());
-    Ticks, "Ticks", DATES, |v| (v.0 as u64).into();
 }
 
 /// Makes the rows of `[u8; N]` for some `N`.
@@ -157,10 +162,18 @@ macro_rules! bytes {
     };
 }
 
-/// All types.
+/// A type of each kind and size, and those that errors about them suggest.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![row::<Bool>("Bool", &["b1"], None)];
     rows.extend(numbers());
-    rows.extend(bytes![0 1 2 3 4 5 8 9 10 12 16 24 32]);
+    rows.extend(bytes![0 1 2 3 8 9]);
+    rows
+}
+
+/// All types, for `tests/matrix.rs`.
+pub(crate) fn all_rows() -> Vec<Row> {
+    let mut rows = rows();
+    rows.extend(other_numbers());
+    rows.extend(bytes![4 5 10 12 16 24 32]);
     rows
 }

@@ -50,7 +50,9 @@ mod hostile;
 #[cfg(feature = "npz")]
 mod hostile_npz;
 mod in_memory;
+#[expect(dead_code, reason = "`tests/matrix.rs` uses all of it")]
 mod inplace;
+#[expect(dead_code, reason = "`tests/matrix.rs` uses all of it")]
 mod inplace_types;
 #[cfg(all(feature = "npz", feature = "tar", target_pointer_width = "64"))]
 mod limits;
@@ -71,6 +73,7 @@ mod live_views;
 mod live_whole;
 mod loading;
 mod memmap;
+#[expect(dead_code, reason = "`tests/matrix.rs` uses all of it")]
 mod model;
 mod modes;
 #[cfg(target_os = "linux")]

@@ -243,7 +243,8 @@ fn check_borrows<T: Sample + InPlace>(
     }
 }
 
-struct Reading<'s>(&'s Spec);
+/// Reads through a view of a case.
+pub(crate) struct Reading<'s>(pub(crate) &'s Spec);
 
 impl Reading<'_> {
     fn check<T: Sample>(&self, case: &Case<T>) -> (Stored<T>, ArrayD<usize>) {

@@ -72,7 +72,8 @@ fn view_mut<'a, T: Sample>(
     view
 }
 
-struct Writing<'s>(&'s Spec);
+/// Writes through a view of a case.
+pub(crate) struct Writing<'s>(pub(crate) &'s Spec);
 
 impl Writing<'_> {
     /// Writes through a view and through the model, and compares all bytes.
