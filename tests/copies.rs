@@ -163,7 +163,7 @@ fn numbers_are_written_in_the_byte_order_of_the_file() {
 #[test]
 fn byte_blocks_equal_numpys_tobytes() {
     let place = directory();
-    let from = filled(new(&place, &">u2".parse().unwrap(), &[3000, 2000], Order::F));
+    let from = filled(new(&place, &">u8".parse().unwrap(), &[1100, 1000], Order::F));
     let view = from.dyn_view().unwrap();
     let (mut c, mut f, mut most) = (Vec::new(), Vec::new(), 0);
     collect_blocks(&view, &mut c, &mut most);

@@ -21,7 +21,7 @@ const WRITTEN: [u8; 8] = [9, 1, 0, 9, 9, 2, 9, 9];
 
 /// More elements than a block of writes has, in selections of more writes than are
 /// made instead of stores.
-const LEN: usize = 300_000;
+const LEN: usize = 140_000;
 
 fn threes(rows: usize, first: i16) -> MappedArrayMut {
     let mut array = MappedArray::zeros(&FIELDS.parse().unwrap(), &[rows]).unwrap();

@@ -218,9 +218,19 @@ pub(crate) fn quick() -> bool {
     std::env::var("NPYMAP_TEST_QUICK").is_ok_and(|value| value == "1")
 }
 
-/// This many rounds, or a few in quick runs.
+/// Whether nothing is left out to save time: with `NPYMAP_TEST_FAULTS=all`.
+pub(crate) fn thorough() -> bool {
+    std::env::var("NPYMAP_TEST_FAULTS").is_ok_and(|value| value == "all")
+}
+
+/// A third of these rounds of random cases, all if nothing is left out, or a few in quick
+/// runs.
 pub(crate) fn rounds(all: u32) -> u32 {
-    if quick() { all.min(8) } else { all }
+    match () {
+        () if quick() => all.min(8),
+        () if thorough() => all,
+        () => all.div_ceil(3),
+    }
 }
 
 /// All of these, or one in 16 in quick runs.

@@ -281,13 +281,13 @@ fn each_of_hundreds_of_rows_is_visible_once_flushed() {
 
 /// The number of times that a writer is killed in each directory.
 fn kills() -> u64 {
-    let usual = if quick() { 5 } else { 20 };
+    let usual = if quick() { 5 } else { 8 };
     env::var("NPYMAP_TEST_KILLS").map_or(usual, |text| text.parse().unwrap())
 }
 
 /// The number of rounds of several processes.
 fn turns() -> usize {
-    env::var("NPYMAP_TEST_ROUNDS").map_or(40, |text| text.parse().unwrap())
+    env::var("NPYMAP_TEST_ROUNDS").map_or(14, |text| text.parse().unwrap())
 }
 
 /// A directory on the disk, and one in memory if the system has a place for it.

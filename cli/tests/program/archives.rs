@@ -11,7 +11,7 @@ use npymap::ten::TenWriteOptions;
 use npymap::write::Save;
 use serde_json::{Value, json};
 
-use crate::run::{data, is_quick, is_thorough, npymap, path_in, run_err, run_ok};
+use crate::run::{data, is_thorough, npymap, path_in, run_err, run_ok, size};
 
 fn archive(name: &str) -> String {
     data().join("archives").join(name).to_str().unwrap().to_owned()
@@ -297,7 +297,7 @@ fn names_of_many_members_are_compared_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let to = directory.path().join("to");
     let mut names: Vec<_> =
-        (0..if is_quick() { 1000 } else { 20_000 }).map(|number| format!("m/{number:x}")).collect();
+        (0..size(1000, 5000, 20_000)).map(|number| format!("m/{number:x}")).collect();
     names.push("m/3.npy/x".to_owned());
     let names: Vec<_> = names.iter().map(String::as_str).collect();
     let error = extract_err(&to, &names);

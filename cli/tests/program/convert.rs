@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::run::{
-    copy_penguins, data, fixtures, is_quick, is_thorough, npymap, path_in, run_err, run_noting,
-    run_ok, shortened,
+    copy_penguins, data, fixtures, is_thorough, npymap, path_in, run_err, run_noting, run_ok,
+    shortened, size,
 };
 
 fn digest(path: &str) -> String {
@@ -47,7 +47,7 @@ fn convert(from: &str, to: &str, options: &[&str]) {
 #[test]
 fn every_conversion_preserves_the_array() {
     let directory = tempfile::tempdir().unwrap();
-    let some = opened().step_by(if is_thorough() { 1 } else { 3 });
+    let some = opened().step_by(if is_thorough() { 1 } else { 7 });
     let paths: Vec<String> = shortened(some).collect();
     let copies = |name: &str| -> Vec<String> {
         (0..paths.len()).map(|i| path_in(&directory, &format!("{name}{i}.npy"))).collect()
@@ -316,7 +316,7 @@ fn holes_stay_holes() {
     use std::os::unix::fs::MetadataExt as _;
     let directory = tempfile::tempdir().unwrap();
     let (from, to) = (path_in(&directory, "sparse.npy"), path_in(&directory, "copy.npy"));
-    let rows = if is_quick() { 400 } else { 2500 };
+    let rows = size(400, 1000, 2500);
     let shape = format!("({rows}, 14000)");
     let [place, before] = [5000, 4999].map(|column| format!("{}, {column}", rows / 2));
     run_ok(["create", &from, "--shape", &shape, "--dtype", "<f4", "--sparse"]);

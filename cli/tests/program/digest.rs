@@ -1,5 +1,6 @@
 //! `info --digest` matches the digests that NumPy computes for every fixture.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
@@ -15,18 +16,30 @@ fn rejected_on_purpose() -> Vec<String> {
 #[test]
 fn digests_are_what_numpy_says() {
     let differences = rejected_on_purpose();
-    let mut compared = 0;
+    let mut of_limit: BTreeMap<u64, Vec<(String, Value)>> = BTreeMap::new();
     for (path, case) in shortened(fixtures()) {
         let differs = differences.iter().any(|name| case["path"] == name.as_str());
-        if differs || !names_byte_order(&path) {
-            continue;
+        if !differs && names_byte_order(&path) {
+            let limit = case["max_header"].as_u64().unwrap_or(10_000);
+            let files = of_limit.entry(limit).or_default();
+            files.push((path.to_str().unwrap().to_owned(), case["sha256"].clone()));
         }
-        let limit = case["max_header"].as_u64().unwrap_or(10_000).to_string();
-        let arguments = ["info", "--json", "--digest", "--max-header-len", &limit];
-        let line = run_noting(arguments.into_iter().chain(path.to_str()));
-        let line: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(line["sha256"], case["sha256"], "{}", path.display());
-        compared += 1;
+    }
+    let mut compared = 0;
+    for (limit, files) in of_limit {
+        // Command lines are limited.
+        for files in files.chunks(100) {
+            let limit = limit.to_string();
+            let arguments = ["info", "--json", "--digest", "--max-header-len", &limit];
+            let paths = files.iter().map(|(path, _)| path.as_str());
+            let lines = run_noting(arguments.into_iter().chain(paths));
+            assert_eq!(lines.lines().count(), files.len());
+            for (line, (path, expected)) in lines.lines().zip(files) {
+                let line: Value = serde_json::from_str(line).unwrap();
+                assert_eq!(line["sha256"], *expected, "{path}");
+                compared += 1;
+            }
+        }
     }
     assert!(compared > if is_quick() { 10 } else { 200 }, "{compared}");
 }

@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::run::{is_quick, path_in, run_ok};
+use crate::run::{path_in, run_ok};
 
-/// The number of times each command is killed in each directory;
-/// `NPYMAP_TEST_KILLS` sets another.
+/// The number of times each command is killed in each directory; `NPYMAP_TEST_KILLS` sets
+/// another.
 fn kills() -> u64 {
-    let usual = if is_quick() { 8 } else { 12 };
-    std::env::var("NPYMAP_TEST_KILLS").map_or(usual, |text| text.parse().expect("a number"))
+    std::env::var("NPYMAP_TEST_KILLS").map_or(6, |text| text.parse().expect("a number"))
 }
 
 /// A directory on the disk, and one in memory if the system has a place for it.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::run::{is_quick, is_thorough, path_in, run_ok};
+use crate::run::{is_quick, is_thorough, path_in, run_ok, size};
 
 /// Runs a command of the shell first, which limits the program.
 fn run_limited(limit: &str, arguments: &[&str]) -> (Option<i32>, String) {
@@ -124,8 +124,8 @@ fn too_little_memory_is_an_error() {
     fs::create_dir(&inputs).unwrap();
     let input = |name: &str| path_in(&inputs, name);
     let array = input("a.npy");
-    let shape = ["--shape", "20000, 4", "--dtype", "<f8", "--random", "uniform"];
-    run_ok(["create", &array].into_iter().chain(shape));
+    let shape = format!("{}, 4", size(10_000, 10_000, 20_000));
+    run_ok(["create", &array, "--shape", &shape, "--dtype", "<f8", "--random", "uniform"]);
     run_ok(["convert", &array, &input("b.npy"), "--dtype", "<f4", "--force"]);
     run_ok(["convert", &array, &input("f.npy"), "--order", "F"]);
     run_ok(["npz", "pack", &array, "-o", &input("z.npz"), "--deflate"]);

@@ -93,6 +93,15 @@ pub(crate) fn is_thorough() -> bool {
     std::env::var("NPYMAP_TEST_FAULTS").is_ok_and(|value| value == "all")
 }
 
+/// The size of an input: in short tests, usually, and if nothing is left out.
+pub(crate) fn size<T>(short: T, usual: T, all: T) -> T {
+    match () {
+        () if is_quick() => short,
+        () if is_thorough() => all,
+        () => usual,
+    }
+}
+
 /// All items, or one in 16 if tests are shortened.
 pub(crate) fn shortened<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     all.into_iter().step_by(if is_quick() { 16 } else { 1 })

@@ -1,6 +1,6 @@
 //! `stats` computes the same statistics as NumPy, by field and by column.
 
-use crate::run::{copy_penguins, data, is_quick, npymap, path_in, run_err, run_ok};
+use crate::run::{copy_penguins, data, npymap, path_in, run_err, run_ok, size};
 
 fn fixture(name: &str) -> String {
     data().join("numpy-2.4.6").join(name).to_str().unwrap().to_owned()
@@ -86,7 +86,7 @@ fn arrays_of_any_size_have_statistics() {
 fn results_of_threads_are_merged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("ones.npy").to_str().unwrap().to_owned();
-    let rows: u32 = if is_quick() { 300 } else { 3000 };
+    let rows: u32 = size(300, 1000, 3000);
     let (shape, last) = (format!("({rows}, 2000)"), format!("{}, 1999", rows - 1));
     let count = rows * 2000;
     for order in ["C", "F"] {
@@ -134,7 +134,7 @@ fn sums_of_integers_are_exact_and_printed_as_integers() {
     assert_eq!(sum("i2", &["-3", "1"], "5"), "-2");
     assert_eq!(sum("|b1", &["True", "True"], "5"), "2");
     assert_eq!(sum("f8", &["1", "2"], "5"), "3.0");
-    let len: u32 = if is_quick() { 300_000 } else { 5_000_000 };
+    let len: u32 = size(300_000, 1_000_000, 5_000_000);
     let shape = len.to_string();
     run_ok(["create", &path, "--overwrite", "--shape", &shape, "--dtype", "u8", "--fill", most]);
     let json = run_ok(["stats", "--json", &path]);

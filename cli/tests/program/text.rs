@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::run::{copy_penguins, is_quick, npymap, path_in, run_err, run_ok};
+use crate::run::{copy_penguins, npymap, path_in, run_err, run_ok, size};
 use crate::streams::run_piped;
 
 /// Creates a file of records with all kinds of fields, the second one not zero.
@@ -349,7 +349,7 @@ fn many_rows_need_no_memory_and_keep_their_order() {
     let directory = tempfile::tempdir().unwrap();
     let text = path_in(&directory, "many.csv");
     // At least two blocks of text.
-    let rows = if is_quick() { 90_000 } else { 300_000 };
+    let rows = size(90_000, 90_000, 300_000);
     let lines: String = (0..rows)
         .map(|n| format!("{n},\"{}\n{}\",{}\n", n % 7, n, f64::from(n) / 3.0))
         .collect::<Vec<_>>()

@@ -6,7 +6,7 @@ use std::path::Path;
 use npymap::dtype::Kind;
 use npymap::{ByteOrder, DType};
 
-use crate::run::{is_quick, path_in, run_err, run_ok, shortened};
+use crate::run::{path_in, run_err, run_ok, shortened, size};
 
 /// Dtypes without fields, and whether rows have several elements.
 const PLAIN: &[(&str, bool)] = &[
@@ -524,7 +524,7 @@ fn keys_of_json_may_be_in_any_order() {
 fn many_columns_are_found_by_name() {
     let directory = tempfile::tempdir().unwrap();
     let (text, out) = (path_in(&directory, "a.csv"), path_in(&directory, "a.npy"));
-    let count = if is_quick() { 5000 } else { 30_000 };
+    let count = size(5000, 10_000, 30_000);
     let row = |cell: &dyn Fn(usize) -> String| {
         (0..count).rev().map(cell).collect::<Vec<_>>().join(",") + "\n"
     };

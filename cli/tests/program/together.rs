@@ -60,7 +60,7 @@ fn no_concurrently_appended_row_is_lost() {
     let rows: Vec<_> = (1..=4)
         .map(|n| create(directory.path(), &format!("{n}.npy"), "(3,)", &n.to_string()))
         .collect();
-    for _ in 0..rounds(30) {
+    for _ in 0..rounds(10) {
         fs::write(&log, &empty).unwrap();
         let commands: Vec<_> = rows.iter().map(|row| ["append", &log, row]).collect();
         let commands: Vec<_> = commands.iter().map(|command| &command[..]).collect();
@@ -85,7 +85,7 @@ fn elements_set_while_a_file_is_replaced_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     let log = path_in(directory.path(), "log.npy");
     let row = create(directory.path(), "row.npy", "(1,)", "120");
-    for _ in 0..rounds(40) {
+    for _ in 0..rounds(14) {
         full_header(&log);
         at_once(&[
             &["set", &log, "0", "65"],
@@ -106,7 +106,7 @@ fn concurrent_edits_of_members_are_all_kept() {
     run_ok(["convert", &array, &archive]);
     let before = fs::read(&archive).unwrap();
     let member = format!("{archive}[arr_0]");
-    for _ in 0..rounds(30) {
+    for _ in 0..rounds(10) {
         fs::write(&archive, &before).unwrap();
         at_once(&[
             &["set", &member, "0", "1"],
@@ -149,7 +149,7 @@ fn readers_beside_all_writers_see_complete_rows() {
     let log = create(directory.path(), "log.npy", &shape, "9");
     let before = fs::read(&log).unwrap();
     let [one, two] = ["1", "2"].map(|n| create(directory.path(), &format!("{n}.npy"), &shape, n));
-    for _ in 0..rounds(20) {
+    for _ in 0..rounds(8) {
         fs::write(&log, &before).unwrap();
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -186,7 +186,7 @@ fn rows_appended_beside_set_are_set_or_not() {
     let before = fs::read(&log).unwrap();
     let row = format!("(1, {WIDTH})");
     let [one, two] = ["1", "2"].map(|n| create(directory.path(), &format!("{n}.npy"), &row, n));
-    for _ in 0..rounds(20) {
+    for _ in 0..rounds(8) {
         fs::write(&log, &before).unwrap();
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -248,7 +248,7 @@ fn archives_rewritten_together_lose_no_member_and_are_always_complete() {
     let names = ["--name", "old", "--name", "kept", "--name", "changed"];
     run_ok(["npz", "pack", &one, &two, &three, "-o", &archive].iter().chain(&names));
     let before = fs::read(&archive).unwrap();
-    for _ in 0..rounds(20) {
+    for _ in 0..rounds(8) {
         fs::write(&archive, &before).unwrap();
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -276,7 +276,7 @@ fn an_output_that_is_an_input_too_loses_nothing() {
     let log = create(directory.path(), "log.npy", "(0,)", "0");
     let empty = fs::read(&log).unwrap();
     let [one, two] = ["1", "2"].map(|n| create(directory.path(), &format!("{n}.npy"), "(1,)", n));
-    for _ in 0..rounds(20) {
+    for _ in 0..rounds(8) {
         fs::write(&log, &empty).unwrap();
         at_once(&[
             &["concat", "--overwrite", &log, &one, "-o", &log],

@@ -31,9 +31,9 @@ fn a_process_killed_at_any_system_call_loses_nothing() {
         "kills",
         300 / step(),
         |_| true,
-        |job, found| {
+        |job, first, found| {
             let scene = Scene::on_disk(job);
-            for at in (0..).step_by(step()) {
+            for at in (first..).step_by(step()) {
                 let mut killer = Killer { watcher: Watcher::new(scene.root()), left: at };
                 let ended = scene.run(&mut killer).unwrap();
                 if ended.status.success() {

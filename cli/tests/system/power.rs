@@ -178,7 +178,7 @@ fn choices() -> impl Iterator<Item = Choice> {
 #[test]
 fn files_survive_a_loss_of_power_at_any_system_call() {
     let fits = |job: &Job| job.syncs != Syncs::Nothing || job.promise == Promise::Elements;
-    each_job("losses of power", 200, fits, |job, found| {
+    each_job("losses of power", 200, fits, |job, _, found| {
         let scene = Scene::new(job);
         let mut log = Log::new(scene.root());
         assert!(scene.run(&mut log).unwrap().status.success());

@@ -401,13 +401,14 @@ fn the_size_is_bounded_by_removing_what_was_not_used_for_longest() {
 fn threads_with_caches_of_their_own_share_a_directory() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::new(rows(1000));
+    let rounds = std::env::var("NPYMAP_TEST_ROUNDS").map_or(4, |text| text.parse().unwrap());
     thread::scope(|scope| {
         for start in 0..6 {
             let (server, path) = (&server, directory.path());
             scope.spawn(move || {
                 // Two of them have little space.
                 let cache = Cache::open(path, if start < 2 { 1 << 20 } else { 1 << 30 }).unwrap();
-                for round in 0..10 {
+                for round in 0..rounds {
                     let object = open(server, &cache);
                     let indices: Vec<_> =
                         (0..20).map(|i| (i * 53 + round * 7 + start) % 1000).collect();
