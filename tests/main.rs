@@ -89,6 +89,7 @@ mod npz_scan;
 mod npz_update;
 #[cfg(feature = "npz")]
 mod npz_writer;
+mod on_demand;
 mod oracle;
 #[cfg(feature = "rayon")]
 mod parallel;

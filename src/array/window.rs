@@ -4,10 +4,13 @@ use std::ops::Range;
 
 use super::{ArrayFile, MappedArray, OpenOptions, RawSpec};
 use crate::dtype::DType;
+use crate::element::recode::Recoding;
 use crate::error::Result;
+use crate::kernel::PAGE;
 use crate::layout::geometry::{Geometry, signed};
-use crate::source::map::Map;
+use crate::source::map::{Map, MapMut};
 use crate::source::on_demand::OnDemand;
+use crate::source::pages::sealed::Pages as _;
 use crate::view::DynView;
 
 /// Elements that are this far apart, as a multiple of their size, are read rather than
@@ -98,7 +101,7 @@ impl MappedArray<Map> {
         if span.end <= view.raw_bytes().len() || span.is_empty() {
             return Ok(view.clone().into());
         }
-        let part = read(on_demand, view.geometry(), size);
+        let part = read(on_demand, view.geometry(), view.dtype());
         let (bytes, geometry) = self.origin().add_path_on_err(part)?;
         Ok(Window(Part::Own { bytes, geometry, dtype: view.dtype().clone() }))
     }
@@ -318,17 +321,45 @@ impl Window<'_> {
 
 /// Maps or reads elements of a range, and returns where they are in the result.
 #[inline]
-fn read(from: &OnDemand, geometry: &Geometry, size: usize) -> Result<(Map, Geometry)> {
+fn read(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<(Map, Geometry)> {
+    let size = dtype.itemsize();
     let span = geometry.span(size);
     let nbytes = geometry.len() * size;
     let is_near = span.len() <= SHORT || span.len() / SPARSE <= nbytes;
     // Of remote objects, nothing else is transferred.
-    if span.len() == nbytes || is_near && from.storage().file().is_some() {
+    let is_file = from.storage().file().is_some();
+    if span.len() == nbytes || is_near && is_file {
         let inside = Geometry { offset: geometry.offset - span.start, ..geometry.clone() };
         return Ok((from.part(span)?, inside));
     }
-    let bytes = from.read(geometry.memory_order().byte_runs(size), nbytes)?;
+    let ordered = geometry.memory_order();
+    // Reading elements of nearly every page takes longer than copying them from a map.
+    let bytes = if is_file && span.len() / PAGE <= nbytes / ordered.run_len(size).max(1) {
+        let mut copy = MapMut::anonymous(nbytes)?.with_large_pages();
+        copy_parts(from, &ordered, dtype, copy.as_mut())?;
+        Map::from_memory(copy)?
+    } else {
+        from.read(ordered.byte_runs(size), nbytes)?
+    };
     Ok((bytes, packed(geometry, size)))
+}
+
+/// Copies elements, which are in the order of the file, from maps of parts of it.
+#[inline]
+fn copy_parts(from: &OnDemand, part: &Geometry, dtype: &DType, out: &mut [u8]) -> Result<()> {
+    let span = part.span(dtype.itemsize());
+    let slowest = part.shape.iter().copied().enumerate().find(|(_, dim)| *dim > 1);
+    if let Some((axis, dim)) = slowest.filter(|_| span.len() > SHORT) {
+        let (low, high) = part.split_at(axis, dim / 2)?;
+        let (own, rest) = out.split_at_mut(low.len() * dtype.itemsize());
+        copy_parts(from, &low, dtype, own)?;
+        return copy_parts(from, &high, dtype, rest);
+    }
+    let inside = Geometry { offset: part.offset - span.start, ..part.clone() };
+    let bytes = from.part(span)?;
+    DynView::from_parts(bytes.as_ref(), inside, dtype.clone())
+        .copy_recoded(&Recoding::new(dtype, None, false), out);
+    Ok(())
 }
 
 /// The elements of a geometry without bytes between them, in the order of the file, in

@@ -202,4 +202,10 @@ impl Geometry {
             (0..count).map(move |i| (advance(run.start, i, run.stride), len * size))
         })
     }
+
+    /// The length of each of the [`byte_runs`](Geometry::byte_runs).
+    #[inline]
+    pub(crate) fn run_len(&self, size: usize) -> usize {
+        self.byte_runs(size).next().map_or(0, |(_, len)| len)
+    }
 }
