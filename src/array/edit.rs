@@ -5,10 +5,11 @@ use std::ops::Range;
 use ndarray::SliceInfoElem;
 
 use super::advise::row_bytes;
+use super::stores::Stores;
 use super::{MappedArray, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant};
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Result, ShapeError, SystemError, memory};
 use crate::layout::Layout;
 use crate::source::atomic;
@@ -190,7 +191,8 @@ fn fill<T: Element>(
     let (count, size) = (selected.len(), selected.itemsize());
     let encoded = Encoded::new(value, &T::codec(selected.dtype())?, size)?;
     if count > 0 && size > 0 {
-        encoded.write(data, selected.byte_ranges(BLOCK), count)?;
+        let end = layout.geometry().span(layout.dtype().itemsize()).end;
+        encoded.write((data, end), selected.byte_ranges(BLOCK), count)?;
     }
     Ok(count)
 }
@@ -216,10 +218,11 @@ impl Encoded {
         Ok(Encoded { bytes, kept })
     }
 
-    /// Writes the value to `count` elements in ranges of adjacent ones.
+    /// Writes the value to `count` elements in ranges of adjacent ones. The elements of the
+    /// array have an end.
     fn write(
         mut self,
-        data: &mut MapMut,
+        (data, end): (&mut MapMut, usize),
         ranges: impl Iterator<Item = Range<usize>>,
         count: usize,
     ) -> Result<()> {
@@ -230,10 +233,13 @@ impl Encoded {
         self.bytes = self.bytes.repeat(repetitions);
         self.kept = self.kept.map(|kept| kept.repeat(repetitions));
         let is_scattered = writes > MAX_WRITES && count / writes < BLOCK / 2 / size;
-        if is_scattered && data.is_mapped() && !data.is_sparse()? {
-            let all = data.as_mut();
-            ranges.for_each(|range| self.store(all.get_mut(range).invariant(IN_BYTES)));
-            return Ok(());
+        if is_scattered && !data.is_sparse()? {
+            let mut stores = Stores::new(data, Some(end));
+            // What can't be mapped is written.
+            while let Some(bytes) = ranges.peek().and_then(|range| stores.bytes(range.clone())) {
+                self.store(bytes);
+                ranges.next();
+            }
         }
         let mut block = Vec::new();
         for range in ranges {

@@ -4,6 +4,7 @@ use ndarray::SliceInfoElem;
 
 use super::copy::{Conversion, assign_over};
 use super::edit::{BLOCK, MAX_WRITES};
+use super::stores::Stores;
 use super::tiles::{Tiles, part_at};
 use super::{MappedArray, MappedArrayMut, Place};
 use crate::dtype::DType;
@@ -96,10 +97,13 @@ impl Target<'_> {
         }
         let writes = selected.byte_ranges(BLOCK).size_hint().0;
         let (geometry, dtype) = (selected.geometry().clone(), selected.dtype().clone());
-        if writes > MAX_WRITES && data.is_mapped() && !data.is_sparse()? {
+        let is_scattered = writes > MAX_WRITES && !data.is_sparse()?;
+        if is_scattered && data.is_mapped() {
             self.store(data, &from, casting)?;
         } else {
-            write_tiles(data, (&geometry, &dtype), &from, (&conversion, casting))?;
+            let all = self.layout.geometry().span(self.layout.dtype().itemsize());
+            let end = is_scattered.then_some(all.end);
+            write_tiles((data, end), (&geometry, &dtype), &from, (&conversion, casting))?;
         }
         Ok(count)
     }
@@ -116,10 +120,11 @@ impl Target<'_> {
     }
 }
 
-/// Writes elements of a geometry and dtype tile by tile in memory order.
+/// Writes elements of a geometry and dtype tile by tile in memory order. If they are
+/// scattered, the end of the array is known, whose parts are mapped.
 #[inline]
 fn write_tiles(
-    data: &mut MapMut,
+    (data, end): (&mut MapMut, Option<usize>),
     (to, dtype): (&Geometry, &DType),
     from: &DynView<'_>,
     (conversion, casting): (&Conversion, Casting),
@@ -150,9 +155,10 @@ fn write_tiles(
             conversion.convert(&part, &mut buffer)?;
         }
         let mut rest = buffer.as_slice();
+        let mut stores = Stores::new(data, end);
         for (start, len) in own_part.byte_runs(size) {
             let (own, after) = rest.split_at(len);
-            data.write(start, own)?;
+            stores.write(start, own)?;
             rest = after;
         }
     }

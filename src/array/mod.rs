@@ -25,6 +25,7 @@ mod replace;
 mod row_range;
 #[cfg(feature = "serde")]
 mod serialize;
+mod stores;
 mod stream;
 mod tiles;
 mod trailing;

@@ -180,12 +180,13 @@ impl Source<MapMut> {
     /// [`element_writer`](crate::MappedArray::element_writer), but neither viewed nor
     /// borrowed.
     ///
-    /// This needs no address space, and works on file systems that can't map.
+    /// This needs address space only for 16 MiB of scattered elements at a time, and works
+    /// on file systems that can't map.
     #[must_use]
     #[inline]
     pub fn write_only(self) -> Source<MapMut> {
         let access = match self.access {
-            Access::MapShared(_) => Access::Write,
+            Access::MapShared(ranges) => Access::Write(ranges),
             other => other,
         };
         Source::new(self.storage, access)
@@ -220,8 +221,13 @@ struct RangeGuard {
 }
 
 impl RangeGuard {
+    /// Nothing is reserved for an array without bytes.
     #[inline]
-    fn new(ranges: &Arc<MappedRanges>, range: Range<u64>) -> Result<RangeGuard> {
+    fn new(ranges: &Arc<MappedRanges>, offset: u64, len: usize) -> Result<Option<RangeGuard>> {
+        let range = offset..offset.saturating_add(to_u64(len));
+        if range.is_empty() {
+            return Ok(None);
+        }
         let mut all = ranges.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|other| other.start < range.end && range.start < other.end) {
             let value = format!("bytes {} to {} of the file", range.start, range.end);
@@ -232,7 +238,7 @@ impl RangeGuard {
         }
         all.push(range.clone());
         drop(all);
-        Ok(RangeGuard { ranges: Arc::clone(ranges), range })
+        Ok(Some(RangeGuard { ranges: Arc::clone(ranges), range }))
     }
 }
 
@@ -457,12 +463,7 @@ impl MapMut {
         len: usize,
         ranges: &Arc<MappedRanges>,
     ) -> Result<MapMut> {
-        let guard = if len == 0 {
-            None
-        } else {
-            let end = offset.saturating_add(to_u64(len));
-            Some(RangeGuard::new(ranges, offset..end)?)
-        };
+        let guard = RangeGuard::new(ranges, offset, len)?;
         let memory = map_nonempty(offset, len, |options| {
             // SAFETY: a `Mappable` file is not truncated while it is mapped.
             // Others do not change its bytes while they are borrowed, nor read
@@ -477,9 +478,31 @@ impl MapMut {
 
     /// Bytes of a file from `offset` on, which are written and not mapped.
     #[inline]
-    fn unmapped(file: &Mappable<'_>, offset: u64) -> Result<MapMut> {
+    fn unmapped(
+        file: &Mappable<'_>,
+        offset: u64,
+        len: usize,
+        ranges: &Arc<MappedRanges>,
+    ) -> Result<MapMut> {
+        let guard = RangeGuard::new(ranges, offset, len)?;
         let file = file.0.try_clone().map_err(SystemError::io("duplicate the descriptor"))?;
-        Ok(MapMut { memory: None, shared: Some((file, offset)), guard: None })
+        Ok(MapMut { memory: None, shared: Some((file, offset)), guard })
+    }
+
+    /// Maps part of a range that is only written, for as long as nothing else changes it;
+    /// `None` if it can't be mapped.
+    #[inline]
+    pub(crate) fn part(&mut self, range: Range<usize>) -> Option<MapMut> {
+        let (file, offset) = self.shared.as_ref().filter(|_| self.memory.is_none())?;
+        let map = |options: &mut MmapOptions| {
+            // SAFETY: the file is that of `unmapped`, and so not truncated while it is
+            // mapped. Others do not change its bytes while they are borrowed, nor read them
+            // while they are borrowed mutably, and the guard of this map keeps other arrays
+            // of the same source from overlapping.
+            unsafe { options.map_mut(file) }
+        };
+        let memory = map_nonempty(offset + to_u64(range.start), range.len(), map).ok()?;
+        Some(MapMut { memory, shared: None, guard: None })
     }
 
     /// Maps `len` bytes of a file from `offset` on, read-write and private: stores
@@ -697,7 +720,7 @@ impl Pages for MapMut {
         source: &Source<MapMut>,
     ) -> Result<MapMut> {
         match source.ranges() {
-            None if source.is_write_only() => MapMut::unmapped(file, offset),
+            Some(ranges) if source.is_write_only() => MapMut::unmapped(file, offset, len, ranges),
             Some(ranges) => MapMut::map_shared(file, offset, len, ranges),
             None => MapMut::map_private(file, offset, len),
         }

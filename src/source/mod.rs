@@ -124,8 +124,8 @@ enum Access {
     MapPrivate,
     /// With the ranges of the file mapped by arrays.
     MapShared(Arc<MappedRanges>),
-    /// Maps nothing: elements are written to the file.
-    Write,
+    /// Maps nothing for long: elements are written to the file, in ranges of arrays.
+    Write(Arc<MappedRanges>),
 }
 
 /// A source with a mode chosen at run time.
@@ -424,7 +424,7 @@ impl<D> Source<D> {
             Access::Copy | Access::CopyOnDemand => None,
             Access::Map | Access::MapOnDemand => Some(Mode::ReadOnly),
             Access::MapPrivate => Some(Mode::CopyOnWrite),
-            Access::MapShared(_) | Access::Write => Some(Mode::ReadWrite),
+            Access::MapShared(_) | Access::Write(_) => Some(Mode::ReadWrite),
         }
     }
 }
@@ -455,14 +455,14 @@ impl Source<MapMut> {
     /// Whether elements are written to the file only.
     #[inline]
     pub(crate) fn is_write_only(&self) -> bool {
-        matches!(self.access, Access::Write)
+        matches!(self.access, Access::Write(_))
     }
 
-    /// The ranges mapped by arrays, in mode `r+`.
+    /// The ranges mapped or written by arrays, in mode `r+`.
     #[inline]
     pub(crate) fn ranges(&self) -> Option<&Arc<MappedRanges>> {
         match &self.access {
-            Access::MapShared(ranges) => Some(ranges),
+            Access::MapShared(ranges) | Access::Write(ranges) => Some(ranges),
             _ => None,
         }
     }
