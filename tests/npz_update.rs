@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use npymap::ndarray::{Array1, Array2, arr1};
-use npymap::npz::{self, Compression, Npz, NpzWriter};
+use npymap::npz::{self, Compression, MemberProgress, Npz, NpzOptions, NpzWriter};
 use npymap::source::Locking;
 use npymap::{ErrorKind, MappedArray, Source};
 use serde_json::json;
@@ -23,6 +24,31 @@ fn keys(path: &Path) -> Vec<String> {
 
 fn numbers(path: &Path, name: &str) -> Vec<f64> {
     read(path).get(name).unwrap().view::<f64>().unwrap().to_vec()
+}
+
+#[test]
+fn written_and_copied_members_are_reported() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let old = Array1::from_elem(100_000, 0.5);
+    npz::savez(&path, &[("old", &old), ("replaced", &old)]).unwrap();
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let all = Arc::clone(&reported);
+    let options = NpzOptions::new().progress(move |progress| {
+        let MemberProgress { member, done, size, .. } = progress;
+        all.lock().unwrap().push((member.to_owned(), done, size));
+    });
+    let mut update = options.update(&path, Locking::Try).unwrap();
+    update.rename("old", "older").unwrap().set("replaced", &old).unwrap();
+    update.set("new", &old).unwrap();
+    update.commit().unwrap();
+    let reported = reported.lock().unwrap();
+    // What is copied has its header, too.
+    for (member, expected) in [("old", 800_128), ("replaced", 800_000), ("new", 800_000)] {
+        let own: Vec<_> = reported.iter().filter(|(name, ..)| name == member).collect();
+        assert!(own.len() >= 4 && own.iter().all(|(_, _, size)| *size == expected), "{own:?}");
+        assert_eq!(own.last().unwrap().1, expected, "{member}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod npz_file;
 mod open;
 mod reader;
 mod records;
+mod report;
 mod scan;
 mod update;
 mod writer;

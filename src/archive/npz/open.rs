@@ -39,7 +39,8 @@ pub struct NpzOptions {
     pub(super) progress: ProgressCallback,
 }
 
-/// How much of a member has been read and, if it is deflated, inflated.
+/// How much of a member has been read and, if it is deflated, inflated, or how much has been
+/// written.
 ///
 /// # Examples
 ///
@@ -57,9 +58,10 @@ pub struct NpzOptions {
 pub struct MemberProgress<'a> {
     /// The name of the member, without `.npy`.
     pub member: &'a str,
-    /// The number of bytes that have been read.
+    /// The number of bytes that have been read or written.
     pub done: u64,
-    /// The size of the member in bytes.
+    /// The size of the member in bytes, or what it takes in the archive if it is copied from
+    /// another one.
     pub size: u64,
 }
 
@@ -118,9 +120,9 @@ impl NpzOptions {
         NpzOptions { max_inflated: bytes, ..self }
     }
 
-    /// Calls `report` while members are inflated, copied or verified: at least
-    /// once every 256 KiB, on the thread that does the work. It is not called
-    /// for mapped members.
+    /// Calls `report` while members are inflated, copied or verified, or written by an
+    /// [`update`](NpzOptions::update): at least once every 256 KiB, on the thread that does
+    /// the work. It is not called for mapped members.
     ///
     /// # Examples
     ///

@@ -13,7 +13,7 @@ use crate::source::range_reader::RangeReader;
 
 /// The most bytes that one call of `read` returns: few enough that they are
 /// still in the processor's cache when their CRC-32 is computed.
-const STEP: usize = 256 * 1024;
+pub(super) const STEP: usize = 256 * 1024;
 
 /// The buffer for a stored member, and for the header of a deflated one, large enough
 /// for most headers.

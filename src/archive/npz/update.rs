@@ -7,12 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::member_writer::Compression;
-use super::open::NpzOptions;
+use super::open::{NpzOptions, ProgressCallback};
+use super::report::{Report, ReportedArray};
 use super::writer::{NpzWriter, check_file_name, existing_name, file_name};
 use super::{EntryList, Npz, name};
 use crate::archive::entries::no_member;
 use crate::array::MappedArray;
-use crate::error::invariant::to_usize_saturating;
+use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::error::{ArchiveError, Result, SystemError, plural};
 use crate::source::Source;
 use crate::source::atomic::AtomicFile;
@@ -110,11 +111,21 @@ impl<'a> Changed<'a> {
 
 impl NewMember<'_> {
     /// Writes the member. A deferred array is open only meanwhile.
-    fn write<W: Write>(&self, writer: &mut NpzWriter<W>, own: Compression) -> Result<()> {
+    fn write<W: Write>(
+        &self,
+        writer: &mut NpzWriter<W>,
+        own: Compression,
+        progress: &ProgressCallback,
+    ) -> Result<()> {
         writer.compression(self.compression.unwrap_or(own));
+        let mut write = |array: &dyn Save| {
+            let (member, size) = (name::key(&self.full_name), to_u64(array.nbytes()));
+            let array = ReportedArray { array, report: Report { member, size, progress } };
+            writer.write_file(&self.full_name, &array)
+        };
         match &self.content {
-            Content::Array(array) => writer.write_file(&self.full_name, *array),
-            Content::Deferred(open) => writer.write_file(&self.full_name, &open()?.in_parts()),
+            Content::Array(array) => write(*array),
+            Content::Deferred(open) => write(&open()?.in_parts()),
         }
     }
 }
@@ -456,7 +467,7 @@ impl<'a> NpzUpdate<'a> {
     #[inline]
     fn write_members(&self) -> Result<()> {
         let mut writer = NpzWriter::new_seekable(self.new.file())?;
-        let mut written = HashSet::new();
+        let (mut written, progress) = (HashSet::new(), &self.old.options.progress);
         for member in self.old.members().filter(|member| !self.is_removed(member.full_name())) {
             writer.page_aligned(member.is_page_aligned()?);
             let name = self.new_name(member.full_name());
@@ -467,7 +478,7 @@ impl<'a> NpzUpdate<'a> {
                         if is_stored { Compression::Stored } else { Compression::Deflated(6) };
                     // Of several old members with this name, the first is replaced.
                     if written.insert(name) {
-                        new.write(&mut writer, own)?;
+                        new.write(&mut writer, own, progress)?;
                     }
                 }
                 None => member.copy_to(&mut writer, name)?,
@@ -475,7 +486,7 @@ impl<'a> NpzUpdate<'a> {
         }
         writer.page_aligned(false);
         for new in self.changed.iter().filter(|new| !written.contains(new.full_name.as_str())) {
-            new.write(&mut writer, Compression::default())?;
+            new.write(&mut writer, Compression::default(), progress)?;
         }
         writer.into_inner()?;
         Ok(())
