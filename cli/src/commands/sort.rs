@@ -70,11 +70,12 @@ impl SortArgs {
             memory: 0,
             directory: None,
         };
+        let to_error = CliError::with_path(self.input.name());
         let to_output_error = CliError::with_path(output.unwrap_or(self.input.name()));
-        self.sorting.run(&self.input, output, &options, &|view, options, create| {
-            self.check(view)?;
-            let sorter = Sorter::new(view.clone(), *options);
-            let sorter = sorter.map_err(CliError::with_path(self.input.name()))?;
+        self.sorting.run(&self.input, output, &options, &|array, options, create| {
+            let all = array.outline().map_err(&to_error)?;
+            self.check(&all)?;
+            let sorter = Sorter::new(array, all, *options).map_err(&to_error)?;
             let array = create(sorter.dtype(), sorter.shape())?;
             sorter.sort(array).map_err(&to_output_error)
         })?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use npymap::view::DynView;
+use npymap::MappedArray;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -46,8 +46,8 @@ pub(crate) struct SortingArgs {
 
 const REPORT: &str = "--json reports on a new file: name one with --output";
 
-/// Sorts a view, and writes the result to an array that `Create` makes.
-type Process<'p> = &'p dyn Fn(&DynView<'_>, &SortOptions<'_>, Create<'_>) -> Result<(), CliError>;
+/// Sorts an array, and writes the result to one that `Create` makes.
+type Process<'p> = &'p dyn Fn(&MappedArray, &SortOptions<'_>, Create<'_>) -> Result<(), CliError>;
 
 impl SortingArgs {
     /// Opens the input, and writes what `process` makes of it.
@@ -83,9 +83,7 @@ impl SortingArgs {
                 let array = self.read.options().whole().array(input);
                 array.map_err(CliError::of_input(path))?
             };
-            // All of it: an error says why it is not in memory.
-            let whole = array.outline().and_then(|all| array.window(&all));
-            process(&whole.map_err(CliError::of_input(path))?.view(), &options, create)
+            process(&array, &options, create)
         })?;
         output.map_or(Ok(()), |output| self.report.print(output, format))
     }

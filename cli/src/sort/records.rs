@@ -1,7 +1,5 @@
 //! The records to sort: the rows of an array, or its elements.
 
-use std::convert::Infallible;
-
 use npymap::{DType, MappedArray, Order, Result, layout::Layout, view::DynView};
 
 use crate::input::memory;
@@ -21,6 +19,8 @@ pub(crate) enum Unit {
 
 /// The records of an array, in C order.
 pub(crate) struct Records<'a> {
+    array: &'a MappedArray,
+    /// All of the array, or of its outline, or what is selected.
     view: DynView<'a>,
     /// The axes that enumerate them.
     leading: usize,
@@ -32,12 +32,12 @@ pub(crate) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    pub(super) fn new(view: DynView<'a>, unit: Unit) -> Records<'a> {
+    pub(super) fn new(array: &'a MappedArray, view: DynView<'a>, unit: Unit) -> Records<'a> {
         let leading = if unit == Unit::Row { 1.min(view.ndim()) } else { view.ndim() };
         let inner = view.shape().get(leading..).unwrap_or_default().to_vec();
         let dtype = view.dtype().clone();
         let size = inner.iter().product::<usize>().saturating_mul(dtype.itemsize());
-        Records { view, leading, dtype, inner, size }
+        Records { array, view, leading, dtype, inner, size }
     }
 
     pub(super) fn view(&self) -> &DynView<'a> {
@@ -75,10 +75,12 @@ impl<'a> Records<'a> {
         let (slice, rows) = blocks.slice(number, self.view.ndim());
         let block = self.view.try_slice(slice)?;
         let mut bytes = memory::with_capacity(rows.len() * self.size)?;
-        let Ok(()) = block.byte_blocks().try_for_each(|part| {
-            bytes.extend_from_slice(part);
-            Ok::<(), Infallible>(())
-        });
+        self.array.for_each_window(&block, |window| {
+            window.byte_blocks().try_for_each(|part| {
+                bytes.extend_from_slice(part);
+                Ok(())
+            })
+        })?;
         Ok((bytes, rows.start))
     }
 

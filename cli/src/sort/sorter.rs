@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::path::Path;
 
-use npymap::{DType, MappedArrayMut, Result, view::DynView};
+use npymap::{DType, MappedArray, MappedArrayMut, Result, view::DynView};
 
 use crate::input::parallel;
 use crate::input::progress::Progress;
@@ -53,9 +53,13 @@ pub(crate) struct Sorter<'a> {
 }
 
 impl<'a> Sorter<'a> {
-    /// Checks that the records can be compared.
-    pub(crate) fn new(array: DynView<'a>, options: SortOptions<'a>) -> Result<Sorter<'a>> {
-        let records = Records::new(array, options.unit);
+    /// Checks that the records of `view`, which selects of an array, can be compared.
+    pub(crate) fn new(
+        array: &'a MappedArray,
+        view: DynView<'a>,
+        options: SortOptions<'a>,
+    ) -> Result<Sorter<'a>> {
+        let records = Records::new(array, view, options.unit);
         let keys = Keys::new(records, options.by, options.is_reversed)?;
         Ok(Sorter { keys, options, is_counted: false })
     }

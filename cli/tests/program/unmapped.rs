@@ -51,7 +51,7 @@ fn peak(arguments: &[String]) -> (Option<i32>, usize) {
 fn a_pass_has_part_of_a_file_in_memory() {
     /// What each command may have besides what the program needs, in MiB.
     const MOST: usize = 40;
-    const PASSES: [Words; 12] = [
+    const PASSES: [Words; 14] = [
         &["info", "--digest", "a.npy"],
         &["diff", "a.npy", "b.npy", "--threads", "1"],
         &["get", "a.npy", "--where", "value[0] < 0", "--format", "csv"],
@@ -64,6 +64,8 @@ fn a_pass_has_part_of_a_file_in_memory() {
         &["convert", "a.npy", "OUT.npz"],
         &["convert", "a.npy", "OUT.ten"],
         &["concat", "a.npy", "b.npy", "-o", "OUT.npy"],
+        &["sort", "a.npy", "OUT.npy", "--by", ":, 0", "--memory", "8M"],
+        &["unique", "a.npy", ":, ::50", "--memory", "8M"],
     ];
     /// How many of them are tried unless runs are thorough: these take the least time.
     const SHORT: usize = 5;
@@ -92,7 +94,7 @@ fn a_pass_has_part_of_a_file_in_memory() {
 /// whole files are mapped in parts.
 #[test]
 fn files_may_be_larger_than_the_address_space() {
-    const COMMANDS: [Words; 14] = [
+    const COMMANDS: [Words; 17] = [
         &["info", "a.npy"],
         &["ls", "a.npy"],
         &["head", "a.npy"],
@@ -107,15 +109,19 @@ fn files_may_be_larger_than_the_address_space() {
         &["show", "a.npy", ":100"],
         &["header", "a.npy"],
         &["recover", "a.npy", "--dry-run"],
+        &["unique", "a.npy", ":1000", "--memory", "1M"],
+        &["sort", "rows.npy", "OUT.npy", "--by", ":, 0", "--memory", "16M"],
+        &["unique", "rows.npy", ":, ::1000", "--memory", "1M"],
     ];
     if std::env::var_os("NPYMAP_TEST_RUNNER").is_some() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    let a = path_in(directory, "a.npy");
-    // 2 GiB, without a block on the disk.
+    let [a, rows] = ["a.npy", "rows.npy"].map(|name| path_in(directory, name));
+    // 2 GiB, without a block on the disk, and 160 MiB in long rows.
     run_ok(["create", &a, "--shape", "(67108864, 4)", "--dtype", "<f8", "--sparse"]);
+    run_ok(["create", &rows, "--shape", "(160, 131072)", "--dtype", "<f8", "--sparse"]);
     for words in COMMANDS {
         let arguments = arguments(words, directory, directory);
         let script = "ulimit -v $((128 << 10)); exec \"$0\" \"$@\"";
@@ -166,7 +172,7 @@ fn without_maps(command: &mut Command) {
 #[test]
 #[cfg(target_endian = "little")]
 fn what_cannot_be_mapped_is_read() {
-    const COMMANDS: [Words; 50] = [
+    const COMMANDS: [Words; 52] = [
         &["info", "a.npy", "--digest"],
         &["info", "z.npz", "--digest"],
         &["info", "t.ten", "--digest"],
@@ -217,6 +223,8 @@ fn what_cannot_be_mapped_is_read() {
         &["shuffle", "a.npy", "OUT.npy"],
         &["npz", "pack", "a.npy", "f.npy", "-o", "OUT.npz"],
         &["npz", "extract", "z.npz", "-d", "OUT"],
+        &["sort", "f.npy", "OUT.npy", "--by", ":, 3"],
+        &["unique", "r.npy", "y", "--counts"],
     ];
     if std::env::var_os("NPYMAP_TEST_RUNNER").is_some() {
         return;
