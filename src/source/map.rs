@@ -174,7 +174,7 @@ impl Source<MapMut> {
         Ok(Source::new(Storage::from_file(file)?, Access::map_shared()))
     }
 
-    /// Maps nothing: the elements of arrays can be written, by
+    /// Maps no arrays: their elements can be written, by
     /// [`write_array`](crate::MappedArray::write_array),
     /// [`write_slice`](crate::MappedArray::write_slice) and
     /// [`element_writer`](crate::MappedArray::element_writer), but neither viewed nor

@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use npymap::element::Casting;
-use npymap::{MappedArray, MappedArrayMut, Result, npy::MAX_HEADER_LEN};
+use npymap::{MappedArray, Result, npy::MAX_HEADER_LEN};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::{members, open, platform};
 use crate::output::edit::{self, EditOptions};
 use crate::output::locking::WaitArgs;
+use crate::select::edited::Edited;
 use crate::select::filter::Filter;
 use crate::select::matching;
 use crate::select::new_value::{NewValue, Target};
@@ -95,7 +96,7 @@ impl SetArgs {
             EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
         let file = self.value_file().map(ArrayPath::from);
         let file = file.map(|path| self.open_value(&path)).transpose()?;
-        let count = options.edit(&self.file, |array| self.change(array, file))?;
+        let count = options.edit(&self.file, |edited| self.change(edited, file))?;
         edit::report(self.file.name(), count, self.json)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -128,11 +129,11 @@ impl SetArgs {
     }
 
     /// Sets the elements and returns how many there are.
-    fn change(&self, array: &mut MappedArrayMut, file: Option<MappedArray>) -> Result<usize> {
+    fn change(&self, edited: &mut Edited, file: Option<MappedArray>) -> Result<usize> {
         let field = self.selection.field();
         let dtype = match field {
-            Some(field) => array.field(field)?.dtype().clone(),
-            None => array.dtype().clone(),
+            Some(field) => edited.outline()?.field(field)?.dtype().clone(),
+            None => edited.array.dtype().clone(),
         };
         let value = match file {
             Some(file) => NewValue::File(file),
@@ -141,20 +142,21 @@ impl SetArgs {
         // Everything is checked before the first element is written.
         value.check(&dtype, self.casting())?;
         if let Some(filter) = &self.filter {
-            return matching::set(array, (&self.selection, filter), &value, self.casting());
+            return matching::set(edited, (&self.selection, filter), &value, self.casting());
         }
-        let parts = self.selection.parts(array.shape())?;
-        let shape = self.selection.shape(&array.dyn_view()?)?;
+        let parts = self.selection.parts(edited.array.shape())?;
+        let shape = self.selection.shape(&edited.outline()?)?;
         let is_array = !shape.is_empty() || self.selection.keeps_array();
         let values = value.broadcast(&shape, is_array)?;
-        let mut count = 0;
+        let (mut count, mut progress) = (0, edited.progress(&shape));
         for (number, part) in parts.indices.iter().enumerate() {
             let own = match (&values, parts.list_axis) {
                 (Some(values), Some(axis)) => Some(values.index_axis(axis, number)?),
                 (values, _) => values.clone(),
             };
             let target = Target { part, field };
-            count += value.write(array, &target, own.as_ref(), self.casting())?;
+            let value = (&value, own.as_ref());
+            count += edited.write(value, &target, self.casting(), &mut progress)?;
         }
         Ok(count)
     }

@@ -167,24 +167,26 @@ pub(crate) fn tar_file(path: &Path) -> Result<TarFile> {
     TarFile::open(map_arrays(path, MAX_HEADER_LEN)?)
 }
 
-/// Maps a `.npy` file, or an array of a `.ten`, read-write.
-pub(crate) fn write_array(input: &ArrayPath, max_header_len: usize) -> Result<MappedArrayMut> {
-    let source = map_mut(&input.path)?;
-    let is_npy = input.offset().is_some() && Format::recognize(&source)? == Format::Npy;
+/// Opens a `.npy` file, or an array of a `.ten`, to be written and not mapped, and another
+/// time to be read.
+pub(crate) fn write_array(
+    input: &ArrayPath,
+    max_header_len: usize,
+) -> Result<(MappedArrayMut, MappedArray)> {
+    let source = map_mut(&input.path)?.write_only();
+    let stored = map_arrays(&input.path, max_header_len)?;
+    let is_npy = input.offset().is_some() && Format::recognize(&stored)? == Format::Npy;
     if let Some(member) = input.member.as_deref()
         && !is_npy
     {
-        return write_ten(&input.path, member);
+        let ten = TenOptions::new().any_extension(true).open(source)?;
+        let stored = TenOptions::new().any_extension(true).open(stored)?;
+        let index = ten.index(member)?;
+        return Ok((ten.get(index)?, stored.get(index)?));
     }
     let (options, offset) = npy_options(input, max_header_len);
-    trailing::note(&input.path, &source, &options, offset.is_some());
-    options.open(source)
-}
-
-/// Maps an array of a `.ten` file read-write.
-pub(crate) fn write_ten(path: &Path, member: &str) -> Result<MappedArrayMut> {
-    let ten = TenOptions::new().any_extension(true).open(map_mut(path)?)?;
-    ten.get(ten.index(member)?)
+    trailing::note(&input.path, &stored, &options, offset.is_some());
+    Ok((options.open(source)?, options.open(stored)?))
 }
 
 /// Maps an open file read-only.

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use npymap::{MappedArrayMut, any::Format, source::FileLock};
+use npymap::{any::Format, source::FileLock};
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
@@ -12,6 +12,7 @@ use crate::input::escape::{self, safe};
 use crate::input::{members, open, platform, remote, stream, text};
 use crate::output::locking::WaitArgs;
 use crate::output::signals;
+use crate::select::edited::Edited;
 
 /// Prints how many elements of an array were set.
 pub(crate) fn report(path: &Path, count: usize, as_json: bool) -> Result<(), CliError> {
@@ -43,7 +44,7 @@ impl EditOptions {
     pub(crate) fn edit(
         self,
         target: &ArrayPath,
-        change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
+        change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
     ) -> Result<usize, CliError> {
         let ArrayPath { path, member, .. } = target;
         reject_stream(target)?;
@@ -73,17 +74,18 @@ impl EditOptions {
     fn edit_in_place(
         self,
         target: &ArrayPath,
-        change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
+        change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
     ) -> npymap::Result<usize> {
         let path = &target.path;
         let lock = self.wait.with_lock(path, |locking| FileLock::exclusive(path, locking))?;
-        let mut array = open::write_array(target, self.max_header_len)?;
+        let (array, stored) = open::write_array(target, self.max_header_len)?;
         // A program that does not lock may have replaced the file before it was
         // opened.
         lock.as_ref().map_or(Ok(()), |lock| lock.check(path))?;
-        let count = change(&mut array)?;
+        let mut edited = Edited { array, stored: Some(stored) };
+        let count = change(&mut edited)?;
         if self.flush {
-            array.close()?;
+            edited.array.close()?;
         }
         Ok(count)
     }
@@ -104,7 +106,7 @@ fn edit_member(
     path: &Path,
     name: &str,
     options: EditOptions,
-    change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
+    change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
 ) -> Result<usize, CliError> {
     signals::watch().map_err(CliError::io(path, "create"))?;
     let npz_options = open::npz_options(options.max_header_len);
@@ -113,9 +115,10 @@ fn edit_member(
     let member = update.npz().member(name).map_err(CliError::Library)?;
     // Finds the same member, even if another is called as this one without `.npy`.
     let full_name = member.full_name().to_owned();
-    let mut array = member.open().map_err(CliError::Library)?;
-    let count = change(&mut array).map_err(CliError::Library)?;
-    update.set(&full_name, &array).map_err(CliError::Library)?;
+    let array = member.open().map_err(CliError::Library)?;
+    let mut edited = Edited { array, stored: None };
+    let count = change(&mut edited).map_err(CliError::Library)?;
+    update.set(&full_name, &edited.array).map_err(CliError::Library)?;
     update.commit().map_err(CliError::Library)?;
     Ok(count)
 }

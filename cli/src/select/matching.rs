@@ -6,13 +6,14 @@ use std::path::Path;
 use npymap::ndarray::SliceInfoElem;
 use npymap::view::DynView;
 use npymap::{
-    CreateOptions, Error, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order, Result,
-    element::Casting, layout::Layout,
+    CreateOptions, Error, ErrorKind, MappedArray, OpenOptions, Order, Result, element::Casting,
+    layout::Layout,
 };
 
 use crate::input::error::CliError;
 use crate::input::open;
 use crate::input::row_blocks::index as index_of;
+use crate::select::edited::Edited;
 use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::limits;
@@ -155,15 +156,15 @@ const PART_OF_ROWS: &str = "with --where, INDEX has to select all rows that matc
 /// Sets what the index selects of the rows that satisfy a condition, and returns the number
 /// of elements. Nothing is written if `value` does not fit them.
 pub(crate) fn set(
-    array: &mut MappedArrayMut,
+    edited: &mut Edited,
     (index, filter): (&IndexArg, &Filter),
     value: &NewValue,
     casting: Casting,
 ) -> Result<usize> {
-    let all = array.dyn_view()?;
+    let all = edited.outline()?;
     let (leading, dims) = (filter.leading(&all), all.shape().to_vec());
     let (leading, inner) = dims.split_at_checked(leading).unwrap_or((&dims, &[]));
-    let rows = whole_rows(None, &all, filter)?;
+    let rows = whole_rows(edited.stored.as_ref(), &all, filter)?;
     if !index.keeps_rows(inner) {
         return Err(Error::new(ErrorKind::InvalidInput, PART_OF_ROWS));
     }
@@ -178,10 +179,12 @@ pub(crate) fn set(
         *rows = count;
     }
     let values = value.broadcast(&shape, true)?;
-    let (mut set, mut done) = (0, 0);
+    let (mut set, mut done, mut progress) = (0, 0, edited.progress(&shape));
     for block in 0..blocks {
         // What was written decides about no other row.
-        let (numbers, _) = whole_rows(None, &array.dyn_view()?, filter)?.numbers(block)?;
+        let all = edited.outline()?;
+        let rows = whole_rows(edited.stored.as_ref(), &all, filter)?;
+        let (numbers, _) = rows.numbers(block)?;
         for run in runs(&numbers, leading) {
             let rows = done..done + run.1;
             done = rows.end;
@@ -193,7 +196,8 @@ pub(crate) fn set(
                 let own = own.map(|own| own.try_slice([slice(rows.start, rows.end)]));
                 let part = [run.0.as_slice(), part.get(1..).unwrap_or_default()].concat();
                 let target = Target { part: &part, field: index.field() };
-                set += value.write(array, &target, own.transpose()?.as_ref(), casting)?;
+                let own = own.transpose()?;
+                set += edited.write((value, own.as_ref()), &target, casting, &mut progress)?;
             }
         }
     }

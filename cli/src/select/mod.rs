@@ -2,6 +2,7 @@
 
 pub(crate) mod axis_arg;
 pub(crate) mod cast;
+pub(crate) mod edited;
 pub(crate) mod fields;
 pub(crate) mod filter;
 pub(crate) mod layout_args;

@@ -1,13 +1,12 @@
 //! The new value of elements: one value, or an array that is broadcast to them.
 
+use npymap::array::Window;
 use npymap::element::Casting;
 use npymap::ndarray::SliceInfoElem;
 use npymap::view::DynView;
 use npymap::{
     DType, Error, ErrorKind, MappedArray, MappedArrayMut, Mode, Result, Value, dtype::Kind,
 };
-
-use crate::select::cast;
 
 /// A new value, as parsed from an argument.
 pub(crate) enum NewValue {
@@ -19,7 +18,11 @@ pub(crate) enum NewValue {
     File(MappedArray),
 }
 
+/// Arrays up to this size are in memory as long as they are written, in bytes.
+const SMALL: usize = 32 << 20;
+
 /// The elements to change.
+#[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     /// Indices of the array.
     pub(crate) part: &'a [SliceInfoElem],
@@ -47,11 +50,11 @@ impl NewValue {
     /// cannot.
     pub(crate) fn check(&self, dtype: &DType, casting: Casting) -> Result<()> {
         let NewValue::File(array) = self else { return Ok(()) };
-        if array.dtype() == dtype {
+        // There may be too many elements without bytes to copy.
+        if array.dtype() == dtype || array.nbytes() == 0 {
             return Ok(());
         }
-        let view = array.dyn_view()?;
-        cast::in_blocks(&view, &mut |block| {
+        array.for_each_window(&array.outline()?, |block| {
             let mut copy = MappedArray::zeros(dtype, block.shape())?;
             copy.dyn_view_mut()?.assign_as(block, casting)
         })
@@ -64,7 +67,9 @@ impl NewValue {
         let mut view = match self {
             NewValue::Scalar(_) => return Ok(None),
             NewValue::List(array) => array.dyn_view()?,
-            NewValue::File(array) => array.dyn_view()?,
+            // Which may be broadcast.
+            NewValue::File(array) if array.nbytes() <= SMALL => array.dyn_view()?,
+            NewValue::File(array) => array.outline()?,
         };
         while is_array && view.ndim() > shape.len() && view.shape().first() == Some(&1) {
             view = view.index_axis(0, 0)?;
@@ -82,6 +87,12 @@ impl NewValue {
         casting: Casting,
     ) -> Result<usize> {
         let is_file = array.mode() == Some(Mode::ReadWrite);
+        let window = match (self, values) {
+            (NewValue::File(file), Some(values)) => Some(file.window(values)?),
+            _ => None,
+        };
+        let loaded = window.as_ref().map(Window::view);
+        let values = loaded.as_ref().or(values);
         match (self, values) {
             (NewValue::Scalar(value), _) if is_file => {
                 array.write_fill_slice(target.part, target.field, value)

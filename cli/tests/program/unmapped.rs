@@ -51,7 +51,7 @@ fn peak(arguments: &[String]) -> (Option<i32>, usize) {
 fn a_pass_has_part_of_a_file_in_memory() {
     /// What each command may have besides what the program needs, in MiB.
     const MOST: usize = 40;
-    const PASSES: [Words; 14] = [
+    const PASSES: [Words; 15] = [
         &["info", "--digest", "a.npy"],
         &["diff", "a.npy", "b.npy", "--threads", "1"],
         &["get", "a.npy", "--where", "value[0] < 0", "--format", "csv"],
@@ -66,6 +66,7 @@ fn a_pass_has_part_of_a_file_in_memory() {
         &["concat", "a.npy", "b.npy", "-o", "OUT.npy"],
         &["sort", "a.npy", "OUT.npy", "--by", ":, 0", "--memory", "8M"],
         &["unique", "a.npy", ":, ::50", "--memory", "8M"],
+        &["set", "b.npy", ":, ::-1", "@a.npy"],
     ];
     /// How many of them are tried unless runs are thorough: these take the least time.
     const SHORT: usize = 5;
@@ -94,7 +95,7 @@ fn a_pass_has_part_of_a_file_in_memory() {
 /// whole files are mapped in parts.
 #[test]
 fn files_may_be_larger_than_the_address_space() {
-    const COMMANDS: [Words; 17] = [
+    const COMMANDS: [Words; 19] = [
         &["info", "a.npy"],
         &["ls", "a.npy"],
         &["head", "a.npy"],
@@ -110,6 +111,8 @@ fn files_may_be_larger_than_the_address_space() {
         &["header", "a.npy"],
         &["recover", "a.npy", "--dry-run"],
         &["unique", "a.npy", ":1000", "--memory", "1M"],
+        &["set", "a.npy", "-1", "5"],
+        &["set", "a.npy", ":2000, ::2", "1"],
         &["sort", "rows.npy", "OUT.npy", "--by", ":, 0", "--memory", "16M"],
         &["unique", "rows.npy", ":, ::1000", "--memory", "1M"],
     ];
@@ -172,7 +175,7 @@ fn without_maps(command: &mut Command) {
 #[test]
 #[cfg(target_endian = "little")]
 fn what_cannot_be_mapped_is_read() {
-    const COMMANDS: [Words; 52] = [
+    const COMMANDS: [Words; 54] = [
         &["info", "a.npy", "--digest"],
         &["info", "z.npz", "--digest"],
         &["info", "t.ten", "--digest"],
@@ -225,6 +228,8 @@ fn what_cannot_be_mapped_is_read() {
         &["npz", "extract", "z.npz", "-d", "OUT"],
         &["sort", "f.npy", "OUT.npy", "--by", ":, 3"],
         &["unique", "r.npy", "y", "--counts"],
+        &["set", "a.npy", ":, 1", "18"],
+        &["set", "a.npy", ":, 0", "0", "--where", "value[3] > 4000"],
     ];
     if std::env::var_os("NPYMAP_TEST_RUNNER").is_some() {
         return;

@@ -1,0 +1,142 @@
+//! An array that is changed in place, in steps that report progress.
+
+use npymap::ndarray::SliceInfoElem;
+use npymap::view::DynView;
+use npymap::{MappedArray, MappedArrayMut, Result, element::Casting};
+
+use crate::input::progress::Progress;
+use crate::select::new_value::{NewValue, Target};
+
+/// The elements that are written in a step, in bytes.
+const STEP: usize = 8 << 20;
+
+/// An array that is changed.
+pub(crate) struct Edited {
+    pub(crate) array: MappedArrayMut,
+    /// The array of the file, unless `array` is a copy in memory.
+    pub(crate) stored: Option<MappedArray>,
+}
+
+impl Edited {
+    /// A view of all elements, or an outline, which is not kept while elements are written.
+    pub(crate) fn outline(&self) -> Result<DynView<'_>> {
+        self.stored.as_ref().map_or_else(|| self.array.dyn_view(), MappedArray::outline)
+    }
+
+    /// Progress through the elements of a selection.
+    pub(crate) fn progress(&self, shape: &[usize]) -> Progress {
+        let len = shape.iter().product::<usize>();
+        Progress::new(len.saturating_mul(self.array.dtype().itemsize()))
+    }
+
+    /// Writes a value to elements, and returns how many there are. `values` are those of
+    /// [`broadcast`](NewValue::broadcast) for this part.
+    pub(crate) fn write(
+        &mut self,
+        (value, values): (&NewValue, Option<&DynView<'_>>),
+        target: &Target<'_>,
+        casting: Casting,
+        progress: &mut Progress,
+    ) -> Result<usize> {
+        let size = self.array.dtype().itemsize();
+        let halves =
+            self.stored.as_ref().and_then(|stored| halve(target.part, stored.shape(), size));
+        let Some(Halves { parts, axis, at }) = halves else {
+            let count = value.write(&mut self.array, target, values, casting)?;
+            progress.add(count.saturating_mul(size));
+            return Ok(count);
+        };
+        let (low, high) = values.map(|values| values.split_at(axis, at)).transpose()?.unzip();
+        let mut count = 0;
+        for (part, values) in parts.iter().zip([low, high]) {
+            let target = Target { part, ..*target };
+            count += self.write((value, values.as_ref()), &target, casting, progress)?;
+        }
+        Ok(count)
+    }
+}
+
+/// The halves of a part of an array along an axis of the selection.
+#[derive(Debug, PartialEq, Eq)]
+struct Halves {
+    parts: [Vec<SliceInfoElem>; 2],
+    axis: usize,
+    /// The number of indices of the first half.
+    at: usize,
+}
+
+/// Halves a part of an array of this shape along its first axis of several indices, unless
+/// it is a step.
+fn halve(part: &[SliceInfoElem], shape: &[usize], size: usize) -> Option<Halves> {
+    let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+    let axes = part.iter().filter(|element| !matches!(element, SliceInfoElem::NewAxis)).count();
+    let missing = std::iter::repeat_n(whole, shape.len().saturating_sub(axes));
+    let part: Vec<SliceInfoElem> = part.iter().copied().chain(missing).collect();
+    let (mut dims, mut axis, mut nbytes, mut first) = (shape.iter(), 0, size, None);
+    for (position, element) in part.iter().enumerate() {
+        let (start, end, step) = match *element {
+            SliceInfoElem::NewAxis => (0, 1, 1),
+            SliceInfoElem::Index(_) => {
+                dims.next();
+                continue;
+            }
+            SliceInfoElem::Slice { start, end, step } => {
+                let dim = isize::try_from(*dims.next()?).ok()?;
+                (start, end.unwrap_or(dim), step)
+            }
+        };
+        let count = end.abs_diff(start).div_ceil(step.unsigned_abs());
+        nbytes = nbytes.saturating_mul(count);
+        if count > 1 && first.is_none() {
+            first = Some((position, axis, count / 2, start, end, step));
+        }
+        axis += 1;
+    }
+    let (position, axis, at, start, end, step) = first.filter(|_| nbytes > STEP)?;
+    let slice = |start, end| {
+        let mut part = part.clone();
+        let own = SliceInfoElem::Slice { start, end: Some(end), step };
+        part.get_mut(position).into_iter().for_each(|element| *element = own);
+        part
+    };
+    let middle = isize::try_from(at).ok()? * step;
+    // A negative step counts from the end.
+    let middle = if step < 0 { end + middle } else { start + middle };
+    let halves = [slice(start, middle), slice(middle, end)];
+    let [low, high] = halves;
+    Some(Halves { parts: if step < 0 { [high, low] } else { [low, high] }, axis, at })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use npymap::ndarray::s;
+    use npymap::{DType, IndexExpr};
+
+    #[test]
+    fn halves_have_all_elements_in_order() {
+        let mut array = MappedArray::zeros(&DType::of::<u8>(), &[7, 5]).unwrap();
+        array.as_slice_mut::<u8>().unwrap().iter_mut().zip(0..).for_each(|(to, at)| *to = at);
+        let all = array.dyn_view().unwrap();
+        for text in ["", ":, 3", "::-2", "5:1:-3, 1:", "2, ::-1", "None, 1::2, None, 1", "3:5, 4:"]
+        {
+            let index: IndexExpr = text.parse().unwrap();
+            let part = index.resolve(all.shape()).unwrap().slices;
+            let whole = all.try_slice(&part).unwrap();
+            // Elements of 8 MiB, of which a step has one.
+            let Some(Halves { parts, axis, at }) = halve(&part, all.shape(), STEP) else {
+                panic!("{text}");
+            };
+            let (low, high) = whole.split_at(axis, at).unwrap();
+            for (half, part) in [low, high].iter().zip(&parts) {
+                let own = all.try_slice(part).unwrap();
+                let [own, half] = [&own, half].map(|view| view.view::<u8>().unwrap());
+                assert_eq!(own.shape(), half.shape(), "{text}");
+                assert_eq!(own.to_vec(), half.to_vec(), "{text}");
+            }
+        }
+        let one = s![2, 3..4];
+        assert_eq!(halve(one.as_ref(), &[7, 5], usize::MAX), None);
+        assert_eq!(halve(&[], &[7, 5], STEP / 35), None);
+    }
+}
