@@ -44,9 +44,23 @@ COMMANDS = [
     (["concat", "--axis", "1", "a.npy", "a.npy", "-o", "OUT.npy"], 64),
     (["shuffle", "s.npy", "OUT.npy", "--memory", "32"], 32),
     (["npz", "pack", "a.npy", "-o", "OUT.npz"], 8),
+    (["sort", "a.npy", "OUT.npy", "--by", ":, 0", "--memory", "32M"], 48),
+    (["sort", "f.npy", "OUT.npy", "--by", ":, 0", "--memory", "32M"], 64),
+    (["unique", "a.npy", "--memory", "32M"], 48),
+    (["unique", "a.npy", ":, 1", "--counts", "--memory", "32M"], 64),
+    (["create", "OUT.npy", "--shape", "(67108864, 4)", "--dtype", "<f8", "--random", "normal"], 8),
+    (["append", "d.npy", "a.npy"], 8),
+    (["set", "d.npy", ":", "1"], 8),
+    (["set", "d.npy", ":, 1", "2"], 16),
+    (["set", "d.npy", ":67108864, ::-1", "@b.npy"], 16),
+    (["set", "d.npy", ":, 3", "0", "--where", "value[1] > 2"], 8),
+    (["header", "d.npy", "--dtype", "<i8"], 0),
     (["npz", "add", "z.npz", "a.npy", "--name", "b", "--overwrite"], 8),
     (["npz", "verify", "z.npz"], 0),
     (["npz", "extract", "z.npz", "-d", "OUT"], 0),
+    (["npz", "mv", "z.npz", "b", "c"], 0),
+    (["npz", "recover", "z.npz", "-o", "OUT.npz"], 0),
+    (["npz", "rm", "z.npz", "c"], 0),
     (["recover", "--dry-run", "a.npy"], 0),
 ]
 
@@ -61,6 +75,7 @@ def main(program):
         # 2 GiB: rows of 32 bytes, of 128 KiB, and in Fortran order.
         make("create", "a.npy", "--shape", "(67108864, 4)", "--dtype", "<f8", "--sparse")
         make("create", "b.npy", "--shape", "(67108864, 4)", "--dtype", "<f8", "--sparse")
+        make("create", "d.npy", "--shape", "(1, 4)", "--dtype", "<f8")
         make("create", "s.npy", "--shape", "(16384, 16384)", "--dtype", "<f8", "--sparse")
         make("create", "f.npy", "--shape", "(16384, 16384)", "--dtype", "<f8", "--order", "F", "--sparse")
         make("create", "one.npy", "--shape", "1")
