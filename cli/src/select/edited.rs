@@ -69,8 +69,8 @@ struct Halves {
 /// it is a step.
 fn halve(part: &[SliceInfoElem], shape: &[usize], size: usize) -> Option<Halves> {
     let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-    let axes = part.iter().filter(|element| !matches!(element, SliceInfoElem::NewAxis)).count();
-    let missing = std::iter::repeat_n(whole, shape.len().saturating_sub(axes));
+    let given = part.iter().filter(|element| !matches!(element, SliceInfoElem::NewAxis)).count();
+    let missing = std::iter::repeat_n(whole, shape.len().saturating_sub(given));
     let part: Vec<SliceInfoElem> = part.iter().copied().chain(missing).collect();
     let (mut dims, mut axis, mut nbytes, mut first) = (shape.iter(), 0, size, None);
     for (position, element) in part.iter().enumerate() {

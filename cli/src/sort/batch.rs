@@ -116,7 +116,9 @@ impl Batch {
         for entries in self.entries.chunks(64) {
             // Copies that don't depend on each other wait for memory at the same time.
             records.clear();
-            entries.iter().for_each(|entry| append(&mut records, self.record(entry)));
+            for entry in entries {
+                append(&mut records, self.record(entry));
+            }
             for (i, entry) in entries.iter().enumerate() {
                 key.clear();
                 key.extend_from_slice(&entry.prefix.to_be_bytes());
