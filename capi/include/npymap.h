@@ -207,7 +207,8 @@
 // Soon: reading starts now.
 #define NPYMAP_ADVICE_WILL_NEED 3
 
-// A `.npy` file to which rows are appended, locked against other writers.
+// A `.npy` file to which rows are appended, or the two files of a ragged array, locked
+// against other writers.
 typedef struct npymap_appender npymap_appender;
 
 // An open file with any number of arrays.
@@ -645,13 +646,15 @@ npymap_status npymap_appender_open_or_create(const char *path,
 // The number of rows, including those that are not written yet.
 size_t npymap_appender_rows(const npymap_appender *appender);
 
-// Appends complete rows from `nbytes` bytes of elements as they are stored.
+// Appends complete rows from `nbytes` bytes of elements as they are stored. A ragged
+// array gets one row.
 npymap_status npymap_append_bytes(npymap_appender *appender,
                                   const void *bytes,
                                   size_t nbytes);
 
 // Appends complete rows from `count` numbers, whose type must be that of the elements,
-// in either byte order. In Fortran order, the first axis of a row varies fastest.
+// in either byte order. A ragged array gets one row. In Fortran order, the first axis of a
+// row varies fastest.
 npymap_status npymap_append(npymap_appender *appender,
                             npymap_type number,
                             const void *numbers,
@@ -670,6 +673,58 @@ npymap_status npymap_appender_close(npymap_appender **appender);
 // Writes the rows without waiting or reporting errors, closes the file and sets the
 // pointer to null. Does nothing if the pointer, or the pointer to it, is null.
 void npymap_appender_free(npymap_appender **appender);
+
+// Opens a ragged array to append rows, and locks it, as npymap_appender_open: `data` is the
+// file of all elements, and `offsets` that of the starts and ends of its rows. After a
+// writer died, its files may be NPYMAP_ERROR_CORRUPT: see npymap_appender_recover_ragged.
+npymap_status npymap_appender_open_ragged(const char *data,
+                                          const char *offsets,
+                                          npymap_appender **appender);
+
+// Creates the two files of a ragged array without rows, to append some. `item` has the
+// lengths of the `ndim` axes of each item in a row. Plain numbers have none. `flags`
+// combines NPYMAP_OVERWRITE, NPYMAP_DISCARD_TRAILING and NPYMAP_PAGE_ALIGNED.
+npymap_status npymap_appender_create_ragged(const char *data,
+                                            const char *offsets,
+                                            const char *descr,
+                                            const size_t *item,
+                                            size_t ndim,
+                                            uint32_t flags,
+                                            npymap_appender **appender);
+
+// Opens a ragged array to append rows, or creates it if it does not exist. Several
+// processes can do this at once, as with npymap_appender_open_or_create, and with the same
+// errors. `flags` combines NPYMAP_PAGE_ALIGNED and NPYMAP_WAIT.
+npymap_status npymap_appender_open_or_create_ragged(const char *data,
+                                                    const char *offsets,
+                                                    const char *descr,
+                                                    const size_t *item,
+                                                    size_t ndim,
+                                                    uint32_t flags,
+                                                    npymap_appender **appender);
+
+// Opens a ragged array to append rows after its writer died: elements that belong to no
+// row, and offsets of elements that do not exist, are removed.
+npymap_status npymap_appender_recover_ragged(const char *data,
+                                             const char *offsets,
+                                             npymap_appender **appender);
+
+// Stores in `span[0]` where a row starts along the first axis of `data`, and in `span[1]`
+// where it ends. The array has one row less than `offsets` has elements. While rows are
+// appended, open the offsets before the data.
+npymap_status npymap_ragged_span(const npymap_array *data,
+                                 const npymap_array *offsets,
+                                 size_t row,
+                                 size_t *span);
+
+// Copies a row to a buffer of numbers, `nbytes` long, which has to be the size of the row:
+// see npymap_ragged_span. Types are converted as by npymap_copy.
+npymap_status npymap_ragged_get(const npymap_array *data,
+                                const npymap_array *offsets,
+                                size_t row,
+                                npymap_type number,
+                                void *numbers,
+                                size_t nbytes);
 
 #ifdef __cplusplus
 }  // extern "C"

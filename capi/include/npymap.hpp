@@ -450,7 +450,7 @@ private:
   std::unique_ptr<npymap_archive, detail::free_archive> owned_;
 };
 
-/// A `.npy` file to which rows are appended.
+/// A `.npy` file to which rows are appended, or the two files of a ragged array.
 class appender {
 public:
   static appender open(const std::string &path) {
@@ -474,10 +474,20 @@ public:
                                          &made));
     return appender(made);
   }
+  /// As open_or_create, for rows of different lengths of items of the shape `item`: the
+  /// elements are in `data`, the starts and ends of the rows in `offsets`.
+  static appender open_or_create_ragged(const std::string &data, const std::string &offsets,
+                                        const std::string &descr, const std::vector<std::size_t> &item = {},
+                                        std::uint32_t flags = 0) {
+    npymap_appender *made = nullptr;
+    check(npymap_appender_open_or_create_ragged(detail::c_text(data), detail::c_text(offsets), detail::c_text(descr),
+                                                item.data(), item.size(), flags, &made));
+    return appender(made);
+  }
   explicit appender(npymap_appender *owned) noexcept : owned_{owned} {}
 
   std::size_t rows() const { return npymap_appender_rows(owned_.get()); }
-  /// Appends complete rows.
+  /// Appends complete rows; to a ragged array, one row.
   template <class T> void append(const T *numbers, std::size_t count) {
     check(npymap_append(owned_.get(), number_v<T>, numbers, count));
   }
@@ -494,6 +504,40 @@ public:
 
 private:
   std::unique_ptr<npymap_appender, detail::free_appender> owned_;
+};
+
+/// Rows of different lengths, in an array of all elements and one of the rows' offsets.
+class ragged {
+public:
+  ragged(array data, array offsets) : data_{std::move(data)}, offsets_{std::move(offsets)} {}
+  static ragged open(const std::string &data, const std::string &offsets, mode how = mode::read_only) {
+    // While rows are appended, no offset is written before its elements.
+    auto ends = array::open(offsets, how);
+    return ragged(array::open(data, how), std::move(ends));
+  }
+  const array &data() const noexcept { return data_; }
+  const array &offsets() const noexcept { return offsets_; }
+  /// The number of rows.
+  std::size_t size() const { return offsets_.size() == 0 ? 0 : offsets_.size() - 1; }
+  /// The positions of a row along the first axis of the data: its start, and its end.
+  std::pair<std::size_t, std::size_t> span(std::size_t row) const {
+    std::size_t found[2];
+    check(npymap_ragged_span(data_.c_array(), offsets_.c_array(), row, found));
+    return {found[0], found[1]};
+  }
+  /// A row, converted to T.
+  template <class T> std::vector<T> get(std::size_t row) const {
+    const auto found = span(row);
+    std::size_t len = found.second - found.first;
+    for (std::size_t axis = 1; axis < data_.ndim(); ++axis) len *= data_.shape()[axis];
+    std::vector<T> values(len);
+    check(npymap_ragged_get(data_.c_array(), offsets_.c_array(), row, number_v<T>, values.data(),
+                            values.size() * sizeof(T)));
+    return values;
+  }
+
+private:
+  array data_, offsets_;
 };
 
 /// Writes numbers in C order to a `.npy` file.

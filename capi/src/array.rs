@@ -222,12 +222,13 @@ impl Array {
 
     /// Copies all elements, or a field of them, in C order, as numbers in memory.
     pub(crate) fn copy(&self, field: Option<&str>, to: i32, out: &mut [u8]) -> Result<()> {
-        let view = self.view(field)?;
-        let layout = buffer_layout(to, view.shape(), out.len())?;
-        let casting = number::bulk_casting(view.dtype(), layout.dtype())?;
-        DynViewMut::from_bytes(out, &layout)?.assign_as(&view, casting)?;
-        number::normalize(to, out);
-        Ok(())
+        copy(&self.view(field)?, to, out)
+    }
+
+    /// As [`copy`](Array::copy), for rows next to each other.
+    pub(crate) fn copy_rows(&self, rows: Range<usize>, to: i32, out: &mut [u8]) -> Result<()> {
+        let (before, _) = self.view(None)?.split_at(0, rows.end)?;
+        copy(&before.split_at(0, rows.start)?.1, to, out)
     }
 
     /// Copies the bytes of all elements, in C order.
@@ -325,6 +326,15 @@ impl Array {
         }
         Ok([&[indices.len()], row].concat())
     }
+}
+
+/// Copies elements in C order, as numbers in memory.
+fn copy(view: &DynView<'_>, to: i32, out: &mut [u8]) -> Result<()> {
+    let layout = buffer_layout(to, view.shape(), out.len())?;
+    let casting = number::bulk_casting(view.dtype(), layout.dtype())?;
+    DynViewMut::from_bytes(out, &layout)?.assign_as(view, casting)?;
+    number::normalize(to, out);
+    Ok(())
 }
 
 /// The layout of a buffer of numbers in C order, which must have exactly this size.

@@ -5,10 +5,12 @@
 
 mod advice;
 pub mod api;
+pub mod appender;
 pub mod archive;
 pub mod array;
 pub mod boundary;
 mod error;
 mod number;
+mod ragged;
 mod save;
 pub mod status;

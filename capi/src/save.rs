@@ -5,7 +5,7 @@ use std::path::Path;
 use npymap::layout::Layout;
 use npymap::npz::{Compression, Npz};
 use npymap::source::{AtomicFile, Locking, MapMut};
-use npymap::{CreateOptions, DType, MappedArray, Order, WriteOptions};
+use npymap::{CreateOptions, DType, MappedArray, OpenOptions, Order, WriteOptions};
 
 use crate::array::check_size;
 use crate::error::{Failure, Result};
@@ -39,6 +39,11 @@ impl Flags {
             .discard_trailing(self.has(status::NPYMAP_DISCARD_TRAILING))
             .sparse(self.has(status::NPYMAP_SPARSE))
             .page_aligned(self.has(status::NPYMAP_PAGE_ALIGNED))
+    }
+
+    pub(crate) fn open_options(self) -> OpenOptions {
+        let waits = self.has(status::NPYMAP_WAIT);
+        OpenOptions::new().locking(if waits { Locking::Wait } else { Locking::Try })
     }
 }
 

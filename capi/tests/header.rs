@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The files of the interface, in the order of the header.
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     "status",
     "api/error",
     "api/open",
@@ -20,6 +20,7 @@ const FILES: [&str; 12] = [
     "api/archive",
     "api/save",
     "api/append",
+    "api/ragged",
     "objects",
 ];
 
@@ -29,7 +30,8 @@ const OBJECTS: &str = "
 pub struct Array {}
 /// An open file with any number of arrays.
 pub struct Archive {}
-/// A `.npy` file to which rows are appended, locked against other writers.
+/// A `.npy` file to which rows are appended, or the two files of a ragged array, locked
+/// against other writers.
 pub struct Appender {}
 ";
 

@@ -2,10 +2,8 @@
 
 use std::ffi::{c_char, c_void};
 
-use npymap::source::Locking;
-use npymap::{Appender, OpenOptions};
-
 use super::open::{free, give};
+use crate::appender::{Appender, each_appender};
 use crate::boundary::{Handle, In, Out};
 use crate::error::{done, value};
 use crate::number::{self, with_number, with_pod};
@@ -13,16 +11,13 @@ use crate::save::Flags;
 use crate::status;
 use crate::status::{npymap_status, npymap_type};
 
-const fn assert_sendable<T: Send + Sync>() {}
-const _: () = assert_sendable::<Appender>();
-
 /// Opens a `.npy` file to append rows, and locks it; on Windows, it is not locked.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_open(
     path: In<c_char>,
     appender: Out<Handle<Appender>>,
 ) -> npymap_status {
-    give(appender, "`appender`", || Ok(Appender::open(path.path()?)?))
+    give(appender, "`appender`", || Ok(npymap::Appender::open(path.path()?)?.into()))
 }
 
 /// Creates a `.npy` file without rows, to append some. `row` has the lengths of the
@@ -44,8 +39,8 @@ pub extern "C" fn npymap_appender_create(
             | status::NPYMAP_PAGE_ALIGNED
             | status::NPYMAP_FORTRAN_ORDER;
         let options = Flags::new(flags, allowed)?.create_options();
-        let dtype = descr.text("`descr`")?.parse()?;
-        Ok(Appender::create(path.path()?, &dtype, row.slice(ndim, "`row`")?, &options)?)
+        let (dtype, row) = (descr.text("`descr`")?.parse()?, row.slice(ndim, "`row`")?);
+        Ok(npymap::Appender::create(path.path()?, &dtype, row, &options)?.into())
     })
 }
 
@@ -67,20 +62,20 @@ pub extern "C" fn npymap_appender_open_or_create(
         let allowed =
             status::NPYMAP_PAGE_ALIGNED | status::NPYMAP_FORTRAN_ORDER | status::NPYMAP_WAIT;
         let flags = Flags::new(flags, allowed)?;
-        let locking = if flags.has(status::NPYMAP_WAIT) { Locking::Wait } else { Locking::Try };
         let (dtype, row) = (descr.text("`descr`")?.parse()?, row.slice(ndim, "`row`")?);
-        let options = OpenOptions::new().locking(locking);
-        Ok(options.append_or_create(path.path()?, &dtype, row, &flags.create_options())?)
+        let (path, options) = (path.path()?, flags.create_options());
+        Ok(flags.open_options().append_or_create(path, &dtype, row, &options)?.into())
     })
 }
 
 /// The number of rows, including those that are not written yet.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_rows(appender: In<Appender>) -> usize {
-    value(0, || Ok(appender.get("`appender`")?.rows()))
+    value(0, || Ok(each_appender!(appender.get("`appender`")?, appender => appender.rows())))
 }
 
-/// Appends complete rows from `nbytes` bytes of elements as they are stored.
+/// Appends complete rows from `nbytes` bytes of elements as they are stored. A ragged
+/// array gets one row.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_append_bytes(
     mut appender: Out<Appender>,
@@ -89,12 +84,14 @@ pub extern "C" fn npymap_append_bytes(
 ) -> npymap_status {
     done(|| {
         let bytes = bytes.bytes(nbytes, "`bytes`")?;
-        Ok(appender.get_mut("`appender`")?.append_bytes(bytes)?)
+        let appender = appender.get_mut("`appender`")?;
+        Ok(each_appender!(appender, appender => appender.append_bytes(bytes))?)
     })
 }
 
 /// Appends complete rows from `count` numbers, whose type must be that of the elements,
-/// in either byte order. In Fortran order, the first axis of a row varies fastest.
+/// in either byte order. A ragged array gets one row. In Fortran order, the first axis of a
+/// row varies fastest.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_append(
     mut appender: Out<Appender>,
@@ -108,7 +105,7 @@ pub extern "C" fn npymap_append(
         let appender = appender.get_mut("`appender`")?;
         with_number!(number, T => {
             let values = number::read_all::<T>(bytes)?;
-            Ok(appender.append_slice(&values)?)
+            Ok(each_appender!(appender, appender => appender.append_slice(&values))?)
         })
     })
 }
@@ -116,13 +113,13 @@ pub extern "C" fn npymap_append(
 /// Writes the rows that were appended, so that other programs see them.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_flush(mut appender: Out<Appender>) -> npymap_status {
-    done(|| Ok(appender.get_mut("`appender`")?.flush()?))
+    done(|| Ok(each_appender!(appender.get_mut("`appender`")?, appender => appender.flush())?))
 }
 
 /// Writes the rows and waits until they are on the disk.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_sync(mut appender: Out<Appender>) -> npymap_status {
-    done(|| Ok(appender.get_mut("`appender`")?.sync()?))
+    done(|| Ok(each_appender!(appender.get_mut("`appender`")?, appender => appender.sync())?))
 }
 
 /// Writes the rows, waits until they are on the disk, closes the file and sets the
@@ -130,7 +127,7 @@ pub extern "C" fn npymap_appender_sync(mut appender: Out<Appender>) -> npymap_st
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_close(mut appender: Out<Handle<Appender>>) -> npymap_status {
     done(|| match appender.get_mut("`appender`")?.take() {
-        Some(appender) => Ok(appender.close()?),
+        Some(appender) => Ok(each_appender!(*appender, appender => appender.close())?),
         None => Ok(()),
     })
 }

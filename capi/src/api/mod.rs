@@ -13,5 +13,6 @@ pub mod index;
 pub mod info;
 pub mod open;
 pub mod paging;
+pub mod ragged;
 pub mod rows;
 pub mod save;

@@ -203,6 +203,64 @@ static void files(const std::string &folder) {
   CHECK(status_of([&] { npymap::check(npymap_check_unchanged(seen.c_array())); }) == NPYMAP_OK);
 }
 
+// Rows of different lengths, written, read and, after a writer died, recovered.
+static void ragged(const std::string &folder) {
+  const std::string data = folder + "/ragged.npy", offsets = folder + "/offsets.npy";
+  for (const auto &row : {std::vector<int>{1, 2, 3}, {}, {4}}) {
+    auto rows = npymap::appender::open_or_create_ragged(data, offsets, "<i4");
+    rows.append(row);
+    rows.close();
+  }
+  for (const auto mode : {npymap::mode::read_only, npymap::mode::read_write, npymap::mode::in_memory}) {
+    const auto rows = npymap::ragged::open(data, offsets, mode);
+    CHECK(rows.size() == 3 && rows.get<int>(0) == std::vector<int>({1, 2, 3}));
+    CHECK(rows.get<double>(1).empty() && rows.get<double>(2) == std::vector<double>{4});
+    CHECK(rows.span(2) == std::make_pair(std::size_t{3}, std::size_t{4}));
+    CHECK(status_of([&] { (void)rows.span(3); }) == NPYMAP_ERROR_OUT_OF_BOUNDS);
+    CHECK(status_of([&] { (void)rows.get<int>(SIZE_MAX); }) == NPYMAP_ERROR_OUT_OF_BOUNDS);
+    CHECK(status_of([&] { (void)rows.get<std::uint16_t>(0); }) == NPYMAP_ERROR_DTYPE_MISMATCH);
+    int two[2];
+    CHECK(npymap_ragged_get(rows.data().c_array(), rows.offsets().c_array(), 0, NPYMAP_INT32, two, sizeof two) ==
+          NPYMAP_ERROR_SHAPE_MISMATCH);
+  }
+  auto refused = [&](const char *descr, std::vector<std::size_t> item) {
+    return status_of([&] { npymap::appender::open_or_create_ragged(data, offsets, descr, item); });
+  };
+  CHECK(refused("<f4", {}) == NPYMAP_ERROR_DTYPE_MISMATCH);
+  CHECK(refused("<i4", {2}) == NPYMAP_ERROR_SHAPE_MISMATCH);
+
+  // Elements without an offset, as a writer that dies leaves them.
+  auto died = npymap::appender::open(data);
+  died.append<int>({5, 6});
+  died.close();
+  npymap_appender *again = nullptr;
+  CHECK(npymap_appender_open_ragged(data.c_str(), offsets.c_str(), &again) == NPYMAP_ERROR_CORRUPT);
+  CHECK(std::string(npymap_error()).find("npymap_appender_recover_ragged") != std::string::npos);
+  CHECK(npymap_appender_recover_ragged(data.c_str(), offsets.c_str(), &again) == NPYMAP_OK);
+  CHECK(npymap_appender_rows(again) == 3 && npymap_appender_close(&again) == NPYMAP_OK);
+  CHECK(npymap_appender_open_ragged(data.c_str(), offsets.c_str(), &again) == NPYMAP_OK);
+  npymap_appender_free(&again);
+
+  // Items with an axis, and offsets of something else.
+  const std::size_t item[] = {2};
+  CHECK(npymap_appender_create_ragged(data.c_str(), offsets.c_str(), "<i4", item, 1, 0, &again) ==
+        NPYMAP_ERROR_ALREADY_EXISTS);
+  CHECK(npymap_appender_create_ragged(data.c_str(), offsets.c_str(), "<i4", item, 1, NPYMAP_OVERWRITE, &again) ==
+        NPYMAP_OK);
+  npymap::appender pairs(again);
+  pairs.append<int>({1, 2, 3, 4});
+  CHECK(status_of([&] { pairs.append<int>({5}); }) == NPYMAP_ERROR_SHAPE_MISMATCH);
+  CHECK(pairs.rows() == 1);
+  pairs.close();
+  CHECK(npymap::ragged::open(data, offsets).get<int>(0) == std::vector<int>({1, 2, 3, 4}));
+  CHECK(status_of([&] { npymap::ragged::open(offsets, data).span(0); }) == NPYMAP_ERROR_SHAPE_MISMATCH);
+  const std::int64_t wrong[] = {0, 2, 1, -1, 9};
+  npymap::save(offsets, wrong, {5}, NPYMAP_OVERWRITE);
+  const auto rows = npymap::ragged::open(data, offsets);
+  CHECK(rows.get<int>(0).size() == 4);
+  for (std::size_t row = 1; row < 4; ++row) CHECK(status_of([&] { rows.span(row); }) == NPYMAP_ERROR_CORRUPT);
+}
+
 #if !defined(_WIN32)
 // Threads that start at once create a file once, and each appends its rows.
 static void start_together(const std::string &folder) {
@@ -222,6 +280,19 @@ static void start_together(const std::string &folder) {
   };
   CHECK(refused("<f4", {2}) == NPYMAP_ERROR_DTYPE_MISMATCH);
   CHECK(refused("<i4", {3}) == NPYMAP_ERROR_SHAPE_MISMATCH);
+
+  const std::string data = folder + "/parts.npy", offsets = folder + "/ends.npy";
+  all.clear();
+  for (int number = 0; number < 8; ++number) {
+    all.emplace_back([&, number] {
+      auto rows = npymap::appender::open_or_create_ragged(data, offsets, "<i4", {}, NPYMAP_WAIT);
+      rows.append(std::vector<int>(static_cast<std::size_t>(number), number));
+      rows.flush();
+    });
+  }
+  for (auto &thread : all) thread.join();
+  const auto rows = npymap::ragged::open(data, offsets);
+  CHECK(rows.size() == 8 && rows.data().size() == 28);
 }
 #endif
 
@@ -288,6 +359,7 @@ int main(int argc, char **argv) {
   files(argv[1]);
   trailing(argv[1]);
   several(argv[1]);
+  ragged(argv[1]);
 #if !defined(_WIN32) // where appenders do not lock
   start_together(argv[1]);
 #endif

@@ -76,6 +76,19 @@ static void null_objects(void) {
   FAILS(npymap_appender_open_or_create("a.npy", "<f8", NULL, 0, NPYMAP_OVERWRITE, &appender),
         NPYMAP_ERROR_INVALID_INPUT, "flags 0x1");
   TRUE_(appender == NULL);
+  FAILS(npymap_appender_open_ragged(NULL, "b.npy", &appender), NPYMAP_ERROR_INVALID_INPUT, "the path is null");
+  FAILS(npymap_appender_open_ragged("missing.npy", "b.npy", &appender), NPYMAP_ERROR_NOT_FOUND, "missing.npy");
+  FAILS(npymap_appender_create_ragged("a.npy", "a.npy", "<f8", NULL, 0, 0, &appender), NPYMAP_ERROR_INVALID_INPUT, "two files");
+  FAILS(npymap_appender_create_ragged("a.npy", "b.npy", "<f8", NULL, 0, NPYMAP_FORTRAN_ORDER, &appender),
+        NPYMAP_ERROR_INVALID_INPUT, "flags 0x8");
+  FAILS(npymap_appender_open_or_create_ragged("a.npy", "b.npy", "<f8", NULL, 1, 0, &appender),
+        NPYMAP_ERROR_INVALID_INPUT, "`item` is null");
+  FAILS(npymap_appender_open_or_create_ragged("a.npy", "b.npy", NULL, NULL, 0, NPYMAP_WAIT, &appender),
+        NPYMAP_ERROR_INVALID_INPUT, "`descr` is null");
+  FAILS(npymap_appender_recover_ragged("a.npy", "b.npy", NULL), NPYMAP_ERROR_INVALID_INPUT, "`appender` is null");
+  TRUE_(appender == NULL);
+  FAILS(npymap_ragged_span(NULL, NULL, 0, index), NPYMAP_ERROR_INVALID_INPUT, "`data` is null");
+  FAILS(npymap_ragged_get(NULL, NULL, 0, NPYMAP_FLOAT64, &value, 8), NPYMAP_ERROR_INVALID_INPUT, "`data` is null");
   FAILS(npymap_append(NULL, NPYMAP_FLOAT64, &value, 1), NPYMAP_ERROR_INVALID_INPUT, "null");
   FAILS(npymap_append_bytes(NULL, &value, 8), NPYMAP_ERROR_INVALID_INPUT, "null");
   FAILS(npymap_appender_flush(NULL), NPYMAP_ERROR_INVALID_INPUT, "null");
@@ -197,6 +210,17 @@ static void corners(void) {
   WORKS(npymap_copy(a, NULL, NPYMAP_FLOAT64, NULL, 0));
   WORKS(npymap_copy_bytes(a, '=', NULL, 0));
   WORKS(npymap_take(a, empty, 1, NPYMAP_FLOAT64, NULL, 0) == NPYMAP_ERROR_OUT_OF_BOUNDS ? NPYMAP_OK : 1);
+  FAILS(npymap_ragged_span(a, NULL, 0, index), NPYMAP_ERROR_INVALID_INPUT, "`offsets` is null");
+  FAILS(npymap_ragged_span(a, a, 0, index), NPYMAP_ERROR_SHAPE_MISMATCH, "offsets of shape [3, 0, 2]");
+  npymap_array *ends = NULL;
+  WORKS(npymap_create(NULL, "<i8", (const size_t[]){2}, 1, 0, &ends));
+  FAILS(npymap_ragged_span(a, ends, 1, index), NPYMAP_ERROR_OUT_OF_BOUNDS, "[1]");
+  FAILS(npymap_ragged_span(a, ends, 0, NULL), NPYMAP_ERROR_INVALID_INPUT, "`span` is null");
+  WORKS(npymap_ragged_span(a, ends, 0, index));
+  TRUE_(index[0] == 0 && index[1] == 0);
+  WORKS(npymap_ragged_get(a, ends, 0, NPYMAP_FLOAT64, NULL, 0));
+  FAILS(npymap_ragged_get(a, ends, 0, NPYMAP_FLOAT64, &value, 8), NPYMAP_ERROR_SHAPE_MISMATCH, "8 bytes, expected 0");
+  WORKS(npymap_close(&ends));
   WORKS(npymap_close(&a));
 
   WORKS(npymap_create(NULL, ">f8", NULL, 0, 0, &a));
