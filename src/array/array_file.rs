@@ -161,7 +161,7 @@ impl ArrayFile {
     #[must_use]
     #[inline]
     pub fn header(&self) -> Option<Header> {
-        self.place.header()
+        self.place.header.clone()
     }
 
     /// Returns the offset of the elements in the file.

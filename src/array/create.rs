@@ -225,7 +225,7 @@ impl CreateOptions {
         let encoded = header.encode_aligned(self.version, align)?;
         header.version = encoded.version;
         header.data_offset = encoded.bytes.len();
-        let place = Place::from_header(&header, 0)?;
+        let place = Place::from_header(header.clone(), 0)?;
         Ok((header, Plan { head: encoded.bytes, place, sparse: self.sparse }))
     }
 

@@ -10,7 +10,7 @@ use crate::npy::{Header, HeaderText, MAGIC, fill};
 /// The contents of an archive member.
 pub(crate) enum MemberContent {
     /// A `.npy`, with a place that counts from the start of the member.
-    Array(Place),
+    Array(Box<Place>),
     /// Something else, which starts with these bytes.
     Other(Vec<u8>),
 }
@@ -31,29 +31,29 @@ impl MemberContent {
             return Ok(MemberContent::Other(magic.to_vec()));
         }
         let header = HeaderText::read(magic.chain(from), max_header_len)?.header()?;
-        let place = Place::from_header(&header, 0)?;
+        let place = Place::from_header(header, 0)?;
         if place.end().is_none_or(|end| end > size) {
             let needed = place.layout.nbytes();
             let found = to_usize_saturating(size.saturating_sub(place.offset));
             return Err(HeaderError::Eof { what: "elements", needed, found }.into());
         }
-        Ok(MemberContent::Array(place))
+        Ok(MemberContent::Array(Box::new(place)))
     }
 
     /// The place of the array, or an error with the bytes found instead.
     #[inline]
     pub(crate) fn into_place(self) -> Result<Place> {
         match self {
-            MemberContent::Array(place) => Ok(place),
+            MemberContent::Array(place) => Ok(*place),
             MemberContent::Other(found) => Err(HeaderError::Magic { found }.into()),
         }
     }
 
     /// The header, if the member is an array.
     #[inline]
-    pub(crate) fn header(&self) -> Option<Header> {
+    pub(crate) fn into_header(self) -> Option<Header> {
         match self {
-            MemberContent::Array(place) => place.header(),
+            MemberContent::Array(place) => place.header,
             MemberContent::Other(_) => None,
         }
     }

@@ -328,7 +328,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
         let header = HeaderText::parse(data.as_ref(), MAX_HEADER_LEN)?.header()?;
         let layout = header.layout()?;
         check_len(&layout, data.as_ref().len())?;
-        let place = Place { layout, ..Place::from_header(&header, 0)? };
+        let place = Place { layout, ..Place::from_header(header, 0)? };
         Ok(MappedArray { place, data, origin: Origin::with_offset() })
     }
 
@@ -423,7 +423,7 @@ impl<D> MappedArray<D> {
     /// [range of rows](MappedArray::row_range).
     #[must_use]
     pub fn header(&self) -> Option<Header> {
-        self.place.header()
+        self.place.header.clone()
     }
 
     /// Returns the offset of the elements in the file, if there is one.

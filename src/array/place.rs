@@ -11,7 +11,7 @@ use crate::error::{
     Error, ErrorDetail, ExtentError, HeaderError, RequestError, Result, ShapeError, SystemError,
 };
 use crate::layout::{Layout, Order};
-use crate::npy::{Header, MAGIC, Preamble, Version};
+use crate::npy::{Header, MAGIC, Preamble};
 use crate::source::Source;
 use crate::source::mode::Mode;
 use crate::source::storage::{self, ReadAt, Storage};
@@ -40,47 +40,29 @@ pub(crate) struct Place {
     /// The offset of the first element in the file.
     pub(crate) offset: u64,
     pub(crate) order: Order,
-    /// `None` for files without a header.
-    pub(crate) header: Option<HeaderFacts>,
-}
-
-/// The facts about a header that the place of its array does not have.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HeaderFacts {
-    version: Version,
-    pub(super) data_offset: usize,
-    has_long_integers: bool,
+    /// `None` for files without a header, and parts of an array.
+    pub(crate) header: Option<Header>,
 }
 
 impl Place {
     /// The place of an array with its header at `at`.
     #[inline]
-    pub(crate) fn from_header(header: &Header, at: u64) -> Result<Place> {
+    pub(crate) fn from_header(header: Header, at: u64) -> Result<Place> {
         let layout = header.layout().map_err(Error::treat_as_damage)?.with_offset(0);
         let offset = u64::try_from(header.data_offset).ok().and_then(|own| at.checked_add(own));
         let offset = offset.ok_or_else(|| too_large(&layout).treat_as_damage())?;
-        let &Header { order, version, data_offset, has_long_integers, .. } = header;
-        let header = Some(HeaderFacts { version, data_offset, has_long_integers });
-        Ok(Place { layout, offset, order, header })
+        Ok(Place { layout, offset, order: header.order, header: Some(header) })
     }
 
     /// The place in a file of an array in a member that starts at `start`.
     #[cfg(any(feature = "npz", feature = "tar"))]
     #[inline]
-    pub(crate) fn moved_by(self, start: u64) -> Place {
-        let offset = self.offset.saturating_add(start);
-        let data_offset = to_usize_saturating(offset);
-        let header = self.header.map(|header| HeaderFacts { data_offset, ..header });
-        Place { offset, header, ..self }
-    }
-
-    /// The header, if the array has one.
-    #[inline]
-    pub(crate) fn header(&self) -> Option<Header> {
-        let HeaderFacts { version, data_offset, has_long_integers } = self.header?;
-        let (dtype, shape) = (self.layout.dtype().clone(), self.layout.shape().to_vec());
-        let order = self.order;
-        Some(Header { dtype, shape, order, version, data_offset, has_long_integers })
+    pub(crate) fn moved_by(mut self, start: u64) -> Place {
+        self.offset = self.offset.saturating_add(start);
+        if let Some(header) = &mut self.header {
+            header.data_offset = to_usize_saturating(self.offset);
+        }
+        self
     }
 
     /// The end of the last element in the file. Returns `None` if it overflows.
@@ -154,7 +136,7 @@ impl OpenOptions {
     /// Reads the header, and finds the array.
     #[inline]
     fn header_place(&self, storage: &Storage, len: u64) -> Result<Place> {
-        Place::from_header(&self.read_header(storage, len)?, self.offset)
+        Place::from_header(self.read_header(storage, len)?, self.offset)
     }
 
     /// The place of a raw array, if a file of `len` bytes contains it.
@@ -169,8 +151,7 @@ impl OpenOptions {
     #[inline]
     pub(super) fn checked_header(&self, storage: &Storage) -> Result<Header> {
         self.expect_header()?;
-        let place = self.place(storage)?;
-        Ok(place.header().invariant("only raw binary has no header"))
+        Ok(self.place(storage)?.header.invariant("only raw binary has no header"))
     }
 
     /// Rejects options for raw binary, which has no header.

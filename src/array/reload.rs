@@ -74,7 +74,7 @@ impl MappedArray<Map> {
         if self.member().is_some() {
             return None;
         }
-        let len = self.place.header?.data_offset;
+        let len = self.place.header.as_ref()?.data_offset;
         Some((self.place.offset.checked_sub(to_u64(len))?, len))
     }
 }

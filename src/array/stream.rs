@@ -41,7 +41,7 @@ impl OpenOptions {
     pub fn read_from(&self, mut from: impl Read) -> Result<MappedArrayMut> {
         self.expect_header()?;
         let header = HeaderText::read(&mut from, self.max_header_len)?.header()?;
-        let place = Place::from_header(&header, 0)?;
+        let place = Place::from_header(header, 0)?;
         let data = read_elements(&mut from, place.layout.nbytes())?;
         Ok(MappedArray { place, data, origin: Origin::with_offset() })
     }

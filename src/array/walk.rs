@@ -99,7 +99,7 @@ impl Walk {
         let len = self.storage.len();
         let options = self.options.clone().offset(offset);
         let found = options.read_header(&self.storage, len).and_then(|header| {
-            let place = Place::from_header(&header, offset)?;
+            let place = Place::from_header(header.clone(), offset)?;
             place.check_inside(len)?;
             let end = place.end().ok_or_else(|| place.too_large())?;
             Ok(WalkEntry { offset, end, header })

@@ -125,7 +125,7 @@ impl OpenOptions {
     /// Reads the header of a stream.
     fn read_place(&self, from: &mut impl Read) -> Result<Place> {
         let header = HeaderText::read(from, self.max_header_len)?.header()?;
-        Place::from_header(&header, 0)
+        Place::from_header(header, 0)
     }
 
     /// Reads a complete array from any reader and leaves it at the first byte after

@@ -107,7 +107,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// elements are missing, and [`Io`](crate::ErrorKind::Io) if reading fails.
     /// The CRC-32 is not checked.
     pub fn header(&self) -> Result<Option<Header>> {
-        self.name_member(self.find()).map(|(_, found)| found.header())
+        self.name_member(self.find()).map(|(_, found)| found.into_header())
     }
 
     /// Returns the offset of the array's elements in the archive. Returns

@@ -245,7 +245,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// ends after the end of the file, and [`Io`](crate::ErrorKind::Io) if
     /// reading fails.
     pub fn header(&self) -> Result<Option<Header>> {
-        self.name_member(self.find()).map(|content| content.header())
+        self.name_member(self.find()).map(MemberContent::into_header)
     }
 
     /// Returns whether the member is a `.ten` file: either it starts with the
