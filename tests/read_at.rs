@@ -135,3 +135,53 @@ fn storage_that_ends_early_is_an_error() {
     let error = file.take(&[5, 999], &mut rows).unwrap_err();
     assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
 }
+
+/// An array of more bytes than an address space has.
+struct Endless(Vec<u8>);
+
+impl ReadAt for Endless {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        buffer.fill(0);
+        let own = self.0.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
+        let len = own.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&own[..len]);
+        Ok(buffer.len())
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.0.len() as u64 + (1 << 60))
+    }
+}
+
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn elements_that_do_not_fit_into_memory_are_used_in_parts() {
+    let source = Source::from_read_at(Endless(npy("|u1", &[1 << 60], Order::C, &[]))).unwrap();
+    let array = MappedArray::from_source(source.into_read_only().on_demand()).unwrap();
+    let works = "cannot bring all 1152921504606846976 bytes of the elements into memory: ";
+    let check = |error: npymap::Error| {
+        assert!(is_error(&error, ErrorKind::Io, works), "{error}");
+        assert!(error.to_string().contains("for_each_window"), "{error}");
+        assert!(error.io_error().is_some() && !error.reason().contains("window"), "{error}");
+    };
+    check(array.dyn_view().unwrap_err());
+    check(array.view::<u8>().unwrap_err());
+    check(array.as_bytes().unwrap_err());
+    check(array.as_slice::<u8>().unwrap_err());
+    check(array.rows().unwrap_err());
+    check(array.clone().into_rows().unwrap_err());
+    check(array.clone().into_typed::<u8, npymap::ndarray::Ix1>().unwrap_err());
+    check(array.populate(..).unwrap_err());
+}
+
+#[test]
+fn elements_on_demand_that_cannot_be_read_are_that_error() {
+    let (_, log) = numbers(Order::C);
+    let short = log.bytes[..log.bytes.len() - 1].to_vec();
+    let longer = Longer(Logged { bytes: Arc::new(short), ..log });
+    let source = Source::from_read_at(longer).unwrap().into_read_only().on_demand();
+    let array = MappedArray::from_source(source).unwrap();
+    let error = array.dyn_view().unwrap_err();
+    let text = "cannot bring all 140000 bytes of the elements into memory: ";
+    assert!(is_error(&error, ErrorKind::Truncated, text), "{error}");
+}

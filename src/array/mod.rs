@@ -41,12 +41,13 @@ use crate::dtype::DType;
 use crate::error::{Error, ExtentError, Result, ShapeError};
 use crate::layout::{Layout, Order};
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
-use crate::source::Source;
 use crate::source::lock::FileLock;
 use crate::source::map::{Map, MapMut};
 use crate::source::mode::Mode;
+use crate::source::on_demand::OnDemand;
 use crate::source::platform::FileId;
 use crate::source::read_ahead::ReadAhead;
+use crate::source::{Mapping, Source};
 
 pub(crate) use advise::resolve_rows;
 pub use array_file::ArrayFile;
@@ -145,6 +146,8 @@ pub(crate) struct Origin {
     /// The exclusive lock taken when the file was opened, if any.
     #[expect(dead_code, reason = "it is held until the array is dropped")]
     lock: Option<Arc<FileLock>>,
+    /// The elements, if they are in memory only when they are needed.
+    on_demand: Option<Arc<OnDemand>>,
     /// The thread that reads ahead, once there is one.
     read_ahead: OnceLock<Arc<ReadAhead>>,
 }
@@ -162,6 +165,7 @@ impl Origin {
             file_len: storage.len(),
             has_offset: true,
             lock: storage.lock(),
+            on_demand: None,
             read_ahead: OnceLock::new(),
         }
     }
@@ -170,6 +174,15 @@ impl Origin {
     #[inline]
     fn with_offset() -> Origin {
         Origin { has_offset: true, ..Origin::default() }
+    }
+
+    /// Brings elements that are on demand into memory.
+    #[inline]
+    fn load(&self) -> Result<()> {
+        match &self.on_demand {
+            Some(on_demand) => on_demand.load().map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Adds the member and the file to an error.
@@ -197,8 +210,12 @@ impl<D> MappedArray<D> {
         data: D,
         place: Place,
         member: Option<&str>,
-    ) -> MappedArray<D> {
+    ) -> MappedArray<D>
+    where
+        D: Mapping,
+    {
         let mut origin = Origin::from_source(source, member);
+        origin.on_demand = data.on_demand_bytes().cloned();
         // The file may have been extended for the array.
         origin.file_len = origin.file_len.max(place.end().unwrap_or(0));
         MappedArray { place, data, origin }

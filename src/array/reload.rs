@@ -51,6 +51,7 @@ impl MappedArray<Map> {
     pub fn reload(&mut self) -> Result<()> {
         let (place, data, file_len) = self.origin.add_path_on_err(self.reloaded())?;
         (self.place, self.data, self.origin.file_len) = (place, data, file_len);
+        self.origin.on_demand = None;
         Ok(())
     }
 

@@ -72,7 +72,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// not have the axes of `N`, and
     /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements have a
     /// different form than `T` or are not aligned for it, and names a type that
-    /// works. Use [`to_cow`] to copy such elements instead.
+    /// works. Use [`to_cow`] to copy such elements instead. Returns [`Io`](crate::ErrorKind::Io) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
+    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     ///
     /// [`to_cow`]: MappedArray::to_cow
     ///

@@ -17,7 +17,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Errors
     ///
     /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
-    /// cannot be viewed as `T`, and names a type that works.
+    /// cannot be viewed as `T`, and names a type that works. Returns [`Io`](crate::ErrorKind::Io) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
+    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     ///
     /// # Examples
     ///
@@ -28,7 +30,14 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn view<T: Element>(&self) -> Result<View<'_, T>> {
-        self.origin.add_path_on_err(View::from_bytes(self.data.as_ref(), &self.place.layout))
+        let view = self.bytes().and_then(|bytes| View::from_bytes(bytes, &self.place.layout));
+        self.origin.add_path_on_err(view)
+    }
+
+    /// The bytes of `D`, or an error if they can't be brought into memory when needed.
+    fn bytes(&self) -> Result<&[u8]> {
+        self.origin.load()?;
+        Ok(self.data.as_ref())
     }
 
     /// Returns the bytes of all elements, in memory order.
@@ -36,9 +45,11 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Errors
     ///
     /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
-    /// bytes than before.
+    /// bytes than before. Returns [`Io`](crate::ErrorKind::Io) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
+    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     pub fn as_bytes(&self) -> Result<&[u8]> {
-        let (bytes, layout) = (self.data.as_ref(), &self.place.layout);
+        let (bytes, layout) = (self.origin.add_path_on_err(self.bytes())?, &self.place.layout);
         bytes.get(layout.offset()..layout.end()).ok_or_else(|| {
             ExtentError::ShortBuffer { needed: layout.end(), found: bytes.len() }.into()
         })
@@ -55,7 +66,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Errors
     ///
     /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
-    /// bytes than before.
+    /// bytes than before. Returns [`Io`](crate::ErrorKind::Io) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
+    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     ///
     /// # Examples
     ///
@@ -73,7 +86,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Errors
     ///
     /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
-    /// bytes than before.
+    /// bytes than before. Returns [`Io`](crate::ErrorKind::Io) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
+    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     pub fn dyn_view(&self) -> Result<DynView<'_>> {
         self.view()
     }
@@ -85,7 +100,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
     /// exist, and lists the fields that do, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
-    /// or more elements of zero size than can be counted.
+    /// or more elements of zero size than can be counted. Returns [`Io`](crate::ErrorKind::Io) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
+    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     pub fn field(&self, path: &str) -> Result<DynView<'_>> {
         self.origin.add_path_on_err(self.dyn_view()?.field(path))
     }
@@ -97,7 +114,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
     /// have a different form than `T`, or are not aligned for it, and names a
     /// type that works. Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if
-    /// they are in Fortran order.
+    /// they are in Fortran order. Returns [`Io`](crate::ErrorKind::Io) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
+    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     ///
     /// # Examples
     ///
@@ -114,7 +133,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// ```
     pub fn as_slice<T: InPlace>(&self) -> Result<&[T]> {
         let elements = in_place_codec::<T>(&self.place.layout)
-            .and_then(|codec| borrow_slice(self.data.as_ref(), &self.place.layout, &codec));
+            .and_then(|codec| borrow_slice(self.bytes()?, &self.place.layout, &codec));
         self.origin.add_path_on_err(elements)
     }
 
@@ -127,7 +146,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// not have the axes of `N`, and
     /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements have a
     /// different form than `T` or are not aligned for it, and names a type that
-    /// works.
+    /// works. Returns [`Io`](crate::ErrorKind::Io) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
+    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     ///
     /// # Examples
     ///
@@ -161,7 +182,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// cannot be viewed as `T`, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if
     /// the array does not have the axes of `N`, and
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2^20
-    /// elements of zero size.
+    /// elements of zero size. Returns [`Io`](crate::ErrorKind::Io) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
+    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     ///
     /// # Panics
     ///
@@ -187,6 +210,11 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
 
 /// The bytes of all elements, in memory order, so that an array can be the owner of
 /// a buffer: `bytes::Bytes::from_owner(array)` is a response body without a copy.
+///
+/// # Panics
+///
+/// Panics if an array of [`Source::on_demand`](crate::Source::on_demand) can't be brought
+/// into memory. [`as_bytes`](MappedArray::as_bytes) returns that error.
 ///
 /// # Examples
 ///

@@ -37,6 +37,7 @@ fn advice(detail: &ErrorDetail) -> Advice {
             matches!(
                 error,
                 SystemError::NotImmutable
+                    | SystemError::NotLoaded { .. }
                     | SystemError::Exists
                     | SystemError::Locked
                     | SystemError::MountPoint { .. }

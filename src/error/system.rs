@@ -31,6 +31,17 @@ pub(crate) enum SystemError {
         source: io::Error,
     },
 
+    /// All elements were needed of an array that is in memory in parts.
+    #[error(
+        "cannot bring all {len} bytes of the elements into memory: {reason}: use parts of them, by `MappedArray::window` or `for_each_window`"
+    )]
+    NotLoaded {
+        /// The number of bytes.
+        len: usize,
+        /// The error of mapping or reading them.
+        reason: Error,
+    },
+
     /// There is less space on the disk than would be reserved.
     #[error("cannot reserve space: {asked} bytes are needed, {free} are free: {source}")]
     Space {
@@ -138,6 +149,7 @@ impl SystemError {
                 io::ErrorKind::UnexpectedEof => ErrorKind::Truncated,
                 _ => ErrorKind::Io,
             },
+            SystemError::NotLoaded { reason, .. } => reason.kind(),
             SystemError::Map { .. }
             | SystemError::Space { .. }
             | SystemError::MountPoint { .. } => ErrorKind::Io,
@@ -158,6 +170,7 @@ impl SystemError {
             | SystemError::Space { source, .. }
             | SystemError::MountPoint { source }
             | SystemError::Plain(source) => Some(source),
+            SystemError::NotLoaded { reason, .. } => reason.io_error(),
             _ => None,
         }
     }

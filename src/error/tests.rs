@@ -47,6 +47,12 @@ fn system_errors() {
         K::Io,
         "cannot map 5 bytes: x",
     );
+    let reason = open_error(io::ErrorKind::NotFound).into();
+    assert_error(
+        SystemError::NotLoaded { len: 5, reason },
+        K::NotFound,
+        "cannot bring all 5 bytes of the elements into memory: cannot open: entity not found: use parts of them, by `MappedArray::window` or `for_each_window`",
+    );
     let source = io::ErrorKind::StorageFull.into();
     assert_error(
         SystemError::Space { asked: 6, free: 5, source },

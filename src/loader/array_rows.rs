@@ -25,7 +25,9 @@ impl MappedArray<Map> {
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the array has
     /// no axes, and [`Io`](crate::ErrorKind::Io) if the file cannot be mapped
-    /// again.
+    /// again. Returns [`Io`](crate::ErrorKind::Io) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
+    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     ///
     /// # Examples
     ///
@@ -41,6 +43,8 @@ impl MappedArray<Map> {
     /// ```
     #[inline]
     pub fn rows(&self) -> Result<Rows> {
+        // Not on demand.
+        self.as_bytes()?;
         let origin = self.origin();
         let map = origin.add_path_on_err(self.map_for_random_access())?;
         let rows = Rows::new(map, self.layout(), origin.path.clone());
@@ -59,7 +63,9 @@ impl MappedArray<Map> {
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the array has
     /// no axes, and [`Io`](crate::ErrorKind::Io) if the file cannot be mapped
-    /// again.
+    /// again. Returns [`Io`](crate::ErrorKind::Io) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
+    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     ///
     /// # Examples
     ///

@@ -100,7 +100,9 @@ impl Background {
         let Range { start, end } = self.extent;
         let part = start + part.start..(start + part.end).min(end);
         if part.start < part.end {
-            platform::populate(map.bytes(part)).ok();
+            if let Ok(bytes) = map.bytes(part) {
+                platform::populate(bytes).ok();
+            }
         }
     }
 
@@ -230,6 +232,8 @@ impl Disk for MappedFile<'_> {
 
     #[inline]
     fn drop_pages(&self) {
-        platform::page_out(self.map.bytes(self.background.extent.clone())).ok();
+        if let Ok(bytes) = self.map.bytes(self.background.extent.clone()) {
+            platform::page_out(bytes).ok();
+        }
     }
 }

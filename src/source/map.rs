@@ -112,7 +112,8 @@ impl Source<Map> {
 
     /// Maps arrays of more than 32 MiB only when their elements are needed, and reads
     /// them into memory if they can't be mapped. Of a source that reads, nothing is read
-    /// before.
+    /// before. Methods that need all elements, such as
+    /// [`MappedArray::view`](crate::MappedArray::view), return the error if both fail.
     ///
     /// A program that processes such an array in parts, by
     /// [`MappedArray::window`](crate::MappedArray::window), needs memory and
@@ -687,6 +688,11 @@ impl Pages for Map {
     }
 
     #[inline]
+    fn on_demand_bytes(&self) -> Option<&Arc<OnDemand>> {
+        self.on_demand.as_ref()
+    }
+
+    #[inline]
     fn from_memory(memory: MapMut) -> Result<Map> {
         memory.into_read_only()
     }
@@ -699,7 +705,7 @@ impl Pages for Map {
 
     #[inline]
     fn unload(&self, range: Range<usize>) -> Result<bool> {
-        let bytes = self.bytes(range);
+        let bytes = self.bytes(range)?;
         if !self.shared || bytes.is_empty() {
             return Ok(self.shared);
         }
@@ -750,7 +756,7 @@ impl Pages for MapMut {
 
     #[inline]
     fn unload(&self, range: Range<usize>) -> Result<bool> {
-        let bytes = self.bytes(range);
+        let bytes = self.bytes(range)?;
         if self.shared.is_none() || bytes.is_empty() {
             return Ok(self.shared.is_some());
         }

@@ -9,15 +9,15 @@ use super::map::{Map, MapMut};
 use super::pages::sealed::Pages as _;
 use super::ranges;
 use super::storage::Storage;
-use crate::error::Result;
 use crate::error::invariant::{to_u64, to_usize};
+use crate::error::{Result, SystemError};
 
 /// The most ranges read by one call, which bounds the list of them.
 const BATCH: usize = 1 << 14;
 
 /// A range of storage of which nothing is in memory yet.
 #[derive(Debug)]
-pub(crate) struct OnDemand {
+pub struct OnDemand {
     storage: Storage,
     /// Whether the file may be mapped.
     maps: bool,
@@ -62,7 +62,8 @@ impl OnDemand {
     #[inline]
     pub(crate) fn load(&self) -> Result<&[u8]> {
         if self.whole.get().is_none() {
-            let whole = self.part(0..self.len)?;
+            let part = self.part(0..self.len);
+            let whole = part.map_err(|reason| SystemError::NotLoaded { len: self.len, reason })?;
             // Another thread may have been faster.
             drop(self.whole.set(whole));
         }

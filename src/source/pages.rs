@@ -38,10 +38,13 @@ pub trait Writable: AsMut<[u8]> {}
 impl<D: AsMut<[u8]>> Writable for D {}
 
 pub(crate) mod sealed {
+    use std::sync::Arc;
+
     use super::{Advice, Range};
     use crate::error::{Result, SystemError};
     use crate::source::Source;
     use crate::source::map::{MapMut, Mappable};
+    use crate::source::on_demand::OnDemand;
     use crate::source::platform;
 
     /// Operations on the pages of a byte range.
@@ -68,14 +71,22 @@ pub(crate) mod sealed {
         /// again; `false` for pages not shared with a file.
         fn unload(&self, range: Range<usize>) -> Result<bool>;
 
+        /// The bytes that are in memory only when they are needed, if these are.
+        fn on_demand_bytes(&self) -> Option<&Arc<OnDemand>> {
+            None
+        }
+
         /// The bytes of a range.
-        fn bytes(&self, range: Range<usize>) -> &[u8] {
-            crate::error::invariant::elements(self.as_ref(), range)
+        fn bytes(&self, range: Range<usize>) -> Result<&[u8]> {
+            if let Some(on_demand) = self.on_demand_bytes() {
+                on_demand.load()?;
+            }
+            Ok(crate::error::invariant::elements(self.as_ref(), range))
         }
 
         /// Advises the kernel how the range will be accessed.
         fn advise(&self, range: Range<usize>, advice: Advice) -> Result<()> {
-            let bytes = self.bytes(range);
+            let bytes = self.bytes(range)?;
             if bytes.is_empty() {
                 return Ok(());
             }
@@ -85,14 +96,14 @@ pub(crate) mod sealed {
         /// Counts the bytes that are in memory. Returns `None` if the kernel
         /// does not report it.
         fn resident(&self, range: Range<usize>) -> Result<Option<usize>> {
-            let bytes = self.bytes(range);
+            let bytes = self.bytes(range)?;
             platform::resident(bytes).map_err(SystemError::map("ask about", bytes.len()))
         }
 
         /// Faults all pages in, so that you get an error for unreadable pages;
         /// `false` if the kernel has no call for it.
         fn populate(&self, range: Range<usize>) -> Result<bool> {
-            let bytes = self.bytes(range);
+            let bytes = self.bytes(range)?;
             if bytes.is_empty() {
                 return Ok(true);
             }
