@@ -242,7 +242,71 @@ def advice_on_existing():
 NO_ROWS = "nothing was appended yet: the first rows decide the dtype and the shape"
 
 
-class Appender:
+class Growing:
+    """Files that may get their dtype from the first rows.
+
+    Subclasses have `_start(dtype, row)`, which sets `_core` and `_dtype`, and
+    `_start_with(rows, casting)`.
+    """
+
+    def _begin(self, paths, dtype, row, exist_ok):
+        """Open the files, or create them, unless the first rows are needed for that."""
+        self._core, self._starting = None, None
+        with contextlib.nullcontext() if exist_ok else advice_on_existing():
+            if not exist_ok or dtype is not None and row is not None:
+                self._start(dtype, row)
+                return
+            try:
+                self._start(None, None)
+            except FileNotFoundError:
+                check_directories(paths)
+                self._starting = threading.Lock()
+
+    def _opened(self):
+        """Return what is open, which may need its first rows."""
+        if self._core is None:
+            raise ValueError(NO_ROWS if self._starting is not None else "the appender is closed")
+        return self._core
+
+    def _opened_for(self, rows, casting):
+        """Return what is open, for its first rows if it needs them."""
+        starting = self._starting
+        if self._core is None and starting is not None:
+            with starting:
+                if self._core is None:
+                    self._start_with(rows, casting)
+        return self._opened()
+
+    @property
+    def dtype(self):
+        """The dtype of the elements."""
+        self._opened()
+        return self._dtype
+
+    def flush(self):
+        """Write all rows, so that readers see them."""
+        if self._core is not None or self._starting is None:
+            self._opened().flush()
+
+    def sync(self):
+        """Write all rows, and wait until they are on the disk."""
+        if self._core is not None or self._starting is None:
+            self._opened().sync()
+
+    def close(self):
+        """Write all rows, and close what is open."""
+        self._starting = None
+        if self._core is not None:
+            self._core.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+class Appender(Growing):
     """Appends rows to a `.npy` file, for example in a logger.
 
     Existing readers and arrays stay valid. Without `dtype`, this opens an existing file.
@@ -283,16 +347,7 @@ class Appender:
             raise ValueError("row, order and overwrite are for a new file, which needs a dtype")
         self._path, self._asked = to_path(path), (dtype, row, order)
         self._options = buffer, wait, overwrite, discard_trailing, exist_ok
-        self._core, self._starting = None, None
-        with contextlib.nullcontext() if exist_ok else advice_on_existing():
-            if not exist_ok or dtype is not None and row is not None:
-                self._start(dtype, row)
-                return
-            try:
-                self._start(None, None)
-            except FileNotFoundError:
-                check_directories([self._path])
-                self._starting = threading.Lock()
+        self._begin([self._path], dtype, row, exist_ok)
 
     def _start(self, dtype, row):
         """Open the file, or create it with a dtype."""
@@ -315,12 +370,6 @@ class Appender:
                 raise
         self._row, self._is_fortran, self._core = own, is_fortran_order, core
 
-    def _opened(self):
-        """Return the open file, which may need its first rows."""
-        if self._core is None:
-            raise ValueError(NO_ROWS if self._starting is not None else "the appender is closed")
-        return self._core
-
     def _start_with(self, rows, casting):
         """Create the file, or open it if another process was faster."""
         dtype, row, _ = self._asked
@@ -331,12 +380,6 @@ class Appender:
         if row is not None and own != row:
             raise ValueError(f"rows of shape {rows.shape}, expected rows of {row}")
         self._start(rows.dtype if dtype is None else dtype, own)
-
-    @property
-    def dtype(self):
-        """The dtype of the elements."""
-        self._opened()
-        return self._dtype
 
     @property
     def shape(self):
@@ -361,15 +404,11 @@ class Appender:
         allows. Text that is too long for it or ends in NUL, dates more
         precise than its unit, and masked elements raise `ValueError`.
         """
-        starting = self._starting
-        if self._core is None and starting is not None:
+        if self._core is None and self._starting is not None:
             if not hasattr(rows, "dtype") and np.size(rows) == 0:
                 # An empty list has neither.
                 return
-            with starting:
-                if self._core is None:
-                    self._start_with(rows, casting)
-        core = self._opened()
+        core = self._opened_for(rows, casting)
         rows = as_elements(rows, self._dtype, casting)
         if rows.ndim == len(self._row):
             rows = rows[..., np.newaxis] if self._is_fortran else rows[np.newaxis]
@@ -386,25 +425,3 @@ class Appender:
         To remove rows, this replaces the file by a shorter copy.
         """
         self._opened().resize(rows)
-
-    def flush(self):
-        """Write the buffer, so that readers see its rows."""
-        if self._core is not None or self._starting is None:
-            self._opened().flush()
-
-    def sync(self):
-        """Write the buffer, and wait until the rows are on the disk."""
-        if self._core is not None or self._starting is None:
-            self._opened().sync()
-
-    def close(self):
-        """Write the buffer, and close the file."""
-        self._starting = None
-        if self._core is not None:
-            self._core.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()

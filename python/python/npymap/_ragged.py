@@ -1,25 +1,14 @@
 """Rows of different lengths."""
 
-import contextlib
 import operator
 import os
-import threading
 
 import numpy as np
 
 from . import _core
 from ._describe import describe
 from ._dtypes import check_text, from_descr, to_cast
-from ._grow import (
-    NO_ROWS,
-    advice_on_existing,
-    as_elements,
-    check_directories,
-    check_like,
-    first_rows,
-    kept_dtype,
-    row_descr,
-)
+from ._grow import Growing, as_elements, check_like, first_rows, kept_dtype, row_descr
 from ._paths import to_path, to_shape
 from ._rows import as_bytes, as_indices, contiguous, output, overlaps, process_of, rows_of
 
@@ -185,7 +174,7 @@ def _set(place, value):
         place[0] = value
 
 
-class RaggedAppender:
+class RaggedAppender(Growing):
     """Appends rows of different lengths to two `.npy` files: data and offsets.
 
     Without `dtype`, this opens existing files. If a writer was killed, or the power failed,
@@ -234,16 +223,7 @@ class RaggedAppender:
             raise ValueError("row and overwrite are for new files, which need a dtype")
         self._asked = dtype, row
         self._options = recover, wait, overwrite, discard_trailing, exist_ok
-        self._core, self._starting = None, None
-        with contextlib.nullcontext() if exist_ok else advice_on_existing():
-            if not exist_ok or dtype is not None and row is not None:
-                self._start(dtype, row)
-                return
-            try:
-                self._start(None, None)
-            except FileNotFoundError:
-                check_directories(self._paths)
-                self._starting = threading.Lock()
+        self._begin(self._paths, dtype, row, exist_ok)
 
     def _start(self, dtype, row):
         """Open the files, or create them with a dtype."""
@@ -263,12 +243,6 @@ class RaggedAppender:
                 raise
         self._row, self._core = own, core
 
-    def _opened(self):
-        """Return the open files, which may need their first row."""
-        if self._core is None:
-            raise ValueError(NO_ROWS if self._starting is not None else "the appender is closed")
-        return self._core
-
     def _start_with(self, row, casting):
         """Create the files, or open them if another process was faster."""
         dtype, own = self._asked
@@ -278,12 +252,6 @@ class RaggedAppender:
         if own is not None and row.shape[1:] != own:
             raise ValueError(f"a row of shape {row.shape}, expected {('*', *own)}")
         self._start(row.dtype if dtype is None else dtype, row.shape[1:])
-
-    @property
-    def dtype(self):
-        """The dtype of the elements."""
-        self._opened()
-        return self._dtype
 
     def __len__(self):
         """The number of rows, including unwritten rows."""
@@ -299,12 +267,7 @@ class RaggedAppender:
     def append(self, row, *, casting="same_kind"):
         """Append one row. With dtype "u1" it may be text or `bytes`, such as an encoded image."""
         row = self._from_text(row)
-        starting = self._starting
-        if self._core is None and starting is not None:
-            with starting:
-                if self._core is None:
-                    self._start_with(row, casting)
-        core = self._opened()
+        core = self._opened_for(row, casting)
         row = as_elements(row, self._dtype, casting)
         if row.shape[1:] != self._row or row.ndim != 1 + len(self._row):
             advice = ""
@@ -326,25 +289,3 @@ class RaggedAppender:
         if isinstance(row, str):
             raise TypeError(f"text as a row of {dtype}, expected elements: text is appended to \"u1\"")
         return row
-
-    def flush(self):
-        """Write all rows, so that readers see them."""
-        if self._core is not None or self._starting is None:
-            self._opened().flush()
-
-    def sync(self):
-        """Write all rows, and wait until they are on the disk."""
-        if self._core is not None or self._starting is None:
-            self._opened().sync()
-
-    def close(self):
-        """Write all rows, and close the files."""
-        self._starting = None
-        if self._core is not None:
-            self._core.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()
