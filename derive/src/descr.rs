@@ -1,10 +1,9 @@
 //! Checks descrs, the Python literals of structs and subarrays, in
 //! `#[record(dtype = "…")]`.
 //!
-//! The library parses dtypes, but it depends on this package, so this repeats
-//! most of its rules. Dictionaries, escapes, `u''` strings, empty shapes and sizes
-//! of unsized types are rejected here. The library accepts every text that is
-//! accepted here; its tests compare the two.
+//! This repeats most of the library's rules, as `typestr` does. Dictionaries, escapes,
+//! `u''` strings, empty shapes and sizes of unsized types are rejected here. The library
+//! accepts every text accepted here, and its tests compare the two.
 
 use super::typestr::{MAX_ITEMSIZE, itemsize};
 

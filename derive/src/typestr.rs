@@ -1,7 +1,8 @@
 //! Checks type strings in `#[record(dtype = "…")]` at compile time.
 //!
-//! The library parses dtypes, but it depends on this package, so this repeats
-//! its rules.
+//! The library parses dtypes, but it depends on this package, and a package cannot
+//! contain files of another package. A third package for both would be compiled twice in each
+//! build, once for this macro. So this repeats the rules, and a test of the library compares the two.
 
 /// Scalar types without a byte order, by name.
 const NAMES: &str = "bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 \
