@@ -81,7 +81,7 @@ impl Concat {
             return Err(RequestError::Argument { found: value, expected }.into());
         };
         let dtype = first.dtype().clone();
-        let shape = check_shape(concat_shape(end, first), &dtype)?;
+        let shape = check_shape(gather::rows_shape(end, first.shape()), &dtype)?;
         let arrays = read_together(concat, ReadStrategy::Auto);
         Ok(Concat { arrays, starts, dtype, shape })
     }
@@ -170,7 +170,7 @@ impl Concat {
             self.arrays.iter().map(|rows| rows.field(path)).collect::<Result<_>>()?;
         let first = arrays.first().invariant("there is at least one array");
         let dtype = first.dtype().clone();
-        let shape = check_shape(concat_shape(self.len(), first), &dtype)?;
+        let shape = check_shape(gather::rows_shape(self.len(), first.shape()), &dtype)?;
         Ok(Concat { dtype, shape, arrays, starts: self.starts.clone() })
     }
 
@@ -315,12 +315,6 @@ fn read_together(arrays: Vec<Rows>, reading: ReadStrategy) -> Vec<Rows> {
     let read_ahead = Arc::<ReadAhead>::default();
     let arrays = arrays.into_iter();
     arrays.map(|rows| rows.read_with_others(reading, nbytes, Arc::clone(&read_ahead))).collect()
-}
-
-/// The shape of `count` rows.
-#[inline]
-fn concat_shape(count: usize, rows: &Rows) -> Vec<usize> {
-    std::iter::once(count).chain(rows.shape().iter().skip(1).copied()).collect()
 }
 
 /// Checks that rows have the same dtype and shape as the first array.

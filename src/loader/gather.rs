@@ -114,6 +114,28 @@ pub(super) fn total(count: usize, each: usize) -> usize {
     count.saturating_mul(each)
 }
 
+/// Splits an output into a place for each range. A row has `each` items.
+pub(super) fn places<'o, U>(
+    out: &'o mut [U],
+    ranges: &[Range<usize>],
+    each: usize,
+) -> Vec<&'o mut [U]> {
+    let mut rest = out;
+    let mut places = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let (place, after) = rest.split_at_mut(range.len() * each);
+        places.push(place);
+        rest = after;
+    }
+    places
+}
+
+/// The shape of `count` rows.
+#[inline]
+pub(super) fn rows_shape(count: usize, from: &[usize]) -> Vec<usize> {
+    std::iter::once(count).chain(from.iter().skip(1).copied()).collect()
+}
+
 /// Checks the length of an output in bytes.
 #[inline]
 fn check_output(expected: usize, found: usize) -> Result<()> {
@@ -301,10 +323,7 @@ pub(super) fn take_array<T: Element>(
     from: &dyn RowSource,
     indices: &[impl RowIndex],
 ) -> Result<ArrayD<T>> {
-    let mut shape = from.shape().to_vec();
-    if let Some(dim) = shape.first_mut() {
-        *dim = indices.len();
-    }
+    let shape = rows_shape(indices.len(), from.shape());
     // Check the request before anything is allocated.
     let codec = T::codec(from.dtype())?;
     let rows = check_rows(from, indices, total(indices.len(), from.row_len()))?;
@@ -373,8 +392,7 @@ fn resize<T: Element>(out: &mut Vec<T>, len: usize) -> bool {
 /// returns their number.
 pub(super) fn check_vec<T>(from: &dyn RowSource, count: usize) -> Result<usize> {
     let itemsize = size_of::<T>().max(1);
-    let row = from.shape().iter().skip(1).copied();
-    let shape: Vec<usize> = std::iter::once(count).chain(row).collect();
+    let shape = rows_shape(count, from.shape());
     let len = count.checked_mul(from.row_len());
     let nbytes = len.and_then(|len| len.checked_mul(itemsize));
     // ndarray also limits the other axes of an array with an empty axis.

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::gather::{check_same_kind, check_vec, not_numbers, total};
+use super::gather::{check_same_kind, check_vec, not_numbers, places, total};
 use super::row_source::RowSource as _;
 use super::rows::{CopyRange, Rows};
 use crate::dtype::literal::tuple;
@@ -190,13 +190,7 @@ impl Ragged {
             };
             *out = zeros;
         }
-        let mut rest = &mut **out;
-        let mut places = Vec::with_capacity(spans.len());
-        for span in &spans {
-            let (place, after) = rest.split_at_mut(span.len() * each);
-            places.push(place);
-            rest = after;
-        }
+        let mut places = places(out, &spans, each);
         self.data.copy_ranges(&spans, &mut places, &mut |parts, bytes, start, place| {
             parts.decode_over(bytes, &codec, &[start], place);
         })?;

@@ -375,16 +375,13 @@ impl RowSource for Rows {
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         self.name_file(gather::check_ranges(self, ranges, out.len()))?;
         let each = self.row_len() * self.dtype.itemsize();
-        let mut rest = out;
-        let mut places = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            let (place, after) = rest.split_at_mut(range.len() * each);
-            places.push(place);
-            rest = after;
-        }
-        self.copy_ranges(ranges, &mut places, &mut |parts, bytes, start, place| {
-            parts.copy(bytes, &[start], place);
-        })
+        self.copy_ranges(
+            ranges,
+            &mut gather::places(out, ranges, each),
+            &mut |parts, bytes, start, place| {
+                parts.copy(bytes, &[start], place);
+            },
+        )
     }
 
     #[inline]
