@@ -14,8 +14,15 @@ use crate::cli::Cli;
 struct Rule {
     name: &'static str,
     holds: fn(&Command) -> bool,
-    /// The commands that do not, and why.
+    /// Why others do not have it, and their names.
     others: &'static [(&'static str, &'static str)],
+}
+
+impl Rule {
+    /// The commands that do not have it.
+    fn others(&self) -> impl Iterator<Item = &'static str> {
+        self.others.iter().flat_map(|(_, names)| names.split(", "))
+    }
 }
 
 const NO_ARRAYS: &str = "reads no arrays";
@@ -37,66 +44,37 @@ const RULES: [Rule; 9] = [
                 && option(command, "output").and_then(Arg::get_short) == Some('o')
         },
         others: &[
-            ("info", FACTS),
-            ("ls", FACTS),
-            ("stats", FACTS),
-            ("diff", FACTS),
-            ("npz verify", FACTS),
-            ("set", IN_PLACE),
-            ("header", IN_PLACE),
-            ("append", IN_PLACE),
-            ("recover", IN_PLACE),
-            ("npz add", IN_PLACE),
-            ("npz rm", IN_PLACE),
-            ("npz mv", IN_PLACE),
-            ("completions", FACTS),
-            ("man", "writes many files, to a directory"),
+            (FACTS, "info, ls, stats, diff, npz verify, completions"),
+            (IN_PLACE, "set, header, append, recover, npz add, npz rm, npz mv"),
+            ("writes many files, to a directory", "man"),
         ],
     },
     Rule {
         name: "`--no-wait`, where a file is replaced or changed",
         holds: |command| has_all(command, &["no_wait"]),
         others: &[
-            ("info", FACTS),
-            ("ls", FACTS),
-            ("stats", FACTS),
-            ("diff", FACTS),
-            ("npz verify", FACTS),
-            ("completions", FACTS),
-            ("man", "replaces pages, which nothing else writes"),
+            (FACTS, "info, ls, stats, diff, npz verify, completions"),
+            ("replaces pages, which nothing else writes", "man"),
         ],
     },
     Rule {
         name: "`--format`, `--no-header`, `--nan` and `--delimiter`",
         holds: |command| has_all(command, &["format", "no_header", "nan", "delimiter"]),
         others: &[
-            ("info", NO_ROWS),
-            ("ls", NO_ROWS),
-            ("stats", NO_ROWS),
-            ("diff", NO_ROWS),
-            ("show", DRAWS),
-            ("set", NO_ROWS),
-            ("header", NO_ROWS),
-            ("append", NO_ROWS),
-            ("recover", NO_ROWS),
-            ("create", "writes .npy files"),
-            ("concat", "writes .npy files"),
-            ("shuffle", "writes .npy files"),
-            ("npz add", NO_ROWS),
-            ("npz rm", NO_ROWS),
-            ("npz mv", NO_ROWS),
-            ("npz pack", NO_ROWS),
-            ("npz extract", NO_ROWS),
-            ("npz verify", NO_ROWS),
-            ("npz recover", NO_ROWS),
-            ("completions", NO_ARRAYS),
-            ("man", NO_ARRAYS),
+            (
+                NO_ROWS,
+                "info, ls, stats, diff, set, header, append, recover, npz add, npz rm, npz mv, \
+                 npz pack, npz extract, npz verify, npz recover",
+            ),
+            (DRAWS, "show"),
+            ("writes .npy files", "create, concat, shuffle"),
+            (NO_ARRAYS, "completions, man"),
         ],
     },
     Rule {
         name: "`--json`",
         holds: |command| has_all(command, &["json"]),
-        others: &[("show", DRAWS), ("completions", NO_ARRAYS), ("man", NO_ARRAYS)],
+        others: &[(DRAWS, "show"), (NO_ARRAYS, "completions, man")],
     },
     Rule {
         name: "`--raw DTYPE`, `--offset`, `--shape` and `--order`",
@@ -106,18 +84,12 @@ const RULES: [Rule; 9] = [
                 && option(command, "raw").is_some_and(|raw| raw.get_action().takes_values())
         },
         others: &[
-            ("ls", HEADERS),
-            ("set", IN_PLACE),
-            ("header", "corrects headers"),
-            ("create", NO_ARRAYS),
-            ("recover", "repairs files with headers"),
-            ("npz rm", ARCHIVES),
-            ("npz mv", ARCHIVES),
-            ("npz extract", ARCHIVES),
-            ("npz verify", ARCHIVES),
-            ("npz recover", ARCHIVES),
-            ("completions", NO_ARRAYS),
-            ("man", NO_ARRAYS),
+            (HEADERS, "ls"),
+            (IN_PLACE, "set"),
+            ("corrects headers", "header"),
+            (NO_ARRAYS, "create, completions, man"),
+            ("repairs files with headers", "recover"),
+            (ARCHIVES, "npz rm, npz mv, npz extract, npz verify, npz recover"),
         ],
     },
     Rule {
@@ -129,51 +101,28 @@ const RULES: [Rule; 9] = [
                 || takes_index_last(command)
         },
         others: &[
-            ("info", HEADERS),
-            ("ls", HEADERS),
-            ("diff", WHOLE),
-            ("header", WHOLE),
-            ("create", NO_ARRAYS),
-            ("append", WHOLE),
-            ("concat", WHOLE),
-            ("recover", WHOLE),
-            ("shuffle", WHOLE),
-            ("sample", WHOLE),
-            ("npz add", WHOLE),
-            ("npz rm", WHOLE),
-            ("npz mv", WHOLE),
-            ("npz pack", WHOLE),
-            ("npz extract", WHOLE),
-            ("npz verify", WHOLE),
-            ("npz recover", WHOLE),
-            ("sort", "`--by` has an INDEX"),
-            ("completions", NO_ARRAYS),
-            ("man", NO_ARRAYS),
+            (HEADERS, "info, ls"),
+            (
+                WHOLE,
+                "diff, header, append, concat, recover, shuffle, sample, npz add, npz rm, \
+                 npz mv, npz pack, npz extract, npz verify, npz recover",
+            ),
+            (NO_ARRAYS, "create, completions, man"),
+            ("`--by` has an INDEX", "sort"),
         ],
     },
     Rule {
         name: "`--where CONDITION`",
         holds: |command| long(command, "where").is_some(),
         others: &[
-            ("info", HEADERS),
-            ("ls", HEADERS),
-            ("header", WHOLE),
-            ("create", NO_ARRAYS),
-            ("append", WHOLE),
-            ("concat", WHOLE),
-            ("recover", WHOLE),
-            ("shuffle", WHOLE),
-            ("npz add", WHOLE),
-            ("npz rm", WHOLE),
-            ("npz mv", WHOLE),
-            ("npz pack", WHOLE),
-            ("npz extract", WHOLE),
-            ("npz verify", WHOLE),
-            ("npz recover", WHOLE),
-            ("sort", PIPED),
-            ("unique", PIPED),
-            ("completions", NO_ARRAYS),
-            ("man", NO_ARRAYS),
+            (HEADERS, "info, ls"),
+            (
+                WHOLE,
+                "header, append, concat, recover, shuffle, npz add, npz rm, npz mv, npz pack, \
+                 npz extract, npz verify, npz recover",
+            ),
+            (NO_ARRAYS, "create, completions, man"),
+            (PIPED, "sort, unique"),
         ],
     },
     Rule {
@@ -189,39 +138,20 @@ const RULES: [Rule; 9] = [
                 || command.get_name() == "diff"
         },
         others: &[
-            ("get", ONE),
-            ("head", ONE),
-            ("tail", ONE),
-            ("sample", ONE),
-            ("show", ONE),
-            ("set", ONE),
-            ("header", ONE),
-            ("recover", ONE),
-            ("convert", ONE),
-            ("shuffle", ONE),
-            ("create", NO_ARRAYS),
-            ("npz rm", ONE),
-            ("npz mv", ONE),
-            ("npz extract", ONE),
-            ("npz recover", ONE),
-            ("sort", ONE),
-            ("unique", ONE),
-            ("completions", NO_ARRAYS),
-            ("man", NO_ARRAYS),
+            (
+                ONE,
+                "get, head, tail, sample, show, set, header, recover, convert, shuffle, \
+                 npz rm, npz mv, npz extract, npz recover, sort, unique",
+            ),
+            (NO_ARRAYS, "create, completions, man"),
         ],
     },
     Rule {
         name: "`--max-header-len`, where a .npy is read",
         holds: |command| has_all(command, &["max_header_len"]),
         others: &[
-            ("create", NO_ARRAYS),
-            ("npz rm", ARCHIVES),
-            ("npz mv", ARCHIVES),
-            ("npz extract", ARCHIVES),
-            ("npz verify", ARCHIVES),
-            ("npz recover", ARCHIVES),
-            ("completions", NO_ARRAYS),
-            ("man", NO_ARRAYS),
+            (NO_ARRAYS, "create, completions, man"),
+            (ARCHIVES, "npz rm, npz mv, npz extract, npz verify, npz recover"),
         ],
     },
 ];
@@ -266,15 +196,14 @@ fn every_command_follows_every_rule_or_has_a_reason() {
     let commands = commands();
     let names: BTreeSet<&str> = commands.iter().map(|(name, _)| name.as_str()).collect();
     for rule in RULES {
-        for (name, _) in rule.others {
+        for name in rule.others() {
             assert!(names.contains(name), "there is no command {name}");
         }
         for (name, command) in &commands {
-            let reason = rule.others.iter().find(|(other, _)| other == name);
-            match (reason, (rule.holds)(command)) {
-                (None, true) | (Some(_), false) => {}
-                (None, false) => panic!("{name} lacks {}: add it, or a reason", rule.name),
-                (Some(_), true) => panic!("{name} has {}: remove the reason", rule.name),
+            match (rule.others().any(|other| other == name), (rule.holds)(command)) {
+                (false, true) | (true, false) => {}
+                (false, false) => panic!("{name} lacks {}: add it, or a reason", rule.name),
+                (true, true) => panic!("{name} has {}: remove the reason", rule.name),
             }
         }
     }
@@ -334,16 +263,10 @@ fn table() -> String {
     }
     let _ = writeln!(text, "\nWhere there is no dot:\n");
     for (number, rule) in RULES.iter().enumerate() {
-        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-        for (name, reason) in rule.others {
-            let name = format!("`{name}`");
-            match reasons.iter_mut().find(|(known, _)| known == reason) {
-                Some((_, names)) => names.push(name),
-                None => reasons.push((reason, vec![name])),
-            }
-        }
-        let reasons =
-            reasons.iter().map(|(reason, names)| format!("{}: {reason}", names.join(", ")));
+        let reasons = rule.others.iter().map(|(reason, names)| {
+            let names = names.split(", ").map(|name| format!("`{name}`"));
+            format!("{}: {reason}", names.collect::<Vec<_>>().join(", "))
+        });
         let _ = writeln!(text, "{}. {}", number + 1, reasons.collect::<Vec<_>>().join("; "));
     }
     text
