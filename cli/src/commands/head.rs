@@ -19,6 +19,7 @@ use crate::select::matching::{self, Shown};
 use crate::select::origins::AxisIndices;
 use crate::select::rows::RowSelection;
 use crate::select::selection::IndexArg;
+use crate::select::small_floats::ValueArgs;
 
 /// Print the first elements of an array or a selection as a table.
 ///
@@ -55,6 +56,9 @@ pub(crate) struct HeadArgs {
     /// rows
     #[arg(long = "where", value_name = "CONDITION")]
     filter: Option<Filter>,
+
+    #[command(flatten)]
+    values: ValueArgs,
 
     #[command(flatten)]
     read: InputArgs,
@@ -115,7 +119,13 @@ impl HeadArgs {
         selection: &IndexArg,
     ) -> Result<(), CliError> {
         let path = self.file.name();
-        let all = array.outline().map_err(CliError::with_path(path))?;
+        let to_error = CliError::with_path(path);
+        let all = array.outline().map_err(&to_error)?;
+        let values =
+            self.filter.as_ref().map(|_| self.values.of_rows((array, &all), 0..usize::MAX));
+        let values = values.transpose().map_err(&to_error)?.flatten();
+        let array = values.as_ref().unwrap_or(array);
+        let all = array.outline().map_err(&to_error)?;
         let (fields, shown) = (selection.fields(&all).of_selected(), Shown::First(self.rows));
         matching::with_table(
             path,
@@ -136,10 +146,12 @@ impl HeadArgs {
         axes: Vec<AxisIndices>,
         (fields, has_more): (&Fields, bool),
     ) -> Result<(), CliError> {
+        let to_error = CliError::with_path(self.file.name());
         let sheet = Sheet::new(self.file.name(), array, view, axes)?;
         let shown = sheet.rows().min(self.rows);
+        let values = self.values.of_rows(sheet.selected(), 0..shown).map_err(&to_error)?;
+        let sheet = sheet.with_values(values.as_ref())?;
         if let Some(output) = output {
-            let to_error = CliError::with_path(self.file.name());
             return output.write_rows(sheet.selected(), 0..shown, fields, &to_error);
         }
         let out = &mut BufWriter::new(anstream::stdout().lock());
@@ -166,22 +178,20 @@ impl HeadArgs {
         loop {
             let array = stream.array(known).map_err(&to_error)?;
             let rows = array.outline().map_err(&to_error)?;
+            let values = self.values.of_indices((&array, &rows), 0..known).map_err(&to_error)?;
+            let array = values.as_ref().unwrap_or(&array);
+            let rows = array.outline().map_err(&to_error)?;
             limits::check_count(self.file.name(), rows.itemsize(), rows.len())?;
             let rows =
                 if known < all { rows.split_at(0, known).map_err(&to_error)?.0 } else { rows };
-            let rows = RowSelection::matching(
-                Some(&array),
-                rows,
-                filter,
-                IndexArg::default(),
-                Fields::All,
-            );
+            let rows =
+                RowSelection::matching(Some(array), rows, filter, IndexArg::default(), Fields::All);
             let first = rows.and_then(|rows| rows.first(self.rows)).map_err(&to_error)?;
             if first.has_more || known == all {
                 let axes = first.axes().map_err(&to_error)?;
                 let view = first.view().map_err(&to_error)?;
                 let more = (&Fields::All, first.has_more);
-                return self.print_rows(output, (&array, view), axes, more);
+                return self.print_rows(output, (array, view), axes, more);
             }
             known = known.saturating_mul(2).min(all);
         }

@@ -4,11 +4,12 @@ use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::Sampler;
+use npymap::{CreateOptions, MappedArray, OpenOptions, Sampler};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
+use crate::input::open;
 use crate::input::progress::{self, Progress};
 use crate::input::text;
 use crate::output::row_copy::ArrayRows;
@@ -17,6 +18,7 @@ use crate::output::{elements, row_copy};
 use crate::select::filter::Filter;
 use crate::select::limits;
 use crate::select::matching;
+use crate::select::small_floats::ValueArgs;
 
 /// Bytes of rows in memory while writing a file.
 const MEMORY: usize = 256 << 20;
@@ -68,6 +70,9 @@ pub(crate) struct SampleArgs {
     filter: Option<Filter>,
 
     #[command(flatten)]
+    values: ValueArgs,
+
+    #[command(flatten)]
     read: InputArgs,
 }
 
@@ -77,18 +82,55 @@ impl SampleArgs {
         let format = self.format.row_format(path)?;
         // If the output replaces the input, that one is locked before it is read.
         let output = format.map(|format| self.format.begin(format, path)).transpose()?;
-        let array = self.read.array(&self.file).map_err(CliError::with_path(path))?;
+        let to_error = CliError::with_path(path);
+        let mut array = self.read.array(&self.file).map_err(&to_error)?;
+        if self.filter.is_some() {
+            array = self.values.of_array(array).map_err(&to_error)?;
+        }
         let (array, _) = matching::copy_matching(path, array, None, self.filter.as_ref())?;
         let rows = ArrayRows::open(path, &array)?;
         let indices = self.sampler(&rows)?;
+        if self.values.apply(rows.dtype()) {
+            let values = self.sampled(&rows, indices).map_err(&to_error)?;
+            let rows = ArrayRows::open(path, &values)?;
+            return self.output(&rows, 0..self.rows, output);
+        }
+        self.output(&rows, indices, output)
+    }
+
+    /// The values of the sampled rows, in a temporary array.
+    fn sampled(
+        &self,
+        rows: &ArrayRows,
+        indices: impl Iterator<Item = usize>,
+    ) -> npymap::Result<MappedArray> {
+        let mut shape = rows.shape().to_vec();
+        if let Some(first) = shape.first_mut() {
+            *first = self.rows;
+        }
+        let file = tempfile::tempfile()?;
+        let options = CreateOptions::new();
+        let to = open::create(file.try_clone()?, rows.dtype(), &shape, &options)?;
+        row_copy::write(rows, indices, to, MEMORY)?;
+        let options = OpenOptions::new().max_header_len(usize::MAX);
+        self.values.of_array(open::read_file(file, &options)?)
+    }
+
+    fn output(
+        &self,
+        rows: &ArrayRows,
+        indices: impl Iterator<Item = usize>,
+        output: Option<RowOutput<'_>>,
+    ) -> Result<ExitCode, CliError> {
+        let path = self.file.name();
         if output.as_ref().is_none_or(|output| output.npy().is_none()) {
             let count = self.rows.saturating_mul(rows.row_len());
             limits::check_count(path, rows.dtype().itemsize(), count)?;
             limits::check_empty_rows(path, if rows.row_len() == 0 { self.rows } else { 0 })?;
         }
         match output {
-            Some(output) => self.write(&rows, indices, output)?,
-            None => self.print(&rows, indices)?,
+            Some(output) => self.write(rows, indices, output)?,
+            None => self.print(rows, indices)?,
         }
         Ok(ExitCode::SUCCESS)
     }

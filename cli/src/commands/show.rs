@@ -23,6 +23,7 @@ use crate::output::{show_png, show_text};
 use crate::select::filter::Filter;
 use crate::select::matching;
 use crate::select::selection::IndexArg;
+use crate::select::small_floats::ValueArgs;
 use crate::stats::columns::Columns;
 use crate::stats::scan::Ignored;
 use crate::stats::stats_rows::{self, Wanted};
@@ -77,6 +78,9 @@ pub(crate) struct ShowArgs {
     threads: ThreadArgs,
 
     #[command(flatten)]
+    values: ValueArgs,
+
+    #[command(flatten)]
     read: InputArgs,
 
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file, or - for
@@ -109,12 +113,16 @@ impl ShowArgs {
         }
         let to_error = CliError::with_path(self.file.name());
         let inputs = Inputs::open(&self.file, self.read.options()).map_err(&to_error)?;
-        let array = inputs.single().map_err(&to_error)?;
+        let mut array = inputs.single().map_err(&to_error)?;
+        if self.filter.is_some() {
+            array = self.values.of_array(array).map_err(&to_error)?;
+        }
         let (path, filter) = (self.file.name(), self.filter.as_ref());
         let (array, selection) =
             matching::copy_matching(path, array, self.selection.as_ref(), filter)?;
         let all = array.outline().map_err(&to_error)?;
         let selected = selection.unwrap_or_default().select(&array, &all);
+        let selected = selected.and_then(|selected| self.values.of_selected(&array, selected));
         let selected = selected.map_err(&to_error)?;
         let view = selected.view().map_err(&to_error)?;
         let image = self.image(&view)?;

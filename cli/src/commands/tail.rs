@@ -25,6 +25,7 @@ use crate::select::filter::Filter;
 use crate::select::matching::{self, Shown};
 use crate::select::origins::AxisIndices;
 use crate::select::selection::IndexArg;
+use crate::select::small_floats::ValueArgs;
 
 /// Print the last elements of an array or a selection as a table.
 ///
@@ -63,6 +64,9 @@ pub(crate) struct TailArgs {
     /// rows
     #[arg(long = "where", value_name = "CONDITION")]
     filter: Option<Filter>,
+
+    #[command(flatten)]
+    values: ValueArgs,
 
     #[command(flatten)]
     read: InputArgs,
@@ -212,6 +216,9 @@ impl TailArgs {
             let count = all.shape().first().copied().unwrap_or(0);
             printed.check(path, is_other || count < printed.rows);
             let (start, is_first) = (printed.rows, printed.kind.is_none());
+            let values = self.values.of_indices((array, &all), start..count).map_err(&to_error)?;
+            let array = values.as_ref().unwrap_or(array);
+            let all = array.outline().map_err(&to_error)?;
             let (new, shown) = if is_first {
                 (all, self.rows)
             } else {
@@ -227,7 +234,8 @@ impl TailArgs {
                 }
                 let sheet = Sheet::new(path, array, view, axes)?;
                 let first = if is_first { sheet.rows().saturating_sub(self.rows) } else { 0 };
-                self.print_rows(out, (&sheet, &fields), first..sheet.rows(), printed)
+                let rows = first..sheet.rows();
+                self.print_rows(out, (sheet, &fields), rows, printed)
             };
             matching::with_table(path, (array, &new), &selection, Some(filter), shown, print)?;
             (printed.rows, printed.kind) = (count, Some(kind));
@@ -242,7 +250,7 @@ impl TailArgs {
             Some(_) => printed.rows,
             None => rows.saturating_sub(self.rows),
         };
-        self.print_rows(out, (&sheet, &fields), first..rows, printed)?;
+        self.print_rows(out, (sheet, &fields), first..rows, printed)?;
         (printed.rows, printed.kind) = (rows, Some(kind));
         Ok(())
     }
@@ -250,21 +258,23 @@ impl TailArgs {
     fn print_rows(
         &self,
         out: &mut impl Write,
-        (sheet, fields): (&Sheet<'_>, &Fields),
+        (sheet, fields): (Sheet<'_>, &Fields),
         rows: Range<usize>,
         printed: &mut Printed<'_>,
     ) -> Result<(), CliError> {
+        let to_error = CliError::with_path(self.file.name());
+        let values = self.values.of_rows(sheet.selected(), rows.clone()).map_err(&to_error)?;
+        let sheet = sheet.with_values(values.as_ref())?;
         if let Some(output) = &mut printed.output {
-            let to_error = CliError::with_path(self.file.name());
             output.write_rows(sheet.selected(), rows, fields, &to_error)?;
             return output.flush();
         }
         if let Some(table) = &mut printed.table {
-            return table.print_more(out, sheet, rows);
+            return table.print_more(out, &sheet, rows);
         }
-        let table = PrintedTable::print(out, sheet, rows, self.width)?;
+        let table = PrintedTable::print(out, &sheet, rows, self.width)?;
         if !self.follow {
-            let columns = table.omitted_columns(sheet);
+            let columns = table.omitted_columns(&sheet);
             sheet::print_omitted(out, 0, columns, sheet.is_record)?;
         }
         printed.table = Some(table);

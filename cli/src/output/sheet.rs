@@ -122,6 +122,13 @@ impl<'a> Sheet<'a> {
         (self.array, &self.view)
     }
 
+    /// The table of the values of its elements, if these are in another array.
+    pub(crate) fn with_values(self, values: Option<&'a MappedArray>) -> Result<Self, CliError> {
+        let Some(array) = values else { return Ok(self) };
+        let view = array.outline().map_err(CliError::with_path(self.path))?;
+        Sheet::new(self.path, array, view, self.axes)
+    }
+
     /// The number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.leading.iter().product()

@@ -15,6 +15,7 @@ use crate::output::new_rows::{Create, NewRows};
 use crate::output::output_format::OutputFormat;
 use crate::output::report::ReportArgs;
 use crate::select::selection::IndexArg;
+use crate::select::small_floats::ValueArgs;
 use crate::sort::sorter::SortOptions;
 
 /// How to sort, read and write.
@@ -39,6 +40,9 @@ pub(crate) struct SortingArgs {
 
     #[command(flatten)]
     new_file: NewFileArgs,
+
+    #[command(flatten)]
+    values: ValueArgs,
 
     #[command(flatten)]
     read: InputArgs,
@@ -81,6 +85,7 @@ impl SortingArgs {
                 convert_selection::read_text(&input.path, text)?
             } else {
                 let array = self.read.options().whole().array(input);
+                let array = array.and_then(|array| self.values.of_array(array));
                 array.map_err(CliError::of_input(path))?
             };
             process(&array, &options, create)

@@ -1,11 +1,13 @@
 //! Values of `bfloat16`, which NumPy stores as void of two bytes.
 
+use std::ops::Range;
 use std::str::FromStr;
 
 use clap::Args;
 use npymap::dtype::Kind;
 use npymap::element::Casting;
 use npymap::half::bf16;
+use npymap::ndarray::Axis;
 use npymap::view::DynView;
 use npymap::{CreateOptions, DType, Error, ErrorKind, MappedArray, OpenOptions, Order, Result};
 
@@ -70,6 +72,41 @@ impl ValueArgs {
         values(&array, &array.outline()?)
     }
 
+    /// Returns whether values are taken of elements of this dtype.
+    pub(crate) fn apply(&self, stored: &DType) -> bool {
+        self.dtype.is_some() && stored.kind() == Kind::Void && stored.itemsize() == 2
+    }
+
+    /// The values of some rows of a table of elements, in a temporary array where all other
+    /// rows are zeros; `None` if the elements are taken as they are.
+    pub(crate) fn of_rows(
+        &self,
+        (array, view): (&MappedArray, &DynView<'_>),
+        rows: Range<usize>,
+    ) -> Result<Option<MappedArray>> {
+        let inner = view.shape().get(1..view.ndim().saturating_sub(1)).unwrap_or_default();
+        let each = inner.iter().product::<usize>().max(1);
+        self.of_indices((array, view), rows.start / each..rows.end.div_ceil(each))
+    }
+
+    /// As [`of_rows`](ValueArgs::of_rows), at some indices of the first axis.
+    pub(crate) fn of_indices(
+        &self,
+        (array, view): (&MappedArray, &DynView<'_>),
+        indices: Range<usize>,
+    ) -> Result<Option<MappedArray>> {
+        if !self.apply(view.dtype()) {
+            return Ok(None);
+        }
+        let Some(&len) = view.shape().first() else { return values(array, view).map(Some) };
+        let end = indices.end.min(len);
+        let start = indices.start.min(end);
+        let some = cast::axis_range(view.ndim(), Axis(0), start, end - start);
+        let part = view.try_slice(some)?;
+        let before = start * (view.len() / len.max(1)) * VALUE;
+        copy(array, (&part, view.shape(), before), &"<f4".parse()?, Order::C, to_values).map(Some)
+    }
+
     /// The elements that are selected of an array, or their values in a temporary array.
     pub(crate) fn of_selected<'a>(
         &self,
@@ -83,18 +120,19 @@ impl ValueArgs {
         }
         values(array, &view).map(|values| Selected::Values(Box::new(values)))
     }
-
-    fn apply(&self, stored: &DType) -> bool {
-        self.dtype.is_some() && stored.kind() == Kind::Void && stored.itemsize() == 2
-    }
 }
+
+/// The size of a value, in bytes.
+const VALUE: usize = size_of::<f32>();
 
 /// The values of elements of `bfloat16`, which `f4` holds exactly.
 fn values(array: &MappedArray, from: &DynView<'_>) -> Result<MappedArray> {
-    copy(array, from, &"<f4".parse()?, Order::C, |block| {
-        let values = block.view::<bf16>()?;
-        Ok(values.iter().flat_map(|value| f32::from(value).to_le_bytes()).collect())
-    })
+    copy(array, (from, from.shape(), 0), &"<f4".parse()?, Order::C, to_values)
+}
+
+fn to_values(block: &DynView<'_>) -> Result<Vec<u8>> {
+    let values = block.view::<bf16>()?;
+    Ok(values.iter().flat_map(|value| f32::from(value).to_le_bytes()).collect())
 }
 
 /// Converts numbers to `bfloat16`, in a temporary array of the same memory order.
@@ -106,7 +144,8 @@ pub(crate) fn to_bfloat16(from: &MappedArray, casting: Casting) -> Result<Mapped
     }
     let is_f = from.layout().is_f_contiguous() && !from.layout().is_c_contiguous();
     let order = if is_f { Order::F } else { Order::C };
-    copy(from, &from.outline()?, &"|V2".parse()?, order, |block| {
+    let all = from.outline()?;
+    copy(from, (&all, all.shape(), 0), &"|V2".parse()?, order, |block| {
         let mut doubles = MappedArray::zeros(&DType::of::<f64>(), block.shape())?;
         doubles.dyn_view_mut()?.assign_as(block, casting)?;
         let doubles = doubles.as_slice::<f64>()?;
@@ -125,19 +164,20 @@ pub(crate) fn to_bfloat16(from: &MappedArray, casting: Casting) -> Result<Mapped
     })
 }
 
-/// Writes what `convert` makes of each block of a view of an array to a temporary array.
+/// Writes what `convert` makes of each block of a view of an array to a temporary array of a
+/// shape, from a byte on. All other elements are zeros that take no space.
 fn copy(
     array: &MappedArray,
-    from: &DynView<'_>,
+    (from, shape, start): (&DynView<'_>, &[usize], usize),
     dtype: &DType,
     order: Order,
     convert: impl Fn(&DynView<'_>) -> Result<Vec<u8>>,
 ) -> Result<MappedArray> {
     let file = tempfile::tempfile()?;
-    let options = CreateOptions::new().order(order);
-    let to = open::create(file.try_clone()?, dtype, from.shape(), &options)?;
+    let options = CreateOptions::new().order(order).sparse(from.shape() != shape);
+    let to = open::create(file.try_clone()?, dtype, shape, &options)?;
     let mut to = cast::as_bytes(to)?;
-    let (writer, mut written) = (to.element_writer()?, 0);
+    let (writer, mut written) = (to.element_writer()?, start);
     let in_order = if order == Order::F { from.t() } else { from.clone() };
     cast::in_blocks(&in_order, &mut |block| {
         let bytes = convert(&array.window(block)?.view())?;
