@@ -16,8 +16,9 @@ use crate::output::npz_update::{self, Change};
 /// Add arrays to an archive, or replace some of its members.
 ///
 /// An IN is a .npy file, a directory of them, FILE[MEMBER], or all arrays of an
-/// archive. To replace existing members, give --overwrite. They keep their
-/// place, and their compression unless you give --deflate.
+/// archive. Several arrays in one .npy file are called `NAME_0`, `NAME_1` and so on.
+/// To replace existing members, give --overwrite. They keep their place, and
+/// their compression unless you give --deflate.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

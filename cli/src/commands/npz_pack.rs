@@ -20,7 +20,8 @@ use crate::output::overwrite::OverwriteArgs;
 ///
 /// An IN is a .npy file, a directory of them, FILE[MEMBER], or all arrays of an
 /// archive. The files of a directory are named by their paths in it, so `npymap
-/// npz extract` restores the same files.
+/// npz extract` restores the same files. Several arrays in one .npy file are
+/// called `NAME_0`, `NAME_1` and so on.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -93,7 +93,7 @@ impl<'a> Inputs<'a> {
             Input {
                 name: format!("arr_{position}"),
                 member: None,
-                key: None,
+                key: Some(format!("@{offset}")),
                 path: self.path_of(&format!("@{offset}")),
                 open: Box::new(move || options.array(&input)),
             }
@@ -130,9 +130,14 @@ impl<'a> Inputs<'a> {
         self.is_replaced
     }
 
-    /// The array with the key of an input.
-    pub(crate) fn get(&self, key: Option<&str>) -> Result<MappedArray> {
-        self.file.get(key)
+    /// The array with the key of an input, which is an offset if a `.npy` has several arrays.
+    pub(crate) fn get(&self, key: Option<&str>, options: InputOptions<'_>) -> Result<MappedArray> {
+        match key {
+            Some(offset) if matches!(self.file, AnyFile::Npy(_)) => {
+                options.array(&self.input.with_member(offset))
+            }
+            _ => self.file.get(key),
+        }
     }
 
     /// Checks that no array is lost if the output replaces the file: these must be the keys

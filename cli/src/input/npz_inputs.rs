@@ -39,6 +39,8 @@ pub(crate) struct MemberArgs {
 struct NamedFile {
     path: ArrayPath,
     name: Option<String>,
+    /// Whether the name is that of the file in a directory.
+    is_in_directory: bool,
 }
 
 /// The files to take arrays from. Few of them are open at a time, because a process may
@@ -99,7 +101,8 @@ impl MemberArgs {
         let mut files = Vec::new();
         for (input, name) in inputs.iter().zip(names) {
             if input.member.is_some() || !input.path.is_dir() {
-                files.push(NamedFile { path: input.clone(), name: name.cloned() });
+                let (path, name) = (input.clone(), name.cloned());
+                files.push(NamedFile { path, name, is_in_directory: false });
             } else if name.is_some() {
                 let path = input.name().to_owned();
                 return Err(CliError::Rejected { path, reason: DIRECTORY_NAME });
@@ -107,7 +110,7 @@ impl MemberArgs {
                 find_arrays(&input.path, "", &mut files)?;
             }
         }
-        Ok(MemberFiles { files, options: self.read.options().whole(), output })
+        Ok(MemberFiles { files, options: self.read.options().whole().taking_all(), output })
     }
 }
 
@@ -126,17 +129,19 @@ impl<'a> OpenFiles<'a> {
         for (position, file) in self.files.files.iter().enumerate() {
             let name_file = CliError::with_path(file.path.name());
             let inputs = self.inputs(position).map_err(name_file)?;
-            let mut found = inputs.arrays()?;
+            let mut found = inputs.all_arrays(self.files.options)?;
             match (&file.name, found.as_mut_slice()) {
                 (Some(name), [array]) => array.name.clone_from(name),
+                (Some(name), several) if file.is_in_directory => number(several, name),
                 (Some(_), _) => {
                     return Err(CliError::Rejected {
                         path: file.path.name().to_owned(),
                         reason: MANY,
                     });
                 }
-                (None, [array]) if !inputs.is_collection() => array.name = stem(&file.path)?,
-                (None, _) => {}
+                (None, _) if inputs.is_collection() => {}
+                (None, [array]) => array.name = stem(&file.path)?,
+                (None, several) => number(several, &stem(&file.path)?),
             }
             if inputs.is_replaced() {
                 let kept = &mut replaced.get_or_insert((position, HashSet::new())).1;
@@ -174,7 +179,7 @@ impl<'a> OpenFiles<'a> {
 
     fn open(&self, position: usize, key: Option<&str>) -> npymap::Result<MappedArray> {
         let inputs = self.inputs(position)?;
-        let array = inputs.get(key);
+        let array = inputs.get(key, self.files.options);
         self.keep(position, inputs);
         array
     }
@@ -204,6 +209,13 @@ impl<'a> OpenFiles<'a> {
             recent.remove(0);
         }
         recent.push((position, inputs));
+    }
+}
+
+/// Names the arrays that one file has after each other.
+fn number(arrays: &mut [Input<'_>], name: &str) {
+    for (position, array) in arrays.iter_mut().enumerate() {
+        array.name = format!("{name}_{position}");
     }
 }
 
@@ -242,7 +254,8 @@ fn find_arrays(directory: &Path, prefix: &str, found: &mut Vec<NamedFile>) -> Re
             find_arrays(&path, &format!("{prefix}{name}/"), found)?;
         } else {
             let name = format!("{prefix}{}", name.strip_suffix(".npy").unwrap_or(name));
-            found.push(NamedFile { path: ArrayPath::from_file(&path), name: Some(name) });
+            let path = ArrayPath::from_file(&path);
+            found.push(NamedFile { path, name: Some(name), is_in_directory: true });
         }
     }
     Ok(())

@@ -298,6 +298,51 @@ fn an_archive_gets_all_arrays_of_a_file() {
 }
 
 #[test]
+fn archives_are_packed_of_all_arrays_of_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("folder");
+    fs::create_dir(&folder).unwrap();
+    let (x, _) = dead(&directory, "x.npy", &[]);
+    let y = several(&directory, "y.npy");
+    let z = path_in(&folder, "z.npy");
+    fs::copy(&y, &z).unwrap();
+    let out = path_in(&directory, "out.npz");
+    let packed = run_ok(["npz", "pack", &x, &y, folder.to_str().unwrap(), "-o", &out]);
+    assert_eq!(packed, format!("{out}: 7 members packed\n"));
+    let equal = |name: &str, at: &str| {
+        let [member, one] = [format!("{out}[{name}]"), format!("{y}{at}")];
+        assert_eq!(npymap(["diff", &member, &one]).code, Some(0), "{member}");
+    };
+    for name in ["y", "z"] {
+        for (position, at) in ["[@0]", "[@134]", "[@266]"].into_iter().enumerate() {
+            equal(&format!("{name}_{position}"), at);
+        }
+    }
+    run_ok(["npz", "pack", &x, "-o", &out, "--overwrite"]);
+    assert_eq!(run_ok(["npz", "add", &out, &y]), format!("{out}: 3 members added\n"));
+    equal("y_2", "[@266]");
+    // One of them has the name that is given.
+    let error = run_err(1, ["npz", "add", &out, &y, "--name", "w"]);
+    assert!(error.contains("several arrays: name one as FILE[MEMBER]"), "{error}");
+    run_ok(["npz", "add", &out, &format!("{y}[@134]"), "--name", "w"]);
+    equal("w", "[@134]");
+    assert_eq!(run_err(1, ["npz", "add", &out, &y]).matches("y_0").count(), 1);
+    // What is left is said, and what cannot be read is not left out.
+    let mut bytes = fs::read(&y).unwrap();
+    bytes.extend([0; 5]);
+    fs::write(&y, &bytes).unwrap();
+    let note = npymap(["npz", "add", &out, &y, "--overwrite"]).err;
+    assert_eq!(note, format!("note: {y}: 5 bytes follow the array\n"));
+    bytes.truncate(266);
+    bytes.extend(b"\x93NUMPY\x01\x00\x02\x00{}");
+    fs::write(&y, &bytes).unwrap();
+    let before = fs::read(&out).unwrap();
+    let error = run_err(1, ["npz", "add", &out, &y, "--overwrite"]);
+    assert!(error.contains("the array at byte 266: "), "{error}");
+    assert_eq!(fs::read(&out).unwrap(), before);
+}
+
+#[test]
 #[cfg(unix)]
 fn an_array_of_a_stream_is_named_by_its_offset() {
     let directory = tempfile::tempdir().unwrap();
