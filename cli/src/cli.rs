@@ -16,6 +16,7 @@ use crate::commands::{
 };
 use crate::input::error::CliError;
 use crate::input::style;
+use crate::input::url_args::UrlArgs;
 use crate::output::output_args::OutputArgs;
 
 /// Inspect, edit, convert and compare NumPy array files of any size.
@@ -23,7 +24,7 @@ use crate::output::output_args::OutputArgs;
 /// This maps elements into memory instead of reading them. While npymap uses a
 /// file, you must not truncate it or change its elements by other means. If its
 /// output pipe is closed, npymap exits quietly.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "npymap", version, styles = style::HELP, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -31,6 +32,9 @@ pub(crate) struct Cli {
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+
+    #[command(flatten)]
+    pub(crate) urls: UrlArgs,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,12 +4,13 @@
 use clap::{Arg, Command};
 
 /// Options that are left out of the short help, besides those for others that are left out.
-const RARE: [&str; 16] = [
+const RARE: [&str; 17] = [
     "allow_u4",
     "axes",
     "color",
     "delimiter",
     "from",
+    "http_header",
     "max_header_len",
     "max_row_len",
     "nan",

@@ -17,13 +17,13 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::cli::Cli;
-use crate::input::{arguments, float_text, memory, messages, platform};
+use crate::input::{arguments, float_text, memory, messages, platform, remote};
 use crate::output::output_args;
 
 fn main() -> ExitCode {
     memory::exit_if_exhausted();
     platform::ignore_size_limit_signal();
-    let Cli { command, output } = match parse_arguments() {
+    let Cli { command, output, urls } = match parse_arguments() {
         Ok(cli) => cli,
         Err(error) => return messages::print_usage_error(error),
     };
@@ -31,7 +31,10 @@ fn main() -> ExitCode {
     if let Some(digits) = output.precision {
         float_text::set_precision(digits);
     }
-    let result = command.run();
+    let result = urls.headers().and_then(|headers| {
+        remote::set_headers(headers);
+        command.run()
+    });
     match result {
         Ok(code) => code,
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,

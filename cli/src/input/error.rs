@@ -146,7 +146,7 @@ const ADVICE: [(&str, &str); 21] = [
     ),
     (
         "set those of its environment variables, or a header by `RemoteOptions::header`",
-        "set those of its environment variables",
+        "set those of its environment variables, or a header by -H",
     ),
     (
         "it is compressed with gzip, decompress it first",

@@ -6,9 +6,11 @@ use crate::input::error::CliError;
 use crate::input::url::is_url;
 
 #[cfg(feature = "remote")]
-pub(crate) use crate::input::remote_object::{Upload, end_upload, finish, source, upload};
+pub(crate) use crate::input::remote_object::{
+    Upload, end_upload, finish, set_headers, source, upload,
+};
 #[cfg(not(feature = "remote"))]
-pub(crate) use missing::{Upload, end_upload, finish, source, upload};
+pub(crate) use missing::{Upload, end_upload, finish, set_headers, source, upload};
 
 /// Rejects URLs where a file is changed.
 pub(crate) fn reject_change(path: &Path) -> Result<(), CliError> {
@@ -40,6 +42,8 @@ mod missing {
     }
 
     pub(crate) fn end_upload(_: &mut dyn FnMut() -> bool) {}
+
+    pub(crate) fn set_headers(_: Vec<(String, String)>) {}
 
     const MISSING: &str = "this build of npymap has no support for URLs: install it with `cargo install npymap-cli --features remote`";
 

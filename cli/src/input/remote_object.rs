@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use npymap::{Error, ErrorKind, Result, Source};
 use npymap_remote::{Cache, Remote, RemoteOptions, RemoteWriter, interruptible};
 
 use crate::input::progress::Progress;
-use crate::input::url::is_url;
+use crate::input::url::{self, is_url};
 
 /// The objects that were opened: a command opens a file several times.
 static OPENED: Mutex<Vec<(PathBuf, Remote)>> = Mutex::new(Vec::new());
@@ -26,15 +26,47 @@ fn open_url(path: &Path) -> Result<Option<Remote>> {
     if let Some((_, object)) = opened.iter().find(|(known, _)| known == path) {
         return Ok(Some(object.clone()));
     }
+    check_server(path)?;
     let object = options()?.open(url)?;
     opened.push((path.to_owned(), object.clone()));
     Ok(Some(object))
 }
 
+/// The headers of each request for an input.
+static HEADERS: OnceLock<Vec<(String, String)>> = OnceLock::new();
+
+/// The server that gets the headers.
+static SERVER: OnceLock<String> = OnceLock::new();
+
+/// Sets the headers of each request for an input.
+pub(crate) fn set_headers(headers: Vec<(String, String)>) {
+    let _ = HEADERS.set(headers);
+}
+
+fn headers() -> &'static [(String, String)] {
+    HEADERS.get().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Rejects a URL of another server if there are headers, which can be secret.
+fn check_server(path: &Path) -> Result<()> {
+    if headers().is_empty() {
+        return Ok(());
+    }
+    let server = url::server(path);
+    let known = SERVER.get_or_init(|| server.clone());
+    if *known == server {
+        return Ok(());
+    }
+    let text = format!("--http-header is for one server, which is {known}: read one at a time");
+    Err(Error::new(ErrorKind::InvalidInput, text))
+}
+
 /// The options with which objects are opened, with the cache that the environment names.
 fn options() -> Result<RemoteOptions> {
+    let all = RemoteOptions::new().whole(WHOLE);
+    let all = headers().iter().fold(all, |all, (name, value)| all.header(name, value));
     let Some(directory) = env::var_os("NPYMAP_CACHE").filter(|value| !value.is_empty()) else {
-        return Ok(RemoteOptions::new().whole(WHOLE));
+        return Ok(all);
     };
     let bytes = match env::var("NPYMAP_CACHE_BYTES") {
         Ok(text) => text.parse().map_err(|_| {
@@ -48,7 +80,7 @@ fn options() -> Result<RemoteOptions> {
         // Of another kind, so that it is not taken for one about the object.
         Error::new(ErrorKind::Other, text)
     })?;
-    Ok(RemoteOptions::new().whole(WHOLE).cache(&cache))
+    Ok(all.cache(&cache))
 }
 
 /// Larger objects are not downloaded from servers that send whole files only.

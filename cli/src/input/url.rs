@@ -27,6 +27,15 @@ pub(crate) fn local(text: OsString) -> OsString {
     path.map_or(text, OsString::from)
 }
 
+/// The scheme and the server of a URL, without a user.
+#[cfg(feature = "remote")]
+pub(crate) fn server(url: &Path) -> String {
+    let url = shown(url);
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let len = url.get(start..).and_then(|rest| rest.find(['/', '[']));
+    url.get(..len.map_or(url.len(), |len| start + len)).unwrap_or_default().to_owned()
+}
+
 /// Decodes what is percent-encoded; `None` if the result is not UTF-8.
 fn decoded(text: &str) -> Option<String> {
     let mut parts = text.split('%');

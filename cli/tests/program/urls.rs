@@ -116,6 +116,67 @@ fn queries_of_urls_are_not_printed() {
     assert!(line.contains("/a.npy\",\"member\":null,"), "{line}");
 }
 
+/// The header goes to the server of the URL, and to no other.
+#[test]
+#[cfg(feature = "remote")]
+fn headers_are_for_one_server() {
+    use crate::run::{command, npymap, path_in, run_ok};
+    use crate::server::{Action, Server, Tags};
+
+    const SECRET: &str = "Authorization: Bearer 5ec2e7";
+    let directory = tempfile::tempdir().unwrap();
+    let local = path_in(&directory, "a.npy");
+    run_ok(["create", &local, "--shape", "(4, 3)", "--arange"]);
+    let bytes = std::fs::read(&local).unwrap();
+    let (server, other) = (Server::new(bytes.clone()), Server::new(bytes));
+    let [a, b] = [server.url("a.npy"), other.url("b.npy")];
+    for words in [
+        &["get", &a, "1"][..],
+        &["info", &a],
+        &["ls", &a],
+        &["stats", &a],
+        &["diff", &a, &local],
+        &["diff", &server.url("b.npy"), &a],
+        &["convert", &a, "-"],
+    ] {
+        let run = command().args(words).args(["-H", SECRET]).output().unwrap();
+        assert!(run.status.success(), "{words:?}: {run:?}");
+        for lines in server.lines() {
+            assert!(lines.iter().any(|line| line.eq_ignore_ascii_case(SECRET)), "{lines:?}");
+        }
+    }
+    let redirecting: &'static str = b.clone().leak();
+    let redirecting =
+        Server::failing(Vec::new(), Tags::Strong, move |_, _| Action::Redirect(302, redirecting));
+    let missing = Server::failing(Vec::new(), Tags::Strong, |_, _| Action::Status(404));
+    for words in [
+        &["diff", &a, &b][..],
+        &["info", &a, &b],
+        &["info", &missing.url("x.npy"), &b],
+        &["info", &redirecting.url("a.npy")],
+    ] {
+        let run = npymap(words.iter().chain(&["--http-header", SECRET]));
+        assert_ne!(run.code, Some(0), "{words:?}");
+        assert!(run.err.contains("server"), "{words:?}: {}", run.err);
+        assert!(!run.err.contains("5ec2e7"), "{words:?}: {}", run.err);
+        assert_eq!(other.lines().len(), 0, "{words:?}");
+    }
+    let denied = Server::failing(Vec::new(), Tags::Strong, |_, _| Action::Status(401));
+    let error = run_err(1, ["info", &denied.url("a.npy")]);
+    assert!(error.ends_with(", or a header by -H\n"), "{error}");
+    let error = run_err(1, ["info", &a, "-H", "No Name: 5ec2e7"]);
+    assert!(error.contains("the header \"No Name\"") && !error.contains("5ec2e7"), "{error}");
+}
+
+#[test]
+fn headers_have_a_name_and_a_value() {
+    let error = run_err(2, ["info", "a.npy", "-H", "5ec2e7"]);
+    assert_eq!(
+        error,
+        "error: --http-header: expected 'NAME: VALUE', such as 'Authorization: Bearer TOKEN'\n"
+    );
+}
+
 #[test]
 #[cfg(feature = "remote")]
 fn waits_for_servers_are_limited_by_the_environment() {
