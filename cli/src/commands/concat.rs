@@ -15,6 +15,7 @@ use crate::input::input_args::InputArgs;
 use crate::input::input_rows::{self, InputRows, RowSpec};
 use crate::input::progress::Progress;
 use crate::input::promotion::PromotionArgs;
+use crate::input::url;
 use crate::output::draft::Draft;
 use crate::output::new_file::NewFileArgs;
 use crate::output::output_format::{self, OutputFormat};
@@ -72,7 +73,7 @@ pub(crate) struct ConcatArgs {
 
     /// New .npy file, or - for standard output. With --overwrite, this can be
     /// one of the inputs
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", value_parser = url::parser())]
     output: PathBuf,
 }
 

@@ -11,6 +11,7 @@ use clap_mangen::Man;
 use crate::input::error::CliError;
 use crate::input::escape::safe;
 use crate::input::text;
+use crate::input::url;
 use crate::output::draft::{Draft, IfExists};
 use crate::output::locking::WaitArgs;
 
@@ -27,6 +28,7 @@ Exit status: 0 if all pages were written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ManArgs {
     /// Directory for the pages, created if it does not exist. This replaces
     /// pages in it
+    #[arg(value_parser = url::parser())]
     directory: PathBuf,
 }
 

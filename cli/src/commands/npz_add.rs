@@ -10,6 +10,7 @@ use clap::Args;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::npz_inputs::MemberArgs;
+use crate::input::url;
 use crate::output::locking::WaitArgs;
 use crate::output::npz_update::{self, Change};
 
@@ -44,6 +45,7 @@ pub(crate) struct AddArgs {
     members: MemberArgs,
 
     /// .npz file
+    #[arg(value_parser = url::parser())]
     file: PathBuf,
 
     /// Arrays to add

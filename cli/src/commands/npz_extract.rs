@@ -16,7 +16,7 @@ use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
 use crate::input::inputs::last_of_each_name;
 use crate::input::progress::Progress;
-use crate::input::url::shown;
+use crate::input::url::{self, shown};
 use crate::input::{memory, messages, open, stream, text};
 use crate::output::draft::Draft;
 use crate::output::output_format;
@@ -41,6 +41,7 @@ Exit status: 0 if everything was extracted, 1 if something was not, 2 for a
 usage error.")]
 pub(crate) struct ExtractArgs {
     /// .npz file
+    #[arg(value_parser = url::parser())]
     file: PathBuf,
 
     /// Members, with or without .npy [default: all]
@@ -48,11 +49,13 @@ pub(crate) struct ExtractArgs {
     members: Vec<String>,
 
     /// Directory to extract to
-    #[arg(long, short, default_value = ".", value_name = "DIRECTORY")]
+    #[arg(long, short, default_value = ".", value_name = "DIRECTORY",
+        value_parser = url::parser())]
     directory: PathBuf,
 
     /// New file for the only MEMBER, or - for standard output
-    #[arg(short, long, value_name = "OUT", conflicts_with_all = ["directory", "keep_going"])]
+    #[arg(short, long, value_name = "OUT", conflicts_with_all = ["directory", "keep_going"],
+        value_parser = url::parser())]
     output: Option<PathBuf>,
 
     #[command(flatten)]

@@ -7,6 +7,7 @@ use clap::Args;
 use npymap::npy::MAX_HEADER_LEN;
 
 use crate::input::error::CliError;
+use crate::input::url;
 use crate::output::locking::WaitArgs;
 use crate::output::npz_update::{self, Change};
 
@@ -30,6 +31,7 @@ pub(crate) struct RemoveArgs {
     json: bool,
 
     /// .npz file
+    #[arg(value_parser = url::parser())]
     file: PathBuf,
 
     /// Members, with or without .npy
@@ -56,6 +58,7 @@ pub(crate) struct MoveArgs {
     json: bool,
 
     /// .npz file
+    #[arg(value_parser = url::parser())]
     file: PathBuf,
 
     /// Member, with or without .npy

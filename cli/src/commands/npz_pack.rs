@@ -10,6 +10,7 @@ use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::npz_inputs::MemberArgs;
 use crate::input::stream;
+use crate::input::url;
 use crate::output::archive_output::{self, MemberOptions};
 use crate::output::draft::Draft;
 use crate::output::npz_update::Change;
@@ -46,7 +47,7 @@ pub(crate) struct PackArgs {
     inputs: Vec<ArrayPath>,
 
     /// New .npz file, or - for standard output
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", value_parser = url::parser())]
     output: PathBuf,
 }
 

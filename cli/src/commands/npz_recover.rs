@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
 use crate::input::inputs::last_of_each_name;
-use crate::input::url::shown;
+use crate::input::url::{self, shown};
 use crate::input::{messages, open, stream, text};
 use crate::output::draft::Draft;
 use crate::output::out_args::OutArgs;
@@ -42,6 +42,7 @@ pub(crate) struct RecoverArgs {
     json: bool,
 
     /// .npz file
+    #[arg(value_parser = url::parser())]
     file: PathBuf,
 
     #[command(flatten)]

@@ -12,7 +12,7 @@ use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
 use crate::input::file_set;
-use crate::input::url::{shown, without_queries};
+use crate::input::url::{self, shown, without_queries};
 use crate::input::{messages, open, text};
 use crate::output::until_closed::UntilClosed;
 
@@ -28,7 +28,7 @@ Examples:
 Exit status: 0 if all members are intact, 1 if one is not, 2 for a usage error.")]
 pub(crate) struct VerifyArgs {
     /// .npz files or quoted patterns
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE", value_parser = url::parser())]
     files: Vec<PathBuf>,
 
     /// Print a line of JSON for each member

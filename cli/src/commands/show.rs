@@ -14,7 +14,7 @@ use crate::input::error::CliError;
 use crate::input::input_args::InputArgs;
 use crate::input::inputs::Inputs;
 use crate::input::threads::ThreadArgs;
-use crate::input::url::shown;
+use crate::input::url::{self, shown};
 use crate::output::draft::Draft;
 use crate::output::overwrite::OverwriteArgs;
 use crate::output::picture::{Image, Norm, Picture};
@@ -63,7 +63,7 @@ pub(crate) struct ShowArgs {
     log: bool,
 
     /// New .png file, or - for standard output [default: draw in the terminal]
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", value_parser = url::parser())]
     output: Option<PathBuf>,
 
     /// Draw only rows that match CONDITION, as for `npymap get`. INDEX applies to

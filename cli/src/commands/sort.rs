@@ -8,6 +8,7 @@ use npymap::view::DynView;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
+use crate::input::url;
 use crate::output::sorting_args::SortingArgs;
 use crate::sort::records::Unit;
 use crate::sort::sorter::{SortOptions, Sorter};
@@ -45,11 +46,11 @@ pub(crate) struct SortArgs {
 
     /// New file with an extension that selects the format: .npy, .csv, .tsv, .jsonl or
     /// .bin, or - for standard output [default: print as CSV]
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", value_parser = url::parser())]
     output: Option<PathBuf>,
 
     /// The same as --output OUT
-    #[arg(value_name = "OUT", conflicts_with = "output")]
+    #[arg(value_name = "OUT", conflicts_with = "output", value_parser = url::parser())]
     last: Option<PathBuf>,
 
     /// Put the largest first

@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
+use crate::input::url;
 use crate::output::sorting_args::SortingArgs;
 use crate::select::selection::IndexArg;
 use crate::sort::records::Unit;
@@ -49,7 +50,7 @@ pub(crate) struct UniqueArgs {
 
     /// New file with an extension that selects the format: .npy, .csv, .tsv, .jsonl or
     /// .bin, or - for standard output [default: print as CSV]
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", value_parser = url::parser())]
     output: Option<PathBuf>,
 
     #[command(flatten)]

@@ -1,7 +1,9 @@
 //! Paths that are URLs, and their text without secrets.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PathBufValueParser, TypedValueParser};
 
 const SCHEMES: [&str; 10] =
     ["s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "http", "https"];
@@ -25,6 +27,11 @@ pub(crate) fn local(text: OsString) -> OsString {
     let path = path.map(|path| path.strip_prefix("localhost").unwrap_or(path));
     let path = path.filter(|path| path.starts_with('/')).and_then(decoded);
     path.map_or(text, OsString::from)
+}
+
+/// Parses the path of a file, which may be a `file://` URL.
+pub(crate) fn parser() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(|path| PathBuf::from(local(path.into_os_string())))
 }
 
 /// The scheme and the server of a URL, without a user.

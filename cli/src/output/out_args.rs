@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::input::url;
+
 /// The new file: `-o OUT`, or the last argument.
 #[derive(Debug, Args)]
 pub(crate) struct OutArgs {
     /// The same as --output OUT
-    #[arg(value_name = "OUT", required_unless_present = "output", conflicts_with = "output")]
+    #[arg(value_name = "OUT", required_unless_present = "output", conflicts_with = "output",
+        value_parser = url::parser())]
     last: Option<PathBuf>,
 
     /// New file, whose extension selects its format, or - for standard output
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", value_parser = url::parser())]
     output: Option<PathBuf>,
 }
 

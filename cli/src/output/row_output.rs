@@ -12,6 +12,7 @@ use npymap::{
 use crate::input::error::CliError;
 use crate::input::stream;
 use crate::input::text_format::Delimiter;
+use crate::input::url;
 use crate::output::draft::Draft;
 use crate::output::elements;
 use crate::output::new_file::NewFileArgs;
@@ -48,7 +49,7 @@ pub(crate) struct RowFormatArgs {
 
     /// New file with an extension that selects the format unless --format does:
     /// .npy, .csv, .tsv, .jsonl, .json or .bin
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", value_parser = url::parser())]
     output: Option<PathBuf>,
 
     #[command(flatten)]

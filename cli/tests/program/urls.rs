@@ -178,6 +178,53 @@ fn headers_have_a_name_and_a_value() {
 }
 
 #[test]
+#[cfg(unix)]
+fn urls_of_files_are_outputs_too() {
+    use crate::run::{path_in, run_ok};
+
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("a folder");
+    std::fs::create_dir(&folder).unwrap();
+    let url = |name: &str| format!("file://{}", path_in(&folder, name).replace(' ', "%20"));
+    let file = |name: &str| path_in(&folder, name);
+    run_ok(["create", &url("a.npy"), "--shape", "(4, 3)", "--arange"]);
+    let a = file("a.npy");
+    for words in [
+        &["convert", &a, &url("OUT.npy")][..],
+        &["convert", &a, "-o", &url("OUT.npz")],
+        &["convert", &a, "--output", &url("OUT.csv")],
+        &["get", &a, ":", "-o", &url("OUT.jsonl")],
+        &["head", &a, "-o", &url("OUT.npy")],
+        &["sample", &a, "-n", "2", "-o", &url("OUT.npy")],
+        &["sort", &a, "--by", ":", &url("OUT.npy")],
+        &["unique", &a, "-o", &url("OUT.npy")],
+        &["shuffle", &a, &url("OUT.npy")],
+        &["concat", &a, &a, "-o", &url("OUT.npy")],
+        &["show", &a, "-o", &url("OUT.png")],
+        &["npz", "pack", &a, "-o", &url("OUT.npz")],
+    ] {
+        run_ok(words);
+        let names = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name());
+        let names: Vec<_> = names.filter_map(|name| name.into_string().ok()).collect();
+        let out = names.iter().find(|name| name.starts_with("OUT.")).expect(words[0]);
+        assert!(words.iter().any(|word| word.ends_with(out.as_str())), "{words:?}: {out}");
+        std::fs::remove_file(folder.join(out)).unwrap();
+    }
+    let archive = url("z.npz");
+    run_ok(["npz", "pack", &a, "-o", &archive]);
+    run_ok(["npz", "add", &archive, &a, "--name", "b"]);
+    run_ok(["npz", "mv", &archive, "b", "c"]);
+    run_ok(["npz", "verify", &archive]);
+    run_ok(["npz", "extract", &archive, "c", "-d", &url("")]);
+    run_ok(["npz", "rm", &archive, "c"]);
+    run_ok(["npz", "recover", &archive, "-o", &url("r.npz")]);
+    run_ok(["set", &url("c.npy"), "0", "7"]);
+    run_ok(["append", &url("c.npy"), &a]);
+    assert_eq!(run_ok(["get", &file("c.npy"), "::4, 0"]), "[7.0, 0.0]\n");
+    assert!(run_ok(["ls", &file("r.npz")]).contains('a'));
+}
+
+#[test]
 #[cfg(feature = "remote")]
 fn waits_for_servers_are_limited_by_the_environment() {
     use std::time::{Duration, Instant};
