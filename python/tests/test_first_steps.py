@@ -90,6 +90,30 @@ def test_file_urls_are_paths(path, tmp_path):
         npymap.open("file://other/a.npy")
 
 
+def test_file_urls_are_paths_of_new_files(tmp_path):
+    def append(url):
+        with npymap.Appender(url, dtype="f8") as appender:
+            appender.append([1.0])
+
+    def append_rows(url):
+        with npymap.RaggedAppender(url, url.replace(".npy", "-offsets.npy"), dtype="f8") as appender:
+            appender.append([1.0])
+
+    for number, write in enumerate((
+        lambda url: npymap.save(url, [1.0]),
+        lambda url: npymap.savez(url, [1.0]),
+        lambda url: npymap.savez_compressed(url, [1.0]),
+        lambda url: npymap.update_npz(url, {"x": [1.0]}),
+        lambda url: npymap.create(url, "f8", 1),
+        lambda url: npymap.format.open_memmap(url, "w+", "f8", (1,)),
+        lambda url: npymap.memmap(url, "f8", "w+", shape=1),
+        append, append_rows,
+    )):
+        path = tmp_path / f"a b%{number}.npy"
+        write(path.as_uri())
+        assert any(name.name.startswith(path.name) for name in tmp_path.iterdir()), number
+
+
 @pytest.mark.parametrize("url", ["hdfs://x/a.npy", "ftp://x/a.npy", "s4://a", "memory://a.npy"])
 def test_unknown_schemes_are_named(url):
     for call in (npymap.open, npymap.load, npymap.ArrayFile, npymap.header, npymap.Npz,

@@ -339,6 +339,37 @@ def test_headers_are_sent_with_each_request(small):
         npymap.load(directory / "a.npy", headers=headers)
 
 
+def test_adapters_send_headers(small):
+    directory, array = small
+    np.savez_compressed(directory / "c.npz", x=array)
+    headers = {"Authorization": "Bearer 5ec2e7"}
+    with serve(directory, secret="Bearer 5ec2e7") as (url, _):
+        dask = pytest.importorskip("dask")
+        import npymap.dask
+
+        for name, member in [("a.npy", None), ("a.npz", "x"), ("c.npz", "x")]:
+            for access in ({"headers": headers}, {"storage_options": {"headers": headers}}):
+                x = npymap.dask.from_npy(f"{url}/{name}", member=member, **access)
+                # As another process gets it, which has nothing open.
+                npymap._arrayfile._open_object.cache_clear()
+                x = pickle.loads(pickle.dumps(x))
+                with dask.config.set(scheduler="synchronous"):
+                    assert np.array_equal(x.compute(), array)
+                assert "5ec2e7" not in repr(x) + x.name
+            with pytest.raises(PermissionError, match="pass headers="):
+                npymap.dask.from_npy(f"{url}/{name}", member=member)
+        joined = npymap.dask.from_npy([f"{url}/a.npy"] * 2, headers=headers)
+        assert np.array_equal(joined[-1].compute(scheduler="synchronous"), array[-1])
+        with pytest.raises(ValueError, match="a file, for which there are no headers"):
+            npymap.dask.from_npy([f"{url}/a.npy", directory / "a.npy"], headers=headers)
+
+        xarray = pytest.importorskip("xarray")
+        for name in ("a.npy", "a.npz", "c.npz"):
+            for access in ({"headers": headers}, {"storage_options": {"headers": headers}}):
+                data = xarray.open_dataset(f"{url}/{name}", engine="npymap", **access)
+                assert np.array_equal(next(iter(data.values()))[5:9], array[5:9])
+
+
 def test_options_of_stores_are_passed_on():
     with pytest.raises(ValueError, match="timeout"):
         npymap.load("http://127.0.0.1:9/a.npy", storage_options={"timeout": "soon"})

@@ -11,37 +11,42 @@ from ._dtypes import from_descr
 from ._errors import FormatError
 from ._memmap import owner
 from ._open import MAX_HEADER_SIZE
-from ._paths import is_url, to_absolute, to_source
+from ._paths import is_url, to_absolute, to_location, to_source
 from ._select import expand, is_basic
 
 _REQUESTS = 32
 
 
-def open_part(path, member, mode):
+def open_part(path, member, mode, headers=None, storage_options=None):
     """Describe an array in a file. In mode "r", tasks map parts of it."""
     if mode not in (None, "r"):
         raise ValueError(f"mode {mode!r}, expected None or 'r'")
     try:
-        return Part(ArrayFile(path, member=member), mode)
+        return Part(ArrayFile(path, member=member, headers=headers,
+                              storage_options=storage_options), mode)
     except FormatError as error:
-        if member is None or error.kind != "Unsupported" or not _is_compressed(path, member):
+        location = to_location(to_absolute(path), headers, storage_options)
+        if member is None or error.kind != "Unsupported" or not _is_compressed(location, member):
             raise
-    return Inflated(path, str(member))
+    return Inflated(path, str(member), headers, storage_options)
 
 
-def _is_compressed(path, member):
+def _is_compressed(location, member):
     try:
-        return _core.ReadFile.member(to_absolute(path), str(member)) is None
+        return _core.ReadFile.member(location, str(member)) is None
     except FormatError:
         return False
 
 
-def open_all(paths, member, mode):
+def open_all(paths, member, mode, headers=None, storage_options=None):
     """Describe arrays in files. URLs, which take a request each, are described concurrently."""
+    def open_one(path):
+        return open_part(path, member, mode, headers, storage_options)
+
     if not any(is_url(to_source(path)) for path in paths):
-        return [open_part(path, member, mode) for path in paths]
+        return list(map(open_one, paths))
     with ThreadPoolExecutor(_REQUESTS) as pool:
-        return list(pool.map(lambda path: open_part(path, member, mode), paths))
+        return list(pool.map(open_one, paths))
 
 
 class Part:
@@ -98,13 +103,15 @@ class Part:
 class Inflated:
     """A compressed member of an archive, which each index reads whole."""
 
-    def __init__(self, path, member):
+    def __init__(self, path, member, headers=None, storage_options=None):
         self.path, self.member = to_absolute(path), member
-        shape, descr, _ = _core.Npz(self.path, None, MAX_HEADER_SIZE, None).header(member)
+        self._access = {"headers": headers, "storage_options": storage_options}
+        self._location = to_location(self.path, **self._access)
+        shape, descr, _ = _core.Npz(self._location, None, MAX_HEADER_SIZE, None).header(member)
         self.shape, self.dtype, self.ndim = shape, from_descr(descr), len(shape)
 
     def __getitem__(self, index):
-        with Npz(self.path, None) as archive:
+        with Npz(self.path, None, **self._access) as archive:
             return archive[self.member][index]
 
     def contiguous_chunks(self, limit):
@@ -112,5 +119,5 @@ class Inflated:
         return (-1,) * self.ndim
 
     def __dask_tokenize__(self):
-        version = _core.read_version(self.path) or file_facts(self.path)
+        version = _core.read_version(self._location) or file_facts(self.path)
         return "npymap.Inflated", self.path, self.member, version

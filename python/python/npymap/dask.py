@@ -53,7 +53,7 @@ _ATTEMPTS = 20
 _PAUSE = 0.01
 
 
-def from_npy(paths, chunks="auto", *, member=None, mode="r"):
+def from_npy(paths, chunks="auto", *, member=None, mode="r", headers=None, storage_options=None):
     """Make a Dask array from a file, or from several files along the first axis.
 
     `paths` is a path, a URL or a list of them, or the directory of a stack, as `to_npy_stack` and
@@ -66,12 +66,13 @@ def from_npy(paths, chunks="auto", *, member=None, mode="r"):
     chunk has elements from one file.
 
     Elements in files are mapped read-only. With `mode=None`, and from URLs, they are read
-    into memory.
+    into memory. `headers` and `storage_options` are for URLs, like in `ArrayFile`. The graph
+    contains them.
 
         >>> npymap.dask.from_npy(["a.npy", "a.npy"], chunks=2).chunks
         ((2, 1, 2, 1), (2, 2))
     """
-    files = open_all(_to_list(paths), member, mode)
+    files = open_all(_to_list(paths), member, mode, headers, storage_options)
     _check_alike(files)
     chunks, ends = _normalize(chunks, files)
     name = f"from-npy-{tokenize(files, chunks, mode)}"

@@ -8,6 +8,8 @@ from dask.delayed import Delayed
 __all__ = ["from_npy", "to_npy", "to_npy_stack"]
 
 _Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+_Headers: TypeAlias = Mapping[str, str] | None
+_StorageOptions: TypeAlias = Mapping[str, Any] | None
 _Axis: TypeAlias = int | str | None | Sequence[int]
 _Chunks: TypeAlias = int | str | Sequence[_Axis] | Mapping[int, _Axis]
 
@@ -17,6 +19,8 @@ def from_npy(
     *,
     member: str | int | None = None,
     mode: Literal["r"] | None = "r",
+    headers: _Headers = None,
+    storage_options: _StorageOptions = None,
 ) -> da.Array: ...
 @overload
 def to_npy(

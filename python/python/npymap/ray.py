@@ -38,7 +38,7 @@ _BLOCK = 64 << 20
 
 
 def read_npy(paths, *, member=None, column="data", shuffle=None, override_num_blocks=None,
-             concurrency=None, ray_remote_args=None):
+             concurrency=None, ray_remote_args=None, headers=None, storage_options=None):
     """Make a dataset from the rows of one or several files.
 
     `paths` is a path, a URL or a list of them, or the directory of a stack. With `member`,
@@ -49,9 +49,12 @@ def read_npy(paths, *, member=None, column="data", shuffle=None, override_num_bl
     part of a shuffled epoch, so tasks exchange no rows. If Ray preserves the order of blocks,
     batches have the order of the epoch.
 
+    `headers` and `storage_options` are for URLs, like in `ArrayFile`. Tasks contain them.
+
     All other arguments are passed to `ray.data.read_datasource`.
     """
-    source = NpyDatasource(paths, member=member, column=column, shuffle=shuffle)
+    source = NpyDatasource(paths, member=member, column=column, shuffle=shuffle, headers=headers,
+                           storage_options=storage_options)
     return ray.data.read_datasource(source, override_num_blocks=override_num_blocks,
                                     concurrency=concurrency, ray_remote_args=ray_remote_args)
 
@@ -59,14 +62,16 @@ def read_npy(paths, *, member=None, column="data", shuffle=None, override_num_bl
 class NpyDatasource(Datasource):
     """Rows of files, for `ray.data.read_datasource`. `read_npy` makes it."""
 
-    def __init__(self, paths, *, member=None, column="data", shuffle=None):
+    def __init__(self, paths, *, member=None, column="data", shuffle=None, headers=None,
+                 storage_options=None):
         super().__init__()
         if isinstance(shuffle, bool):
             raise TypeError(f"shuffle={shuffle}, expected a seed or None")
         if not isinstance(paths, (list, tuple)):
             is_stack = os.path.isdir(to_source(paths))
             paths = _core.npy_stack_paths(to_path(paths)) if is_stack else [paths]
-        self._rows = _AllRows(open_all(paths, member, "r"), column, shuffle)
+        files = open_all(paths, member, "r", headers, storage_options)
+        self._rows = _AllRows(files, column, shuffle)
 
     def estimate_inmemory_data_size(self):
         """Return the size of the elements in bytes."""

@@ -1,5 +1,5 @@
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ray.data import Dataset, Datasink, Datasource, ReadTask
@@ -7,6 +7,8 @@ from ray.data import Dataset, Datasink, Datasource, ReadTask
 __all__ = ["NpyDatasink", "NpyDatasource", "read_npy", "write_npy"]
 
 _Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+_Headers: TypeAlias = Mapping[str, str] | None
+_StorageOptions: TypeAlias = Mapping[str, Any] | None
 
 def read_npy(
     paths: _Path | Sequence[_Path],
@@ -17,6 +19,8 @@ def read_npy(
     override_num_blocks: int | None = None,
     concurrency: int | None = None,
     ray_remote_args: dict[str, Any] | None = None,
+    headers: _Headers = None,
+    storage_options: _StorageOptions = None,
 ) -> Dataset: ...
 def write_npy(
     data: Dataset,
@@ -35,6 +39,8 @@ class NpyDatasource(Datasource):
         member: str | int | None = None,
         column: str = "data",
         shuffle: int | None = None,
+        headers: _Headers = None,
+        storage_options: _StorageOptions = None,
     ) -> None: ...
     def estimate_inmemory_data_size(self) -> int: ...
     def get_read_tasks(

@@ -24,7 +24,7 @@ from xarray.core import indexing
 from . import _core
 from ._open import MAX_HEADER_SIZE
 from ._parts import open_part
-from ._paths import is_url, to_source
+from ._paths import is_url, to_location, to_source
 
 __all__ = ["NpymapBackendEntrypoint"]
 
@@ -37,28 +37,32 @@ class NpymapBackendEntrypoint(BackendEntrypoint):
     names, by a list for a `.npy`, and by a mapping from variables to lists for a `.npz`.
 
     With `mode="r"`, elements are mapped, so that they take no memory of their own, and
-    cannot be written. Compressed members are read whole when you use them.
+    cannot be written. Compressed members are read whole when you use them. `headers` and
+    `storage_options` are for URLs, like in `npymap.ArrayFile`.
     """
 
     description = "Open .npy and .npz files by npymap"
     url = "https://github.com/npymap/npymap"
-    open_dataset_parameters = ("filename_or_obj", "drop_variables", "dims", "mode")
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", "dims", "mode", "headers",
+                               "storage_options")
 
-    def open_dataset(self, filename_or_obj, *, drop_variables=None, dims=None, mode=None):
+    def open_dataset(self, filename_or_obj, *, drop_variables=None, dims=None, mode=None,
+                     headers=None, storage_options=None):
         """Open a file as a dataset, for `xarray.open_dataset`."""
         path = to_source(filename_or_obj)
         dropped = [drop_variables] if isinstance(drop_variables, str) else drop_variables or ()
         name = path.partition("?")[0] if is_url(path) else path
         stem, extension = os.path.splitext(os.path.basename(name))
         if extension.lower() == ".npz":
-            full_names = _core.Npz(path, None, MAX_HEADER_SIZE, None).full_names()
+            location = to_location(path, headers, storage_options)
+            full_names = _core.Npz(location, None, MAX_HEADER_SIZE, None).full_names()
             members = {name.removesuffix(".npy"): name for name in full_names
                        if name.endswith(".npy")}
         else:
             members = {stem: None}
             dims = {} if dims is None else {stem: dims}
-        parts = {name: open_part(path, member, mode) for name, member in members.items()
-                 if name not in dropped}
+        parts = {name: open_part(path, member, mode, headers, storage_options)
+                 for name, member in members.items() if name not in dropped}
         names = _dims_of(parts, dims or {})
         return Dataset({name: _to_variable(part, names[name]) for name, part in parts.items()})
 

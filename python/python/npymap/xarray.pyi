@@ -14,5 +14,7 @@ class NpymapBackendEntrypoint(BackendEntrypoint):
         drop_variables: str | Iterable[str] | None = None,
         dims: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         mode: Literal["r"] | None = None,
+        headers: Mapping[str, str] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Dataset: ...
     def guess_can_open(self, filename_or_obj: Any) -> bool: ...
