@@ -2,10 +2,11 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
+use std::sync::Arc;
 
 use npymap::{
-    ArrayFile, CreateOptions, DType, ErrorKind, Header, MappedArray, Mode, OpenOptions, Order,
-    RowSource as _, Source,
+    ArrayFile, CreateOptions, DType, ErrorKind, Header, Loader, MappedArray, Mode, OpenOptions,
+    Order, RowSource as _, Sampler, Source,
     array::{AnyArray, RawSpec},
     loader::Ragged,
     source::Advice,
@@ -20,8 +21,13 @@ const ENORMOUS: usize = 100 << 30;
 
 /// The resident memory of this process in KiB.
 fn memory() -> usize {
+    status("VmRSS:")
+}
+
+/// A number about the memory of this process in KiB.
+fn status(name: &str) -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
@@ -115,6 +121,42 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
     assert_eq!(rows.view::<u64>().unwrap().iter().sum::<u64>(), 50);
     assert!(memory() - before.min(memory()) < 256 << 10, "KiB: {before} to {}", memory());
     assert!(fs::metadata(&path).unwrap().blocks() * 512 < 1 << 30, "it still is sparse");
+}
+
+/// An epoch of a file takes as much memory as its batches, and fits the address space of a job
+/// that the file exceeds. The file has 2 GiB with `NPYMAP_TEST_FAULTS=all`.
+#[test]
+fn batches_take_bounded_memory() {
+    const NAME: &str = "enormous::batches_take_bounded_memory";
+    /// The address space and the resident memory that an epoch may need, in KiB.
+    const MOST: [usize; 2] = [128 << 10, 64 << 10];
+    if !is_alone(NAME) {
+        return;
+    }
+    let is_thorough = std::env::var("NPYMAP_TEST_FAULTS").is_ok_and(|value| value == "all");
+    let count: usize = if is_thorough { 1 << 15 } else { 1 << 12 };
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    let (shape, sparse) = ([count, 1 << 16], CreateOptions::new().sparse(true));
+    create(&path, "|u1", &shape, &sparse).unwrap().close().unwrap();
+    let limit = (status("VmSize:") + MOST[0]) << 10;
+    let limit = libc::rlimit { rlim_cur: limit as u64, rlim_max: limit as u64 };
+    // SAFETY: the limit lives until the call returns.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+    assert!(is_error(&open(&path).unwrap_err(), ErrorKind::Io, "cannot map"));
+    let before = status("VmHWM:");
+    let source = Source::open(&path).unwrap();
+    let rows = Arc::new(ArrayFile::new(source, OpenOptions::new()).unwrap());
+    for sampler in [Sampler::sequential(count), Sampler::shuffled(count, 1)] {
+        let loader = Loader::new::<u8>(&rows).threads(2).prefetch(2);
+        let mut found = 0;
+        for batch in loader.batches(sampler, 64).unwrap() {
+            found += batch.unwrap().data().len() >> 16;
+        }
+        assert_eq!(found, count);
+    }
+    let more = status("VmHWM:") - before;
+    assert!(more < MOST[1], "{more} KiB");
 }
 
 #[test]
