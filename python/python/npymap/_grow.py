@@ -360,7 +360,7 @@ class Appender(Growing):
         shape, descr, is_fortran_order = core.facts
         own = shape[:-1] if is_fortran_order else shape[1:]
         # What other packages call a dtype, the file has as bytes.
-        is_own = new is not None and new[0] == descr
+        is_own = new is not None and from_descr(new[0]) == from_descr(descr)
         self._dtype = kept_dtype(dtype, descr) if is_own else from_descr(descr)
         if exist_ok:
             try:

@@ -233,7 +233,7 @@ class RaggedAppender(Growing):
             new = *row_descr(dtype, row or ()), False, overwrite, discard_trailing, exist_ok
         core = _core.RaggedAppender(*self._paths, recover, wait, new)
         descr, own = core.item
-        is_own = new is not None and new[0] == descr
+        is_own = new is not None and from_descr(new[0]) == from_descr(descr)
         self._dtype = kept_dtype(dtype, descr) if is_own else from_descr(descr)
         if exist_ok:
             try:
