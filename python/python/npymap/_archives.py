@@ -12,7 +12,7 @@ from . import _core
 from ._dtypes import from_descr
 from ._errors import FormatError
 from ._memmap import to_mode, wrap
-from ._open import MAX_HEADER_SIZE
+from ._open import MAX_HEADER_SIZE, check_unmapped, read_unmapped
 from ._paths import is_url, shown, to_absolute, to_location, to_path, to_source
 from ._rows import output_of, whole_bytes
 
@@ -92,6 +92,7 @@ class Npz(NpzFile):
             mode = to_mode(mode)
             if mode not in _MODES:
                 raise ValueError(f"arrays of archives are opened in mode 'r' or 'c', not {mode!r}")
+        self._mode = mode
         limit = (1 << 63) - 1 if allow_pickle else max_header_size
         self._core = _core.Npz(location, mode, limit, max_inflated)
         self.allow_pickle = allow_pickle
@@ -112,6 +113,9 @@ class Npz(NpzFile):
         core = _opened(self._core)
         try:
             mapping = core.get(name)
+        except OSError as error:
+            check_unmapped(error, self._mode)
+            return read_unmapped(self._absolute, member=name)
         except FormatError as error:
             if error.kind != "Unsupported":
                 raise
@@ -192,7 +196,8 @@ class _Archive:
     def __init__(self, kind, path, mode, headers, storage_options):
         self._path, mode = _source_and_mode(path, mode)
         location = to_location(self._path, headers, storage_options)
-        self._core = kind(location, None if mode is None else to_mode(mode))
+        self._absolute, self._mode = to_absolute(self._path), mode and to_mode(mode)
+        self._core = kind(location, self._mode)
 
     def close(self):
         """Close the file. Its arrays stay valid."""
@@ -226,6 +231,9 @@ class Tar(_Archive, Mapping):
         core = _opened(self._core)
         try:
             mapping = core.get(name)
+        except OSError as error:
+            check_unmapped(error, self._mode)
+            return read_unmapped(self._absolute, member=name)
         except FormatError as error:
             if name not in self.files:
                 raise
@@ -273,7 +281,11 @@ class Ten(_Archive, Sequence):
         if isinstance(index, slice):
             return [self[position] for position in range(*index.indices(len(self)))]
         position = range(len(self))[index]
-        return _to_array(_opened(self._core).get(position))
+        try:
+            return _to_array(_opened(self._core).get(position))
+        except OSError as error:
+            check_unmapped(error, self._mode)
+            return read_unmapped(self._absolute, member=position)
 
     def __len__(self):
         return len(self.infos)

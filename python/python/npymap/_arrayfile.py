@@ -13,7 +13,7 @@ from ._map import Map
 from ._memmap import memmap, owner
 from ._open import MAX_HEADER_SIZE, open
 from ._paths import is_url, shown, to_absolute, to_location
-from ._rows import Rows, numbers_of, output_of, whole_bytes
+from ._rows import Rows, numbers_of, output_of, rows_of_array, whole_bytes
 from ._select import (expand, in_bounds, is_basic, is_integer, split, strides_of, to_numbers, to_ranges,
                       with_dots)
 
@@ -167,7 +167,7 @@ class ArrayFile:
         """The rows, as `Rows` that read on request."""
         self._check_axes()
         if self._mode is not None:
-            return self._mapped().rows
+            return rows_of_array(self._mapped())
         return Rows(self._opened().rows, self)
 
     def _check_axes(self):
@@ -200,7 +200,7 @@ class ArrayFile:
     def _rows_to_take(self):
         self._check_axes()
         if self._mode is not None:
-            return self._mapped().rows
+            return rows_of_array(self._mapped())
         file = self._opened()
         taken, rows = self._taken
         if taken is not file:
@@ -310,6 +310,11 @@ class ArrayFile:
             array = open(self._path, self._mode, member=self._member, at=self._at,
                          max_header_size=self._max_header_size)
             mapping = owner(array)
+            if mapping is None:
+                # It cannot be mapped, and was read.
+                file.check_unchanged()
+                self._array = array
+                return array
             shape, descr, is_fortran = mapping.facts
             found = descr, shape, is_fortran, mapping.offset
             if found != self._elements or not file.is_file_of(mapping):

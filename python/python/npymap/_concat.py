@@ -6,7 +6,7 @@ from . import _core
 from ._arrayfile import ArrayFile
 from ._describe import check_version, version_of
 from ._dtypes import from_descr
-from ._open import open
+from ._open import check_unmapped, open
 from ._paths import is_url, to_absolute, to_path
 from ._rows import Rows, rows_of
 
@@ -43,18 +43,24 @@ class Concat:
         if all(isinstance(source, str) for source in self._sources):
             try:
                 self._core = _core.stack_rows(self._sources)
+                self._dtype = from_descr(self._core.facts[1])
             except IndexError:
                 raise ValueError("an array without axes, expected arrays of rows") from None
-            self._dtype = from_descr(self._core.facts[1])
+            except OSError as error:
+                check_unmapped(error, "r")
+                self._join(map(ArrayFile, self._sources))
         else:
-            rows = [rows_of(open(source) if isinstance(source, str) else source)
-                    for source in self._sources]
-            self._core = _core.join_rows([rows_._core for rows_ in rows])
-            self._dtype = rows[0].dtype
-            for number, rows_ in enumerate(rows):
-                if rows_.dtype != self._dtype:
-                    raise ValueError(f"array {number} has dtype {rows_.dtype}, the first {self._dtype}")
+            self._join(open(source) if isinstance(source, str) else source
+                       for source in self._sources)
         self._process = os.getpid()
+
+    def _join(self, sources):
+        rows = [rows_of(source) for source in sources]
+        self._core = _core.join_rows([rows_._core for rows_ in rows])
+        self._dtype = rows[0].dtype
+        for number, rows_ in enumerate(rows):
+            if rows_.dtype != self._dtype:
+                raise ValueError(f"array {number} has dtype {rows_.dtype}, the first {self._dtype}")
 
     @classmethod
     def npy_stack(cls, directory):

@@ -1,5 +1,6 @@
 """Opening, creating and repairing files."""
 
+import errno
 import warnings
 from typing import NamedTuple
 
@@ -39,7 +40,7 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
     `Ten(path)["0"]` finds the info. In tar files it is the name of a `.npy` member, or the
     name of a `.ten` member with a position or an info in brackets, such as `"000000.ten[0]"`.
     Deflated members are read into memory, so the array is a plain `numpy.ndarray` instead of
-    a `memmap`. If a member's header is larger than usual, you should use `Npz`.
+    a `memmap`. So is a file that cannot be mapped in mode "r", with a warning. If a member's header is larger than usual, you should use `Npz`.
 
     Raises `FileNotFoundError` and other `OSError`, `KeyError` for missing members, and
     `FormatError`.
@@ -54,13 +55,37 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
         mode = to_mode(mode)
         if mode == "w+":
             raise ValueError("mode 'w+' creates an array: use npymap.create")
-    if member is None:
-        return _core.open_npy(path, mode, at, max_header_size, advice)
-    if at != 0:
+    if member is not None and at != 0:
         raise ValueError("both a member and an offset, expected one of them")
-    mapping = _core.open_member(path, mode, str(member))
+    try:
+        if member is None:
+            return _core.open_npy(path, mode, at, max_header_size, advice)
+        mapping = _core.open_member(path, mode, str(member))
+    except OSError as error:
+        check_unmapped(error, mode)
+        return read_unmapped(path, member=member, at=at, max_header_size=max_header_size)
     mapping.advise(advice)
     return wrap(mapping, np.ndarray if mapping.mode is None else None)
+
+
+def check_unmapped(error, mode):
+    """Raise an error again, unless it says that a file cannot be mapped, but can be read."""
+    is_unmapped = "the file can't be mapped here" in (error.strerror or "")
+    # If there is no room for a map, there is none for a copy.
+    if mode != "r" or not is_unmapped or error.errno == errno.ENOMEM:
+        raise error
+
+
+def read_unmapped(path, **place):
+    """Read an array whose file cannot be mapped, with a warning."""
+    from ._arrayfile import ArrayFile
+
+    file = ArrayFile(path, **place)
+    array = file.read()
+    array.flags.writeable = False
+    text = f"{file.path}: cannot be mapped here, so all elements were read. ArrayFile reads only what is used"
+    warnings.warn(text, UserWarning, stacklevel=3)
+    return array
 
 
 def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
@@ -137,7 +162,11 @@ def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False
                          "  Memmap cannot use existing file handles.")
     mode = to_mode(mode)
     if mode != "w+":
-        return _core.open_npy(filename, mode, 0, max_header_size, "normal")
+        try:
+            return _core.open_npy(filename, mode, 0, max_header_size, "normal")
+        except OSError as error:
+            check_unmapped(error, mode)
+            return read_unmapped(filename, max_header_size=max_header_size)
     if shape is None:
         raise ValueError("shape must be given if mode == 'w+'")
     # As in NumPy, pages that are never written take no space.

@@ -10,7 +10,7 @@ from ._arrayfile import ArrayFile, file_facts
 from ._dtypes import from_descr
 from ._errors import FormatError
 from ._memmap import owner
-from ._open import MAX_HEADER_SIZE
+from ._open import MAX_HEADER_SIZE, check_unmapped
 from ._paths import is_url, to_absolute, to_location, to_source
 from ._select import expand, is_basic
 
@@ -69,7 +69,11 @@ class Part:
     def __getitem__(self, index):
         if self.mode is None or not is_basic(expand(index, self.ndim)):
             return self.file[index]
-        part = self.file.map(index)
+        try:
+            part = self.file.map(index)
+        except OSError as error:
+            check_unmapped(error, self.mode)
+            return self.file[index]
         mapping = owner(part)
         if 2 * part.nbytes < mapping.facts[0][0]:
             # The elements are few, so the pages in between are not kept.
