@@ -1,6 +1,6 @@
 //! `np.dtype` accepts dtypes as serialized by serde.
 
-use npymap::DType;
+use npymap::{DType, ErrorKind};
 use serde_json::{Value, json};
 
 use crate::oracle::Oracle;
@@ -135,4 +135,21 @@ fn numbers_do_not_become_infinite() {
         let value = Value::parse(text, &dtype.parse().unwrap());
         assert_eq!(value.is_ok(), is_kept, "{text} {dtype}: {value:?}");
     }
+}
+
+#[test]
+fn nested_fields_are_selected_by_their_paths() {
+    let text = "[('t', '<f4'), ('pos', [('x', '<i4'), ('z', '<i4', (2,))]), ('pos.x', '|u1')]";
+    let dtype: DType = text.parse().unwrap();
+    let selected = dtype.select(&["pos.z", "t", "pos.x"]).unwrap();
+    let fields = selected.fields().iter().map(|field| (field.name(), field.offset));
+    // A field of that name precedes a path.
+    assert_eq!(fields.collect::<Vec<_>>(), [("pos.z", 8), ("t", 0), ("pos.x", 16)]);
+    assert_eq!(selected.itemsize(), dtype.itemsize());
+    let error = dtype.select(&["t", "pos.y"]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.to_string().ends_with("no field `y`, expected `x`, `z`"), "{error}");
+    let subarray: DType = "[('p', [('z', '<i4')], (3,))]".parse().unwrap();
+    let error = subarray.select(&["p.z"]).unwrap_err();
+    assert!(error.to_string().ends_with("has no fields, asked for `z`"), "{error}");
 }

@@ -396,8 +396,9 @@ impl DType {
         })
     }
 
-    /// Returns a struct with some of the fields, selected by name or title.
-    /// Offsets and itemsize stay the same, as in NumPy's `a[['x', 'y']]`.
+    /// Returns a struct with some of the fields, selected by name or title, or by
+    /// path: `pos.z` is a nested field, and its name in the new struct. Offsets and
+    /// itemsize stay the same, as in NumPy's `a[['x', 'y']]`.
     ///
     /// # Errors
     ///
@@ -406,9 +407,33 @@ impl DType {
     /// selected twice.
     #[inline]
     pub fn select(&self, names: &[&str]) -> Result<DType> {
-        let fields = names.iter().map(|name| self.field(name).cloned()).collect::<Result<_>>()?;
+        let fields = names.iter().map(|path| self.nested_field(path)).collect::<Result<_>>()?;
         // As in NumPy, it is not aligned, even if the struct is.
         DType::from_fields(fields, self.itemsize(), 1)
+    }
+
+    /// The field that a path names, with its offset in this struct.
+    #[inline]
+    fn nested_field(&self, path: &str) -> Result<Field> {
+        let (name, rest) = self.split_path(path);
+        let field = self.field(name)?;
+        let Some(rest) = rest else { return Ok(field.clone()) };
+        let inner = field.dtype.nested_field(rest)?;
+        Ok(Field { name: path.into(), offset: field.offset + inner.offset, ..inner })
+    }
+
+    /// Splits a path after its first field. Names may contain dots, so the longest
+    /// prefix that names a field wins.
+    #[inline]
+    pub(crate) fn split_path<'p>(&self, path: &'p str) -> (&'p str, Option<&'p str>) {
+        let dots = path.rmatch_indices('.').map(|(at, _)| (path.get(..at), path.get(at + 1..)));
+        let whole = std::iter::once((Some(path), None));
+        let mut splits = whole.chain(dots);
+        let is_field = |name| self.fields().iter().any(|field| field.has_name_or_title(name));
+        match splits.find(|(name, _)| name.is_some_and(is_field)) {
+            Some((Some(name), rest)) => (name, rest),
+            _ => path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest))),
+        }
     }
 
     /// Returns the base dtype and shape of a subarray.

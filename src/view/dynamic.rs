@@ -65,7 +65,8 @@ impl<'a> View<'a, Value> {
     }
 
     /// Views several fields of each element, in the given order: NumPy's
-    /// `a[['x', 'y']]`. To read them as Rust values, view them as a tuple.
+    /// `a[['x', 'y']]`. A nested field has its path, such as `pos.z`, as its name. To read
+    /// them as Rust values, view them as a tuple.
     ///
     /// # Errors
     ///
@@ -142,26 +143,12 @@ pub(crate) fn field_geometry(
     dtype: &DType,
     path: &str,
 ) -> Result<(Geometry, DType)> {
-    let (name, rest) = split_path(dtype, path);
+    let (name, rest) = dtype.split_path(path);
     let field = dtype.field(name)?;
     let inner = with_subarrays(offset_by(geometry, field.offset), field.dtype.clone())?;
     match rest {
         Some(rest) => field_geometry(&inner.0, &inner.1, rest),
         None => Ok(inner),
-    }
-}
-
-/// Splits a path after its first field. Names may contain dots, so the longest
-/// prefix that names a field wins.
-#[inline]
-fn split_path<'p>(dtype: &DType, path: &'p str) -> (&'p str, Option<&'p str>) {
-    let dots = path.rmatch_indices('.').map(|(at, _)| (path.get(..at), path.get(at + 1..)));
-    let whole = std::iter::once((Some(path), None));
-    let mut splits = whole.chain(dots);
-    let is_field = |name| dtype.fields().iter().any(|field| field.has_name_or_title(name));
-    match splits.find(|(name, _)| name.is_some_and(is_field)) {
-        Some((Some(name), rest)) => (name, rest),
-        _ => path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest))),
     }
 }
 
