@@ -14,9 +14,9 @@ use crate::output::edit::{self, EditOptions};
 use crate::output::locking::WaitArgs;
 use crate::select::edited::Edited;
 use crate::select::filter::Filter;
-use crate::select::matching;
 use crate::select::new_value::{NewValue, Target};
 use crate::select::selection::IndexArg;
+use crate::select::set_matching;
 
 /// Set elements to a value, in place.
 ///
@@ -65,8 +65,8 @@ pub(crate) struct SetArgs {
     #[arg(long)]
     json: bool,
 
-    /// Set only rows that match CONDITION, as for `npymap get`. INDEX then says
-    /// what of them: `:`, a column such as `:, 3`, or a field
+    /// Set only rows that match CONDITION, as for `npymap get`. INDEX then
+    /// selects from them: with `0, 3`, column 3 of the first row that matches
     #[arg(long = "where", value_name = "CONDITION")]
     filter: Option<Filter>,
 
@@ -80,7 +80,7 @@ pub(crate) struct SetArgs {
     /// .npy file, or FILE[MEMBER] of an .npz, which is rewritten, or .ten file
     file: ArrayPath,
 
-    /// Elements to set
+    /// Elements to set: `:` for all
     #[arg(value_name = "INDEX")]
     selection: IndexArg,
 
@@ -142,7 +142,7 @@ impl SetArgs {
         // Everything is checked before the first element is written.
         value.check(&dtype, self.casting())?;
         if let Some(filter) = &self.filter {
-            return matching::set(edited, (&self.selection, filter), &value, self.casting());
+            return set_matching::set(edited, (&self.selection, filter), &value, self.casting());
         }
         let parts = self.selection.parts(edited.array.shape())?;
         let shape = self.selection.shape(&edited.outline()?)?;

@@ -3,21 +3,14 @@
 
 use std::path::Path;
 
-use npymap::ndarray::SliceInfoElem;
 use npymap::view::DynView;
-use npymap::{
-    CreateOptions, Error, ErrorKind, MappedArray, OpenOptions, Order, Result, element::Casting,
-    layout::Layout,
-};
+use npymap::{CreateOptions, MappedArray, OpenOptions, Result, element::Casting};
 
 use crate::input::error::CliError;
 use crate::input::open;
-use crate::input::row_blocks::index as index_of;
-use crate::select::edited::Edited;
 use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::limits;
-use crate::select::new_value::{NewValue, Target};
 use crate::select::origins::AxisIndices;
 use crate::select::rows::RowSelection;
 use crate::select::selection::IndexArg;
@@ -149,80 +142,6 @@ pub(crate) fn keeps_rows(all: &DynView<'_>, index: &IndexArg, filter: &Filter) -
 /// How many rows an index of the first axis has.
 pub(crate) fn rows_per_index(all: &DynView<'_>, filter: &Filter) -> usize {
     all.shape().iter().take(filter.leading(all)).skip(1).product()
-}
-
-const PART_OF_ROWS: &str = "with --where, INDEX has to select all rows that match, as `:` and `:, 3` do: the condition alone chooses them";
-
-/// Sets what the index selects of the rows that satisfy a condition, and returns the number
-/// of elements. Nothing is written if `value` does not fit them.
-pub(crate) fn set(
-    edited: &mut Edited,
-    (index, filter): (&IndexArg, &Filter),
-    value: &NewValue,
-    casting: Casting,
-) -> Result<usize> {
-    let all = edited.outline()?;
-    let (leading, dims) = (filter.leading(&all), all.shape().to_vec());
-    let (leading, inner) = dims.split_at_checked(leading).unwrap_or((&dims, &[]));
-    let rows = whole_rows(edited.stored.as_ref(), &all, filter)?;
-    if !index.keeps_rows(inner) {
-        return Err(Error::new(ErrorKind::InvalidInput, PART_OF_ROWS));
-    }
-    let (blocks, count) = (rows.blocks(), rows.count()?);
-    let shape = |rows| std::iter::once(rows).chain(inner.iter().copied()).collect::<Vec<_>>();
-    let parts = index.parts(&shape(count))?;
-    // The index keeps rows, so that the other axes are those of no row, which has no bytes.
-    let none = Layout::new(all.dtype().clone(), &shape(0), Order::C, 0)?;
-    let none = MappedArray::from_parts(Vec::new(), none)?;
-    let mut shape = index.shape(&none.dyn_view()?)?;
-    if let Some(rows) = shape.first_mut() {
-        *rows = count;
-    }
-    let values = value.broadcast(&shape, true)?;
-    let (mut set, mut done, mut progress) = (0, 0, edited.progress(&shape));
-    for block in 0..blocks {
-        // What was written decides about no other row.
-        let all = edited.outline()?;
-        let rows = whole_rows(edited.stored.as_ref(), &all, filter)?;
-        let (numbers, _) = rows.numbers(block)?;
-        for run in runs(&numbers, leading) {
-            let rows = done..done + run.1;
-            done = rows.end;
-            for (number, part) in parts.indices.iter().enumerate() {
-                let own = match (&values, parts.list_axis) {
-                    (Some(values), Some(axis)) => Some(values.index_axis(axis, number)?),
-                    (values, _) => values.clone(),
-                };
-                let own = own.map(|own| own.try_slice([slice(rows.start, rows.end)]));
-                let part = [run.0.as_slice(), part.get(1..).unwrap_or_default()].concat();
-                let target = Target { part: &part, field: index.field() };
-                let own = own.transpose()?;
-                set += edited.write((value, own.as_ref()), &target, casting, &mut progress)?;
-            }
-        }
-    }
-    Ok(set)
-}
-
-/// The slices that have these rows, where some axes enumerate them, each with their number.
-fn runs(numbers: &[usize], leading: &[usize]) -> Vec<(Vec<SliceInfoElem>, usize)> {
-    let last = leading.last().copied().unwrap_or(1).max(1);
-    // Rows of a run are next to each other along the last axis.
-    let runs = numbers.chunk_by(|a, b| a + 1 == *b && b % last != 0);
-    runs.filter_map(|run| {
-        let mut at = index_of(leading, *run.first()?);
-        let start = at.pop()?;
-        let outer = at.iter().map(|&at| isize::try_from(at).unwrap_or(isize::MAX));
-        let mut part: Vec<_> = outer.map(SliceInfoElem::Index).collect();
-        part.push(slice(start, start + run.len()));
-        Some((part, run.len()))
-    })
-    .collect()
-}
-
-fn slice(start: usize, end: usize) -> SliceInfoElem {
-    let [start, end] = [start, end].map(|at| isize::try_from(at).unwrap_or(isize::MAX));
-    SliceInfoElem::Slice { start, end: Some(end), step: 1 }
 }
 
 /// The lengths of the axes of a row.

@@ -13,4 +13,5 @@ pub(crate) mod new_value;
 pub(crate) mod origins;
 pub(crate) mod rows;
 pub(crate) mod selection;
+pub(crate) mod set_matching;
 pub(crate) mod small_floats;

@@ -147,12 +147,42 @@ for names, index, value, condition, assignment in (
         assert code == 0, (name, condition, text)
         exec(assignment)
         assert np.load(path).tobytes() == a.tobytes(), (name, condition, np.load(path), a)
+# INDEX selects from the rows that match, as for `get`.
+# Rows of 64 KiB, 16 of which are a block.
+wide = np.arange(40 * 16384, dtype='<i4').reshape(40, -1)
+for a, condition, mask, indices in (
+    (table, 'value[0] > 15', table[:, 0] > 15, ['-1, 1', '::2, 3', '::-1, 1:', '[2, 0]', '0:2, [3, 0]', '1, [3, 0]',
+                                                'None, ::-1, [1, 2]', '5:', '[1, 1, 0], 2']),
+    (np.asfortranarray(table), 'value[0] >= 0', table[:, 0] >= 0, ['1', '-2:', '[0, -1], ::3']),
+    (table[:, 0].copy(), 'value >= 0', table[:, 0] >= 0, ['-1', '1::2', '[3, 1]']),
+    (arrays['cube'], 'value > 7', arrays['cube'] > 7, ['0', '::-1', '2:9']),
+    (arrays['turned'], 'value[0] >= 8', arrays['turned'][..., 0] >= 8, ['-1, 2', '[3, 1], 1:']),
+    (wide, 'value[1] >= 30000', wide[:, 1] >= 30000, ['::-7, 5', '[0, 37, 14, 13], 1', '10:30, ::4096']),
+    (r, 'n > 1', r['n'] > 1, ['0.x', '::-1.n', '[3, 1].x']),
+):
+    for at, index in enumerate(indices):
+        numbers, _, field = index.partition('.')
+        target = 'rows' + ''.join(f'[{name!r}]' for name in filter(None, field.split('.')))
+        shape = eval(f'{target}[{numbers}].shape', {'rows': a[mask]})
+        random = np.random.default_rng(len(index)).integers(0, 100, shape).astype('i2')
+        np.save(path + '.value', random)
+        for value in ('-3', f'@{path}.value.npy')[at > 0:]:
+            np.save(path, a)
+            rows = a[mask]
+            exec(f'{target}[{numbers}] = ' + ('-3' if value == '-3' else 'random'))
+            expected = a.copy(order='K')
+            expected[mask] = rows
+            code, text = run('set', path, index, value, '--where', condition)
+            assert code == 0 and f': {random.size} element' in text, (index, condition, text)
+            assert np.load(path).tobytes() == expected.tobytes(), (index, condition, value)
 # What does not fit changes nothing.
 np.save(path, table)
 for index, value, condition, text in (
     (':, 1', '[7, 8, 9]', 'value[0] > 25', '(3,)'),
     (':', 'x', 'value[0] > 25', '`x`: expected a number'),
-    ('0', '1', 'value[0] > 2', 'as `:` and `:, 3` do: the condition alone chooses them'),
+    ('3', '1', 'value[0] > 25', 'index 3 is out of bounds for axis 0 of shape (2, 4)'),
+    ('0', '1', 'value[0] > 1e9', 'index 0 is out of bounds for axis 0 of shape (0, 4)'),
+    ('1:', '[[7], [8]]', 'value[0] > -1', '(2, 1)'),
     (':', '1', 'value > 3 and value[0] > 2', 'select one by an index for each axis'),
 ):
     code, found = run('set', path, index, value, '--where', condition)
