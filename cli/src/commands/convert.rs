@@ -34,7 +34,7 @@ use crate::select::small_floats::{self, TargetDType};
 ///
 /// This keeps everything that you don't change by an option. Without options,
 /// OUT is what np.save writes for the array. An .npz or .ten OUT gets all
-/// arrays of IN, with their names. If IN is a .npy with several arrays, they will
+/// arrays of IN, with their names, or what you select of one of them. If IN is a .npy with several arrays, they will
 /// be called `arr_0`, `arr_1` and so on, like in np.savez. Members that are not
 /// arrays are skipped, or rejected if OUT replaces IN. OUT gets its name once it
 /// is complete and on disk, so IN and OUT can be the same file.
@@ -141,7 +141,7 @@ const BFLOAT16: &str = "bfloat16 is for .npy files of all rows: convert to one i
 
 const LAYOUT: &str = "--axes and --reshape are for .npy files: convert in two steps";
 
-const SINGLE: &str = "--select, --field and --where are for one array: write a .npy file";
+const SINGLE: &str = "--select, --field and --where are for one array: name it as FILE[MEMBER]";
 
 /// A byte order.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -255,17 +255,18 @@ impl ConvertArgs {
         Ok(array)
     }
 
-    /// Writes all arrays of the input, or that of a text, to an archive.
+    /// Writes all arrays of the input, that of a text, or what is selected of one, to an
+    /// archive.
     fn write_archive(
         &self,
         format: OutputFormat,
         text: Option<TextInputOptions>,
         draft: &Draft,
     ) -> Result<(), CliError> {
-        self.reject_if(self.selection.is_given(), SINGLE)?;
         self.reject_if(self.is_bfloat16(), BFLOAT16)?;
         self.reject_if(self.layout.is_given(), LAYOUT)?;
         let opened;
+        let selected;
         let inputs;
         let arrays = if let Some(text) = text {
             opened = convert_selection::read_text(&self.input.path, text)?;
@@ -278,6 +279,15 @@ impl ConvertArgs {
             inputs = file;
             let arrays = inputs.all_arrays(options)?;
             inputs.check_lost(&arrays.iter().filter_map(|array| array.key.clone()).collect())?;
+            arrays
+        };
+        let arrays = if self.selection.is_given() {
+            let one = <[Input<'_>; 1]>::try_from(arrays);
+            let [one] = one.map_err(|_| CliError::usage(self.input.name(), SINGLE))?;
+            let array = (one.open)().map_err(CliError::Library)?;
+            selected = self.selection.copy(&one.path, &array)?;
+            vec![Input { open: Box::new(|| Ok(selected.clone())), ..one }]
+        } else {
             arrays
         };
         match format {

@@ -48,14 +48,19 @@ impl SelectionArgs {
     }
 
     /// Calls `process` with the selected rows of an array.
-    pub(crate) fn with_rows(
+    pub(crate) fn with_rows<T>(
         &self,
         path: &Path,
         array: &MappedArray,
-        process: impl FnOnce(&RowSelection<'_>) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
+        process: impl FnOnce(&RowSelection<'_>) -> Result<T, CliError>,
+    ) -> Result<T, CliError> {
         let index = self.select.clone().unwrap_or_default();
         matching::with_rows(path, array, (&index, &self.field), self.filter.as_ref(), process)
+    }
+
+    /// Copies the selected rows of an array to a temporary array.
+    pub(crate) fn copy(&self, path: &Path, array: &MappedArray) -> Result<MappedArray, CliError> {
+        self.with_rows(path, array, |rows| matching::copy_rows(path, rows))
     }
 }
 

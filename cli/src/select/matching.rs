@@ -16,13 +16,13 @@ use crate::select::rows::RowSelection;
 use crate::select::selection::IndexArg;
 
 /// Calls `process` with the selected rows of an array. `names` are fields of the selection.
-pub(crate) fn with_rows(
+pub(crate) fn with_rows<T>(
     path: &Path,
     array: &MappedArray,
     (index, names): (&IndexArg, &[String]),
     filter: Option<&Filter>,
-    process: impl FnOnce(&RowSelection<'_>) -> Result<(), CliError>,
-) -> Result<(), CliError> {
+    process: impl FnOnce(&RowSelection<'_>) -> Result<T, CliError>,
+) -> Result<T, CliError> {
     let to_error = CliError::with_path(path);
     let all = array.outline().map_err(&to_error)?;
     let (own, fields) = match names {
@@ -159,7 +159,7 @@ fn whole_rows<'a>(
 }
 
 /// Copies selected rows to a temporary array.
-fn copy_rows(path: &Path, rows: &RowSelection<'_>) -> Result<MappedArray, CliError> {
+pub(crate) fn copy_rows(path: &Path, rows: &RowSelection<'_>) -> Result<MappedArray, CliError> {
     let to_error = CliError::with_path(path);
     let to_io_error = CliError::io(path, "create a copy of");
     let (dtype, shape) = rows.dtype_and_shape().map_err(&to_error)?;

@@ -325,13 +325,14 @@ fn errors_name_the_row_and_the_column() {
     let refusal = run_err(1, ["convert", &path_in(&directory, "latin.csv"), &out]);
     assert!(refusal.contains("row 0: is not UTF-8"), "{refusal}");
     let path = events(&directory);
+    let archive = path_in(crate::run::data(), "archives/zipfile-others.npz");
     for (arguments, message) in [
         (&["get", &path, "0", "1", "--format", "csv"][..], "take one INDEX"),
         (&["get", &path, "-o", "x.npz"], "archives are written by `npymap convert`"),
         (&["get", &path, "-o", "x.parquet"], "use .npy, .csv"),
         (&["convert", &path, "x.csv", "--dtype", "f4"], "text has no dtype"),
         (&["convert", &path, "x.csv", "--order", "F"], "--order is for .npy"),
-        (&["convert", &path, "x.npz", "--select", "0"], "are for one array"),
+        (&["convert", &archive, "x.npz", "--select", "0"], "are for one array: name it as FILE["),
         (
             &["convert", &path, "x.npy", "--skip", "1"],
             "--from, --skip, --max-row-len, --no-header and --nan are for",
