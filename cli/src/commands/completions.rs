@@ -1,14 +1,19 @@
-//! `npymap completions`: completions of commands and options for shells.
+//! `npymap completions`: completions of commands, options and members for shells.
 
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
+use npymap::npy::MAX_HEADER_LEN;
 
 use crate::input::error::CliError;
+use crate::input::escape::escaped;
+use crate::input::open;
+use crate::output::completion;
 
-/// Print completions of commands and options for a shell.
+/// Print completions of commands, options and members for a shell.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,16 +29,34 @@ lines to $PROFILE.
 
 Exit status: 0 on success, 1 on failure, 2 for a usage error.")]
 pub(crate) struct CompletionsArgs {
+    /// Print each FILE[MEMBER] that starts with WORD, such as 'weights.npz[lay'. The
+    /// scripts call this
+    #[arg(long, value_name = "WORD", conflicts_with = "shell")]
+    members: Option<String>,
+
     /// bash, zsh, fish, powershell or elvish
-    #[arg(value_enum, hide_possible_values = true)]
-    shell: Shell,
+    #[arg(value_enum, hide_possible_values = true, required_unless_present = "members")]
+    shell: Option<Shell>,
 }
 
 impl CompletionsArgs {
-    pub(crate) fn run(&self, mut command: Command) -> Result<ExitCode, CliError> {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut command, "npymap", &mut script);
-        io::stdout().write_all(&script)?;
+    pub(crate) fn run(&self, command: Command) -> Result<ExitCode, CliError> {
+        let text = match (self.shell, &self.members) {
+            (Some(shell), _) => completion::script(shell, command),
+            (None, word) => members(word.as_deref().unwrap_or_default()),
+        };
+        io::stdout().write_all(text.as_bytes())?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Each `FILE[MEMBER]` that starts with a word, in a line.
+fn members(word: &str) -> String {
+    let mut paths = word.match_indices('[').map(|(at, _)| word.split_at(at).0);
+    let path = paths.rfind(|path| Path::new(path).is_file()).unwrap_or_default();
+    let names = open::any(Path::new(path), MAX_HEADER_LEN).map(|file| file.names());
+    let arguments = names.unwrap_or_default().into_iter().map(|name| format!("{path}[{name}]"));
+    // Others can't be typed.
+    let shown = arguments.filter(|text| text.starts_with(word) && escaped(text) == *text);
+    shown.map(|text| text + "\n").collect()
 }

@@ -3,6 +3,7 @@
 pub(crate) mod archive_output;
 pub(crate) mod cells;
 pub(crate) mod colors;
+pub(crate) mod completion;
 pub(crate) mod convert_selection;
 pub(crate) mod describe;
 pub(crate) mod diff_many;

@@ -1,7 +1,6 @@
 //! Completions, manual pages, colours and digits.
 
 use std::fs;
-use std::process::Command;
 
 use crate::run::{copy_penguins, npymap, path_in, run_err, run_ok};
 
@@ -24,26 +23,6 @@ fn completions_name_all_commands() {
         assert!(script.contains("max-header-len"), "{shell}");
     }
     assert_eq!(npymap(["completions", "ksh"]).code, Some(2));
-}
-
-#[test]
-fn scripts_are_accepted_by_their_shells() {
-    let directory = tempfile::tempdir().unwrap();
-    for (shell, option) in [("bash", "-n"), ("zsh", "-n"), ("fish", "-n")] {
-        let path = path_in(directory.path(), shell);
-        fs::write(&path, run_ok(["completions", shell])).unwrap();
-        match Command::new(shell).args([option, &path]).output() {
-            Ok(output) => assert!(output.status.success(), "{shell}: {:?}", output.stderr),
-            Err(_) => eprintln!("{shell} is not installed"),
-        }
-    }
-    let path = path_in(directory.path(), "bash");
-    let script = format!(
-        "source '{path}'; COMP_WORDS=(npymap st); COMP_CWORD=1; _npymap npymap st npymap; echo ${{COMPREPLY[*]}}"
-    );
-    if let Ok(output) = Command::new("bash").args(["-c", &script]).output() {
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "stats\n");
-    }
 }
 
 #[test]

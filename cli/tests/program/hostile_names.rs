@@ -92,6 +92,7 @@ const READING: &[&str] = &[
     "npz verify --json F",
     "npz extract F X --directory O",
     "completions X",
+    "completions --members F[",
     "X",
     "--X",
     "info --X",

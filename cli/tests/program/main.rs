@@ -49,6 +49,7 @@ mod sample;
 mod server;
 mod set;
 mod set_arrays;
+mod shells;
 mod show;
 mod sort;
 mod statistics;
