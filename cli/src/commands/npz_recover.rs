@@ -51,6 +51,8 @@ pub(crate) struct RecoverArgs {
 
 const NOTHING: &str = "has no intact member";
 
+const BY_HEADERS: &str = "members are found by their own headers, up to the first damage";
+
 const NO_METHOD: &str = "has no intact member that can be read";
 
 /// The members that were found in an archive.
@@ -71,7 +73,8 @@ impl RecoverArgs {
             Err(error) if error.kind() == ErrorKind::Io => return Err(CliError::Library(error)),
             Err(error) => match open::scanned_npz(&self.file) {
                 Ok(npz) => {
-                    messages::print_note(&error);
+                    let (path, reason) = (shown(&self.file), error.reason());
+                    messages::print_note(&format_args!("{path}: {reason}: {BY_HEADERS}"));
                     (npz, false)
                 }
                 Err(_) => return Err(CliError::Library(error)),

@@ -139,7 +139,7 @@ impl CliError {
 pub(crate) const VANISHED: &str = "was truncated while it was read";
 
 /// Advice at the end of errors of the library, and the equivalent for this program.
-const ADVICE: [(&str, &str); 21] = [
+const ADVICE: [(&str, &str); 22] = [
     (
         "allow more by NPYMAP_REQUEST_TIMEOUT or `RemoteOptions::request_timeout`",
         "allow more by NPYMAP_REQUEST_TIMEOUT",
@@ -153,6 +153,10 @@ const ADVICE: [(&str, &str); 21] = [
         "it is compressed with gzip: `gzip -dc FILE | npymap COMMAND -` reads it",
     ),
     ("copy what `NpzOptions::scan` finds", "`npymap npz recover` copies its members"),
+    (
+        "the archive was truncated, or is still being written",
+        "the archive was truncated, or is still being written: `npymap npz recover` copies its intact members",
+    ),
     ("open raw elements with `OpenOptions::raw`", "--raw DTYPE reads raw elements"),
     ("open it as a .npy, not with `OpenOptions::raw`", "open it without --raw"),
     // Only casts that keep all values fail so, and not because a text has another form.

@@ -175,8 +175,11 @@ fn a_truncated_archive_gives_the_members_before_its_end() {
     fs::write(&npz, &bytes[..bytes.len() - 200]).unwrap();
     let output = npymap(["npz", "recover", &npz, "-o", &out]);
     assert_eq!(output.out, format!("{npz}: 1 member recovered, before the damage\n"));
-    assert!(output.code == Some(0) && output.err.starts_with("note: "), "{}", output.err);
+    let note = "a zip archive without an end record: the archive was truncated, or is still being written: members are found by their own headers, up to the first damage";
+    assert_eq!((output.code, output.err), (Some(0), format!("note: {npz}: {note}\n")));
     assert_eq!(members(&out), ["x"]);
+    let error = run_err(1, ["info", &npz]);
+    assert!(error.ends_with(": `npymap npz recover` copies its intact members\n"), "{error}");
     run_ok(["npz", "verify", &out]);
     // Damage inside a member leaves the others.
     let mut bytes = bytes;
@@ -194,6 +197,33 @@ fn a_truncated_archive_gives_the_members_before_its_end() {
     let error = npymap(["npz", "recover", &npz, "-o", &path_in(directory.path(), "no.npz")]);
     assert!(error.code == Some(1) && error.err.contains("has no intact member"), "{}", error.err);
     assert!(!directory.path().join("no.npz").exists());
+}
+
+/// cnpy writes offsets of 32 bits, however large the archive is.
+#[cfg(unix)]
+#[test]
+fn members_of_an_archive_with_wrapped_offsets_are_found() {
+    use std::io::{Seek as _, SeekFrom, Write as _};
+
+    let directory = tempfile::tempdir().unwrap();
+    let [x, y] =
+        [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
+    let [npz, out] = ["a.npz", "out.npz"].map(|name| path_in(directory.path(), name));
+    run_ok(["npz", "pack", &x, &y, "-o", &npz]);
+    let bytes = fs::read(&npz).unwrap();
+    let second = bytes.windows(4).skip(1).position(|part| part == b"PK\x03\x04").unwrap() + 1;
+    let mut file = fs::OpenOptions::new().write(true).open(&npz).unwrap();
+    file.set_len(u64::try_from(second).unwrap()).unwrap();
+    file.seek(SeekFrom::Start((1 << 32) + u64::try_from(second).unwrap())).unwrap();
+    file.write_all(&bytes[second..]).unwrap();
+    let reason = "an archive of more than 4 GiB with offsets of 32 bits, as cnpy writes it";
+    let error = run_err(1, ["info", &npz]);
+    let advice = "`npymap npz recover` copies its members";
+    assert_eq!(error, format!("error: {npz}: {reason}: {advice}\n"));
+    let output = npymap(["npz", "recover", &npz, "-o", &out]);
+    assert!(output.err.starts_with(&format!("note: {npz}: {reason}: members are found by")));
+    assert_eq!(output.out, format!("{npz}: 1 member recovered, before the damage\n"));
+    assert_eq!(members(&out), ["x"]);
 }
 
 /// The methods of members, in the local headers and the directory of an archive.
