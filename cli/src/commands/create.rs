@@ -29,7 +29,7 @@ use crate::output::report::ReportArgs;
 /// normal, rounded to the dtype. Like in NumPy, rounding can make a uniform
 /// number HIGH.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(mut_arg("output", |arg| arg.help("New .npy file, or - for standard output")), after_help = "\
 Examples:
   npymap create --shape '(1000, 3)' -o scores.npy
   npymap create mask.npy --shape '(480, 640)' --dtype '|b1' --fill True

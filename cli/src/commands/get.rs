@@ -27,8 +27,8 @@ use crate::select::small_floats::ValueArgs;
 /// INDEX is what NumPy accepts in a[…]: integers, slices with steps, `...`,
 /// `None`, and one list of integers. This copies the elements of a list to
 /// memory. You can add a dot and a field name, for example 5.pos, and more of
-/// them for nested fields, as in 5.pos.z, or a list of names. Names without an
-/// index are fields of all elements.
+/// them for nested fields, as in 5.pos.z, or a list of these: temp, pos.z. Names
+/// without an index are fields of all elements.
 #[derive(Debug, Args)]
 #[command(mut_arg("json", |arg| arg.help("Print a line of JSON for each INDEX")), after_help = "\
 Examples:
@@ -46,7 +46,7 @@ Examples:
 In JSON, nan, inf and -inf are strings, complex numbers [re, im], records
 objects, and NaT is null.
 
-The format json is one list, as of --json. CSV, TSV and JSON lines have a line
+The format json is one list, as --json prints it. CSV, TSV and JSON lines have a line
 per record, or per row along the last axis of other arrays. In CSV and TSV,
 records have a line of names, for example with columns pos.0, pos.1, … for a
 subarray pos. Numbers have all digits, and time differences are counts of their
@@ -55,8 +55,8 @@ starts with =, +, - or @ as a formula, so you should import such columns as
 text.
 
 In CONDITION, you compare fields with numbers, text in quotes, dates in quotes,
-True and False by ==, !=, <, <=, > and >=, and join comparisons by and, or and
-not. isnan(x) finds NaN and NaT. Elements without fields are called value[0] in
+True and False by ==, !=, <, <=, > and >=, also in chains such as 0 <= x < 1, and
+join comparisons by and, or and not. isnan(x) finds NaN and NaT. Elements without fields are called value[0] in
 the first column. With value alone, a row is a single element, as in NumPy's
 a[a > 3]. Put unusual names of fields in backticks.
 
@@ -81,7 +81,7 @@ pub(crate) struct GetArgs {
     /// standard input
     file: ArrayPath,
 
-    /// Elements to print. With --format, --where and --output, you can give one
+    /// Elements to print: `:` for all. With --format, --where and --output, give one
     /// or none
     #[arg(value_name = "INDEX", required_unless_present_any = ["format", "filter", "output"])]
     selections: Vec<IndexArg>,

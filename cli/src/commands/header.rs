@@ -57,7 +57,7 @@ pub(crate) struct HeaderArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Print JSON
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 

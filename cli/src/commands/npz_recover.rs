@@ -27,7 +27,7 @@ use crate::output::overwrite::OverwriteArgs;
 /// members and unsupported compression methods. It reads an archive after other
 /// bytes only if its end is intact.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(mut_arg("output", |arg| arg.help("New .npz file, or - for standard output")), after_help = "\
 Examples:
   npymap npz recover broken.npz -o mended.npz
 

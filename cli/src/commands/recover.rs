@@ -46,7 +46,7 @@ pub(crate) struct RecoverArgs {
     #[command(flatten)]
     wait: WaitArgs,
 
-    /// Print JSON
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 

@@ -24,7 +24,7 @@ use crate::output::row_copy::{self, ArrayRows};
 /// OUT gets its name only when it is complete and on disk, so IN and OUT may be
 /// the same file.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(mut_arg("output", |arg| arg.help("New .npy file, or - for standard output")), after_help = "\
 Examples:
   npymap shuffle train.npy -o shuffled.npy
   npymap shuffle train.npy train.npy --overwrite --seed 7
