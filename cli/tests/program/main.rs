@@ -27,6 +27,7 @@ mod hostile_names;
 mod hostile_text;
 mod info;
 mod interrupt;
+mod jobs;
 mod json_keys;
 mod kill;
 mod layouts;
