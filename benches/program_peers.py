@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Times the program next to NumPy, DuckDB, VisiData and h5diff on the same files.
+"""Times the program next to NumPy, DuckDB, VisiData, h5diff and cp on the same files.
 
     cargo build --release -p npymap-cli
     pip install numpy duckdb visidata h5py; apt install hdf5-tools
-    python3 benches/program_peers.py [JOB…]
+    python3 benches/program_peers.py [--quick] [JOB…]
 
 Programs that are not installed are left out. All commands of a job run once in each
 round, one after another, so that other work on the machine slows all of them down.
@@ -12,7 +12,8 @@ its peak memory, and the ratios of our processor and elapsed times to those of t
 peer in the same round: the lowest, the median and the highest.
 
 NPYMAP_PEERS_ROUNDS (5), NPYMAP_PEERS_SCALE (1.0, of the files' sizes) and
-NPYMAP_PEERS_DIRECTORY (a new one) change what is measured.
+NPYMAP_PEERS_DIRECTORY (a new one) change what is measured. `--quick` is one round with
+files of a fiftieth, which shows that all commands run and measures nothing.
 """
 
 import os
@@ -27,8 +28,9 @@ import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NPYMAP = os.environ.get("NPYMAP", str(ROOT / "target/release/npymap"))
-ROUNDS = int(os.environ.get("NPYMAP_PEERS_ROUNDS", "5"))
-SCALE = float(os.environ.get("NPYMAP_PEERS_SCALE", "1.0"))
+QUICK = "--quick" in sys.argv[1:]
+ROUNDS = 1 if QUICK else int(os.environ.get("NPYMAP_PEERS_ROUNDS", "5"))
+SCALE = 0.02 if QUICK else float(os.environ.get("NPYMAP_PEERS_SCALE", "1.0"))
 MIB = 1 << 20
 
 
@@ -94,6 +96,60 @@ def stats():
     )
 
 
+def quantiles():
+    count = int(512 * MIB * SCALE) // 8
+    numpy.save("large.npy", numpy.random.default_rng(2).normal(size=count))
+    yield "npymap", [NPYMAP, "stats", "--quantiles", "--hist", "large.npy"]
+    yield "NumPy", python(
+        "a = np.load('large.npy', mmap_mode='r')\n"
+        "print(a.min(), a.mean(), a.max(), a.sum(), np.quantile(a, [0.25, 0.5, 0.75]), np.histogram(a, 20))"
+    )
+
+
+def concat():
+    """Two files that are joined; `cp` reads and writes as much."""
+    rows = int(512 * MIB * SCALE) // 8 // 256 // 2
+    for name in "ab":
+        numpy.save(f"{name}.npy", numpy.random.default_rng(4).normal(size=(rows, 256)))
+    yield "npymap", [NPYMAP, "concat", "--overwrite", "a.npy", "b.npy", "-o", "out.npy"]
+    yield "NumPy", python("np.save('numpy.npy', np.concatenate([np.load('a.npy'), np.load('b.npy')]))")
+    yield "cp", ["sh", "-c", "cp a.npy cp-a.npy && cp b.npy cp-b.npy"]
+
+
+def shuffle():
+    """Rows of 2 KiB that fit into `--memory`; `cp` reads and writes as much."""
+    rows = int(256 * MIB * SCALE) // 8 // 256
+    numpy.save("rows.npy", numpy.random.default_rng(5).normal(size=(rows, 256)))
+    yield "npymap", [NPYMAP, "shuffle", "--overwrite", "rows.npy", "out.npy"]
+    yield "NumPy", python("np.save('numpy.npy', np.random.default_rng(1).permutation(np.load('rows.npy')))")
+    yield "cp", ["cp", "rows.npy", "cp.npy"]
+
+
+def sort():
+    """More than fits into `--memory`; `cp` twice reads and writes what a sort in runs does."""
+    count = int(1024 * MIB * SCALE) // 8
+    numpy.save("large.npy", numpy.random.default_rng(6).normal(size=count))
+    memory = f"{max(int(128 * SCALE), 1)}M"
+    yield "npymap", [NPYMAP, "sort", "--overwrite", "--memory", memory, "large.npy", "out.npy"]
+    yield "NumPy", python("np.save('numpy.npy', np.sort(np.load('large.npy')))")
+    yield "DuckDB", duckdb(
+        "data = {'x': np.load('large.npy')}\n"
+        "np.save('duckdb.npy', duckdb.sql('from data order by x').fetchnumpy()['x'])"
+    )
+    yield "cp", ["sh", "-c", "cp large.npy cp.npy && cp cp.npy cp2.npy"]
+
+
+def unique():
+    count = int(256 * MIB * SCALE) // 8
+    numpy.save("labels.npy", numpy.random.default_rng(7).integers(0, 1000, size=count))
+    yield "npymap", [NPYMAP, "unique", "--counts", "labels.npy"]
+    yield "NumPy", python("print(*np.unique(np.load('labels.npy'), return_counts=True))")
+    yield "DuckDB", duckdb(
+        "data = {'x': np.load('labels.npy')}\n"
+        "print(duckdb.sql('select x, count(*) from data group by x order by x').fetchall())"
+    )
+
+
 def diff():
     """Two archives of eight members, one of which differs in an element."""
     random = numpy.random.default_rng(3)
@@ -148,7 +204,19 @@ def listing():
     )
 
 
-JOBS = {"csv-out": csv_out, "csv-in": csv_in, "stats": stats, "diff": diff, "head": head, "list": listing}
+JOBS = {
+    "csv-out": csv_out,
+    "csv-in": csv_in,
+    "stats": stats,
+    "quantiles": quantiles,
+    "diff": diff,
+    "head": head,
+    "list": listing,
+    "concat": concat,
+    "shuffle": shuffle,
+    "sort": sort,
+    "unique": unique,
+}
 
 
 def npymap(*arguments):
@@ -182,7 +250,7 @@ def compare(job, commands):
     rounds = [{name: measure(command) for name, command in commands.items()} for _ in range(ROUNDS)]
     for name in commands:
         elapsed, cpu, memory = (min(times[name][at] for times in rounds) for at in range(3))
-        line = f"{job:8} {name:8} {elapsed:8.2f} s {cpu:8.2f} s CPU {memory:7.0f} MiB"
+        line = f"{job:9} {name:8} {elapsed:8.2f} s {cpu:8.2f} s CPU {memory:7.0f} MiB"
         if name != "npymap":
             line += f"   CPU {ratios(rounds, name, 1)}   elapsed {ratios(rounds, name, 0)}"
         print(line, flush=True)
@@ -194,7 +262,7 @@ def ratios(rounds, name, at):
 
 
 def main():
-    jobs = sys.argv[1:] or list(JOBS)
+    jobs = [job for job in sys.argv[1:] if job != "--quick"] or list(JOBS)
     base = os.environ.get("NPYMAP_PEERS_DIRECTORY")
     for job in jobs:
         with tempfile.TemporaryDirectory(dir=base) as directory:
