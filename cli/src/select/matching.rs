@@ -150,7 +150,7 @@ fn inner<'v>(all: &'v DynView<'_>, filter: &Filter) -> &'v [usize] {
 }
 
 /// The whole rows that satisfy a condition.
-fn whole_rows<'a>(
+pub(crate) fn whole_rows<'a>(
     array: Option<&'a MappedArray>,
     all: &DynView<'a>,
     filter: &'a Filter,
