@@ -12,7 +12,7 @@ _npymap_arrays() {
         COMPREPLY=()
         while IFS= read -r line; do
             COMPREPLY+=("$line")
-        done < <(npymap completions --members "$2" 2>/dev/null)
+        done < <(npymap completions --members "${2//\\/}" 2>/dev/null)
         return
     fi
     _npymap "$@"
@@ -36,7 +36,12 @@ const ZSH: &str = r#"_npymap_arrays() {
 
 "#;
 
-const FISH: &str = r#"complete -c npymap -n "string match -q '*[*' -- (commandline -ct)" -f -a "(npymap completions --members (commandline -ct | string replace -r '^[\\'\"]' '') 2>/dev/null)"
+const FISH: &str = r#"
+function __npymap_members
+    set -l word (commandline -ct | string replace -ra '^["\']|\\\\' '')
+    npymap completions --members $word 2>/dev/null
+end
+complete -c npymap -n "string match -q '*[*' -- (commandline -ct)" -f -a "(__npymap_members)"
 "#;
 
 /// Offers no archives as formats, except for `convert`: other commands say that it writes them.
