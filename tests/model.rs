@@ -89,7 +89,6 @@ macro_rules! integer {
 }
 
 /// Calls the visitor with one of the cases: a type of each kind and size.
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(crate) fn visit(number: usize, visitor: &mut impl Visitor) {
     match number {
         0 => visitor.decoded(&case("|b1", |seed| seed % 2 == 1, |&v, _| vec![u8::from(v)])),

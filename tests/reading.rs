@@ -150,7 +150,8 @@ fn blocks_of_the_next_batches_are_brought_into_memory() {
     for source in sources {
         array.drop_cache(..).unwrap();
         let mut batches = sampler.batches(20).announce_to(source);
-        batches.next().unwrap();
+        // An array in a file that is not mapped is read after the first batch.
+        batches.nth(1).unwrap();
         // Nearly all rows of two groups of two blocks: the system may drop pages again.
         let count_missing = || {
             let rows = sampler.clone().take(4 * 70);
@@ -164,7 +165,7 @@ fn blocks_of_the_next_batches_are_brought_into_memory() {
         }
         assert!(count_missing() <= 20, "{}", count_missing());
         assert!(
-            batches.flat_map(npymap::loader::IndexBatch::into_indices).eq(sampler.clone().skip(20))
+            batches.flat_map(npymap::loader::IndexBatch::into_indices).eq(sampler.clone().skip(40))
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Jobs that combine rules, as a shell runs them. NumPy gave the expected answers.
+//! Jobs that combine rules, as a shell runs them, with NumPy's answers.
 #![cfg(unix)]
 
 use std::fs;
