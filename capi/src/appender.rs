@@ -6,9 +6,9 @@ use npymap::loader::RaggedAppender;
 #[derive(Debug)]
 pub enum Appender {
     /// Of rows that have a shape.
-    Rows(npymap::Appender),
+    Rows(Box<npymap::Appender>),
     /// Of rows of different lengths.
-    Ragged(RaggedAppender),
+    Ragged(Box<RaggedAppender>),
 }
 
 /// C may use an object in any thread.
@@ -29,12 +29,12 @@ pub(crate) use each_appender;
 
 impl From<npymap::Appender> for Appender {
     fn from(appender: npymap::Appender) -> Appender {
-        Appender::Rows(appender)
+        Appender::Rows(Box::new(appender))
     }
 }
 
 impl From<RaggedAppender> for Appender {
     fn from(appender: RaggedAppender) -> Appender {
-        Appender::Ragged(appender)
+        Appender::Ragged(Box::new(appender))
     }
 }

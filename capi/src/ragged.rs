@@ -33,5 +33,6 @@ pub(crate) fn span(data: &Array, offsets: &Array, row: usize) -> Result<Range<us
 fn offset(offsets: &Array, at: usize) -> Result<i64> {
     let mut value = [0; 8];
     offsets.get(&[at], status::NPYMAP_INT64, &mut value)?;
-    Ok(i64::from_ne_bytes(value))
+    let is_little = cfg!(target_endian = "little");
+    Ok(if is_little { i64::from_le_bytes(value) } else { i64::from_be_bytes(value) })
 }
