@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::source::map::MapMut;
 
-/// The size of a part that is mapped, in bytes, unless a range is longer.
+/// The size of a mapped part, in bytes, unless a range is longer.
 const PART: usize = 16 << 20;
 
 /// Stores to elements in the order of the file.
@@ -13,7 +13,7 @@ pub(super) struct Stores<'a> {
     data: &'a mut MapMut,
     /// The end of the elements; `None` to write them to the file.
     end: Option<usize>,
-    /// If the array is only written: the part that is mapped, and where it starts.
+    /// If the array is only written: the mapped part, and where it starts.
     part: Option<(usize, MapMut)>,
 }
 

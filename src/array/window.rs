@@ -31,7 +31,7 @@ const SCATTERED: usize = 64 << 20;
 #[derive(Debug)]
 pub struct Window<'a>(Part<'a>);
 
-/// An array that is written in parts, each of which is in memory while it is written;
+/// An array written in parts, each of which is in memory while it is written;
 /// made by [`MappedArray::in_parts`].
 #[derive(Clone, Copy, Debug)]
 pub struct InParts<'a>(pub(crate) &'a MappedArray);
@@ -344,7 +344,7 @@ fn read(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<(Map, Geo
     Ok((bytes, packed(geometry, size)))
 }
 
-/// Copies elements, which are in the order of the file, from maps of parts of it.
+/// Copies elements, which are in the order of the file, from mapped parts.
 #[inline]
 fn copy_parts(from: &OnDemand, part: &Geometry, dtype: &DType, out: &mut [u8]) -> Result<()> {
     let span = part.span(dtype.itemsize());

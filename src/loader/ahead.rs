@@ -290,7 +290,7 @@ impl RowsAhead {
 #[derive(Clone, Debug)]
 struct Queued {
     read_ahead: Arc<ReadAhead>,
-    /// The number of bytes that were added up to the last range.
+    /// The number of bytes added up to the last range.
     added: u64,
 }
 
@@ -397,7 +397,7 @@ pub(super) struct Ahead {
     is_announced: bool,
     /// The position in the epoch where the queued blocks end.
     queued: u64,
-    /// The groups of blocks that are queued and not needed yet: where they
+    /// The groups of queued blocks that are not needed yet: where they
     /// start in the epoch, and what to wait for.
     groups: VecDeque<(u64, Vec<Queued>)>,
     /// Whether rows are requested one batch ahead, because they are on the disk.

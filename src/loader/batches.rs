@@ -120,7 +120,7 @@ impl BatchOptions {
         BatchOptions { threads: Some(threads.clamp(1, MAX_THREADS)), ..self }
     }
 
-    /// Sets the number of batches that are read ahead of the consumer, by all
+    /// Sets the number of batches read ahead of the consumer, by all
     /// threads. At least one, by default two per thread.
     #[inline]
     pub fn prefetch(self, batches: usize) -> BatchOptions {

@@ -208,7 +208,7 @@ impl<D> Source<D> {
     }
 }
 
-/// The ranges of a file that are mapped writably by arrays of one source. They
+/// The ranges of a file mapped writably by arrays of one source. They
 /// never overlap, because each array returns mutable references to its range.
 #[derive(Debug, Default)]
 pub(crate) struct MappedRanges(Mutex<Vec<Range<u64>>>);

@@ -86,7 +86,7 @@ impl ReadAhead {
     /// Adds ranges of a file, and starts a thread unless one is running. If
     /// that fails, or the queue stays locked, there is no read-ahead.
     ///
-    /// Returns the number of bytes that have been added up to the end of the last range,
+    /// Returns the number of bytes added up to the end of the last range,
     /// for [`wait_for`](ReadAhead::wait_for).
     #[inline]
     pub(crate) fn add(

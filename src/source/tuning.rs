@@ -7,11 +7,11 @@ use std::time::Duration;
 
 // The rows of a batch (`strategy.rs`).
 
-/// The number of rows that are copied between two readings of the clock. Where rows are in
+/// The number of rows copied between two readings of the clock. Where rows are in
 /// memory, a batch of 256 takes up to 12 % longer that way, less if rows are longer.
 pub(crate) const GROUP: usize = 16;
 
-/// The number of rows that are copied between two readings if each has many pieces.
+/// The number of rows copied between two readings if each has many pieces.
 pub(crate) const LARGE_GROUP: usize = 1024;
 
 /// The number of rows touched to find out whether advice is still needed.
@@ -32,11 +32,11 @@ pub(crate) const GAP: usize = 16 << 10;
 
 // What follows a batch (`loader/reading.rs`, `ahead.rs`, `sequence.rs`, `background.rs`).
 
-/// The number of bytes that are requested before they are needed. More could be evicted
+/// The number of bytes requested before they are needed. More could be evicted
 /// from memory before it is used.
 pub(crate) const WINDOW: usize = 64 << 20;
 
-/// The number of bytes that are requested before batches in sequence, which wait for
+/// The number of bytes requested before batches in sequence, which wait for
 /// the disk. On AMD EPYC, an epoch of sequential rows took 1.03 of `read(2)` that way, and 1.20
 /// to 1.28 when it did not wait.
 pub(crate) const SEQUENCE: u64 = 4 * PIECE;
@@ -49,7 +49,7 @@ pub(crate) const PIECE: u64 = 32 << 20;
 /// requesting this few does not block. So thousands of small arrays need no threads.
 pub(crate) const UNTHREADED: usize = 4 << 20;
 
-/// The number of bytes of an array that may be queued when a batch has been taken.
+/// How much of an array may be queued when a batch has been taken, in bytes.
 pub(crate) const CREDIT: usize = 1 << 30;
 
 /// All of an array is read after batches have requested one part in this many from

@@ -98,7 +98,7 @@ pub(crate) fn read_huge_pages(_: &File, _: u64, _: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Asks for some bytes of a range of a file, and counts those that are in the page cache. `None`
+/// Asks for bytes in a range and counts those that are in the page cache. `None`
 /// on systems other than Linux, and for file systems that can't tell.
 #[cfg(target_os = "linux")]
 #[inline]
