@@ -225,7 +225,7 @@ impl Array {
         copy(&self.view(field)?, to, out)
     }
 
-    /// As [`copy`](Array::copy), for rows next to each other.
+    /// Like [`copy`](Array::copy), for rows next to each other.
     pub(crate) fn copy_rows(&self, rows: Range<usize>, to: i32, out: &mut [u8]) -> Result<()> {
         let (before, _) = self.view(None)?.split_at(0, rows.end)?;
         copy(&before.split_at(0, rows.start)?.1, to, out)
