@@ -14,7 +14,7 @@ use std::time::Duration;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 
-use pipeline::{Next, Pipeline};
+use pipeline::{CONSUMER, Next, Pipeline};
 
 type Numbers = Pipeline<Range<u64>, u64>;
 
@@ -129,6 +129,22 @@ fn waiting_ends_when_a_result_or_the_end_is_there() {
         assert!(pipeline.wait(Duration::MAX));
         assert_eq!(next(&pipeline), Next::End);
         worker.join().unwrap();
+    });
+}
+
+#[test]
+fn nothing_follows_a_panic_of_the_consumer() {
+    check(|| {
+        let pipeline = numbers(4, 1, 3, true);
+        assert_eq!(next(&pipeline), Next::Result(0));
+        assert_eq!(pipeline.next_job(0), Some((1, 1)));
+        assert_eq!(pipeline.next(), Next::Job(2, 2));
+        let finishing = Arc::clone(&pipeline);
+        let worker = thread::spawn(move || finishing.finish(1, 10));
+        pipeline.lose(CONSUMER);
+        assert_eq!(next(&pipeline), Next::Lost);
+        worker.join().unwrap();
+        assert_eq!(next(&pipeline), Next::Lost);
     });
 }
 

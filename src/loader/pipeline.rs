@@ -64,8 +64,8 @@ impl<I, R> PipelineState<I, R> {
     /// Returns whether the next result, or the end, is known.
     fn has_next(&self) -> bool {
         match self.results.front() {
-            Some(result) => result.is_some() || self.is_lost,
-            None => self.is_ended || self.is_lost,
+            Some(result) => result.is_some(),
+            None => self.is_ended,
         }
     }
 
@@ -210,7 +210,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
                     self.offer(state, has_room);
                     return Next::Result(result);
                 }
-                _ if state.is_lost => return Next::Lost,
+                None if state.is_lost => return Next::Lost,
                 None if state.is_ended => return Next::End,
                 _ => {}
             }
@@ -263,16 +263,18 @@ impl<I: Iterator, R> Pipeline<I, R> {
 
     /// Ends the jobs. Workers that wait for one return.
     pub(super) fn stop(&self) {
-        self.end(|_| {});
+        self.end(|_| VecDeque::new());
         self.room.notify_all();
     }
 
     /// Reports that a worker ended without finishing its job, or while calling the
-    /// iterator.
+    /// iterator. Results that were not taken are lost with it: they may follow it, or
+    /// still be in progress.
     pub(super) fn lose(&self, worker: usize) {
         self.end(|state| {
             state.is_lost = true;
             state.waiting = state.waiting.filter(|&waiting| waiting != worker);
+            std::mem::take(&mut state.results)
         });
         self.wake();
     }
@@ -283,15 +285,15 @@ impl<I: Iterator, R> Pipeline<I, R> {
         self.lock().waiting
     }
 
-    /// Ends the jobs. The iterator is dropped after the lock is released,
-    /// because dropping it may also block.
-    fn end(&self, change: impl FnOnce(&mut PipelineState<I, R>)) {
+    /// Ends the jobs. The iterator and the results that `take` takes are dropped after the
+    /// lock is released, because dropping them may also block.
+    fn end(&self, take: impl FnOnce(&mut PipelineState<I, R>) -> VecDeque<Option<R>>) {
         let mut state = self.lock();
         state.is_ended = true;
-        change(&mut state);
+        let results = take(&mut state);
         let jobs = state.jobs.take();
         drop(state);
-        drop(jobs);
+        drop((jobs, results));
     }
 
     fn wake(&self) {
