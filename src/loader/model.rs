@@ -105,17 +105,19 @@ fn workers_can_be_added_and_taken_away() {
 }
 
 #[test]
-fn the_first_job_of_a_prompt_iterator_is_done_alone() {
-    check(|| {
-        let pipeline = numbers(2, 1, 4, true);
-        let Next::Job(0, _) = pipeline.next() else { panic!("there is no worker yet") };
-        let worker = worker(&pipeline, 0, None);
-        assert!(!pipeline.wait(Duration::ZERO), "neither takes the second job");
-        pipeline.finish(0, 0);
-        let found = [next(&pipeline), next(&pipeline), next(&pipeline)];
-        assert_eq!(found, [Next::Result(0), Next::Result(10), Next::End]);
-        worker.join().unwrap();
-    });
+fn the_first_job_is_done_alone() {
+    for is_prompt in [false, true] {
+        check(move || {
+            let pipeline = numbers(2, 1, 4, is_prompt);
+            let Next::Job(0, _) = pipeline.next() else { panic!("there is no worker yet") };
+            let worker = worker(&pipeline, 0, None);
+            assert!(!pipeline.wait(Duration::ZERO), "neither takes the second job");
+            pipeline.finish(0, 0);
+            let found = [next(&pipeline), next(&pipeline), next(&pipeline)];
+            assert_eq!(found, [Next::Result(0), Next::Result(10), Next::End]);
+            worker.join().unwrap();
+        });
+    }
 }
 
 #[test]

@@ -51,8 +51,8 @@ struct PipelineState<I, R> {
     /// `None` while the job is in progress. At most `ahead`.
     results: VecDeque<Option<R>>,
     ahead: usize,
-    /// Whether a job was finished. The first one of a prompt iterator is done alone: it shows
-    /// how the others should be read.
+    /// Whether a job was finished. The first one is done alone: it shows how the others should
+    /// be read.
     has_begun: bool,
     /// The number of results that have been taken.
     taken: u64,
@@ -104,7 +104,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
             is_ended: false,
             results: VecDeque::new(),
             ahead: 1,
-            has_begun: !is_prompt,
+            has_begun: false,
             taken: 0,
             is_lost: false,
         };
