@@ -8,16 +8,17 @@ use crate::element::{Element, decode_onto, decode_over};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::layout::geometry::Geometry;
 
-/// The size of the buffer that elements are decoded into, in bytes: it fits the
-/// L1 cache.
-pub(super) const BLOCK: usize = 16 * 1024;
+/// The size of the buffer that elements are decoded into, in bytes: it fits the L1 cache
+/// besides what it is decoded from. With 16 KiB, a sum of big-endian elements took 2.3 times
+/// as long on a processor with 32 KiB (AMD EPYC).
+pub(super) const BLOCK: usize = 8 * 1024;
 
 /// All elements of a view in blocks, in memory order; made by
 /// [`View::blocks`](crate::View::blocks).
 ///
 /// If the elements are stored exactly as `T` and aligned, a block is a reference
 /// to a whole contiguous run of them. Otherwise elements are decoded into a
-/// buffer of 16 KiB. A loop over a foreign byte order is about as fast as over
+/// buffer of 8 KiB. A loop over a foreign byte order is about as fast as over
 /// the native one. It borrows the array and not the view.
 ///
 /// # Examples

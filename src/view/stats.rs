@@ -9,7 +9,7 @@ use crate::kernel::{self, Job};
 
 /// The elements that are added up before their sum is added to the total: few
 /// enough that the rounding error is below that of pairwise summation.
-pub(super) const CHUNK: usize = 2048;
+pub(super) const CHUNK: usize = 1024;
 
 /// The number of independent accumulators, which the CPU can update in parallel.
 const LANES: usize = 8;
