@@ -168,17 +168,18 @@ class Rows:
 
 
 class Epoch:
-    """Copies all rows in random order, in batches, from a file that was just evicted."""
+    """Copies all rows in random order, in batches, maybe from a file that was just evicted."""
 
-    def __init__(self, size):
-        self.path = f"{directory}/epoch-{size}.npy"
+    def __init__(self, name, is_cold=True):
+        self.path, self.is_cold = f"{directory}/{name}.npy", is_cold
         self.random = numpy.random.default_rng(1)
 
     def timeit(self, number):
         return sum(self.once() for _ in range(number))
 
     def once(self):
-        evict(self.path)
+        if self.is_cold:
+            evict(self.path)
         return Timer(self.epoch).timeit(1)
 
     def epoch(self):
@@ -300,7 +301,10 @@ for size in (256, 4096, 65536):
         benchmarks[f"{name}-{size}"] = lambda size=size, how=how: NinjaRows(size, how)
 
 for size in (256, 512, 4096, 12288, 614400):
-    benchmarks[f"cold-epoch-{size}"] = lambda size=size: Epoch(size)
+    benchmarks[f"cold-epoch-{size}"] = lambda size=size: Epoch(f"epoch-{size}")
+for size in (512, 4096, 12288, 153600):
+    benchmarks[f"loader-{size}"] = lambda size=size: Epoch(f"loader-{size}", is_cold=False)
+    benchmarks[f"cold-loader-{size}"] = lambda size=size: Epoch(f"loader-{size}")
 
 others = {"npy-append-array": npy_append_array, "mmap_ninja": ninja}
 words = [f"{'with' if module else 'without'} {name}" for name, module in others.items()]

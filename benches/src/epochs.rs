@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -43,8 +44,13 @@ const SIZES: [(usize, &str, bool); 5] = [
     (600 << 10, "cold-epoch-614400", false),
 ];
 
-/// Bytes of the rows of a loader.
-const LOADER_SIZES: [usize; 4] = [512, 4 << 10, 12 << 10, 150 << 10];
+/// Bytes of the rows of a loader, and the names of the benchmarks in `numpy_peer.py`.
+const LOADER_SIZES: [(usize, &str, &str); 4] = [
+    (512, "loader-512", "cold-loader-512"),
+    (4 << 10, "loader-4096", "cold-loader-4096"),
+    (12 << 10, "loader-12288", "cold-loader-12288"),
+    (150 << 10, "loader-153600", "cold-loader-153600"),
+];
 
 /// The rows of a file.
 #[derive(Clone)]
@@ -88,7 +94,11 @@ pub(crate) fn benchmarks<'a>(
 
 /// Epochs as README shows them: each size of rows, by each number of threads, cold and in
 /// memory, and without maps.
-pub(crate) fn loader_benchmarks(directory: &Path, quick: bool) -> Result<Vec<Benchmark<'_>>> {
+pub(crate) fn loader_benchmarks<'a>(
+    directory: &'a Path,
+    quick: bool,
+    numpy: Option<&'a NumPy>,
+) -> Result<Vec<Benchmark<'a>>> {
     let nbytes = if quick { QUICK_FILE } else { FILE };
     check_space(directory, u64::try_from(LOADER_SIZES.len() * nbytes)?)?;
     let ways: [(&str, Way); 4] = [
@@ -98,23 +108,22 @@ pub(crate) fn loader_benchmarks(directory: &Path, quick: bool) -> Result<Vec<Ben
         (", 4 threads", loader::<4>),
     ];
     let mut benchmarks = Vec::new();
-    for size in LOADER_SIZES {
+    for (size, warm_name, cold_name) in LOADER_SIZES {
         let path = directory.join(format!("loader-{size}.npy"));
         let work = Work { path, len: nbytes / size, size, batch: BATCH };
         write(&work.path, work.len, size)?;
         let sampler = Sampler::shuffled(work.len, 1);
         let name = |what: &str| format!("`batches` of {BATCH} rows of {size} bytes{what}");
+        let loop_of = |name| numpy.map(|numpy| numpy.peer(name, "`mm[idx]`", None));
         for (what, way) in ways {
-            benchmarks.push(Benchmark {
-                name: format!("{}, in memory", name(what)),
-                ours: work.in_memory(&sampler, way),
-                peers: vec![work.map_then_copy(&sampler)],
-            });
-            benchmarks.push(Benchmark {
-                name: format!("{}, cold", name(what)),
-                ours: work.cold(&sampler, way),
-                peers: vec![work.read_then_copy(&sampler)],
-            });
+            let mut peers = vec![work.map_then_copy(&sampler)];
+            peers.extend(loop_of(warm_name));
+            let ours = work.in_memory(&sampler, way);
+            benchmarks.push(Benchmark { name: format!("{}, in memory", name(what)), ours, peers });
+            let mut peers = vec![work.read_then_copy(&sampler)];
+            peers.extend(loop_of(cold_name));
+            let ours = work.cold(&sampler, way);
+            benchmarks.push(Benchmark { name: format!("{}, cold", name(what)), ours, peers });
         }
         let target = (size >= 4 << 10).then_some(1.5);
         for (what, is_cold) in [(", in memory", false), (", cold", true)] {
@@ -124,7 +133,10 @@ pub(crate) fn loader_benchmarks(directory: &Path, quick: bool) -> Result<Vec<Ben
             benchmarks.push(Benchmark {
                 name: name(&format!(" of an `ArrayFile`{what}")),
                 ours: time(file_loader),
-                peers: vec![Peer::new("the same of `Rows`", target, time(loader::<0>))],
+                peers: vec![
+                    Peer::new("the same of `Rows`", target, time(loader::<0>)),
+                    Peer::new("`pread` of each row", None, time(pread)),
+                ],
             });
         }
     }
@@ -309,6 +321,20 @@ fn file_loader(work: &Work, sampler: &Sampler) -> Result<()> {
     let file = Arc::new(ArrayFile::open(&work.path)?);
     for batch in file.batches::<u8>(sampler.clone(), work.batch)? {
         black_box(batch?.data());
+    }
+    Ok(())
+}
+
+/// One system call for each row, into one buffer.
+fn pread(work: &Work, sampler: &Sampler) -> Result<()> {
+    let file = File::open(&work.path)?;
+    let start = file.metadata()?.len() - u64::try_from(work.len * work.size)?;
+    let mut out = work.buffer();
+    for batch in sampler.batches(work.batch) {
+        for (&row, out) in batch.iter().zip(out.chunks_exact_mut(work.size)) {
+            file.read_exact_at(out, start + u64::try_from(row * work.size)?)?;
+        }
+        black_box(&mut out);
     }
     Ok(())
 }

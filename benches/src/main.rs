@@ -117,7 +117,7 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
                         measured_by(rounds::measure_long, benchmarks, rounds)
                     }
                     "loader" => {
-                        let benchmarks = epochs::loader_benchmarks(directory, quick)?;
+                        let benchmarks = epochs::loader_benchmarks(directory, quick, numpy)?;
                         let rounds = rounds.min(EPOCH_ROUNDS);
                         measured_by(rounds::measure_long, benchmarks, rounds)
                     }
