@@ -185,3 +185,39 @@ fn elements_on_demand_that_cannot_be_read_are_that_error() {
     let text = "cannot bring all 140000 bytes of the elements into memory: ";
     assert!(is_error(&error, ErrorKind::Truncated, text), "{error}");
 }
+
+#[test]
+fn outlines_are_windows_of_their_own_array_only() {
+    let on_demand = |log: Logged| {
+        let source = Source::from_read_at(log).unwrap().into_read_only().on_demand();
+        MappedArray::from_source(source).unwrap()
+    };
+    let large = on_demand(numbers(Order::C).1);
+    let small = on_demand(Logged {
+        bytes: Arc::new(npy("|u1", &[2, 3], Order::C, &[1, 2, 3, 4, 5, 6])),
+        ..Logged::default()
+    });
+    let loaded = MappedArray::zeros(&"|u1".parse().unwrap(), &[2]).unwrap();
+    let loaded = loaded.into_read_only().unwrap();
+    let text = "the elements are not in memory: expected `MappedArray::window`";
+    let error = small.outline().view().unwrap_err();
+    assert!(is_error(&error, ErrorKind::InvalidInput, text), "{error}");
+
+    let text = "the elements are not those of this array";
+    for error in [
+        small.window(&large.outline()).unwrap_err(),
+        loaded.window(&small.outline()).unwrap_err(),
+        small.for_each_window(&large.outline(), |_| Ok(())).unwrap_err(),
+        loaded.window_at(&small.outline(), 0, &[0]).unwrap_err(),
+    ] {
+        assert!(is_error(&error, ErrorKind::InvalidInput, text), "{error}");
+    }
+    assert_eq!(loaded.byte_range(&small.outline()), None);
+
+    // Elements that are in memory are anybody's.
+    let row = small.outline().index_axis(0, 1).unwrap();
+    let window = small.window(&row).unwrap();
+    let part = window.view().into();
+    assert_eq!(loaded.window(&part).unwrap().view().view::<u8>().unwrap().to_vec(), [4, 5, 6]);
+    assert_eq!(small.byte_range(&row), Some(3..6));
+}

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::copy_options::CopyOptions;
 use super::tiles::{Tiles, part_at};
-use super::{MappedArray, MappedArrayMut, Origin, Place, Window, copy_threads};
+use super::{MappedArray, MappedArrayMut, Origin, Outline, Place, Window, copy_threads};
 use crate::dtype::literal::tuple;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::cast::Casting;
@@ -24,20 +24,20 @@ use crate::view::{DynView, check_assign};
 const BLOCK: usize = 8 << 20;
 
 /// What [`write_array`](MappedArray::write_array) copies: a mapped array, whose holes
-/// and pages are known, a view, or a view of the [outline](MappedArray::outline) of an
-/// array. This trait is sealed.
+/// and pages are known, a view, or what was selected of the
+/// [outline](MappedArray::outline) of an array. This trait is sealed.
 pub trait CopySource: sealed::CopySource {}
 
 impl CopySource for MappedArray {}
 impl CopySource for DynView<'_> {}
-impl CopySource for (&MappedArray, DynView<'_>) {}
+impl CopySource for (&MappedArray, Outline<'_>) {}
 
 mod sealed {
-    use super::{DynView, MappedArray, Result};
+    use super::{DynView, MappedArray, Outline};
 
     pub trait CopySource {
         /// The elements.
-        fn view(&self) -> Result<DynView<'_>>;
+        fn view(&self) -> DynView<'_>;
 
         /// The array, if these are all of it.
         fn whole(&self) -> Option<&MappedArray> {
@@ -52,8 +52,8 @@ mod sealed {
 
     impl CopySource for MappedArray {
         #[inline]
-        fn view(&self) -> Result<DynView<'_>> {
-            self.outline()
+        fn view(&self) -> DynView<'_> {
+            self.outline().0
         }
 
         #[inline]
@@ -64,15 +64,15 @@ mod sealed {
 
     impl CopySource for DynView<'_> {
         #[inline]
-        fn view(&self) -> Result<DynView<'_>> {
-            Ok(self.clone())
+        fn view(&self) -> DynView<'_> {
+            self.clone()
         }
     }
 
-    impl CopySource for (&MappedArray, DynView<'_>) {
+    impl CopySource for (&MappedArray, Outline<'_>) {
         #[inline]
-        fn view(&self) -> Result<DynView<'_>> {
-            Ok(self.1.clone())
+        fn view(&self) -> DynView<'_> {
+            self.1.0.clone()
         }
 
         #[inline]
@@ -149,7 +149,7 @@ impl MappedArrayMut {
         options: &CopyOptions,
         mut progress: impl FnMut(usize),
     ) -> Result<()> {
-        let (view, whole, array) = (from.view()?, from.whole(), from.array());
+        let (view, whole, array) = (from.view(), from.whole(), from.array());
         let written = self.write_original(&view, (whole, array), options, &mut progress);
         written.map_err(SystemError::of_map(whole.and_then(MappedArray::path)))
     }
@@ -455,7 +455,7 @@ impl<'a> ArrayCopy<'a> {
     fn window(&self, part: Geometry) -> Result<Window<'a>> {
         let part = DynView::from_parts(self.view.raw_bytes(), part, self.view.dtype().clone());
         match self.array {
-            Some(array) => array.window(&part),
+            Some(array) => array.window(&Outline(part)),
             None => Ok(part.into()),
         }
     }

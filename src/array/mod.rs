@@ -16,6 +16,7 @@ mod mapped;
 #[cfg(any(feature = "npz", feature = "tar"))]
 mod member;
 mod open;
+mod outline;
 mod pieces;
 mod place;
 mod random_access;
@@ -61,6 +62,7 @@ pub use element_writer::ElementWriter;
 pub(crate) use member::MemberContent;
 pub use open::{AnyArray, OpenOptions};
 pub(crate) use open::{StorageReader, with_path_in_errors};
+pub use outline::Outline;
 pub(crate) use place::Place;
 pub use raw::RawSpec;
 #[cfg(feature = "npz")]

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::{ArrayFile, MappedArray, OpenOptions, RawSpec};
+use super::{ArrayFile, MappedArray, OpenOptions, Outline, RawSpec};
 use crate::dtype::DType;
 use crate::element::recode::Recoding;
-use crate::error::Result;
+use crate::error::{RequestError, Result};
 use crate::kernel::PAGE;
 use crate::layout::geometry::{Geometry, signed};
 use crate::source::map::{Map, MapMut};
@@ -43,30 +43,19 @@ enum Part<'a> {
 }
 
 impl MappedArray<Map> {
-    /// Returns a view of all elements that may be without them: to select some, and
-    /// pass these to [`window`](MappedArray::window).
-    ///
-    /// Unless the array is of [`Source::on_demand`](crate::Source::on_demand), this is
-    /// [`dyn_view`](MappedArray::dyn_view). If it is, shapes, strides and fields are
-    /// those of the array, but reading elements panics.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if a buffer is too short,
-    /// which maps never are.
+    /// Returns all elements, which need not be in memory: to select some, and pass these to
+    /// [`window`](MappedArray::window).
     ///
     /// # Examples
     ///
     /// See [`window`](MappedArray::window).
+    #[must_use]
     #[inline]
-    pub fn outline(&self) -> Result<DynView<'_>> {
-        match self.data.on_demand().filter(|on_demand| on_demand.loaded().is_none()) {
-            Some(_) => {
-                let layout = self.layout();
-                Ok(DynView::from_parts(&[], layout.geometry().clone(), layout.dtype().clone()))
-            }
-            None => self.dyn_view(),
-        }
+    pub fn outline(&self) -> Outline<'_> {
+        let layout = self.layout();
+        let bytes = if self.is_windowed() { &[] } else { self.data.as_ref() };
+        let bytes = bytes.get(..layout.end()).unwrap_or_default();
+        Outline(DynView::from_parts(bytes, layout.geometry().clone(), layout.dtype().clone()))
     }
 
     /// Brings selected elements into memory: maps the part of the file that has them, or
@@ -76,7 +65,8 @@ impl MappedArray<Map> {
     ///
     /// # Errors
     ///
-    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the elements belong to
+    /// another array. Returns [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
     /// short, and [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough
     /// memory.
     ///
@@ -88,31 +78,39 @@ impl MappedArray<Map> {
     /// // SAFETY: no other process writes to or truncates this file.
     /// let source = unsafe { Source::map("data/penguins.npy")? }.on_demand();
     /// let penguins = MappedArray::from_source(source)?;
-    /// let last = penguins.outline()?.slice(s![-1, ..]);
+    /// let last = penguins.outline().slice(s![-1, ..]);
     /// let last = penguins.window(&last)?;
     /// assert_eq!(last.view().view::<f64>()?.at(3), 3775.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[inline]
-    pub fn window<'a>(&'a self, view: &DynView<'a>) -> Result<Window<'a>> {
-        let Some(on_demand) = self.data.on_demand() else { return Ok(view.clone().into()) };
-        let size = view.itemsize();
-        let span = view.geometry().span(size);
-        if span.end <= view.raw_bytes().len() || span.is_empty() {
-            return Ok(view.clone().into());
+    pub fn window<'a>(&'a self, part: &Outline<'a>) -> Result<Window<'a>> {
+        if part.is_loaded() {
+            return Ok(part.0.clone().into());
         }
-        let part = read(on_demand, view.geometry(), view.dtype());
-        let (bytes, geometry) = self.origin().add_path_on_err(part)?;
-        Ok(Window(Part::Own { bytes, geometry, dtype: view.dtype().clone() }))
+        let read = self.deferred(part).and_then(|from| read(from, part.0.geometry(), part.dtype()));
+        let (bytes, geometry) = self.origin().add_path_on_err(read)?;
+        Ok(Window(Part::Own { bytes, geometry, dtype: part.dtype().clone() }))
     }
 
-    /// Calls `f` with all elements of a view in C order, in parts that
+    /// The bytes of elements that are not in memory.
+    #[inline]
+    fn deferred(&self, part: &Outline<'_>) -> Result<&OnDemand> {
+        let is_own = part.0.geometry().span(part.itemsize()).end <= self.layout().end();
+        self.data.on_demand().filter(|_| is_own).ok_or_else(|| {
+            let found = "the elements are not those of this array";
+            RequestError::Call { found, expected: "its own `outline`" }.into()
+        })
+    }
+
+    /// Calls `f` with selected elements in C order, in parts that
     /// [`window`](MappedArray::window) brings into memory, of at most 8 MiB, or 64 MiB if
     /// they are not in the order of the file. It stops at the first error.
     ///
     /// # Errors
     ///
-    /// Returns the first error of `f`, [`Truncated`](crate::ErrorKind::Truncated) if the
+    /// Returns the first error of `f`, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
+    /// elements belong to another array, [`Truncated`](crate::ErrorKind::Truncated) if the
     /// file has become too short, and [`Io`](crate::ErrorKind::Io) if reading fails or
     /// there is not enough memory.
     ///
@@ -123,7 +121,7 @@ impl MappedArray<Map> {
     ///
     /// let penguins = MappedArray::load("data/penguins.npy")?.into_read_only()?;
     /// let mut sum = 0.0;
-    /// penguins.for_each_window(&penguins.outline()?, |part| {
+    /// penguins.for_each_window(&penguins.outline(), |part| {
     ///     sum += part.view::<f64>()?.sum();
     ///     Ok(())
     /// })?;
@@ -133,31 +131,32 @@ impl MappedArray<Map> {
     #[inline]
     pub fn for_each_window(
         &self,
-        view: &DynView<'_>,
+        part: &Outline<'_>,
         mut f: impl FnMut(&DynView<'_>) -> Result<()>,
     ) -> Result<()> {
-        let is_in_order = view.geometry().is_contiguous(view.itemsize());
+        let is_in_order = part.0.geometry().is_contiguous(part.itemsize());
         let limit = if is_in_order { BLOCK } else { SCATTERED };
-        self.in_windows(view, limit, &mut f)
+        self.in_windows(part, limit, &mut f)
     }
 
     #[inline]
     fn in_windows(
         &self,
-        view: &DynView<'_>,
+        part: &Outline<'_>,
         limit: usize,
         f: &mut dyn FnMut(&DynView<'_>) -> Result<()>,
     ) -> Result<()> {
-        let nbytes = view.len().saturating_mul(view.itemsize());
-        let rows = view.shape().first().copied().unwrap_or(1).max(1);
-        if nbytes <= limit || view.ndim() == 0 {
-            return f(&self.window(view)?.view());
+        let nbytes = part.len().saturating_mul(part.itemsize());
+        let rows = part.shape().first().copied().unwrap_or(1).max(1);
+        if nbytes <= limit || part.ndim() == 0 {
+            return f(&self.window(part)?.view());
         }
         if nbytes / rows > limit {
-            return view.outer_iter().try_for_each(|row| self.in_windows(&row, limit, f));
+            let mut rows = part.0.outer_iter();
+            return rows.try_for_each(|row| self.in_windows(&Outline(row), limit, f));
         }
-        let parts = view.axis_chunks(0, limit / (nbytes / rows))?;
-        parts.into_iter().try_for_each(|rows| f(&self.window(&rows)?.view()))
+        let mut parts = part.0.axis_chunks(0, limit / (nbytes / rows))?;
+        parts.try_for_each(|rows| f(&self.window(&Outline(rows))?.view()))
     }
 
     /// Brings the elements at some indices of an axis into memory, as
@@ -169,7 +168,8 @@ impl MappedArray<Map> {
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if there is no such axis or
-    /// index, [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
+    /// index, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the elements belong to
+    /// another array, [`Truncated`](crate::ErrorKind::Truncated) if the file has become too
     /// short, and [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough
     /// memory.
     ///
@@ -180,23 +180,23 @@ impl MappedArray<Map> {
     ///
     /// let source = Source::open("data/penguins.npy")?.into_read_only().on_demand();
     /// let penguins = MappedArray::from_source(source)?;
-    /// let some = penguins.window_at(&penguins.outline()?, 0, &[341, 0])?.unwrap();
+    /// let some = penguins.window_at(&penguins.outline(), 0, &[341, 0])?.unwrap();
     /// assert_eq!(some.view().view::<f64>()?.at([0, 3]), 3775.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[inline]
     pub fn window_at(
         &self,
-        view: &DynView<'_>,
+        part: &Outline<'_>,
         axis: usize,
         indices: &[usize],
     ) -> Result<Option<Window<'static>>> {
-        let Some(on_demand) = self.data.on_demand() else { return Ok(None) };
-        let (geometry, size) = (view.geometry(), view.itemsize());
-        if geometry.span(size).end <= view.raw_bytes().len() {
+        if part.is_loaded() {
             return Ok(None);
         }
+        let (geometry, size) = (part.0.geometry(), part.itemsize());
         let read = || {
+            let on_demand = self.deferred(part)?;
             let rows = indices.iter().map(|&index| geometry.index_axis(axis, index));
             let rows = rows.collect::<Result<Vec<_>>>()?;
             let (row, _) = geometry.split_at(axis, 1.min(geometry.len()))?;
@@ -210,14 +210,14 @@ impl MappedArray<Map> {
             {
                 (*dim, *stride) = (rows.len(), signed(nbytes));
             }
-            Ok(Window(Part::Own { bytes, geometry: packed, dtype: view.dtype().clone() }))
+            Ok(Window(Part::Own { bytes, geometry: packed, dtype: part.dtype().clone() }))
         };
         self.origin().add_path_on_err(read()).map(Some)
     }
 
-    /// Returns the bytes of this array that a view of it, or of its outline, consists of,
-    /// counted from the first element. Returns `None` if there are others between its
-    /// elements, and for views of something else.
+    /// Returns the bytes of this array that selected elements consist of, counted from the
+    /// first element. Returns `None` if the array has more elements between them, or if they
+    /// are elements of something else.
     ///
     /// # Examples
     ///
@@ -225,21 +225,21 @@ impl MappedArray<Map> {
     /// use npymap::{MappedArray, ndarray::s};
     ///
     /// let penguins = MappedArray::load("data/penguins.npy")?.into_read_only()?;
-    /// let rows = penguins.dyn_view()?.slice(s![10..12, ..]);
+    /// let rows = penguins.outline().slice(s![10..12, ..]);
     /// assert_eq!(penguins.byte_range(&rows), Some(320..384));
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[must_use]
     #[inline]
-    pub fn byte_range(&self, view: &DynView<'_>) -> Option<Range<usize>> {
-        let all = self.outline().ok()?;
-        let (own, other) = (all.raw_bytes(), view.raw_bytes());
+    pub fn byte_range(&self, part: &Outline<'_>) -> Option<Range<usize>> {
+        let (own, other) = (self.outline().0.raw_bytes(), part.0.raw_bytes());
         let is_outline = own.is_empty() && other.is_empty();
         let is_own = is_outline || own.as_ptr_range() == other.as_ptr_range();
-        let ordered = view.geometry().memory_order();
-        let span = ordered.span(view.itemsize());
+        let ordered = part.0.geometry().memory_order();
+        let span = ordered.span(part.itemsize());
         let first = self.layout().offset();
-        let is_whole = is_own && ordered.is_contiguous(view.itemsize());
+        let is_own = is_own && first <= span.start && span.end <= self.layout().end();
+        let is_whole = is_own && ordered.is_contiguous(part.itemsize());
         is_whole.then(|| span.start - first..span.end - first)
     }
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use npymap::array::Outline;
 use npymap::ndarray::{Axis, SliceInfoElem};
-use npymap::view::DynView;
 use npymap::{MappedArray, MappedArrayMut, Order};
 
 use crate::input::array_path::ArrayPath;
@@ -179,7 +179,7 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
         let mut block = MappedArray::zeros(&dtype, &shape)?;
         let mut position = 0;
         for rows in rows {
-            let mut from = rows.array().outline()?;
+            let mut from = rows.array().outline();
             if from.ndim() < shape.len() {
                 from = with_axis(&from, axis)?;
             }
@@ -199,9 +199,9 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
     all.close()
 }
 
-/// A view with a new axis of length 1.
-fn with_axis<'a>(view: &DynView<'a>, axis: usize) -> npymap::Result<DynView<'a>> {
-    let mut slice = cast::axis_range(view.ndim(), Axis(view.ndim()), 0, 0);
+/// Elements with a new axis of length 1.
+fn with_axis<'a>(part: &Outline<'a>, axis: usize) -> npymap::Result<Outline<'a>> {
+    let mut slice = cast::axis_range(part.ndim(), Axis(part.ndim()), 0, 0);
     slice.insert(axis, SliceInfoElem::NewAxis);
-    view.try_slice(slice)
+    part.try_slice(slice)
 }

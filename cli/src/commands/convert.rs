@@ -314,7 +314,7 @@ impl ConvertArgs {
                 return text.write(rows, sink, &to_error);
             }
             let template = rows.template().map_err(&to_error)?;
-            let stored = template.view().map_err(&to_error)?.dtype().clone();
+            let stored = template.outline().map_err(&to_error)?.dtype().clone();
             let dtype = self.output_dtype(&stored);
             let to_error = |error| self.write_error(error);
             rows.bytes(&dtype, self.casting_of_output(), &to_error, |block| {
@@ -432,9 +432,9 @@ impl ConvertArgs {
             "--axes and --reshape are for all rows: use --where in a first step",
         )?;
         self.selection.with_rows(self.input.name(), from, |rows| {
-            let view = rows.unfiltered().map_err(&to_error)?;
-            let arranged = self.layout.arrange(from, &view).map_err(&to_error)?;
-            let dtype = self.output_dtype(view.dtype());
+            let part = rows.unfiltered().map_err(&to_error)?;
+            let arranged = self.layout.arrange(from, &part).map_err(&to_error)?;
+            let dtype = self.output_dtype(part.dtype());
             let array = draft.array(&dtype, &arranged.shape, &self.new_file.options(order))?;
             let written = arranged.write(array, self.casting_of_output());
             written.map_err(|error| self.write_error(error))

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Error, view::DynView};
+use npymap::{Error, array::Outline, view::DynView};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -111,30 +111,30 @@ impl GetArgs {
     fn print_all(&self) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
         let array = self.read.array(&self.file).map_err(&to_error)?;
-        let all = array.outline().map_err(&to_error)?;
+        let all = array.outline();
         let selected = self.selections.iter().map(|selection| selection.select(&array, &all));
         let selected = selected.map(|selected| self.values.of_selected(&array, selected?));
         let selected = selected.collect::<npymap::Result<Vec<_>>>();
         let selected = selected.map_err(&to_error)?;
-        let views = selected.iter().map(Selected::view).collect::<npymap::Result<Vec<_>>>();
-        let views = views.map_err(&to_error)?;
-        for view in &views {
-            self.check_count(self.file.name(), view)?;
+        let parts = selected.iter().map(Selected::outline).collect::<npymap::Result<Vec<_>>>();
+        let parts = parts.map_err(&to_error)?;
+        for part in &parts {
+            self.check_count(self.file.name(), part)?;
         }
         progress::hide_on_terminal();
         let out = &mut BufWriter::new(std::io::stdout().lock());
-        for view in &views {
-            elements::print_windows(out, &array, view, self.format.json, &to_error)?;
+        for part in &parts {
+            elements::print_windows(out, &array, part, self.format.json, &to_error)?;
         }
         Ok(out.flush()?)
     }
 
     /// Rejects more elements without bytes than are printed.
-    fn check_count(&self, path: &Path, view: &DynView<'_>) -> Result<(), CliError> {
+    fn check_count(&self, path: &Path, part: &Outline<'_>) -> Result<(), CliError> {
         if self.format.json {
-            elements::check_json(path, view)
+            elements::check_json(path, part)
         } else {
-            limits::check_count(path, view.itemsize(), view.len())
+            limits::check_count(path, part.itemsize(), part.len())
         }
     }
 
@@ -154,7 +154,7 @@ impl GetArgs {
         let array = array.map_err(&to_error)?;
         matching::with_rows(path, &array, (&index, &[]), self.filter.as_ref(), |rows| {
             let template = rows.template().map_err(&to_error)?;
-            self.check_count(path, &template.view().map_err(&to_error)?)?;
+            self.check_count(path, &template.outline().map_err(&to_error)?)?;
             process(rows, &to_error)
         })
     }

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MappedArray, view::DynView};
+use npymap::{MappedArray, array::Outline};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -120,12 +120,12 @@ impl HeadArgs {
     ) -> Result<(), CliError> {
         let path = self.file.name();
         let to_error = CliError::with_path(path);
-        let all = array.outline().map_err(&to_error)?;
+        let all = array.outline();
         let values =
             self.filter.as_ref().map(|_| self.values.of_rows((array, &all), 0..usize::MAX));
         let values = values.transpose().map_err(&to_error)?.flatten();
         let array = values.as_ref().unwrap_or(array);
-        let all = array.outline().map_err(&to_error)?;
+        let all = array.outline();
         let (fields, shown) = (selection.fields(&all).of_selected(), Shown::First(self.rows));
         matching::with_table(
             path,
@@ -133,8 +133,8 @@ impl HeadArgs {
             selection,
             self.filter.as_ref(),
             shown,
-            |array, view, axes, has_more| {
-                self.print_rows(output, (array, view), axes, (&fields, has_more))
+            |array, part, axes, has_more| {
+                self.print_rows(output, (array, part), axes, (&fields, has_more))
             },
         )
     }
@@ -142,12 +142,12 @@ impl HeadArgs {
     fn print_rows(
         &self,
         output: &mut Option<RowOutput<'_>>,
-        (array, view): (&MappedArray, DynView<'_>),
+        (array, part): (&MappedArray, Outline<'_>),
         axes: Vec<AxisIndices>,
         (fields, has_more): (&Fields, bool),
     ) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
-        let sheet = Sheet::new(self.file.name(), array, view, axes)?;
+        let sheet = Sheet::new(self.file.name(), array, part, axes)?;
         let shown = sheet.rows().min(self.rows);
         let values = self.values.of_rows(sheet.selected(), 0..shown).map_err(&to_error)?;
         let sheet = sheet.with_values(values.as_ref())?;
@@ -177,10 +177,10 @@ impl HeadArgs {
         let mut known = FIRST_BYTES.div_ceil(stream.row_nbytes().max(1)).min(all);
         loop {
             let array = stream.array(known).map_err(&to_error)?;
-            let rows = array.outline().map_err(&to_error)?;
+            let rows = array.outline();
             let values = self.values.of_indices((&array, &rows), 0..known).map_err(&to_error)?;
             let array = values.as_ref().unwrap_or(&array);
-            let rows = array.outline().map_err(&to_error)?;
+            let rows = array.outline();
             limits::check_count(self.file.name(), rows.itemsize(), rows.len())?;
             let rows =
                 if known < all { rows.split_at(0, known).map_err(&to_error)?.0 } else { rows };
@@ -189,9 +189,9 @@ impl HeadArgs {
             let first = rows.and_then(|rows| rows.first(self.rows)).map_err(&to_error)?;
             if first.has_more || known == all {
                 let axes = first.axes().map_err(&to_error)?;
-                let view = first.view().map_err(&to_error)?;
+                let part = first.view().map_err(&to_error)?.into();
                 let more = (&Fields::All, first.has_more);
-                return self.print_rows(output, (array, view), axes, more);
+                return self.print_rows(output, (array, part), axes, more);
             }
             known = known.saturating_mul(2).min(all);
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use npymap::view::DynView;
+use npymap::array::Outline;
 use npymap::{DType, MappedArray, dtype::Kind};
 
 use crate::input::array_path::ArrayPath;
@@ -120,11 +120,11 @@ impl ShowArgs {
         let (path, filter) = (self.file.name(), self.filter.as_ref());
         let (array, selection) =
             matching::copy_matching(path, array, self.selection.as_ref(), filter)?;
-        let all = array.outline().map_err(&to_error)?;
+        let all = array.outline();
         let selected = selection.unwrap_or_default().select(&array, &all);
         let selected = selected.and_then(|selected| self.values.of_selected(&array, selected));
         let selected = selected.map_err(&to_error)?;
-        let view = selected.view().map_err(&to_error)?;
+        let view = selected.outline().map_err(&to_error)?;
         let image = self.image(&view)?;
         let drawn = self.without_alpha(&view, &image)?;
         let (norm, nan) = self.norm(&array, &drawn, &image)?;
@@ -137,7 +137,7 @@ impl ShowArgs {
     }
 
     /// The elements to draw.
-    fn image<'a>(&self, view: &DynView<'a>) -> Result<Image<'a>, CliError> {
+    fn image<'a>(&self, view: &Outline<'a>) -> Result<Image<'a>, CliError> {
         if !is_real(view.dtype()) {
             return Err(self.mismatch(format!(
                 "elements of dtype {}, and only numbers can be drawn: select a field",
@@ -188,9 +188,9 @@ impl ShowArgs {
     /// The elements that are drawn: not those of a fourth channel.
     fn without_alpha<'v>(
         &self,
-        view: &DynView<'v>,
+        view: &Outline<'v>,
         image: &Image<'_>,
-    ) -> Result<DynView<'v>, CliError> {
+    ) -> Result<Outline<'v>, CliError> {
         if !matches!(image, Image::Color(_)) {
             return Ok(view.clone());
         }
@@ -203,7 +203,7 @@ impl ShowArgs {
     fn norm(
         &self,
         array: &MappedArray,
-        view: &DynView<'_>,
+        view: &Outline<'_>,
         image: &Image<'_>,
     ) -> Result<(Norm, usize), CliError> {
         let to_error = CliError::with_path(self.file.name());
@@ -245,7 +245,7 @@ impl ShowArgs {
         Ok((Norm::new(scale, low, high), nan))
     }
 
-    fn print(&self, view: &DynView<'_>, picture: &Picture<'_>) -> Result<(), CliError> {
+    fn print(&self, view: &Outline<'_>, picture: &Picture<'_>) -> Result<(), CliError> {
         let out = &mut BufWriter::new(anstream::stdout().lock());
         let name = shown(self.file.name());
         let drawing = show_text::draw(picture).map_err(CliError::with_path(self.file.name()))?;

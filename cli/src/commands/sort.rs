@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::view::DynView;
+use npymap::array::Outline;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -74,7 +74,7 @@ impl SortArgs {
         let to_error = CliError::with_path(self.input.name());
         let to_output_error = CliError::with_path(output.unwrap_or(self.input.name()));
         self.sorting.run(&self.input, output, &options, &|array, options, create| {
-            let all = array.outline().map_err(&to_error)?;
+            let all = array.outline();
             self.check(&all)?;
             let sorter = Sorter::new(array, all, *options).map_err(&to_error)?;
             let array = create(sorter.dtype(), sorter.shape())?;
@@ -84,9 +84,9 @@ impl SortArgs {
     }
 
     /// Rejects arrays without rows, or whose rows could be compared in several ways.
-    fn check(&self, view: &DynView<'_>) -> Result<(), CliError> {
+    fn check(&self, part: &Outline<'_>) -> Result<(), CliError> {
         let error = |text: String| Err(CliError::Text { path: self.input.name().to_owned(), text });
-        match view.shape() {
+        match part.shape() {
             [] => error("has shape (), and no rows to sort".to_owned()),
             [_, inner @ ..] if !inner.is_empty() && self.sorting.by.is_empty() => {
                 let count = inner.iter().product::<usize>();

@@ -197,16 +197,16 @@ impl StatsArgs {
         let array = array.map_err(&to_error)?;
         let (array, selection) =
             matching::copy_matching(&input.path, array, selection, self.filter.as_ref())?;
-        let all = array.outline().map_err(&to_error)?;
+        let all = array.outline();
         let origins =
             selection.as_ref().map(|selection| selection.origins(all.shape())).transpose();
         let origins = origins.map_err(&to_error)?;
         let selected = selection.unwrap_or_default().select(&array, &all);
         let selected = selected.map_err(&to_error)?;
-        let view = selected.view().map_err(&to_error)?;
-        let axis = self.axis.map(|axis| axis.resolve(view.shape())).transpose();
+        let selected = selected.outline().map_err(&to_error)?;
+        let axis = self.axis.map(|axis| axis.resolve(selected.shape())).transpose();
         let axis = axis.map_err(|what| CliError::Mismatch { path: input.path.clone(), what })?;
-        let columns = Columns::new(&array, &view, axis, self.threads.count());
+        let columns = Columns::new(&array, &selected, axis, self.threads.count());
         let columns = columns.map_err(&to_error)?;
         if let Some(axis) = axis {
             columns.check_count(&input.path, axis)?;

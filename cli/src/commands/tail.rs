@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
-use npymap::{DType, MappedArray, view::DynView};
+use npymap::{DType, MappedArray, array::Outline};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -137,7 +137,7 @@ impl TailArgs {
             return Err(CliError::usage(self.file.name(), NOT_FOLLOWED));
         }
         if let (true, Some(filter)) = (self.follow, &self.filter) {
-            let all = array.outline().map_err(CliError::with_path(self.file.name()))?;
+            let all = array.outline();
             if !matching::keeps_rows(&all, &selection, filter) {
                 return Err(CliError::usage(self.file.name(), PART_OF_ROWS));
             }
@@ -207,7 +207,7 @@ impl TailArgs {
     ) -> Result<(), CliError> {
         let path = self.file.name();
         let to_error = CliError::with_path(path);
-        let all = array.outline().map_err(&to_error)?;
+        let all = array.outline();
         let selection = self.selection.clone().unwrap_or_default();
         let fields = selection.fields(&all).of_selected();
         let kind = (array.dtype().clone(), array.shape().iter().skip(1).copied().collect());
@@ -218,7 +218,7 @@ impl TailArgs {
             let (start, is_first) = (printed.rows, printed.kind.is_none());
             let values = self.values.of_indices((array, &all), start..count).map_err(&to_error)?;
             let array = values.as_ref().unwrap_or(array);
-            let all = array.outline().map_err(&to_error)?;
+            let all = array.outline();
             let (new, shown) = if is_first {
                 (all, self.rows)
             } else {
@@ -226,13 +226,13 @@ impl TailArgs {
             };
             let before = start.saturating_mul(matching::rows_per_index(&new, filter));
             let shown = Shown::Last(shown);
-            let print = |array: &MappedArray, view: DynView<'_>, mut axes: Vec<AxisIndices>, _| {
+            let print = |array: &MappedArray, part: Outline<'_>, mut axes: Vec<AxisIndices>, _| {
                 if let Some(AxisIndices::List(numbers)) = axes.first_mut() {
                     for number in numbers {
                         *number += before;
                     }
                 }
-                let sheet = Sheet::new(path, array, view, axes)?;
+                let sheet = Sheet::new(path, array, part, axes)?;
                 let first = if is_first { sheet.rows().saturating_sub(self.rows) } else { 0 };
                 let rows = first..sheet.rows();
                 self.print_rows(out, (sheet, &fields), rows, printed)
@@ -243,7 +243,7 @@ impl TailArgs {
         }
         let axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
         let selected = selection.outline(array, &all).map_err(&to_error)?;
-        let sheet = Sheet::new(path, array, selected.view().map_err(&to_error)?, axes)?;
+        let sheet = Sheet::new(path, array, selected.outline().map_err(&to_error)?, axes)?;
         let rows = sheet.rows();
         printed.check(path, is_other || rows < printed.rows);
         let first = match printed.kind {

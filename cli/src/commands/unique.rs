@@ -72,10 +72,10 @@ impl UniqueArgs {
         let to_output_error = CliError::with_path(output.unwrap_or(self.file.name()));
         let index = self.selection.clone().unwrap_or_default();
         self.sorting.run(&self.file, output, &options, &|array, options, create| {
-            let all = array.outline().map_err(&to_error)?;
+            let all = array.outline();
             let selected = index.outline(array, &all).map_err(&to_error)?;
-            let view = selected.view().map_err(&to_error)?;
-            let sorter = Sorter::new(array, view, *options).map_err(&to_error)?;
+            let part = selected.outline().map_err(&to_error)?;
+            let sorter = Sorter::new(array, part, *options).map_err(&to_error)?;
             let unique = sorter.unique().map_err(&to_output_error)?;
             let (dtype, shape) = unique.dtype_and_shape(self.counts).map_err(&to_error)?;
             let array = create(&dtype, &shape)?;

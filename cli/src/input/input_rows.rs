@@ -203,7 +203,7 @@ pub(crate) fn each_block(
     order: Order,
     visit: &mut dyn FnMut(&DynView<'_>) -> npymap::Result<()>,
 ) -> npymap::Result<()> {
-    let all = array.outline()?;
+    let all = array.outline();
     let all = if order == Order::F { all.t() } else { all };
     array.for_each_window(&all, visit)
 }

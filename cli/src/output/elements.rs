@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use npymap::{DType, MappedArray, Value, view::DynView};
+use npymap::{DType, MappedArray, Value, array::Outline, view::DynView};
 
 use crate::input::escape::{self, escaped};
 use crate::input::json_value::JsonValue;
@@ -34,20 +34,20 @@ const AT_ONCE: usize = 8 << 20;
 pub(crate) fn print_windows(
     out: &mut impl Write,
     array: &MappedArray,
-    view: &DynView<'_>,
+    part: &Outline<'_>,
     json: bool,
     to_error: &dyn Fn(npymap::Error) -> CliError,
 ) -> Result<(), CliError> {
-    if view.ndim() == 0 || view.len().saturating_mul(view.itemsize()) <= AT_ONCE {
-        let window = array.window(view).map_err(to_error)?;
+    if part.ndim() == 0 || part.len().saturating_mul(part.itemsize()) <= AT_ONCE {
+        let window = array.window(part).map_err(to_error)?;
         let view = window.view();
         return Ok(if json { print_json(out, &view) } else { print(out, &view) }?);
     }
     let style = if json { Style::Json } else { Style::Text };
-    let mut nested = Nested::new(view);
+    let mut nested = Nested::new(part);
     // The error of `write`, which is about the output, ends the windows.
     let mut failure = None;
-    let read = array.for_each_window(view, |part| {
+    let read = array.for_each_window(part, |part| {
         nested.write(out, part, style).map_err(|error| {
             let kind = error.kind();
             failure = Some(error);
@@ -62,9 +62,9 @@ pub(crate) fn print_windows(
 }
 
 /// Rejects too many elements, or too many empty rows, for [`print_json`].
-pub(crate) fn check_json(path: &Path, view: &DynView<'_>) -> Result<(), CliError> {
-    limits::check_count(path, view.itemsize(), view.len())?;
-    let rows = if view.is_empty() { empty_rows(view.shape()) } else { 0 };
+pub(crate) fn check_json(path: &Path, part: &Outline<'_>) -> Result<(), CliError> {
+    limits::check_count(path, part.itemsize(), part.len())?;
+    let rows = if part.is_empty() { empty_rows(part.shape()) } else { 0 };
     limits::check_empty_rows(path, rows)
 }
 
@@ -144,7 +144,7 @@ struct Nested {
 }
 
 impl Nested {
-    fn new(all: &DynView<'_>) -> Nested {
+    fn new(all: &Outline<'_>) -> Nested {
         let rows = row_lens(all.shape());
         let progress = Progress::new(all.len().saturating_mul(all.itemsize()));
         Nested { closed: rows.len(), rows, written: 0, len: all.len(), progress }
@@ -172,7 +172,7 @@ fn write_nested(out: &mut impl Write, view: &DynView<'_>, style: Style) -> io::R
     if view.is_empty() {
         return writeln!(out, "[]");
     }
-    Nested::new(view).write(out, view, style)?;
+    Nested::new(&view.clone().into()).write(out, view, style)?;
     writeln!(out)
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::ops::RangeInclusive;
 
 use npymap::element::Real as _;
-use npymap::{MappedArray, Result, view::DynView};
+use npymap::{MappedArray, Result, array::Outline};
 
 use crate::output::picture::Norm;
 use crate::stats::places::no_elements;
@@ -23,7 +23,7 @@ impl Line {
     /// Computes a line for `width` positions.
     pub(crate) fn compute(
         array: &MappedArray,
-        view: &DynView<'_>,
+        view: &Outline<'_>,
         width: usize,
         norm: Norm,
         threads: NonZero<usize>,

@@ -74,8 +74,8 @@ impl NewRows<'_> {
         })?;
         let options = OpenOptions::new().max_header_len(usize::MAX);
         let array = open::read_file(copy, &options).map_err(&to_error)?;
-        let view = array.outline().map_err(&to_error)?;
-        let rows = RowSelection::all(Some(&array), view, Fields::All).map_err(&to_error)?;
+        let rows =
+            RowSelection::all(Some(&array), array.outline(), Fields::All).map_err(&to_error)?;
         if let Some(text) = self.text.output(self.format) {
             rows.check_empty(path)?;
             return text.write(&rows, sink, &to_error);

@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use npymap::view::DynView;
+use npymap::array::Outline;
 use npymap::{MappedArray, Result, dtype::Kind};
 
 use crate::output::colors::{self, ColorMap, NAN, Rgb};
@@ -22,11 +22,11 @@ pub(crate) struct Picture<'a> {
 /// The elements to draw.
 pub(crate) enum Image<'a> {
     /// A vector, as a line.
-    Line(DynView<'a>),
+    Line(Outline<'a>),
     /// A matrix, in the colours of a map.
-    Map(DynView<'a>),
+    Map(Outline<'a>),
     /// Three matrices: red, green and blue.
-    Color(Box<[DynView<'a>; 3]>),
+    Color(Box<[Outline<'a>; 3]>),
 }
 
 /// How values become numbers from 0 to 1.
@@ -77,7 +77,7 @@ impl Picture<'_> {
 
     /// The values of the pixels of a map, or of each colour.
     pub(crate) fn rasters(&self, size: [usize; 2]) -> Result<Vec<Raster>> {
-        let views: &[DynView<'_>] = match &self.image {
+        let views: &[Outline<'_>] = match &self.image {
             Image::Line(view) | Image::Map(view) => std::slice::from_ref(view),
             Image::Color(channels) => channels.as_slice(),
         };

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use npymap::element::Real;
-use npymap::{MappedArray, Result, View, view::DynView, with_type};
+use npymap::{MappedArray, Result, View, array::Outline, with_type};
 
 use crate::input::memory;
 use crate::input::progress::Progress;
@@ -44,24 +44,24 @@ struct Pixel {
 }
 
 impl Raster {
-    /// Averages a view of an array, of two axes. Along neither axis may there be more pixels
+    /// Averages elements of an array, of two axes. Along neither axis may there be more pixels
     /// than elements.
     pub(crate) fn compute(
         array: &MappedArray,
-        view: &DynView<'_>,
+        whole: &Outline<'_>,
         [height, width]: [usize; 2],
         scale: Scale,
         threads: NonZero<usize>,
     ) -> Result<Raster> {
         let mut raster = Raster { width, pixels: memory::zeros(height * width)? };
-        let dims = [0, 1].map(|axis| view.shape().get(axis).copied().unwrap_or(0));
-        let mut progress = Progress::new(view.len().saturating_mul(view.itemsize()));
+        let dims = [0, 1].map(|axis| whole.shape().get(axis).copied().unwrap_or(0));
+        let mut progress = Progress::new(whole.len().saturating_mul(whole.itemsize()));
         tiles::process(
             threads,
-            &Tile::split(view)?,
+            &Tile::split(whole)?,
             |tile| {
                 let spans = TileSpans::new(tile, dims, [height, width]);
-                let window = array.window(&tile.view)?;
+                let window = array.window(&tile.part)?;
                 let view = window.view();
                 with_type!(view.dtype(), real T => {
                     Part::compute(&view.view::<T>()?, &spans, scale)
@@ -69,7 +69,7 @@ impl Raster {
             },
             |tile, part| {
                 raster.add(&part);
-                progress.add(tile.view.len().saturating_mul(tile.view.itemsize()));
+                progress.add(tile.part.len().saturating_mul(tile.part.itemsize()));
             },
         )?;
         Ok(raster)
@@ -163,7 +163,7 @@ impl TileSpans {
     fn new(tile: &Tile<'_>, dims: [usize; 2], pixels: [usize; 2]) -> TileSpans {
         let [rows, columns] = [0, 1].map(|axis| {
             let first = tile.origin.get(axis).copied().unwrap_or(0);
-            let count = tile.view.shape().get(axis).copied().unwrap_or(0);
+            let count = tile.part.shape().get(axis).copied().unwrap_or(0);
             let (dim, pixels) = (dims.get(axis), pixels.get(axis));
             let (dim, pixels) = (dim.copied().unwrap_or(1), pixels.copied().unwrap_or(1));
             (first..first + count).map(|at| Span::new(at, dim, pixels)).collect()

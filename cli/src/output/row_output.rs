@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use npymap::ndarray::Axis;
 use npymap::{
-    CreateOptions, MappedArray, MappedArrayMut, Order, Result, element::Casting, view::DynView,
+    CreateOptions, MappedArray, MappedArrayMut, Order, Result, array::Outline, element::Casting,
+    view::DynView,
 };
 
 use crate::input::error::CliError;
@@ -178,7 +179,7 @@ impl RowOutput<'_> {
     /// `.npy` gets one axis of them.
     pub(crate) fn write_rows(
         &mut self,
-        (array, view): (&MappedArray, &DynView<'_>),
+        (array, view): (&MappedArray, &Outline<'_>),
         range: Range<usize>,
         fields: &Fields,
         to_error: ToError<'_>,
@@ -188,12 +189,12 @@ impl RowOutput<'_> {
 
     fn write_some(
         &mut self,
-        (array, view): (Option<&MappedArray>, &DynView<'_>),
+        (array, view): (Option<&MappedArray>, &Outline<'_>),
         range: Range<usize>,
         fields: &Fields,
         to_error: ToError<'_>,
     ) -> Result<(), CliError> {
-        let leading = leading_axes(view);
+        let leading = leading_axes(view.dtype(), view.ndim());
         let mut parts = Vec::new();
         add_parts(&mut parts, view, leading, range.clone()).map_err(to_error)?;
         if let Target::Npy(draft) = &self.target {
@@ -233,13 +234,14 @@ impl RowOutput<'_> {
         to_error: ToError<'_>,
     ) -> Result<(), CliError> {
         if !matches!(self.format, OutputFormat::Jsonl | OutputFormat::Json) {
-            let rows: usize = items.shape().iter().take(leading_axes(items)).product();
-            return self.write_some((None, items), 0..rows, &Fields::All, to_error);
+            let leading = leading_axes(items.dtype(), items.ndim());
+            let rows: usize = items.shape().iter().take(leading).product();
+            return self.write_some((None, &items.clone().into()), 0..rows, &Fields::All, to_error);
         }
         let mut lines = Vec::new();
         for number in 0..items.shape().first().copied().unwrap_or(0) {
             let item = items.index_axis(0, number).map_err(to_error)?;
-            elements::check_json(self.input, &item)?;
+            elements::check_json(self.input, &item.clone().into())?;
             elements::print_json(&mut lines, &item)?;
         }
         let lines = self.listed(lines);
@@ -255,7 +257,7 @@ impl RowOutput<'_> {
         let input = self.input;
         if self.format == OutputFormat::Raw {
             let template = rows.template().map_err(to_error)?;
-            let dtype = template.view().map_err(to_error)?.dtype().clone();
+            let dtype = template.outline().map_err(to_error)?.dtype().clone();
             return rows.bytes(&dtype, Casting::Equiv, to_error, |block| {
                 sink.write(block).map_err(|error| error.of_map(input))
             });
@@ -315,11 +317,11 @@ pub(crate) fn write_json(
     to_error: ToError<'_>,
 ) -> Result<(), CliError> {
     let template = rows.template().map_err(to_error)?;
-    let all = template.view().map_err(to_error)?;
+    let all = template.outline().map_err(to_error)?;
     if all.is_empty() && !rows.is_filtered() {
         elements::check_json(input, &all)?;
         let mut text = Vec::new();
-        elements::print_json(&mut text, &all)?;
+        elements::print_json(&mut text, &all.view().map_err(to_error)?)?;
         return sink.write(&text);
     }
     rows.check_empty(input)?;
@@ -331,7 +333,7 @@ pub(crate) fn write_json(
 /// All rows of a view, with some fields.
 fn selected<'a>(
     array: Option<&'a MappedArray>,
-    rows: &DynView<'a>,
+    rows: &Outline<'a>,
     fields: &Fields,
 ) -> Result<RowSelection<'a>> {
     RowSelection::all(array, rows.clone(), fields.clone())
@@ -339,8 +341,8 @@ fn selected<'a>(
 
 /// Adds the parts of a view that hold some of its rows, in order.
 fn add_parts<'a>(
-    found: &mut Vec<DynView<'a>>,
-    view: &DynView<'a>,
+    found: &mut Vec<Outline<'a>>,
+    view: &Outline<'a>,
     leading: usize,
     rows: Range<usize>,
 ) -> Result<()> {
@@ -405,8 +407,8 @@ struct JsonList {
 
 impl JsonList {
     /// The lists of all axes that enumerate the rows.
-    fn nested(view: &DynView<'_>) -> JsonList {
-        let dims = view.shape().get(..leading_axes(view)).unwrap_or_default();
+    fn nested(view: &Outline<'_>) -> JsonList {
+        let dims = view.shape().get(..leading_axes(view.dtype(), view.ndim())).unwrap_or_default();
         let inner = (1..dims.len()).map(|axis| dims.iter().skip(axis).product()).collect();
         JsonList { inner, is_value: dims.is_empty(), ..JsonList::default() }
     }

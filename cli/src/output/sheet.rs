@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use npymap::MappedArray;
+use npymap::array::Outline;
 use npymap::ndarray::SliceInfoElem;
 use npymap::view::DynView;
 
@@ -90,10 +91,10 @@ pub(crate) struct Sheet<'a> {
     /// The path for errors.
     path: &'a Path,
     array: &'a MappedArray,
-    view: DynView<'a>,
+    view: Outline<'a>,
     /// The indices of the rows and columns in the array.
     axes: Vec<AxisIndices>,
-    /// The array, or its fields that are not structs themselves, without elements.
+    /// The array, or its fields that are not structs themselves.
     leaves: Leaves<'a>,
     pub(crate) is_record: bool,
     /// The lengths of the axes that enumerate the rows.
@@ -107,7 +108,7 @@ impl<'a> Sheet<'a> {
     pub(crate) fn new(
         path: &'a Path,
         array: &'a MappedArray,
-        view: DynView<'a>,
+        view: Outline<'a>,
         axes: Vec<AxisIndices>,
     ) -> Result<Sheet<'a>, CliError> {
         let is_record = !view.dtype().fields().is_empty();
@@ -118,15 +119,14 @@ impl<'a> Sheet<'a> {
     }
 
     /// The array and what is selected of it.
-    pub(crate) fn selected(&self) -> (&'a MappedArray, &DynView<'a>) {
+    pub(crate) fn selected(&self) -> (&'a MappedArray, &Outline<'a>) {
         (self.array, &self.view)
     }
 
     /// The table of the values of its elements, if these are in another array.
     pub(crate) fn with_values(self, values: Option<&'a MappedArray>) -> Result<Self, CliError> {
         let Some(array) = values else { return Ok(self) };
-        let view = array.outline().map_err(CliError::with_path(self.path))?;
-        Sheet::new(self.path, array, view, self.axes)
+        Sheet::new(self.path, array, array.outline(), self.axes)
     }
 
     /// The number of rows.
@@ -169,7 +169,7 @@ impl<'a> Sheet<'a> {
             let window = self.view.try_slice(slice).and_then(|block| self.array.window(&block));
             let window = window.map_err(CliError::with_path(self.path))?;
             let block = window.view();
-            let leaves = leaves(&block).map_err(CliError::with_path(self.path))?;
+            let leaves = leaves(&block.clone().into()).map_err(CliError::with_path(self.path))?;
             let dims = block.shape().get(..self.leading.len()).unwrap_or_default();
             for number in rows.start..rows.end.min(own.end) {
                 visit(number, &block, &leaves, &index(dims, number - own.start))?;
@@ -223,16 +223,16 @@ impl<'a> Sheet<'a> {
             };
             let Some((_, leaf)) = leaf else { return Ok(String::new()) };
             let index: Vec<usize> = own.iter().copied().chain(across).collect();
-            Ok(elements::cell(&leaf.try_slice(elements_at(&index))?))
+            Ok(elements::cell(&leaf.try_slice(elements_at(&index))?.view()?))
         });
         number.into_iter().chain(cells)
     }
 }
 
-/// A view, or its fields that are not structs themselves, with their names.
-type Leaves<'a> = Vec<(String, DynView<'a>)>;
+/// An array, or its fields that are not structs themselves, with their names.
+type Leaves<'a> = Vec<(String, Outline<'a>)>;
 
-fn leaves<'a>(view: &DynView<'a>) -> npymap::Result<Leaves<'a>> {
+fn leaves<'a>(view: &Outline<'a>) -> npymap::Result<Leaves<'a>> {
     if view.dtype().fields().is_empty() {
         return Ok(vec![(view.dtype().to_string(), view.clone())]);
     }

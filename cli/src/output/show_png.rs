@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use npymap::array::Outline;
 use npymap::element::Real;
-use npymap::view::DynView;
 use npymap::with_type;
 
 use crate::input::error::CliError;
@@ -37,7 +37,7 @@ pub(crate) fn write(
 fn write_rows(
     out: &mut impl Write,
     picture: &Picture<'_>,
-    channels: &[DynView<'_>],
+    channels: &[Outline<'_>],
     path: &Path,
 ) -> Result<(), CliError> {
     let to_error = CliError::with_path(path);
@@ -59,7 +59,7 @@ fn write_rows(
 }
 
 /// The values of a row of a matrix.
-fn values(picture: &Picture<'_>, view: &DynView<'_>, row: usize) -> npymap::Result<Vec<f64>> {
+fn values(picture: &Picture<'_>, view: &Outline<'_>, row: usize) -> npymap::Result<Vec<f64>> {
     let (window, scale) = (picture.array.window(&view.index_axis(0, row)?)?, picture.norm.scale);
     let row = window.view();
     with_type!(row.dtype(), real T => {
@@ -71,7 +71,7 @@ fn values(picture: &Picture<'_>, view: &DynView<'_>, row: usize) -> npymap::Resu
 fn write_line(
     out: &mut impl Write,
     picture: &Picture<'_>,
-    view: &DynView<'_>,
+    view: &Outline<'_>,
     path: &Path,
 ) -> Result<(), CliError> {
     let line = Line::compute(picture.array, view, LINE_WIDTH, picture.norm, picture.threads);

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use anstyle::{Ansi256Color, Color, RgbColor, Style};
 use npymap::Result;
+use npymap::array::Outline;
 use npymap::element::Real as _;
-use npymap::view::DynView;
 
 use crate::input::escape::safe;
 use crate::input::style::{HEADING, LABEL};
@@ -72,7 +72,7 @@ impl Drawing {
 }
 
 /// Prints what is drawn.
-pub(crate) fn print_title(out: &mut impl Write, name: &str, view: &DynView<'_>) -> io::Result<()> {
+pub(crate) fn print_title(out: &mut impl Write, name: &str, view: &Outline<'_>) -> io::Result<()> {
     let facts = format!("{} {}", view.dtype(), text::shape(view.shape()));
     let room = terminal::size().0.saturating_sub(table::width(&facts) + 2);
     let name = table::truncate_start(&safe(name), room.max(8));
@@ -262,7 +262,7 @@ fn push_nan(line: &mut Vec<Cell>, picture: &Picture<'_>, palette: Palette) {
 }
 
 /// Draws a line in dots, 2 × 4 per character, with labels.
-fn draw_line(picture: &Picture<'_>, view: &DynView<'_>, palette: Palette) -> Result<Drawing> {
+fn draw_line(picture: &Picture<'_>, view: &Outline<'_>, palette: Palette) -> Result<Drawing> {
     let (columns, lines) = terminal::size();
     let lines = lines.saturating_sub(OTHER_LINES).clamp(4, LINE_LINES);
     let (high, low) = (terminal::brief(picture.norm.high), terminal::brief(picture.norm.low));
@@ -302,7 +302,7 @@ fn draw_line(picture: &Picture<'_>, view: &DynView<'_>, palette: Palette) -> Res
 /// The indices of the first and the last element, and the number of NaN.
 fn line_legend(
     picture: &Picture<'_>,
-    view: &DynView<'_>,
+    view: &Outline<'_>,
     palette: Palette,
     [margin, width]: [usize; 2],
 ) -> Vec<Cell> {

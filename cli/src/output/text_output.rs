@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 
 use csv::{Writer, WriterBuilder};
-use npymap::{Error, ErrorKind, Result, Value, dtype::Kind, view::DynView};
+use npymap::{Error, ErrorKind, Result, Value, array::Outline, dtype::Kind, view::DynView};
 use serde::{Serialize, Serializer};
 
 use crate::input::error::CliError;
@@ -37,7 +37,7 @@ impl TextOptions<'_> {
         // On a terminal, text of the file could send commands to it.
         let is_escaped = matches!(sink, Sink::Standard(_)) && io::stdout().is_terminal();
         let all = rows.template().map_err(to_error)?;
-        let all = all.view().map_err(to_error)?;
+        let all = all.outline().map_err(to_error)?;
         let mut is_at_start = true;
         let mut write = |text: Vec<u8>| {
             let text = if is_at_start { self.quote_mark(text) } else { text };
@@ -72,7 +72,7 @@ impl TextOptions<'_> {
 
     /// The rows of a view as lines of separated fields.
     fn lines(&self, view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u8>> {
-        let leading = leading_axes(view);
+        let leading = leading_axes(view.dtype(), view.ndim());
         let count: usize = view.shape().iter().take(leading).product();
         let columns = columns(view, leading)?;
         let mut out = writer(separator);
@@ -96,17 +96,17 @@ impl TextOptions<'_> {
 
 /// The elements of each field, and how many belong to one row.
 fn columns(view: &DynView<'_>, leading: usize) -> Result<Vec<(Box<dyn Cells>, usize)>> {
-    let leaves = leaves(view)?;
-    let columns = leaves
-        .iter()
-        .map(|(_, leaf)| Ok((cells::decode(leaf)?, leaf.shape().iter().skip(leading).product())));
+    let leaves = leaves(&view.clone().into())?;
+    let columns = leaves.iter().map(|(_, leaf)| {
+        Ok((cells::decode(&leaf.view()?)?, leaf.shape().iter().skip(leading).product()))
+    });
     columns.collect()
 }
 
 /// The fields that are not structs. The elements of a subarray of structs are one
 /// after another, as `p.0.x`, `p.0.y`, `p.1.x`: in the order of their names in
 /// JSON.
-fn leaves<'a>(view: &DynView<'a>) -> Result<Vec<(String, DynView<'a>)>> {
+fn leaves<'a>(view: &Outline<'a>) -> Result<Vec<(String, Outline<'a>)>> {
     let mut found = Vec::new();
     add_leaves(&mut found, "", view, view.ndim())?;
     Ok(found)
@@ -114,9 +114,9 @@ fn leaves<'a>(view: &DynView<'a>) -> Result<Vec<(String, DynView<'a>)>> {
 
 /// Adds the leaves of a field of records that have `ndim` axes.
 fn add_leaves<'a>(
-    found: &mut Vec<(String, DynView<'a>)>,
+    found: &mut Vec<(String, Outline<'a>)>,
     name: &str,
-    view: &DynView<'a>,
+    view: &Outline<'a>,
     ndim: usize,
 ) -> Result<()> {
     if view.dtype().kind() != Kind::Struct {
@@ -161,7 +161,7 @@ fn join(path: &str, name: &str) -> String {
 
 /// The names of the columns of records: fields, and the indices of subarrays, as
 /// `pos.0`. Other arrays have no names.
-fn header(view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u8>> {
+fn header(view: &Outline<'_>, separator: char, is_escaped: bool) -> Result<Vec<u8>> {
     if view.dtype().kind() != Kind::Struct {
         return Ok(Vec::new());
     }
@@ -211,7 +211,7 @@ fn csv_error(error: csv::Error) -> npymap::Error {
 /// The rows of a view as lines of JSON: records are objects, rows of other
 /// arrays are arrays, single elements are values.
 pub(crate) fn json_lines(view: &DynView<'_>) -> Result<Vec<u8>> {
-    let leading = leading_axes(view);
+    let leading = leading_axes(view.dtype(), view.ndim());
     let count: usize = view.shape().iter().take(leading).product();
     let mut values = view.iter();
     let mut out = Vec::new();

@@ -4,6 +4,7 @@ use npymap::ndarray::{Axis, Slice, SliceInfoElem};
 use npymap::{DType, MappedArrayMut, Order, layout::Layout};
 use npymap::{
     Result,
+    array::Outline,
     element::Casting,
     view::{DynView, DynViewMut},
 };
@@ -50,20 +51,24 @@ pub(crate) fn copy_whole(to: DynViewMut<'_>, from: &DynView<'_>, casting: Castin
     to.view_as(&bytes)?.assign_as(&from.view_as(&bytes)?, Casting::No)
 }
 
-/// Calls `visit` with blocks of a view, of a bounded size, along its first axis.
+/// Calls `visit` with blocks of elements, of a bounded size, along their first axis.
 pub(crate) fn in_blocks(
-    view: &DynView<'_>,
-    visit: &mut dyn FnMut(&DynView<'_>) -> Result<()>,
+    all: &Outline<'_>,
+    visit: &mut dyn FnMut(&Outline<'_>) -> Result<()>,
 ) -> Result<()> {
-    if view.is_empty() || view.itemsize() == 0 {
+    if all.is_empty() || all.itemsize() == 0 {
         return Ok(());
     }
-    let Some(dim) = view.shape().first().copied() else { return visit(view) };
-    let row = (view.len() / dim).saturating_mul(view.itemsize()).max(1);
-    if row > STEP && view.ndim() > 1 {
-        return view.outer_iter().try_for_each(|row| in_blocks(&row, visit));
+    let Some(dim) = all.shape().first().copied() else { return visit(all) };
+    let row = (all.len() / dim).saturating_mul(all.itemsize()).max(1);
+    if row > STEP && all.ndim() > 1 {
+        return (0..dim).try_for_each(|row| in_blocks(&all.index_axis(0, row)?, visit));
     }
-    view.axis_chunks(0, (STEP / row).max(1))?.try_for_each(|block| visit(&block))
+    let step = (STEP / row).max(1);
+    (0..dim).step_by(step).try_for_each(|start| {
+        let block = axis_range(all.ndim(), Axis(0), start, step.min(dim - start));
+        visit(&all.try_slice(block)?)
+    })
 }
 
 /// A slice of one axis, with the other axes whole.

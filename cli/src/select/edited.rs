@@ -1,7 +1,7 @@
 //! An array that is changed in place, in steps that report progress.
 
+use npymap::array::Outline;
 use npymap::ndarray::SliceInfoElem;
-use npymap::view::DynView;
 use npymap::{MappedArray, MappedArrayMut, Result, element::Casting};
 
 use crate::input::progress::Progress;
@@ -18,9 +18,12 @@ pub(crate) struct Edited {
 }
 
 impl Edited {
-    /// A view of all elements, or an outline, which is not kept while elements are written.
-    pub(crate) fn outline(&self) -> Result<DynView<'_>> {
-        self.stored.as_ref().map_or_else(|| self.array.dyn_view(), MappedArray::outline)
+    /// All elements, which are not kept while some are written.
+    pub(crate) fn outline(&self) -> Result<Outline<'_>> {
+        match &self.stored {
+            Some(stored) => Ok(stored.outline()),
+            None => Ok(self.array.dyn_view()?.into()),
+        }
     }
 
     /// Progress through the elements of a selection.
@@ -33,7 +36,7 @@ impl Edited {
     /// [`broadcast`](NewValue::broadcast) for this part.
     pub(crate) fn write(
         &mut self,
-        (value, values): (&NewValue, Option<&DynView<'_>>),
+        (value, values): (&NewValue, Option<&Outline<'_>>),
         target: &Target<'_>,
         casting: Casting,
         progress: &mut Progress,

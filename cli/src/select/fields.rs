@@ -1,6 +1,6 @@
 //! The fields of elements that a command uses.
 
-use npymap::{DType, Result, Value, dtype::Field, view::DynView};
+use npymap::{DType, Result, Value, array::Outline, dtype::Field};
 
 /// The fields of each row that are used.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(crate) enum Fields {
 impl Fields {
     /// All fields, or those of a path such as `pos.z` or of a list: `time, sensor`. A
     /// name that has a comma is not a list.
-    pub(crate) fn parse(text: Option<&str>, all: &DynView<'_>) -> Fields {
+    pub(crate) fn parse(text: Option<&str>, all: &Outline<'_>) -> Fields {
         match text {
             None => Fields::All,
             Some(text) if text.contains(',') && all.field(text).is_err() => {
@@ -24,7 +24,7 @@ impl Fields {
         }
     }
 
-    pub(crate) fn select<'a>(&self, rows: DynView<'a>) -> Result<DynView<'a>> {
+    pub(crate) fn select<'a>(&self, rows: Outline<'a>) -> Result<Outline<'a>> {
         match self {
             Fields::All => Ok(rows),
             Fields::One(field) => rows.field(field),
@@ -43,7 +43,7 @@ impl Fields {
     }
 
     /// The dtype that these fields have in a new file: several are packed.
-    pub(crate) fn packed_dtype(&self, selected: &DynView<'_>) -> Result<DType> {
+    pub(crate) fn packed_dtype(&self, selected: &Outline<'_>) -> Result<DType> {
         match self {
             Fields::Several(_) => packed(selected.dtype().fields()),
             _ => Ok(selected.dtype().clone()),

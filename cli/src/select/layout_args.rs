@@ -2,7 +2,7 @@
 
 use clap::Args;
 use npymap::{DType, MappedArray, MappedArrayMut, Order, Result, element::Casting};
-use npymap::{Error, ErrorKind, layout::Layout, view::DynView};
+use npymap::{Error, ErrorKind, array::Outline, layout::Layout};
 
 use crate::input::memory;
 use crate::input::progress::Progress;
@@ -26,10 +26,10 @@ pub(crate) struct LayoutArgs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct AxesArg(Vec<isize>);
 
-/// A view with other axes, and the shape of the array that it is written to.
+/// Elements with other axes, and the shape of the array that it is written to.
 pub(crate) struct Arranged<'a> {
     array: &'a MappedArray,
-    view: DynView<'a>,
+    part: Outline<'a>,
     pub(crate) shape: Vec<usize>,
 }
 
@@ -44,29 +44,29 @@ impl LayoutArgs {
         self.reshape.is_some()
     }
 
-    /// The elements of a view as they are written.
+    /// Elements as they are written.
     pub(crate) fn arrange<'a>(
         &self,
         array: &'a MappedArray,
-        view: &DynView<'a>,
+        part: &Outline<'a>,
     ) -> Result<Arranged<'a>> {
-        let view = match &self.axes {
-            Some(axes) => view.permuted_axes(&axes.resolve(view.ndim()))?,
-            None => view.clone(),
+        let part = match &self.axes {
+            Some(axes) => part.permuted_axes(&axes.resolve(part.ndim()))?,
+            None => part.clone(),
         };
         let shape = match &self.reshape {
-            Some(shape) => shape.fill(view.len())?,
-            None => view.shape().to_vec(),
+            Some(shape) => shape.fill(part.len())?,
+            None => part.shape().to_vec(),
         };
         let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
-        if count != Some(view.len()) {
-            let (found, wanted) = (text::plural(view.len(), "element"), text::shape(&shape));
+        if count != Some(part.len()) {
+            let (found, wanted) = (text::plural(part.len(), "element"), text::shape(&shape));
             let text = format!(
                 "has {found}, which do not have a shape {wanted}: pass another --reshape, in which one axis may be -1"
             );
             return Err(Error::new(ErrorKind::ShapeMismatch, text));
         }
-        Ok(Arranged { array, view, shape })
+        Ok(Arranged { array, part, shape })
     }
 }
 
@@ -76,16 +76,16 @@ impl Arranged<'_> {
     pub(crate) fn write(&self, array: MappedArrayMut, casting: Casting) -> Result<()> {
         let mut progress = Progress::new(array.nbytes());
         // Elements in C order have the same places in every shape.
-        let mut array = if array.shape() == self.view.shape() {
+        let mut array = if array.shape() == self.part.shape() {
             array
         } else {
             let dtype: DType = array.dtype().clone();
-            let layout = Layout::new(dtype, self.view.shape(), Order::C, 0)?;
+            let layout = Layout::new(dtype, self.part.shape(), Order::C, 0)?;
             array.with_layout(layout)?
         };
         let options = memory::copy_options().casting(casting);
         array
-            .write_array(&(self.array, self.view.clone()), &options, |bytes| progress.add(bytes))?;
+            .write_array(&(self.array, self.part.clone()), &options, |bytes| progress.add(bytes))?;
         array.close()
     }
 }

@@ -1,19 +1,19 @@
 //! The fields of records that are not structs themselves.
 
-use npymap::{Result, dtype::Kind, view::DynView};
+use npymap::{Result, array::Outline, dtype::Kind};
 
 /// Finds the fields of a view that are not structs, with paths such as `pos.z`.
 /// A view without fields is its own only leaf, with an empty name.
-pub(crate) fn find<'a>(view: &DynView<'a>) -> Result<Vec<(String, DynView<'a>)>> {
+pub(crate) fn find<'a>(view: &Outline<'a>) -> Result<Vec<(String, Outline<'a>)>> {
     let mut leaves = Vec::new();
     add(&mut leaves, String::new(), view)?;
     Ok(leaves)
 }
 
 fn add<'a>(
-    leaves: &mut Vec<(String, DynView<'a>)>,
+    leaves: &mut Vec<(String, Outline<'a>)>,
     name: String,
-    view: &DynView<'a>,
+    view: &Outline<'a>,
 ) -> Result<()> {
     match view.dtype().kind() {
         Kind::Struct => {
@@ -28,7 +28,7 @@ fn add<'a>(
 }
 
 /// As [`find`], with complex numbers split into their real and imaginary parts.
-pub(crate) fn find_real<'a>(view: &DynView<'a>) -> Result<Vec<(String, DynView<'a>)>> {
+pub(crate) fn find_real<'a>(view: &Outline<'a>) -> Result<Vec<(String, Outline<'a>)>> {
     let mut leaves = Vec::new();
     for (name, leaf) in find(view)? {
         if leaf.dtype().kind() == Kind::Complex {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use npymap::view::DynView;
+use npymap::array::Outline;
 use npymap::{CreateOptions, MappedArray, OpenOptions, Result, element::Casting};
 
 use crate::input::error::CliError;
@@ -24,7 +24,7 @@ pub(crate) fn with_rows<T>(
     process: impl FnOnce(&RowSelection<'_>) -> Result<T, CliError>,
 ) -> Result<T, CliError> {
     let to_error = CliError::with_path(path);
-    let all = array.outline().map_err(&to_error)?;
+    let all = array.outline();
     let (own, fields) = match names {
         [] => (index.without_field(), index.fields(&all)),
         [one] => (index.clone(), Fields::One(one.clone())),
@@ -42,11 +42,11 @@ pub(crate) fn with_rows<T>(
             }
             let rows = whole_rows(Some(array), &all, filter).map_err(&to_error)?;
             copy = copy_rows(path, &rows)?;
-            (&copy, copy.outline().map_err(&to_error)?, own.row_axis(inner) != Some(0))
+            (&copy, copy.outline(), own.row_axis(inner) != Some(0))
         }
     };
     let selected = own.select(array, &all).map_err(&to_error)?;
-    let rows = selected.view().and_then(|view| RowSelection::all(Some(array), view, fields));
+    let rows = selected.outline().and_then(|all| RowSelection::all(Some(array), all, fields));
     let mut rows = rows.map_err(&to_error)?;
     rows.is_single = is_single;
     process(&rows)
@@ -62,7 +62,7 @@ pub(crate) fn copy_matching(
 ) -> Result<(MappedArray, Option<IndexArg>), CliError> {
     let Some(filter) = filter else { return Ok((array, index.cloned())) };
     let to_error = CliError::with_path(path);
-    let all = array.outline().map_err(&to_error)?;
+    let all = array.outline();
     limits::check_count(path, all.itemsize(), all.len())?;
     let index = index.cloned().unwrap_or_default();
     if !index.keeps_rows(inner(&all, filter)) {
@@ -88,17 +88,17 @@ pub(crate) enum Shown {
 /// numbered consecutively.
 pub(crate) fn with_table(
     path: &Path,
-    (array, all): (&MappedArray, &DynView<'_>),
+    (array, all): (&MappedArray, &Outline<'_>),
     index: &IndexArg,
     filter: Option<&Filter>,
     shown: Shown,
-    print: impl FnOnce(&MappedArray, DynView<'_>, Vec<AxisIndices>, bool) -> Result<(), CliError>,
+    print: impl FnOnce(&MappedArray, Outline<'_>, Vec<AxisIndices>, bool) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let to_error = CliError::with_path(path);
     let Some(filter) = filter else {
         let axes = index.axis_indices(all.shape()).map_err(&to_error)?;
         let selected = index.outline(array, all).map_err(&to_error)?;
-        return print(array, selected.view().map_err(&to_error)?, axes, false);
+        return print(array, selected.outline().map_err(&to_error)?, axes, false);
     };
     limits::check_count(path, all.itemsize(), all.len())?;
     let inner = inner(all, filter);
@@ -112,7 +112,7 @@ pub(crate) fn with_table(
         });
         let rows = rows.map_err(&to_error)?;
         let axes = rows.axes().map_err(&to_error)?;
-        return print(array, rows.view().map_err(&to_error)?, axes, rows.has_more);
+        return print(array, rows.view().map_err(&to_error)?.into(), axes, rows.has_more);
     }
     let rows = whole_rows(Some(array), all, filter).map_err(&to_error)?;
     let mut numbers = Vec::new();
@@ -122,37 +122,37 @@ pub(crate) fn with_table(
     });
     found.map_err(&to_error)?;
     let copy = copy_rows(path, &rows)?;
-    let copied = copy.outline().map_err(&to_error)?;
+    let copied = copy.outline();
     let mut axes = index.axis_indices(copy.shape()).map_err(&to_error)?;
     let selected = index.outline(&copy, &copied).map_err(&to_error)?;
-    let view = selected.view().map_err(&to_error)?;
+    let part = selected.outline().map_err(&to_error)?;
     let of_rows = index.row_axis(inner).unwrap_or(usize::MAX);
-    if let (Some(rows), Some(&len)) = (axes.get_mut(of_rows), view.shape().get(of_rows)) {
+    if let (Some(rows), Some(&len)) = (axes.get_mut(of_rows), part.shape().get(of_rows)) {
         let found = (0..len).filter_map(|at| numbers.get(rows.at(at)).copied());
         *rows = AxisIndices::List(found.collect());
     }
-    print(&copy, view, axes, false)
+    print(&copy, part, axes, false)
 }
 
 /// Returns whether an index selects all rows that satisfy the condition, in order.
-pub(crate) fn keeps_rows(all: &DynView<'_>, index: &IndexArg, filter: &Filter) -> bool {
+pub(crate) fn keeps_rows(all: &Outline<'_>, index: &IndexArg, filter: &Filter) -> bool {
     index.keeps_rows(inner(all, filter))
 }
 
 /// How many rows an index of the first axis has.
-pub(crate) fn rows_per_index(all: &DynView<'_>, filter: &Filter) -> usize {
-    all.shape().iter().take(filter.leading(all)).skip(1).product()
+pub(crate) fn rows_per_index(all: &Outline<'_>, filter: &Filter) -> usize {
+    all.shape().iter().take(filter.leading(all.dtype(), all.ndim())).skip(1).product()
 }
 
 /// The lengths of the axes of a row.
-fn inner<'v>(all: &'v DynView<'_>, filter: &Filter) -> &'v [usize] {
-    all.shape().get(filter.leading(all)..).unwrap_or_default()
+fn inner<'v>(all: &'v Outline<'_>, filter: &Filter) -> &'v [usize] {
+    all.shape().get(filter.leading(all.dtype(), all.ndim())..).unwrap_or_default()
 }
 
 /// The whole rows that satisfy a condition.
 pub(crate) fn whole_rows<'a>(
     array: Option<&'a MappedArray>,
-    all: &DynView<'a>,
+    all: &Outline<'a>,
     filter: &'a Filter,
 ) -> Result<RowSelection<'a>> {
     RowSelection::matching(array, all.clone(), filter, IndexArg::default(), Fields::All)

@@ -1,9 +1,8 @@
 //! The new value of elements: one value, or an array that is broadcast to them.
 
-use npymap::array::Window;
+use npymap::array::{Outline, Window};
 use npymap::element::Casting;
 use npymap::ndarray::SliceInfoElem;
-use npymap::view::DynView;
 use npymap::{
     DType, Error, ErrorKind, MappedArray, MappedArrayMut, Mode, Result, Value, dtype::Kind,
 };
@@ -54,7 +53,7 @@ impl NewValue {
         if array.dtype() == dtype || array.nbytes() == 0 {
             return Ok(());
         }
-        array.for_each_window(&array.outline()?, |block| {
+        array.for_each_window(&array.outline(), |block| {
             let mut copy = MappedArray::zeros(dtype, block.shape())?;
             copy.dyn_view_mut()?.assign_as(block, casting)
         })
@@ -63,18 +62,18 @@ impl NewValue {
     /// The values of all parts of the selection, broadcast to its shape as NumPy
     /// does it for an assignment; `None` for a single value. An array without axes is set to
     /// an array of one element, a single element only to a number.
-    pub(crate) fn broadcast(&self, shape: &[usize], is_array: bool) -> Result<Option<DynView<'_>>> {
-        let mut view = match self {
+    pub(crate) fn broadcast(&self, shape: &[usize], is_array: bool) -> Result<Option<Outline<'_>>> {
+        let mut values = match self {
             NewValue::Scalar(_) => return Ok(None),
-            NewValue::List(array) => array.dyn_view()?,
+            NewValue::List(array) => array.dyn_view()?.into(),
             // Which may be broadcast.
-            NewValue::File(array) if array.nbytes() <= SMALL => array.dyn_view()?,
-            NewValue::File(array) => array.outline()?,
+            NewValue::File(array) if array.nbytes() <= SMALL => array.dyn_view()?.into(),
+            NewValue::File(array) => array.outline(),
         };
-        while is_array && view.ndim() > shape.len() && view.shape().first() == Some(&1) {
-            view = view.index_axis(0, 0)?;
+        while is_array && values.ndim() > shape.len() && values.shape().first() == Some(&1) {
+            values = values.index_axis(0, 0)?;
         }
-        view.broadcast(shape).map(Some)
+        values.broadcast(shape).map(Some)
     }
 
     /// Writes the values to elements, and returns how many there are. `values`
@@ -83,16 +82,16 @@ impl NewValue {
         &self,
         array: &mut MappedArrayMut,
         target: &Target<'_>,
-        values: Option<&DynView<'_>>,
+        values: Option<&Outline<'_>>,
         casting: Casting,
     ) -> Result<usize> {
         let is_file = array.mode() == Some(Mode::ReadWrite);
         let window = match (self, values) {
             (NewValue::File(file), Some(values)) => Some(file.window(values)?),
-            _ => None,
+            (_, values) => values.map(Outline::view).transpose()?.map(Window::from),
         };
-        let loaded = window.as_ref().map(Window::view);
-        let values = loaded.as_ref().or(values);
+        let values = window.as_ref().map(Window::view);
+        let values = values.as_ref();
         match (self, values) {
             (NewValue::Scalar(value), _) if is_file => {
                 array.write_fill_slice(target.part, target.field, value)

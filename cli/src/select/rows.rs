@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::ops::Range;
 use std::path::Path;
 
-use npymap::array::Window;
+use npymap::array::{Outline, Window};
 use npymap::{
     DType, Error, ErrorKind, MappedArray, MappedArrayMut, Order, Result, element::Casting,
     layout::Layout, view::DynView,
@@ -27,7 +27,7 @@ use crate::select::selection::{IndexArg, Selected};
 pub(crate) struct RowSelection<'a> {
     /// The array that the rows are of, unless they are in memory.
     array: Option<&'a MappedArray>,
-    rows: DynView<'a>,
+    rows: Outline<'a>,
     leading: usize,
     filter: Option<&'a Filter>,
     /// An index of the rows that satisfy the condition, of which it selects all.
@@ -51,8 +51,24 @@ enum Content<'a> {
     Copy(Box<MatchedRows>),
 }
 
+/// What rows are selected, without reading them.
+pub(crate) enum RowTemplate<'a> {
+    All(Outline<'a>),
+    /// None of those that satisfy the condition.
+    Matched(Box<MatchedRows>),
+}
+
+impl RowTemplate<'_> {
+    pub(crate) fn outline(&self) -> Result<Outline<'_>> {
+        match self {
+            RowTemplate::All(rows) => Ok(rows.clone()),
+            RowTemplate::Matched(none) => Ok(none.view()?.into()),
+        }
+    }
+}
+
 /// A copy of the rows that satisfy a condition, along one axis.
-struct MatchedRows {
+pub(crate) struct MatchedRows {
     rows: MappedArray<Vec<u8>>,
     index: IndexArg,
     fields: Fields,
@@ -71,17 +87,17 @@ impl MatchedRows {
 
     fn view(&self) -> Result<DynView<'_>> {
         let selected = match &self.copy {
-            Some(copy) => copy.dyn_view()?,
+            Some(copy) => copy.dyn_view()?.into(),
             None => self.index.select_view(&self.rows.dyn_view()?)?,
         };
-        self.fields.select(selected)
+        self.fields.select(selected)?.view()
     }
 }
 
 impl RowBlock<'_> {
     pub(crate) fn view(&self) -> Result<DynView<'_>> {
         match &self.content {
-            Content::Rows(rows, fields) => fields.select(rows.view()),
+            Content::Rows(rows, fields) => fields.select(rows.view().into())?.view(),
             Content::Copy(rows) => rows.view(),
         }
     }
@@ -118,7 +134,7 @@ impl<'a> RowSelection<'a> {
     /// All rows of a selection of an array, or of one in memory.
     pub(crate) fn all(
         array: Option<&'a MappedArray>,
-        rows: DynView<'a>,
+        rows: Outline<'a>,
         fields: Fields,
     ) -> Result<RowSelection<'a>> {
         RowSelection::new(array, rows, None, IndexArg::default(), fields)
@@ -128,7 +144,7 @@ impl<'a> RowSelection<'a> {
     /// of each.
     pub(crate) fn matching(
         array: Option<&'a MappedArray>,
-        rows: DynView<'a>,
+        rows: Outline<'a>,
         filter: &'a Filter,
         index: IndexArg,
         fields: Fields,
@@ -139,12 +155,16 @@ impl<'a> RowSelection<'a> {
     /// Selects rows, and checks that the condition, the index and the fields suit them.
     fn new(
         array: Option<&'a MappedArray>,
-        rows: DynView<'a>,
+        rows: Outline<'a>,
         filter: Option<&'a Filter>,
         index: IndexArg,
         fields: Fields,
     ) -> Result<RowSelection<'a>> {
-        let leading = filter.map_or_else(|| leading_axes(&rows), |filter| filter.leading(&rows));
+        let (dtype, ndim) = (rows.dtype(), rows.ndim());
+        let leading = match filter {
+            Some(filter) => filter.leading(dtype, ndim),
+            None => leading_axes(dtype, ndim),
+        };
         let dims = rows.shape().get(..leading).unwrap_or_default();
         let row: usize = rows.shape().iter().skip(leading).product();
         let blocks = RowBlocks::new(dims, row.saturating_mul(rows.itemsize()));
@@ -153,23 +173,22 @@ impl<'a> RowSelection<'a> {
                 let text = "has no rows to select: its shape is ()";
                 return Err(Error::new(ErrorKind::ShapeMismatch, text));
             }
-            filter.mask(&rows.split_at(0, 0)?.0, leading)?;
+            filter.mask(&rows.split_at(0, 0)?.0.view()?, leading)?;
         }
         let is_single = false;
         let selection =
             RowSelection { array, rows, leading, filter, index, fields, blocks, is_single };
-        selection.template()?.view()?;
+        selection.template()?.outline()?;
         Ok(selection)
     }
 
-    /// All rows, without elements unless they are in memory, or none of those that satisfy
-    /// the condition: with the dtype and the axes of what is selected.
-    pub(crate) fn template(&self) -> Result<RowBlock<'a>> {
-        let content = match self.filter {
-            Some(_) => Content::Copy(Box::new(self.matched(Vec::new(), 0)?)),
-            None => Content::Rows(Box::new(self.rows.clone().into()), self.fields.clone()),
-        };
-        Ok(RowBlock { content, bytes_read: 0 })
+    /// All rows, or none of those that satisfy the condition: with the dtype and the axes of
+    /// what is selected.
+    pub(crate) fn template(&self) -> Result<RowTemplate<'a>> {
+        Ok(match self.filter {
+            Some(_) => RowTemplate::Matched(Box::new(self.matched(Vec::new(), 0)?)),
+            None => RowTemplate::All(self.unfiltered()?),
+        })
     }
 
     /// Rows that satisfy the condition, by their bytes.
@@ -224,10 +243,10 @@ impl<'a> RowSelection<'a> {
     }
 
     /// Brings rows into memory.
-    fn window(&self, rows: &DynView<'a>) -> Result<Window<'a>> {
+    fn window(&self, rows: &Outline<'a>) -> Result<Window<'a>> {
         match self.array {
             Some(array) => array.window(rows),
-            None => Ok(rows.clone().into()),
+            None => Ok(rows.view()?.into()),
         }
     }
 
@@ -237,9 +256,9 @@ impl<'a> RowSelection<'a> {
         Ok(RowBlock { content, bytes_read: self.nbytes() })
     }
 
-    /// All rows with the selected fields, without elements unless they are in memory; the
-    /// condition is ignored.
-    pub(crate) fn unfiltered(&self) -> Result<DynView<'a>> {
+    /// All rows with the selected fields, which need not be in memory; the condition is
+    /// ignored.
+    pub(crate) fn unfiltered(&self) -> Result<Outline<'a>> {
         self.fields.select(self.rows.clone())
     }
 
@@ -354,7 +373,7 @@ impl<'a> RowSelection<'a> {
     /// The dtype and shape of a new array of these rows.
     pub(crate) fn dtype_and_shape(&self) -> Result<(DType, Vec<usize>)> {
         let template = self.template()?;
-        let template = template.view()?;
+        let template = template.outline()?;
         let dtype = self.fields.packed_dtype(&template)?;
         let mut shape = template.shape().to_vec();
         if let (true, Some(rows)) = (self.is_filtered(), shape.first_mut()) {
@@ -377,7 +396,7 @@ impl<'a> RowSelection<'a> {
             let mut progress = |bytes| progress.add(bytes);
             let written = self.unfiltered().and_then(|from| match self.array {
                 Some(array) => to.write_array(&(array, from), &options, &mut progress),
-                None => to.write_array(&from, &options, &mut progress),
+                None => to.write_array(&from.view()?, &options, &mut progress),
             });
             return written.and_then(|()| to.close()).map_err(to_error);
         }
@@ -404,7 +423,8 @@ impl<'a> RowSelection<'a> {
         // There may be any number of rows without elements, which have no bytes.
         if self.rows.is_empty() {
             let template = self.template().map_err(to_error)?;
-            return template.view().and_then(|all| convert(&all)).map(drop).map_err(to_error);
+            let all = template.outline().and_then(|all| all.view());
+            return all.and_then(|all| convert(&all)).map(drop).map_err(to_error);
         }
         self.each_block(to_error, convert, |bytes| visit(&bytes))
     }

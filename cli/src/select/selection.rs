@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use npymap::array::Window;
+use npymap::array::{Outline, Window};
 use npymap::ndarray::SliceInfoElem;
 use npymap::view::{DynView, ResolvedIndex};
 use npymap::{Error, ErrorKind, IndexExpr, MappedArray, MappedArrayMut, Result, element::Casting};
@@ -32,10 +32,10 @@ impl FromStr for IndexArg {
     }
 }
 
-/// Selected elements: a view of the file, or a copy if a list selects rows or they are
+/// Selected elements: a part of the file, or a copy if a list selects rows or they are
 /// remote.
 pub(crate) enum Selected<'a> {
-    View(DynView<'a>),
+    Part(Outline<'a>),
     Read(Window<'a>),
     /// Other values, in a temporary array.
     Values(Box<MappedArray>),
@@ -43,13 +43,18 @@ pub(crate) enum Selected<'a> {
 }
 
 impl Selected<'_> {
-    pub(crate) fn view(&self) -> Result<DynView<'_>> {
+    pub(crate) fn outline(&self) -> Result<Outline<'_>> {
         match self {
-            Selected::View(view) => Ok(view.clone()),
-            Selected::Read(window) => Ok(window.view()),
-            Selected::Values(array) => array.dyn_view(),
-            Selected::Copy(copy) => copy.dyn_view(),
+            Selected::Part(part) => Ok(part.clone()),
+            Selected::Read(window) => Ok(window.view().into()),
+            Selected::Values(array) => Ok(array.outline()),
+            Selected::Copy(copy) => Ok(copy.dyn_view()?.into()),
         }
+    }
+
+    /// The elements, if they are in memory.
+    pub(crate) fn view(&self) -> Result<DynView<'_>> {
+        self.outline()?.view()
     }
 }
 
@@ -86,15 +91,15 @@ impl IndexArg {
         IndexArg(self.0.as_ref().map(IndexExpr::without_field).map_err(String::clone))
     }
 
-    /// Selects elements of an array, of which `all` is a view. Those of its outline are not
-    /// read yet, unless they are listed or at a URL.
+    /// Selects elements of an array, of which `all` is the outline. They are not read yet,
+    /// unless they are listed or at a URL.
     pub(crate) fn select<'a>(
         &self,
         array: &'a MappedArray,
-        all: &DynView<'a>,
+        all: &Outline<'a>,
     ) -> Result<Selected<'a>> {
         match self.outline(array, all)? {
-            Selected::View(view) if array.is_remote() => array.window(&view).map(Selected::Read),
+            Selected::Part(part) if array.is_remote() => array.window(&part).map(Selected::Read),
             selected => Ok(selected),
         }
     }
@@ -104,40 +109,40 @@ impl IndexArg {
     pub(crate) fn outline<'a>(
         &self,
         array: &MappedArray,
-        all: &DynView<'a>,
+        all: &Outline<'a>,
     ) -> Result<Selected<'a>> {
         self.select_by(all, |whole, axis, indices| array.window_at(whole, axis, indices))
     }
 
-    /// Selects elements of a view that has them in memory.
+    /// Selects elements of a view.
     pub(crate) fn select_loaded<'a>(&self, all: &DynView<'a>) -> Result<Selected<'a>> {
-        self.select_by(all, |_, _, _| Ok(None))
+        self.select_by(&all.clone().into(), |_, _, _| Ok(None))
     }
 
     /// Selects elements. `read` brings those at some indices of an axis into memory, unless
     /// they are there.
     fn select_by<'a>(
         &self,
-        all: &DynView<'a>,
-        read: impl FnOnce(&DynView<'a>, usize, &[usize]) -> Result<Option<Window<'static>>>,
+        all: &Outline<'a>,
+        read: impl FnOnce(&Outline<'a>, usize, &[usize]) -> Result<Option<Window<'static>>>,
     ) -> Result<Selected<'a>> {
         let ResolvedIndex { slices, list, .. } = self.resolve(all.shape())?;
         let view = all.try_slice(slices)?;
-        let Some(list) = list else { return Ok(Selected::View(self.select_field(view)?)) };
+        let Some(list) = list else { return Ok(Selected::Part(self.select_field(view)?)) };
         let whole = self.select_field(move_axis(&view, list.axis, list.target)?)?;
         let copy = match read(&whole, list.target, &list.indices)? {
             Some(window) => {
                 let indices: Vec<usize> = (0..list.indices.len()).collect();
                 copy_rows(&window.view(), list.target, &indices)
             }
-            None => copy_rows(&whole, list.target, &list.indices),
+            None => copy_rows(&whole.view()?, list.target, &list.indices),
         };
         copy.map(|copy| Selected::Copy(Box::new(copy)))
     }
 
-    /// Selects elements without a list.
-    pub(crate) fn select_view<'a>(&self, all: &DynView<'a>) -> Result<DynView<'a>> {
-        self.select_field(all.try_slice(self.resolve(all.shape())?.slices)?)
+    /// Selects elements of a view without a list.
+    pub(crate) fn select_view<'a>(&self, all: &DynView<'a>) -> Result<Outline<'a>> {
+        self.select_field(all.try_slice(self.resolve(all.shape())?.slices)?.into())
     }
 
     /// The selected parts of an array to write to.
@@ -160,7 +165,7 @@ impl IndexArg {
     }
 
     /// The shape of the selection, whose elements are not read.
-    pub(crate) fn shape(&self, all: &DynView<'_>) -> Result<Vec<usize>> {
+    pub(crate) fn shape(&self, all: &Outline<'_>) -> Result<Vec<usize>> {
         let parts = self.parts(all.shape())?;
         let Some(part) = parts.indices.first() else { return Ok(Vec::new()) };
         let mut shape = self.select_field(all.try_slice(part)?)?.shape().to_vec();
@@ -308,11 +313,11 @@ impl IndexArg {
     }
 
     /// The fields that are named, of elements as in `all`; all if none is.
-    pub(crate) fn fields(&self, all: &DynView<'_>) -> Fields {
+    pub(crate) fn fields(&self, all: &Outline<'_>) -> Fields {
         Fields::parse(self.field(), all)
     }
 
-    fn select_field<'a>(&self, view: DynView<'a>) -> Result<DynView<'a>> {
+    fn select_field<'a>(&self, view: Outline<'a>) -> Result<Outline<'a>> {
         self.fields(&view).select(view)
     }
 }
@@ -332,7 +337,7 @@ pub(crate) struct Parts {
 }
 
 /// Moves an axis to another position.
-fn move_axis<'a>(view: &DynView<'a>, from: usize, to: usize) -> Result<DynView<'a>> {
+fn move_axis<'a>(view: &Outline<'a>, from: usize, to: usize) -> Result<Outline<'a>> {
     let mut axes: Vec<usize> = (0..view.ndim()).filter(|&axis| axis != from).collect();
     axes.insert(to.min(axes.len()), from);
     view.permuted_axes(&axes)

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
+use npymap::array::Outline;
 use npymap::ndarray::SliceInfoElem;
-use npymap::view::DynView;
 use npymap::{MappedArray, Order, Result, element::Casting, layout::Layout};
 
 use crate::input::row_blocks::index as index_of;
@@ -23,7 +23,7 @@ pub(crate) fn set(
     casting: Casting,
 ) -> Result<usize> {
     let all = edited.outline()?;
-    let (leading, dims) = (filter.leading(&all), all.shape().to_vec());
+    let (leading, dims) = (filter.leading(all.dtype(), all.ndim()), all.shape().to_vec());
     let (leading, inner) = dims.split_at_checked(leading).unwrap_or((&dims, &[]));
     let rows = whole_rows(edited.stored.as_ref(), &all, filter)?;
     let (blocks, count) = (rows.blocks(), rows.count()?);
@@ -58,14 +58,14 @@ pub(crate) fn set(
 /// The shape of what the index selects of rows that match, which have this shape together.
 /// One row is taken for all of them, so that none is copied.
 fn selected_shape(
-    all: &DynView<'_>,
+    all: &Outline<'_>,
     leading: usize,
     shape: &[usize],
     index: &IndexArg,
 ) -> Result<Vec<usize>> {
     if shape.first() == Some(&0) {
         let none = Layout::new(all.dtype().clone(), shape, Order::C, 0)?;
-        return index.shape(&MappedArray::from_parts(Vec::new(), none)?.dyn_view()?);
+        return index.shape(&MappedArray::from_parts(Vec::new(), none)?.dyn_view()?.into());
     }
     let mut row = vec![SliceInfoElem::Index(0); leading];
     row.push(SliceInfoElem::NewAxis);

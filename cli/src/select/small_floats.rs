@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use clap::Args;
+use npymap::array::Outline;
 use npymap::dtype::Kind;
 use npymap::element::Casting;
 use npymap::half::bf16;
@@ -69,7 +70,7 @@ impl ValueArgs {
         if !self.apply(array.dtype()) {
             return Ok(array);
         }
-        values(&array, &array.outline()?)
+        values(&array, &array.outline())
     }
 
     /// Returns whether values are taken of elements of this dtype.
@@ -81,7 +82,7 @@ impl ValueArgs {
     /// rows are zeros; `None` if the elements are taken as they are.
     pub(crate) fn of_rows(
         &self,
-        (array, view): (&MappedArray, &DynView<'_>),
+        (array, view): (&MappedArray, &Outline<'_>),
         rows: Range<usize>,
     ) -> Result<Option<MappedArray>> {
         let inner = view.shape().get(1..view.ndim().saturating_sub(1)).unwrap_or_default();
@@ -92,7 +93,7 @@ impl ValueArgs {
     /// As [`of_rows`](ValueArgs::of_rows), at some indices of the first axis.
     pub(crate) fn of_indices(
         &self,
-        (array, view): (&MappedArray, &DynView<'_>),
+        (array, view): (&MappedArray, &Outline<'_>),
         indices: Range<usize>,
     ) -> Result<Option<MappedArray>> {
         if !self.apply(view.dtype()) {
@@ -113,12 +114,12 @@ impl ValueArgs {
         array: &MappedArray,
         selected: Selected<'a>,
     ) -> Result<Selected<'a>> {
-        let view = selected.view()?;
-        if !self.apply(view.dtype()) {
-            drop(view);
+        let part = selected.outline()?;
+        if !self.apply(part.dtype()) {
+            drop(part);
             return Ok(selected);
         }
-        values(array, &view).map(|values| Selected::Values(Box::new(values)))
+        values(array, &part).map(|values| Selected::Values(Box::new(values)))
     }
 }
 
@@ -126,7 +127,7 @@ impl ValueArgs {
 const VALUE: usize = size_of::<f32>();
 
 /// The values of elements of `bfloat16`, which `f4` holds exactly.
-fn values(array: &MappedArray, from: &DynView<'_>) -> Result<MappedArray> {
+fn values(array: &MappedArray, from: &Outline<'_>) -> Result<MappedArray> {
     copy(array, (from, from.shape(), 0), &"<f4".parse()?, Order::C, to_values)
 }
 
@@ -144,7 +145,7 @@ pub(crate) fn to_bfloat16(from: &MappedArray, casting: Casting) -> Result<Mapped
     }
     let is_f = from.layout().is_f_contiguous() && !from.layout().is_c_contiguous();
     let order = if is_f { Order::F } else { Order::C };
-    let all = from.outline()?;
+    let all = from.outline();
     copy(from, (&all, all.shape(), 0), &"|V2".parse()?, order, |block| {
         let mut doubles = MappedArray::zeros(&DType::of::<f64>(), block.shape())?;
         doubles.dyn_view_mut()?.assign_as(block, casting)?;
@@ -168,7 +169,7 @@ pub(crate) fn to_bfloat16(from: &MappedArray, casting: Casting) -> Result<Mapped
 /// shape, from a byte on. All other elements are zeros that take no space.
 fn copy(
     array: &MappedArray,
-    (from, shape, start): (&DynView<'_>, &[usize], usize),
+    (from, shape, start): (&Outline<'_>, &[usize], usize),
     dtype: &DType,
     order: Order,
     convert: impl Fn(&DynView<'_>) -> Result<Vec<u8>>,

@@ -1,6 +1,7 @@
 //! Rows as keys of bytes that compare as NumPy compares the rows.
 
-use npymap::{DType, Error, ErrorKind, Result, dtype::Kind, view::DynView, with_type};
+use npymap::{DType, Error, ErrorKind, Result, array::Outline};
+use npymap::{dtype::Kind, view::DynView, with_type};
 
 use crate::select::leaf_fields;
 use crate::select::origins::{AxisIndices, AxisOrigin};
@@ -35,7 +36,7 @@ impl<'a> Keys<'a> {
         is_reversed: bool,
     ) -> Result<Keys<'a>> {
         for index in by {
-            check_index(index, records.view())?;
+            check_index(index, records.part())?;
         }
         let mut keys = Keys { records, by, is_reversed, has_one_nan: false, len: 0 };
         let none = keys.records.array(&[], false)?;
@@ -103,7 +104,8 @@ impl<'a> Keys<'a> {
         visit: &mut dyn FnMut(&DynView<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut visit_all = |selected: &DynView<'_>| {
-            leaf_fields::find(selected)?.iter().try_for_each(|(_, leaf)| visit(leaf))
+            let leaves = leaf_fields::find(&selected.clone().into())?;
+            leaves.iter().try_for_each(|(_, leaf)| visit(&leaf.view()?))
         };
         if self.by.is_empty() {
             return visit_all(view);
@@ -197,15 +199,15 @@ fn place(leaf: &DynView<'_>, at: usize) -> Result<Place> {
 }
 
 /// Checks that an INDEX selects something of each row.
-fn check_index(index: &IndexArg, view: &DynView<'_>) -> Result<()> {
-    let shape = view.shape();
+fn check_index(index: &IndexArg, part: &Outline<'_>) -> Result<()> {
+    let shape = part.shape();
     let origins = index.origins(shape)?;
     let is_whole = matches!(
         origins.axes.first(),
         Some(AxisOrigin::Axis(AxisIndices::Slice { start: 0, step: 1 }))
     );
     let is_first = origins.list.is_none_or(|(moved, _)| moved > 0);
-    let selected = index.shape(view)?;
+    let selected = index.shape(part)?;
     if (is_whole || origins.axes.is_empty()) && is_first && selected.first() == shape.first() {
         return Ok(());
     }

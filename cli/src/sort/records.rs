@@ -1,6 +1,6 @@
 //! The records to sort: the rows of an array, or its elements.
 
-use npymap::{DType, MappedArray, Order, Result, layout::Layout, view::DynView};
+use npymap::{DType, MappedArray, Order, Result, array::Outline, layout::Layout};
 
 use crate::input::memory;
 use crate::input::row_blocks::RowBlocks;
@@ -20,8 +20,8 @@ pub(crate) enum Unit {
 /// The records of an array, in C order.
 pub(crate) struct Records<'a> {
     array: &'a MappedArray,
-    /// All of the array, or of its outline, or what is selected.
-    view: DynView<'a>,
+    /// What is sorted of it.
+    part: Outline<'a>,
     /// The axes that enumerate them.
     leading: usize,
     dtype: DType,
@@ -32,16 +32,16 @@ pub(crate) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    pub(super) fn new(array: &'a MappedArray, view: DynView<'a>, unit: Unit) -> Records<'a> {
-        let leading = if unit == Unit::Row { 1.min(view.ndim()) } else { view.ndim() };
-        let inner = view.shape().get(leading..).unwrap_or_default().to_vec();
-        let dtype = view.dtype().clone();
+    pub(super) fn new(array: &'a MappedArray, part: Outline<'a>, unit: Unit) -> Records<'a> {
+        let leading = if unit == Unit::Row { 1.min(part.ndim()) } else { part.ndim() };
+        let inner = part.shape().get(leading..).unwrap_or_default().to_vec();
+        let dtype = part.dtype().clone();
         let size = inner.iter().product::<usize>().saturating_mul(dtype.itemsize());
-        Records { array, view, leading, dtype, inner, size }
+        Records { array, part, leading, dtype, inner, size }
     }
 
-    pub(super) fn view(&self) -> &DynView<'a> {
-        &self.view
+    pub(super) fn part(&self) -> &Outline<'a> {
+        &self.part
     }
 
     pub(super) fn size(&self) -> usize {
@@ -57,7 +57,7 @@ impl<'a> Records<'a> {
     }
 
     fn dims(&self) -> &[usize] {
-        self.view.shape().get(..self.leading).unwrap_or_default()
+        self.part.shape().get(..self.leading).unwrap_or_default()
     }
 
     /// The number of records.
@@ -72,8 +72,8 @@ impl<'a> Records<'a> {
 
     /// A block's records as bytes, and the number of its first record.
     pub(super) fn read(&self, blocks: &RowBlocks, number: usize) -> Result<(Vec<u8>, usize)> {
-        let (slice, rows) = blocks.slice(number, self.view.ndim());
-        let block = self.view.try_slice(slice)?;
+        let (slice, rows) = blocks.slice(number, self.part.ndim());
+        let block = self.part.try_slice(slice)?;
         let mut bytes = memory::with_capacity(rows.len() * self.size)?;
         self.array.for_each_window(&block, |window| {
             window.byte_blocks().try_for_each(|part| {

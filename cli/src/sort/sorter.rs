@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::path::Path;
 
-use npymap::{DType, MappedArray, MappedArrayMut, Result, view::DynView};
+use npymap::{DType, MappedArray, MappedArrayMut, Result, array::Outline};
 
 use crate::input::parallel;
 use crate::input::progress::Progress;
@@ -53,13 +53,13 @@ pub(crate) struct Sorter<'a> {
 }
 
 impl<'a> Sorter<'a> {
-    /// Checks that the records of `view`, which selects of an array, can be compared.
+    /// Checks that the records of a part of an array can be compared.
     pub(crate) fn new(
         array: &'a MappedArray,
-        view: DynView<'a>,
+        part: Outline<'a>,
         options: SortOptions<'a>,
     ) -> Result<Sorter<'a>> {
-        let records = Records::new(array, view, options.unit);
+        let records = Records::new(array, part, options.unit);
         let keys = Keys::new(records, options.by, options.is_reversed)?;
         Ok(Sorter { keys, options, is_counted: false })
     }
@@ -69,7 +69,7 @@ impl<'a> Sorter<'a> {
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
-        self.records().view().shape()
+        self.records().part().shape()
     }
 
     /// Writes all records to a new array of the same dtype and shape, in order.

@@ -6,9 +6,9 @@ use std::num::NonZero;
 use std::ops::Range;
 use std::path::Path;
 
-use npymap::array::Window;
+use npymap::MappedArray;
+use npymap::array::{Outline, Window};
 use npymap::ndarray::SliceInfoElem;
-use npymap::{MappedArray, view::DynView};
 
 use crate::input::error::CliError;
 use crate::input::progress::Progress;
@@ -20,12 +20,12 @@ use crate::stats::tiles::{self, Tile};
 /// memory.
 const MAX_COLUMNS: usize = 1 << 16;
 
-/// The columns of a view, in order.
+/// The columns of selected elements, in order.
 pub(crate) struct Columns<'a> {
     array: &'a MappedArray,
-    view: DynView<'a>,
+    all: Outline<'a>,
     /// The fields that are not structs themselves.
-    leaves: Vec<(String, DynView<'a>)>,
+    leaves: Vec<(String, Outline<'a>)>,
     axis: Option<usize>,
     tiles: Vec<Tile<'a>>,
     holes: Holes<'a>,
@@ -41,26 +41,26 @@ pub(crate) struct Column<'v> {
     /// Its index, with `None` for the axis along which it lies; `None` if
     /// columns are fields only.
     pub(crate) index: Option<Vec<Option<usize>>>,
-    pub(crate) view: DynView<'v>,
+    pub(crate) part: Outline<'v>,
     /// All elements are zero, and reading them is not necessary.
     pub(crate) is_hole: bool,
 }
 
 impl<'a> Columns<'a> {
-    /// The columns of `view`, which is part of `array` or of a copy.
+    /// The columns of `all`, which are elements of `array` or of a copy.
     pub(crate) fn new(
         array: &'a MappedArray,
-        view: &DynView<'a>,
+        all: &Outline<'a>,
         axis: Option<usize>,
         threads: NonZero<usize>,
     ) -> npymap::Result<Columns<'a>> {
         if let Some(axis) = axis {
             // Fails if the axis is out of range.
-            view.split_at(axis, 0)?;
+            all.split_at(axis, 0)?;
         }
-        let leaves = leaf_fields::find_real(view)?;
-        let (tiles, holes) = (Tile::split(view)?, Holes::new(array));
-        Ok(Columns { array, view: view.clone(), leaves, axis, tiles, holes, threads })
+        let leaves = leaf_fields::find_real(all)?;
+        let (tiles, holes) = (Tile::split(all)?, Holes::new(array));
+        Ok(Columns { array, all: all.clone(), leaves, axis, tiles, holes, threads })
     }
 
     /// The number of columns.
@@ -89,8 +89,8 @@ impl<'a> Columns<'a> {
         leaves.flat_map(move |(first, field, leaf)| {
             (0..count(leaf.shape(), self.axis)).map(move |number| {
                 let index = self.axis.map(|axis| index(leaf.shape(), axis, number));
-                let view = column_view(leaf, index.as_deref())?;
-                Ok(Column { number: first + number, field, index, view, is_hole: false })
+                let part = column_part(leaf, index.as_deref())?;
+                Ok(Column { number: first + number, field, index, part, is_hole: false })
             })
         })
     }
@@ -103,15 +103,15 @@ impl<'a> Columns<'a> {
         work: impl Fn(&Column<'_>) -> npymap::Result<T> + Sync,
         mut merge: impl FnMut(usize, T),
     ) -> npymap::Result<()> {
-        let mut progress = Progress::new(self.view.len().saturating_mul(self.view.itemsize()));
+        let mut progress = Progress::new(self.all.len().saturating_mul(self.all.itemsize()));
         tiles::process(
             self.threads,
             &self.tiles,
             |tile| {
-                let is_hole = self.holes.contain(&tile.view);
-                let window =
-                    if is_hole { tile.view.clone().into() } else { self.window(&tile.view)? };
-                let leaves = leaf_fields::find_real(&window.view())?;
+                let is_hole = self.holes.contain(&tile.part);
+                let window = (!is_hole).then(|| self.window(&tile.part)).transpose()?;
+                let own = window.as_ref().map(|window| window.view().into());
+                let leaves = leaf_fields::find_real(own.as_ref().unwrap_or(&tile.part))?;
                 let part = TilePart { leaves, origin: &tile.origin, is_hole };
                 self.work_on(&part, &work)
             },
@@ -119,14 +119,14 @@ impl<'a> Columns<'a> {
                 for (number, result) in results {
                     merge(number, result);
                 }
-                progress.add(tile.view.len().saturating_mul(tile.view.itemsize()));
+                progress.add(tile.part.len().saturating_mul(tile.part.itemsize()));
             },
         )
     }
 
     /// Brings elements into memory.
-    pub(crate) fn window<'s>(&'s self, view: &DynView<'s>) -> npymap::Result<Window<'s>> {
-        self.array.window(view)
+    pub(crate) fn window<'s>(&'s self, part: &Outline<'s>) -> npymap::Result<Window<'s>> {
+        self.array.window(part)
     }
 
     fn work_on<T>(
@@ -135,15 +135,15 @@ impl<'a> Columns<'a> {
         work: &impl Fn(&Column<'_>) -> npymap::Result<T>,
     ) -> npymap::Result<Vec<(usize, T)>> {
         let (mut first, mut results) = (0, Vec::new());
-        for ((field, whole), (_, view)) in self.leaves.iter().zip(&tile.leaves) {
-            for number in 0..count(view.shape(), self.axis) {
-                let index = self.axis.map(|axis| index(view.shape(), axis, number));
+        for ((field, whole), (_, leaf)) in self.leaves.iter().zip(&tile.leaves) {
+            for number in 0..count(leaf.shape(), self.axis) {
+                let index = self.axis.map(|axis| index(leaf.shape(), axis, number));
                 let own = index
                     .as_deref()
                     .map_or(0, |index| column_number(index, tile.origin, whole.shape()));
-                let view = column_view(view, index.as_deref())?;
+                let part = column_part(leaf, index.as_deref())?;
                 let is_hole = tile.is_hole;
-                let column = Column { number: first + own, field, index, view, is_hole };
+                let column = Column { number: first + own, field, index, part, is_hole };
                 results.push((column.number, work(&column)?));
             }
             first += count(whole.shape(), self.axis);
@@ -164,9 +164,9 @@ impl<'a> Columns<'a> {
                 let own = tasks.get(of_column(tasks, column.number)).unwrap_or_default();
                 let results = own.iter().map(|(_, task)| {
                     if column.is_hole {
-                        task.compute_zeros(&column.view)
+                        task.compute_zeros(&column.part)
                     } else {
-                        task.compute(&column.view, ignored)
+                        task.compute(&column.part.view()?, ignored)
                     }
                 });
                 results.collect::<npymap::Result<Vec<_>>>()
@@ -188,7 +188,7 @@ fn of_column(tasks: &[(usize, Task<'_>)], number: usize) -> Range<usize> {
 
 /// The fields of a tile.
 struct TilePart<'a> {
-    leaves: Vec<(String, DynView<'a>)>,
+    leaves: Vec<(String, Outline<'a>)>,
     origin: &'a [usize],
     is_hole: bool,
 }
@@ -207,9 +207,9 @@ impl<'a> Holes<'a> {
         Holes { array, stored: array.stored_ranges().unwrap_or_else(|_| all()) }
     }
 
-    /// Returns whether a view is contiguous and inside a hole.
-    fn contain(&self, view: &DynView<'_>) -> bool {
-        let Some(own) = self.array.byte_range(view) else { return false };
+    /// Returns whether elements are contiguous and inside a hole.
+    fn contain(&self, part: &Outline<'_>) -> bool {
+        let Some(own) = self.array.byte_range(part) else { return false };
         let next = self.stored.partition_point(|range| range.end <= own.start);
         self.stored.get(next).is_none_or(|range| range.start >= own.end)
     }
@@ -253,13 +253,13 @@ fn column_number(index: &[Option<usize>], origin: &[usize], shape: &[usize]) -> 
     })
 }
 
-/// The column at an index, or the whole view.
-fn column_view<'a>(
-    view: &DynView<'a>,
+/// The column at an index, or all of them.
+fn column_part<'a>(
+    leaf: &Outline<'a>,
     index: Option<&[Option<usize>]>,
-) -> npymap::Result<DynView<'a>> {
-    let Some(index) = index else { return Ok(view.clone()) };
-    view.try_slice(index.iter().copied().map(element).collect::<Vec<_>>())
+) -> npymap::Result<Outline<'a>> {
+    let Some(index) = index else { return Ok(leaf.clone()) };
+    leaf.try_slice(index.iter().copied().map(element).collect::<Vec<_>>())
 }
 
 fn element(index: Option<usize>) -> SliceInfoElem {

@@ -3,6 +3,7 @@
 use crate::input::lengths::to_usize;
 use std::num::NonZero;
 
+use npymap::array::Outline;
 use npymap::view::{Blocks, DynView};
 use npymap::{MappedArray, Result, Value, element::Real, with_type};
 
@@ -54,7 +55,7 @@ impl Comparison {
         threads: NonZero<usize>,
     ) -> Result<Comparison> {
         let [first, second] = arrays;
-        let (a, b) = (&first.outline()?, &second.outline()?);
+        let (a, b) = (&first.outline(), &second.outline());
         let mut comparison = Comparison::new(tolerance, limit, a);
         // There may be too many zero-size elements to iterate over.
         if a.is_empty() || (a.itemsize() == 0 && b.itemsize() == 0) {
@@ -66,14 +67,14 @@ impl Comparison {
             &Tile::split(a)?,
             |tile| {
                 let mut part = Comparison::new(tolerance, limit, a);
-                let own = first.window(&tile.view)?;
+                let own = first.window(&tile.part)?;
                 let other = second.window(&tile.same_part(b)?)?;
                 part.compare_tile(&own.view(), &other.view(), &tile.origin)?;
                 Ok(part)
             },
             |tile, part| {
                 comparison.merge(part);
-                progress.add(tile.view.len().saturating_mul(tile.view.itemsize()));
+                progress.add(tile.part.len().saturating_mul(tile.part.itemsize()));
             },
         )?;
         Ok(comparison)
@@ -90,9 +91,9 @@ impl Comparison {
         self.distances.mean_of(self.distances.squares).map(f64::sqrt)
     }
 
-    fn new(tolerance: Tolerance, limit: usize, view: &DynView<'_>) -> Comparison {
+    fn new(tolerance: Tolerance, limit: usize, all: &Outline<'_>) -> Comparison {
         let distances =
-            Distances { are_numbers: has_distances(view.dtype()), ..Distances::default() };
+            Distances { are_numbers: has_distances(all.dtype()), ..Distances::default() };
         Comparison { tolerance, limit, count: 0, first: Vec::new(), largest: None, distances }
     }
 

@@ -1,6 +1,7 @@
 //! Where the elements are that `stats --fail-on` rejects.
 
 use clap::ValueEnum;
+use npymap::array::Outline;
 use npymap::element::{Real, Ticks};
 use npymap::view::DynView;
 use npymap::{Element, Result, View, dtype::Kind, with_type};
@@ -37,14 +38,14 @@ pub(crate) fn find(
     limit: usize,
 ) -> Result<Places> {
     let mut places = Vec::new();
-    for tile in Tile::split(&column.view)? {
+    for tile in Tile::split(&column.part)? {
         if places.len() >= limit {
             break;
         }
-        let window = columns.window(&tile.view)?;
-        let tile = Tile { view: window.view(), origin: tile.origin.clone() };
-        if has_unwanted(&tile.view, unwanted)? {
-            for index in unwanted_in(&tile, unwanted, limit - places.len())? {
+        let window = columns.window(&tile.part)?;
+        let view = window.view();
+        if has_unwanted(&view, unwanted)? {
+            for index in unwanted_in((&view, &tile.origin), unwanted, limit - places.len())? {
                 places.push(whole_index(&index, column.index.as_deref()));
             }
         }
@@ -61,8 +62,11 @@ fn has_unwanted(view: &DynView<'_>, unwanted: &[Unwanted]) -> Result<bool> {
 }
 
 /// The first indices of unwanted elements in a tile.
-fn unwanted_in(tile: &Tile<'_>, unwanted: &[Unwanted], limit: usize) -> Result<Vec<Vec<usize>>> {
-    let view = &tile.view;
+fn unwanted_in(
+    (view, origin): (&DynView<'_>, &[usize]),
+    unwanted: &[Unwanted],
+    limit: usize,
+) -> Result<Vec<Vec<usize>>> {
     let mut indices = if matches!(view.dtype().kind(), Kind::DateTime | Kind::TimeDelta) {
         indices_of(&view.view::<Ticks>()?, limit, |ticks| ticks == Ticks::NAT)
     } else {
@@ -75,7 +79,7 @@ fn unwanted_in(tile: &Tile<'_>, unwanted: &[Unwanted], limit: usize) -> Result<V
         }, _ => Vec::new())
     };
     for index in &mut indices {
-        index.iter_mut().zip(&tile.origin).for_each(|(at, origin)| *at += origin);
+        index.iter_mut().zip(origin).for_each(|(at, origin)| *at += origin);
     }
     Ok(indices)
 }
@@ -112,13 +116,13 @@ fn whole_index(index: &[usize], column: Option<&[Option<usize>]>) -> Vec<usize> 
     column.iter().map(|at| at.unwrap_or(along)).collect()
 }
 
-/// The view without its elements.
-pub(crate) fn no_elements<'a>(view: &DynView<'a>) -> Result<DynView<'a>> {
-    if view.ndim() == 0 {
+/// A view of none of the elements.
+pub(crate) fn no_elements<'a>(all: &Outline<'a>) -> Result<DynView<'a>> {
+    if all.ndim() == 0 {
         let none = npymap::IndexExpr::parse("None", &[])?;
-        return Ok(view.try_slice(none)?.split_at(0, 0)?.0);
+        return all.try_slice(none)?.split_at(0, 0)?.0.view();
     }
-    Ok(view.split_at(0, 0)?.0)
+    all.split_at(0, 0)?.0.view()
 }
 
 /// Elements with which `--fail-on` fails.

@@ -2,7 +2,9 @@
 //! known: squares of distances, histograms, and elements by their order.
 
 use crate::input::lengths::{to_u64, to_usize};
-use npymap::{Order, Result, element::Real, layout::Layout, view::DynView, with_type};
+use npymap::{
+    Order, Result, array::Outline, element::Real, layout::Layout, view::DynView, with_type,
+};
 
 use crate::stats::histogram::Bins;
 use crate::stats::keys::{Key, KeyRange};
@@ -83,10 +85,10 @@ impl Task<'_> {
         }, _ => Ok(self.empty()))
     }
 
-    /// The same for a view of zeros, without reading the elements.
-    pub(crate) fn compute_zeros(self, view: &DynView<'_>) -> Result<Answer> {
-        let count = view.len();
-        let layout = Layout::new(view.dtype().clone(), &[count.min(1)], Order::C, 0)?;
+    /// The same for zeros, without reading the elements.
+    pub(crate) fn compute_zeros(self, zeros: &Outline<'_>) -> Result<Answer> {
+        let count = zeros.len();
+        let layout = Layout::new(zeros.dtype().clone(), &[count.min(1)], Order::C, 0)?;
         let zero = vec![0; layout.nbytes()];
         let one = DynView::from_bytes(&zero, &layout)?;
         Ok(self.compute(&one, Ignored::Nothing)?.repeated(count))

@@ -58,14 +58,14 @@ pub(crate) struct Histogram {
 
 impl StatsRow {
     fn new(column: &Column<'_>, ignored: Ignored) -> Result<StatsRow> {
-        let empty = Summary::compute(&places::no_elements(&column.view)?, ignored)?;
+        let empty = Summary::compute(&places::no_elements(&column.part)?, ignored)?;
         Ok(StatsRow {
             path: PathBuf::new(),
             member: None,
             field: column.field.to_owned(),
             index: column.index.clone(),
-            dtype: column.view.dtype().to_string(),
-            kind: column.view.dtype().kind(),
+            dtype: column.part.dtype().to_string(),
+            kind: column.part.dtype().kind(),
             summary: empty,
             std: None,
             quantiles: None,
@@ -121,9 +121,9 @@ pub(crate) fn compute(columns: &Columns<'_>, wanted: &Wanted<'_>) -> Result<Vec<
     columns.pass(
         |column| {
             if column.is_hole {
-                Summary::compute_zeros(&column.view)
+                Summary::compute_zeros(&column.part)
             } else {
-                Summary::compute(&column.view, wanted.ignored)
+                Summary::compute(&column.part.view()?, wanted.ignored)
             }
         },
         |number, summary| {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use npymap::{
     DType, Element, Order, Result, Value, View,
+    array::Outline,
     dtype::Kind,
     element::{Real, Ticks},
     layout::Layout,
@@ -92,10 +93,10 @@ impl Summary {
         }, _ => Ok(Summary { count: view.len(), ..Summary::default() }))
     }
 
-    /// The same for a view of zeros, without reading the elements.
-    pub(crate) fn compute_zeros(view: &DynView<'_>) -> Result<Summary> {
-        let count = view.len();
-        let layout = Layout::new(view.dtype().clone(), &[count.min(1)], Order::C, 0)?;
+    /// The same for zeros, without reading the elements.
+    pub(crate) fn compute_zeros(zeros: &Outline<'_>) -> Result<Summary> {
+        let count = zeros.len();
+        let layout = Layout::new(zeros.dtype().clone(), &[count.min(1)], Order::C, 0)?;
         let one = vec![0; layout.nbytes()];
         let one = Summary::compute(&DynView::from_bytes(&one, &layout)?, Ignored::Nothing)?;
         Ok(Summary { count, numbers: count, ..one })

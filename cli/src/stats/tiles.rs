@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::mpsc;
 use std::thread;
 
-use npymap::{Result, view::DynView};
+use npymap::{Result, array::Outline};
 
 use crate::input::memory;
 
@@ -14,27 +14,27 @@ const TILE: usize = 16 << 20;
 /// Elements that are further apart are read one by one, in bytes.
 const PAGE: usize = 4096;
 
-/// Part of a view, and the index of its first element in that view.
+/// Some elements, and the index of the first one in the whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Tile<'a> {
-    pub(crate) view: DynView<'a>,
+    pub(crate) part: Outline<'a>,
     pub(crate) origin: Vec<usize>,
 }
 
 impl<'a> Tile<'a> {
-    /// Splits a view along its slowest axes, so that the elements of each tile
+    /// Splits elements along their slowest axes, so that the elements of each tile
     /// are close together in the file.
-    pub(crate) fn split(view: &DynView<'a>) -> Result<Vec<Tile<'a>>> {
+    pub(crate) fn split(whole: &Outline<'a>) -> Result<Vec<Tile<'a>>> {
         let mut tiles = Vec::new();
-        let whole = Tile { view: view.clone(), origin: vec![0; view.ndim()] };
-        whole.halve(&mut tiles)?;
+        let tile = Tile { part: whole.clone(), origin: vec![0; whole.ndim()] };
+        tile.halve(&mut tiles)?;
         Ok(tiles)
     }
 
-    /// The elements of another view of the same shape at the same indices.
-    pub(crate) fn same_part<'b>(&self, other: &DynView<'b>) -> Result<DynView<'b>> {
+    /// The elements of another array of the same shape at the same indices.
+    pub(crate) fn same_part<'b>(&self, other: &Outline<'b>) -> Result<Outline<'b>> {
         let mut part = other.clone();
-        for (axis, (&start, &dim)) in self.origin.iter().zip(self.view.shape()).enumerate() {
+        for (axis, (&start, &dim)) in self.origin.iter().zip(self.part.shape()).enumerate() {
             let (_, after) = part.split_at(axis, start)?;
             (part, _) = after.split_at(axis, dim)?;
         }
@@ -43,33 +43,33 @@ impl<'a> Tile<'a> {
 
     /// Halves the tile until the parts are small enough.
     fn halve(self, tiles: &mut Vec<Tile<'a>>) -> Result<()> {
-        let dims = self.view.byte_strides().iter().zip(self.view.shape()).enumerate();
+        let dims = self.part.byte_strides().iter().zip(self.part.shape()).enumerate();
         let divisible = dims.filter(|(_, (_, dim))| **dim > 1);
         let slowest = divisible.max_by_key(|(_, (stride, _))| stride.unsigned_abs());
-        let bytes = bytes_read(&self.view);
+        let bytes = bytes_read(&self.part);
         let (Some((axis, (_, dim))), true) = (slowest, bytes > TILE) else {
             tiles.push(self);
             return Ok(());
         };
         let half = dim / 2;
-        let (low, high) = self.view.split_at(axis, half)?;
+        let (low, high) = self.part.split_at(axis, half)?;
         let mut origin = self.origin.clone();
         if let Some(start) = origin.get_mut(axis) {
             *start += half;
         }
-        Tile { view: low, origin: self.origin }.halve(tiles)?;
-        Tile { view: high, origin }.halve(tiles)
+        Tile { part: low, origin: self.origin }.halve(tiles)?;
+        Tile { part: high, origin }.halve(tiles)
     }
 }
 
-/// The bytes of a file that have the elements of a view, with those between them.
-fn bytes_read(view: &DynView<'_>) -> usize {
-    let own = view.len().saturating_mul(view.itemsize());
-    let axes = view.byte_strides().iter().zip(view.shape());
+/// The bytes of a file that have the elements, with those between them.
+fn bytes_read(part: &Outline<'_>) -> usize {
+    let own = part.len().saturating_mul(part.itemsize());
+    let axes = part.byte_strides().iter().zip(part.shape());
     let reach =
         axes.map(|(stride, dim)| dim.saturating_sub(1).saturating_mul(stride.unsigned_abs()));
-    let all = reach.fold(view.itemsize(), usize::saturating_add);
-    if all / PAGE > view.len() { own } else { own.max(all) }
+    let all = reach.fold(part.itemsize(), usize::saturating_add);
+    if all / PAGE > part.len() { own } else { own.max(all) }
 }
 
 /// Calls `work` with each item, such as a tile, on several threads, and `merge`

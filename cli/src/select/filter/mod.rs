@@ -6,7 +6,7 @@ mod syntax;
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use npymap::{Error, ErrorKind, Result, dtype::Kind, view::DynView};
+use npymap::{DType, Error, ErrorKind, Result, dtype::Kind, view::DynView};
 
 use column::Column;
 use syntax::{Comparison, Condition, FieldRef, Operand, SyntaxError};
@@ -23,11 +23,11 @@ impl FromStr for Filter {
     }
 }
 
-/// The number of axes that enumerate the rows of a view: all axes of records,
+/// The number of axes that enumerate the rows of an array: all axes of records,
 /// all but the last of other arrays.
-pub(crate) fn leading_axes(view: &DynView<'_>) -> usize {
-    let is_record = view.dtype().kind() == Kind::Struct;
-    if is_record || view.ndim() < 2 { view.ndim() } else { view.ndim() - 1 }
+pub(crate) fn leading_axes(dtype: &DType, ndim: usize) -> usize {
+    let is_record = dtype.kind() == Kind::Struct;
+    if is_record || ndim < 2 { ndim } else { ndim - 1 }
 }
 
 /// The name of elements in arrays without fields.
@@ -39,11 +39,11 @@ const MAX_AXES: usize = 64;
 impl Filter {
     /// The number of axes that enumerate the rows: all of records, and all if the
     /// condition is about each element, as `value > 3`; else all but the last.
-    pub(crate) fn leading(&self, all: &DynView<'_>) -> usize {
-        if all.dtype().kind() != Kind::Struct && self.0.is_about_elements() {
-            all.ndim()
+    pub(crate) fn leading(&self, dtype: &DType, ndim: usize) -> usize {
+        if dtype.kind() != Kind::Struct && self.0.is_about_elements() {
+            ndim
         } else {
-            leading_axes(all)
+            leading_axes(dtype, ndim)
         }
     }
 
