@@ -5,7 +5,6 @@ use std::ops::Range;
 use ndarray::SliceInfoElem;
 
 use super::advise::row_bytes;
-use super::stores::Stores;
 use super::{MappedArray, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
@@ -13,7 +12,7 @@ use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Result, ShapeError, SystemError, memory};
 use crate::layout::Layout;
 use crate::source::atomic;
-use crate::source::map::MapMut;
+use crate::source::map::{MapMut, stores::Stores};
 use crate::source::pages::sealed::Pages as _;
 use crate::view::DynView;
 

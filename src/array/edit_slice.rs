@@ -4,7 +4,6 @@ use ndarray::SliceInfoElem;
 
 use super::copy::{Conversion, assign_over};
 use super::edit::{BLOCK, MAX_WRITES};
-use super::stores::Stores;
 use super::tiles::{Tiles, part_at};
 use super::{MappedArray, MappedArrayMut, Place};
 use crate::dtype::DType;
@@ -13,7 +12,7 @@ use crate::element::recode::has_gaps;
 use crate::error::{Result, memory};
 use crate::layout::Layout;
 use crate::layout::geometry::Geometry;
-use crate::source::map::MapMut;
+use crate::source::map::{MapMut, stores::Stores};
 use crate::view::{DynView, DynViewMut};
 
 impl MappedArrayMut {

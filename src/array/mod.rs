@@ -26,7 +26,6 @@ mod replace;
 mod row_range;
 #[cfg(feature = "serde")]
 mod serialize;
-mod stores;
 mod stream;
 mod tiles;
 mod trailing;

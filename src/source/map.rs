@@ -1,6 +1,8 @@
-//! Memory maps of files, anonymous memory, and the sources that map. Only this
-//! file creates references to memory that other processes can change.
+//! Memory maps of files and anonymous memory. Only this file creates references to memory
+//! that other processes can change.
 #![allow(unsafe_code)]
+
+pub(crate) mod stores;
 
 use std::fs::File;
 use std::io;
@@ -9,204 +11,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::invariant::to_u64;
-use crate::error::{Error, RequestError, Result, SystemError};
+use crate::error::{RequestError, Result, SystemError};
 use crate::kernel;
-use crate::source::mode::Mode;
+use crate::source::mappable::Mappable;
 use crate::source::on_demand::OnDemand;
 use crate::source::pages::{Mapping, sealed::Pages};
 use crate::source::platform::mmap::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 use crate::source::platform::{Advice, FileId};
-use crate::source::storage::Storage;
-use crate::source::{Access, AnySource, Source, file, open, platform};
-
-/// A file that may be mapped.
-///
-/// A value exists only if the promise of [`Source`] holds for all maps made
-/// with it, and for everything that keeps one of them, until the last of them
-/// is dropped. So the functions that take one are safe.
-#[derive(Debug)]
-pub struct Mappable<'a>(&'a File);
-
-impl<'a> Mappable<'a> {
-    /// # Safety
-    ///
-    /// The promise of [`Source`](Source#safety), for all maps that are made
-    /// with this.
-    #[inline]
-    pub(crate) unsafe fn new(file: &'a File) -> Mappable<'a> {
-        Mappable(file)
-    }
-}
-
-impl AnySource {
-    /// Opens a file for mapping in a mode known at run time, for
-    /// [`OpenOptions::open_mode`](crate::OpenOptions::open_mode).
-    ///
-    /// # Safety
-    ///
-    /// You promise that until the source and everything obtained from it are
-    /// dropped, no process truncates the file below the end of an array or
-    /// changes elements while you borrow them. [`Source`](Source#safety) states
-    /// the promise exactly.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
-    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
-    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be opened.
-    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for `w+`, which
-    /// needs a dtype and a shape: see
-    /// [`MappedArray::create`](crate::MappedArray::create).
-    pub unsafe fn map(path: impl AsRef<Path>, mode: Mode) -> Result<AnySource> {
-        let path = path.as_ref();
-        Ok(match mode {
-            Mode::ReadOnly => AnySource::ReadOnly(open(path, false, Access::Map)?),
-            Mode::CopyOnWrite => AnySource::Writable(open(path, false, Access::MapPrivate)?),
-            Mode::ReadWrite => AnySource::Writable(open(path, true, Access::map_shared())?),
-            Mode::Create => return Err(Error::from(RequestError::CreateMode).with_path(path)),
-        })
-    }
-}
-
-impl Source<Map> {
-    /// Opens a file for mapping read-only: NumPy's mode `r`.
-    ///
-    /// # Safety
-    ///
-    /// You promise that until the source and everything obtained from it are
-    /// dropped, no process truncates the file below the end of an array or
-    /// changes elements while you borrow them. [`Source`](Source#safety) states
-    /// the promise exactly.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
-    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
-    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be opened.
-    /// This reads no bytes yet, so you learn that a file is damaged when you
-    /// open an array of this source.
-    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Source<Map>> {
-        open(path.as_ref(), false, Access::Map)
-    }
-
-    /// Like [`map`](Source::map), for an open file. Its position does not
-    /// matter.
-    ///
-    /// # Safety
-    ///
-    /// You promise that until the source and everything obtained from it are
-    /// dropped, no process truncates the file below the end of an array or
-    /// changes elements while you borrow them. [`Source`](Source#safety) states
-    /// the promise exactly.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
-    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be examined.
-    /// This reads no bytes yet, so you learn that a file is damaged when you
-    /// open an array of this source.
-    #[inline]
-    pub unsafe fn map_file(file: File) -> Result<Source<Map>> {
-        Ok(Source::new(Storage::from_file(file)?, Access::Map))
-    }
-
-    /// Maps arrays of more than 32 MiB only when their elements are needed, and reads
-    /// them into memory if they can't be mapped. Of a source that reads, nothing is read
-    /// before. Methods that need all elements, such as
-    /// [`MappedArray::view`](crate::MappedArray::view), return the error if both fail.
-    ///
-    /// A program that processes such an array in parts, by
-    /// [`MappedArray::window`](crate::MappedArray::window), needs memory and
-    /// address space for one part, and transfers no more than these of a remote
-    /// object. It also works where files can't be mapped: on some network file systems,
-    /// or with a limit on address space. Each of these arrays keeps the file open.
-    #[must_use]
-    #[inline]
-    pub fn on_demand(self) -> Source<Map> {
-        let access = match self.access {
-            Access::Map => Access::MapOnDemand,
-            Access::Copy => Access::CopyOnDemand,
-            other => other,
-        };
-        Source::new(self.storage, access)
-    }
-}
-
-impl Source<MapMut> {
-    /// Opens a file for mapping read-write: NumPy's mode `r+`. Stores change the
-    /// file and are immediately visible in other maps of it.
-    ///
-    /// # Safety
-    ///
-    /// You promise that until the source and everything obtained from it are
-    /// dropped, no process truncates the file below the end of an array,
-    /// changes elements while you borrow them, or reads them while you borrow
-    /// them mutably. [`Source`](Source#safety) states the promise exactly.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
-    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
-    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be opened.
-    /// This reads no bytes yet, so you learn that a file is damaged when you
-    /// open an array of this source.
-    pub unsafe fn map_mut(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
-        open(path.as_ref(), true, Access::map_shared())
-    }
-
-    /// Like [`map_mut`](Source::map_mut), for a file opened for reading and
-    /// writing.
-    ///
-    /// # Safety
-    ///
-    /// You promise that until the source and everything obtained from it are
-    /// dropped, no process truncates the file below the end of an array,
-    /// changes elements while you borrow them, or reads them while you borrow
-    /// them mutably. [`Source`](Source#safety) states the promise exactly.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
-    /// regular file, and [`Io`](crate::ErrorKind::Io) if it cannot be examined.
-    /// This reads no bytes yet, so you learn that a file is damaged when you
-    /// open an array of this source.
-    #[inline]
-    pub unsafe fn map_mut_file(file: File) -> Result<Source<MapMut>> {
-        Ok(Source::new(Storage::from_file(file)?, Access::map_shared()))
-    }
-
-    /// Maps no arrays: their elements can be written, by
-    /// [`write_array`](crate::MappedArray::write_array),
-    /// [`write_slice`](crate::MappedArray::write_slice) and
-    /// [`element_writer`](crate::MappedArray::element_writer), but neither viewed nor
-    /// borrowed.
-    ///
-    /// This needs address space only for 16 MiB of scattered elements at a time, and works
-    /// on file systems that can't map.
-    #[must_use]
-    #[inline]
-    pub fn write_only(self) -> Source<MapMut> {
-        let access = match self.access {
-            Access::MapShared(ranges) => Access::Write(ranges),
-            other => other,
-        };
-        Source::new(self.storage, access)
-    }
-}
-
-impl<D> Source<D> {
-    /// The file, if arrays are mapped.
-    pub(super) fn mappable(&self) -> Option<Mappable<'_>> {
-        if !self.is_mapped() {
-            return None;
-        }
-        // SAFETY: `access` is not `Access::Copy`, so this source was made by an `unsafe`
-        // function of this file, whose caller made the promise for everything
-        // obtained from it; by `immutable`, where the system guarantees the
-        // same; or by converting such a source.
-        self.storage.file().map(|file| unsafe { Mappable::new(file) })
-    }
-}
+use crate::source::{Source, file, platform};
 
 /// The ranges of a file mapped writably by arrays of one source. They
 /// never overlap, because each array returns mutable references to its range.
@@ -348,7 +160,7 @@ impl Map {
             // its bytes do not change while they are borrowed. Only this `Map`
             // and its clones own the `Mmap`, and borrows of its bytes borrow
             // from them; `held` is never borrowed.
-            unsafe { options.map(file.0) }
+            unsafe { options.map(file.file()) }
         };
         let memory = map_nonempty(offset, len, map)?.map(Arc::new);
         let held = match offset.checked_sub(1) {
@@ -464,17 +276,16 @@ impl MapMut {
         len: usize,
         ranges: &Arc<MappedRanges>,
     ) -> Result<MapMut> {
-        let guard = RangeGuard::new(ranges, offset, len)?;
+        let unmapped = MapMut::unmapped(file, offset, len, ranges)?;
         let memory = map_nonempty(offset, len, |options| {
             // SAFETY: a `Mappable` file is not truncated while it is mapped.
             // Others do not change its bytes while they are borrowed, nor read
             // them while they are borrowed mutably; the guard keeps other maps
             // of the same source from overlapping. Only this `MapMut` owns the
             // `MmapMut`.
-            unsafe { options.map_mut(file.0) }
+            unsafe { options.map_mut(file.file()) }
         })?;
-        let file = file.0.try_clone().map_err(SystemError::io("duplicate the descriptor"))?;
-        Ok(MapMut { memory, shared: Some((file, offset)), guard })
+        Ok(MapMut { memory, ..unmapped })
     }
 
     /// Bytes of a file from `offset` on, which are written and not mapped.
@@ -486,20 +297,22 @@ impl MapMut {
         ranges: &Arc<MappedRanges>,
     ) -> Result<MapMut> {
         let guard = RangeGuard::new(ranges, offset, len)?;
-        let file = file.0.try_clone().map_err(SystemError::io("duplicate the descriptor"))?;
+        let file = file.file().try_clone().map_err(SystemError::io("duplicate the descriptor"))?;
         Ok(MapMut { memory: None, shared: Some((file, offset)), guard })
     }
 
-    /// Maps part of a range that is only written, for as long as nothing else changes it;
-    /// `None` if it can't be mapped.
+    /// Maps part of a range that is only written; `None` if it can't be mapped. Only
+    /// [`Stores`](stores::Stores) calls this: it borrows the range mutably for longer than it
+    /// has the part, of which there is one at a time.
     #[inline]
-    pub(crate) fn part(&mut self, range: Range<usize>) -> Option<MapMut> {
+    fn part(&mut self, range: Range<usize>) -> Option<MapMut> {
         let (file, offset) = self.shared.as_ref().filter(|_| self.memory.is_none())?;
         let map = |options: &mut MmapOptions| {
             // SAFETY: the file is that of `unmapped`, and so not truncated while it is
             // mapped. Others do not change its bytes while they are borrowed, nor read them
-            // while they are borrowed mutably, and the guard of this map keeps other arrays
-            // of the same source from overlapping.
+            // while they are borrowed mutably; the guard of this map keeps other arrays
+            // of the same source from overlapping, and `Stores` keeps it from being written
+            // or mapped in another way meanwhile.
             unsafe { options.map_mut(file) }
         };
         let memory = map_nonempty(offset + to_u64(range.start), range.len(), map).ok()?;
@@ -516,7 +329,7 @@ impl MapMut {
             let options = options.no_reserve_swap();
             // SAFETY: as in `Map::new`, for the pages that are still shared with
             // the file. Pages that were written belong to this map alone.
-            unsafe { options.map_copy(file.0) }
+            unsafe { options.map_copy(file.file()) }
         })?;
         Ok(MapMut { memory, shared: None, guard: None })
     }

@@ -7,6 +7,7 @@ pub(crate) mod file;
 pub(crate) mod heap;
 pub(crate) mod lock;
 pub(crate) mod map;
+mod mappable;
 pub(crate) mod mode;
 pub(crate) mod on_demand;
 pub(crate) mod pages;

@@ -43,7 +43,8 @@ pub(crate) mod sealed {
     use super::{Advice, Range};
     use crate::error::{Result, SystemError};
     use crate::source::Source;
-    use crate::source::map::{MapMut, Mappable};
+    use crate::source::map::MapMut;
+    use crate::source::mappable::Mappable;
     use crate::source::on_demand::OnDemand;
     use crate::source::platform;
 

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
+use super::MapMut;
 use crate::error::Result;
-use crate::source::map::MapMut;
 
 /// The size of a mapped part, in bytes, unless a range is longer.
 const PART: usize = 16 << 20;
 
 /// Stores to elements in the order of the file.
-pub(super) struct Stores<'a> {
+pub(crate) struct Stores<'a> {
     data: &'a mut MapMut,
     /// The end of the elements; `None` to write them to the file.
     end: Option<usize>,
@@ -19,14 +19,14 @@ pub(super) struct Stores<'a> {
 
 impl Stores<'_> {
     #[inline]
-    pub(super) fn new(data: &mut MapMut, end: Option<usize>) -> Stores<'_> {
+    pub(crate) fn new(data: &mut MapMut, end: Option<usize>) -> Stores<'_> {
         Stores { data, end, part: None }
     }
 
     /// The bytes of a range, to be changed; `None` if they are to be written, or can't be
     /// mapped.
     #[inline]
-    pub(super) fn bytes(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
+    pub(crate) fn bytes(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
         let all = self.end?;
         if self.data.is_mapped() {
             return self.data.as_mut().get_mut(range);
@@ -45,7 +45,7 @@ impl Stores<'_> {
 
     /// Stores bytes, or writes them to the file.
     #[inline]
-    pub(super) fn write(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
         match self.bytes(at..at + bytes.len()) {
             Some(to) => to.copy_from_slice(bytes),
             None => self.data.write(at, bytes)?,
