@@ -5,7 +5,8 @@
 
 use compact_str::CompactString;
 
-use super::{DType, DTypeRepr, Field, Kind, align_up, typestr};
+use super::compound::align_up;
+use super::{DType, DTypeRepr, Field, Kind, typestr};
 use crate::dtype::literal::{self, Items, Reader, quoted};
 use crate::error::{DTypeError, Error, Result};
 

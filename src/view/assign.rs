@@ -1,14 +1,15 @@
 //! Stores elements of one dtype into elements of another.
 
+use super::assign_text::{format_as_text, parse_text, store_text};
 use super::cast::value_changed;
 use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::cast::{Casting, Number, WideNumber, check_cast, is_same_value};
 use crate::element::recode::{Recoding, has_gaps};
-use crate::element::value::{Value, is_finite_text, units};
-use crate::element::{Element as _, Ticks, decode_points, trim_nuls};
+use crate::element::value::{Value, units};
+use crate::element::{Element as _, Ticks};
 use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant, PAIRED};
-use crate::error::{DTypeError, Error, Result, memory};
+use crate::error::{DTypeError, Result, memory};
 use crate::kernel::{self, ElementFormat};
 use crate::with_type;
 
@@ -487,121 +488,4 @@ fn encode_ticks(dtype: &DType, ticks: Ticks) -> [u8; 8] {
     let mut bytes = [0; 8];
     let _ = ticks.encode(&dtype.byte_order(), &mut bytes);
     bytes
-}
-
-/// Stores text in another encoding or length. Only ASCII can be converted between
-/// bytes and code points, as in NumPy.
-#[inline]
-fn store_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
-    let (own, other) = (to.dtype().clone(), from.dtype().clone());
-    let exact = casting == Casting::SameValue;
-    let changes_encoding = own.kind() != other.kind();
-    let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| code_points(&other, e)).collect();
-    let mut elements = elements.into_iter();
-    let width = if own.kind() == Kind::Unicode { 4 } else { 1 };
-    to.try_for_each_in_c_order(|_, bytes| {
-        let points = elements.next().invariant(PAIRED);
-        if changes_encoding && points.iter().any(|&point| point >= 0x80) {
-            return Err(unfit_text(&points, format!("ASCII that fits {own}")));
-        }
-        if exact && points.len() > bytes.len() / width {
-            return Err(unfit_text(&points, format!("a value that {own} can hold exactly")));
-        }
-        bytes.fill(0);
-        for (to, &point) in bytes.chunks_exact_mut(width).zip(&points) {
-            match to {
-                [byte] => *byte = u8::try_from(point).unwrap_or(b'?'),
-                to => point.encode(&own.byte_order(), to)?,
-            }
-        }
-        Ok(())
-    })
-}
-
-#[inline]
-fn unfit_text(points: &[u32], expected: String) -> Error {
-    let chars = points.iter().map(|&point| char::from_u32(point));
-    let text: String = chars.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-    DTypeError::Value { value: format!("'{text}'"), expected }.into()
-}
-
-/// The code points of text, or its bytes, without trailing NULs.
-#[inline]
-fn code_points(dtype: &DType, bytes: &[u8]) -> Vec<u32> {
-    if dtype.kind() == Kind::Bytes {
-        return trim_nuls(bytes).iter().copied().map(u32::from).collect();
-    }
-    decode_points(dtype.byte_order(), bytes).collect()
-}
-
-/// Parses text, and stores the values. Exact results may be the nearest numbers
-/// to decimal fractions.
-#[inline]
-fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
-    let other = from.dtype().clone();
-    let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| code_points(&other, e)).collect();
-    let mut elements = elements.into_iter();
-    to.try_for_each_in_c_order(|dtype, bytes| {
-        let points = elements.next().invariant(PAIRED);
-        let text: Option<String> = points.iter().map(|&point| char::from_u32(point)).collect();
-        // A date in quotes is one of a record.
-        let text = text.filter(|text| !text.contains(['\'', '"']));
-        let text = text.ok_or_else(|| {
-            unfit_text(&points, format!("valid Unicode without quotes, for {dtype}"))
-        })?;
-        let value = Value::parse_unbounded(&text, dtype)?;
-        if casting == Casting::SameValue && !keeps_number(&text, &value) {
-            return Err(unfit_text(&points, format!("a value that {dtype} can hold exactly")));
-        }
-        value.encode(dtype, bytes)
-    })
-}
-
-/// Returns whether a float has all digits of a text that is an integer, and is finite if
-/// another text is.
-#[inline]
-fn keeps_number(text: &str, value: &Value) -> bool {
-    let (number, imaginary) = match *value {
-        Value::F16(number) => (number.to_f64(), 0.0),
-        Value::F32(number) => (number.into(), 0.0),
-        Value::F64(number) => (number, 0.0),
-        Value::C64(number) => (number.re.into(), number.im.into()),
-        Value::C128(number) => (number.re, number.im),
-        _ => return true,
-    };
-    let digits = text.trim().trim_start_matches(['+', '-']);
-    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        let exact = format!("{:.0}", number.abs());
-        return exact.trim_start_matches('0') == digits.trim_start_matches('0');
-    }
-    number.is_finite() && imaginary.is_finite() || !is_finite_text(digits)
-}
-
-/// Stores numbers and dates as text, formatted as by NumPy. Dates are never cut.
-#[inline]
-fn format_as_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
-    let exact = casting == Casting::SameValue;
-    let is_date = from.dtype().kind() == Kind::DateTime;
-    let mut values = from.to_vec().into_iter();
-    to.try_for_each_in_c_order(|dtype, bytes| {
-        let text = values.next().invariant(PAIRED).to_string();
-        let width = if dtype.kind() == Kind::Unicode { 4 } else { 1 };
-        let length = text.len();
-        if (exact || is_date) && length > bytes.len() / width {
-            let expected = if is_date {
-                format!("text of at least {length} characters, not {dtype}")
-            } else {
-                format!("a value that {dtype} can hold exactly")
-            };
-            return Err(DTypeError::Value { value: text, expected }.into());
-        }
-        bytes.fill(0);
-        for (to, c) in bytes.chunks_exact_mut(width).zip(text.bytes()) {
-            match to {
-                [byte] => *byte = c,
-                to => u32::from(c).encode(&dtype.byte_order(), to)?,
-            }
-        }
-        Ok(())
-    })
 }

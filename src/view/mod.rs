@@ -2,6 +2,7 @@
 //! they are read. No unsafe code, and no file formats.
 
 mod assign;
+mod assign_text;
 mod axis_slices;
 mod blocks;
 mod byte_blocks;

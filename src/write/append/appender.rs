@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{ArrayRef, Dimension};
 
+use super::new_appender::NewAppender;
 use super::row_writer::RowWriter;
 use super::rows;
 use super::stored_header::StoredHeader;
@@ -18,7 +19,6 @@ use crate::error::invariant::Invariant;
 use crate::error::{Error, ExtentError, RequestError, Result, ShapeError, plural};
 use crate::layout::Order;
 use crate::npy::Header;
-use crate::source::atomic::AtomicFile;
 use crate::source::lock::{self, FileLock};
 use crate::source::platform::FileStat;
 
@@ -463,50 +463,6 @@ impl Appender {
         self.set_rows(rows);
         self.has_failed = false;
         Ok(())
-    }
-}
-
-/// An [`Appender`] of a file that has no name yet.
-pub(crate) struct NewAppender {
-    /// The path as given.
-    path: PathBuf,
-    file: AtomicFile,
-    head: StoredHeader,
-}
-
-impl NewAppender {
-    /// Like [`Appender::create`], but the file appears under its name when it
-    /// is finished.
-    #[inline]
-    pub(crate) fn begin(
-        path: &Path,
-        dtype: &DType,
-        row: &[usize],
-        options: &CreateOptions,
-    ) -> Result<NewAppender> {
-        with_path_in_errors(path, |path| {
-            let mut shape = row.to_vec();
-            shape.insert(if options.is_fortran() { row.len() } else { 0 }, 0);
-            if options.is_raw() {
-                return Err(RequestError::Placed.into());
-            }
-            let (header, plan) = options.plan(dtype, &shape)?;
-            let file = options.begin_locked(path)?;
-            plan.write(file.file())?;
-            let head = StoredHeader::new(header, plan.head)?;
-            Ok(NewAppender { path: path.to_owned(), file, head })
-        })
-    }
-
-    /// Gives the file its name.
-    #[inline]
-    pub(crate) fn finish(self) -> Result<Appender> {
-        let NewAppender { path, file, head } = self;
-        with_path_in_errors(&path, |path| {
-            // Locked before other processes can open it.
-            let lock = FileLock::lock_new(file.file())?;
-            Appender::new(file.finish()?, lock, path, head, true)
-        })
     }
 }
 

@@ -2,14 +2,15 @@
 //! then the header is updated in place. No maps are used.
 
 mod appender;
+mod new_appender;
 mod open_or_create;
 mod recover;
 mod row_writer;
 mod rows;
 mod stored_header;
 
-pub(crate) use appender::NewAppender;
 pub use appender::{Appender, resize};
+pub(crate) use new_appender::NewAppender;
 pub(crate) use open_or_create::{check_not_overwritten, check_rows_like};
 pub(crate) use recover::Examined;
 pub use recover::{RecoverOptions, Recovery, recover};

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use super::appender::{Appender, NewAppender};
+use super::appender::Appender;
+use super::new_appender::NewAppender;
 use crate::array::{CreateOptions, OpenOptions, with_path_in_errors};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;

@@ -1,0 +1,190 @@
+//! Structs and subarrays of other dtypes.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+
+use super::{
+    DType, DTypeRepr, Field, MAX_DEPTH, MAX_ITEMSIZE, MAX_NDIM, Struct, Subarray, literal,
+};
+use crate::error::{DTypeError, Error, Result};
+
+impl DType {
+    /// Returns a struct without padding between its fields.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if two fields
+    /// have the same name, the struct is larger than 2³¹ − 1 bytes, or its
+    /// `descr` has more than 199 nested brackets.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::DType;
+    ///
+    /// let dtype = DType::packed([("id", DType::of::<u8>()), ("x", DType::of::<f64>())])?;
+    /// assert_eq!(dtype.itemsize(), 9);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn packed<'a>(fields: impl IntoIterator<Item = (&'a str, DType)>) -> Result<DType> {
+        let fields = fields.into_iter().map(|(name, dtype)| (name.into(), None, dtype));
+        DType::consecutive(fields.collect(), false)
+    }
+
+    /// Returns a struct with the layout of a C compiler: NumPy's `align=True`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if two fields
+    /// have the same name, the struct is larger than 2³¹ − 1 bytes, or its
+    /// `descr` has more than 199 nested brackets.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::DType;
+    ///
+    /// let dtype = DType::aligned([("id", DType::of::<u8>()), ("x", DType::of::<f64>())])?;
+    /// assert_eq!((dtype.itemsize(), dtype.alignment()), (16, 8));
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn aligned<'a>(fields: impl IntoIterator<Item = (&'a str, DType)>) -> Result<DType> {
+        let fields = fields.into_iter().map(|(name, dtype)| (name.into(), None, dtype));
+        DType::consecutive(fields.collect(), true)
+    }
+
+    /// Returns a subarray, NumPy's `(base, shape)`: each element is a small
+    /// array. Without axes it is `base` itself.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if `base` has
+    /// no size, such as `|S0`, or if the subarray has more than 64 axes, 2³¹ −
+    /// 1 bytes or elements, or 199 nested brackets in its `descr`.
+    pub fn array(base: DType, shape: &[usize]) -> Result<DType> {
+        if shape.is_empty() {
+            return Ok(base);
+        }
+        let depth = 1 + base.depth().max(1);
+        if depth > MAX_DEPTH {
+            return Err(too_deep());
+        }
+        if base.is_unsized() {
+            return Err(invalid_subarray(
+                &base,
+                shape,
+                "elements of a subarray need a size, as in '|S3'",
+            ));
+        }
+        if shape.len() > MAX_NDIM {
+            return Err(invalid_subarray(&base, shape, "subarrays have at most 64 axes"));
+        }
+        if shape.iter().any(|&dim| dim > MAX_ITEMSIZE) {
+            return Err(invalid_subarray(&base, shape, "axes have a length of at most 2147483647"));
+        }
+        // As in NumPy, the number of elements is limited even if they have no
+        // bytes.
+        let count = if shape.contains(&0) {
+            Some(0)
+        } else {
+            shape.iter().try_fold(1_usize, |count, &dim| count.checked_mul(dim))
+        };
+        let count = count.filter(|&count| count <= MAX_ITEMSIZE);
+        let itemsize = count.and_then(|count| count.checked_mul(base.itemsize()));
+        match itemsize.filter(|&bytes| bytes <= MAX_ITEMSIZE) {
+            Some(itemsize) => Ok(DType(DTypeRepr::Subarray(Arc::new(Subarray {
+                base,
+                shape: shape.to_vec(),
+                itemsize,
+                depth,
+            })))),
+            None => Err(invalid_subarray(&base, shape, "elements have at most 2147483647 bytes")),
+        }
+    }
+
+    /// Lays out fields in turn, at multiples of their alignment if `align`.
+    pub(super) fn consecutive(
+        fields: Vec<(CompactString, Option<String>, DType)>,
+        align: bool,
+    ) -> Result<DType> {
+        let mut end = 0_usize;
+        let mut alignment = 1;
+        let mut placed = Vec::with_capacity(fields.len());
+        for (name, title, dtype) in fields {
+            if align {
+                alignment = alignment.max(dtype.alignment());
+                end = align_up(end, dtype.alignment());
+            }
+            let offset = end;
+            end = end.saturating_add(dtype.itemsize());
+            placed.push(Field { name, title, offset, dtype });
+        }
+        let itemsize = align_up(end, alignment);
+        DType::from_fields(placed, itemsize, alignment)
+    }
+
+    /// Makes a struct of fields with known offsets, checking their names and
+    /// the size.
+    pub(crate) fn from_fields(
+        fields: Vec<Field>,
+        itemsize: usize,
+        alignment: usize,
+    ) -> Result<DType> {
+        let mut names: Vec<&str> = Vec::with_capacity(fields.len());
+        for field in &fields {
+            names.push(field.name());
+            names.extend(field.title.as_deref());
+        }
+        if !names.is_sorted_by(|a, b| a < b) {
+            names.sort_unstable();
+        }
+        let duplicate = names.windows(2).find_map(|pair| match pair {
+            [a, b] if a == b => Some((*a).to_owned()),
+            _ => None,
+        });
+        if let Some(name) = duplicate {
+            return Err(invalid_struct(format!(
+                "`{name}` is the name or title of two fields, expected distinct ones"
+            )));
+        }
+        if itemsize > MAX_ITEMSIZE || fields.iter().any(|field| field.offset > MAX_ITEMSIZE) {
+            return Err(invalid_struct("elements have at most 2147483647 bytes".to_owned()));
+        }
+        // The descr of a subarray field has no brackets of its own.
+        let depths = fields.iter().map(|field| match &field.dtype.0 {
+            DTypeRepr::Subarray(array) => array.base.depth().max(1),
+            _ => field.dtype.depth(),
+        });
+        // A title is in brackets with the name.
+        let names = usize::from(fields.iter().any(|field| field.title.is_some()));
+        let depth = 2 + depths.max().unwrap_or(0).max(names);
+        if depth > MAX_DEPTH {
+            return Err(too_deep());
+        }
+        Ok(DType(DTypeRepr::Struct(Arc::new(Struct { fields, itemsize, alignment, depth }))))
+    }
+}
+
+/// Rounds up to a multiple of `alignment`, saturating: no element is that
+/// large.
+#[inline]
+pub(super) fn align_up(end: usize, alignment: usize) -> usize {
+    end.checked_next_multiple_of(alignment).unwrap_or(usize::MAX)
+}
+
+/// Deeper dtypes could not be read back from a header, and would overflow the
+/// stack in recursive functions.
+#[inline]
+fn too_deep() -> Error {
+    invalid_struct(format!("at most {MAX_DEPTH} nested brackets"))
+}
+
+fn invalid_struct(reason: String) -> Error {
+    DTypeError::Invalid { descr: "[…]".to_owned(), reason }.into()
+}
+
+fn invalid_subarray(base: &DType, shape: &[usize], reason: &str) -> Error {
+    let descr = format!("({base}, {})", literal::tuple(shape));
+    DTypeError::Invalid { descr, reason: reason.to_owned() }.into()
+}

@@ -1,0 +1,146 @@
+//! Stores text into elements, and elements as text.
+
+use super::{DynView, DynViewMut};
+use crate::dtype::{DType, Kind};
+use crate::element::cast::Casting;
+use crate::element::value::{Value, is_finite_text};
+use crate::element::{Element as _, decode_points, trim_nuls};
+use crate::error::invariant::{Invariant, PAIRED};
+use crate::error::{DTypeError, Error, Result};
+
+/// Stores text in another encoding or length. Only ASCII can be converted between
+/// bytes and code points, as in NumPy.
+#[inline]
+pub(super) fn store_text(
+    to: &mut DynViewMut<'_>,
+    from: &DynView<'_>,
+    casting: Casting,
+) -> Result<()> {
+    let (own, other) = (to.dtype().clone(), from.dtype().clone());
+    let exact = casting == Casting::SameValue;
+    let changes_encoding = own.kind() != other.kind();
+    let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| code_points(&other, e)).collect();
+    let mut elements = elements.into_iter();
+    let width = width(&own);
+    to.try_for_each_in_c_order(|_, bytes| {
+        let points = elements.next().invariant(PAIRED);
+        if changes_encoding && points.iter().any(|&point| point >= 0x80) {
+            return Err(unfit_text(&points, format!("ASCII that fits {own}")));
+        }
+        if exact && points.len() > bytes.len() / width {
+            return Err(unfit_text(&points, format!("a value that {own} can hold exactly")));
+        }
+        store_points(&own, bytes, points.iter().copied())
+    })
+}
+
+/// The size of a character, in bytes.
+#[inline]
+fn width(dtype: &DType) -> usize {
+    if dtype.kind() == Kind::Unicode { 4 } else { 1 }
+}
+
+/// Stores characters over an element of text, and cuts those that do not fit.
+#[inline]
+fn store_points(
+    dtype: &DType,
+    element: &mut [u8],
+    points: impl Iterator<Item = u32>,
+) -> Result<()> {
+    element.fill(0);
+    for (to, point) in element.chunks_exact_mut(width(dtype)).zip(points) {
+        match to {
+            [byte] => *byte = u8::try_from(point).unwrap_or(b'?'),
+            to => point.encode(&dtype.byte_order(), to)?,
+        }
+    }
+    Ok(())
+}
+
+#[inline]
+fn unfit_text(points: &[u32], expected: String) -> Error {
+    let chars = points.iter().map(|&point| char::from_u32(point));
+    let text: String = chars.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    DTypeError::Value { value: format!("'{text}'"), expected }.into()
+}
+
+/// The code points of text, or its bytes, without trailing NULs.
+#[inline]
+fn code_points(dtype: &DType, bytes: &[u8]) -> Vec<u32> {
+    if dtype.kind() == Kind::Bytes {
+        return trim_nuls(bytes).iter().copied().map(u32::from).collect();
+    }
+    decode_points(dtype.byte_order(), bytes).collect()
+}
+
+/// Parses text, and stores the values. Exact results may be the nearest numbers
+/// to decimal fractions.
+#[inline]
+pub(super) fn parse_text(
+    to: &mut DynViewMut<'_>,
+    from: &DynView<'_>,
+    casting: Casting,
+) -> Result<()> {
+    let other = from.dtype().clone();
+    let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| code_points(&other, e)).collect();
+    let mut elements = elements.into_iter();
+    to.try_for_each_in_c_order(|dtype, bytes| {
+        let points = elements.next().invariant(PAIRED);
+        let text: Option<String> = points.iter().map(|&point| char::from_u32(point)).collect();
+        // A date in quotes is one of a record.
+        let text = text.filter(|text| !text.contains(['\'', '"']));
+        let text = text.ok_or_else(|| {
+            unfit_text(&points, format!("valid Unicode without quotes, for {dtype}"))
+        })?;
+        let value = Value::parse_unbounded(&text, dtype)?;
+        if casting == Casting::SameValue && !keeps_number(&text, &value) {
+            return Err(unfit_text(&points, format!("a value that {dtype} can hold exactly")));
+        }
+        value.encode(dtype, bytes)
+    })
+}
+
+/// Returns whether a float has all digits of a text that is an integer, and is finite if
+/// another text is.
+#[inline]
+fn keeps_number(text: &str, value: &Value) -> bool {
+    let (number, imaginary) = match *value {
+        Value::F16(number) => (number.to_f64(), 0.0),
+        Value::F32(number) => (number.into(), 0.0),
+        Value::F64(number) => (number, 0.0),
+        Value::C64(number) => (number.re.into(), number.im.into()),
+        Value::C128(number) => (number.re, number.im),
+        _ => return true,
+    };
+    let digits = text.trim().trim_start_matches(['+', '-']);
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        let exact = format!("{:.0}", number.abs());
+        return exact.trim_start_matches('0') == digits.trim_start_matches('0');
+    }
+    number.is_finite() && imaginary.is_finite() || !is_finite_text(digits)
+}
+
+/// Stores numbers and dates as text, formatted as by NumPy. Dates are never cut.
+#[inline]
+pub(super) fn format_as_text(
+    to: &mut DynViewMut<'_>,
+    from: &DynView<'_>,
+    casting: Casting,
+) -> Result<()> {
+    let exact = casting == Casting::SameValue;
+    let is_date = from.dtype().kind() == Kind::DateTime;
+    let mut values = from.to_vec().into_iter();
+    to.try_for_each_in_c_order(|dtype, bytes| {
+        let text = values.next().invariant(PAIRED).to_string();
+        let length = text.len();
+        if (exact || is_date) && length > bytes.len() / width(dtype) {
+            let expected = if is_date {
+                format!("text of at least {length} characters, not {dtype}")
+            } else {
+                format!("a value that {dtype} can hold exactly")
+            };
+            return Err(DTypeError::Value { value: text, expected }.into());
+        }
+        store_points(dtype, bytes, text.bytes().map(u32::from))
+    })
+}
