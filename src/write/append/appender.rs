@@ -516,12 +516,11 @@ impl fmt::Debug for Appender {
 /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python objects
 /// or is not a regular file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded)
 /// if its header is longer than the limit,
-/// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
-/// [`Io`](crate::ErrorKind::Io) if it cannot be opened, read or written.
-/// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array would
-/// be too large, [`Changed`](crate::ErrorKind::Changed) if another program
-/// changed the file's length, and [`Io`](crate::ErrorKind::Io) if writing
-/// fails.
+/// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing,
+/// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array would be too
+/// large, [`Changed`](crate::ErrorKind::Changed) if another program changed the
+/// file's length, and [`Io`](crate::ErrorKind::Io) if it cannot be opened, read
+/// or written.
 ///
 /// # Examples
 ///
