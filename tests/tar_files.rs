@@ -210,6 +210,10 @@ fn errors_name_the_problem() {
     let mut checksum = whole.clone();
     checksum[0] ^= 1;
     assert!(member_error(&checksum, "x").contains("checksum"));
+    // As signed numbers, these have a negative sum, which is not 0.
+    let mut negative = with_field(&whole, 0, &[0x80; 100]);
+    negative[148..156].copy_from_slice(b"0000000\0");
+    assert!(member_error(&negative, "x").contains("checksum"));
     let short = member_error(&whole[..600], "000000.npy");
     assert_eq!(
         short,

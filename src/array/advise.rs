@@ -324,8 +324,7 @@ impl<D: Mapping> MappedArray<D> {
     /// The file offset of a byte in the map, which is not before the first
     /// element.
     pub(super) fn file_offset(&self, byte: usize) -> u64 {
-        let relative = byte.saturating_sub(self.place.layout.offset());
-        self.place.offset + to_u64(relative)
+        self.place.offset + to_u64(byte - self.place.layout.offset())
     }
 }
 

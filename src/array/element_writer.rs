@@ -162,11 +162,11 @@ fn start_of(layout: &Layout, at: &[usize], count: usize) -> Result<usize> {
     let start = layout.geometry().offset_of(&index);
     // Writing no values at the start of an empty array is allowed.
     let is_start = layout.is_empty() && index.iter().all(|&i| i == 0);
-    let Some(start) = start.or_else(|| is_start.then_some(0)) else {
+    let Some(start) = start.or_else(|| is_start.then_some(layout.offset())) else {
         let (asked, shape) = (tuple(at), tuple(shape));
         return Err(ShapeError::Element { asked, shape }.into());
     };
-    let before = start.saturating_sub(layout.offset()) / layout.dtype().itemsize().max(1);
+    let before = (start - layout.offset()) / layout.dtype().itemsize().max(1);
     let expected = layout.len() - before.min(layout.len());
     if count > expected {
         return Err(ShapeError::Length { found: count, expected }.into());

@@ -107,6 +107,14 @@ impl<'a> Outline<'a> {
         self.0.itemsize()
     }
 
+    /// Returns the size of all elements in bytes, or `usize::MAX` if broadcasting makes it
+    /// larger.
+    #[must_use]
+    #[inline]
+    pub fn nbytes(&self) -> usize {
+        self.len().saturating_mul(self.itemsize())
+    }
+
     /// Selects elements by [`ndarray::s!`] or [`IndexExpr`](crate::IndexExpr), as
     /// [`View::slice`](crate::View::slice) does.
     ///

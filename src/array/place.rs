@@ -58,7 +58,7 @@ impl Place {
     #[cfg(any(feature = "npz", feature = "tar"))]
     #[inline]
     pub(crate) fn moved_by(mut self, start: u64) -> Place {
-        self.offset = self.offset.saturating_add(start);
+        self.offset += start;
         if let Some(header) = &mut self.header {
             header.data_offset = to_usize_saturating(self.offset);
         }

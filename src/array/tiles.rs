@@ -103,10 +103,10 @@ fn useful_shape(from: &Geometry, itemsize: usize, largest: usize) -> Vec<usize> 
         let tile = tile_shape(from, size / itemsize);
         let (read, written) = (read_order(from), written_order(from));
         let shortest = run_len(from, &tile, &read).min(run_len(from, &tile, &written));
-        if shortest.saturating_mul(itemsize) >= LONG_RUN || size >= largest {
+        if shortest * itemsize >= LONG_RUN || size >= largest {
             return tile;
         }
-        size = size.saturating_mul(2).min(largest);
+        size = (2 * size).min(largest);
     }
 }
 
@@ -144,7 +144,7 @@ fn tile_shape(from: &Geometry, elements: usize) -> Vec<usize> {
 fn run_len(from: &Geometry, tile: &[usize], order: &[usize]) -> usize {
     let mut len = 1_usize;
     for &axis in order {
-        len = len.saturating_mul(length(tile, axis));
+        len *= length(tile, axis);
         if length(tile, axis) < length(&from.shape, axis) {
             break;
         }

@@ -146,7 +146,7 @@ impl MappedArray<Map> {
         limit: usize,
         f: &mut dyn FnMut(&DynView<'_>) -> Result<()>,
     ) -> Result<()> {
-        let nbytes = part.len().saturating_mul(part.itemsize());
+        let nbytes = part.nbytes();
         let rows = part.shape().first().copied().unwrap_or(1).max(1);
         if nbytes <= limit || part.ndim() == 0 {
             return f(&self.window(part)?.view());

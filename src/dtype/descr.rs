@@ -297,7 +297,7 @@ fn list_form(dtype: &DType) -> std::result::Result<String, Overlap<'_>> {
                 items.push(field_text(field)?);
                 end = field.offset + field.dtype.itemsize();
             }
-            items.extend(padding(fields.itemsize.saturating_sub(end)));
+            items.extend(padding(fields.itemsize - end));
             Ok(format!("[{}]", items.join(", ")))
         }
     }

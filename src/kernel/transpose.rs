@@ -119,7 +119,7 @@ impl<W: Pod, F: Fn(W) -> W> Job for TransposeLoop<'_, W, F> {
         // The tile starts at a cache line: squares across two lines would take
         // two stores a row.
         let skipped = buffer.as_ptr().align_offset(LINE).min(LINE / size_of::<W>());
-        let tile = buffer.get_mut(skipped..skipped.saturating_add(HEIGHT * STRIDE));
+        let tile = buffer.get_mut(skipped..skipped + HEIGHT * STRIDE);
         let tile: &mut [[W; STRIDE]] = bytemuck::cast_slice_mut(tile.invariant(IN_BUFFER));
         for left in (0..columns).step_by(WIDTH) {
             let width = WIDTH.min(columns - left);

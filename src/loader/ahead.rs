@@ -197,14 +197,14 @@ impl RowsAhead {
     /// The size of all rows.
     #[inline]
     fn nbytes(&self) -> u64 {
-        let sizes = self.parts.iter().map(|part| part.step.saturating_mul(to_u64(part.rows.len())));
-        sizes.fold(0, u64::saturating_add)
+        let sizes = self.parts.iter().map(|part| part.step * to_u64(part.rows.len()));
+        sizes.sum()
     }
 
     /// The rows from one on, if they follow each other, and reading them early is worthwhile.
     #[inline]
     fn sequence(&self, first: u64, count: u64, available: Option<u64>) -> Sequence {
-        let rows = first..first.saturating_add(count).saturating_add(to_u64(self.extra));
+        let rows = first..first + count + to_u64(self.extra);
         let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
         let window = nbytes.min(SEQUENCE);
         let has_room = available.is_some_and(|all| reading::fits(window, all));
@@ -441,7 +441,7 @@ impl Ahead {
                 self.sequences = self.sources.iter().map(sequence).collect();
                 self.queue_sequences(sampler, size);
             } else {
-                let all = self.sources.iter().map(RowsAhead::nbytes).fold(0, u64::saturating_add);
+                let all = self.sources.iter().map(RowsAhead::nbytes).sum::<u64>();
                 for source in &mut self.sources {
                     let others = all - source.nbytes();
                     let available = available.map(|memory| memory.saturating_sub(others));

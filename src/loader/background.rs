@@ -110,7 +110,7 @@ impl Background {
     /// reads the array for them. Returns `false` if that is not needed.
     #[inline]
     pub(super) fn expect_sequence(&self, start: usize, map: &Map) -> bool {
-        let start = start.saturating_sub(self.extent.start);
+        let start = start - self.extent.start;
         self.planner.expect_sequence(start, &MappedFile { map, path: None, background: self })
     }
 
@@ -135,7 +135,7 @@ impl Background {
         let mut request = Request { is_cold, ..Request::default() };
         let start = self.extent.start;
         ranges(&mut |range| {
-            request.add(&(range.start.saturating_sub(start)..range.end.saturating_sub(start)));
+            request.add(&(range.start - start..range.end - start));
         });
         self.planner.update(&request, &MappedFile { map, path, background: self });
     }

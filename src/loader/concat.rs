@@ -311,7 +311,7 @@ impl RowSource for Concat {
 /// The same rows, to be read in the background by one thread for all of them.
 #[inline]
 fn read_together(arrays: Vec<Rows>, reading: ReadStrategy) -> Vec<Rows> {
-    let nbytes = arrays.iter().map(Rows::array_nbytes).fold(0, usize::saturating_add);
+    let nbytes = arrays.iter().map(Rows::array_nbytes).sum();
     let read_ahead = Arc::<ReadAhead>::default();
     let arrays = arrays.into_iter();
     arrays.map(|rows| rows.read_with_others(reading, nbytes, Arc::clone(&read_ahead))).collect()

@@ -37,7 +37,7 @@ impl RangeGuard {
     /// Nothing is reserved for an array without bytes.
     #[inline]
     fn new(ranges: &Arc<MappedRanges>, offset: u64, len: usize) -> Result<Option<RangeGuard>> {
-        let range = offset..offset.saturating_add(to_u64(len));
+        let range = offset..offset + to_u64(len);
         if range.is_empty() {
             return Ok(None);
         }
@@ -177,7 +177,7 @@ impl Map {
     /// Maps part of a range that is mapped on demand; `None` if it can't be mapped.
     #[inline]
     pub(crate) fn part(of: &OnDemand, range: Range<usize>) -> Option<Map> {
-        let offset = of.offset().saturating_add(to_u64(range.start));
+        let offset = of.offset() + to_u64(range.start);
         // SAFETY: `mappable` returns files of sources that map, whose promise covers the
         // `Map` that the range belongs to. This map is dropped with it or before.
         let file = of.mappable().map(|file| unsafe { Mappable::new(file) })?;

@@ -90,8 +90,8 @@ impl OnDemand {
         let mut out = copy.as_mut();
         while !out.is_empty() {
             let batch = runs.by_ref().take(BATCH).map(|(start, len)| {
-                let start = self.offset.saturating_add(to_u64(start));
-                start..start.saturating_add(to_u64(len))
+                let start = self.offset + to_u64(start);
+                start..start + to_u64(len)
             });
             let batch: Vec<Range<u64>> = batch.collect();
             let (own, rest) = out.split_at_mut(to_usize(batch.iter().map(ranges::len).sum()));

@@ -126,7 +126,7 @@ impl<T: Element> View<'_, T> {
         let is_gapless = len == 1 || runs.first.stride.unsigned_abs() == size;
         let per_range = if is_gapless { max_len.checked_div(size).unwrap_or(1).max(1) } else { 1 };
         let ranges = len.div_ceil(per_range);
-        (0..runs.count.saturating_mul(ranges)).map(move |number| {
+        (0..runs.count * ranges).map(move |number| {
             let first = number % ranges * per_range;
             let start = runs.get(number / ranges).without_first(first).start;
             start..start + per_range.min(len - first) * size

@@ -38,7 +38,7 @@ pub(crate) fn print_windows(
     json: bool,
     to_error: &dyn Fn(npymap::Error) -> CliError,
 ) -> Result<(), CliError> {
-    if part.ndim() == 0 || part.len().saturating_mul(part.itemsize()) <= AT_ONCE {
+    if part.ndim() == 0 || part.nbytes() <= AT_ONCE {
         let window = array.window(part).map_err(to_error)?;
         let view = window.view();
         return Ok(if json { print_json(out, &view) } else { print(out, &view) }?);
@@ -146,7 +146,7 @@ struct Nested {
 impl Nested {
     fn new(all: &Outline<'_>) -> Nested {
         let rows = row_lens(all.shape());
-        let progress = Progress::new(all.len().saturating_mul(all.itemsize()));
+        let progress = Progress::new(all.nbytes());
         Nested { closed: rows.len(), rows, written: 0, len: all.len(), progress }
     }
 

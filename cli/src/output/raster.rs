@@ -55,7 +55,7 @@ impl Raster {
     ) -> Result<Raster> {
         let mut raster = Raster { width, pixels: memory::zeros(height * width)? };
         let dims = [0, 1].map(|axis| whole.shape().get(axis).copied().unwrap_or(0));
-        let mut progress = Progress::new(whole.len().saturating_mul(whole.itemsize()));
+        let mut progress = Progress::new(whole.nbytes());
         tiles::process(
             threads,
             &Tile::split(whole)?,
@@ -69,7 +69,7 @@ impl Raster {
             },
             |tile, part| {
                 raster.add(&part);
-                progress.add(tile.part.len().saturating_mul(tile.part.itemsize()));
+                progress.add(tile.part.nbytes());
             },
         )?;
         Ok(raster)

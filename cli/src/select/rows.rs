@@ -280,7 +280,7 @@ impl<'a> RowSelection<'a> {
 
     /// The size of all rows, in bytes.
     pub(crate) fn nbytes(&self) -> usize {
-        self.rows.len().saturating_mul(self.rows.itemsize())
+        self.rows.nbytes()
     }
 
     /// The selected rows of a block. If there is a condition, they are a copy with
@@ -288,7 +288,7 @@ impl<'a> RowSelection<'a> {
     pub(crate) fn block(&self, number: usize) -> Result<RowBlock<'a>> {
         let (slice, _) = self.blocks.slice(number, self.rows.ndim());
         let block = self.rows.try_slice(slice)?;
-        let bytes_read = block.len().saturating_mul(block.itemsize());
+        let bytes_read = block.nbytes();
         let window = self.window(&block)?;
         let Some(filter) = self.filter else {
             let content = Content::Rows(Box::new(window), self.fields.clone());
@@ -330,7 +330,7 @@ impl<'a> RowSelection<'a> {
     pub(crate) fn numbers(&self, number: usize) -> Result<(Vec<usize>, usize)> {
         let (slice, rows) = self.blocks.slice(number, self.rows.ndim());
         let block = self.rows.try_slice(slice)?;
-        let bytes = block.len().saturating_mul(block.itemsize());
+        let bytes = block.nbytes();
         let numbers = match self.filter {
             Some(filter) => {
                 let window = self.window(&block)?;

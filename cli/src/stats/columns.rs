@@ -103,7 +103,7 @@ impl<'a> Columns<'a> {
         work: impl Fn(&Column<'_>) -> npymap::Result<T> + Sync,
         mut merge: impl FnMut(usize, T),
     ) -> npymap::Result<()> {
-        let mut progress = Progress::new(self.all.len().saturating_mul(self.all.itemsize()));
+        let mut progress = Progress::new(self.all.nbytes());
         tiles::process(
             self.threads,
             &self.tiles,
@@ -119,7 +119,7 @@ impl<'a> Columns<'a> {
                 for (number, result) in results {
                     merge(number, result);
                 }
-                progress.add(tile.part.len().saturating_mul(tile.part.itemsize()));
+                progress.add(tile.part.nbytes());
             },
         )
     }

@@ -61,7 +61,7 @@ impl Comparison {
         if a.is_empty() || (a.itemsize() == 0 && b.itemsize() == 0) {
             return Ok(comparison);
         }
-        let mut progress = Progress::new(a.len().saturating_mul(a.itemsize()));
+        let mut progress = Progress::new(a.nbytes());
         tiles::process(
             threads,
             &Tile::split(a)?,
@@ -74,7 +74,7 @@ impl Comparison {
             },
             |tile, part| {
                 comparison.merge(part);
-                progress.add(tile.part.len().saturating_mul(tile.part.itemsize()));
+                progress.add(tile.part.nbytes());
             },
         )?;
         Ok(comparison)

@@ -64,7 +64,7 @@ impl<'a> Tile<'a> {
 
 /// The bytes of a file that have the elements, with those between them.
 fn bytes_read(part: &Outline<'_>) -> usize {
-    let own = part.len().saturating_mul(part.itemsize());
+    let own = part.nbytes();
     let axes = part.byte_strides().iter().zip(part.shape());
     let reach =
         axes.map(|(stride, dim)| dim.saturating_sub(1).saturating_mul(stride.unsigned_abs()));

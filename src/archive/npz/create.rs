@@ -122,7 +122,7 @@ impl NpzWriter<NpzFile> {
             let offset = member.position();
             member.flush().map_err(write_error())?;
             let Some(output) = output else { return member.finish() };
-            let end = offset.saturating_add(member.remaining());
+            let end = offset + member.remaining();
             file::reserve(&output.file, end).map_err(SystemError::io("reserve space"))?;
             output.skips.store(true, Ordering::Relaxed);
             let skipped = member.skip_remaining();

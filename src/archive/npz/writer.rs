@@ -235,7 +235,7 @@ impl<W: Write> NpzWriter<W> {
         let name = file_name.as_bytes();
         let mode = Some(new_mode(name));
         let member = MemberStart { name, is_utf8: true, method, mode, aligned };
-        let len = to_u64(nbytes).saturating_add(header_len);
+        let len = to_u64(nbytes) + header_len;
         let entry = self.zip.start_unknown(&member, len).map_err(write_error())?;
         MemberWriter::new(entry, compression, len, &mut self.state)
     }

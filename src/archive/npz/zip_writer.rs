@@ -126,7 +126,7 @@ impl<W: Write> ZipWriter<W> {
         // Of bytes that cannot be compressed, the fastest level of deflate makes an eighth
         // more, with codes of 9 bits, and some bits for each block.
         let added = if member.method == Method::DEFLATED { size / 7 } else { 0 };
-        let stored = size.saturating_add(added);
+        let stored = size + added;
         self.write_local_header(member, Numbers { crc32: 0, stored, size }, false)
     }
 

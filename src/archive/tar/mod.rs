@@ -199,7 +199,7 @@ impl<D: Mapping> TarFile<D> {
     pub fn prefetch_headers(&self) -> Result<()> {
         let starts = self.entries.iter().map(|entry| {
             let len = entry.size.min(to_u64(HEADER_BUFFER));
-            entry.start..entry.start.saturating_add(len)
+            entry.start..entry.start + len
         });
         self.source.storage().prefetch_headers(starts)
     }
@@ -366,7 +366,7 @@ impl<'a, D: Mapping> Member<'a, D> {
         let TarEntry { start, size, .. } = *self.entry;
         let mut part = io::BufReader::with_capacity(
             HEADER_BUFFER,
-            self.tar.source.storage().range_reader(start, start.saturating_add(size)),
+            self.tar.source.storage().range_reader(start, start + size),
         );
         MemberContent::read(&mut part, size, MAX_HEADER_LEN)
     }

@@ -194,7 +194,7 @@ pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String
     }
     while let Some(header) = TarHeader::read(source, offset)? {
         let size = header.size()?;
-        let data = offset.saturating_add(block_len());
+        let data = offset + block_len();
         let pax_size = extensions.pax.as_ref().and_then(|pax| pax.size);
         let stored = match header.kind() {
             b'L' => {
@@ -217,7 +217,7 @@ pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String
                 let extensions = std::mem::take(&mut extensions);
                 let stored = pax_size.unwrap_or(size);
                 let map_len = header.sparse_map_len(source, data)?;
-                let start = data.saturating_add(map_len);
+                let start = data + map_len;
                 entries.push(header.entry(extensions, start, stored)?);
                 map_len.checked_add(stored).ok_or_else(|| too_long(stored))?
             }
@@ -280,7 +280,7 @@ impl TarHeader {
             return Ok(None);
         }
         let header = TarHeader(bytes);
-        if number(header.field(148, 8)).is_none_or(|sum| !header.sums().contains(&sum)) {
+        if number(header.field(148, 8)).is_none_or(|sum| !header.sums().contains(&Some(sum))) {
             return Err(damaged("the checksum of a header is wrong"));
         }
         if !header.has_numbers() {
@@ -303,20 +303,21 @@ impl TarHeader {
     }
 
     /// The sums of the header's bytes, as unsigned and as signed numbers: old
-    /// programs wrote either. The 8 bytes of the checksum count as spaces.
+    /// programs wrote either, of which a negative one is none. The 8 bytes of the checksum count
+    /// as spaces.
     #[inline]
-    fn sums(&self) -> [u64; 2] {
+    fn sums(&self) -> [Option<u64>; 2] {
         let TarHeader(bytes) = self;
         let others = bytes.iter().take(148).chain(bytes.iter().skip(156));
         let unsigned = others.clone().map(|&byte| u64::from(byte)).sum::<u64>() + 8 * 32;
         // As a signed number, a byte from 128 on is 256 less.
         let negative = others.filter(|&&byte| byte >= 128).count();
-        [unsigned, unsigned.saturating_sub(256 * to_u64(negative))]
+        [Some(unsigned), unsigned.checked_sub(256 * to_u64(negative))]
     }
 
     #[inline]
     fn field(&self, start: usize, len: usize) -> &[u8] {
-        self.0.get(start..start.saturating_add(len)).invariant("fields are inside the header")
+        self.0.get(start..start + len).invariant("fields are inside the header")
     }
 
     #[inline]
@@ -406,7 +407,7 @@ impl TarHeader {
         let mut is_extended = self.kind() == b'S' && self.field(482, 1) != [0];
         while is_extended {
             let mut block = [0; BLOCK];
-            let found = source.read_at(&mut block, start.saturating_add(len));
+            let found = source.read_at(&mut block, start + len);
             if found.map_err(read_error())? < BLOCK {
                 return Err(damaged("it ends inside the map of a sparse member"));
             }
@@ -435,7 +436,7 @@ fn read_pax(source: &Storage, start: u64, size: u64) -> Result<Pax> {
 #[inline]
 fn continues(source: &Storage, start: u64, size: u64) -> Result<bool> {
     let has_padding = size % block_len() != 0;
-    Ok(has_padding && read_extension(source, start.saturating_add(size), 1)? != [0])
+    Ok(has_padding && read_extension(source, start + size, 1)? != [0])
 }
 
 /// Reads an extension record of at most [`MAX_EXTENSION`] bytes.

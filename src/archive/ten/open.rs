@@ -137,7 +137,7 @@ impl<D: Mapping> Ten<D> {
         let entries = scan(len, &|buffer: &mut [u8], offset: u64| {
             let len = to_usize_saturating(len.saturating_sub(offset)).min(buffer.len());
             let buffer = buffer.get_mut(..len).invariant(IN_BUFFER);
-            storage.read_at(buffer, start.saturating_add(offset))
+            storage.read_at(buffer, start + offset)
         })?;
         Ok(Ten { source, start, entries: Arc::new(EntryList::new(entries)) })
     }
@@ -244,7 +244,7 @@ impl<D: Mapping> Ten<D> {
     }
 
     fn offset(&self, entry: &TenEntry) -> u64 {
-        self.start.saturating_add(entry.offset)
+        self.start + entry.offset
     }
 
     fn name_file(&self, error: Error) -> Error {

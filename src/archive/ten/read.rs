@@ -72,10 +72,10 @@ fn read_entry(
         let found = format!("at byte {at}: a header without elements");
         return truncated(&found, "the file was truncated, or is still being written");
     };
-    let start = at.saturating_add(to_u64(next));
+    let start = at + to_u64(next);
     let size = chunk::parse_prefix(rest, start)?;
     let needed = check_nbytes(&header, size)?;
-    let offset = start.saturating_add(to_u64(PREFIX_LEN));
+    let offset = start + to_u64(PREFIX_LEN);
     let left = len.saturating_sub(offset);
     if size > left {
         let found = to_usize_saturating(left);

@@ -36,7 +36,7 @@ impl Stores<'_> {
         });
         if !is_inside {
             self.part = None;
-            let end = all.min(range.start.saturating_add(PART)).max(range.end);
+            let end = all.min(range.start + PART).max(range.end);
             self.part = Some((range.start, self.data.part(range.start..end)?));
         }
         let (start, part) = self.part.as_mut()?;

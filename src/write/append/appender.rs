@@ -334,8 +334,9 @@ impl Appender {
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
         self.with_path_in_errors(|appender| {
-            let needed = rows.saturating_mul(appender.row_nbytes);
+            let row = appender.row_nbytes;
             appender.append_with(rows, |writer| {
+                let needed = rows * row;
                 let mut found = 0;
                 let filled = fill(&mut |bytes| {
                     let after = found + bytes.len();

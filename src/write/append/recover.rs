@@ -213,12 +213,12 @@ impl RecoverOptions {
         let header_rows = head.rows();
         let row = to_u64(head.layout(1)?.nbytes());
         check_no_npy_at(file, head.end(header_rows)?)?;
-        let nbytes = len.saturating_sub(head.data_offset());
+        let nbytes = len - head.data_offset();
         // Rows of no bytes can't be counted, so the header is right about them.
         let rows = nbytes.checked_div(row).map_or(header_rows, to_usize_saturating);
         let rest = nbytes.checked_rem(row).unwrap_or(nbytes);
         let fills = self.zero_fill && rest > 0 && row > 0;
-        let rows = if fills { rows.saturating_add(1) } else { rows };
+        let rows = rows + usize::from(fills);
         let (dropped, filled) = if fills { (0, row - rest) } else { (rest, 0) };
         head.layout(rows)?;
         let (header_shape, shape) = (head.header().shape.clone(), head.shape(rows));
