@@ -56,7 +56,7 @@ impl Ragged {
             end = end.saturating_add(span.len());
             offsets.push(end);
         }
-        let nbytes = end.checked_mul(self.item_nbytes());
+        let nbytes = end.checked_mul(self.data.row_len() * self.dtype().itemsize());
         let nbytes = nbytes.filter(|&nbytes| isize::try_from(nbytes).is_ok());
         let nbytes = nbytes.ok_or_else(|| {
             let row = self.data.shape().iter().skip(1).copied();
@@ -149,12 +149,6 @@ impl Ragged {
             return Err(RequestError::Argument { found, expected }.into());
         }
         Ok(cast)
-    }
-
-    /// The number of bytes at each index of the data's first axis.
-    #[inline]
-    fn item_nbytes(&self) -> usize {
-        self.data.row_len() * self.dtype().itemsize()
     }
 }
 

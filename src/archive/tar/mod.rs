@@ -297,7 +297,10 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// [`Truncated`](crate::ErrorKind::Truncated) if they end too early.
     /// Returns [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn ten(&self) -> Result<Ten<D>> {
-        self.name_member(self.open_ten())
+        self.name_member(self.check_bytes().and_then(|()| {
+            let TarEntry { start, size, .. } = *self.entry;
+            Ten::open_range(Arc::clone(&self.tar.source), start, size)
+        }))
     }
 
     /// Returns whether the member is a zip archive, by its first bytes. A sparse
@@ -354,11 +357,6 @@ impl<'a, D: Mapping> Member<'a, D> {
         let source = &*self.tar.source;
         let data = source.obtain_checked(place.offset, place.layout.nbytes())?;
         Ok(MappedArray::from_place(source, data, place, Some(self.name())))
-    }
-
-    fn open_ten(&self) -> Result<Ten<D>> {
-        self.check_bytes()?;
-        Ten::open_range(Arc::clone(&self.tar.source), self.entry.start, self.entry.size)
     }
 
     fn find(&self) -> Result<MemberContent> {

@@ -67,19 +67,6 @@ impl Extensions {
         long || self.pax.as_ref().is_some_and(|pax| pax.name().is_some() && !pax.has_slash)
     }
 
-    /// Reads GNU's record of a long name, of `size` bytes at `start`.
-    #[inline]
-    fn read_long_name(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
-        read_long(&mut self.long_name, "name", source, (start, size))
-    }
-
-    /// Like [`read_long_name`](Extensions::read_long_name), for the target of a
-    /// link.
-    #[inline]
-    fn read_long_link(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
-        read_long(&mut self.long_link, "target", source, (start, size))
-    }
-
     /// The name in these records, if there is one.
     #[inline]
     fn name(&self) -> Result<Option<&[u8]>> {
@@ -198,7 +185,7 @@ pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String
         let pax_size = extensions.pax.as_ref().and_then(|pax| pax.size);
         let stored = match header.kind() {
             b'L' => {
-                extensions.read_long_name(source, data, size)?;
+                read_long(&mut extensions.long_name, "name", source, (data, size))?;
                 size
             }
             b'x' | b'X' => {
@@ -210,7 +197,7 @@ pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String
                 size
             }
             b'K' => {
-                extensions.read_long_link(source, data, size)?;
+                read_long(&mut extensions.long_link, "target", source, (data, size))?;
                 size
             }
             _ if header.is_regular() => {

@@ -212,7 +212,10 @@ impl RecoverOptions {
         let head = StoredHeader::read(file, len, &self.open)?;
         let header_rows = head.rows();
         let row = to_u64(head.layout(1)?.nbytes());
-        check_no_npy_at(file, head.end(header_rows)?)?;
+        let end = head.end(header_rows)?;
+        if is_npy_at(file, end)? {
+            return Err(ExtentError::Follows { end }.into());
+        }
         let nbytes = len - head.data_offset();
         // Rows of no bytes can't be counted, so the header is right about them.
         let rows = nbytes.checked_div(row).map_or(header_rows, to_usize_saturating);
@@ -224,12 +227,6 @@ impl RecoverOptions {
         let (header_shape, shape) = (head.header().shape.clone(), head.shape(rows));
         Ok((head, Recovery { header_shape, shape, dropped, filled }, rows))
     }
-}
-
-/// Returns an error if a `.npy` file starts at `end`.
-#[inline]
-fn check_no_npy_at(file: &File, end: u64) -> Result<()> {
-    if is_npy_at(file, end)? { Err(ExtentError::Follows { end }.into()) } else { Ok(()) }
 }
 
 /// A file that is open to be recovered. It is locked until this is dropped.
