@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::near_ranges;
 use super::reading;
+use super::row_source::RowSource as _;
 use super::rows::Rows;
 use super::sampler::Sampler;
 use super::sequence::Sequence;

@@ -121,20 +121,6 @@ impl Concat {
         stack::array_paths(directory.as_ref())
     }
 
-    /// Returns the length of each axis of the concatenated arrays.
-    #[must_use]
-    #[inline]
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// Returns the dtype of the elements.
-    #[must_use]
-    #[inline]
-    pub fn dtype(&self) -> &DType {
-        &self.dtype
-    }
-
     /// Returns the number of rows.
     #[must_use]
     #[inline]
@@ -238,12 +224,12 @@ impl Concat {
 impl RowSource for Concat {
     #[inline]
     fn dtype(&self) -> &DType {
-        self.dtype()
+        &self.dtype
     }
 
     #[inline]
     fn shape(&self) -> &[usize] {
-        self.shape()
+        &self.shape
     }
 
     #[inline]

@@ -162,20 +162,6 @@ impl Rows {
         Rows { background: Arc::new(background), ..self }
     }
 
-    /// Returns the length of each axis. The first is the number of rows.
-    #[must_use]
-    #[inline]
-    pub fn shape(&self) -> &[usize] {
-        &self.geometry.shape
-    }
-
-    /// Returns the dtype of the elements.
-    #[must_use]
-    #[inline]
-    pub fn dtype(&self) -> &DType {
-        &self.dtype
-    }
-
     /// Returns the number of rows.
     #[must_use]
     #[inline]
@@ -363,12 +349,12 @@ impl Rows {
 impl RowSource for Rows {
     #[inline]
     fn dtype(&self) -> &DType {
-        self.dtype()
+        &self.dtype
     }
 
     #[inline]
     fn shape(&self) -> &[usize] {
-        self.shape()
+        &self.geometry.shape
     }
 
     #[inline]

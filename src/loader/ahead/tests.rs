@@ -3,7 +3,7 @@
 use super::*;
 use crate::array::MappedArray;
 use crate::dtype::DType;
-use crate::loader::{RowSource as _, Shard, Tail};
+use crate::loader::{Shard, Tail};
 
 /// Takes all batches of a sampler, and checks that their rows were queued
 /// before, in blocks that are queued once. Returns the numbers of rows that
