@@ -12,7 +12,7 @@ use super::row_source::RowSource as _;
 use super::rows::Rows;
 use super::sampler::Sampler;
 use super::sequence::Sequence;
-use crate::error::invariant::{to_u64, to_usize_saturating};
+use crate::error::invariant::{to_u64, to_usize};
 use crate::kernel::PAGE;
 use crate::layout::geometry::Geometry;
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
@@ -205,7 +205,7 @@ impl RowsAhead {
     /// The rows from one on, if they follow each other, and reading them early is worthwhile.
     #[inline]
     fn sequence(&self, first: u64, count: u64, available: Option<u64>) -> Sequence {
-        let rows = first..first + count + to_u64(self.extra);
+        let rows = self.rows_of(first, count);
         let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
         let window = nbytes.min(SEQUENCE);
         let has_room = available.is_some_and(|all| reading::fits(window, all));
@@ -213,11 +213,10 @@ impl RowsAhead {
         Sequence::new(&self.parts, if has_room && is_long { rows } else { 0..0 })
     }
 
-    /// The rows of the next sequential batch.
+    /// The rows that `count` rows of the source include.
     #[inline]
-    fn next_rows(&self, sampler: &Sampler, size: usize) -> Range<u64> {
-        let first = sampler.position();
-        first..first.saturating_add(to_u64(size)).saturating_add(to_u64(self.extra))
+    fn rows_of(&self, first: u64, count: u64) -> Range<u64> {
+        first..first.saturating_add(count).saturating_add(to_u64(self.extra))
     }
 
     /// Waits until arrays that are read whole have been read, for a limited time. Of a map,
@@ -316,7 +315,7 @@ impl Part {
     #[inline]
     pub(super) fn open_sequence(&self, start: u64) -> Option<(Arc<File>, u64)> {
         let is_read = match &self.place {
-            Place::Mapped(rows) => rows.expect_sequence(to_usize_saturating(start)),
+            Place::Mapped(rows) => rows.expect_sequence(to_usize(start)),
             Place::Opened(..) => true,
         };
         if is_read && HAS_READ_AHEAD { self.place.open() } else { None }
@@ -352,9 +351,7 @@ impl Part {
     /// The bytes of all rows in a file that contains the array at an offset.
     #[inline]
     fn place_in_file(&self, offset: u64) -> Range<u64> {
-        let start = offset + self.start;
-        let last = (to_u64(self.rows.len()) - 1) * self.step;
-        start..start + last + self.span
+        offset + self.start..offset + self.end_before(to_u64(self.rows.end))
     }
 
     /// The bytes of the rows in this part, relative to its place.
@@ -362,19 +359,12 @@ impl Part {
     fn bytes(&self, ranges: &[Range<usize>], extra: usize) -> Vec<Range<usize>> {
         let own = ranges.iter().map(|range| {
             let end = range.end.saturating_add(extra).min(self.rows.end);
-            range.start.max(self.rows.start)..end
+            to_u64(range.start.max(self.rows.start))..to_u64(end)
         });
-        let mut bytes: Vec<Range<usize>> = own
+        let bytes = own
             .filter(|rows| !rows.is_empty())
-            .filter_map(|rows| {
-                let [first, last] =
-                    [rows.start, rows.end - 1].map(|row| to_u64(row - self.rows.start));
-                let start = self.start.checked_add(first.checked_mul(self.step)?)?;
-                let end = self.start.checked_add(last.checked_mul(self.step)?)?;
-                let end = end.checked_add(self.span)?;
-                Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
-            })
-            .collect();
+            .map(|rows| to_usize(self.start_of(rows.start))..to_usize(self.end_before(rows.end)));
+        let mut bytes: Vec<Range<usize>> = bytes.collect();
         near_ranges::merge(&mut bytes, GAP);
         bytes
     }
@@ -452,7 +442,8 @@ impl Ahead {
         } else if !self.sequences.is_empty() {
             self.queue_sequences(sampler, size);
             for (source, sequence) in self.sources.iter().zip(&self.sequences) {
-                sequence.wait(&source.parts, &source.next_rows(sampler, size), &self.thread);
+                let rows = source.rows_of(sampler.position(), to_u64(size));
+                sequence.wait(&source.parts, &rows, &self.thread);
             }
         } else if !is_sequential {
             self.sources.iter_mut().for_each(RowsAhead::wait);
@@ -477,7 +468,7 @@ impl Ahead {
     fn queue_sequences(&mut self, sampler: &Sampler, size: usize) {
         for window in [0, SEQUENCE] {
             for (source, sequence) in self.sources.iter().zip(&mut self.sequences) {
-                let rows = source.next_rows(sampler, size);
+                let rows = source.rows_of(sampler.position(), to_u64(size));
                 sequence.queue(&source.parts, &rows, window, &self.thread);
             }
         }
