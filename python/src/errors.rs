@@ -109,8 +109,8 @@ fn system_advice(reason: &str) -> &'static str {
                 npymap.save(open(path, \"wb\"), array)";
     }
     if reason.starts_with("cannot map ") {
-        return ": the file can't be mapped here. npymap.ArrayFile(path) reads the rows that are \
-                used, npymap.load(path) the whole array";
+        // `_unmapped.py` looks for this text, and says what would work.
+        return ": the file can't be mapped here";
     }
     ""
 }

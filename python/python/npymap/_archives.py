@@ -12,9 +12,10 @@ from . import _core
 from ._dtypes import from_descr
 from ._errors import FormatError
 from ._memmap import to_mode, wrap
-from ._open import MAX_HEADER_SIZE, check_unmapped, read_unmapped
+from ._open import MAX_HEADER_SIZE
 from ._paths import is_url, shown, to_absolute, to_location, to_path, to_source
 from ._rows import output_of, whole_bytes
+from ._unmapped import open_unmapped
 
 # Smaller arrays are copied into memory of their own, without the rest of the page.
 _SMALL = 64 << 10
@@ -114,8 +115,7 @@ class Npz(NpzFile):
         try:
             mapping = core.get(name)
         except OSError as error:
-            check_unmapped(error, self._mode)
-            return read_unmapped(self._absolute, member=name)
+            return open_unmapped(error, self._absolute, self._mode, member=name)
         except FormatError as error:
             if error.kind != "Unsupported":
                 raise
@@ -232,8 +232,7 @@ class Tar(_Archive, Mapping):
         try:
             mapping = core.get(name)
         except OSError as error:
-            check_unmapped(error, self._mode)
-            return read_unmapped(self._absolute, member=name)
+            return open_unmapped(error, self._absolute, self._mode, member=name)
         except FormatError as error:
             if name not in self.files:
                 raise
@@ -284,8 +283,7 @@ class Ten(_Archive, Sequence):
         try:
             return _to_array(_opened(self._core).get(position))
         except OSError as error:
-            check_unmapped(error, self._mode)
-            return read_unmapped(self._absolute, member=position)
+            return open_unmapped(error, self._absolute, self._mode, member=position)
 
     def __len__(self):
         return len(self.infos)

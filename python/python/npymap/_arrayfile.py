@@ -16,6 +16,7 @@ from ._paths import is_url, shown, to_absolute, to_location
 from ._rows import Rows, numbers_of, output_of, rows_of_array, whole_bytes
 from ._select import (expand, in_bounds, is_basic, is_integer, split, strides_of, to_numbers, to_ranges,
                       with_dots)
+from ._unmapped import advised, is_readable, written_back
 
 # Rows that are shorter are read whole.
 _PAGE = 4096
@@ -223,11 +224,12 @@ class ArrayFile:
             spans[0] = start, max(start, stop)
         return self._read(spans, out=out)
 
-    def map(self, index=()):
-        """Map the elements that integers and slices select, as a read-only `memmap`.
+    def map(self, index=(), mode="r"):
+        """Map the elements that integers and slices select, as a `memmap`.
 
         This maps only the bytes from the first to the last element, until the array and
-        its views are gone. URLs cannot be mapped.
+        its views are gone. The array is read-only. In mode "r+" changes are written to the file.
+        URLs cannot be mapped.
 
             >>> part = npymap.ArrayFile("a.npy").map(np.s_[1:, 2])
             >>> part
@@ -235,6 +237,8 @@ class ArrayFile:
         """
         if self._is_remote:
             raise ValueError(f"{shown(self._path)}: a URL, which cannot be mapped: use read")
+        if mode not in ("r", "r+"):
+            raise ValueError(f"mode {mode!r}, expected 'r' or 'r+'")
         index = expand(index, self.ndim)
         if not is_basic(index):
             raise IndexError("elements are mapped by integers and slices; lists of them are read")
@@ -246,10 +250,30 @@ class ArrayFile:
         if 0 not in shape:
             offset += sum(start * stride for (start, _), stride in zip(spans, strides))
             length = itemsize + sum((n - 1) * stride for n, stride in zip(shape, strides))
-        mapping = self._opened().map(offset, length)
+        mapping = self._map_bytes(offset, length, mode)
         array = np.ndarray.__new__(memmap, shape, self._dtype, Map(mapping), 0, strides)
         # With the ellipsis, a single element is an array, too.
         return array[(*inner, ...)]
+
+    def _map_bytes(self, offset, length, mode):
+        file = self._opened()
+        try:
+            if mode == "r":
+                return file.map(offset, length)
+            mapping = _core.map_elements(self._path, mode, offset, length)
+        except OSError as error:
+            if not is_readable(error):
+                axis = "last" if self.fortran_order else "first"
+                text = f"{length} bytes contain the selection: select less of the {axis} axis"
+            elif mode == "r":
+                text = "file[index] reads elements"
+            else:
+                text = written_back('file[()]', self._elements[3])
+            raise advised(error, text) from None
+        if not file.is_file_of(mapping):
+            text = f"{shown(self._path)}: was replaced since the array was opened: use reload()"
+            raise FormatError(text, self._path, self._member, "Changed")
+        return mapping
 
     def __getitem__(self, index):
         if self._mode is not None:

@@ -66,7 +66,8 @@ class Description(NamedTuple):
 
         If the file was replaced, shortened or modified after its description, this raises a
         `FormatError` of the kind "Changed". With `changed="ok"`, it opens the current file, and
-        raises only if that has too few bytes.
+        raises only if that has too few bytes. A read-only array whose file cannot be mapped is
+        read, with a warning.
         """
         if changed not in ("raise", "ok"):
             raise ValueError(f"changed={changed!r}, expected 'raise' or 'ok'")
@@ -77,8 +78,19 @@ class Description(NamedTuple):
         if changed == "raise":
             check_version(self.path, self.version)
         from ._memmap import memmap
+        from ._unmapped import advised, is_readable, read_unmapped, written_back
 
-        mapping = _core.map_elements(self.path, self.mode, self.offset, self.nbytes)
+        try:
+            mapping = _core.map_elements(self.path, self.mode, self.offset, self.nbytes)
+        except OSError as error:
+            if not is_readable(error):
+                raise advised(error, "a description of fewer rows needs less room") from None
+            if self.mode != "r":
+                copy = f'npymap.memmap(path, "u1", "c", {self.offset}, {self.nbytes})'
+                raise advised(error, written_back(copy, self.offset)) from None
+            elements = "|u1", (self.nbytes,), False, self.offset
+            memory = read_unmapped(error, self.path, self.mode, elements, np.dtype(np.uint8))
+            return np.ndarray(self.shape, self.dtype, memory, self.first, self.strides)
         array = np.ndarray.__new__(memmap, self.shape, self.dtype, Map(mapping), self.first, self.strides)
         if not self.is_writable:
             array.flags.writeable = False

@@ -14,6 +14,7 @@ from ._errors import FormatError
 from ._map import Map, map_of
 from ._paths import is_fortran, to_shape
 from ._rows import rows_of_array, take_mapped
+from ._unmapped import read_unmapped
 
 _MODES = {"readonly": "r", "readwrite": "r+", "write": "w+", "copyonwrite": "c"}
 _ALL_MODES = ["r", "c", "r+", "w+", *_MODES]
@@ -61,7 +62,8 @@ class memmap(np.memmap):
 
     The constructor is the same as NumPy's, for files without a header. In mode "w+" this
     replaces an existing file instead of truncating it, so arrays that map it stay valid. It
-    keeps a `.npy` file with bytes after its elements, unless `discard_trailing=True`.
+    keeps a `.npy` file with bytes after its elements, unless `discard_trailing=True`. In the modes
+    "r" and "c", a file that cannot be mapped is read into a plain `numpy.ndarray`, with a warning.
 
     The methods below accept `rows`: a slice along the first axis, or a pair of start and stop.
     The default is the whole array. For a view, this means the part of the file that it covers,
@@ -86,15 +88,22 @@ class memmap(np.memmap):
             dtype, inner = dtype.subdtype
             shape = None if shape is None else shape + inner
         elements = to_raw_descr(dtype), shape, is_fortran_order, offset
-        if hasattr(filename, "read"):
-            mapping = _map_open_file(filename, mode, elements)
-        else:
-            if mode == "w+":
+        try:
+            if hasattr(filename, "read"):
+                mapping = _map_open_file(filename, mode, elements)
+            elif mode == "w+":
                 # As in NumPy, pages that are never written take no space.
                 creation = None, True, True, False, True, discard_trailing
                 mapping = _core.create(filename, elements, creation)
             else:
                 mapping = _map_path(filename, mode, elements)
+        except OSError as error:
+            path = f"/dev/fd/{filename.fileno()}" if hasattr(filename, "read") else filename
+            array = read_unmapped(error, path, mode, elements, dtype)
+            if inner and shape is None:
+                shape = _with_subarrays(len(array), inner)
+                return array.reshape(shape, order="F" if is_fortran_order else "C")
+            return array
         if inner and shape is None:
             self = _of_subarrays(cls, mapping, dtype, inner, is_fortran_order)
         else:
@@ -310,12 +319,16 @@ def _with_characters(array):
 def _of_subarrays(kind, mapping, dtype, inner, is_fortran_order):
     """Return an array of as many subarrays as a file has."""
     (count,), _, _ = mapping.facts
+    return _new(kind, _with_subarrays(count, inner), dtype, mapping, is_fortran_order)
+
+
+def _with_subarrays(count, inner):
+    """Return the shape of as many subarrays as there are elements for."""
     each = math.prod(inner)
     if each == 0 or count % each:
         raise ValueError(f"the file has {count} elements, expected a multiple of the {each} of a "
                          f"subarray of shape {inner}")
-    shape = count // each, *inner
-    return _new(kind, shape, dtype, mapping, is_fortran_order)
+    return count // each, *inner
 
 
 def _map_path(path, mode, elements):

@@ -1,6 +1,5 @@
 """Opening, creating and repairing files."""
 
-import errno
 import warnings
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ from . import _core
 from ._dtypes import from_descr, to_descr
 from ._memmap import to_mode, wrap
 from ._paths import is_fortran, to_location, to_path, to_shape, to_source
+from ._unmapped import advised, is_readable, open_unmapped
 
 MAX_HEADER_SIZE = 10_000
 _MODES = ("r", "r+", "c")
@@ -40,7 +40,8 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
     `Ten(path)["0"]` finds the info. In tar files it is the name of a `.npy` member, or the
     name of a `.ten` member with a position or an info in brackets, such as `"000000.ten[0]"`.
     Deflated members are read into memory, so the array is a plain `numpy.ndarray` instead of
-    a `memmap`. So is a file that cannot be mapped in mode "r", with a warning. If a member's header is larger than usual, you should use `Npz`.
+    a `memmap`. So is a file that cannot be mapped in the modes "r" and "c", with a warning. If a
+    member's header is larger than usual, you should use `Npz`.
 
     Raises `FileNotFoundError` and other `OSError`, `KeyError` for missing members, and
     `FormatError`.
@@ -62,30 +63,9 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
             return _core.open_npy(path, mode, at, max_header_size, advice)
         mapping = _core.open_member(path, mode, str(member))
     except OSError as error:
-        check_unmapped(error, mode)
-        return read_unmapped(path, member=member, at=at, max_header_size=max_header_size)
+        return open_unmapped(error, path, mode, member=member, at=at, max_header_size=max_header_size)
     mapping.advise(advice)
     return wrap(mapping, np.ndarray if mapping.mode is None else None)
-
-
-def check_unmapped(error, mode):
-    """Raise an error again, unless it says that a file cannot be mapped, but can be read."""
-    is_unmapped = "the file can't be mapped here" in (error.strerror or "")
-    # If there is no room for a map, there is none for a copy.
-    if mode != "r" or not is_unmapped or error.errno == errno.ENOMEM:
-        raise error
-
-
-def read_unmapped(path, **place):
-    """Read an array whose file cannot be mapped, with a warning."""
-    from ._arrayfile import ArrayFile
-
-    file = ArrayFile(path, **place)
-    array = file.read()
-    array.flags.writeable = False
-    text = f"{file.path}: cannot be mapped here, so all elements were read. ArrayFile reads only what is used"
-    warnings.warn(text, UserWarning, stacklevel=3)
-    return array
 
 
 def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
@@ -124,12 +104,25 @@ def _create(path, dtype, shape, is_fortran_order, creation):
         dtype, inner = dtype.subdtype
         shape += inner
     elements = to_descr(dtype), shape, is_fortran_order, 0
-    mapping = _core.create(path, elements, creation)
+    try:
+        mapping = _core.create(path, elements, creation)
+    except OSError as error:
+        raise advised(error, _written_by(error, shape, is_fortran_order, creation)) from None
     if creation[0] is None:
         warn_version(mapping.version)
     array = wrap(mapping, dtype=dtype)
     array.__dict__["_mode"] = "r+"
     return array
+
+
+def _written_by(error, shape, is_fortran_order, creation):
+    """Return which calls write a file that cannot be mapped."""
+    options = "".join(f", {name}=True" for name, is_set in (("overwrite", creation[1]),
+                                                            ("discard_trailing", creation[5])) if is_set)
+    row = shape[:-1] if is_fortran_order else shape[1:]
+    order = ', order="F"' if is_fortran_order else ""
+    text = f"npymap.Appender(path, dtype=dtype, row={row}{order}{options}) writes rows"
+    return f"{text}, and npymap.save(path, a) an array" if is_readable(error) else text
 
 
 def warn_version(version):
@@ -165,8 +158,7 @@ def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False
         try:
             return _core.open_npy(filename, mode, 0, max_header_size, "normal")
         except OSError as error:
-            check_unmapped(error, mode)
-            return read_unmapped(filename, max_header_size=max_header_size)
+            return open_unmapped(error, filename, mode, max_header_size=max_header_size)
     if shape is None:
         raise ValueError("shape must be given if mode == 'w+'")
     # As in NumPy, pages that are never written take no space.

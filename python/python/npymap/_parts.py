@@ -10,9 +10,10 @@ from ._arrayfile import ArrayFile, file_facts
 from ._dtypes import from_descr
 from ._errors import FormatError
 from ._memmap import owner
-from ._open import MAX_HEADER_SIZE, check_unmapped
+from ._open import MAX_HEADER_SIZE
 from ._paths import is_url, to_absolute, to_location, to_source
 from ._select import expand, is_basic
+from ._unmapped import is_readable
 
 _REQUESTS = 32
 
@@ -72,7 +73,8 @@ class Part:
         try:
             part = self.file.map(index)
         except OSError as error:
-            check_unmapped(error, self.mode)
+            if not is_readable(error):
+                raise
             return self.file[index]
         mapping = owner(part)
         if 2 * part.nbytes < mapping.facts[0][0]:
