@@ -2,12 +2,16 @@
 """Peak memory of the program's commands on a file of 2 GiB, in 128 MiB of address space.
 
     python3 .ci/memory.py target/release/npymap
+    python3 .ci/memory.py --batches PYTHON
 
 Prints a table, and fails if a command fails, or has more memory than its buffers and 64 MiB.
+With `--batches`, runs epochs of the mapped file in a Python with the package, in a control group
+with a limit of 128 MiB, which includes the page cache.
 """
 
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -97,5 +101,47 @@ def main(program):
     sys.exit(failures > 0)
 
 
+def batches(python):
+    script = pathlib.Path(__file__).resolve().parent.parent / "python/tests/epochs.py"
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+        path = f"{folder}/a.npy"
+        create = f"import npymap; npymap.create({path!r}, 'f8', (1 << 15, 1 << 13), sparse=True)"
+        subprocess.run([python, "-c", create], check=True)
+        group = control_group()
+        join = lambda: (group / "cgroup.procs").write_text(str(os.getpid()))
+        try:
+            subprocess.run([python, script, path], check=True, preexec_fn=join if group else None)
+            for name in ("memory.max_usage_in_bytes", "memory.peak"):
+                if group and (group / name).exists():
+                    print(f"with the page cache: {int((group / name).read_text()) >> 20} MiB")
+        finally:
+            if group:
+                group.rmdir()
+
+
+def control_group():
+    """Make a control group below that of this process with a limit of memory, if that is allowed."""
+    own = pathlib.Path("/proc/self/cgroup").read_text()
+    first, second = re.search(":memory:(.*)", own), re.search("^0::(.*)", own, re.MULTILINE)
+    root, found, limit = ("/sys/fs/cgroup/memory", first, "memory.limit_in_bytes") if first else (
+        "/sys/fs/cgroup", second, "memory.max")
+    group = pathlib.Path(f"{root}{found[1] if found else ''}/npymap-{os.getpid()}")
+    try:
+        group.mkdir()
+    except OSError as error:
+        print(f"no limit of the page cache, because control groups cannot be made here: {error}")
+        return None
+    try:
+        (group / limit).write_text(str(LIMIT))
+    except OSError as error:
+        print(f"no limit of the page cache, because control groups have none here: {error}")
+        group.rmdir()
+        return None
+    return group
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1] == "--batches":
+        batches(sys.argv[2])
+    else:
+        main(*sys.argv[1:])

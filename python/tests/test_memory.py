@@ -51,6 +51,12 @@ def test_batches_take_bounded_memory(tmp_path):
     subprocess.run([sys.executable, "-c", EPOCHS, path], check=True)
 
 
+def test_epochs_of_a_map_take_bounded_memory(tmp_path):
+    path = tmp_path / "a.npy"
+    npymap.create(path, "u1", (SIZE >> 16, 1 << 16), sparse=True)
+    subprocess.run([sys.executable, HERE / "epochs.py", path], check=True)
+
+
 WITHOUT_MAPS = """
 import errno, sys, warnings
 import numpy as np
