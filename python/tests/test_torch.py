@@ -196,3 +196,76 @@ def test_the_length_is_that_of_the_iteration(files, iterable):
     with pytest.raises(ValueError, match="in_order"):
         npymap.torch.DataLoader(dataset(files), npymap.Sampler(500), 32,
                                 iterable=iterable, in_order=False)
+
+
+class Own(npymap.torch.Dataset):
+    """A dataset with items of its own."""
+
+    def __getitem__(self, index):
+        return super().__getitem__(index)[1] * 2
+
+
+class Plain:
+    """A dataset of another kind."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, rows):
+        return torch.tensor(self.values[rows].tolist())
+
+
+@pytest.mark.parametrize("iterable", [False, True])
+def test_threads_read_ahead_what_a_dataset_returns(files, monkeypatch, iterable):
+    started = []
+
+    class Counted(npymap.Batches):
+        def __init__(self, *arguments, **options):
+            started.append(arguments)
+            super().__init__(*arguments, **options)
+
+    monkeypatch.setattr(npymap.torch, "Batches", Counted)
+    sampler = npymap.Sampler(500, seed=1)
+    expected = [rows.tolist() for rows in sampler.copy().batches(32)]
+    data = dataset(files, transform=lambda item: (item[0] / 6, item[1] + 1))
+    loader = npymap.torch.DataLoader(data, sampler, 32, iterable=iterable, collate_fn=lambda item: item[0].tolist())
+    if not iterable:
+        assert loader.dataset is data
+    assert [[round(v) for v, *_ in x] for x in loader] == expected
+    assert len(started) == 1 and sampler.epoch == 1
+    # What reads itself is not read by others.
+    arrays = [npymap.open(files[2] / name) for name in ("x.npy", "y.npy")]
+    for own in (Own(*arrays, dtype=["f4", "i8"]), Plain(files[1].astype(int) * 2)):
+        sampler.set_epoch(0)
+        loader = npymap.torch.DataLoader(own, sampler, 32, iterable=iterable)
+        found = [y.tolist() for y in loader]
+        assert found == [(files[1][rows].astype(int) * 2).tolist() for rows in expected]
+    assert len(started) == 1
+
+
+@pytest.mark.parametrize("iterable", [False, True])
+@pytest.mark.parametrize("position", [0, 250, 480, 500])
+def test_an_epoch_starts_anywhere(files, iterable, position):
+    sampler = npymap.Sampler(500, seed=1)
+    sampler.seek(position)
+    expected = list(npymap.Sampler(500, seed=1))[position:]
+    loader = npymap.torch.DataLoader(dataset(files), sampler, 32, iterable=iterable)
+    found = lists(loader)
+    assert [round(v / 6) for x, _ in found for v in x] == expected
+    assert sampler.epoch == 1 and len(loader) == 16
+
+
+def test_rows_of_different_lengths_are_read_ahead(tmp_path):
+    paths = tmp_path / "d.npy", tmp_path / "o.npy"
+    with npymap.RaggedAppender(*paths, dtype="i4") as to:
+        for length in range(40):
+            to.append(range(length))
+    data = npymap.torch.Dataset(npymap.Ragged(*paths), dtype="i8")
+    for options in ({}, {"iterable": True}, {"iterable": True, "num_workers": 2}):
+        for number, (packed, offsets) in enumerate(npymap.torch.DataLoader(data, batch_size=8, **options)):
+            lengths = np.arange(8 * number, 8 * number + 8)
+            assert offsets.tolist() == [0, *np.cumsum(lengths)] and packed.dtype == torch.int64
+            assert packed.tolist() == sum((list(range(length)) for length in lengths), [])

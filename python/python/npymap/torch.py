@@ -11,8 +11,8 @@
             ...
             saved = loader.state_dict()     # after this batch
 
-Each batch is read by one call, in the worker, and arrives as tensors. Datasets and
-samplers are sent to workers as paths and a few integers. This means that you can fork or spawn
+Without workers, threads of `Batches` read the tensors ahead. With `num_workers`, each worker reads
+a batch by one call, or with `iterable=True` ahead by threads of its own. Datasets and samplers are sent to workers as paths and a few integers. This means that you can fork or spawn
 workers without copying the data. However, arrays in memory are sent with their elements.
 """
 
@@ -67,16 +67,25 @@ class Dataset(torch.utils.data.Dataset):
         """Return tensors of one row, or of the rows in a slice, a list or an array."""
         if isinstance(index, slice):
             index = numbers_of(range(*index.indices(len(self))))
-        tensors = tuple(self._take(rows, index, dtype) for rows, dtype in zip(self._rows, self._dtypes))
-        item = tensors[0] if len(tensors) == 1 else tensors
-        return item if self._transform is None else self._transform(item)
+        return self._to_item(self._take(rows, index, dtype) for rows, dtype in zip(self._rows, self._dtypes))
 
     def _take(self, rows, index, dtype):
         if not isinstance(rows, Ragged):
-            return _to_tensor(rows.take(index, dtype=dtype, casting=self._casting))
-        packed, offsets = rows.take_packed(index, dtype=dtype, casting=self._casting)
-        packed = _to_tensor(packed)
-        return packed if np.ndim(index) == 0 else (packed, _to_tensor(offsets))
+            return rows.take(index, dtype=dtype, casting=self._casting)
+        packed = rows.take_packed(index, dtype=dtype, casting=self._casting)
+        return packed[0] if np.ndim(index) == 0 else packed
+
+    def _to_item(self, arrays):
+        tensors = tuple(tuple(map(_to_tensor, array)) if isinstance(array, tuple) else _to_tensor(array)
+                        for array in arrays)
+        item = tensors[0] if len(tensors) == 1 else tensors
+        return item if self._transform is None else self._transform(item)
+
+    def _read_ahead(self, *order, **options):
+        """Yield items for batches of rows, which threads read ahead."""
+        with Batches(self._rows, *order, dtype=self._dtypes, casting=self._casting, **options) as batches:
+            for _, *arrays in batches:
+                yield self._to_item(arrays)
 
     def __getitems__(self, indices):
         """Read rows together, and return a list of them for PyTorch to collate."""
@@ -108,13 +117,21 @@ class BatchSampler(torch.utils.data.Sampler):
         # A copy, because PyTorch asks for batches before they are used.
         return self.sampler.copy().batches(self.batch_size, drop_last=self.drop_last)
 
+    def _part(self, worker, workers):
+        """Yield every `workers`-th batch."""
+        sampler, size = self.sampler.copy(), self.batch_size
+        start = len(sampler) - sampler.remaining
+        for number in range(worker, len(self), workers):
+            sampler.seek(start + number * size)
+            yield sampler.next(size)
+
 
 class IterableDataset(torch.utils.data.IterableDataset):
     """An iterable-style dataset, which yields a sampler's batches as tensors.
 
     Worker `i` of `n` reads the batches `i`, `i + n`, …, and PyTorch yields them in turn, so
-    the order does not depend on the number of workers. Use it with this module's `DataLoader`,
-    or with PyTorch's and `batch_size=None`.
+    the order does not depend on the number of workers. The threads of `Batches` read a `Dataset`
+    ahead. Use it with this module's `DataLoader`, or with PyTorch's and `batch_size=None`.
     """
 
     def __init__(self, dataset, sampler, batch_size, *, drop_last=False):
@@ -127,11 +144,18 @@ class IterableDataset(torch.utils.data.IterableDataset):
     def __iter__(self):
         info = torch.utils.data.get_worker_info()
         worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
-        sampler, size = self.batch_sampler.sampler.copy(), self.batch_sampler.batch_size
-        start = len(sampler) - sampler.remaining
-        for number in range(worker, len(self.batch_sampler), workers):
-            sampler.seek(start + number * size)
-            yield self.dataset[sampler.next(size)]
+        order = self.batch_sampler
+        if not _is_read_ahead(self.dataset):
+            return map(self.dataset.__getitem__, order._part(worker, workers))
+        if workers > 1 or len(order) == 0:
+            return self.dataset._read_ahead(order._part(worker, workers))
+        # The sources know the order of a sampler.
+        return self.dataset._read_ahead(order.sampler, order.batch_size, drop_last=order.drop_last)
+
+
+def _is_read_ahead(dataset):
+    """Return whether `Batches` read what the dataset returns."""
+    return getattr(type(dataset), "__getitem__", None) is Dataset.__getitem__
 
 
 class DataLoader(torch.utils.data.DataLoader):
@@ -163,13 +187,16 @@ class DataLoader(torch.utils.data.DataLoader):
         self._batches = None
         if not options.get("in_order", True):
             raise ValueError("the state after a batch needs in_order=True")
+        if iterable and options.get("persistent_workers"):
+            raise ValueError("persistent workers need iterable=False")
+        source = IterableDataset(dataset, sampler, batch_size, drop_last=drop_last)
         if iterable:
-            if options.get("persistent_workers"):
-                raise ValueError("persistent workers need iterable=False")
-            source = IterableDataset(dataset, sampler, batch_size, drop_last=drop_last)
             super().__init__(source, batch_size=None, **options)
         else:
             super().__init__(dataset, sampler=self._order, batch_size=None, **options)
+        # Without workers, the attribute `dataset` stays what was passed.
+        is_alone = not iterable and self.num_workers == 0 and _is_read_ahead(dataset)
+        self._ahead = torch.utils.data.DataLoader(source, batch_size=None, **options) if is_alone else None
 
     def __len__(self):
         """The number of batches in this iteration, or in the next iteration."""
@@ -180,7 +207,7 @@ class DataLoader(torch.utils.data.DataLoader):
         batches = self._batches = range(len(self._order))
         start = len(sampler) - sampler.remaining
         try:
-            loaded = super().__iter__()
+            loaded = super().__iter__() if self._ahead is None else iter(self._ahead)
             for number in batches:
                 batch = next(loaded)
                 sampler.seek(min(start + (number + 1) * size, len(sampler)))
