@@ -5,6 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
+from server import serve
+from test_urls import IS_REQUIRED, has_feature
 
 import npymap
 
@@ -147,3 +149,19 @@ def test_compressed_members_are_inflated_once_for_a_task(tmp_path, monkeypatch, 
     assert np.array_equal(np.sort(found), np.arange(1000))
     with pytest.raises(TypeError, match="seed"):
         npymap.ray.NpyDatasource(tmp_path / "a.npz", member="x", shuffle=False)
+
+
+@pytest.mark.skipif(not IS_REQUIRED and not has_feature(), reason="built without the feature `remote`")
+def test_tasks_send_headers(path, tmp_path):
+    headers = {"Authorization": "Bearer 5ec2e7"}
+    with serve(tmp_path, secret="Bearer 5ec2e7") as (url, requests):
+        for access in ({"headers": headers}, {"storage_options": {"headers": headers}}):
+            data = npymap.ray.read_npy(f"{url}/a.npy", override_num_blocks=3, **access)
+            assert np.array_equal(column(data), ARRAY)
+            shuffled = npymap.ray.read_npy([f"{url}/a.npy"] * 2, shuffle=1, **access)
+            assert np.array_equal(column(shuffled), np.repeat(ARRAY, 2, 0))
+        assert len(requests) > 6
+        with pytest.raises(PermissionError, match="pass headers="):
+            npymap.ray.read_npy(f"{url}/a.npy")
+    with pytest.raises(ValueError, match="a file, for which there are no headers"):
+        npymap.ray.read_npy(path, headers=headers)
