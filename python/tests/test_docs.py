@@ -11,7 +11,7 @@ import pytest
 import npymap
 
 # Modules whose names are those of the packages they need.
-OPTIONAL = ["dask", "ray", "torch", "xarray"]
+OPTIONAL = ["dask", "grain", "ray", "torch", "xarray"]
 MISSING = [name for name in OPTIONAL if importlib.util.find_spec(name) is None]
 MODULES = ["npymap"] + [
     f"npymap.{module.name}" for module in pkgutil.iter_modules(npymap.__path__)

@@ -1,5 +1,8 @@
 """Loops for JAX and Grain, where they are installed."""
 
+import json
+import pickle
+
 import numpy as np
 import pytest
 
@@ -13,7 +16,7 @@ def path(tmp_path):
 
 
 class BatchSource:
-    """The batches of a sampler by number, as Grain asks for them."""
+    """The batches of a sampler by number, for Grain's processes and threads."""
 
     def __init__(self, array, sampler, size):
         self.array, self.sampler, self.size = array, sampler, size
@@ -79,3 +82,49 @@ def test_grain_resumes_in_the_middle(path):
     again = iter(grain.MapDataset.source(source).to_iter_dataset())
     again.set_state(state)
     assert [first_column(x) for x in again] == rest and len(rest) == 27
+
+
+def dataset(path, sampler, **options):
+    pytest.importorskip("grain")
+    import npymap.grain
+
+    labels = np.arange(1000)
+    return npymap.grain.IterDataset([npymap.open(path), labels], sampler, 32, dtype=["f4", None], **options)
+
+
+def test_grain_gets_batches_that_are_read_ahead(path):
+    sampler = npymap.Sampler(1000, seed=1, rank=1, world_size=2)
+    expected = [rows.tolist() for _ in range(2) for rows in sampler.copy().batches(32)]
+    data = dataset(path, sampler, epochs=2, threads=2).map(lambda batch: (batch[0] * 2, batch[1]))
+    found = list(data)
+    assert len(found) == 32 and found[0][0].dtype == np.float32
+    second = sampler.copy()
+    second.set_epoch(1)
+    assert [y.tolist() for _, y in found] == expected[:16] + [rows.tolist() for rows in second.batches(32)]
+    assert all((first_column(x / 2) == y).all() for x, y in found)
+    assert sum(len(y) for _, y in dataset(path, sampler, drop_last=True)) == 480
+    assert sampler.epoch == 0 and sampler.remaining == 500
+
+
+def test_grain_resumes_after_any_batch(path):
+    data = dataset(path, npymap.Sampler(1000, seed=3), epochs=2)
+    expected = [y.tolist() for _, y in data]
+    for drawn in (0, 1, 31, 32, 40, 64):
+        batches = iter(data)
+        for _ in range(drawn):
+            next(batches)
+        again = iter(data)
+        next(again)
+        again.set_state(json.loads(json.dumps(batches.get_state())))
+        assert [y.tolist() for _, y in again] == expected[drawn:], drawn
+        batches.close()
+        with pytest.raises(ValueError, match="closed"):
+            next(batches)
+    single = npymap.grain.IterDataset(npymap.ArrayFile(path), npymap.Sampler(1000), 300)
+    single = pickle.loads(pickle.dumps(single))
+    assert sum((first_column(x) for x in single), []) == list(npymap.Sampler(1000))
+
+
+def test_processes_of_grain_cannot_divide_batches(path):
+    with pytest.raises(ValueError, match="processes of mp_prefetch cannot divide: leave it out"):
+        dataset(path, npymap.Sampler(1000)).set_slice(slice(0, None, 2))
