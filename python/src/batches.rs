@@ -203,6 +203,10 @@ impl Batches {
             PyResult::Ok((part, cast))
         });
         let plan = Plan(plan.collect::<PyResult<_>>()?);
+        let is_remote = plan.0.iter().any(|(part, _)| match part {
+            Part::Rows(rows) => rows.is_remote(),
+            Part::Ragged(ragged) => ragged.is_remote(),
+        });
         let sources = plan.0.iter().filter_map(|(part, _)| match part {
             Part::Rows(rows) => Some(rows.clone()),
             Part::Ragged(_) => None,
@@ -212,7 +216,7 @@ impl Batches {
         let mut options = BatchOptions::new();
         if !threads.is_none() {
             options = options.threads(unsigned("threads", &threads)?);
-        } else if sources.iter().any(Rows::is_remote) {
+        } else if is_remote {
             // Signals can end a wait for a server at any time, without losing a batch, while
             // another thread reads it.
             options = options.threads(1);

@@ -170,15 +170,16 @@ impl Rows {
     }
 
     /// The rows as those of a map, if they are all rows of one.
-    pub(crate) fn mapped(&self) -> PyResult<npymap::Rows> {
+    pub(crate) fn mapped(&self) -> Option<npymap::Rows> {
         match &self.source {
-            Source::Mapped(rows) if self.first == 0 && self.count == rows.len() => {
-                Ok(npymap::Rows::clone(rows))
-            }
-            _ => Err(PyTypeError::new_err(
-                "expected an array whose elements are adjacent in a file, mapped in mode 'r' or 'r+'",
-            )),
+            Source::Mapped(rows) if self.is_whole() => Some(npymap::Rows::clone(rows)),
+            _ => None,
         }
+    }
+
+    /// The shape of a row.
+    pub(crate) fn row_shape(&self) -> &[usize] {
+        for_source!(&self.source, rows => RowSource::shape(&**rows)).get(1..).unwrap_or_default()
     }
 
     /// Copies ranges of rows, which must exist, one after another.

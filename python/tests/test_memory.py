@@ -85,6 +85,9 @@ path = f"{directory}/new.npy"
 with npymap.Appender(path, dtype="f8", row=(4,)) as appender:
     appender.append(expected)
 npymap.resize(path, 2)
+with npymap.RaggedAppender(path + ".d.npy", path + ".o.npy", dtype="f8") as appender:
+    appender.append(expected[0])
+assert np.array_equal(npymap.Ragged(path + ".d.npy", path + ".o.npy")[0], expected[0])
 npymap.recover(path)
 assert npymap.header(path).shape == (2, 4)
 npymap.save(path, expected)

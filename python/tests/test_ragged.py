@@ -205,8 +205,66 @@ def test_arrays_without_axes_have_no_rows(paths, tmp_path):
 def test_arrays_without_rows_are_type_errors(paths):
     with npymap.RaggedAppender(*paths, dtype="u2") as to:
         to.append([1, 2])
-    with pytest.raises(TypeError, match="adjacent in a file"):
-        npymap.Ragged(npymap.open(paths[0], "c"), paths[1])
+    for other in ([1, 2], np.ma.array([1, 2])):
+        with pytest.raises(TypeError, match="expected an array|masked"):
+            npymap.Ragged(other, paths[1])
+        with pytest.raises(TypeError, match="expected an array|masked"):
+            npymap.Ragged(paths[0], other)
+
+
+KINDS = {
+    "ArrayFile": npymap.ArrayFile,
+    "copy-on-write": lambda path: npymap.open(path, "c"),
+    "in memory": np.load,
+    "every second": lambda path: np.repeat(np.load(path), 2, 0)[::2],
+    "Concat": lambda path: npymap.Concat([np.load(path)[:3], np.load(path)[3:]]),
+    "Rows": lambda path: npymap.open(path).rows,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_those_of_any_arrays(paths, kind):
+    expected = [row(n) for n in range(9)]
+    with npymap.RaggedAppender(*paths, dtype=">u2") as to:
+        for values in expected:
+            to.append(values)
+    data, offsets = map(KINDS[kind], paths)
+    mapped, ragged = npymap.Ragged(*paths), npymap.Ragged(data, offsets)
+    # NumPy's pickles have the byte order of the machine.
+    assert [found.tolist() for found in pickle.loads(pickle.dumps(ragged))] == [values.tolist() for values in expected]
+    for one in (ragged, npymap.Ragged(paths[0], offsets), npymap.Ragged(data, paths[1])):
+        assert len(one) == 9 and one.dtype == mapped.dtype
+        assert [found.tolist() for found in one] == [values.tolist() for values in expected]
+        for indices in ([4, -1, 0, 4], [], [[1, 2], [3, 0]]):
+            for options in ({}, {"dtype": "f4", "fill": -1.5}, {"dtype": "i8", "fill": -100}):
+                for width in (0, 2, 30):
+                    for found, right in zip(one.take_padded(indices, width, **options),
+                                            mapped.take_padded(indices, width, **options)):
+                        assert found.dtype == right.dtype and np.array_equal(found, right)
+        (_, (packed, starts)), = npymap.Batches(one, npymap.Sampler(9, order="sequential"), 9, dtype="i4")
+        assert packed.tolist() == np.concatenate(expected).tolist()
+        with pytest.raises(IndexError):
+            one[9]
+
+
+def test_offsets_of_any_array_are_checked():
+    data = np.arange(5)
+    for offsets, match in (([0, 4, 2], "row 1 from 4 to 2: expected increasing offsets, up to 5"),
+                           ([0, 3, 6], "row 1 from 3 to 6"), ([0, -1, 5], "row 0 from 0 to -1")):
+        ragged = npymap.Ragged(data, np.array(offsets))
+        for take in (lambda: list(ragged), lambda: ragged.take_padded([0, 1], 3)):
+            with pytest.raises(npymap.FormatError, match=match) as caught:
+                take()
+            assert caught.value.kind == "Corrupt"
+    for offsets in (np.zeros(0, int), np.zeros((2, 2), int), np.zeros(2)):
+        with pytest.raises(ValueError, match="expected one axis of integers, one more than the number of rows"):
+            npymap.Ragged(data, offsets)
+    records = np.array([(1, 2.5), (3, 4.5), (5, 6.5)], [("a", "u1"), ("b", "<f8")])
+    padded, lengths = npymap.Ragged(records, np.array([0, 1, 3])).take_padded([1, 0], 2, fill=(9, 1.0))
+    assert padded.tolist() == [[(3, 4.5), (5, 6.5)], [(1, 2.5), (9, 1.0)]] and lengths.tolist() == [2, 1]
+    images = npymap.Ragged(np.arange(24).reshape(4, 3, 2), np.array([0, 1, 4]))
+    assert images.take_padded([0, 1], 2)[0].tolist() == [[[[0, 1], [2, 3], [4, 5]], [[0, 0]] * 3],
+                                                        [[[6, 7], [8, 9], [10, 11]], [[12, 13], [14, 15], [16, 17]]]]
 
 
 def test_rows_of_a_killed_writer_are_removed_on_request(tmp_path):

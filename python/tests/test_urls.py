@@ -373,3 +373,16 @@ def test_adapters_send_headers(small):
 def test_options_of_stores_are_passed_on():
     with pytest.raises(ValueError, match="timeout"):
         npymap.load("http://127.0.0.1:9/a.npy", storage_options={"timeout": "soon"})
+
+
+def test_rows_of_different_lengths_are_at_urls(tmp_path):
+    with npymap.RaggedAppender(tmp_path / "d.npy", tmp_path / "o.npy", dtype="u2") as to:
+        for length in range(50):
+            to.append(np.full(length, length, "u2"))
+    with serve(tmp_path) as (url, _):
+        ragged = npymap.Ragged(f"{url}/d.npy", npymap.ArrayFile(f"{url}/o.npy"))
+        assert [len(found) for found in ragged] == list(range(50))
+        padded, lengths = pickle.loads(pickle.dumps(ragged)).take_padded([49, 2], 3, fill=7)
+        assert padded.tolist() == [[49] * 3, [2, 2, 7]] and lengths.tolist() == [49, 2]
+        for indices, (packed, offsets) in npymap.Batches(ragged, npymap.Sampler(50, seed=1), 20):
+            assert packed.tolist() == np.repeat(indices, indices).tolist()

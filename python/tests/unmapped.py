@@ -43,6 +43,7 @@ OPENED = [
     ("a.npy", "npymap.ArrayFile(path).map(slice(shape[0]), mode)", "r r+"),
     ("f.npy", "npymap.ArrayFile(path).map(slice(shape[0]), mode)", "r r+"),
     ("a.npy", "descriptions[mode].open(changed='ok')", "r r+"),
+    ("a.npy", "npymap.Ragged(path, np.array([0, 1, 3])).take_packed([0, 1])[0]", "r"),
     ("a.npy", "npymap.Concat([path]).take(range(3))", "r"),
     ("a.npy", "npymap.Concat([path, npymap.ArrayFile(path)]).take(range(3))", "r"),
 ]
@@ -203,6 +204,7 @@ def main(name, directory):
                 continue
             assert mode != "r+", f"{kind}: changes of a copy are lost"
             assert len(found) and np.array_equal(found, array[:len(found)]), kind
+            # Whoever copies reads what is copied.
             is_copied = "take" in code
             assert is_warned != is_copied, kind
             assert is_copied or found.flags.writeable == (mode == "c"), kind

@@ -16,7 +16,7 @@ from ._paths import is_url, shown, to_absolute, to_location
 from ._rows import Rows, numbers_of, output_of, rows_of_array, whole_bytes
 from ._select import (expand, in_bounds, is_basic, is_integer, split, strides_of, to_numbers, to_ranges,
                       with_dots)
-from ._unmapped import advised, is_readable, written_back
+from ._unmapped import advised, is_readable, is_unmapped, written_back
 
 # Rows that are shorter are read whole.
 _PAGE = 4096
@@ -406,6 +406,18 @@ def _open_object(place, member, elements, version, process):
         text = f"{shown(path)}: was replaced since the array was described"
         raise FormatError(text, shown(path), member, "Changed")
     return file
+
+
+def map_or_read(path):
+    """Open an array with rows, which are read if they are at a URL or cannot be mapped."""
+    if is_url(path):
+        return ArrayFile(path)
+    try:
+        return _core.open_npy(path, "r", 0, MAX_HEADER_SIZE, "normal")
+    except OSError as error:
+        if not is_unmapped(error):
+            raise
+        return ArrayFile(path)
 
 
 def file_facts(path):

@@ -3,10 +3,9 @@
 import os
 
 from . import _core
-from ._arrayfile import ArrayFile
+from ._arrayfile import ArrayFile, map_or_read
 from ._describe import check_version, version_of
 from ._dtypes import from_descr
-from ._open import MAX_HEADER_SIZE
 from ._paths import is_url, to_absolute, to_path
 from ._rows import Rows, rows_of
 from ._unmapped import is_unmapped
@@ -52,7 +51,7 @@ class Concat:
                     raise
                 self._join(map(ArrayFile, self._sources))
         else:
-            self._join(_mapped_or_read(source) if isinstance(source, str) else source
+            self._join(map_or_read(source) if isinstance(source, str) else source
                        for source in self._sources)
         self._process = os.getpid()
 
@@ -128,16 +127,6 @@ def _to_source(array):
         path = to_absolute(array)
         return ArrayFile(path) if is_url(path) else path
     return array
-
-
-def _mapped_or_read(path):
-    """Open an array, of which rows are read if it cannot be mapped."""
-    try:
-        return _core.open_npy(path, "r", 0, MAX_HEADER_SIZE, "normal")
-    except OSError as error:
-        if not is_unmapped(error):
-            raise
-        return ArrayFile(path)
 
 
 def _stack(sources, versions):

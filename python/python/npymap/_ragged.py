@@ -6,18 +6,20 @@ import os
 import numpy as np
 
 from . import _core
-from ._describe import describe
+from ._describe import Description, describe
 from ._dtypes import check_text, from_descr, to_cast
 from ._grow import Growing, as_elements, check_like, first_rows, kept_dtype, row_descr
-from ._paths import to_path, to_shape
+from ._map import map_of
+from ._paths import to_path, to_shape, to_source
 from ._rows import as_bytes, as_indices, contiguous, output, overlaps, process_of, rows_of
 
 
 class Ragged:
     """Reads rows of different lengths, such as texts, from an array of elements and offsets.
 
-    Row `i` is `data[offsets[i]:offsets[i + 1]]`. Both arrays are mapped, and offsets are
-    checked when you use them.
+    Row `i` is `data[offsets[i]:offsets[i + 1]]`. Each is a path or URL of a `.npy` file, or
+    an object with rows, such as an `ArrayFile`. Files named by path are mapped, or read where they
+    cannot be mapped. Offsets are checked when you use them.
 
         >>> with npymap.RaggedAppender("data.npy", "offsets.npy", dtype="u2") as to:
         ...     to.append([1, 2, 3])
@@ -125,7 +127,7 @@ class Ragged:
         return self[index].tobytes().decode()
 
     def __reduce__(self):
-        return _open_ragged, tuple(map(describe, self._arrays))
+        return _open_ragged, tuple(map(_to_sent, self._arrays))
 
     def __deepcopy__(self, memo):
         # Deep copies of mapped arrays are in memory.
@@ -133,15 +135,22 @@ class Ragged:
 
 
 def _open_ragged(data, offsets):
-    return Ragged(data.open(), offsets.open())
+    return Ragged(*(array.open() if isinstance(array, Description) else array for array in (data, offsets)))
+
+
+def _to_sent(array):
+    """Return a description of an array in a file, or any other array itself."""
+    mapping = map_of(array)[1] if isinstance(array, np.ndarray) else None
+    is_described = mapping is not None and mapping.path is not None and mapping.mode != "c"
+    return describe(array) if is_described else array
 
 
 def _array(array, name):
     """Open the array if it is a path."""
-    from ._open import open
+    from ._arrayfile import map_or_read
 
-    is_array = isinstance(array, np.ndarray) or hasattr(array, "rows")
-    array = array if is_array else open(to_path(array))
+    if isinstance(array, (str, bytes, os.PathLike)):
+        array = map_or_read(to_source(array))
     if getattr(array, "ndim", None) == 0:
         raise ValueError(f"{name} without axes, expected an array of rows")
     return array
