@@ -180,9 +180,8 @@ impl Appender {
         is_renamed: bool,
     ) -> Result<Appender> {
         let (shape, axis, one) = (head.header().shape.clone(), head.axis(), head.layout(1)?);
-        let (row_nbytes, row_len) = (one.nbytes(), one.len());
         let writer = RowWriter::new(file, lock, path, head, is_renamed)?;
-        let path = path.to_owned();
+        let (path, row_nbytes, row_len) = (path.to_owned(), one.nbytes(), one.len());
         Ok(Appender { path, writer, shape, axis, row_nbytes, row_len, has_failed: false })
     }
 
