@@ -6,6 +6,7 @@ use ndarray::{Array, Dimension};
 
 use super::directory::DirectoryEntry;
 use super::local::{contradictory, data_range};
+use super::open::{ProgressCallback, SILENT};
 use super::reader::{BUFFER, HEADER_BUFFER, MemberInfo, MemberReader};
 use super::records::Method;
 use super::report::{Report, Reported};
@@ -255,17 +256,22 @@ impl<'a, D: Mapping> Member<'a, D> {
 
     /// The offset of the member's first byte, and a reader at that offset.
     fn start(&self) -> Result<(u64, MemberReader<'a>)> {
-        self.start_buffered(BUFFER)
+        self.start_buffered(BUFFER, &self.npz.options.progress)
     }
 
-    /// Like `start`, with a buffer of this size for compressed bytes.
-    fn start_buffered(&self, buffer: usize) -> Result<(u64, MemberReader<'a>)> {
+    /// Like `start`, with a buffer of this size for compressed bytes, and another function that
+    /// gets reports.
+    fn start_buffered(
+        &self,
+        buffer: usize,
+        progress: &'a ProgressCallback,
+    ) -> Result<(u64, MemberReader<'a>)> {
         let (start, end) = self.range()?;
         let DirectoryEntry { stored, size, crc32, .. } = *self.entry;
         let part = self.npz.source.storage().range_reader(start, end);
         let (member, is_stored) = (self.name(), self.is_stored());
         let info = MemberInfo { member, is_stored, stored, size, crc32, buffer };
-        Ok((start, MemberReader::new(part, info, &self.npz.options.progress)?))
+        Ok((start, MemberReader::new(part, info, progress)?))
     }
 
     /// The range of the member's bytes in the archive, which must be the same
@@ -298,21 +304,22 @@ impl<'a, D: Mapping> Member<'a, D> {
     }
 
     fn open_array(&self) -> Result<MappedArray<D>> {
+        let source = &self.npz.source;
+        if self.is_stored() && (source.is_mapped() || source.is_on_demand()) {
+            let (start, found) = self.find()?;
+            let place = found.into_place()?.moved_by(start);
+            let data = source.obtain_checked(place.offset, place.layout.nbytes())?;
+            return Ok(MappedArray::from_place(source, data, place, Some(self.name())));
+        }
         let (start, mut reader) = self.start()?;
         let place = self.find_in(&mut reader)?.into_place()?;
-        let source = &self.npz.source;
-        if !self.is_stored() {
-            let data = self.unpack(&place, reader)?;
-            let path = source.storage().shared_path();
-            return Ok(MappedArray::from_unpacked(data, place, path, self.name()));
+        let data = self.unpack(&place, reader)?;
+        if self.is_stored() {
+            let place = place.moved_by(start);
+            return Ok(MappedArray::from_place(source, data, place, Some(self.name())));
         }
-        let place = place.moved_by(start);
-        let data = if source.is_mapped() || source.is_on_demand() {
-            source.obtain_checked(place.offset, place.layout.nbytes())?
-        } else {
-            self.unpack(&place, reader)?
-        };
-        Ok(MappedArray::from_place(source, data, place, Some(self.name())))
+        let path = source.storage().shared_path();
+        Ok(MappedArray::from_unpacked(data, place, path, self.name()))
     }
 
     fn read_array<T: Element, N: Dimension>(&self) -> Result<Array<T, N>> {
@@ -325,9 +332,9 @@ impl<'a, D: Mapping> Member<'a, D> {
     }
 
     /// The offset of the member's first byte, and the array it is or the bytes
-    /// it starts with instead.
+    /// it starts with instead. A header that is read for itself is not reported.
     fn find(&self) -> Result<(u64, MemberContent)> {
-        let (start, mut reader) = self.start_buffered(HEADER_BUFFER)?;
+        let (start, mut reader) = self.start_buffered(HEADER_BUFFER, &SILENT)?;
         Ok((start, self.find_in(&mut reader)?))
     }
 

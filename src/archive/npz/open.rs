@@ -69,6 +69,9 @@ pub struct MemberProgress<'a> {
 #[derive(Clone, Default)]
 pub(super) struct ProgressCallback(Option<Arc<ProgressFn>>);
 
+/// Gets no reports.
+pub(super) static SILENT: ProgressCallback = ProgressCallback(None);
+
 type ProgressFn = dyn Fn(MemberProgress<'_>) + Send + Sync;
 
 impl ProgressCallback {
