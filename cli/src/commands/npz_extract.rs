@@ -3,7 +3,7 @@
 use crate::input::lengths::to_usize;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
@@ -17,8 +17,9 @@ use crate::input::escape::{self, safe};
 use crate::input::inputs::last_of_each_name;
 use crate::input::progress::Progress;
 use crate::input::url::{self, shown};
-use crate::input::{memory, messages, open, stream, text};
+use crate::input::{messages, open, stream, text};
 use crate::output::draft::Draft;
+use crate::output::member_copy;
 use crate::output::output_format;
 use crate::output::overwrite::OverwriteArgs;
 use crate::output::until_closed::UntilClosed;
@@ -297,34 +298,15 @@ impl ExtractArgs {
         draft.commit_unsynced()
     }
 
-    /// Copies the bytes of a member, and verifies its checksum.
     fn copy(
         &self,
         member: &Member<'_>,
         draft: &Draft,
         progress: &mut Progress,
     ) -> Result<(), CliError> {
-        let to_error = CliError::io(draft.path(), "write");
-        let mut file = draft.file();
-        let mut from = member.reader().map_err(CliError::Library)?;
-        let mut block = memory::zeros(1 << 20).map_err(CliError::Library)?;
-        loop {
-            let n = from.read(&mut block).map_err(|error| self.read_error(member, error))?;
-            if n == 0 {
-                break;
-            }
-            file.write_all(block.get(..n).unwrap_or_default()).map_err(&to_error)?;
-            progress.add(n);
-        }
-        Ok(())
-    }
-
-    fn read_error(&self, member: &Member<'_>, error: io::Error) -> CliError {
-        let path = self.path_of(member.name());
-        match error.downcast::<npymap::Error>() {
-            Ok(error) => CliError::WithPath { path, error },
-            Err(error) => CliError::io(&path, "read")(error),
-        }
+        let from = member.reader().map_err(CliError::Library)?;
+        let (path, to) = (self.path_of(member.name()), (draft.file(), draft.path()));
+        member_copy::copy(from, &path, to, &mut |bytes| progress.add(bytes))
     }
 }
 

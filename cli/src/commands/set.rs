@@ -132,7 +132,7 @@ impl SetArgs {
     fn change(&self, edited: &mut Edited, file: Option<MappedArray>) -> Result<usize> {
         let field = self.selection.field();
         let dtype = match field {
-            Some(field) => edited.outline()?.field(field)?.dtype().clone(),
+            Some(field) => edited.outline().field(field)?.dtype().clone(),
             None => edited.array.dtype().clone(),
         };
         let value = match file {
@@ -145,7 +145,7 @@ impl SetArgs {
             return set_matching::set(edited, (&self.selection, filter), &value, self.casting());
         }
         let parts = self.selection.parts(edited.array.shape())?;
-        let shape = self.selection.shape(&edited.outline()?)?;
+        let shape = self.selection.shape(&edited.outline())?;
         let is_array = !shape.is_empty() || self.selection.keeps_array();
         let values = value.broadcast(&shape, is_array)?;
         let (mut count, mut progress) = (0, edited.progress(&shape));

@@ -189,6 +189,18 @@ pub(crate) fn write_array(
     Ok((options.open(source)?, options.open(stored)?))
 }
 
+/// As [`write_array`], for a `.npy` file without a name.
+pub(crate) fn write_unnamed(
+    file: File,
+    max_header_len: usize,
+) -> Result<(MappedArrayMut, MappedArray)> {
+    let options = OpenOptions::new().max_header_len(max_header_len);
+    let stored = read_file(file.try_clone()?, &options)?;
+    // SAFETY: the file has no name, so no other process can change it.
+    let source = unsafe { Source::map_mut_file(file) }?.write_only();
+    Ok((options.open(source)?, stored))
+}
+
 /// Maps an open file read-only.
 pub(crate) fn read_file(file: File, options: &OpenOptions) -> Result<MappedArray> {
     // SAFETY: the help text requires that no other process truncates or changes the file.

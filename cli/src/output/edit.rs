@@ -11,7 +11,7 @@ use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
 use crate::input::{members, open, platform, remote, stream, text};
 use crate::output::locking::WaitArgs;
-use crate::output::signals;
+use crate::output::{member_copy, signals};
 use crate::select::edited::Edited;
 
 /// Prints how many elements of an array were set.
@@ -56,7 +56,7 @@ impl EditOptions {
             (Format::Npy, _) if target.offset().is_some() => {
                 self.edit_in_place(target, change).map_err(CliError::with_path(target.name()))
             }
-            (Format::Npz, Some(name)) => edit_member(path, name, self, change),
+            (Format::Npz, Some(name)) => edit_member(target, name, self, change),
             (Format::Npz | Format::Ten, None) => {
                 let path = target.name().to_owned();
                 let source = open::map_arrays(&path, self.max_header_len);
@@ -82,7 +82,7 @@ impl EditOptions {
         // A program that does not lock may have replaced the file before it was
         // opened.
         lock.as_ref().map_or(Ok(()), |lock| lock.check(path))?;
-        let mut edited = Edited { array, stored: Some(stored) };
+        let mut edited = Edited { array, stored };
         let count = change(&mut edited)?;
         if self.flush {
             edited.array.close()?;
@@ -100,14 +100,15 @@ pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Applies `change` to a member, and replaces the archive once the new one is
-/// complete and on disk. Members stay stored or deflated.
+/// Applies `change` to a copy of a member in a file without a name, and replaces the archive
+/// once the new one is complete and on disk. Members stay stored or deflated.
 fn edit_member(
-    path: &Path,
+    target: &ArrayPath,
     name: &str,
     options: EditOptions,
     change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
 ) -> Result<usize, CliError> {
+    let (path, to_error) = (&target.path, CliError::with_path(target.name()));
     signals::watch().map_err(CliError::io(path, "create"))?;
     let npz_options = open::npz_options(options.max_header_len);
     let update = options.wait.with_lock(path, |locking| npz_options.update(path, locking));
@@ -115,10 +116,20 @@ fn edit_member(
     let member = update.npz().member(name).map_err(CliError::Library)?;
     // Finds the same member, even if another is called as this one without `.npy`.
     let full_name = member.full_name().to_owned();
-    let array = member.open().map_err(CliError::Library)?;
-    let mut edited = Edited { array, stored: None };
-    let count = change(&mut edited).map_err(CliError::Library)?;
-    update.set(&full_name, &edited.array).map_err(CliError::Library)?;
+    // Checks that the array is the whole member.
+    member.header().map_err(CliError::Library)?;
+    // Where the new archive needs space, too.
+    let copy = path
+        .canonicalize()
+        .and_then(|path| tempfile::tempfile_in(path.parent().unwrap_or(Path::new("."))));
+    let copy = copy.map_err(CliError::io(path, "create a copy of"))?;
+    let reader = member.reader().map_err(CliError::Library)?;
+    member_copy::copy(reader, target.name(), (&copy, path), &mut |_| ())?;
+    let (array, stored) = open::write_unnamed(copy, options.max_header_len).map_err(&to_error)?;
+    let mut edited = Edited { array, stored };
+    let count = change(&mut edited).map_err(to_error)?;
+    let changed = || Ok(edited.stored.clone());
+    update.set_deferred(&full_name, &changed).map_err(CliError::Library)?;
     update.commit().map_err(CliError::Library)?;
     Ok(count)
 }

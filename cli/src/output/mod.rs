@@ -16,6 +16,7 @@ pub(crate) mod generate;
 pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod locking;
+pub(crate) mod member_copy;
 pub(crate) mod new_file;
 pub(crate) mod new_rows;
 pub(crate) mod npz_update;

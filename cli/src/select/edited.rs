@@ -13,17 +13,14 @@ const STEP: usize = 8 << 20;
 /// An array that is changed.
 pub(crate) struct Edited {
     pub(crate) array: MappedArrayMut,
-    /// The array of the file, unless `array` is a copy in memory.
-    pub(crate) stored: Option<MappedArray>,
+    /// The same array, to be read.
+    pub(crate) stored: MappedArray,
 }
 
 impl Edited {
     /// All elements, which are not kept while some are written.
-    pub(crate) fn outline(&self) -> Result<Outline<'_>> {
-        match &self.stored {
-            Some(stored) => Ok(stored.outline()),
-            None => Ok(self.array.dyn_view()?.into()),
-        }
+    pub(crate) fn outline(&self) -> Outline<'_> {
+        self.stored.outline()
     }
 
     /// Progress through the elements of a selection.
@@ -42,9 +39,7 @@ impl Edited {
         progress: &mut Progress,
     ) -> Result<usize> {
         let size = self.array.dtype().itemsize();
-        let halves =
-            self.stored.as_ref().and_then(|stored| halve(target.part, stored.shape(), size));
-        let Some(Halves { parts, axis, at }) = halves else {
+        let Some(Halves { parts, axis, at }) = halve(target.part, self.stored.shape(), size) else {
             let count = value.write(&mut self.array, target, values, casting)?;
             progress.add(count.saturating_mul(size));
             return Ok(count);

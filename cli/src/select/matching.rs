@@ -40,7 +40,7 @@ pub(crate) fn with_rows<T>(
                 let rows = RowSelection::matching(Some(array), all.clone(), filter, own, fields);
                 return process(&rows.map_err(&to_error)?);
             }
-            let rows = whole_rows(Some(array), &all, filter).map_err(&to_error)?;
+            let rows = whole_rows(array, &all, filter).map_err(&to_error)?;
             copy = copy_rows(path, &rows)?;
             (&copy, copy.outline(), own.row_axis(inner) != Some(0))
         }
@@ -66,7 +66,7 @@ pub(crate) fn copy_matching(
     limits::check_count(path, all.itemsize(), all.len())?;
     let index = index.cloned().unwrap_or_default();
     if !index.keeps_rows(inner(&all, filter)) {
-        let rows = whole_rows(Some(&array), &all, filter).map_err(&to_error)?;
+        let rows = whole_rows(&array, &all, filter).map_err(&to_error)?;
         return Ok((copy_rows(path, &rows)?, Some(index)));
     }
     let fields = index.fields(&all);
@@ -114,7 +114,7 @@ pub(crate) fn with_table(
         let axes = rows.axes().map_err(&to_error)?;
         return print(array, rows.view().map_err(&to_error)?.into(), axes, rows.has_more);
     }
-    let rows = whole_rows(Some(array), all, filter).map_err(&to_error)?;
+    let rows = whole_rows(array, all, filter).map_err(&to_error)?;
     let mut numbers = Vec::new();
     let found = rows.each_match(|of_block| {
         numbers.extend(of_block);
@@ -151,11 +151,11 @@ fn inner<'v>(all: &'v Outline<'_>, filter: &Filter) -> &'v [usize] {
 
 /// The whole rows that satisfy a condition.
 pub(crate) fn whole_rows<'a>(
-    array: Option<&'a MappedArray>,
+    array: &'a MappedArray,
     all: &Outline<'a>,
     filter: &'a Filter,
 ) -> Result<RowSelection<'a>> {
-    RowSelection::matching(array, all.clone(), filter, IndexArg::default(), Fields::All)
+    RowSelection::matching(Some(array), all.clone(), filter, IndexArg::default(), Fields::All)
 }
 
 /// Copies selected rows to a temporary array.

@@ -3,9 +3,7 @@
 use npymap::array::{Outline, Window};
 use npymap::element::Casting;
 use npymap::ndarray::SliceInfoElem;
-use npymap::{
-    DType, Error, ErrorKind, MappedArray, MappedArrayMut, Mode, Result, Value, dtype::Kind,
-};
+use npymap::{DType, Error, ErrorKind, MappedArray, MappedArrayMut, Result, Value, dtype::Kind};
 
 /// A new value, as parsed from an argument.
 pub(crate) enum NewValue {
@@ -85,34 +83,17 @@ impl NewValue {
         values: Option<&Outline<'_>>,
         casting: Casting,
     ) -> Result<usize> {
-        let is_file = array.mode() == Some(Mode::ReadWrite);
         let window = match (self, values) {
             (NewValue::File(file), Some(values)) => Some(file.window(values)?),
             (_, values) => values.map(Outline::view).transpose()?.map(Window::from),
         };
         let values = window.as_ref().map(Window::view);
-        let values = values.as_ref();
-        match (self, values) {
-            (NewValue::Scalar(value), _) if is_file => {
+        match (self, values.as_ref()) {
+            (NewValue::Scalar(value), _) => {
                 array.write_fill_slice(target.part, target.field, value)
             }
-            (_, Some(values)) if is_file => {
-                array.write_slice(target.part, target.field, values, casting)
-            }
-            _ => {
-                // A copy, from which the archive is rewritten.
-                let view = array.dyn_view_mut()?.try_slice(target.part)?;
-                let mut view = match target.field {
-                    Some(field) => view.into_field(field)?,
-                    None => view,
-                };
-                match (self, values) {
-                    (NewValue::Scalar(value), _) => view.fill(value)?,
-                    (_, Some(values)) => view.assign_as(values, casting)?,
-                    _ => {}
-                }
-                Ok(view.len())
-            }
+            (_, Some(values)) => array.write_slice(target.part, target.field, values, casting),
+            (_, None) => Ok(0),
         }
     }
 }

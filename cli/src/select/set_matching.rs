@@ -22,10 +22,10 @@ pub(crate) fn set(
     value: &NewValue,
     casting: Casting,
 ) -> Result<usize> {
-    let all = edited.outline()?;
+    let all = edited.outline();
     let (leading, dims) = (filter.leading(all.dtype(), all.ndim()), all.shape().to_vec());
     let (leading, inner) = dims.split_at_checked(leading).unwrap_or((&dims, &[]));
-    let rows = whole_rows(edited.stored.as_ref(), &all, filter)?;
+    let rows = whole_rows(&edited.stored, &all, filter)?;
     let (blocks, count) = (rows.blocks(), rows.count()?);
     let shape: Vec<usize> = std::iter::once(count).chain(inner.iter().copied()).collect();
     let parts = index.parts(&shape)?;
@@ -34,8 +34,8 @@ pub(crate) fn set(
     let (mut set, mut done, mut progress) = (0, 0, edited.progress(&shape));
     for block in 0..blocks {
         // What was written decides about no other row.
-        let all = edited.outline()?;
-        let rows = whole_rows(edited.stored.as_ref(), &all, filter)?;
+        let all = edited.outline();
+        let rows = whole_rows(&edited.stored, &all, filter)?;
         let (numbers, _) = rows.numbers(block)?;
         for (number, part) in parts.indices.iter().enumerate() {
             let values = match (&values, parts.list_axis) {

@@ -20,9 +20,10 @@ fn arguments(words: Words, inputs: &Path, outputs: &Path) -> Vec<String> {
     let name = |word: &&str| match *word {
         word if word.starts_with("OUT") => path_in(outputs, word),
         word => {
+            let (at, word) = word.strip_prefix('@').map_or(("", word), |word| ("@", word));
             let file = word.split('[').next().unwrap_or(word);
             let is_file = file.contains('.') && inputs.join(file).is_file();
-            if is_file { path_in(inputs, word) } else { word.to_owned() }
+            if is_file { format!("{at}{}", path_in(inputs, word)) } else { format!("{at}{word}") }
         }
     };
     words.iter().map(name).collect()
@@ -51,12 +52,13 @@ fn peak(arguments: &[String]) -> (Option<i32>, usize) {
 fn a_pass_has_part_of_a_file_in_memory() {
     /// What each command may have besides what the program needs, in MiB.
     const MOST: usize = 40;
-    const PASSES: [Words; 15] = [
+    const PASSES: [Words; 16] = [
         &["info", "--digest", "a.npy"],
         &["diff", "a.npy", "b.npy", "--threads", "1"],
         &["get", "a.npy", "--where", "value[0] < 0", "--format", "csv"],
         &["get", "a.npy", "1:", "-o", "OUT.npy"],
         &["npz", "verify", "z.npz"],
+        &["set", "z.npz[a]", "-1, ::2", "5"],
         &["shuffle", "a.npy", "OUT.npy", "--memory", "8"],
         &["stats", "a.npy", "--threads", "1", "--std"],
         &["stats", "a.npy", "--threads", "1", ":, 1::2", "--fail-on", "nan"],
@@ -69,7 +71,7 @@ fn a_pass_has_part_of_a_file_in_memory() {
         &["set", "b.npy", ":, ::-1", "@a.npy"],
     ];
     /// How many of them are tried unless runs are thorough: these take the least time.
-    const SHORT: usize = 5;
+    const SHORT: usize = 6;
     if std::env::var_os("NPYMAP_TEST_RUNNER").is_some() {
         return;
     }
@@ -175,7 +177,7 @@ fn without_maps(command: &mut Command) {
 #[test]
 #[cfg(target_endian = "little")]
 fn what_cannot_be_mapped_is_read() {
-    const COMMANDS: [Words; 54] = [
+    const COMMANDS: [Words; 56] = [
         &["info", "a.npy", "--digest"],
         &["info", "z.npz", "--digest"],
         &["info", "t.ten", "--digest"],
@@ -230,6 +232,8 @@ fn what_cannot_be_mapped_is_read() {
         &["unique", "r.npy", "y", "--counts"],
         &["set", "a.npy", ":, 1", "18"],
         &["set", "a.npy", ":, 0", "0", "--where", "value[3] > 4000"],
+        &["set", "z.npz[a]", ":, 0", "[0]", "--where", "value[3] > 4000"],
+        &["set", "z.npz[f]", "::-1", "@a.npy"],
     ];
     if std::env::var_os("NPYMAP_TEST_RUNNER").is_some() {
         return;
