@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::cli::Cli;
-use crate::input::{arguments, float_text, memory, messages, platform, remote};
+use crate::input::{arguments, error, float_text, memory, messages, platform, remote};
 use crate::output::output_args;
 
 fn main() -> ExitCode {
@@ -52,5 +52,11 @@ fn parse_arguments() -> Result<Cli, clap::Error> {
     // Subcommands get the options that all have.
     command.build();
     let arguments = arguments::protect_negatives(&command, arguments);
-    Cli::from_arg_matches(&command.try_get_matches_from(arguments)?)
+    let matches = command.try_get_matches_from(arguments)?;
+    let mut own = &matches;
+    while let Some((_, inner)) = own.subcommand() {
+        own = inner;
+    }
+    error::set_reads_raw(own.try_contains_id("raw").is_ok());
+    Cli::from_arg_matches(&matches)
 }

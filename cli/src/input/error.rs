@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use npymap::ErrorKind;
 
@@ -36,7 +37,7 @@ pub(crate) enum CliError {
     Text { path: PathBuf, text: String },
     /// The length of the file does not match its header.
     #[error(
-        "{}: its last writer did not finish: `npymap recover` repairs it, and shows how with --dry-run",
+        "{}: its last writer did not finish: `npymap recover` repairs it, and `npymap recover --dry-run` shows how",
         shown(path)
     )]
     Unfinished { path: PathBuf },
@@ -138,6 +139,19 @@ impl CliError {
 /// What is wrong with a file whose mapped bytes the system cannot read.
 pub(crate) const VANISHED: &str = "was truncated while it was read";
 
+const RAW: &str = "--raw DTYPE reads raw elements";
+
+/// The same for commands without `--raw`.
+const NO_RAW: &str = "`npymap convert --raw DTYPE` gives raw elements a header";
+
+/// Whether the command has `--raw`.
+static READS_RAW: AtomicBool = AtomicBool::new(true);
+
+/// Sets whether the command has `--raw`, which errors advise then.
+pub(crate) fn set_reads_raw(reads_raw: bool) {
+    READS_RAW.store(reads_raw, Ordering::Relaxed);
+}
+
 /// Advice at the end of errors of the library, and the equivalent for this program.
 const ADVICE: [(&str, &str); 22] = [
     (
@@ -157,7 +171,7 @@ const ADVICE: [(&str, &str); 22] = [
         "the archive was truncated, or is still being written",
         "the archive was truncated, or is still being written: `npymap npz recover` copies its intact members",
     ),
-    ("open raw elements with `OpenOptions::raw`", "--raw DTYPE reads raw elements"),
+    ("open raw elements with `OpenOptions::raw`", RAW),
     ("open it as a .npy, not with `OpenOptions::raw`", "open it without --raw"),
     // Only casts that keep all values fail so, and not because a text has another form.
     ("can hold exactly", "can hold exactly: allow it to change with --force"),
@@ -215,7 +229,9 @@ pub(crate) fn rephrase_advice(message: &dyn Display) -> String {
         return named;
     }
     let ended = ADVICE.iter().find_map(|(library, program)| {
-        Some(format!("{}{program}", message.strip_suffix(library)?))
+        let found = message.strip_suffix(library)?;
+        let lacks_raw = *program == RAW && !READS_RAW.load(Ordering::Relaxed);
+        Some(format!("{found}{}", if lacks_raw { NO_RAW } else { program }))
     });
     ended.unwrap_or(message)
 }

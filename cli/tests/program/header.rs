@@ -100,6 +100,10 @@ fn a_header_that_cannot_be_read_is_replaced() {
     assert_eq!(run_ok(["get", &path, ":"]), "[0.0, 0.0, 0.0]\n");
     let error = run_err(1, ["header", "Cargo.toml", "--dtype", "<f8", "--shape", "-1"]);
     assert!(error.starts_with("error: Cargo.toml: "), "{error}");
+    assert!(
+        error.ends_with(", `npymap convert --raw DTYPE` gives raw elements a header\n"),
+        "{error}"
+    );
 }
 
 /// Writes a file with this text as its header.

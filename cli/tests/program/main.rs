@@ -1,6 +1,7 @@
 //! Tests that run the program as users do.
 #![allow(clippy::as_conversions, clippy::indexing_slicing, clippy::unwrap_used)]
 
+mod advice;
 mod archives;
 mod arguments;
 mod bfloat16;
