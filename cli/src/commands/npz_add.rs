@@ -17,8 +17,8 @@ use crate::output::npz_update::{self, Change};
 /// Add arrays to an archive, or replace some of its members.
 ///
 /// An IN is a .npy file, a directory of them, FILE[MEMBER], or all arrays of an
-/// archive. Several arrays in one .npy file are called `NAME_0`, `NAME_1` and so on.
-/// To replace existing members, give --overwrite. They keep their place, and
+/// archive. Several arrays in one .npy file or stream are called `NAME_0`, `NAME_1`
+/// and so on, after the file or --name. To replace existing members, give --overwrite. They keep their place, and
 /// their compression unless you give --deflate.
 #[derive(Debug, Args)]
 #[command(after_help = "\

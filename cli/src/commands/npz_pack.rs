@@ -21,8 +21,8 @@ use crate::output::overwrite::OverwriteArgs;
 ///
 /// An IN is a .npy file, a directory of them, FILE[MEMBER], or all arrays of an
 /// archive. The files of a directory are named by their paths in it, so `npymap
-/// npz extract` restores the same files. Several arrays in one .npy file are
-/// called `NAME_0`, `NAME_1` and so on.
+/// npz extract` restores the same files. Several arrays in one .npy file or stream
+/// are called `NAME_0`, `NAME_1` and so on, after the file or --name.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

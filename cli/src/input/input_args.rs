@@ -99,7 +99,8 @@ impl InputOptions<'_> {
         InputOptions { is_whole: true, ..self }
     }
 
-    /// Prints no note about the other arrays of a `.npy` file of several.
+    /// Reads all arrays of a stream, and prints no note about the other arrays of a `.npy` file
+    /// of several.
     pub(crate) fn taking_all(self) -> Self {
         InputOptions { takes_all: true, ..self }
     }
@@ -110,8 +111,14 @@ impl InputOptions<'_> {
             return Ok(vec![0]);
         }
         let (options, _) = open::npy_options(input, self.args.max_header_len);
-        let source = open::map_arrays(&input.path, self.args.max_header_len)?;
-        trailing::offsets(&input.path, &source, &options)
+        let (path, source) = (&input.path, open::map(&input.path, self.content())?);
+        trailing::offsets(path, &source, &options, self.is_whole && stream::is_output(path))
+    }
+
+    /// What is needed of a stream.
+    fn content(self) -> Content {
+        let max_header_len = self.args.max_header_len;
+        Content::Arrays { max_header_len, takes_all: self.takes_all }
     }
 
     /// Opens an array: a file, or the member or the offset that `input` names, mapped
@@ -126,13 +133,12 @@ impl InputOptions<'_> {
         let path = &input.path;
         let Some(dtype) = &self.args.raw else {
             let len = self.args.max_header_len;
-            // Of a stream, no more is copied than its first array and a little after it.
-            let source = match input.offset() {
-                Some(_) => open::map(path, Content::ALL)?,
-                None => open::map_arrays(path, len)?,
-            };
+            // Of a stream, no more is copied than the arrays and a little after them.
+            let content = input.offset().map_or(self.content(), |_| Content::ALL);
+            let source = open::map(path, content)?;
             if self.is_whole && stream::is_output(path) {
-                trailing::reject(&source, &open::npy_options(input, len).0)?;
+                let (options, offset) = open::npy_options(input, len);
+                trailing::reject(&source, &options, self.takes_all || offset.is_some())?;
             }
             return open::any_of(input, source, len, self.takes_all);
         };

@@ -17,6 +17,7 @@ use crate::input::file_set;
 use crate::input::input_args::{InputArgs, InputOptions};
 use crate::input::inputs::{Input, Inputs};
 use crate::input::natural_order::by_name;
+use crate::input::stream;
 
 /// The arrays to put into an archive.
 #[derive(Debug, Args)]
@@ -132,7 +133,9 @@ impl<'a> OpenFiles<'a> {
             let mut found = inputs.all_arrays(self.files.options)?;
             match (&file.name, found.as_mut_slice()) {
                 (Some(name), [array]) => array.name.clone_from(name),
-                (Some(name), several) if file.is_in_directory => number(several, name),
+                (Some(name), several) if file.is_in_directory || !inputs.is_collection() => {
+                    number(several, name);
+                }
                 (Some(_), _) => {
                     return Err(CliError::Rejected {
                         path: file.path.name().to_owned(),
@@ -140,6 +143,8 @@ impl<'a> OpenFiles<'a> {
                     });
                 }
                 (None, _) if inputs.is_collection() => {}
+                // `arr_0`, as NumPy calls arrays without a name.
+                (None, _) if stream::is_standard(file.path.name()) => {}
                 (None, [array]) => array.name = stem(&file.path)?,
                 (None, several) => number(several, &stem(&file.path)?),
             }

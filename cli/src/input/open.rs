@@ -45,7 +45,7 @@ pub(crate) fn read_source(path: &Path, max_header_len: usize) -> Result<Source<M
     if let Some(source) = remote::source(path)? {
         return Ok(source);
     }
-    match stream::open(path, Content::Arrays { max_header_len })? {
+    match stream::open(path, Content::Arrays { max_header_len, takes_all: false })? {
         Some(file) => Source::from_file(file),
         None => Source::open(path),
     }
@@ -64,7 +64,7 @@ pub(crate) fn format(path: &Path, max_header_len: usize) -> Result<Format> {
 
 /// As `map`, for a file of arrays with a header of at most this many characters.
 pub(crate) fn map_arrays(path: &Path, max_header_len: usize) -> Result<Source> {
-    map(path, Content::Arrays { max_header_len })
+    map(path, Content::Arrays { max_header_len, takes_all: false })
 }
 
 /// Opens a raw file, and returns how to interpret it. The elements start at an offset.

@@ -47,8 +47,9 @@ static COPIES: Mutex<Vec<(PathBuf, File)>> = Mutex::new(Vec::new());
 /// What is expected in a stream, which decides how much of it is copied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content {
-    /// A file of arrays, with a header of at most this many characters if it is a `.npy`.
-    Arrays { max_header_len: usize },
+    /// A file of arrays, with headers of at most this many characters if it is a `.npy`, of
+    /// which only the first is needed unless all are.
+    Arrays { max_header_len: usize, takes_all: bool },
     /// At most this many bytes of any kind.
     Bytes(u64),
 }
@@ -209,7 +210,9 @@ fn redirected_file() -> Option<File> {
 fn copy(stream: PartialCopy, content: Content) -> io::Result<File> {
     let growing = Growing(Arc::new(Mutex::new((stream, None))));
     let len = match content {
-        Content::Arrays { max_header_len } => growing.needed_len(max_header_len)?,
+        Content::Arrays { max_header_len, takes_all } => {
+            growing.needed_len(max_header_len, takes_all)?
+        }
         Content::Bytes(len) => len,
     };
     let (stream, failure) = &mut *growing.lock();
@@ -232,7 +235,7 @@ impl Growing {
 
     /// How many bytes of a stream its headers need. Those of archives are read, which
     /// copies everything before them. Errors in them are found again by who opens the copy.
-    fn needed_len(&self, max_header_len: usize) -> npymap::Result<u64> {
+    fn needed_len(&self, max_header_len: usize, takes_all: bool) -> npymap::Result<u64> {
         let source = Source::from_read_at(self.clone())?;
         Ok(match Format::recognize(&source)? {
             Format::Npz => u64::MAX,
@@ -245,12 +248,10 @@ impl Growing {
                 0
             }
             _ => {
-                let header = OpenOptions::new().max_header_len(max_header_len).header(&source);
-                let layout = header.and_then(|header| header.layout());
-                layout.map_or(0, |layout| {
-                    let end = layout.offset().saturating_add(layout.nbytes());
-                    to_u64(end).saturating_add(TRAILING)
-                })
+                let arrays = OpenOptions::new().max_header_len(max_header_len).walk(source)?;
+                let count = if takes_all { usize::MAX } else { 1 };
+                let last = arrays.take(count).map_while(npymap::Result::ok).last();
+                last.map_or(0, |last| last.end.saturating_add(TRAILING))
             }
         })
     }

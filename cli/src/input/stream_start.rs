@@ -24,7 +24,7 @@ impl StreamStart {
     pub(crate) fn open(path: &Path, max_header_len: usize) -> Result<Option<StreamStart>> {
         let Some(mut copy) = stream::begin(path)? else { return Ok(None) };
         let header = HeaderText::read(&mut copy, max_header_len).and_then(|text| text.header());
-        let content = Content::Arrays { max_header_len };
+        let content = Content::Arrays { max_header_len, takes_all: false };
         let layout = header.and_then(|header| Ok((header.order, header.layout()?)));
         match layout {
             Ok((Order::C, layout)) if layout.nbytes() > 0 => {

@@ -32,14 +32,18 @@ pub(crate) fn note<D>(
 }
 
 /// Returns an error if something follows the elements of a stream, which is gone once the
-/// stream was read.
-pub(crate) fn reject<D>(source: &Source<D>, options: &OpenOptions) -> Result<()> {
+/// stream was read, unless it is another array and `skips_arrays` is set.
+pub(crate) fn reject<D>(
+    source: &Source<D>,
+    options: &OpenOptions,
+    skips_arrays: bool,
+) -> Result<()> {
     match options.trailing(source).ok().flatten() {
-        Some(found) => {
+        Some(found) if !(skips_arrays && found.is_array) => {
             let what = what(&found);
             Err(Error::other(format!("{what}, which would be lost: send one array at a time")))
         }
-        None => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -53,12 +57,21 @@ pub(crate) fn describe(found: &Trailing) -> String {
     format!("{}{advice}", what(found))
 }
 
-/// The offsets of all arrays of a `.npy` file. Prints a note about what follows the last one.
-pub(crate) fn offsets(path: &Path, source: &Source, options: &OpenOptions) -> Result<Vec<u64>> {
+/// The offsets of all arrays of a `.npy` file. Prints a note about what follows the last one,
+/// or returns an error if it would be lost.
+pub(crate) fn offsets(
+    path: &Path,
+    source: &Source,
+    options: &OpenOptions,
+    is_lost: bool,
+) -> Result<Vec<u64>> {
     let (mut offsets, mut last) = (vec![0], options.clone());
     while let Some(Trailing { is_array: true, offset, .. }) = last.trailing(source)? {
         offsets.push(offset);
         last = last.offset(offset);
+    }
+    if is_lost {
+        reject(source, &last, false)?;
     }
     note(path, source, &last, false);
     Ok(offsets)
