@@ -32,19 +32,24 @@ fn open_url(path: &Path) -> Result<Option<Remote>> {
     Ok(Some(object))
 }
 
-/// The headers of each request for an input.
+/// The headers of each request.
 static HEADERS: OnceLock<Vec<(String, String)>> = OnceLock::new();
 
 /// The server that gets the headers.
 static SERVER: OnceLock<String> = OnceLock::new();
 
-/// Sets the headers of each request for an input.
+/// Sets the headers of each request.
 pub(crate) fn set_headers(headers: Vec<(String, String)>) {
     let _ = HEADERS.set(headers);
 }
 
 fn headers() -> &'static [(String, String)] {
     HEADERS.get().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Options with these headers.
+fn with_headers() -> RemoteOptions {
+    headers().iter().fold(RemoteOptions::new(), |all, (name, value)| all.header(name, value))
 }
 
 /// Rejects a URL of another server if there are headers, which can be secret.
@@ -57,14 +62,15 @@ fn check_server(path: &Path) -> Result<()> {
     if *known == server {
         return Ok(());
     }
-    let text = format!("--http-header is for one server, which is {known}: read one at a time");
+    let text = format!(
+        "--http-header is for one server, which is {known}: name URLs of one server, and copy those of others to files"
+    );
     Err(Error::new(ErrorKind::InvalidInput, text))
 }
 
 /// The options with which objects are opened, with the cache that the environment names.
 fn options() -> Result<RemoteOptions> {
-    let all = RemoteOptions::new().whole(WHOLE);
-    let all = headers().iter().fold(all, |all, (name, value)| all.header(name, value));
+    let all = with_headers().whole(WHOLE);
     let Some(directory) = env::var_os("NPYMAP_CACHE").filter(|value| !value.is_empty()) else {
         return Ok(all);
     };
@@ -100,7 +106,8 @@ pub(crate) type Upload = RemoteWriter;
 /// Starts to write to a URL; `None` for other paths.
 pub(crate) fn upload(path: &Path, overwrites: bool) -> Result<Option<Upload>> {
     let (Some(url), true) = (path.to_str(), is_url(path)) else { return Ok(None) };
-    RemoteOptions::new().overwrite(overwrites).create(url).map(Some)
+    check_server(path)?;
+    with_headers().overwrite(overwrites).create(url).map(Some)
 }
 
 /// Sends a complete file. If a signal interrupts it, the store removes what it got.

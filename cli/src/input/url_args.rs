@@ -6,11 +6,11 @@ use clap::Args;
 
 use crate::input::error::CliError;
 
-/// How URLs are read.
+/// How URLs are read and written.
 #[derive(Args)]
 #[command(next_help_heading = "URLs")]
 pub(crate) struct UrlArgs {
-    /// Send a header with each request for an input, as in 'Authorization: Bearer TOKEN'.
+    /// Send a header with each request, as in 'Authorization: Bearer TOKEN'.
     /// Only the server of the URL gets it, so all URLs must be of one server
     #[arg(short = 'H', long, global = true, value_name = "HEADER")]
     http_header: Vec<String>,

@@ -168,6 +168,35 @@ fn headers_are_for_one_server() {
     assert!(error.contains("the header \"No Name\"") && !error.contains("5ec2e7"), "{error}");
 }
 
+/// What is written gets the header, too.
+#[test]
+#[cfg(feature = "remote")]
+fn headers_are_sent_with_outputs() {
+    use crate::run::command;
+    use crate::server::{Action, Server, Tags};
+
+    const SECRET: &str = "Authorization: Bearer 5ec2e7";
+    let store = Server::failing(Vec::new(), Tags::Strong, |_, _| Action::Status(404));
+    let run = |words: &[&str]| {
+        let mut command = command();
+        command.args(words).args(["-H", SECRET]).env("AWS_ENDPOINT", store.url(""));
+        command.env("AWS_ALLOW_HTTP", "true").env("AWS_REGION", "us-east-1");
+        command.env("AWS_SKIP_SIGNATURE", "true");
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    run(&["create", "s3://bucket/a.npy", "--shape", "3"]);
+    let requests = store.lines();
+    // Whether there is one, and a new one.
+    assert!(requests.len() >= 2, "{requests:?}");
+    for lines in requests {
+        assert!(lines.iter().any(|line| line.eq_ignore_ascii_case(SECRET)), "{lines:?}");
+    }
+    let other = Server::new(Vec::new());
+    let error = run(&["convert", &other.url("a.npy"), "s3://bucket/a.npy"]);
+    assert!(error.contains("for one server, which is s3://bucket: name URLs of one"), "{error}");
+    assert_eq!(other.lines().len(), 0);
+}
+
 #[test]
 fn headers_have_a_name_and_a_value() {
     let error = run_err(2, ["info", "a.npy", "-H", "5ec2e7"]);
