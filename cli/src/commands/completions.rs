@@ -1,7 +1,7 @@
 //! `npymap completions`: completions of commands, options and members for shells.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Command};
@@ -10,7 +10,7 @@ use npymap::npy::MAX_HEADER_LEN;
 
 use crate::input::error::CliError;
 use crate::input::escape::escaped;
-use crate::input::open;
+use crate::input::{open, url};
 use crate::output::completion;
 
 /// Print completions of commands, options and members for a shell.
@@ -34,6 +34,10 @@ pub(crate) struct CompletionsArgs {
     #[arg(long, value_name = "WORD", conflicts_with = "shell")]
     members: Option<String>,
 
+    /// With --members, print the names of the members of this file instead
+    #[arg(long, value_name = "FILE", requires = "members", value_parser = url::parser())]
+    of: Option<PathBuf>,
+
     /// bash, zsh, fish, powershell or elvish
     #[arg(value_enum, hide_possible_values = true, required_unless_present = "members")]
     shell: Option<Shell>,
@@ -43,19 +47,22 @@ impl CompletionsArgs {
     pub(crate) fn run(&self, command: Command) -> Result<ExitCode, CliError> {
         let text = match (self.shell, &self.members) {
             (Some(shell), _) => completion::script(shell, command),
-            (None, word) => members(word.as_deref().unwrap_or_default()),
+            (None, word) => members(word.as_deref().unwrap_or_default(), self.of.as_deref()),
         };
         io::stdout().write_all(text.as_bytes())?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Each `FILE[MEMBER]` that starts with a word, in a line.
-fn members(word: &str) -> String {
+/// Each `FILE[MEMBER]`, or member of a file, that starts with a word, in a line.
+fn members(word: &str, of: Option<&Path>) -> String {
     let mut paths = word.match_indices('[').map(|(at, _)| word.split_at(at).0);
     let path = paths.rfind(|path| Path::new(path).is_file()).unwrap_or_default();
-    let names = open::any(Path::new(path), MAX_HEADER_LEN).map(|file| file.names());
-    let arguments = names.unwrap_or_default().into_iter().map(|name| format!("{path}[{name}]"));
+    let names = open::any(of.unwrap_or(Path::new(path)), MAX_HEADER_LEN).map(|file| file.names());
+    let arguments = names.unwrap_or_default().into_iter().map(|name| match of {
+        Some(_) => name,
+        None => format!("{path}[{name}]"),
+    });
     // Others can't be typed.
     let shown = arguments.filter(|text| text.starts_with(word) && escaped(text) == *text);
     shown.map(|text| text + "\n").collect()

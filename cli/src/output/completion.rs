@@ -7,7 +7,23 @@ use clap_complete::Shell;
 /// clap's scripts complete no members. This function of bash comes before clap's.
 const BASH: &str = r#"
 _npymap_arrays() {
-    local line
+    local line word archive= command=
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        word=${word//[\\\'\"]/}
+        case $command$word in
+            npz | npzrm | npzmv | npzextract) command+=$word ;;
+            npzrm* | npzmv* | npzextract*) [[ -f $word ]] && archive=$word && break ;;
+        esac
+    done
+    if [[ -n $archive && $2 != -* && $3 != -* ]]; then
+        COMPREPLY=()
+        while IFS= read -r line; do
+            # In quotes, it is typed as it is.
+            [[ ${COMP_WORDS[COMP_CWORD]} == [\'\"]* ]] || printf -v line %q "$line"
+            COMPREPLY+=("$line")
+        done < <(npymap completions --members "${2//\\/}" --of "$archive" 2>/dev/null)
+        return
+    fi
     if [[ "$2" == *"["* ]]; then
         COMPREPLY=()
         while IFS= read -r line; do
@@ -24,9 +40,19 @@ _npymap_arrays() {
 
 "#;
 
-/// This function of zsh replaces `_default`, which completes the first of several files with
+/// These functions of zsh replace `_default`, which completes the first of several files with
 /// the commands of the system.
-const ZSH: &str = r#"_npymap_arrays() {
+const ZSH: &str = r#"_npymap_members() {
+    local word
+    for word in "${(@Q)words[1,CURRENT-1]}"; do
+        if [[ -f $word ]]; then
+            compadd -- ${(f)"$(npymap completions --members "${(Q)PREFIX}" --of $word 2>/dev/null)"}
+            return
+        fi
+    done
+}
+
+_npymap_arrays() {
     if [[ $PREFIX == *\[* ]]; then
         compadd -- ${(f)"$(npymap completions --members "${(Q)PREFIX}" 2>/dev/null)"}
     else
@@ -42,6 +68,18 @@ function __npymap_members
     npymap completions --members $word 2>/dev/null
 end
 complete -c npymap -n "string match -q '*[*' -- (commandline -ct)" -f -a "(__npymap_members)"
+
+function __npymap_archive
+    set -l words (commandline -opc | string match -v -- '-*')
+    if test "$words[2]" = npz; and contains -- "$words[3]" rm mv extract; and test -f "$words[4]"
+        echo $words[4]
+    end
+end
+function __npymap_members_of
+    set -l word (commandline -ct | string replace -ra '^["\']|\\\\' '')
+    npymap completions --members "$word" --of (__npymap_archive) 2>/dev/null
+end
+complete -c npymap -n "string length -q -- (__npymap_archive)" -f -a "(__npymap_members_of)"
 "#;
 
 /// Offers no archives as formats, except for `convert`: other commands say that it writes them.
@@ -66,7 +104,13 @@ pub(crate) fn script(shell: Shell, command: Command) -> String {
             format!("{functions}}}\n{BASH}{calls}")
         }
         Shell::Zsh => {
-            let script = script.replace(":_default'", ":_npymap_arrays'");
+            let lines = script.lines().map(|line| {
+                let is_member =
+                    ["'*::members -- ", "':old -- "].iter().any(|id| line.starts_with(id));
+                let own = if is_member { ":_npymap_members'" } else { ":_npymap_arrays'" };
+                line.replace(":_default'", own) + "\n"
+            });
+            let script: String = lines.collect();
             let (functions, call) = script.rsplit_once("if [ ").unwrap_or((&script, ""));
             format!("{functions}{ZSH}if [ {call}")
         }
