@@ -5,7 +5,7 @@
     pip install numpy duckdb visidata h5py; apt install hdf5-tools
     python3 benches/program_peers.py [--quick] [JOB…]
 
-Programs that are not installed are left out. All commands of a job run once in each
+Peers that are not installed are named and left out. All commands of a job run once in each
 round, one after another, so that other work on the machine slows all of them down.
 Printed are the shortest time and processor time of each program (user and system),
 its peak memory, and the ratios of our processor and elapsed times to those of the
@@ -72,7 +72,9 @@ def csv_out():
     yield "npymap", [NPYMAP, "convert", "--overwrite", "table.npy", "out.csv"]
     yield "NumPy", python("np.savetxt('numpy.csv', np.load('table.npy'), delimiter=',', fmt='%.17g')")
     yield "DuckDB", write
-    yield "VisiData", installed("vd", "--batch", "table.npy", "-o", "visidata.csv") if SCALE < 0.1 else None
+    # Its own format has two digits.
+    digits = "--disp-float-fmt={:.17g}"
+    yield "VisiData", installed("vd", "--batch", digits, "table.npy", "-o", "visidata.csv")
 
 
 def csv_in():
@@ -166,6 +168,7 @@ def diff():
         "    x, y = a[name], b[name]\n"
         "    print(name, (x != y).sum(), np.abs(x - y).max())"
     )
+    # h5py writes the files.
     yield "h5diff", installed("h5diff", "a.h5", "b.h5") if os.path.exists("b.h5") else None
 
 
@@ -246,7 +249,11 @@ def measure(command):
 
 
 def compare(job, commands):
-    commands = {name: command for name, command in commands if command}
+    commands = dict(commands)
+    missing = [name for name, command in commands.items() if not command]
+    for name in missing:
+        print(f"{job:9} {name:8} not installed", flush=True)
+        del commands[name]
     rounds = [{name: measure(command) for name, command in commands.items()} for _ in range(ROUNDS)]
     for name in commands:
         elapsed, cpu, memory = (min(times[name][at] for times in rounds) for at in range(3))
