@@ -60,6 +60,8 @@ COMMANDS = [
     (["set", "d.npy", ":, 3", "0", "--where", "value[1] > 2"], 8),
     (["header", "d.npy", "--dtype", "<i8"], 0),
     (["npz", "add", "z.npz", "a.npy", "--name", "b", "--overwrite"], 8),
+    (["set", "z.npz[b]", ":, 1", "2"], 16),
+    (["set", "z.npz[b]", "::-1", "@b.npy"], 16),
     (["npz", "verify", "z.npz"], 0),
     (["npz", "extract", "z.npz", "-d", "OUT"], 0),
     (["npz", "mv", "z.npz", "b", "c"], 0),
