@@ -1,24 +1,38 @@
 //! Patterns that names are compared with: `layers.*`.
 
-use std::fmt::{self, Write as _};
-use std::str::FromStr;
+use std::fmt;
+use std::mem::take;
+use std::ops::RangeInclusive;
+use std::str::{Chars, FromStr};
 
-use regex_automata::meta::Regex;
+/// The most braces inside each other.
+const MAX_DEPTH: usize = 64;
 
 /// A pattern with `*`, `?`, `[a-z]`, `[!a-z]` and `{a,b}`, and a backslash, after which a
 /// character has no special meaning. `*` also matches slashes and dots.
 #[derive(Clone, Debug)]
 pub(crate) struct NamePattern {
     text: String,
-    regex: Regex,
+    parts: Vec<Part>,
+}
+
+/// What a part of a pattern matches.
+#[derive(Clone, Debug)]
+enum Part {
+    /// One of the characters of these ranges, or one of the others.
+    One(Vec<RangeInclusive<char>>),
+    NotOne(Vec<RangeInclusive<char>>),
+    Any,
+    /// Any directories, or none.
+    Directories,
+    Either(Vec<Vec<Part>>),
 }
 
 impl FromStr for NamePattern {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<NamePattern, &'static str> {
-        let regex = Regex::new(&to_regex(text)?).map_err(|_| "the pattern is too long")?;
-        Ok(NamePattern { text: text.to_owned(), regex })
+        Ok(NamePattern { text: text.to_owned(), parts: parse(text)? })
     }
 }
 
@@ -30,11 +44,12 @@ impl NamePattern {
 
     /// Returns whether a whole name matches.
     pub(crate) fn matches(&self, name: &str) -> bool {
-        if cfg!(windows) {
-            // Where names of files have backslashes between directories.
-            return self.regex.is_match(&name.replace('\\', "/"));
-        }
-        self.regex.is_match(name)
+        // On Windows, names of files have backslashes between directories.
+        let to_slash = |c| if cfg!(windows) && c == '\\' { '/' } else { c };
+        let name: Vec<char> = name.chars().map(to_slash).collect();
+        let mut ends: Vec<bool> = (0..=name.len()).map(|end| end == 0).collect();
+        advance(&self.parts, &name, &mut ends);
+        ends.last() == Some(&true)
     }
 }
 
@@ -44,60 +59,97 @@ impl fmt::Display for NamePattern {
     }
 }
 
-/// The regular expression of a pattern.
-fn to_regex(pattern: &str) -> Result<String, &'static str> {
-    let (mut regex, mut depth) = (r"(?s)\A(?:".to_owned(), 0);
+/// Moves each place in a name, where what is before the parts may end, to the places where
+/// the parts may end.
+fn advance(parts: &[Part], name: &[char], ends: &mut [bool]) {
+    let one = |ends: &mut [bool], matches: &dyn Fn(char) -> bool| {
+        let mut is_end = false;
+        for (end, c) in ends.iter_mut().zip(name.iter().map(Some).chain([None])) {
+            let is_next = *end && c.is_some_and(|c| matches(*c));
+            *end = std::mem::replace(&mut is_end, is_next);
+        }
+    };
+    for part in parts {
+        match part {
+            Part::One(ranges) => one(ends, &|c| ranges.iter().any(|range| range.contains(&c))),
+            Part::NotOne(ranges) => one(ends, &|c| !ranges.iter().any(|range| range.contains(&c))),
+            Part::Any => {
+                let mut is_after = false;
+                for end in &mut *ends {
+                    is_after |= *end;
+                    *end = is_after;
+                }
+            }
+            Part::Directories => {
+                let (mut is_after, mut is_directory) = (false, false);
+                for (end, c) in ends.iter_mut().zip(name.iter().map(Some).chain([None])) {
+                    *end |= is_after && is_directory;
+                    is_after |= *end;
+                    is_directory = c == Some(&'/');
+                }
+            }
+            Part::Either(alternatives) => {
+                let starts = ends.to_vec();
+                ends.fill(false);
+                for parts in alternatives {
+                    let mut own = starts.clone();
+                    advance(parts, name, &mut own);
+                    ends.iter_mut().zip(own).for_each(|(end, own)| *end |= own);
+                }
+            }
+        }
+    }
+}
+
+fn parse(pattern: &str) -> Result<Vec<Part>, &'static str> {
+    let mut parts = Vec::new();
+    // What is before each open brace, and the alternatives since.
+    let mut open: Vec<(Vec<Part>, Vec<Vec<Part>>)> = Vec::new();
     let mut rest = pattern.chars();
     let mut is_start = true;
     while let Some(c) = rest.next() {
         let starts_name = std::mem::replace(&mut is_start, c == '/');
         let is_star = c == '*' && starts_name;
         if let (Some(after), true) = (rest.as_str().strip_prefix("*/"), is_star) {
-            // Any directories, or none.
-            regex.push_str("(?:.*/)?");
+            parts.push(Part::Directories);
             rest = after.chars();
             is_start = true;
             continue;
         }
-        match c {
-            '*' => regex.push_str(".*"),
-            '?' => regex.push('.'),
-            '[' => push_class(&mut regex, &mut rest)?,
-            '{' => {
-                depth += 1;
-                regex.push_str("(?:");
+        match (c, open.last_mut()) {
+            ('*', _) => parts.push(Part::Any),
+            ('?', _) => parts.push(Part::NotOne(Vec::new())),
+            ('[', _) => parts.push(class(&mut rest)?),
+            ('{', _) => {
+                open.push((take(&mut parts), Vec::new()));
+                if open.len() > MAX_DEPTH {
+                    return Err("more than 64 `{` inside each other");
+                }
             }
-            '}' if depth > 0 => {
-                depth -= 1;
-                regex.push(')');
+            ('}', Some((before, alternatives))) => {
+                alternatives.push(take(&mut parts));
+                let either = Part::Either(take(alternatives));
+                parts = take(before);
+                parts.push(either);
+                open.pop();
             }
-            ',' if depth > 0 => regex.push('|'),
-            '\\' => push(&mut regex, rest.next().ok_or(r"`\` at the end")?),
-            c => push(&mut regex, c),
+            (',', Some((_, alternatives))) => alternatives.push(take(&mut parts)),
+            ('\\', _) => {
+                let c = rest.next().ok_or(r"`\` at the end")?;
+                parts.push(Part::One(vec![c..=c]));
+            }
+            _ => parts.push(Part::One(vec![c..=c])),
         }
     }
-    if depth > 0 {
-        return Err("`{` without `}`");
-    }
-    Ok(regex + r")\z")
+    if open.is_empty() { Ok(parts) } else { Err("`{` without `}`") }
 }
 
-/// Adds a character without a special meaning.
-fn push(regex: &mut String, c: char) {
-    // Writing to a string cannot fail.
-    let _ = write!(regex, r"\x{{{:x}}}", u32::from(c));
-}
-
-/// Adds the characters up to the next `]`, which may also be the first one.
-fn push_class(
-    regex: &mut String,
-    rest: &mut impl Iterator<Item = char>,
-) -> Result<(), &'static str> {
+/// The characters up to the next `]`, which may also be the first one.
+fn class(rest: &mut Chars<'_>) -> Result<Part, &'static str> {
     const OPEN: &str = "`[` without `]`: write `\\[` for the character";
-    regex.push('[');
     let mut next = rest.next().ok_or(OPEN)?;
-    if matches!(next, '!' | '^') {
-        regex.push('^');
+    let is_negated = matches!(next, '!' | '^');
+    if is_negated {
         next = rest.next().ok_or(OPEN)?;
     }
     let mut own = Vec::new();
@@ -108,21 +160,20 @@ fn push_class(
             break;
         }
     }
-    let mut left = own.as_slice();
+    let (mut left, mut ranges) = (own.as_slice(), Vec::new());
     while let [first, after @ ..] = left {
-        push(regex, *first);
+        let mut end = *first;
         left = after;
         if let ['-', last, after @ ..] = left {
             if last < first {
                 return Err("a range such as `[z-a]`, whose end is before its start");
             }
-            regex.push('-');
-            push(regex, *last);
+            end = *last;
             left = after;
         }
+        ranges.push(*first..=end);
     }
-    regex.push(']');
-    Ok(())
+    Ok(if is_negated { Part::NotOne(ranges) } else { Part::One(ranges) })
 }
 
 #[cfg(test)]
@@ -143,6 +194,10 @@ mod tests {
             ("a/**/x", "a/b/c/x", true),
             ("a/**/x", "a/x", true),
             ("a**/x", "ax", false),
+            ("**/x", "ax", false),
+            ("a{/**/,-}x", "a/b/x", true),
+            ("{a*b}c", "acbc", true),
+            ("a{}b", "ab", true),
             ("w[0-3]", "w2", true),
             ("w[!0-3]", "w2", false),
             ("w[^0-3]", "wé", true),
@@ -162,7 +217,9 @@ mod tests {
         ] {
             assert_eq!(pattern.parse::<NamePattern>().unwrap().matches(name), matches, "{pattern}");
         }
-        for pattern in ["w[", "w[]", "w[a", "w{a", r"w\", "w[z-a]"] {
+        let nested = |depth| "{".repeat(depth) + "a" + &"}".repeat(depth);
+        assert!(nested(MAX_DEPTH).parse::<NamePattern>().unwrap().matches("a"));
+        for pattern in ["w[", "w[]", "w[a", "w{a", r"w\", "w[z-a]", &nested(MAX_DEPTH + 1)] {
             assert!(pattern.parse::<NamePattern>().is_err(), "{pattern}");
         }
         assert!(NamePattern::is_pattern("a*") && !NamePattern::is_pattern("layers.0/w"));
