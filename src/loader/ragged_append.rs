@@ -159,6 +159,7 @@ impl RaggedAppender {
     }
 
     /// Combines the two files, which must be empty or new.
+    #[inline]
     pub(super) fn of_files(
         path: &Path,
         data: Appender,

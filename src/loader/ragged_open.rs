@@ -130,6 +130,7 @@ impl OpenOptions {
 }
 
 /// Creates the offsets of data without rows, whose creator died before it did.
+#[inline]
 fn complete(
     path: &Path,
     data: Examined,

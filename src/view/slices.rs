@@ -197,6 +197,7 @@ impl IndexExpr {
 
     /// Returns whether there are other items between the list and an integer. NumPy
     /// calls both advanced.
+    #[inline]
     fn is_list_separate(&self) -> bool {
         let is_advanced = |item: &Item| matches!(item, Item::Index(_) | Item::List(_));
         let mut items = self.items.iter().skip_while(|item| !is_advanced(item));
@@ -210,6 +211,7 @@ const NAMES: [&str; 3] = ["None", "newaxis", "Ellipsis"];
 
 /// Splits at the first dot that is not part of an ellipsis. A name alone is a
 /// field of all elements.
+#[inline]
 fn split_field(text: &str) -> (&str, Option<&str>) {
     let is_in_name = |c: char| c.is_alphanumeric() || c == '_';
     let name = text.split(|c| !is_in_name(c)).next().unwrap_or("");
@@ -227,6 +229,7 @@ fn split_field(text: &str) -> (&str, Option<&str>) {
     (text, None)
 }
 
+#[inline]
 fn parse_items(text: &str) -> Result<Vec<Item>> {
     let inner = enclosed(text, '(', ')').unwrap_or(text).trim();
     let mut items = Vec::new();
@@ -244,6 +247,7 @@ fn parse_items(text: &str) -> Result<Vec<Item>> {
 }
 
 /// The items between commas outside brackets; one comma at the end is ignored.
+#[inline]
 fn split_items(text: &str) -> Vec<&str> {
     let (mut items, mut start, mut depth) = (Vec::new(), 0, 0_usize);
     for (at, c) in text.char_indices() {
@@ -276,6 +280,7 @@ fn enclosed(text: &str, open: char, close: char) -> Option<&str> {
 const WHOLE: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
 
 /// Parses `5`, `-1`, `2:8`, `::-1`, `...`, `None`, `[1, 3]`.
+#[inline]
 fn parse_item(item: &str) -> Option<Item> {
     match item {
         "..." | "Ellipsis" => return Some(Item::Ellipsis),

@@ -74,14 +74,17 @@ impl<D: AsRef<[u8]>> sealed::Save for MappedArray<D> {
 impl Save for InParts<'_> {}
 
 impl sealed::Save for InParts<'_> {
+    #[inline]
     fn header(&self, version: Option<Version>) -> Result<Encoded> {
         sealed::Save::header(self.0, version)
     }
 
+    #[inline]
     fn nbytes(&self) -> usize {
         self.0.nbytes()
     }
 
+    #[inline]
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
         let all = Outline(self.0.outline().0.memory_order());
         let written = self.0.for_each_window(&all, |part| {

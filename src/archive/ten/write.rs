@@ -72,14 +72,17 @@ impl<D: AsRef<[u8]>> WriteTensor for MappedArray<D> {
 }
 
 impl WriteTensor for InParts<'_> {
+    #[inline]
     fn dtype(&self) -> DType {
         self.0.dtype().clone()
     }
 
+    #[inline]
     fn shape(&self) -> &[usize] {
         self.0.shape()
     }
 
+    #[inline]
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
         let written = self.0.for_each_window(&self.0.outline(), |part| write_view(part, to));
         written.map_err(SystemError::of_map(self.0.path()))
@@ -87,6 +90,7 @@ impl WriteTensor for InParts<'_> {
 }
 
 /// Writes elements in C order.
+#[inline]
 fn write_view(view: &DynView<'_>, to: &mut dyn Write) -> Result<()> {
     match view.itemsize() {
         1 => write_numbers::<1>(view, to),
