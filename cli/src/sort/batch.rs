@@ -1,7 +1,6 @@
 //! Records in memory, and their order.
 
 use std::cmp::Ordering;
-use std::num::NonZero;
 use std::thread;
 
 use npymap::Result;
@@ -9,7 +8,6 @@ use npymap::Result;
 use crate::input::memory;
 use crate::sort::blocks::{Blocks, append};
 use crate::sort::keys::Keys;
-use crate::sort::number_keys::NumberFormat;
 
 /// The first bytes of a key, and the position of its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +26,7 @@ pub(super) const PREFIX: usize = size_of::<u64>();
 const PART: usize = 1 << 18;
 
 /// Records, and the order that their keys have.
-pub(super) struct Batch {
+pub(super) struct RecordBatch {
     records: Vec<u8>,
     /// The size of a record.
     size: usize,
@@ -36,8 +34,6 @@ pub(super) struct Batch {
     /// What follows the prefix of each key.
     rests: Vec<u8>,
     rest_len: usize,
-    /// If the records are numbers that their keys tell.
-    numbers: Option<NumberFormat>,
 }
 
 /// The first bytes of a key as a number of the same order.
@@ -51,14 +47,14 @@ pub(super) fn prefix(key: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-impl Batch {
+impl RecordBatch {
     /// Sorts records of a size, at least one byte, on some threads.
     pub(super) fn sorted(
         keys: &Keys<'_>,
         records: Vec<u8>,
         size: usize,
-        threads: NonZero<usize>,
-    ) -> Result<Batch> {
+        threads: usize,
+    ) -> Result<RecordBatch> {
         let count = records.len() / size;
         let rest_len = keys.len().saturating_sub(PREFIX);
         let mut entries = memory::with_capacity(count)?;
@@ -82,19 +78,18 @@ impl Batch {
                 }
             }
         }
-        let numbers = keys.numbers();
-        let mut batch = Batch { records, size, entries, rests, rest_len, numbers };
+        let mut batch = RecordBatch { records, size, entries, rests, rest_len };
         batch.sort(threads);
         Ok(batch)
     }
 
-    fn sort(&mut self, threads: NonZero<usize>) {
-        let Batch { entries, rests, rest_len, .. } = self;
+    fn sort(&mut self, threads: usize) {
+        let RecordBatch { entries, rests, rest_len, .. } = self;
         if *rest_len == 0 {
-            return sort_entries(entries, threads, &Entry::cmp);
+            return sort_on(threads, entries, &Entry::cmp);
         }
         let rest = |entry: &Entry| rests.get(entry.at * *rest_len..(entry.at + 1) * *rest_len);
-        sort_entries(entries, threads, &|a, b| {
+        sort_on(threads, entries, &|a, b| {
             let order = a.prefix.cmp(&b.prefix);
             order.then_with(|| rest(a).cmp(&rest(b))).then(a.at.cmp(&b.at))
         });
@@ -102,12 +97,6 @@ impl Batch {
 
     /// Adds the records to blocks, in order.
     pub(super) fn write(&self, blocks: &mut Blocks<'_>) -> Result<()> {
-        if let (false, Some(numbers)) = (blocks.is_counted(), self.numbers) {
-            return self.entries.iter().try_for_each(|entry| match numbers.stored(entry.prefix) {
-                Some(number) => blocks.push(number.get(..numbers.size()).unwrap_or_default()),
-                None => blocks.push(self.record(entry)),
-            });
-        }
         if !blocks.is_counted() {
             return self.entries.iter().try_for_each(|entry| blocks.push(self.record(entry)));
         }
@@ -137,29 +126,52 @@ impl Batch {
     }
 }
 
-/// Sorts entries. No two are equal, so any method gives the same order.
-fn sort_entries(
+/// Sorts entries on some threads. No two are equal.
+fn sort_on(
+    threads: usize,
     entries: &mut [Entry],
-    threads: NonZero<usize>,
     compare: &(impl Fn(&Entry, &Entry) -> Ordering + Sync),
 ) {
-    let part = entries.len().div_ceil(threads.get()).max(MIN_PART);
-    if part >= entries.len() || memory::check_thread().is_err() {
+    if threads < 2 || entries.len() < 2 * MIN_PART || memory::check_thread().is_err() {
         return entries.sort_unstable_by(compare);
     }
+    // About as many come before the pivot as half of the threads sort.
+    let mut samples: Vec<Entry> = entries.iter().step_by(MIN_PART / 64).copied().collect();
+    samples.sort_unstable_by(compare);
+    let pivot = samples.get(samples.len() / threads * (threads / 2));
+    let mut count = 0;
+    for at in 0..entries.len() {
+        let is_before = |(entry, pivot)| compare(entry, pivot).is_lt();
+        if entries.get(at).zip(pivot).is_some_and(is_before) {
+            entries.swap(at, count);
+            count += 1;
+        }
+    }
+    let (before, after) = entries.split_at_mut(count);
     thread::scope(|scope| {
-        let mut parts = entries.chunks_mut(part);
-        let own = parts.next();
-        for part in parts {
-            scope.spawn(|| part.sort_unstable_by(compare));
-        }
-        if let Some(part) = own {
-            part.sort_unstable_by(compare);
-        }
+        scope.spawn(|| sort_on(threads / 2, before, compare));
+        sort_on(threads - threads / 2, after, compare);
     });
-    // It finds the sorted parts and merges them.
-    entries.sort_by(compare);
 }
 
 /// The fewest entries that are worth a thread.
 const MIN_PART: usize = 1 << 14;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_sort_parts() {
+        let prefixes = (0..u64::try_from(3 * MIN_PART).unwrap()).map(|at| at * 7919 % 50_021);
+        let entries: Vec<Entry> =
+            prefixes.zip(0..).map(|(prefix, at)| Entry { prefix, at }).collect();
+        let mut expected = entries.clone();
+        expected.sort_unstable();
+        for threads in [2, 3, 8] {
+            let mut entries = entries.clone();
+            sort_on(threads, &mut entries, &Entry::cmp);
+            assert_eq!(entries, expected, "{threads}");
+        }
+    }
+}

@@ -44,6 +44,17 @@ impl<'a> Blocks<'a> {
         if self.block.len() >= self.len { self.flush() } else { Ok(()) }
     }
 
+    /// How many bytes the block can take.
+    pub(super) fn room(&self) -> usize {
+        self.len.saturating_sub(self.block.len())
+    }
+
+    /// Adds the records without counts that `append` appends to the block.
+    pub(super) fn push_all(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        append(&mut self.block);
+        if self.block.len() >= self.len { self.flush() } else { Ok(()) }
+    }
+
     /// Adds `count` records with the same key.
     pub(super) fn push_counted(&mut self, key: &[u8], record: &[u8], count: u64) -> Result<()> {
         match &mut self.last {

@@ -6,7 +6,8 @@ use npymap::{dtype::Kind, view::DynView, with_type};
 use crate::select::leaf_fields;
 use crate::select::origins::{AxisIndices, AxisOrigin};
 use crate::select::selection::{IndexArg, Selected};
-use crate::sort::number_keys::{self, LONG_DOUBLE, NumberFormat, NumberKey};
+use crate::sort::number_keys::{self, LONG_DOUBLE, NumberKey};
+use crate::sort::numbers::NumberFormat;
 use crate::sort::records::{Records, VALUE};
 
 /// How records are compared: by what each INDEX selects of them, in turn.

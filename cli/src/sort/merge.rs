@@ -8,15 +8,7 @@ use crate::input::memory;
 use crate::sort::batch::{self, PREFIX};
 use crate::sort::blocks::{Blocks, split_count};
 use crate::sort::keys::Keys;
-use crate::sort::runs::{Run, RunFile};
-
-/// Runs in a file, with the size of their records.
-#[derive(Clone, Copy)]
-pub(super) struct Runs<'a> {
-    pub(super) file: &'a RunFile,
-    pub(super) size: usize,
-    pub(super) ranges: &'a [Run],
-}
+use crate::sort::runs::{Run, RunFile, Runs};
 
 /// Merges runs into blocks, with `buffer` bytes of memory per run.
 pub(super) fn merge(

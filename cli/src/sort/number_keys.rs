@@ -1,11 +1,10 @@
 //! Numbers as bytes that compare in NumPy's order: NaN and `NaT` last, and zeros of
 //! both signs equal.
 
-use npymap::dtype::Kind;
 use npymap::element::Ticks;
 use npymap::half::f16;
 use npymap::num_complex::Complex;
-use npymap::{ByteOrder, DType, Element};
+use npymap::{ByteOrder, Element};
 
 /// A number with a key. Keys compare byte by byte as NumPy compares the numbers.
 pub(super) trait NumberKey: Element {
@@ -99,52 +98,6 @@ impl NumberKey for Ticks {
     fn key(self) -> [u8; 8] {
         // NaT is the least number, and follows all others.
         (self.0 ^ i64::MIN).wrapping_sub(1).to_be_bytes()
-    }
-}
-
-/// Numbers of at most 8 bytes that can be found again from their keys: that is faster than
-/// to read each from where it was.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NumberFormat {
-    kind: Kind,
-    size: usize,
-    order: ByteOrder,
-    is_reversed: bool,
-}
-
-impl NumberFormat {
-    /// The format of a dtype, unless its numbers can't be found from their keys.
-    pub(super) fn of(dtype: &DType, is_reversed: bool) -> Option<NumberFormat> {
-        let (kind, size) = (dtype.kind(), dtype.itemsize());
-        let is_number =
-            matches!(kind, Kind::Int | Kind::UInt | Kind::Float | Kind::DateTime | Kind::TimeDelta);
-        let order = dtype.byte_order();
-        (is_number && size <= 8).then_some(NumberFormat { kind, size, order, is_reversed })
-    }
-
-    /// The stored bytes of the number with the key at the start of a prefix, or `None` if
-    /// several numbers have this key.
-    #[inline]
-    pub(super) fn stored(self, prefix: u64) -> Option<[u8; 8]> {
-        const SIGN: u64 = 1 << 63;
-        let unused = u64::BITS - 8 * u32::try_from(self.size).unwrap_or(0);
-        let mask = u64::MAX << unused;
-        let key = if self.is_reversed { !prefix & mask } else { prefix };
-        let bits = match self.kind {
-            Kind::Float if key == SIGN || key == mask => return None,
-            Kind::Float if key & SIGN == 0 => !key & mask,
-            Kind::Int | Kind::Float => key ^ SIGN,
-            Kind::DateTime | Kind::TimeDelta => key.wrapping_add(1) ^ SIGN,
-            _ => key,
-        };
-        let is_big = self.order == ByteOrder::Big;
-        Some(if is_big { bits.to_be_bytes() } else { (bits >> unused).to_le_bytes() })
-    }
-
-    /// The number of stored bytes.
-    #[inline]
-    pub(super) fn size(self) -> usize {
-        self.size
     }
 }
 

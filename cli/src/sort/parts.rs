@@ -3,8 +3,7 @@
 use npymap::Result;
 
 use crate::sort::keys::Keys;
-use crate::sort::merge::Runs;
-use crate::sort::runs::Run;
+use crate::sort::runs::{Run, Runs};
 
 /// Keys that are read of each run to find where to split.
 const SAMPLES: u64 = 32;

@@ -1,8 +1,9 @@
 //! The records to sort: the rows of an array, or its elements.
 
+use std::ops::Range;
+
 use npymap::{DType, MappedArray, Order, Result, array::Outline, layout::Layout};
 
-use crate::input::memory;
 use crate::input::row_blocks::RowBlocks;
 
 /// The bytes of a count that follows a record.
@@ -70,18 +71,24 @@ impl<'a> Records<'a> {
         RowBlocks::of_size(self.dims(), self.size, self.size.saturating_mul(most))
     }
 
-    /// A block's records as bytes, and the number of its first record.
-    pub(super) fn read(&self, blocks: &RowBlocks, number: usize) -> Result<(Vec<u8>, usize)> {
+    /// A block, and the numbers of its records.
+    pub(super) fn block(
+        &self,
+        blocks: &RowBlocks,
+        number: usize,
+    ) -> Result<(Outline<'a>, Range<usize>)> {
         let (slice, rows) = blocks.slice(number, self.part.ndim());
-        let block = self.part.try_slice(slice)?;
-        let mut bytes = memory::with_capacity(rows.len() * self.size)?;
-        self.array.for_each_window(&block, |window| {
+        Ok((self.part.try_slice(slice)?, rows))
+    }
+
+    /// Calls `visit` with a block's records as bytes, part by part.
+    pub(super) fn read(&self, block: &Outline<'_>, visit: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.array.for_each_window(block, |window| {
             window.byte_blocks().try_for_each(|part| {
-                bytes.extend_from_slice(part);
+                visit(part);
                 Ok(())
             })
-        })?;
-        Ok((bytes, rows.start))
+        })
     }
 
     /// Some records as an array, with counts after each if `is_counted`.

@@ -14,6 +14,14 @@ pub(super) struct RunFile(File);
 /// A run, as a byte range in the file.
 pub(super) type Run = Range<u64>;
 
+/// Runs in a file, with the size of their records.
+#[derive(Clone, Copy)]
+pub(super) struct Runs<'a> {
+    pub(super) file: &'a RunFile,
+    pub(super) size: usize,
+    pub(super) ranges: &'a [Run],
+}
+
 impl RunFile {
     /// Creates a file without a name, which vanishes with the process.
     pub(super) fn create(directory: Option<&Path>) -> Result<RunFile> {

@@ -1,22 +1,26 @@
 //! Sorts an array, or finds its unique values.
 
-use std::num::NonZero;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use npymap::{DType, MappedArray, MappedArrayMut, Result, array::Outline};
 
+use crate::input::memory;
 use crate::input::parallel;
 use crate::input::progress::Progress;
+use crate::input::row_blocks::RowBlocks;
 use crate::input::threads;
 use crate::select::cast;
 use crate::select::selection::IndexArg;
-use crate::sort::batch::{Batch, ENTRY, PREFIX};
-use crate::sort::blocks::{BLOCK, Blocks, Visit};
+use crate::sort::batch::{ENTRY, PREFIX, RecordBatch};
+use crate::sort::blocks::{BLOCK, Blocks, Visit, append};
 use crate::sort::keys::Keys;
-use crate::sort::merge::{self, Runs};
+use crate::sort::merge;
+use crate::sort::numbers::{self, KEY, NumberFormat, Numbers};
 use crate::sort::parts;
+use crate::sort::radix::CHUNK;
 use crate::sort::records::{COUNT, Records, Unit};
-use crate::sort::runs::{Run, RunFile};
+use crate::sort::runs::{Run, RunFile, Runs};
 use crate::sort::unique::{Collected, Unique};
 
 /// How to sort.
@@ -122,24 +126,63 @@ impl<'a> Sorter<'a> {
 
     /// Returns whether all records fit into memory.
     fn fits(&self) -> bool {
-        // Merging the parts of several threads takes half of the entries again.
-        let record = self.record_memory().saturating_add(ENTRY / 2);
-        self.records().count().saturating_mul(record) <= self.options.memory
+        self.records().count().saturating_mul(self.record_memory()) <= self.options.memory
     }
 
     /// Sorts the records, or returns `None` if they have no bytes.
     fn sorted(&self, progress: &mut Progress) -> Result<Option<Sorted>> {
-        let (count, size) = (self.records().count(), self.records().size());
-        if count == 0 || size == 0 {
+        let count = self.records().count();
+        if count == 0 || self.records().size() == 0 {
             return Ok(None);
         }
         if !self.fits() {
             let (file, runs) = self.write_runs(progress)?;
             return self.fewer_runs(file, runs).map(Some);
         }
-        let (records, _) = self.records().read(&self.records().blocks(count), 0)?;
-        let batch = Batch::sorted(&self.keys, records, size, threads::processors())?;
-        Ok(Some(Sorted::InMemory(batch)))
+        let threads = threads::processors().get();
+        if let Some(format) = self.keys.numbers() {
+            let blocks = self.records().blocks(count.div_ceil(threads).max(CHUNK));
+            let parts: Vec<OnceLock<Numbers>> =
+                (0..blocks.len()).map(|_| OnceLock::new()).collect();
+            let sort = |number| {
+                let sorted = self.sorted_numbers(format, &blocks, number)?;
+                parts.get(number).map(|part| part.set(sorted));
+                Ok::<_, npymap::Error>(number)
+            };
+            parallel::in_order(blocks.len(), sort, |_, _| Ok(()))?;
+            let parts = parts.into_iter().filter_map(OnceLock::into_inner).collect();
+            return Ok(Some(Sorted::InMemory(Batch::Numbers(format, parts))));
+        }
+        let batch = self.sorted_records(&self.records().blocks(count), 0, threads)?;
+        Ok(Some(Sorted::InMemory(Batch::Records(batch))))
+    }
+
+    /// Reads and sorts a block of numbers.
+    fn sorted_numbers(
+        &self,
+        format: NumberFormat,
+        blocks: &RowBlocks,
+        number: usize,
+    ) -> Result<Numbers> {
+        let (block, rows) = self.records().block(blocks, number)?;
+        let mut numbers = Numbers::new(format, rows.len())?;
+        self.records().read(&block, &mut |stored| numbers.push(stored))?;
+        numbers.sort()?;
+        Ok(numbers)
+    }
+
+    /// Reads and sorts a block of records, at least one byte each, on some threads.
+    fn sorted_records(
+        &self,
+        blocks: &RowBlocks,
+        number: usize,
+        threads: usize,
+    ) -> Result<RecordBatch> {
+        let (block, rows) = self.records().block(blocks, number)?;
+        let size = self.records().size();
+        let mut records = memory::with_capacity(rows.len().saturating_mul(size))?;
+        self.records().read(&block, &mut |part| append(&mut records, part))?;
+        RecordBatch::sorted(&self.keys, records, size, threads)
     }
 
     /// Calls `visit` with blocks of the unique records.
@@ -151,13 +194,16 @@ impl<'a> Sorter<'a> {
             Some(Sorted::InRuns(file, runs)) => {
                 let buffer = self.buffer(runs.len(), 1);
                 let runs = Runs { file: &file, size: self.stored_size(), ranges: &runs };
-                self.write(visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))
+                self.write(visit, |blocks| self.merge(runs, buffer, blocks))
             }
         }
     }
 
     /// The memory that a record takes, in bytes.
     fn record_memory(&self) -> usize {
+        if self.keys.numbers().is_some() {
+            return KEY;
+        }
         let rest = self.keys.len().saturating_sub(PREFIX);
         self.records().size().saturating_add(ENTRY).saturating_add(rest)
     }
@@ -205,21 +251,33 @@ impl<'a> Sorter<'a> {
         parallel::in_order(
             parts.len(),
             |number| {
-                let (records, first) = self.records().read(&parts, number)?;
-                let (nbytes, size) = (records.len(), self.records().size());
-                let batch = Batch::sorted(&self.keys, records, size, NonZero::<usize>::MIN)?;
-                let [first, size] = [first, self.stored_size()].map(u64::try_from);
+                let batch = match self.keys.numbers() {
+                    Some(format) => {
+                        let numbers = self.sorted_numbers(format, &parts, number)?;
+                        Batch::Numbers(format, vec![numbers])
+                    }
+                    None => Batch::Records(self.sorted_records(&parts, number, 1)?),
+                };
+                let (_, rows) = self.records().block(&parts, number)?;
+                let [first, size] = [rows.start, self.stored_size()].map(u64::try_from);
                 let start = first.unwrap_or(u64::MAX).saturating_mul(size.unwrap_or(1));
-                let run = self.write_run(&file, start, |blocks| batch.write(blocks))?;
-                Ok::<_, npymap::Error>((run, nbytes))
+                self.write_run(&file, start, |blocks| batch.write(blocks))
             },
-            |_, (run, nbytes)| {
+            |number, run| {
                 runs.push(run);
-                progress.add(nbytes);
+                let (_, rows) = self.records().block(&parts, number)?;
+                progress.add(rows.len().saturating_mul(self.records().size()));
                 Ok(())
             },
         )?;
         Ok((file, runs))
+    }
+
+    fn merge(&self, runs: Runs<'_>, buffer: usize, blocks: &mut Blocks<'_>) -> Result<()> {
+        match self.keys.numbers() {
+            Some(format) if !self.is_counted => numbers::merge(format, runs, buffer, blocks),
+            _ => merge::merge(&self.keys, runs, buffer, blocks),
+        }
     }
 
     /// The memory per run when each thread merges as many, in bytes.
@@ -243,9 +301,7 @@ impl<'a> Sorter<'a> {
                     let start = runs.first().map_or(0, |run| run.start);
                     let buffer = self.buffer(runs.len(), threads);
                     let runs = Runs { file: &file, size, ranges: runs };
-                    self.write_run(&next, start, |blocks| {
-                        merge::merge(&self.keys, runs, buffer, blocks)
-                    })
+                    self.write_run(&next, start, |blocks| self.merge(runs, buffer, blocks))
                 },
                 |_, run| {
                     merged.push(run);
@@ -287,7 +343,7 @@ impl<'a> Sorter<'a> {
                     Ok(())
                 };
                 let runs = Runs { ranges: part, ..runs };
-                self.write(&mut visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))?;
+                self.write(&mut visit, |blocks| self.merge(runs, buffer, blocks))?;
                 Ok::<_, npymap::Error>(at - start)
             },
             |_, nbytes| {
@@ -295,6 +351,22 @@ impl<'a> Sorter<'a> {
                 Ok(())
             },
         )
+    }
+}
+
+/// Records in memory, in order.
+enum Batch {
+    Numbers(NumberFormat, Vec<Numbers>),
+    Records(RecordBatch),
+}
+
+impl Batch {
+    /// Adds the records to blocks.
+    fn write(&self, blocks: &mut Blocks<'_>) -> Result<()> {
+        match self {
+            Batch::Numbers(format, parts) => numbers::write(*format, parts, blocks),
+            Batch::Records(records) => records.write(blocks),
+        }
     }
 }
 
