@@ -9,6 +9,7 @@ use npymap::{
 
 use crate::input::error::CliError;
 use crate::input::memory;
+use crate::input::parallel;
 use crate::input::progress::Progress;
 
 /// The rows of an array.
@@ -81,17 +82,19 @@ pub(crate) fn take(rows: &ArrayRows, indices: &[usize]) -> Result<MappedArray<Ve
 /// checked by the library.
 const INDEX: usize = 4 * size_of::<usize>();
 
-/// How many rows fit into memory twice, as read and as written, with the
-/// indices that order them.
+/// How many rows fit into memory, with the indices that order them.
 fn rows_per_block(memory: usize, row: usize) -> usize {
-    (memory / row.saturating_mul(2).saturating_add(INDEX)).max(1)
+    (memory / row.saturating_add(INDEX)).max(1)
 }
+
+/// How many bytes of rows are written at a time.
+const PART: usize = 1 << 20;
 
 /// Writes the rows with these indices to a new array, using about `memory`
 /// bytes.
 ///
 /// The rows of a block are read in the order of the file, so that a page that
-/// contains several of them is read once.
+/// contains several of them is read once. They are written on several threads.
 pub(crate) fn write(
     rows: &ArrayRows,
     mut indices: impl Iterator<Item = usize>,
@@ -107,8 +110,10 @@ pub(crate) fn write(
     let mut to = to.with_layout(bytes)?;
     let mut progress = Progress::new(to.nbytes());
     let room = rows_per_block(memory, size);
-    let (mut sorted, mut block) = (Vec::new(), Vec::new());
+    let step = (PART / size).max(1);
+    let mut sorted = Vec::new();
     let mut written = 0;
+    let writer = to.element_writer()?;
     loop {
         let mut order: Vec<(usize, usize)> = memory::with_capacity(room.min(rows.len()))?;
         order.extend(indices.by_ref().take(room).zip(0..));
@@ -120,19 +125,42 @@ pub(crate) fn write(
         from.extend(order.iter().map(|(row, _)| *row));
         if sorted.is_empty() {
             // No later block is longer.
-            (sorted, block) =
-                (memory::zeros(from.len() * size)?, memory::zeros(from.len() * size)?);
+            sorted = memory::zeros(from.len() * size)?;
         }
         sorted.truncate(from.len() * size);
-        block.truncate(from.len() * size);
         rows.take_bytes(&from, &mut sorted)?;
-        for (row, (_, position)) in sorted.chunks_exact(size).zip(&order) {
-            let to = block.get_mut(position * size..(position + 1) * size);
-            to.unwrap_or_default().copy_from_slice(row);
+        // Where the row of each position is.
+        for (at, (_, position)) in order.iter().enumerate() {
+            if let Some(from) = from.get_mut(*position) {
+                *from = at;
+            }
         }
-        to.element_writer()?.write(&[written], &block)?;
-        written += block.len();
-        progress.add(block.len());
+        drop(order);
+        let row = |at: &usize| sorted.get(at * size..(at + 1) * size).unwrap_or_default();
+        parallel::in_order(
+            from.len().div_ceil(step),
+            |part| {
+                let first = part * step;
+                let part = from.get(first..from.len().min(first + step)).unwrap_or_default();
+                let mut block;
+                let rows = if let [at] = part {
+                    row(at)
+                } else {
+                    block = memory::with_capacity(part.len() * size)?;
+                    for at in part {
+                        block.extend_from_slice(row(at));
+                    }
+                    &block
+                };
+                writer.write(&[written + first * size], rows)?;
+                Ok::<_, npymap::Error>(rows.len())
+            },
+            |_, nbytes| {
+                progress.add(nbytes);
+                Ok(())
+            },
+        )?;
+        written += sorted.len();
     }
 }
 
@@ -144,7 +172,7 @@ mod tests {
     fn indices_of_short_rows_count_as_memory() {
         for row in [1, 2, 8, 4096, 1 << 20] {
             let count = rows_per_block(64 << 20, row);
-            assert!(count * (2 * row + INDEX) <= 64 << 20 && count > 0, "{row}: {count}");
+            assert!(count * (row + INDEX) <= 64 << 20 && count > 0, "{row}: {count}");
         }
         assert_eq!((rows_per_block(100, 1 << 20), rows_per_block(100, usize::MAX)), (1, 1));
     }
