@@ -21,7 +21,7 @@ PACKAGES = {
     "npymap": (r"data/(README\.md|penguins\.npy)|(COMPATIBILITY|SHARING)\.md|src/guide/[a-z-]+\.(md|svg)", 2048),
     "npymap-derive": (r"", 100),
     "npymap-remote": (r"src/[a-z-]+\.md", 400),
-    "npymap-cli": (r"", 1000),
+    "npymap-cli": (r"", 1100),
 }
 EVERY = r"src/.*\.rs|README\.md|LICENSE-(APACHE|MIT)|Cargo\.(toml|toml\.orig|lock)|\.cargo_vcs_info\.json"
 
