@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use npymap::ndarray::{Axis, IxDyn};
 use npymap::source::ReadAt;
-use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Order, RowSource as _, Source};
+use npymap::{
+    ArrayFile, DType, ErrorKind, MappedArray, OpenOptions, Order, RowSource as _, Source, Value,
+    WriteOptions,
+};
 
 use crate::support::{is_error, npy};
 
@@ -206,6 +209,7 @@ fn outlines_are_windows_of_their_own_array_only() {
     let text = "the elements are not those of this array";
     for error in [
         small.window(&large.outline()).unwrap_err(),
+        large.window(&small.outline()).unwrap_err(),
         loaded.window(&small.outline()).unwrap_err(),
         small.for_each_window(&large.outline(), |_| Ok(())).unwrap_err(),
         loaded.window_at(&small.outline(), 0, &[0]).unwrap_err(),
@@ -213,6 +217,7 @@ fn outlines_are_windows_of_their_own_array_only() {
         assert!(is_error(&error, ErrorKind::InvalidInput, text), "{error}");
     }
     assert_eq!(loaded.byte_range(&small.outline()), None);
+    assert_eq!(large.byte_range(&small.outline()), None);
 
     // Elements that are in memory are anybody's.
     let row = small.outline().index_axis(0, 1).unwrap();
@@ -220,4 +225,35 @@ fn outlines_are_windows_of_their_own_array_only() {
     let part = window.view().into();
     assert_eq!(loaded.window(&part).unwrap().view().view::<u8>().unwrap().to_vec(), [4, 5, 6]);
     assert_eq!(small.byte_range(&row), Some(3..6));
+}
+
+#[test]
+fn rows_of_a_range_are_those_of_a_file() {
+    let (_, log) = numbers(Order::C);
+    let source = Source::from_read_at(log).unwrap().into_read_only().on_demand();
+    let array = MappedArray::from_source(source).unwrap();
+    let rows = array.row_range(10..20).unwrap();
+    let mut read = vec![0; 280];
+    rows.to_file().unwrap().unwrap().take_bytes(&[0, 9], &mut read).unwrap();
+    assert_eq!(read[..140], rows.as_bytes().unwrap()[..140]);
+    assert_eq!(read[140..], rows.as_bytes().unwrap()[9 * 140..]);
+}
+
+#[test]
+fn outlines_may_have_elements_without_bytes_and_more_than_memory() {
+    let dtype: DType = "[('a', '<f8'), ('b', '|S0')]".parse().unwrap();
+    let mut bytes = Vec::new();
+    let zeros = MappedArray::zeros(&dtype, &[3]).unwrap();
+    WriteOptions::new().write_to(&mut bytes, &zeros).unwrap();
+    let log = Logged { bytes: Arc::new(bytes), ..Logged::default() };
+    let source = Source::from_read_at(log).unwrap().into_read_only().on_demand();
+    let array = MappedArray::from_source(source).unwrap();
+
+    let one = array.outline().index_axis(0, 2).unwrap().field("b").unwrap();
+    let window = array.window(&one).unwrap();
+    assert_eq!(window.view().at([]), Value::Bytes(Vec::new()));
+
+    let many = array.outline().field("a").unwrap().broadcast(&[1 << 61, 3]).unwrap();
+    let error = array.window(&many).unwrap_err();
+    assert!(is_error(&error, ErrorKind::Io, "cannot allocate"), "{error}");
 }

@@ -37,7 +37,7 @@ mod sealed {
 
     pub trait CopySource {
         /// The elements.
-        fn view(&self) -> DynView<'_>;
+        fn outline(&self) -> Outline<'_>;
 
         /// The array, if these are all of it.
         fn whole(&self) -> Option<&MappedArray> {
@@ -52,8 +52,8 @@ mod sealed {
 
     impl CopySource for MappedArray {
         #[inline]
-        fn view(&self) -> DynView<'_> {
-            self.outline().0
+        fn outline(&self) -> Outline<'_> {
+            MappedArray::outline(self)
         }
 
         #[inline]
@@ -64,15 +64,15 @@ mod sealed {
 
     impl CopySource for DynView<'_> {
         #[inline]
-        fn view(&self) -> DynView<'_> {
-            self.clone()
+        fn outline(&self) -> Outline<'_> {
+            self.clone().into()
         }
     }
 
     impl CopySource for (&MappedArray, Outline<'_>) {
         #[inline]
-        fn view(&self) -> DynView<'_> {
-            self.1.0.clone()
+        fn outline(&self) -> Outline<'_> {
+            self.1.clone()
         }
 
         #[inline]
@@ -149,7 +149,7 @@ impl MappedArrayMut {
         options: &CopyOptions,
         mut progress: impl FnMut(usize),
     ) -> Result<()> {
-        let (view, whole, array) = (from.view(), from.whole(), from.array());
+        let (view, whole, array) = (from.outline(), from.whole(), from.array());
         let written = self.write_original(&view, (whole, array), options, &mut progress);
         written.map_err(SystemError::of_map(whole.and_then(MappedArray::path)))
     }
@@ -158,12 +158,12 @@ impl MappedArrayMut {
     #[inline]
     fn write_original(
         &mut self,
-        view: &DynView<'_>,
+        view: &Outline<'_>,
         (from, array): (Option<&MappedArray>, Option<&MappedArray>),
         options: &CopyOptions,
         progress: &mut dyn FnMut(usize),
     ) -> Result<()> {
-        let conversion = self.conversion_from(view, options.casting);
+        let conversion = self.conversion_from(&view.view, options.casting);
         let conversion = self.origin.add_path_on_err(conversion)?;
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
         let to = origin.add_path_on_err(data.writer())?;
@@ -279,7 +279,7 @@ struct ArrayCopy<'a> {
     from: Option<&'a MappedArray>,
     /// The array of which the view is, if it is known.
     array: Option<&'a MappedArray>,
-    view: &'a DynView<'a>,
+    view: &'a Outline<'a>,
     /// The axes of both are in the order of decreasing strides of the target.
     from_geometry: Geometry,
     to_geometry: Geometry,
@@ -302,7 +302,7 @@ impl<'a> ArrayCopy<'a> {
     #[inline]
     fn new(
         (from, array): (Option<&'a MappedArray>, Option<&'a MappedArray>),
-        view: &'a DynView<'a>,
+        view: &'a Outline<'a>,
         conversion: Conversion,
         (layout, to, to_origin): (&'a Layout, &'a MapWriter<'a>, &'a Origin),
         options: &CopyOptions,
@@ -315,7 +315,7 @@ impl<'a> ArrayCopy<'a> {
         let to_geometry = layout.geometry();
         let axes = to_geometry.axes_by_stride();
         let to_geometry = to_geometry.permuted(&axes)?;
-        let from_geometry = view.geometry().permuted(&axes)?;
+        let from_geometry = view.view.geometry().permuted(&axes)?;
         let is_in_order =
             from_geometry.is_contiguous(size) && to_geometry.is_contiguous(to_size) && size > 0;
         let tiles = (!is_in_order).then(|| {
@@ -453,9 +453,9 @@ impl<'a> ArrayCopy<'a> {
     /// Brings a part of the view into memory.
     #[inline]
     fn window(&self, part: Geometry) -> Result<Window<'a>> {
-        let part = DynView::from_parts(self.view.raw_bytes(), part, self.view.dtype().clone());
+        let part = DynView::from_parts(self.view.view.raw_bytes(), part, self.view.dtype().clone());
         match self.array {
-            Some(array) => array.window(&Outline(part)),
+            Some(array) => array.window(&self.view.with(part)),
             None => Ok(part.into()),
         }
     }

@@ -1,9 +1,12 @@
 //! Elements of arrays that may not be in memory.
 
+use std::ptr;
+
 use ndarray::SliceInfoElem;
 
 use crate::dtype::DType;
 use crate::error::{RequestError, Result};
+use crate::source::on_demand::OnDemand;
 use crate::view::DynView;
 
 /// Elements of an array that may not be in memory. Selecting some of them reads nothing.
@@ -25,17 +28,39 @@ use crate::view::DynView;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Outline<'a>(pub(crate) DynView<'a>);
+pub struct Outline<'a> {
+    /// The elements, of which only the geometry may be used unless they are in memory.
+    pub(crate) view: DynView<'a>,
+    /// Where the elements can be read.
+    source: Option<&'a OnDemand>,
+}
 
 /// Elements that are in memory.
 impl<'a> From<DynView<'a>> for Outline<'a> {
     #[inline]
     fn from(view: DynView<'a>) -> Outline<'a> {
-        Outline(view)
+        Outline::new(view, None)
     }
 }
 
 impl<'a> Outline<'a> {
+    #[inline]
+    pub(crate) fn new(view: DynView<'a>, source: Option<&'a OnDemand>) -> Outline<'a> {
+        Outline { view, source }
+    }
+
+    /// Other elements of the same array.
+    #[inline]
+    pub(crate) fn with(&self, view: DynView<'a>) -> Outline<'a> {
+        Outline::new(view, self.source)
+    }
+
+    /// Returns whether the elements can be read from `source`.
+    #[inline]
+    pub(crate) fn is_of(&self, source: &OnDemand) -> bool {
+        self.source.is_some_and(|own| ptr::eq(own, source))
+    }
+
     /// Returns the elements, if they are in memory.
     ///
     /// # Errors
@@ -45,7 +70,7 @@ impl<'a> Outline<'a> {
     #[inline]
     pub fn view(&self) -> Result<DynView<'a>> {
         if self.is_loaded() {
-            return Ok(self.0.clone());
+            return Ok(self.view.clone());
         }
         let found = "the elements are not in memory";
         Err(RequestError::Call { found, expected: "`MappedArray::window` to bring them there" }
@@ -54,57 +79,57 @@ impl<'a> Outline<'a> {
 
     #[inline]
     pub(crate) fn is_loaded(&self) -> bool {
-        let span = self.0.geometry().span(self.itemsize());
-        span.is_empty() || span.end <= self.0.raw_bytes().len()
+        let end = self.view.geometry().span(self.itemsize()).end;
+        self.is_empty() || end <= self.view.raw_bytes().len()
     }
 
     /// Returns the dtype of the elements.
     #[must_use]
     #[inline]
     pub fn dtype(&self) -> &DType {
-        self.0.dtype()
+        self.view.dtype()
     }
 
     /// Returns the length of each axis.
     #[must_use]
     #[inline]
     pub fn shape(&self) -> &[usize] {
-        self.0.shape()
+        self.view.shape()
     }
 
     /// Returns the bytes from one element to the next, along each axis.
     #[must_use]
     #[inline]
     pub fn byte_strides(&self) -> &[isize] {
-        self.0.byte_strides()
+        self.view.byte_strides()
     }
 
     /// Returns the number of axes.
     #[must_use]
     #[inline]
     pub fn ndim(&self) -> usize {
-        self.0.ndim()
+        self.view.ndim()
     }
 
     /// Returns the number of elements.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.view.len()
     }
 
     /// Returns whether there are no elements.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.view.is_empty()
     }
 
     /// Returns the size of an element in bytes.
     #[must_use]
     #[inline]
     pub fn itemsize(&self) -> usize {
-        self.0.itemsize()
+        self.view.itemsize()
     }
 
     /// Returns the size of all elements in bytes, or `usize::MAX` if broadcasting makes it
@@ -124,7 +149,7 @@ impl<'a> Outline<'a> {
     #[must_use]
     #[track_caller]
     pub fn slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Outline<'a> {
-        Outline(self.0.slice(info))
+        self.with(self.view.slice(info))
     }
 
     /// Selects elements as [`slice`](Outline::slice), without panicking.
@@ -135,7 +160,7 @@ impl<'a> Outline<'a> {
     /// `info` has too many axes, and [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
     /// than 64 axes.
     pub fn try_slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Result<Outline<'a>> {
-        self.0.try_slice(info).map(Outline)
+        self.view.try_slice(info).map(|view| self.with(view))
     }
 
     /// Selects one index along `axis`, removing that axis.
@@ -146,7 +171,7 @@ impl<'a> Outline<'a> {
     /// exist.
     #[inline]
     pub fn index_axis(&self, axis: usize, index: usize) -> Result<Outline<'a>> {
-        self.0.index_axis(axis, index).map(Outline)
+        self.view.index_axis(axis, index).map(|view| self.with(view))
     }
 
     /// Splits the elements along `axis` at an index.
@@ -157,8 +182,8 @@ impl<'a> Outline<'a> {
     /// shorter than the index.
     #[inline]
     pub fn split_at(&self, axis: usize, index: usize) -> Result<(Outline<'a>, Outline<'a>)> {
-        let (low, high) = self.0.split_at(axis, index)?;
-        Ok((Outline(low), Outline(high)))
+        let (low, high) = self.view.split_at(axis, index)?;
+        Ok((self.with(low), self.with(high)))
     }
 
     /// Broadcasts to a shape: repeats axes of length 1, and adds axes before the first.
@@ -169,7 +194,7 @@ impl<'a> Outline<'a> {
     /// differs, and [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes.
     #[inline]
     pub fn broadcast(&self, shape: &[usize]) -> Result<Outline<'a>> {
-        self.0.broadcast(shape).map(Outline)
+        self.view.broadcast(shape).map(|view| self.with(view))
     }
 
     /// Permutes the axes, like NumPy's `transpose(axes)`.
@@ -180,14 +205,14 @@ impl<'a> Outline<'a> {
     /// axis once.
     #[inline]
     pub fn permuted_axes(&self, axes: &[usize]) -> Result<Outline<'a>> {
-        self.0.permuted_axes(axes).map(Outline)
+        self.view.permuted_axes(axes).map(|view| self.with(view))
     }
 
     /// Reverses the axes, like NumPy's `T`.
     #[must_use]
     #[inline]
     pub fn t(&self) -> Outline<'a> {
-        Outline(self.0.t())
+        self.with(self.view.t())
     }
 
     /// Selects one field of each element, by name or title. `"pos.z"` is a nested field.
@@ -199,7 +224,7 @@ impl<'a> Outline<'a> {
     /// axes, or more elements of zero size than can be counted.
     #[inline]
     pub fn field(&self, path: &str) -> Result<Outline<'a>> {
-        self.0.field(path).map(Outline)
+        self.view.field(path).map(|view| self.with(view))
     }
 
     /// Selects several fields of each element, in the given order.
@@ -210,7 +235,7 @@ impl<'a> Outline<'a> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if one is named twice.
     #[inline]
     pub fn fields(&self, names: &[&str]) -> Result<Outline<'a>> {
-        self.0.fields(names).map(Outline)
+        self.view.fields(names).map(|view| self.with(view))
     }
 
     /// Reinterprets some bytes of each element, starting at `offset`, as `dtype`, like
@@ -222,14 +247,14 @@ impl<'a> Outline<'a> {
     /// the element.
     #[inline]
     pub fn getfield(&self, dtype: &DType, offset: usize) -> Result<Outline<'a>> {
-        self.0.getfield(dtype, offset).map(Outline)
+        self.view.getfield(dtype, offset).map(|view| self.with(view))
     }
 
     /// Selects the real parts of complex numbers. Other elements stay the same.
     #[must_use]
     #[inline]
     pub fn real(&self) -> Outline<'a> {
-        Outline(self.0.real())
+        self.with(self.view.real())
     }
 
     /// Selects the imaginary parts of complex numbers.
@@ -240,6 +265,6 @@ impl<'a> Outline<'a> {
     /// complex.
     #[inline]
     pub fn imag(&self) -> Result<Outline<'a>> {
-        self.0.imag().map(Outline)
+        self.view.imag().map(|view| self.with(view))
     }
 }

@@ -55,7 +55,8 @@ impl MappedArray<Map> {
         let layout = self.layout();
         let bytes = if self.is_windowed() { &[] } else { self.data.as_ref() };
         let bytes = bytes.get(..layout.end()).unwrap_or_default();
-        Outline(DynView::from_parts(bytes, layout.geometry().clone(), layout.dtype().clone()))
+        let (geometry, dtype) = (layout.geometry().clone(), layout.dtype().clone());
+        Outline::new(DynView::from_parts(bytes, geometry, dtype), self.data.on_demand())
     }
 
     /// Brings selected elements into memory: maps the part of the file that has them, or
@@ -86,9 +87,10 @@ impl MappedArray<Map> {
     #[inline]
     pub fn window<'a>(&'a self, part: &Outline<'a>) -> Result<Window<'a>> {
         if part.is_loaded() {
-            return Ok(part.0.clone().into());
+            return Ok(part.view.clone().into());
         }
-        let read = self.deferred(part).and_then(|from| read(from, part.0.geometry(), part.dtype()));
+        let read =
+            self.deferred(part).and_then(|from| read(from, part.view.geometry(), part.dtype()));
         let (bytes, geometry) = self.origin().add_path_on_err(read)?;
         Ok(Window(Part::Own { bytes, geometry, dtype: part.dtype().clone() }))
     }
@@ -96,8 +98,7 @@ impl MappedArray<Map> {
     /// The bytes of elements that are not in memory.
     #[inline]
     fn deferred(&self, part: &Outline<'_>) -> Result<&OnDemand> {
-        let is_own = part.0.geometry().span(part.itemsize()).end <= self.layout().end();
-        self.data.on_demand().filter(|_| is_own).ok_or_else(|| {
+        self.data.on_demand().filter(|own| part.is_of(own)).ok_or_else(|| {
             let found = "the elements are not those of this array";
             RequestError::Call { found, expected: "its own `outline`" }.into()
         })
@@ -134,7 +135,7 @@ impl MappedArray<Map> {
         part: &Outline<'_>,
         mut f: impl FnMut(&DynView<'_>) -> Result<()>,
     ) -> Result<()> {
-        let is_in_order = part.0.geometry().is_contiguous(part.itemsize());
+        let is_in_order = part.view.geometry().is_contiguous(part.itemsize());
         let limit = if is_in_order { BLOCK } else { SCATTERED };
         self.in_windows(part, limit, &mut f)
     }
@@ -152,11 +153,11 @@ impl MappedArray<Map> {
             return f(&self.window(part)?.view());
         }
         if nbytes / rows > limit {
-            let mut rows = part.0.outer_iter();
-            return rows.try_for_each(|row| self.in_windows(&Outline(row), limit, f));
+            let mut rows = part.view.outer_iter();
+            return rows.try_for_each(|row| self.in_windows(&part.with(row), limit, f));
         }
-        let mut parts = part.0.axis_chunks(0, limit / (nbytes / rows))?;
-        parts.try_for_each(|rows| f(&self.window(&Outline(rows))?.view()))
+        let mut parts = part.view.axis_chunks(0, limit / (nbytes / rows))?;
+        parts.try_for_each(|rows| f(&self.window(&part.with(rows))?.view()))
     }
 
     /// Brings the elements at some indices of an axis into memory, as
@@ -194,16 +195,16 @@ impl MappedArray<Map> {
         if part.is_loaded() {
             return Ok(None);
         }
-        let (geometry, size) = (part.0.geometry(), part.itemsize());
+        let (geometry, size) = (part.view.geometry(), part.itemsize());
         let read = || {
             let on_demand = self.deferred(part)?;
             let rows = indices.iter().map(|&index| geometry.index_axis(axis, index));
             let rows = rows.collect::<Result<Vec<_>>>()?;
             let (row, _) = geometry.split_at(axis, 1.min(geometry.len()))?;
-            let nbytes = row.len() * size;
+            let nbytes = row.len().saturating_mul(size);
             let runs =
                 rows.iter().flat_map(|row| row.memory_order().byte_runs(size).collect::<Vec<_>>());
-            let bytes = on_demand.read(runs, nbytes * rows.len())?;
+            let bytes = on_demand.read(runs, nbytes.saturating_mul(rows.len()))?;
             let mut packed = packed(&row, size);
             if let (Some(dim), Some(stride)) =
                 (packed.shape.get_mut(axis), packed.strides.get_mut(axis))
@@ -232,10 +233,13 @@ impl MappedArray<Map> {
     #[must_use]
     #[inline]
     pub fn byte_range(&self, part: &Outline<'_>) -> Option<Range<usize>> {
-        let (own, other) = (self.outline().0.raw_bytes(), part.0.raw_bytes());
-        let is_outline = own.is_empty() && other.is_empty();
-        let is_own = is_outline || own.as_ptr_range() == other.as_ptr_range();
-        let ordered = part.0.geometry().memory_order();
+        let is_own = if let Some(own) = self.data.on_demand() {
+            part.is_of(own)
+        } else {
+            let own = self.outline().view.raw_bytes();
+            own.as_ptr_range() == part.view.raw_bytes().as_ptr_range()
+        };
+        let ordered = part.view.geometry().memory_order();
         let span = ordered.span(part.itemsize());
         let first = self.layout().offset();
         let is_own = is_own && first <= span.start && span.end <= self.layout().end();
@@ -275,7 +279,7 @@ impl MappedArray<Map> {
         let Some(on_demand) = self.data.on_demand() else { return Ok(None) };
         let file = || {
             let raw = RawSpec::new(self.dtype().clone()).shape(self.shape());
-            let raw = raw.offset(on_demand.offset()).order(self.place.order);
+            let raw = raw.offset(self.place.offset).order(self.place.order);
             let storage = on_demand.storage().duplicate()?;
             ArrayFile::from_storage(storage, OpenOptions::new().raw(raw))
         };
@@ -324,7 +328,8 @@ impl Window<'_> {
 fn read(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<(Map, Geometry)> {
     let size = dtype.itemsize();
     let span = geometry.span(size);
-    let nbytes = geometry.len() * size;
+    // Repeated elements can have more bytes than there are addresses.
+    let nbytes = geometry.len().saturating_mul(size);
     let is_near = span.len() <= SHORT || span.len() / SPARSE <= nbytes;
     // Of remote objects, nothing else is transferred.
     let is_file = from.storage().file().is_some();

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, Dimension};
 
 use super::BLOCK;
-use crate::array::{InParts, MappedArray, Outline};
+use crate::array::{InParts, MappedArray};
 use crate::dtype::DType;
 use crate::element::fast_path::stored_bytes;
 use crate::element::{Element, Typed};
@@ -86,7 +86,8 @@ impl sealed::Save for InParts<'_> {
 
     #[inline]
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
-        let all = Outline(self.0.outline().0.memory_order());
+        let outline = self.0.outline();
+        let all = outline.with(outline.view.memory_order());
         let written = self.0.for_each_window(&all, |part| {
             to.write_all(part.as_bytes().invariant(IN_BUFFER)).map_err(write_error())
         });
