@@ -216,12 +216,13 @@ impl RecoverOptions {
         if is_npy_at(file, end)? {
             return Err(ExtentError::Follows { end }.into());
         }
-        let nbytes = len - head.data_offset();
+        // The header may have become longer since.
+        let nbytes = len.saturating_sub(head.data_offset());
         // Rows of no bytes can't be counted, so the header is right about them.
         let rows = nbytes.checked_div(row).map_or(header_rows, to_usize_saturating);
         let rest = nbytes.checked_rem(row).unwrap_or(nbytes);
         let fills = self.zero_fill && rest > 0 && row > 0;
-        let rows = rows + usize::from(fills);
+        let rows = rows.saturating_add(fills.into());
         let (dropped, filled) = if fills { (0, row - rest) } else { (rest, 0) };
         head.layout(rows)?;
         let (header_shape, shape) = (head.header().shape.clone(), head.shape(rows));
