@@ -20,10 +20,10 @@ pub(crate) enum SystemError {
     #[error("{0}")]
     Plain(io::Error),
 
-    /// Memory could not be mapped, flushed or unmapped.
+    /// Memory could not be mapped, allocated, flushed or unmapped.
     #[error("cannot {action} {len} bytes: {source}")]
     Map {
-        /// The operation that failed: `map`, `flush` or `unmap`.
+        /// The operation that failed: `map`, `allocate`, `flush` or `unmap`.
         action: &'static str,
         /// The number of bytes.
         len: usize,

@@ -337,7 +337,8 @@ impl MapMut {
     /// Allocates `len` zero bytes of page-aligned memory.
     #[inline]
     pub(crate) fn anonymous(len: usize) -> Result<MapMut> {
-        let memory = map_nonempty(0, len, |options| options.map_anon())?;
+        let memory = (len > 0).then(|| MmapOptions::new().len(len).map_anon()).transpose();
+        let memory = memory.map_err(SystemError::map("allocate", len))?;
         Ok(MapMut { memory, shared: None, guard: None })
     }
 
