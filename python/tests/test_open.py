@@ -398,6 +398,15 @@ def test_a_lock_is_waited_for(npy):
         assert len(log) == 3
 
 
+@pytest.mark.parametrize("opened", [npymap.open, npymap.ArrayFile])
+def test_members_with_large_headers_are_opened_by_npz(tmp_path, opened):
+    wide = np.zeros(2, [(f"field_{i}", "<f8") for i in range(1000)])
+    np.savez(tmp_path / "a.npz", x=wide)
+    with pytest.raises(ValueError, match=r"npymap\.Npz\(path, max_header_size=100000\) opens"):
+        opened(tmp_path / "a.npz", member="x", max_header_size=100_000)
+    assert npymap.Npz(tmp_path / "a.npz", max_header_size=100_000)["x"].dtype == wide.dtype
+
+
 def test_members_have_no_offset_and_are_advised(tmp_path):
     np.savez(tmp_path / "a.npz", x=np.arange(3))
     np.savez_compressed(tmp_path / "b.npz", x=np.arange(3))

@@ -11,7 +11,7 @@ from ._describe import check_version, version_of
 from ._errors import FormatError
 from ._map import Map
 from ._memmap import memmap, owner
-from ._open import MAX_HEADER_SIZE, open
+from ._open import MAX_HEADER_SIZE, check_member, open
 from ._paths import is_url, shown, to_absolute, to_location
 from ._rows import Rows, numbers_of, output_of, rows_of_array, whole_bytes
 from ._select import (expand, in_bounds, is_basic, is_integer, split, strides_of, to_numbers, to_ranges,
@@ -58,8 +58,7 @@ class ArrayFile:
                  headers=None, storage_options=None):
         if mode not in (None, "r"):
             raise ValueError(f"mode {mode!r}, expected None or 'r'")
-        if member is not None and at != 0:
-            raise ValueError("both a member and an offset, expected one of them")
+        check_member(member, at, max_header_size)
         self._path = to_absolute(path)
         self._is_remote = is_url(self._path)
         self._location = to_location(self._path, headers, storage_options)

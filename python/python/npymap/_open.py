@@ -41,7 +41,8 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
     name of a `.ten` member with a position or an info in brackets, such as `"000000.ten[0]"`.
     Deflated members are read into memory, so the array is a plain `numpy.ndarray` instead of
     a `memmap`. So is a file that cannot be mapped in the modes "r" and "c", with a warning. If a
-    member's header is larger than usual, you should use `Npz`.
+    member's header is larger than usual, you should use `Npz`. `max_header_size` is the maximum
+    length of the header of a `.npy` file, in characters.
 
     Raises `FileNotFoundError` and other `OSError`, `KeyError` for missing members, and
     `FormatError`.
@@ -56,8 +57,7 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
         mode = to_mode(mode)
         if mode == "w+":
             raise ValueError("mode 'w+' creates an array: use npymap.create")
-    if member is not None and at != 0:
-        raise ValueError("both a member and an offset, expected one of them")
+    check_member(member, at, max_header_size)
     try:
         if member is None:
             return _core.open_npy(path, mode, at, max_header_size, advice)
@@ -66,6 +66,17 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
         return open_unmapped(error, path, mode, member=member, at=at, max_header_size=max_header_size)
     mapping.advise(advice)
     return wrap(mapping, np.ndarray if mapping.mode is None else None)
+
+
+def check_member(member, at, max_header_size):
+    """Raise unless the arguments about a place in a file go together."""
+    if member is None:
+        return
+    if at != 0:
+        raise ValueError("both a member and an offset, expected one of them")
+    if max_header_size != MAX_HEADER_SIZE:
+        raise ValueError(f"max_header_size is for .npy files: npymap.Npz(path, max_header_size={max_header_size}) "
+                         "opens the members of an .npz")
 
 
 def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
