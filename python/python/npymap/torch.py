@@ -12,8 +12,9 @@
             saved = loader.state_dict()     # after this batch
 
 Without workers, threads of `Batches` read the tensors ahead. With `num_workers`, each worker reads
-a batch by one call, or with `iterable=True` ahead by threads of its own. Datasets and samplers are sent to workers as paths and a few integers. This means that you can fork or spawn
-workers without copying the data. However, arrays in memory are sent with their elements.
+a batch by one call, or with `iterable=True` ahead by threads of its own. Datasets and samplers are
+sent to workers as paths and a few integers. This means that you can fork or spawn workers without
+copying the data. However, arrays in memory are sent with their elements.
 """
 
 import numpy as np
