@@ -135,7 +135,7 @@ pub(crate) fn loader_benchmarks<'a>(
                 ours: time(file_loader),
                 peers: vec![
                     Peer::new("the same of `Rows`", target, time(loader::<0>)),
-                    Peer::new("`pread` of each row", None, time(pread)),
+                    Peer::new("`pread` of each row", Some(1.25), time(pread)),
                 ],
             });
         }

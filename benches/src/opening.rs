@@ -39,10 +39,10 @@ fn small<'a>(path: &'a Path, numpy: Option<&'a NumPy>) -> Result<Benchmark<'a>> 
     let mut peers = vec![
         Peer::new("bare system calls", Some(1.25), bare),
         Peer::new("bare system calls and `pread`", None, reading),
-        Peer::new("ndarray-npy + memmap2", Some(0.20), batch(|| open::ndarray_npy(path))),
-        Peer::new("npyz", Some(0.20), batch(|| open::npyz(path))),
+        Peer::new("ndarray-npy + memmap2", None, batch(|| open::ndarray_npy(path))),
+        Peer::new("npyz", None, batch(|| open::npyz(path))),
     ];
-    peers.extend(numpy.map(|numpy| numpy.peer("open-small", "`open_memmap`", Some(0.10))));
+    peers.extend(numpy.map(|numpy| numpy.peer("open-small", "`open_memmap`", None)));
     Ok(Benchmark {
         name: "open a small file + one element".into(),
         ours: batch(|| open::ours(path, 0)),
@@ -54,7 +54,7 @@ fn large<'a>(path: &'a Path, numpy: Option<&'a NumPy>) -> Result<Benchmark<'a>> 
     let c_path = CString::new(path.as_os_str().as_bytes())?;
     let bare = batch(move || bare::open(&c_path, DATA_OFFSET + 8 * LARGE_INDEX));
     let mut peers = vec![Peer::new("bare system calls", Some(1.2), bare)];
-    peers.extend(numpy.map(|numpy| numpy.peer("open-large", "`open_memmap`", Some(0.20))));
+    peers.extend(numpy.map(|numpy| numpy.peer("open-large", "`open_memmap`", None)));
     Ok(Benchmark {
         name: "open 4 GiB + one element".into(),
         ours: batch(|| open::ours(path, LARGE_INDEX)),
