@@ -204,7 +204,7 @@ fn fresh<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Benchmark<'a> {
 
 fn copy_over<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<Benchmark<'a>> {
     let view = arrays.get("f8-big")?.view::<f64>()?;
-    let mut peers = by_numpy(numpy, "copy-over", "`copyto`", Some(0.80));
+    let mut peers = by_numpy(numpy, "copy-over", "`copyto`", Some(1.1));
     peers.push(plain_copy(arrays, Some(1.4))?);
     Ok(benchmark("copy f8-big to a buffer".into(), move || copy_out(&view, &arrays.out), peers))
 }
