@@ -202,7 +202,14 @@ impl<'a> Sorter<'a> {
     /// The memory that a record takes, in bytes.
     fn record_memory(&self) -> usize {
         if self.keys.numbers().is_some() {
-            return KEY;
+            // Numbers that are apart in the file are copied while all threads read them.
+            let part = self.records().part();
+            let stride = part.byte_strides().last().map(|stride| stride.unsigned_abs());
+            return if stride.is_none_or(|stride| stride == part.itemsize()) {
+                KEY
+            } else {
+                2 * KEY
+            };
         }
         let rest = self.keys.len().saturating_sub(PREFIX);
         self.records().size().saturating_add(ENTRY).saturating_add(rest)
