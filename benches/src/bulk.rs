@@ -162,7 +162,7 @@ fn sum<'a, T: Real>(
         let theirs: ArrayView2<'a, f64> = arrays.get(name)?.as_ndarray::<f64, Ix2>()?;
         let theirs = batch(move || checked(theirs.sum()));
         peers.push(Peer::new("ndarray `sum()`", None, theirs));
-        peers.push(fastest_loads(arrays, Some(1.25))?);
+        peers.push(fastest_loads(arrays, name, Some(1.25))?);
     }
     if let Some(kind) = name.strip_suffix("-big") {
         let little = arrays.get(&format!("{kind}-little"))?.view::<T>()?;
@@ -176,8 +176,8 @@ fn sum<'a, T: Real>(
 }
 
 /// The limit set by memory bandwidth, for one thread.
-fn fastest_loads(arrays: &Arrays, target: Option<f64>) -> Result<Peer<'_>> {
-    let bytes = arrays.get("f8-little")?.as_bytes()?;
+fn fastest_loads<'a>(arrays: &'a Arrays, name: &str, target: Option<f64>) -> Result<Peer<'a>> {
+    let bytes = arrays.get(name)?.as_bytes()?;
     let loads = Loads::fastest(bytes);
     let name = format!("the fastest loads: {}", loads.name());
     Ok(Peer::new(&name, target, batch(move || Result::<_>::Ok(loads.on_one(bytes)))))
@@ -250,7 +250,7 @@ fn sum_axis<'a>(
         Result::<_>::Ok(sums)
     });
     peers.push(Peer::new("ndarray `sum_axis`", None, theirs));
-    peers.push(fastest_loads(arrays, None)?);
+    peers.push(fastest_loads(arrays, name, None)?);
     Ok(benchmark(format!("sum along axis {axis}, {name}"), move || Ok(view.sum_axis(axis)?), peers))
 }
 
@@ -286,7 +286,8 @@ fn fortran_rows<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<[Ben
 fn field<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<Benchmark<'a>> {
     let array = arrays.get("records")?;
     let view = array.field("x")?.view::<f64>()?;
-    let mut peers = by_numpy(numpy, "field", "`a['x'].sum()`", Some(0.90));
+    let mut peers = by_numpy(numpy, "field", "`a['x'].sum()`", None);
+    peers.push(fastest_loads(arrays, "records", Some(1.25))?);
     let theirs: ArrayView1<'a, f64> = array.field("x")?.view::<f64>()?.as_ndarray::<Ix1>()?;
     let theirs = batch(move || Result::<_>::Ok(theirs.sum()));
     peers.push(Peer::new("ndarray `sum()`", None, theirs));

@@ -17,7 +17,7 @@ use crate::Result;
 use crate::epochs::write;
 use crate::files::{check_space, evict};
 use crate::reading::by_read;
-use crate::ring::read_pages;
+use crate::ring::Ring;
 
 /// Bytes of a row, rows of a batch, and rows of the file: 1 GiB.
 const ROW: usize = 4096;
@@ -167,9 +167,8 @@ pub(crate) fn epoch(arguments: &[&str]) -> Result<()> {
         }
         "io_uring" => {
             let rows = sampler.batches(BATCH).flat_map(|batch| batch.indices().to_vec());
-            read_pages(Path::new(path), usize::try_from(offset)?, rows, || {
-                start.elapsed() < LONGEST
-            })?
+            let ring = Ring::open(Path::new(path), ROW)?;
+            ring.read(usize::try_from(offset)?, rows, || start.elapsed() < LONGEST)?
         }
         _ => take_all(&array, &sampler, way == "plain map")?,
     };

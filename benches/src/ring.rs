@@ -13,7 +13,7 @@ use crate::Result;
 /// Reads in flight.
 const DEPTH: usize = 256;
 
-/// Bytes of a read.
+/// The alignment of direct reads.
 const PAGE: usize = 4096;
 
 /// Memory that direct reads can fill.
@@ -21,50 +21,67 @@ const PAGE: usize = 4096;
 #[derive(Clone)]
 struct Page([u8; PAGE]);
 
-/// Reads the pages with these numbers of the file, from the byte `start` on, until
-/// `goes_on` returns `false`. Returns how many were read.
-pub(crate) fn read_pages(
-    path: &Path,
-    start: usize,
-    mut pages: impl Iterator<Item = usize>,
-    mut goes_on: impl FnMut() -> bool,
-) -> Result<usize> {
-    let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(path)?;
-    let mut ring = IoUring::new(u32::try_from(DEPTH)?)?;
-    let mut buffers = vec![Page([0; PAGE]); DEPTH];
-    let mut free: Vec<usize> = (0..DEPTH).collect();
-    let mut count = 0;
-    loop {
-        while goes_on() {
-            let Some((page, slot)) = free.last().and_then(|slot| Some((pages.next()?, *slot)))
-            else {
-                break;
-            };
-            free.pop();
-            let buffer = buffers.get_mut(slot).ok_or("no such buffer")?;
-            let offset = u64::try_from(start + page * PAGE)?;
-            let read = opcode::Read::new(
-                types::Fd(file.as_raw_fd()),
-                buffer.0.as_mut_ptr(),
-                u32::try_from(PAGE)?,
-            )
-            .offset(offset)
-            .build()
-            .user_data(u64::try_from(slot)?);
-            // SAFETY: the buffer outlives the ring's requests: the loop ends when all are
-            // answered, and no other request has this buffer.
-            unsafe { ring.submission().push(&read) }?;
-        }
-        if free.len() == DEPTH {
-            return Ok(count);
-        }
-        ring.submit_and_wait(1)?;
-        for done in ring.completion() {
-            if usize::try_from(done.result()) != Ok(PAGE) {
-                return Err(format!("a read returned {}", done.result()).into());
+/// A file that is read by a ring, in blocks of one size.
+pub(crate) struct Ring {
+    file: File,
+    io: IoUring,
+    buffers: Vec<Page>,
+    size: usize,
+}
+
+impl Ring {
+    pub(crate) fn open(path: &Path, size: usize) -> Result<Ring> {
+        let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(path)?;
+        let io = IoUring::new(u32::try_from(DEPTH)?)?;
+        let buffers = vec![Page([0; PAGE]); DEPTH * size.div_ceil(PAGE)];
+        Ok(Ring { file, io, buffers, size })
+    }
+
+    /// Reads the blocks with these numbers, from the byte `start` on, until `goes_on` returns
+    /// `false`. Returns how many were read.
+    pub(crate) fn read(
+        self,
+        start: usize,
+        mut blocks: impl Iterator<Item = usize>,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Result<usize> {
+        let Ring { file, mut io, mut buffers, size } = self;
+        let pages = size.div_ceil(PAGE);
+        let mut free: Vec<usize> = (0..DEPTH).collect();
+        let mut count = 0;
+        loop {
+            while goes_on() {
+                let Some((block, slot)) =
+                    free.last().and_then(|slot| Some((blocks.next()?, *slot)))
+                else {
+                    break;
+                };
+                free.pop();
+                let buffer = buffers.chunks_mut(pages).nth(slot).ok_or("no such buffer")?;
+                let offset = u64::try_from(start + block * size)?;
+                let read = opcode::Read::new(
+                    types::Fd(file.as_raw_fd()),
+                    buffer.as_mut_ptr().cast(),
+                    u32::try_from(size)?,
+                )
+                .offset(offset)
+                .build()
+                .user_data(u64::try_from(slot)?);
+                // SAFETY: the buffer outlives the ring's requests: the loop ends when all are
+                // answered, and no other request has this buffer.
+                unsafe { io.submission().push(&read) }?;
             }
-            free.push(usize::try_from(done.user_data())?);
-            count += 1;
+            if free.len() == DEPTH {
+                return Ok(count);
+            }
+            io.submit_and_wait(1)?;
+            for done in io.completion() {
+                if usize::try_from(done.result()) != Ok(size) {
+                    return Err(format!("a read returned {}", done.result()).into());
+                }
+                free.push(usize::try_from(done.user_data())?);
+                count += 1;
+            }
         }
     }
 }

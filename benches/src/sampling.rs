@@ -13,6 +13,7 @@ use npymap::{Header, MappedArray, Order, RowSource as _, Rows};
 use crate::Result;
 use crate::files::{check_space, evict, read_ahead, settle};
 use crate::numpy::NumPy;
+use crate::ring::Ring;
 use crate::rounds::{Batch, Benchmark, Peer};
 
 /// Rows of a batch.
@@ -25,26 +26,62 @@ const WINDOW: usize = 1025;
 /// Bytes of each file.
 const FILE: usize = 512 << 20;
 
+/// Bytes that a disk reads at least.
+const PAGE: usize = 4096;
+
 /// KiB that most systems read ahead. With more, NumPy is slower by default.
 const USUAL_READ_AHEAD: u64 = 128;
 
 /// Bytes of a row, and targets.
 const SIZES: [(usize, Targets); 3] = [
-    (256, Targets { index: 0.70, take: 1.05, default: [0.05, 0.20], advised: 0.55 }),
-    (4096, Targets { index: 0.75, take: 0.95, default: [0.05, 0.20], advised: 0.60 }),
-    (65536, Targets { index: 0.95, take: 1.05, default: [0.06, 0.45], advised: 0.25 }),
+    (
+        256,
+        Targets {
+            index: Some(0.70),
+            copies: None,
+            take: 1.05,
+            default: [Some(0.05), Some(0.20)],
+            advised: 0.55,
+            ring: None,
+        },
+    ),
+    (
+        4096,
+        Targets {
+            index: Some(0.75),
+            copies: Some(1.1),
+            take: 0.95,
+            default: [Some(0.05), Some(0.20)],
+            advised: 0.60,
+            ring: None,
+        },
+    ),
+    (
+        65536,
+        Targets {
+            index: None,
+            copies: Some(1.1),
+            take: 1.05,
+            default: [None, Some(0.45)],
+            advised: 0.25,
+            ring: Some(1.25),
+        },
+    ),
 ];
 
 /// Targets against NumPy.
 struct Targets {
-    /// Warm, against `mm[idx]`.
-    index: f64,
+    /// Warm, against `mm[idx]`, and against plain copies.
+    index: Option<f64>,
+    copies: Option<f64>,
     /// Warm, against `take(out=)`.
     take: f64,
     /// Cold, with a large and with the usual read-ahead.
-    default: [f64; 2],
+    default: [Option<f64>; 2],
     /// Cold, with `MADV_RANDOM`.
     advised: f64,
+    /// Cold, against `io_uring`.
+    ring: Option<f64>,
 }
 
 /// The names of the benchmarks in `numpy_peer.py`, by the size of a row.
@@ -86,8 +123,12 @@ pub(crate) fn benchmarks<'a>(
             name: format!("{ROWS} random rows of {size} bytes, warm"),
             ours: warm_rows(&path, size)?,
             peers: [
-                Some(Peer::new("copies from a map that has its pages", None, copies(&path, size)?)),
-                by_numpy(numpy, rows, "`mm[idx]`", Some(targets.index)),
+                Some(Peer::new(
+                    "copies from a map that has its pages",
+                    targets.copies,
+                    copies(&path, size)?,
+                )),
+                by_numpy(numpy, rows, "`mm[idx]`", targets.index),
                 by_numpy(numpy, take, "`take(out=)`", Some(targets.take)),
                 by_ninja(numpy, ninja),
             ]
@@ -97,9 +138,10 @@ pub(crate) fn benchmarks<'a>(
         });
         benchmarks.push(Benchmark {
             name: format!("{ROWS} random rows of {size} bytes, {cold}"),
-            ours: cold_rows(path, size),
+            ours: cold_rows(path.clone(), size),
             peers: [
-                by_numpy(numpy, default, "`mm[idx]`", Some(default_target)),
+                Some(Peer::new("`io_uring`, all at once", targets.ring, by_ring(path, size))),
+                by_numpy(numpy, default, "`mm[idx]`", default_target),
                 by_numpy(numpy, advised, "`mm[idx]` with `MADV_RANDOM`", Some(targets.advised)),
                 by_ninja(numpy, cold_ninja),
             ]
@@ -249,6 +291,25 @@ fn cold_rows(path: PathBuf, size: usize) -> Batch<'static> {
             .map(|_| {
                 evict(&path)?;
                 timed(&open(&path)?.rows()?, ROWS, 0, &mut random, &mut out, Rows::take)
+            })
+            .sum()
+    })
+}
+
+/// Reads the blocks that have the rows, or as many, without the page cache: what the disk
+/// allows.
+fn by_ring(path: PathBuf, size: usize) -> Batch<'static> {
+    let size = size.max(PAGE);
+    let mut random = Random(2);
+    Box::new(move |times| {
+        (0..times)
+            .map(|_| {
+                evict(&path)?;
+                let ring = Ring::open(&path, size)?;
+                let blocks = random.indices(ROWS, FILE / size);
+                let start = Instant::now();
+                ring.read(0, blocks.into_iter(), || true)?;
+                Ok(start.elapsed())
             })
             .sum()
     })

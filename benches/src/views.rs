@@ -316,11 +316,25 @@ fn handle(arrays: &Arrays) -> Result<Benchmark<'_>> {
 /// Blocks are summed by ndarray's `sum`, so that only the iteration differs.
 fn blocks(pair: Pair<'_>) -> Result<Benchmark<'_>> {
     let target = pair.native.is_none().then_some(0.89);
-    let peers: [(_, _, Reduce); 2] = [
+    let peers: [(_, _, Reduce); 3] = [
         ("`iter().sum()`", target, |array| array.iter().sum()),
         ("`sum()`", None, |array| array.sum()),
+        ("`sum()` of copies of 8 KiB", Some(1.1), sum_of_copies),
     ];
-    reduction("`blocks` sum", pair, block_sum, &peers, Some(1.3))
+    // Only elements that have to be decoded are copied.
+    let count = if pair.native.is_some() { 3 } else { 2 };
+    reduction("`blocks` sum", pair, block_sum, peers.get(..count).unwrap_or_default(), None)
+}
+
+/// Copies native elements to the buffer that others are decoded into, and sums them there.
+fn sum_of_copies(array: &ArrayView2<'_, f32>) -> f32 {
+    let mut buffer = [0.0; 2048];
+    let mut sum = 0.0;
+    for elements in array.as_slice().unwrap_or_default().chunks_exact(buffer.len()) {
+        buffer.copy_from_slice(elements);
+        sum += aview1(black_box(&buffer)).sum();
+    }
+    sum
 }
 
 fn block_sum(view: &View<'_, f32>) -> f32 {

@@ -1,6 +1,7 @@
 //! Writing: appending rows, filling files, scattered edits.
 
 use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::Result;
 use crate::numpy::NumPy;
-use crate::rounds::{Batch, Benchmark};
+use crate::rounds::{Batch, Benchmark, Peer};
 
 /// Bytes of a row, the name of the benchmark in `numpy_peer.py`, and the target.
 const ROWS: [(usize, &str, f64); 3] =
@@ -30,15 +31,20 @@ pub(crate) fn benchmarks<'a>(
     let filled: usize = mebibytes << 17;
     let mut benchmarks = Vec::new();
     for (size, name, target) in ROWS {
-        for (how, buffer) in [("gathered", 64 << 10), ("one by one", 0)] {
+        for (how, buffer, target) in [("gathered", 64 << 10, Some(target)), ("one by one", 0, None)]
+        {
             let peers = numpy.filter(|numpy| numpy.has("npy-append-array"));
-            let peers =
-                peers.map(|numpy| numpy.package_peer(name, "npy-append-array", Some(target)));
+            let peers = peers.map(|numpy| numpy.package_peer(name, "npy-append-array", target));
             let path = directory.join("appended.npy");
+            let bare = (buffer == 0).then(|| {
+                let path = directory.join("written.npy");
+                let batch: Batch = Box::new(move |rows| write_both(&path, size, rows));
+                Peer::new("two bare `pwrite`", Some(1.25), batch)
+            });
             benchmarks.push(Benchmark {
                 name: format!("append a row of {size} bytes, {how}"),
                 ours: Box::new(move |rows| append(&path, size, buffer, rows)),
-                peers: peers.into_iter().collect(),
+                peers: peers.into_iter().chain(bare).collect(),
             });
         }
     }
@@ -78,6 +84,23 @@ fn append(path: &Path, size: usize, buffer: usize, rows: u32) -> Result<Duration
     to.flush()?;
     let elapsed = start.elapsed();
     drop(to);
+    fs::remove_file(path)?;
+    Ok(elapsed)
+}
+
+/// Writes rows, and after each a header: what a visible row costs at least.
+fn write_both(path: &Path, size: usize, rows: u32) -> Result<Duration> {
+    let (header, row) = ([b' '; 128], vec![1; size]);
+    let file = File::create(path)?;
+    let start = Instant::now();
+    let mut end = 128;
+    for _ in 0..rows {
+        file.write_all_at(&row, end)?;
+        file.write_all_at(&header, 0)?;
+        end += u64::try_from(size)?;
+    }
+    let elapsed = start.elapsed();
+    drop(file);
     fs::remove_file(path)?;
     Ok(elapsed)
 }
