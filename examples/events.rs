@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut file = unsafe { MappedArray::open_mut(&path)? };
 
     // One field of all records is a view like any other.
-    let energies = file.field("energy")?.view::<f32>()?;
+    let energies = file.dyn_view()?.field("energy")?.view::<f32>()?;
     println!("energies to {:?}, {:.1} on average", energies.stats().max, energies.sum() / 1000.0);
 
     // Rows are filtered in place.
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for event in file.as_slice_mut::<Event>()?.iter_mut().filter(|event| !event.valid.get()) {
         event.energy.set(0.0);
     }
-    file.field_mut("pos")?.into_view::<f32>()?.fill(&-1.0)?;
+    file.dyn_view_mut()?.into_field("pos")?.into_view::<f32>()?.fill(&-1.0)?;
     file.close()?;
 
     // SAFETY: no other process uses the file.
@@ -83,7 +83,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Other layouts are decoded, with fields matched by name.
     let mut foreign = MappedArray::zeros(&FOREIGN.parse()?, &[2])?;
-    foreign.field_mut("station")?.into_view::<String>()?.set(1, "EDDF".to_owned())?;
+    foreign
+        .dyn_view_mut()?
+        .into_field("station")?
+        .into_view::<String>()?
+        .set(1, "EDDF".to_owned())?;
     println!("{:?}", foreign.view::<Reading>()?.at(1));
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use npymap::ndarray::{Array1, ArrayView2, s};
-use npymap::{Loader, MappedArray, Sampler, WriteOptions};
+use npymap::{Loader, MappedArray, RowSource as _, Sampler, WriteOptions};
 
 const TOKENS: usize = 4_000_000;
 const BLOCK: usize = 256;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // SAFETY: no other process uses the file.
     let tokens = unsafe { MappedArray::open(&path)? }.rows()?;
     let windows = tokens.windows(BLOCK + 1)?;
-    let starts = Sampler::with_replacement(windows.len(), 200 * BATCH, 1337);
+    let starts = Sampler::with_replacement(windows.row_count(), 200 * BATCH, 1337);
     let started = Instant::now();
     let mut seen = 0;
     for batch in Loader::new::<i64>(&windows).cast().batches(starts, BATCH)? {

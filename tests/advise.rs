@@ -11,7 +11,7 @@ use npymap::source::FileLock;
 use npymap::{
     DType, ErrorKind, MappedArray, OpenOptions, Order,
     array::RawSpec,
-    source::{Advice, LockKind, Mapping},
+    source::{Advice, LockKind, Locking, Mapping},
 };
 
 use crate::errors::assert_error;
@@ -145,7 +145,7 @@ fn errors_name_the_missing_path() {
     let array = map_file(&File::open(&path).unwrap())
         .and_then(|source| OpenOptions::new().open(source))
         .unwrap();
-    let text = "the array was not opened by path: open it by path to check, lock or drop it; the file itself can be checked with `check_same_file` and locked with `FileLock::acquire_file`";
+    let text = "the array was not opened by path: open it by path to check, lock or drop it";
     assert_error(array.check_unchanged(), ErrorKind::InvalidInput, text);
     assert_error(array.lock(LockKind::Shared), ErrorKind::InvalidInput, text);
     assert_error(array.drop_cache(..), ErrorKind::InvalidInput, text);
@@ -183,7 +183,7 @@ fn locks_are_shared_by_readers_or_held_by_one_writer() {
     let second = reader.try_lock(LockKind::Shared).unwrap().unwrap();
     assert!(writer.try_lock(LockKind::Exclusive).unwrap().is_none());
     drop(first);
-    assert!(FileLock::try_acquire(&path, LockKind::Exclusive).unwrap().is_none());
+    assert!(FileLock::acquire(&path, LockKind::Exclusive, Locking::Try).is_err());
     drop(second);
     let writing = writer.lock(LockKind::Exclusive).unwrap();
     assert!(reader.try_lock(LockKind::Shared).unwrap().is_none());
@@ -200,7 +200,8 @@ fn locks_are_shared_by_readers_or_held_by_one_writer() {
     drop(writing);
     assert_eq!(told.recv(), Ok("has it"));
     thread.join().unwrap();
-    let error = FileLock::acquire(directory.path().join("none"), LockKind::Shared).unwrap_err();
+    let none = directory.path().join("none");
+    let error = FileLock::acquire(none, LockKind::Shared, Locking::Wait).unwrap_err();
     assert!(is_error(&error, ErrorKind::NotFound, "cannot open"), "{error}");
 }
 

@@ -49,7 +49,7 @@ fn members_equal_numpys() {
         let private = Npz::open(map(&path).unwrap().into_copy_on_write()).unwrap();
         for (way, npz) in [open(&path)].iter().chain(&copies).enumerate() {
             let what = format!("{} {way}", path.display());
-            assert_eq!(npz.len(), expected.len(), "{what}");
+            assert_eq!(npz.members().len(), expected.len(), "{what}");
             npz.verify().unwrap();
             for (member, said) in npz.members().zip(&expected) {
                 assert_eq!(member.full_name(), said["zip_name"], "{what}");
@@ -113,7 +113,6 @@ fn names_equal_numpys() {
     // The last of equal names counts; `b` and `b.npy` are two members here.
     assert_eq!((first_f64(&npz, "a"), first_f64(&npz, "a.npy")), (1.0, 1.0));
     assert_eq!((first_i16(&npz, "b"), first_i16(&npz, "b.npy")), (1, 0));
-    assert_eq!(npz.iter().count(), 4);
 }
 
 fn first_i16(npz: &Npz, name: &str) -> i16 {

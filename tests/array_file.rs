@@ -26,7 +26,7 @@ fn rows_equal_those_of_the_map() {
         for rows in [0..40, 0..0, 7..8, 38..40, 5..30] {
             let some = read.rows(rows.clone()).unwrap();
             assert_eq!(some.shape(), [rows.len(), 3, 1000]);
-            let expected = all.slice(npymap::ndarray::s![rows, .., ..]);
+            let expected = all.slice(npymap::ndarray::s![rows, .., ..]).unwrap();
             assert_eq!(some.view::<u32>().unwrap().to_vec(), expected.to_vec());
         }
         let taken = read.select_rows(&[39, 0, 0, 12, 13, 2]).unwrap();

@@ -136,7 +136,7 @@ fn all_writers_are_locked_out(path: &Path) {
     is_locked(resize(path, 9));
     is_locked(RecoverOptions::new().recover(path));
     is_locked(AtomicFile::update(path, Locking::Try));
-    is_locked(FileLock::exclusive(path, Locking::Try));
+    is_locked(FileLock::acquire(path, LockKind::Exclusive, Locking::Try));
     is_locked(locked(path));
 }
 
@@ -192,14 +192,14 @@ fn every_writer_of_a_file_excludes_the_others() {
     let update = AtomicFile::update(&path, Locking::Wait).unwrap();
     all_writers_are_locked_out(&path);
     drop(update);
-    let lock = FileLock::acquire(&path, LockKind::Shared).unwrap();
+    let lock = FileLock::acquire(&path, LockKind::Shared, Locking::Try).unwrap();
     all_writers_are_locked_out(&path);
     let off = OpenOptions::new().locking(Locking::Off);
     off.append(&path).unwrap().append_slice(b"e").unwrap();
-    assert!(FileLock::exclusive(&path, Locking::Off).unwrap().is_none());
+    assert!(FileLock::acquire(&path, LockKind::Exclusive, Locking::Off).unwrap().is_none());
     RecoverOptions::new().locking(Locking::Off).recover(&path).unwrap();
     drop(lock);
-    let lock = FileLock::exclusive(&path, Locking::Try).unwrap().unwrap();
+    let lock = FileLock::acquire(&path, LockKind::Exclusive, Locking::Try).unwrap().unwrap();
     lock.check(&path).unwrap();
     fs::rename(file(&directory, "b.npy", b"other"), &path).unwrap();
     assert_eq!(lock.check(&path).unwrap_err().kind(), ErrorKind::Changed);
@@ -212,12 +212,13 @@ fn an_appender_keeps_its_lock_when_its_file_is_replaced() {
     let tight = text("'|u1'", "(9,)", Order::C, 57);
     let path = file(&directory, "a.npy", &raw(&tight, b"012345678"));
     let mut appender = Appender::open(&path).unwrap();
-    let old = fs::File::open(&path).unwrap();
+    let old = directory.path().join("old.npy");
+    fs::hard_link(&path, &old).unwrap();
     appender.append_slice(b"9").unwrap();
     appender.flush().unwrap();
     assert!(header_with(&OpenOptions::new(), &path).unwrap().data_offset > 67, "it was replaced");
     is_locked(Appender::open(&path));
-    assert!(FileLock::try_acquire_file(&old, LockKind::Exclusive).unwrap().is_some());
+    assert!(FileLock::acquire(&old, LockKind::Exclusive, Locking::Try).unwrap().is_some());
     drop(appender);
     assert_eq!(Appender::open(&path).unwrap().rows(), 10);
 

@@ -26,7 +26,7 @@ fn copy(place: &Path, shape: &[usize], order: Order, memory: usize) -> Option<[f
     let other = if order == Order::C { Order::F } else { Order::C };
     let options = CreateOptions::new().overwrite(true).order(other);
     let mut from = create(&path, "<f8", shape, &options).unwrap();
-    from.write_fill(&1.5_f64).unwrap();
+    from.write_fill_slice([], None, &1.5_f64).unwrap();
     drop(from);
     let from = open(&path).unwrap();
     let options = CreateOptions::new().overwrite(true).order(order);

@@ -3,12 +3,12 @@
 
 use std::fs;
 
-use npymap::{IndexExpr, MappedArrayMut, Result, Value};
+use npymap::{MappedArrayMut, Result, Value};
 use serde_json::{Value as Json, json};
 
 use crate::oracle::{Oracle, hex};
 use crate::seeded::seeds;
-use crate::support::{directory, open_mut};
+use crate::support::{directory, open_mut, slices};
 
 /// The number of files for each seed; four values are set in each file.
 const FILES: u64 = 250;
@@ -17,11 +17,11 @@ const FILES: u64 = 250;
 fn set(array: &mut MappedArrayMut, change: &Json) -> Result<()> {
     let field = change["field"].as_str();
     let dtype = match field {
-        Some(field) => array.field(field)?.dtype().clone(),
+        Some(field) => array.dyn_view()?.field(field)?.dtype().clone(),
         None => array.dtype().clone(),
     };
     let value = Value::parse(change["text"].as_str().unwrap(), &dtype)?;
-    let indices = IndexExpr::parse(change["index"].as_str().unwrap(), array.shape())?;
+    let indices = slices(change["index"].as_str().unwrap(), array.shape())?;
     array.write_fill_slice(indices, field, &value).map(drop)
 }
 

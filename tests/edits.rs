@@ -89,7 +89,7 @@ fn writes_out_of_bounds_or_of_another_type_are_rejected() {
     let error = private.element_writer().unwrap_err();
     assert_eq!(error.to_string(), with_path(&path, text));
     assert!(is_error(
-        &private.write_fill(&1_u16).unwrap_err(),
+        &private.write_fill_slice([], None, &1_u16).unwrap_err(),
         ErrorKind::InvalidInput,
         "not written to a file"
     ));
@@ -120,7 +120,7 @@ fn arrays_without_elements_or_axes_can_be_written() {
     let path = file(&directory, "empty.npy", &npy("<f8", &[0, 3], Order::C, &[]));
     let mut array = open_mut(&path).unwrap();
     array.element_writer().unwrap().write::<f64>(&[], &[]).unwrap();
-    array.write_fill(&1.0_f64).unwrap();
+    array.write_fill_slice([], None, &1.0_f64).unwrap();
     array.element_writer().unwrap().write(&[], &[1.5_f64]).unwrap_err();
     array.flush_rows(0..0).unwrap();
     array.flush_async().unwrap();
@@ -128,7 +128,7 @@ fn arrays_without_elements_or_axes_can_be_written() {
     let path = file(&directory, "V0.npy", &npy("|V0", &[3], Order::C, &[]));
     let mut array = open_mut(&path).unwrap();
     array.element_writer().unwrap().write(&[1], &[[0_u8; 0]; 2]).unwrap();
-    array.write_fill(&[0_u8; 0]).unwrap();
+    array.write_fill_slice([], None, &[0_u8; 0]).unwrap();
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_file_filled_by_writes_is_full() {
     let path = directory.path().join("a.npy");
     let len = 1_000_003;
     let mut array = create(&path, ">i2", &[len], &CreateOptions::new()).unwrap();
-    array.write_fill(&-2_i16).unwrap();
+    array.write_fill_slice([], None, &-2_i16).unwrap();
     assert!(array.view::<i16>().unwrap().iter().all(|value| value == -2));
     array.close().unwrap();
     assert_eq!(fs::read(&path).unwrap(), npy(">i2", &[len], Order::C, &[0xff, 0xfe].repeat(len)));
@@ -205,7 +205,7 @@ fn inside_a_map(directory: &tempfile::TempDir) -> (std::path::PathBuf, MappedArr
 fn writes_to_an_array_inside_a_map_start_at_its_offset() {
     let directory = directory();
     let (path, mut array) = inside_a_map(&directory);
-    array.write_fill(&1_u32).unwrap();
+    array.write_fill_slice([], None, &1_u32).unwrap();
     assert_eq!(array.as_slice::<u32>().unwrap(), [1; 4]);
     array.element_writer().unwrap().write(&[1], &[2_u32, 3, 4]).unwrap();
     array.element_writer().unwrap().write(&[0], &[5_u32]).unwrap();
@@ -244,7 +244,7 @@ fn writes_through_an_append_only_descriptor_are_rejected() {
         map_mut_file(&appending).and_then(|source| OpenOptions::new().open(source)).unwrap();
     let text = "the file was opened with `O_APPEND`, which only writes at its end: open it without `O_APPEND`, or store through `view_mut`";
     assert_eq!(array.element_writer().unwrap_err().to_string(), text);
-    assert_eq!(array.write_fill(&1_u16).unwrap_err().to_string(), text);
+    assert_eq!(array.write_fill_slice([], None, &1_u16).unwrap_err().to_string(), text);
     assert_eq!(fs::read(&path).unwrap(), bytes);
     array.view_mut::<u16>().unwrap().fill(&1).unwrap();
     assert_eq!(open(&path).unwrap().as_slice::<u16>().unwrap(), [1; 4]);

@@ -113,6 +113,7 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
             .view::<u64>()
             .unwrap()
             .slice(npymap::ndarray::s![row(shape[0], 49), ..])
+            .unwrap()
             .iter()
             .sum::<u64>(),
         50

@@ -456,7 +456,7 @@ fn closures_return_any_error() {
 fn texts_show_numbers_and_no_internals() {
     let array = MappedArray::zeros(&"[('a', '|u1'), ('b', '<u2')]".parse().unwrap(), &[4]);
     let array = array.unwrap();
-    let view = array.field("b").unwrap().view::<npymap::Le<u16>>().unwrap();
+    let view = array.dyn_view().unwrap().field("b").unwrap().view::<npymap::Le<u16>>().unwrap();
     let error = view.as_ndarray::<Ix1>().unwrap_err();
     let text =
         "byte strides [3] cannot be expressed by ndarray: use the view, or copy with `to_ndarray`";

@@ -111,7 +111,7 @@ fn set(path: &Path, seed: u64) {
         if n % 2 == 0 && usize::BITS == 64 {
             array.as_slice_mut::<u64>().unwrap().fill(value);
         } else {
-            array.write_fill(&value).unwrap();
+            array.write_fill_slice([], None, &value).unwrap();
         }
     }
 }

@@ -12,7 +12,7 @@ use npymap::ndarray::{Array2, s};
 use npymap::npz::{self, Compression, NpzWriter};
 use npymap::ten;
 use npymap::{
-    Appender, CreateOptions, DType, ErrorKind, OpenOptions, Order, WriteOptions, array::RawSpec,
+    Appender, CreateOptions, DType, ErrorKind, OpenOptions, WriteOptions, array::RawSpec,
     write::RecoverOptions,
 };
 
@@ -27,18 +27,6 @@ fn child_process() {
     nobody_else_runs_out_of_space(&path);
     archives(&path);
     fill(&path);
-}
-
-/// Creates an archive with a member that does not fit.
-fn sized_npz(path: &Path) -> npymap::Result<()> {
-    let mut writer = NpzWriter::create(path.with_extension("npz"))?;
-    let (dtype, shape) = (DType::of::<u64>(), [200_000]);
-    // SAFETY: no other process uses the file.
-    unsafe {
-        writer.create_member("b", &dtype, &shape, Order::C, |_| -> npymap::Result<()> {
-            panic!("there is no room")
-        })
-    }
 }
 
 /// While more space is asked for than there is, other programs can use what is free.
@@ -60,12 +48,9 @@ fn nobody_else_runs_out_of_space(path: &Path) {
             for _ in 0..100 {
                 let created = create(path, "<u8", large.shape(), &CreateOptions::new());
                 let opened = open_mut_with(&OpenOptions::new().raw(raw.clone()), &extended);
-                for error in [
-                    created.unwrap_err(),
-                    opened.unwrap_err(),
-                    log.resize(20_000).unwrap_err(),
-                    sized_npz(path).unwrap_err(),
-                ] {
+                for error in
+                    [created.unwrap_err(), opened.unwrap_err(), log.resize(20_000).unwrap_err()]
+                {
                     is_full(&error);
                     let text = error.to_string();
                     assert!(text.contains(" bytes are needed, "), "{text}");
@@ -101,7 +86,6 @@ fn archives(path: &Path) {
     ten::save(&list, &[&small]).unwrap();
     let before = read_both(&npz, &list);
     is_full(&npz::savez(&npz, &[("a", &small), ("b", &large)]).unwrap_err());
-    is_full(&npz::savez_compressed(&npz, &[("b", &large)]).unwrap_err());
     is_full(&ten::save(&list, &[&small, &large]).unwrap_err());
     for compression in [Compression::Stored, Compression::Deflated(1)] {
         let mut writer = NpzWriter::create(&npz).unwrap();
@@ -109,16 +93,7 @@ fn archives(path: &Path) {
         is_full(&writer.write("b", &large).unwrap_err());
         drop(writer);
     }
-    let mut writer = NpzWriter::create(&npz).unwrap();
     let (dtype, shape) = (DType::of::<u64>(), large.shape());
-    // SAFETY: no other process uses the file.
-    let made = unsafe {
-        writer.create_member("b", &dtype, shape, Order::C, |_| -> npymap::Result<()> {
-            panic!("there is no room")
-        })
-    };
-    is_full(&made.unwrap_err());
-    drop(writer);
     assert!(read_both(&npz, &list) == before);
     assert_eq!(names(path.parent().unwrap()), ["a.npz", "a.ten"]);
     let raw = RawSpec::new(dtype).shape(shape);
@@ -156,7 +131,7 @@ fn fill(path: &Path) {
 
     let sparse = CreateOptions::new().sparse(true);
     let mut array = create(path, "<u8", shape, &sparse).unwrap();
-    is_full(&array.write_fill(&7_u64).unwrap_err());
+    is_full(&array.write_fill_slice([], None, &7_u64).unwrap_err());
     drop(array);
     fs::remove_file(path).unwrap();
     let mut array = create(path, "<u8", shape, &sparse).unwrap();

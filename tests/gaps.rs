@@ -40,24 +40,15 @@ fn assigning_fields_keeps_the_others() {
         let from = threes(rows, 10);
         let fields = from.dyn_view().unwrap().fields(&["a", "c"]).unwrap();
         let mut to = threes(rows, 1);
-        let mut view = to.dyn_view_mut().unwrap().into_fields(&["a", "c"]).unwrap();
+        let some = to.dtype().select(&["a", "c"]).unwrap();
+        let mut view = to.dyn_view_mut().unwrap().view_as(&some).unwrap();
         view.assign_as(&fields, Casting::No).unwrap();
         assert!(is_all(&to, &(10_i16, 2_i16, 12_i16)), "{rows}");
-        let mut view = to.dyn_view_mut().unwrap().into_fields(&["c", "a"]).unwrap();
+        let turned = to.dtype().select(&["c", "a"]).unwrap();
+        let mut view = to.dyn_view_mut().unwrap().view_as(&turned).unwrap();
         view.assign_as(&fields, Casting::Safe).unwrap();
         assert!(is_all(&to, &(12_i16, 2_i16, 10_i16)), "by position: {rows}");
     }
-}
-
-#[cfg(feature = "rayon")]
-#[test]
-fn assigning_fields_in_parallel_keeps_the_others() {
-    let from = threes(300_000, 10);
-    let fields = from.dyn_view().unwrap().fields(&["a", "c"]).unwrap();
-    let mut to = threes(300_000, 1);
-    let mut view = to.dyn_view_mut().unwrap().into_fields(&["a", "c"]).unwrap();
-    view.par_assign_as(&fields, Casting::No).unwrap();
-    assert!(is_all(&to, &(10_i16, 2_i16, 12_i16)));
 }
 
 #[cfg(feature = "derive")]
@@ -74,14 +65,14 @@ fn a_subset_keeps_the_other_fields_of_a_file() {
         let rows = crate::support::npy(FIELDS, &[LEN], npymap::Order::C, rows.as_bytes().unwrap());
         let mut array = crate::support::open_mut(file(&directory, "a.npy", &rows)).unwrap();
         if fill {
-            array.write_fill(&Subset { c: 5 }).unwrap();
+            array.write_fill_slice([], None, &Subset { c: 5 }).unwrap();
         } else {
             let rows: Vec<Subset> = (0..LEN).map(|_| Subset { c: 5 }).collect();
             array.element_writer().unwrap().write(&[0], &rows).unwrap();
         }
         assert!(is_all(&array, &(1_i16, 2_i16, 5_i16)));
         array.element_writer().unwrap().write(&[1], &[Subset { c: 6 }]).unwrap();
-        let rows = array.view::<(i16, i16, i16)>().unwrap().slice(s![..3]).to_vec();
+        let rows = array.view::<(i16, i16, i16)>().unwrap().slice(s![..3]).unwrap().to_vec();
         assert_eq!(rows, [(1, 2, 5), (1, 2, 6), (1, 2, 5)]);
     }
 }
@@ -112,7 +103,7 @@ const WRITES: [(usize, Write); 9] = [
     (1, |array, _| array.view_mut::<Value>()?.fill(&value())),
     (1, |array, from| array.dyn_view_mut()?.assign(from)),
     (1, |array, from| array.dyn_view_mut()?.assign_as(from, Casting::Unsafe)),
-    (1, |array, _| array.write_fill(&value())),
+    (1, |array, _| array.write_fill_slice([], None, &value()).map(drop)),
     (1, |array, _| array.element_writer()?.write(&[], &vec![value(); LEN])),
     (1, |array, from| array.write_slice(s![..], None, from, Casting::Unsafe).map(drop)),
     (2, |array, from| array.write_slice(s![..;2], None, from, Casting::Unsafe).map(drop)),

@@ -52,7 +52,7 @@ fn fields_with_too_many_elements_are_rejected() {
     ] {
         let bytes = file(&descr, shape, &[]);
         let array = MappedArray::from_bytes(&bytes).unwrap();
-        let error = array.field("a").unwrap_err();
+        let error = array.dyn_view().unwrap().field("a").unwrap_err();
         assert!(
             is_error(&error, ErrorKind::InvalidInput, "-bit address space"),
             "{descr} {shape}: {error}"
@@ -64,9 +64,9 @@ fn fields_with_too_many_elements_are_rejected() {
     }
     let bytes = file(&nested, "(4,)", &[]);
     let array = MappedArray::from_bytes(&bytes).unwrap();
-    assert_eq!(array.field("a").unwrap().shape(), [4, 2_147_483_647]);
+    assert_eq!(array.dyn_view().unwrap().field("a").unwrap().shape(), [4, 2_147_483_647]);
     assert!(is_error(
-        &array.field("a.c").unwrap_err(),
+        &array.dyn_view().unwrap().field("a.c").unwrap_err(),
         ErrorKind::InvalidInput,
         "-bit address space"
     ));
@@ -79,7 +79,7 @@ fn fields_have_at_most_as_many_axes_as_arrays() {
     for (axes, is_there) in [("1, 1", true), ("1, 1, 1", false)] {
         let bytes = file(&format!("[('a', '|u1', ({axes}))]"), &format!("({shape})"), &[5]);
         let array = MappedArray::from_bytes(&bytes).unwrap();
-        match array.field("a") {
+        match array.dyn_view().unwrap().field("a") {
             Ok(field) => assert!(is_there && field.ndim() == 64),
             Err(error) => {
                 assert!(
@@ -97,9 +97,8 @@ fn fields_have_at_most_as_many_axes_as_arrays() {
 
 /// Changes the geometry in every way; all counts are right.
 fn call_geometry_methods(view: &DynView<'_>) {
-    assert_eq!((view.t().len(), view.memory_order().len()), (view.len(), view.len()));
+    assert_eq!(view.t().len(), view.len());
     assert_eq!(view.t().t().shape(), view.shape());
-    assert_eq!(view.squeeze().len(), view.len());
 }
 
 #[test]
@@ -136,7 +135,6 @@ fn the_largest_empty_views_take_no_time() {
                 OpenOptions::new().read_ndarray_from::<Value, IxDyn>(bytes.as_slice()).unwrap_err();
             assert!(is_error(&read, ErrorKind::LimitExceeded, "zero-size elements"), "{read}");
         }
-        assert!(OpenOptions::new().read_from(bytes.as_slice()).is_ok());
     }
 }
 
@@ -175,7 +173,10 @@ fn deep_nesting_is_read_or_rejected() {
                 let path = vec!["a"; depth].join(".");
                 let bytes = file(&nested, "(1,)", &[0; 8]);
                 let array = MappedArray::from_bytes(&bytes).unwrap();
-                assert_eq!(array.field(&path).unwrap().view::<f64>().unwrap().to_vec(), [0.0]);
+                assert_eq!(
+                    array.dyn_view().unwrap().field(&path).unwrap().view::<f64>().unwrap().to_vec(),
+                    [0.0]
+                );
             }
             Err(error) => assert!(depth > 99, "{depth}: {error}"),
         }

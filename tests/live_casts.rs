@@ -147,7 +147,7 @@ fn is_date(dtype: &DType) -> bool {
 fn check_rows(array: &MappedArray, to: &DType, casting: Casting, expected: Option<&[u8]>) {
     let Ok(rows) = array.rows() else { return };
     let mut out = vec![0; array.len() * to.itemsize()];
-    let all: Vec<usize> = (0..rows.len()).collect();
+    let all: Vec<usize> = (0..rows.row_count()).collect();
     let taken = rows.take_bytes_as(&all, &mut out, to, casting);
     let what = format!("rows {} to {to}, {casting}", array.dtype());
     match expected {

@@ -4,14 +4,12 @@ use std::ops::{Neg, Not};
 
 use npymap::half::f16;
 use npymap::num_complex::Complex;
-use npymap::{
-    DType, Element, IndexExpr, MappedArray, Value, dtype::Kind, element::Ticks, view::DynViewMut,
-};
+use npymap::{DType, Element, MappedArray, Value, dtype::Kind, element::Ticks, view::DynViewMut};
 use serde_json::json;
 
 use crate::oracle::Oracle;
 use crate::seeded::seeds;
-use crate::support::{directory, open, open_mut};
+use crate::support::{directory, open, open_mut, slices};
 
 type Json = serde_json::Value;
 
@@ -89,9 +87,8 @@ fn edits_equal_numpys() {
                 for name in names {
                     view = view.into_field(name.as_str().unwrap()).unwrap();
                 }
-                let indices =
-                    IndexExpr::parse(json["index"].as_str().unwrap(), view.shape()).unwrap();
-                let view = view.slice(indices);
+                let indices = slices(json["index"].as_str().unwrap(), view.shape()).unwrap();
+                let view = view.slice(indices).unwrap();
                 let dtype = view.dtype().clone();
                 if (number + count) % 2 == 0 {
                     edit::<Value>(view, json, |value| mapped(value, &dtype));

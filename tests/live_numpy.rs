@@ -63,9 +63,8 @@ fn magic_that_numpy_rejects_is_rejected() {
     assert!(cases.as_array().unwrap().len() >= 13);
     for case in cases.as_array().unwrap() {
         let bytes = unhex(case["bytes"].as_str().unwrap());
-        let refused = [Version::parse(&bytes).is_err(), Header::parse(&bytes).is_err()];
-        let numpys = ["version", "array"].map(|read| case[read].as_bool().unwrap());
-        assert_eq!(refused, numpys, "{}", bytes.escape_ascii());
+        let refused = Header::parse(&bytes).is_err();
+        assert_eq!(refused, case["array"].as_bool().unwrap(), "{}", bytes.escape_ascii());
     }
 }
 

@@ -1,7 +1,9 @@
 //! Fields of records equal NumPy's when read and written, in every layout that
 //! NumPy writes; so do views of elements as another dtype.
 
-use npymap::{ByteOrder, DType, Element, MappedArray, Value, view::DynViewMut, with_type};
+use npymap::{
+    ByteOrder, DType, Element, MappedArray, Value, view::DynView, view::DynViewMut, with_type,
+};
 use serde_json::{Value as Json, json};
 
 use crate::oracle::{Oracle, hex};
@@ -32,7 +34,7 @@ fn fields_are_read_and_written_as_by_numpy_in_every_layout() {
         let path = file["path"].as_str().unwrap();
         let array = open(path).unwrap();
         for field in file["fields"].as_array().unwrap() {
-            let view = array.field(&path_of(field)).unwrap();
+            let view = array.dyn_view().unwrap().field(&path_of(field)).unwrap();
             let what = format!("{} of {}", path_of(field), array.dtype());
             assert_eq!(json!(view.shape()), field["shape"], "{what}");
             let bytes: Vec<u8> = view.element_bytes().flatten().copied().collect();
@@ -42,7 +44,7 @@ fn fields_are_read_and_written_as_by_numpy_in_every_layout() {
         drop(array);
         let mut array = open_mut(path).unwrap();
         for (number, field) in file["fields"].as_array().unwrap().iter().enumerate() {
-            let view = array.field_mut(&path_of(field)).unwrap();
+            let view = array.dyn_view_mut().unwrap().into_field(&path_of(field)).unwrap();
             let dtype = view.dtype().clone();
             if number % 2 == 0 {
                 with_type!(dtype, any T => reverse::<T>(view), _ => reverse::<Value>(view));
@@ -55,6 +57,12 @@ fn fields_are_read_and_written_as_by_numpy_in_every_layout() {
         assert_eq!(numpy.ask(&json!(["is_expected", path])), true, "{file}");
     }
     assert!(edited > 200, "{edited}");
+}
+
+/// The shape, the bytes and the dtype of a view.
+fn parts(view: &DynView<'_>) -> (Vec<usize>, String, DType) {
+    let bytes: Vec<u8> = view.element_bytes().flatten().copied().collect();
+    (view.shape().to_vec(), hex(&bytes), view.dtype().clone())
 }
 
 #[test]
@@ -70,50 +78,47 @@ fn views_as_another_dtype_equal_numpys() {
             let what = format!("{case} of {} {:?}", array.dtype(), array.byte_strides());
             let mut view = array.dyn_view_mut().unwrap();
             if case["transposed"] == true {
-                view = view.t();
+                let axes: Vec<usize> = (0..view.ndim()).rev().collect();
+                view = view.permuted_axes(&axes).unwrap();
             }
             let dtype: DType = case["descr"].as_str().unwrap().parse().unwrap();
             let offset = usize::try_from(case["offset"].as_u64().unwrap()).unwrap();
             let kind = case["do"].as_str().unwrap();
-            let (lent, ours) = match kind {
-                "view" => (view.as_view().view_as(&dtype).map(|_| ()), view.view_as(&dtype)),
+            let ours = match kind {
+                "view" => {
+                    let lent = view.as_view().view_as(&dtype).map(|lent| parts(&lent));
+                    let ours = view.view_as(&dtype).map(|ours| parts(&ours.as_view()));
+                    assert_eq!(lent.as_ref().ok(), ours.as_ref().ok(), "{what}");
+                    ours
+                }
                 "getfield" => {
-                    let lent = view.as_view().getfield(&dtype, offset).map(|_| ());
-                    (lent, view.getfield(&dtype, offset))
+                    let ours = view.as_view().getfield(&dtype, offset);
+                    ours.map(|ours| parts(&ours))
                 }
                 "newbyteorder" => {
                     let big = view.dtype().with_byte_order(ByteOrder::Big);
-                    (Ok(()), view.view_as(&big))
+                    view.view_as(&big).map(|ours| parts(&ours.as_view()))
                 }
-                "real" => (Ok(()), Ok(view.real())),
-                "imag" => (view.as_view().imag().map(|_| ()), view.imag()),
-                "squeeze" => (Ok(()), Ok(view.squeeze())),
-                "byteswap" => (view.byteswap_inplace(), Ok(view)),
+                "real" => Ok(parts(&view.as_view().real())),
+                "imag" => view.as_view().imag().map(|ours| parts(&ours)),
                 other => panic!("{other}"),
             };
-            assert_eq!(lent.is_ok(), ours.is_ok(), "{what}");
             let (done, refused): &mut (i32, i32) = counts.entry(kind.to_owned()).or_default();
             match (ours, case["error"].as_str()) {
-                (Ok(ours), None) => {
-                    let bytes: Vec<u8> =
-                        ours.as_view().element_bytes().flatten().copied().collect();
-                    assert_eq!(json!(ours.shape()), case["shape"], "{what}");
-                    assert_eq!(hex(&bytes), case["bytes"].as_str().unwrap(), "{what}");
-                    assert_eq!(
-                        *ours.dtype(),
-                        case["dtype"].as_str().unwrap().parse().unwrap(),
-                        "{what}"
-                    );
+                (Ok((shape, bytes, dtype)), None) => {
+                    assert_eq!(json!(shape), case["shape"], "{what}");
+                    assert_eq!(bytes, case["bytes"].as_str().unwrap(), "{what}");
+                    assert_eq!(dtype, case["dtype"].as_str().unwrap().parse().unwrap(), "{what}");
                     *done += 1;
                 }
                 (Err(error), Some(_)) => {
                     assert!(error.to_string().contains(" cannot be viewed as "), "{error}");
                     *refused += 1;
                 }
-                (ours, _) => panic!("{what}: {:?}", ours.map(|view| view.shape().to_vec())),
+                (ours, _) => panic!("{what}: {ours:?}"),
             }
         }
     }
-    assert!(counts.len() == 7 && counts.values().all(|(done, _)| *done > 30), "{counts:?}");
+    assert!(counts.len() == 5 && counts.values().all(|(done, _)| *done > 30), "{counts:?}");
     assert!(counts["view"].1 > 100 && counts["getfield"].1 > 50, "{counts:?}");
 }

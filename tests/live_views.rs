@@ -1,11 +1,11 @@
 //! Views select, transpose and reshape the elements that NumPy's do, on the
 //! same files.
 
-use npymap::{IndexExpr, Result, view::DynView};
+use npymap::{Result, view::DynView};
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};
-use crate::support::{directory, open};
+use crate::support::{directory, open, slices};
 
 const SEED: u32 = 20_240_229;
 
@@ -43,7 +43,7 @@ fn indices_select_the_same_elements_as_in_numpy() {
         let view = array.dyn_view().unwrap();
         for case in file["cases"].as_array().unwrap() {
             let text = case["index"].as_str().unwrap();
-            let ours = IndexExpr::parse(text, view.shape()).and_then(|i| view.try_slice(i));
+            let ours = slices(text, view.shape()).and_then(|i| view.slice(i));
             let what = format!("[{text}] of {:?} {:?}", view.dtype(), view.shape());
             match equals_numpys(ours, case, &what) {
                 Some(_) => selected += 1,
@@ -58,7 +58,7 @@ fn indices_select_the_same_elements_as_in_numpy() {
 fn apply_step<'a>(view: &DynView<'a>, step: &Value) -> Result<DynView<'a>> {
     let argument = &step[1];
     match step[0].as_str().unwrap() {
-        "slice" => view.try_slice(IndexExpr::parse(argument.as_str().unwrap(), view.shape())?),
+        "slice" => view.slice(slices(argument.as_str().unwrap(), view.shape())?),
         "transpose" => view.permuted_axes(&numbers(argument)),
         "t" => Ok(view.t()),
         "reshape" => view.reshape(&numbers(argument)),

@@ -4,7 +4,7 @@ use std::fs;
 
 use npymap::ndarray::ArrayD;
 use npymap::{
-    CreateOptions, DType, Element, Header, OpenOptions, Order, Value, WriteOptions,
+    CreateOptions, DType, Element, Header, MappedArray, OpenOptions, Order, Value, WriteOptions,
     write::WithDType,
 };
 use serde_json::json;
@@ -40,7 +40,7 @@ fn check_round_trip<T: Element>(file: &[u8], path: &str, elements: &str, saved: 
     assert!(streamed == written, "{header:?}");
     fs::remove_file(&copy).unwrap();
 
-    let from = OpenOptions::new().read_from(file).unwrap();
+    let from = MappedArray::from_bytes(file).unwrap();
     let options = CreateOptions::new().order(header.order).version(header.version);
     let mut to = create(&copy, &header.dtype.to_string(), &header.shape, &options).unwrap();
     to.view_mut::<T>().unwrap().assign(&from.view().unwrap()).unwrap();

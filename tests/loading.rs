@@ -102,7 +102,7 @@ fn parts_of_an_array_in_a_file_have_rows() {
             let (own, expected) = (rows.slice(part).unwrap(), array.slice(part));
             assert_eq!(own.shape(), expected.shape());
             for size in [1, 16] {
-                let sampler = Sampler::shuffled(own.len(), 2);
+                let sampler = Sampler::shuffled(own.row_count(), 2);
                 for batch in own.batches::<u16>(sampler, size).unwrap() {
                     let batch = batch.unwrap();
                     let expected = expected.select(Axis(0), batch.indices());
@@ -134,7 +134,7 @@ fn labels_in_memory_have_rows() {
     }
     let number = npymap::ndarray::arr0(1.0);
     assert_eq!(Rows::copy_of(number.view()).unwrap_err().kind(), ErrorKind::OutOfBounds);
-    assert_eq!(Rows::copy_of(Array2::<u8>::zeros((0, 4)).view()).unwrap().len(), 0);
+    assert_eq!(Rows::copy_of(Array2::<u8>::zeros((0, 4)).view()).unwrap().row_count(), 0);
 }
 
 #[test]

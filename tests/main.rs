@@ -82,7 +82,6 @@ mod modes_linux;
 mod narrow;
 #[cfg(feature = "derive")]
 mod newtypes;
-mod npy_writer;
 #[cfg(feature = "npz")]
 mod npz_scan;
 #[cfg(feature = "npz")]

@@ -170,7 +170,7 @@ fn test_getitem() {
     let mut fp = writable(&file, spec());
     fp.as_ndarray_mut::<f32, Ix2>().unwrap().assign(&data());
     let view = fp.view::<f32>().unwrap();
-    let part = view.slice(s![1.., ..3]);
+    let part = view.slice(s![1.., ..3]).unwrap();
     assert_eq!(part.to_ndarray::<Ix2>().unwrap(), data().slice(s![1.., ..3]));
     let taken =
         ArrayFile::new(Source::from_file(file).unwrap(), OpenOptions::new().raw(spec())).unwrap();
@@ -183,7 +183,7 @@ fn test_slicing_keeps_references() {
     let file = tempfile::tempfile().unwrap();
     let fp = writable(&file, spec());
     let view = fp.view::<f32>().unwrap();
-    let part = view.slice(s![..2, ..2]).slice(s![0, ..]);
+    let part = view.slice(s![..2, ..2]).unwrap().slice(s![0, ..]).unwrap();
     let start = part.as_slice().unwrap().as_ptr();
     assert_eq!(start, fp.as_slice::<f32>().unwrap().as_ptr());
 }

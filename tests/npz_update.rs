@@ -233,7 +233,7 @@ fn an_archive_that_does_not_exist_is_made() {
     let directory = directory();
     let path = directory.path().join("a.npz");
     let mut update = Npz::update(&path, Locking::Wait).unwrap();
-    assert!(update.npz().is_empty());
+    assert!(update.npz().members().len() == 0);
     let a = arr1(&[1.0]);
     update.set("a", &a).unwrap();
     update.commit().unwrap();
@@ -416,7 +416,10 @@ fn concurrent_updates_lose_nothing() {
         }
     });
     let npz = read(&path);
-    assert_eq!((npz.len(), npz.get("count").unwrap().as_slice::<u64>().unwrap()[0]), (21, 20));
+    assert_eq!(
+        (npz.members().len(), npz.get("count").unwrap().as_slice::<u64>().unwrap()[0]),
+        (21, 20)
+    );
     let update = Npz::update(&path, Locking::Try).unwrap();
     assert_eq!(Npz::update(&path, Locking::Try).unwrap_err().kind(), ErrorKind::Locked);
     drop(update);

@@ -172,11 +172,6 @@ fn counts<T: Element + Send>(view: &View<'_, T>) -> (usize, usize) {
     (view.par_iter().count(), view.outer_iter().into_par_iter().count())
 }
 
-/// Calls `work` in a pool of three threads.
-fn with_threads_mut(work: impl FnMut() + Send) {
-    ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(work);
-}
-
 /// Calls `test` with pools of several sizes.
 fn with_threads(test: impl Fn() + Sync) {
     for &threads in if quick() { &[3][..] } else { &[1, 3] } {
@@ -192,14 +187,14 @@ fn layouts<'a, T: Element>(view: &View<'a, T>, first: usize) -> Vec<View<'a, T>>
         view.clone(),
         view.t(),
         view.permuted_axes(&[1, 0, 2]).unwrap(),
-        view.slice(s![..;-1, .., ..;-1]),
-        view.slice(s![.., 1.., ..;3]),
-        view.slice(s![.., .., ..2]),
-        view.slice(s![.., .., 1..]),
-        view.slice(s![0, ..3, ..]).broadcast(&[9, 3, columns]).unwrap(),
-        view.slice(s![.., .., ..1]).broadcast(&[planes, rows, 50]).unwrap(),
-        view.slice(s![..0, .., ..]),
-        view.slice(s![1, 2, 3]),
+        view.slice(s![..;-1, .., ..;-1]).unwrap(),
+        view.slice(s![.., 1.., ..;3]).unwrap(),
+        view.slice(s![.., .., ..2]).unwrap(),
+        view.slice(s![.., .., 1..]).unwrap(),
+        view.slice(s![0, ..3, ..]).unwrap().broadcast(&[9, 3, columns]).unwrap(),
+        view.slice(s![.., .., ..1]).unwrap().broadcast(&[planes, rows, 50]).unwrap(),
+        view.slice(s![..0, .., ..]).unwrap(),
+        view.slice(s![1, 2, 3]).unwrap(),
     ];
     layouts.into_iter().skip(first).step_by(if quick() { 3 } else { 2 }).collect()
 }
@@ -332,70 +327,6 @@ fn parallel_copies_equal_sequential_ones() {
 }
 
 #[test]
-fn elements_are_replaced_in_parallel_in_every_layout() {
-    for dtype in ["<i4", ">i4"].into_iter().take(if quick() { 1 } else { 2 }) {
-        let mut array = numbers(&dtype.parse().unwrap(), &[70, 5, 801], 1);
-        for axes in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
-            for columns in [s![.., .., ..], s![..;-1, 1.., ..;2], s![..0, .., ..]] {
-                let mut view = array.view_mut::<i32>().unwrap().slice(columns);
-                view = view.permuted_axes(&axes).unwrap();
-                let expected: Vec<i32> = view.as_view().iter().map(|x| x.wrapping_mul(3)).collect();
-                with_threads_mut(|| view.par_map_inplace(|x| x.wrapping_mul(3)).unwrap());
-                assert_eq!(view.as_view().to_vec(), expected);
-            }
-        }
-    }
-}
-
-#[test]
-fn the_first_value_that_does_not_fit_is_the_error() {
-    let mut names = MappedArray::zeros(&"|S4".parse().unwrap(), &[100, 3000]).unwrap();
-    let mut view = names.view_mut::<String>().unwrap();
-    view.set([50, 7], "x".to_owned()).unwrap();
-    view.set([99, 7], "yy".to_owned()).unwrap();
-    let error = view.par_map_inplace(|name| name.repeat(5)).unwrap_err();
-    assert!(is_error(&error, ErrorKind::InvalidValue, "xxxxx"), "{error}");
-}
-
-/// An array of zeros in memory.
-fn zeros(dtype: &DType, shape: &[usize], order: Order, offset: usize) -> MappedArray<Vec<u8>> {
-    let layout = Layout::new(dtype.clone(), shape, order, offset).unwrap();
-    MappedArray::from_parts(vec![0; layout.end()], layout).unwrap()
-}
-
-#[test]
-fn elements_are_cast_in_parallel_in_every_layout() {
-    let shape = [5, 70, 801];
-    let casts = [("<f4", ">f8"), (">f8", "<i2"), ("<i4", ">i4"), ("|u1", "<c8"), ("<i2", "<U6")];
-    for (from, to) in casts.into_iter().take(if quick() { 2 } else { 5 }) {
-        let (from, to): (DType, DType) = (from.parse().unwrap(), to.parse().unwrap());
-        let from = numbers(&from, &shape, 1);
-        for (order, offset) in [(Order::C, 0), (Order::F, 1)] {
-            for slice in [s![.., .., ..], s![..;-1, 1.., ..;2], s![..0, .., ..]] {
-                let from = from.dyn_view().unwrap().slice(slice);
-                let (mut ours, mut theirs) =
-                    (zeros(&to, &shape, order, offset), zeros(&to, &shape, order, offset));
-                let mut view = ours.dyn_view_mut().unwrap().slice(slice);
-                with_threads_mut(|| view.par_assign_as(&from, Casting::Unsafe).unwrap());
-                let mut view = theirs.dyn_view_mut().unwrap().slice(slice);
-                view.assign_as(&from, Casting::Unsafe).unwrap();
-                assert!(ours.into_data() == theirs.into_data(), "{to} {order:?} {slice:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_view_is_broadcast_when_it_is_assigned_in_parallel() {
-    let row = numbers(&DType::of::<i32>(), &[300], 0);
-    let mut table = MappedArray::zeros(&DType::of::<f64>(), &[1000, 300]).unwrap();
-    let mut view = table.dyn_view_mut().unwrap();
-    with_threads_mut(|| view.par_assign_as(&row.dyn_view().unwrap(), Casting::Safe).unwrap());
-    let (table, row) = (table.view::<f64>().unwrap(), row.view::<i32>().unwrap());
-    assert!(table.outer_iter().all(|own| own.iter().eq(row.iter().map(f64::from))));
-}
-
-#[test]
 fn casts_that_are_refused_store_nothing_and_values_that_change_are_errors() {
     let mut from = MappedArray::zeros(&DType::of::<f64>(), &[1000, 300]).unwrap();
     from.view_mut::<f64>().unwrap().set([700, 1], 0.5).unwrap();
@@ -403,12 +334,12 @@ fn casts_that_are_refused_store_nothing_and_values_that_change_are_errors() {
     let mut to = MappedArray::zeros(&DType::of::<i64>(), &[1000, 300]).unwrap();
     to.view_mut::<i64>().unwrap().fill(&7).unwrap();
     let mut view = to.dyn_view_mut().unwrap();
-    let error = view.par_assign_as(&from.dyn_view().unwrap(), Casting::SameKind).unwrap_err();
+    let error = view.assign_as(&from.dyn_view().unwrap(), Casting::SameKind).unwrap_err();
     assert!(is_error(&error, ErrorKind::DTypeMismatch, "i8"), "{error}");
-    let error = view.par_assign_as(&from.dyn_view().unwrap().t(), Casting::Unsafe).unwrap_err();
+    let error = view.assign_as(&from.dyn_view().unwrap().t(), Casting::Unsafe).unwrap_err();
     assert!(is_error(&error, ErrorKind::ShapeMismatch, "(300, 1000)"), "{error}");
     assert!(view.as_view().view::<i64>().unwrap().iter().all(|x| x == 7));
-    let error = view.par_assign_as(&from.dyn_view().unwrap(), Casting::SameValue).unwrap_err();
+    let error = view.assign_as(&from.dyn_view().unwrap(), Casting::SameValue).unwrap_err();
     assert!(is_error(&error, ErrorKind::InvalidValue, "0.5"), "{error}");
 
     let values = from.view::<f64>().unwrap();
@@ -441,23 +372,5 @@ fn arrays_of_another_type_are_made_in_parallel() {
             let found = view.par_to_ndarray_as::<bool, IxDyn>(Casting::Unsafe).unwrap();
             assert_eq!(found, expected);
         });
-    }
-}
-
-#[test]
-fn bytes_are_swapped_in_parallel_in_every_layout() {
-    let dtype = "[('a', '<i4'), ('b', '|S3'), ('c', '<c8')]".parse().unwrap();
-    for order in [Order::C, Order::F] {
-        for slice in [s![.., ..], s![..;-1, ..;2], s![1..1, ..]] {
-            let mut ours = zeros(&dtype, &[300, 401], order, 1);
-            let counted = (0..=ours.nbytes()).map(|i| i as u8).collect::<Vec<_>>();
-            let layout = ours.layout().clone();
-            ours = MappedArray::from_parts(counted.clone(), layout.clone()).unwrap();
-            let mut theirs = MappedArray::from_parts(counted, layout).unwrap();
-            let mut view = ours.dyn_view_mut().unwrap().slice(slice);
-            with_threads_mut(|| view.par_byteswap_inplace().unwrap());
-            theirs.dyn_view_mut().unwrap().slice(slice).byteswap_inplace().unwrap();
-            assert!(ours.into_data() == theirs.into_data(), "{order:?} {slice:?}");
-        }
     }
 }

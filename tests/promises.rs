@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use npymap::ndarray::{Array1, arr1};
+use npymap::ndarray::{Array1, Ix1, arr1};
 #[cfg(feature = "npz")]
 use npymap::npz;
 use npymap::{
@@ -63,7 +63,7 @@ fn raw_binary_has_no_header_to_read() {
         header_with(&options, "data/penguins.npy").map(drop).unwrap_err(),
         header_text_with(&options, "data/penguins.npy").map(drop).unwrap_err(),
         walk_with(&options, "data/penguins.npy").map(drop).unwrap_err(),
-        options.read_from(&[0_u8; 16][..]).map(drop).unwrap_err(),
+        options.read_ndarray_from::<f64, Ix1>(&[0_u8; 16][..]).map(drop).unwrap_err(),
     ] {
         assert!(error.to_string().contains("raw binary has no header"), "{error}");
     }

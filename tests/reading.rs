@@ -121,7 +121,7 @@ fn only_the_rows_of_a_range_are_brought_into_memory() {
     let before = array.resident_bytes(..200).unwrap();
     let rows = array.row_range(300..).unwrap().rows().unwrap().reading(ReadStrategy::Stream);
     let mut out = [0_u32; 100];
-    for row in (0..rows.len()).rev() {
+    for row in (0..rows.row_count()).rev() {
         rows.take(&[row], &mut out).unwrap();
         assert_eq!(out[99] as usize, (row + 300) * 100 + 99);
     }
@@ -164,8 +164,6 @@ fn blocks_of_the_next_batches_are_brought_into_memory() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         assert!(count_missing() <= 20, "{}", count_missing());
-        assert!(
-            batches.flat_map(npymap::loader::IndexBatch::into_indices).eq(sampler.clone().skip(40))
-        );
+        assert!(batches.flat_map(|batch| batch.to_vec()).eq(sampler.clone().skip(40)));
     }
 }

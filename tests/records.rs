@@ -91,7 +91,7 @@ fn fields_are_matched_by_name_in_any_order_and_layout() {
         let view = events.view::<Event>().unwrap();
         let turned: Vec<Event> = view.t().iter().collect();
         assert_eq!(turned, [0, 3, 1, 4, 2, 5].map(event), "{descr}");
-        let when = events.field("when").unwrap().view::<Ticks>().unwrap();
+        let when = events.dyn_view().unwrap().field("when").unwrap().view::<Ticks>().unwrap();
         assert_eq!(when.to_vec(), [-3, -2, -1, 0, 1, 2].map(Ticks), "{descr}");
     }
 }
@@ -149,7 +149,7 @@ fn errors_name_the_difference() {
     }
     assert!(array("[('when', '>M8[ns]', (2,))]", &[1]).view::<Times>().is_ok());
     let titled = array("[(('Speed [m.s]', 'v'), '<f4')]", &[1]);
-    assert!(titled.field("Speed [m.s]").is_ok());
+    assert!(titled.dyn_view().unwrap().field("Speed [m.s]").is_ok());
     // One stored field is not two.
     let both = array("[(('b', 'a'), '<f4')]", &[1]);
     assert_eq!(
@@ -256,8 +256,14 @@ fn padding_is_zero_in_files() {
     to.close().unwrap();
     for path in [path, log] {
         let found = MappedArray::load(&path).unwrap();
-        assert_eq!(found.field("a").unwrap().view::<u32>().unwrap().to_vec(), [1; 3]);
-        assert_eq!(found.field("b").unwrap().view::<f32>().unwrap().to_vec(), [0.0; 3]);
+        assert_eq!(
+            found.dyn_view().unwrap().field("a").unwrap().view::<u32>().unwrap().to_vec(),
+            [1; 3]
+        );
+        assert_eq!(
+            found.dyn_view().unwrap().field("b").unwrap().view::<f32>().unwrap().to_vec(),
+            [0.0; 3]
+        );
     }
 }
 
@@ -275,14 +281,17 @@ fn rows_are_borrowed_in_place() {
     rows.as_slice_mut::<Row>().unwrap()[2] = row;
     assert_eq!(rows.as_slice::<Row>().unwrap()[2], row);
     assert_eq!(rows.view::<Row>().unwrap().at(2), row);
-    let pos = rows.field("pos").unwrap().view::<f32>().unwrap();
+    let pos = rows.dyn_view().unwrap().field("pos").unwrap().view::<f32>().unwrap();
     assert_eq!(pos.index_axis(0, 2).unwrap().to_vec(), [1.0, 2.0, 3.0]);
-    let turned = rows.view::<Row>().unwrap().slice(npymap::ndarray::s![..;-1]);
+    let turned = rows.view::<Row>().unwrap().slice(npymap::ndarray::s![..;-1]).unwrap();
     assert_eq!(turned.as_ndarray::<npymap::ndarray::Ix1>().unwrap()[1], row);
 
     let mut tight = MappedArray::zeros(&DType::of::<Tight>(), &[3]).unwrap();
     tight.as_slice_mut::<Tight>().unwrap()[1].inner.y.set(0.5);
-    assert_eq!(tight.field("inner.y").unwrap().view::<f32>().unwrap().to_vec(), [0.0, 0.5, 0.0]);
+    assert_eq!(
+        tight.dyn_view().unwrap().field("inner.y").unwrap().view::<f32>().unwrap().to_vec(),
+        [0.0, 0.5, 0.0]
+    );
     let mut view = tight.view_mut::<Tight>().unwrap();
     view.map_inplace(|row| Tight { b: row.b + 1.5, ..row }).unwrap();
     let values: Vec<f64> = tight.as_slice::<Tight>().unwrap().iter().map(|row| row.b).collect();

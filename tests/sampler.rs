@@ -307,7 +307,7 @@ fn batches_equal_the_rows_one_by_one() {
             for size in [1, 31, 32, 33, 256, 5000, usize::MAX] {
                 let batches: Vec<_> = sampler.batches(size).collect();
                 assert!(batches.iter().rev().skip(1).all(|batch| batch.len() == size));
-                let rows = batches.iter().flat_map(npymap::loader::IndexBatch::indices);
+                let rows = batches.iter().flat_map(|batch| batch.iter());
                 assert!(rows.eq(&all), "{size}");
             }
             assert!(sampler.batches(0).next().is_none());

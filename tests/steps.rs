@@ -15,7 +15,6 @@ pub(crate) enum Step {
     Split { axis: usize, at: usize, high: bool },
     Chunk { axis: usize, size: usize, nth: usize },
     Outer(usize),
-    MemoryOrder,
 }
 
 impl Step {
@@ -51,18 +50,12 @@ impl Step {
                 let size = 1 + below(dim);
                 Step::Chunk { axis, size, nth: below(dim.div_ceil(size)) }
             }
-            _ if below(2) == 0 => Step::MemoryOrder,
             _ => Step::Outer(below(*shape.first().filter(|&&dim| dim > 0)?)),
         })
     }
 
     /// Applies the change to the model; `None` if ndarray has no such view.
-    pub(crate) fn of_model(
-        &self,
-        places: &ArrayD<usize>,
-        strides: &[isize],
-        size: usize,
-    ) -> Option<ArrayD<usize>> {
+    pub(crate) fn of_model(&self, places: &ArrayD<usize>, size: usize) -> Option<ArrayD<usize>> {
         Some(
             match self {
                 Step::Slice(info) => to_standard_layout(&places.slice(info.as_slice())),
@@ -90,14 +83,6 @@ impl Step {
                     &places.axis_chunks_iter(Axis(*axis), *size).nth(*nth).unwrap(),
                 ),
                 Step::Outer(nth) => to_standard_layout(&places.outer_iter().nth(*nth).unwrap()),
-                Step::MemoryOrder => {
-                    let mut axes: Vec<usize> = (0..places.ndim()).collect();
-                    axes.sort_by_key(|&axis| std::cmp::Reverse(strides[axis].unsigned_abs()));
-                    let mut places = places.view();
-                    let backward = (0..places.ndim()).filter(|&axis| strides[axis] < 0);
-                    backward.for_each(|axis| places.invert_axis(Axis(axis)));
-                    to_standard_layout(&places.permuted_axes(axes))
-                }
             }
             .as_standard_layout()
             .to_owned(),
@@ -109,10 +94,7 @@ impl Step {
         view: &View<'a, T>,
     ) -> npymap::Result<View<'a, T>> {
         Ok(match self {
-            Step::Slice(info) => {
-                let _ = view.slice(info);
-                view.try_slice(info)?
-            }
+            Step::Slice(info) => view.slice(info)?,
             Step::IndexAxis(axis, index) => view.index_axis(*axis, *index)?,
             Step::Permute(axes) => view.permuted_axes(axes)?,
             Step::T => view.t(),
@@ -132,7 +114,6 @@ impl Step {
                 assert_eq!(parts.len(), view.shape()[0]);
                 parts.nth(*nth).unwrap()
             }
-            Step::MemoryOrder => view.memory_order(),
         })
     }
 
@@ -142,10 +123,13 @@ impl Step {
         view: ViewMut<'a, T>,
     ) -> Option<npymap::Result<ViewMut<'a, T>>> {
         Some(match self {
-            Step::Slice(info) => view.try_slice(info),
+            Step::Slice(info) => view.slice(info),
             Step::IndexAxis(axis, index) => view.index_axis(*axis, *index),
             Step::Permute(axes) => view.permuted_axes(axes),
-            Step::T => Ok(view.t()),
+            Step::T => {
+                let axes: Vec<usize> = (0..view.ndim()).rev().collect();
+                view.permuted_axes(&axes)
+            }
             Step::Reshape(shape) => view.reshape(shape),
             Step::Split { axis, at, high } => {
                 view.split_at(*axis, *at).map(|(low, rest)| if *high { rest } else { low })
@@ -153,7 +137,7 @@ impl Step {
             Step::Chunk { axis, size, nth } => {
                 view.axis_chunks(*axis, *size).map(|parts| parts.into_iter().nth(*nth).unwrap())
             }
-            Step::Broadcast(_) | Step::Outer(_) | Step::MemoryOrder => return None,
+            Step::Broadcast(_) | Step::Outer(_) => return None,
         })
     }
 }

@@ -33,7 +33,7 @@ fn sums_are_the_models<T: Real>(descr: &str, value: fn(u8) -> T) {
     ];
     for slice in slices {
         for axes in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-            let ours = view.slice(slice).permuted_axes(&axes).unwrap();
+            let ours = view.slice(slice).unwrap().permuted_axes(&axes).unwrap();
             let theirs = model.slice(slice.as_slice()).permuted_axes(axes.as_slice());
             assert_eq!(ours.sum(), theirs.sum(), "{descr} {axes:?}");
             for axis in 0..3 {
@@ -68,11 +68,12 @@ fn sums_of_a_field_of_records_equal_the_model() {
     let dtype: DType = "[('a', '|u1'), ('x', '>f4'), ('b', '<i8', (2,))]".parse().unwrap();
     let layout = Layout::new(dtype, &[50_000], Order::C, 0).unwrap();
     let mut array = MappedArray::from_parts(vec![0; layout.nbytes()], layout).unwrap();
-    let mut field = array.field_mut("x").unwrap().into_view::<f32>().unwrap();
+    let mut field =
+        array.dyn_view_mut().unwrap().into_field("x").unwrap().into_view::<f32>().unwrap();
     for i in 0..50_000_u16 {
         field.set(usize::from(i), f32::from(i)).unwrap();
     }
-    let field = array.field("x").unwrap().view::<f32>().unwrap();
+    let field = array.dyn_view().unwrap().field("x").unwrap().view::<f32>().unwrap();
     assert_eq!(field.sum(), 49_999.0 * 25_000.0);
     assert_eq!(field.sum_axis(0).unwrap()[IxDyn(&[])], 49_999.0 * 25_000.0);
 }

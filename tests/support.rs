@@ -4,13 +4,38 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use npymap::{
-    CreateOptions, DType, Element, Error, ErrorKind, Header, MappedArray, MappedArrayMut, Mode,
-    OpenOptions, Order, Result, Source,
+    CreateOptions, DType, Element, Error, ErrorKind, Header, IndexExpr, MappedArray,
+    MappedArrayMut, Mode, OpenOptions, Order, Result, Source,
     array::{AnyArray, Walk},
+    ndarray::SliceInfoElem,
     npy::HeaderText,
     source::{AnySource, MapMut},
 };
 use tempfile::TempDir;
+
+/// Writes arrays to a deflated archive.
+#[cfg(feature = "npz")]
+pub(crate) fn savez_deflated(path: &Path, arrays: &[(&str, &dyn npymap::write::Save)]) {
+    let mut writer = npymap::npz::NpzWriter::create(path).unwrap();
+    writer.compression(npymap::npz::Compression::Deflated(6));
+    for (name, array) in arrays {
+        writer.write(name, *array).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+/// An index without a field, and of lists only `[]`.
+pub(crate) fn slices(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>> {
+    let mut resolved = text.parse::<IndexExpr>()?.resolve(shape)?;
+    match resolved.list {
+        Some(list) if list.indices.is_empty() && list.axis == 0 => {
+            resolved.slices[0] = SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 };
+        }
+        Some(_) => return Err(Error::new(ErrorKind::InvalidInput, "a list")),
+        None => {}
+    }
+    Ok(resolved.slices)
+}
 
 /// A directory that is removed after the test.
 pub(crate) fn directory() -> TempDir {

@@ -29,14 +29,15 @@ fn selections_of_views_equal_ndarrays() {
     let indices = [3, 0, 3, 3, 1];
     for order in [Order::C, Order::F] {
         let array = array(&[4, 5, 6], order);
-        let view = array.view::<u32>().unwrap().slice(s![..;-1, .., 1..;1]);
+        let view = array.view::<u32>().unwrap().slice(s![..;-1, .., 1..;1]).unwrap();
         for axis in 0..3 {
             let expected = view.to_ndarray::<IxDyn>().unwrap().select(Axis(axis), &indices);
             assert_eq!(view.select(axis, &indices).unwrap(), expected);
-            let mut out = vec![0; expected.len()];
-            view.select_into(axis, &indices, &mut out).unwrap();
-            assert!(out.iter().eq(&expected));
         }
+        let expected = view.select(0, &indices).unwrap();
+        let mut out = vec![0; expected.len()];
+        view.take(&indices, &mut out).unwrap();
+        assert!(out.iter().eq(&expected));
         assert_eq!(view.select(1, &[0_usize; 0]).unwrap().shape(), [4, 0, 5]);
         assert!(is_error(
             &view.select(3, &[0]).unwrap_err(),
@@ -53,7 +54,7 @@ fn rows_equal_those_of_the_view() {
         let path = file(&directory, "a.npy", &npy("<u4", &[1000, 3, 7], order, &numbers(21_000)));
         let array = open(&path).unwrap();
         let rows = array.rows().unwrap();
-        assert_eq!((rows.len(), rows.row_len(), rows.is_empty()), (1000, 21, false));
+        assert_eq!((rows.row_count(), rows.row_len()), (1000, 21));
         let indices: Vec<usize> = (0..300).map(|i| i * 7919 % 1000).collect();
         let expected = array.view::<u32>().unwrap().select(0, &indices).unwrap();
         for _ in 0..3 {
@@ -105,7 +106,7 @@ fn invalid_indices_are_errors_before_anything_is_written() {
         )
     );
     assert_eq!(out, [7; 4]);
-    rows.take(&TakeMode::Wrap.resolve(&[-1, 7], rows.len()).unwrap(), &mut out).unwrap();
+    rows.take(&TakeMode::Wrap.resolve(&[-1, 7], rows.row_count()).unwrap(), &mut out).unwrap();
     assert_eq!(out, [0; 4]);
     assert_eq!(TakeMode::FromEnd.resolve(&[-5, -1, 0, 4], 5).unwrap(), [0, 4, 0, 4]);
     for (index, dim) in [(-6_i64, 5), (5, 5), (i64::MIN, 5), (0, 0), (-1, 0)] {
@@ -133,7 +134,7 @@ fn rows_of_no_bytes_are_rows() {
     for (descr, shape) in [("|S0", [3, 2]), ("<u4", [3, 0]), ("<u4", [0, 3])] {
         let array = MappedArray::zeros(&descr.parse().unwrap(), &shape).unwrap();
         let rows = array.into_read_only().unwrap().rows().unwrap();
-        let indices = vec![0; rows.len().min(2)];
+        let indices = vec![0; rows.row_count().min(2)];
         let taken = rows.take_array::<npymap::Value>(&indices).unwrap();
         assert_eq!(taken.shape(), [indices.len(), shape[1]]);
         rows.take_bytes(&indices, &mut []).unwrap_or_else(|_| {
@@ -189,7 +190,7 @@ fn windows_are_sliding_window_views() {
     array.view_mut::<u16>().unwrap().copy_from_slice(&(0..100).collect::<Vec<_>>()).unwrap();
     let rows = array.into_read_only().unwrap().rows().unwrap();
     let windows = rows.windows(3).unwrap();
-    assert_eq!((windows.shape(), windows.len(), windows.row_len()), (&[48, 3, 2][..], 48, 6));
+    assert_eq!((windows.shape(), windows.row_count(), windows.row_len()), (&[48, 3, 2][..], 48, 6));
     let taken = windows.take_array::<u16>(&[47, 0]).unwrap();
     assert_eq!(taken.shape(), [2, 3, 2]);
     assert!(taken.iter().copied().eq((94..100).chain(0..6)));
@@ -428,7 +429,8 @@ fn every_source_of_rows_selects_fields() {
         let bytes: Vec<u8> = (0..8 * 2 * 11).map(|byte| byte as u8).collect();
         let path = file(&directory, "a.npy", &npy(descr, &[8, 2], order, &bytes));
         let array = open(&path).unwrap();
-        let expected = array.field("b.c").unwrap().view::<u32>().unwrap().to_vec();
+        let expected =
+            array.dyn_view().unwrap().field("b.c").unwrap().view::<u32>().unwrap().to_vec();
         all_forms(&array.rows().unwrap().field("b.c").unwrap(), &expected);
         let read = ArrayFile::open(&path).unwrap();
         all_forms(&read.field("b.c").unwrap(), &expected);
@@ -446,7 +448,7 @@ fn every_source_of_rows_selects_fields() {
         assert_eq!(error.path(), Some(&*path));
         assert_eq!(
             error.message().to_string(),
-            array.field("b.x").unwrap_err().message().to_string()
+            array.dyn_view().unwrap().field("b.x").unwrap_err().message().to_string()
         );
         assert!(concat.field("x").is_err() && pairs.field("x").is_err());
     }
@@ -584,7 +586,7 @@ fn ragged_rows_of_no_bytes_are_limited() {
     let offsets = file(&directory, "offsets.npy", &npy("<u8", &[2], Order::C, &ends));
     let [data, offsets] = [data, offsets].map(|path| open(path).unwrap().rows().unwrap());
     let ragged = Ragged::new(data, offsets).unwrap();
-    let error = ragged.get::<Value>(0).unwrap_err();
+    let error = ragged.take_vec::<Value>(&[0], &mut Vec::new()).unwrap_err();
     assert!(is_error(&error, ErrorKind::LimitExceeded, "zero-size elements"), "{error}");
     let mut out = vec![[0_u8; 0]; MANY];
     let error = ragged.take_padded(&[0], &mut out, MANY, &[]).unwrap_err();

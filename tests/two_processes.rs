@@ -6,7 +6,7 @@
 #![cfg(unix)]
 
 use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -44,7 +44,7 @@ fn child_process() {
         let kind = if what == "shared" { LockKind::Shared } else { LockKind::Exclusive };
         let answer = match verb {
             "wait" => {
-                lock = Some(FileLock::acquire(&path, kind).unwrap());
+                lock = FileLock::acquire(&path, kind, Locking::Wait).unwrap();
                 fs::read_to_string(path.with_extension("txt")).unwrap()
             }
             "try" => {
@@ -198,7 +198,7 @@ fn log(directory: &tempfile::TempDir) -> PathBuf {
 }
 
 fn is_free(path: &Path, kind: LockKind) -> bool {
-    FileLock::try_acquire(path, kind).unwrap().is_some()
+    FileLock::acquire(path, kind, Locking::Try).is_ok()
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn locks_are_seen_by_another_process() {
     let directory = directory();
     let path = log(&directory);
     let mut other = Other::start(&path);
-    let own = FileLock::acquire(&path, LockKind::Shared).unwrap();
+    let own = FileLock::acquire(&path, LockKind::Shared, Locking::Wait).unwrap();
     assert_eq!(other.ask("try exclusive"), "none");
     assert_eq!(other.ask("try shared"), "got");
     assert!(is_free(&path, LockKind::Shared) && !is_free(&path, LockKind::Exclusive));
@@ -215,13 +215,11 @@ fn locks_are_seen_by_another_process() {
     other.ask("drop lock");
     assert_eq!(other.ask("try exclusive"), "got");
     assert!(!is_free(&path, LockKind::Shared) && !is_free(&path, LockKind::Exclusive));
-    let file = File::open(&path).unwrap();
-    assert!(FileLock::try_acquire_file(&file, LockKind::Shared).unwrap().is_none());
     // When a process ends, its locks are released.
     drop(other);
     assert!(is_free(&path, LockKind::Exclusive));
 
-    let own = FileLock::acquire_file(&file, LockKind::Exclusive).unwrap();
+    let own = FileLock::acquire(&path, LockKind::Exclusive, Locking::Try).unwrap();
     let mut other = Other::start(&path);
     assert_eq!(other.ask("try shared"), "none");
     drop(own);

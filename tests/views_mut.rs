@@ -21,8 +21,8 @@ fn plan<T: Sample>(spec: &Spec, stored: &Stored<T>) -> (Vec<Step>, ArrayD<usize>
     let mut steps = Vec::new();
     for numbers in &spec.steps {
         let Some(step) = Step::choose(numbers, view.shape()) else { continue };
-        let writable = !matches!(step, Step::Broadcast(_) | Step::Outer(_) | Step::MemoryOrder);
-        let expected = step.of_model(&places, view.byte_strides(), view.itemsize());
+        let writable = !matches!(step, Step::Broadcast(_) | Step::Outer(_));
+        let expected = step.of_model(&places, view.itemsize());
         if let (true, Some(expected)) = (writable && !interleaves(&step, &places), expected) {
             view = step.of_view(&view).unwrap();
             places = expected;
@@ -368,13 +368,11 @@ fn mutable_rows_equal_immutable_ones() {
     let expected: Vec<Vec<i16>> =
         grid.view::<i16>().unwrap().outer_iter().map(|row| row.to_vec()).collect();
     assert_eq!(rows(grid.view_mut().unwrap()), expected);
-    let mut reversed = rows(grid.view_mut::<i16>().unwrap().slice(s![..;-1, ..]));
+    let mut reversed = rows(grid.view_mut::<i16>().unwrap().slice(s![..;-1, ..]).unwrap());
     reversed.reverse();
     assert_eq!(reversed, expected);
     let view = grid.view_mut::<i16>().unwrap();
-    assert!(view.t().outer_iter().is_err());
-    let turned = grid.view_mut::<i16>().unwrap().t().slice(s![..;-1, ..]).memory_order();
-    assert_eq!(turned.as_view().to_vec(), values);
+    assert!(view.permuted_axes(&[1, 0]).unwrap().outer_iter().is_err());
     let mut single = MappedArray::zeros(&">i2".parse().unwrap(), &[]).unwrap();
     assert_eq!(single.view_mut::<i16>().unwrap().outer_iter().unwrap().len(), 0);
 }
@@ -400,7 +398,7 @@ fn bytes_are_written_in_memory_order() {
     let dtype = "[('id', '>u2'), ('flag', '|b1')]".parse().unwrap();
     let mut array = MappedArray::zeros(&dtype, &[3]).unwrap();
     array.as_bytes_mut().unwrap()[3..5].copy_from_slice(&[1, 2]);
-    let ids = array.field("id").unwrap().view::<u16>().unwrap().to_vec();
+    let ids = array.dyn_view().unwrap().field("id").unwrap().view::<u16>().unwrap().to_vec();
     assert_eq!(ids, [0, 0x0102, 0]);
     assert_eq!(array.as_bytes().unwrap(), [0, 0, 0, 1, 2, 0, 0, 0, 0]);
     let mut empty = MappedArray::zeros(&dtype, &[0, 2]).unwrap();
@@ -419,7 +417,7 @@ fn store_unfit<T: Element + Clone + PartialEq + Debug>(dtype: &str, old: &T, new
     let values = [new, unfit, new].map(Clone::clone);
     view.copy_from_slice(&values).unwrap_err();
     assert_eq!(view.as_view().to_vec(), [new, old, old].map(Clone::clone));
-    view.reborrow().slice(s![..;-1]).copy_from(aview1(&values)).unwrap_err();
+    view.reborrow().slice(s![..;-1]).unwrap().copy_from(aview1(&values)).unwrap_err();
     assert_eq!(view.as_view().to_vec(), [new, old, new].map(Clone::clone));
     view.map_inplace(|_| unfit.clone()).unwrap_err();
     assert_eq!(view.as_view().to_vec(), [new, old, new].map(Clone::clone));

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use ndarray::{Array1, Ix1, OwnedRepr};
 use ndarray_npy::NpzReader;
-use npymap::{Npz, Source, npz};
+use npymap::npz::{self, Compression, Npz, NpzWriter};
+use npymap::Source;
 
 use crate::Result;
 use crate::files::{check_space, settle};
@@ -33,7 +34,9 @@ pub(crate) fn benchmarks<'a>(
     let steps = 0..u32::try_from(DEFLATED)?;
     let values: Array1<f64> =
         steps.map(|i| (f64::from(i) * 0.001).sin().mul_add(1000.0, 0.5).round()).collect();
-    npz::savez_compressed(&deflated, &[("a", &values)])?;
+    let mut writer = NpzWriter::create(&deflated)?;
+    writer.compression(Compression::Deflated(6)).write("a", &values)?;
+    writer.finish()?;
     settle(&stored)?;
     settle(&deflated)?;
 

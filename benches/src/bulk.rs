@@ -87,7 +87,7 @@ fn create(path: &Path, dtype: &DType, shape: &[usize], order: Order) -> Result<(
         [] => ones(element.dyn_view_mut()?)?,
         fields => {
             for field in fields {
-                ones(element.field_mut(field.name())?)?;
+                ones(element.dyn_view_mut()?.into_field(field.name())?)?;
             }
         }
     }
@@ -285,10 +285,10 @@ fn fortran_rows<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<[Ben
 
 fn field<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<Benchmark<'a>> {
     let array = arrays.get("records")?;
-    let view = array.field("x")?.view::<f64>()?;
+    let view = array.dyn_view()?.field("x")?.view::<f64>()?;
     let mut peers = by_numpy(numpy, "field", "`a['x'].sum()`", None);
     peers.push(fastest_loads(arrays, "records", Some(1.25))?);
-    let theirs: ArrayView1<'a, f64> = array.field("x")?.view::<f64>()?.as_ndarray::<Ix1>()?;
+    let theirs: ArrayView1<'a, f64> = array.dyn_view()?.field("x")?.view::<f64>()?.as_ndarray::<Ix1>()?;
     let theirs = batch(move || Result::<_>::Ok(theirs.sum()));
     peers.push(Peer::new("ndarray `sum()`", None, theirs));
     Ok(benchmark("sum a field of records of 24 bytes".into(), move || Ok(view.sum()), peers))

@@ -115,7 +115,7 @@ fn sum(path: &Path) -> Result<f64> {
     array.prefetch(part(0, array.len()))?;
     for start in (0..array.len()).step_by(PART) {
         array.prefetch(part(start + PART, array.len()))?;
-        total += view.slice(s![part(start, array.len())]).sum();
+        total += view.slice(s![part(start, array.len())])?.sum();
     }
     Ok(total)
 }

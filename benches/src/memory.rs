@@ -166,7 +166,7 @@ pub(crate) fn epoch(arguments: &[&str]) -> Result<()> {
             read_blocks(Path::new(path), offset, &sampler, block)?
         }
         "io_uring" => {
-            let rows = sampler.batches(BATCH).flat_map(|batch| batch.indices().to_vec());
+            let rows = sampler.batches(BATCH).flat_map(|batch| batch.to_vec());
             let ring = Ring::open(Path::new(path), ROW)?;
             ring.read(usize::try_from(offset)?, rows, || start.elapsed() < LONGEST)?
         }

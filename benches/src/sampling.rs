@@ -226,7 +226,7 @@ fn timed<T: Default + Clone>(
     out: &mut [T],
     take: impl Fn(&Rows, &[usize], &mut [T]) -> npymap::Result<()>,
 ) -> Result<Duration> {
-    let indices = random.indices(count, rows.len().saturating_sub(len));
+    let indices = random.indices(count, rows.row_count().saturating_sub(len));
     let start = Instant::now();
     take(rows, &indices, out)?;
     Ok(start.elapsed())

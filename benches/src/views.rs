@@ -97,8 +97,8 @@ pub(crate) fn benchmarks(arrays: &Arrays) -> Result<Vec<Benchmark<'_>>> {
         theirs: view.as_ndarray()?,
         native: Some(view.clone()),
     };
-    let strided = Pair::new("every other column", view.slice(s![.., ..;2]))?;
-    let reversed = Pair::new("reversed", view.slice(s![..;-1, ..;-1]))?;
+    let strided = Pair::new("every other column", view.slice(s![.., ..;2])?)?;
+    let reversed = Pair::new("reversed", view.slice(s![..;-1, ..;-1])?)?;
     let transposed = Pair::new("transposed", view.t())?;
 
     let positions = positions();
@@ -212,7 +212,7 @@ fn owned_for_loop(pair: Pair<'_>) -> Result<Benchmark<'_>> {
 
 fn owned_for_loop_sum(view: &View<'_, f32>) -> f32 {
     let mut sum = 0.0;
-    for x in view.slice(s![.., ..]) {
+    for x in view.slice(s![.., ..]).unwrap() {
         sum += x;
     }
     sum
@@ -339,7 +339,10 @@ fn sum_of_copies(array: &ArrayView2<'_, f32>) -> f32 {
 
 fn block_sum(view: &View<'_, f32>) -> f32 {
     let mut sum = 0.0;
-    view.for_each_block(|block| sum += aview1(block).sum());
+    let mut blocks = view.blocks();
+    while let Some(block) = blocks.next() {
+        sum += aview1(block).sum();
+    }
     sum
 }
 

@@ -127,7 +127,7 @@ fn create(path: &Path, len: usize, fill: Fill, times: u32) -> Result<Duration> {
 }
 
 fn by_writes(array: &mut MappedArrayMut) -> npymap::Result<()> {
-    array.write_fill(&1.5_f64)
+    array.write_fill_slice([], None, &1.5_f64).map(drop)
 }
 
 fn by_map(array: &mut MappedArrayMut) -> npymap::Result<()> {
@@ -142,7 +142,7 @@ fn edited(directory: &Path) -> Result<PathBuf> {
     #[allow(unsafe_code)]
     let created = unsafe { MappedArray::create(&path, &DType::of::<f64>(), &[EDITED]) };
     let mut array = created?;
-    array.write_fill(&1.0_f64)?;
+    array.write_fill_slice([], None, &1.0_f64)?;
     array.close()?;
     Ok(path)
 }

@@ -121,7 +121,7 @@ impl Array {
     fn view(&self, field: Option<&str>) -> Result<DynView<'_>> {
         Ok(match field {
             None => each!(&self.any, array => array.dyn_view())?,
-            Some(field) => each!(&self.any, array => array.field(field))?,
+            Some(field) => each!(&self.any, array => array.dyn_view()?.field(field))?,
         })
     }
 
@@ -129,7 +129,7 @@ impl Array {
         let array = self.writable()?;
         Ok(match field {
             None => array.dyn_view_mut()?,
-            Some(field) => array.field_mut(field)?,
+            Some(field) => array.dyn_view_mut()?.into_field(field)?,
         })
     }
 

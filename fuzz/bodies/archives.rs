@@ -20,7 +20,7 @@ pub(crate) fn npz(data: &[u8]) {
         Ok(archive) => archive,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    assert_eq!(archive.names().len(), archive.len());
+    assert_eq!(archive.names().len(), archive.members().len());
     for member in archive.members().take(MAX_MEMBERS) {
         let (header, offset) = (member.header(), member.data_offset());
         let verified = member.verify();
@@ -46,7 +46,7 @@ pub(crate) fn npz(data: &[u8]) {
 /// Interprets the bytes as a `.ten` file, and writes its arrays again.
 pub(crate) fn ten(data: &[u8]) {
     let Ok(ten) = Ten::open(Source::bytes(data.to_vec())) else { return };
-    assert_eq!((ten.headers().len(), ten.infos().len()), (ten.len(), ten.len()));
+    assert_eq!(ten.headers().len(), ten.infos().len());
     let headers: Vec<_> = ten.headers().take(MAX_MEMBERS).collect();
     for (index, header) in headers.into_iter().enumerate() {
         assert!(ten.data_offset(index).unwrap() <= data.len() as u64);
@@ -64,7 +64,7 @@ pub(crate) fn ten(data: &[u8]) {
             Err(error) => assert!(header.shape.len() > 9 || error.to_string().contains("info")),
         }
     }
-    assert!(ten.get(ten.len()).is_err());
+    assert!(ten.get(ten.headers().len()).is_err());
 }
 
 /// Interprets the bytes as a tar file.
@@ -73,7 +73,6 @@ pub(crate) fn tar(data: &[u8]) {
         Ok(tar) => tar,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    assert_eq!(tar.members().len(), tar.len());
     for member in tar.members().take(MAX_MEMBERS) {
         let (header, opened) = (member.header(), member.open());
         if let (Ok(array), Ok(Some(header))) = (&opened, &header) {

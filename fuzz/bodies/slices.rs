@@ -44,7 +44,7 @@ fn apply_step<'a>(
             let added = info.iter().filter(|element| element.is_new_axis()).count();
             let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
             info.extend(std::iter::repeat_n(whole, added));
-            let Ok(sliced) = view.try_slice(&info) else { return };
+            let Ok(sliced) = view.slice(&info) else { return };
             let ndim = info.iter().filter(|element| !element.is_index()).count();
             if ndim > 8 {
                 return;
@@ -120,7 +120,10 @@ fn assert_same(view: &View<'_, u16>, model: &ArrayViewD<'_, u16>) {
         assert_eq!(view.get(npymap::ndarray::Dimension::slice(&index)), Some(*value));
     }
     let mut values: Vec<u16> = Vec::new();
-    view.for_each_block(|block| values.extend(block));
+    let mut blocks = view.blocks();
+    while let Some(block) = blocks.next() {
+        values.extend(block);
+    }
     values.sort_unstable();
     let mut expected: Vec<u16> = model.iter().copied().collect();
     assert!(view.to_vec() == expected);
@@ -140,7 +143,7 @@ pub(crate) fn index(data: &[u8]) {
         let Ok(resolved) = index.resolve(shape) else { continue };
         let layout = Layout::new("|V0".parse().unwrap(), shape, Order::C, 0).unwrap();
         let view = View::<[u8; 0]>::from_bytes(&[], &layout).unwrap();
-        let sliced = view.try_slice(&resolved.slices);
+        let sliced = view.slice(&resolved.slices);
         let sliced = sliced.unwrap_or_else(|error| panic!("{text:?}: {error}"));
         assert!(sliced.len() <= view.len());
         if let Some(list) = resolved.list {
@@ -149,8 +152,6 @@ pub(crate) fn index(data: &[u8]) {
                 list.indices.iter().all(|&at| at < dim) && list.target <= list.axis,
                 "{text:?}"
             );
-        } else if index.field().is_none() {
-            assert_eq!(IndexExpr::parse(&text, shape).ok(), Some(resolved.slices), "{text:?}");
         }
     }
 }

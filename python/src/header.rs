@@ -63,7 +63,7 @@ pub(crate) fn read_header<'py>(
 
 fn facts<'py>(py: Python<'py>, header: &Header) -> PyResult<Facts<'py>> {
     let shape = PyTuple::new(py, &header.shape)?;
-    let version = (header.version.major(), header.version.minor());
+    let version = (header.version.major(), 0);
     let is_fortran = header.order == Order::F;
     Ok((shape, header.dtype.to_string(), is_fortran, version, header.data_offset))
 }
@@ -82,6 +82,6 @@ pub(crate) fn encode_header<'py>(
     let dtype: DType = descr.parse().or_raise(py)?;
     let header = Header::new(dtype, &shape, order).and_then(|header| header.encode(version));
     let header = header.or_raise(py)?;
-    let version = (header.version.major(), header.version.minor());
+    let version = (header.version.major(), 0);
     Ok((PyBytes::new(py, &header.bytes), version))
 }

@@ -213,7 +213,7 @@ impl Mapping {
     #[getter]
     fn version(slf: &Bound<'_, Self>) -> Option<(u8, u8)> {
         let header = for_any!(slf.as_super().get().array(), array => array.header());
-        header.map(|header| (header.version.major(), header.version.minor()))
+        header.map(|header| (header.version.major(), 0))
     }
 
     /// Writes to the disk what was stored in a range of bytes, or everything.

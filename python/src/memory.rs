@@ -96,10 +96,10 @@ impl Memory {
     pub(crate) fn new(mut array: AnyArray) -> Result<Memory> {
         let (mut address, len, is_read_only) = match &mut array {
             AnyArray::ReadOnly(array) => {
-                (array.as_ptr()?.expose_provenance(), array.nbytes(), true)
+                (array.as_bytes()?.as_ptr().expose_provenance(), array.nbytes(), true)
             }
             AnyArray::Writable(array) => {
-                (array.as_mut_ptr()?.expose_provenance(), array.nbytes(), false)
+                (array.as_bytes_mut()?.as_mut_ptr().expose_provenance(), array.nbytes(), false)
             }
         };
         if len == 0 {
@@ -338,7 +338,7 @@ impl Block {
     /// The address of the first byte, whose provenance is exposed, and the length.
     fn expose(&mut self) -> Result<(usize, usize)> {
         Ok(match &mut self.0 {
-            Some(memory) => (memory.as_mut_ptr()?.expose_provenance(), memory.nbytes()),
+            Some(memory) => (memory.as_bytes_mut()?.as_mut_ptr().expose_provenance(), memory.nbytes()),
             None => (NOTHING.as_ptr().expose_provenance(), 0),
         })
     }

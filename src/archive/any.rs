@@ -99,7 +99,7 @@ fn recognize(storage: &Storage) -> Result<Format> {
 ///
 /// match npymap::open_any(Source::open("data/penguins.npy")?)? {
 ///     AnyFile::Npy(npy) => assert_eq!(npy.open()?.shape(), [342, 4]),
-///     AnyFile::Ten(list) => println!("{} arrays", list.len()),
+///     AnyFile::Ten(list) => println!("{} arrays", list.headers().len()),
 ///     file => println!("{file:?}"),
 /// }
 /// # Ok::<(), npymap::Error>(())
@@ -268,7 +268,7 @@ impl<D: Mapping> AnyFile<D> {
             AnyFile::Npy(_) => Vec::new(),
             #[cfg(feature = "npz")]
             AnyFile::Npz(npz) => npz.members().map(|member| npz_name(npz, &member)).collect(),
-            AnyFile::Ten(ten) => (0..ten.len()).map(|index| index.to_string()).collect(),
+            AnyFile::Ten(ten) => (0..ten.headers().len()).map(|index| index.to_string()).collect(),
             #[cfg(feature = "tar")]
             AnyFile::Tar(tar) => {
                 // Of members with one name, `get` opens the last one.
@@ -308,8 +308,8 @@ impl<D: Mapping> AnyFile<D> {
             #[cfg(feature = "npz")]
             (AnyFile::Npz(npz), None) => only_of_npz(npz),
             (AnyFile::Ten(ten), Some(name)) => ten.get(ten.index(name)?),
-            (AnyFile::Ten(ten), None) if ten.len() == 1 => ten.get(0),
-            (AnyFile::Ten(ten), None) => Err(no_only_member(ten.len())),
+            (AnyFile::Ten(ten), None) if ten.headers().len() == 1 => ten.get(0),
+            (AnyFile::Ten(ten), None) => Err(no_only_member(ten.headers().len())),
             #[cfg(feature = "tar")]
             (AnyFile::Tar(tar), Some(name)) => {
                 // A member whose own name ends in brackets comes first.
@@ -342,7 +342,11 @@ impl<D: Mapping> AnyFile<D> {
                         return only.open();
                     }
                     let ten = only.ten()?;
-                    if ten.len() == 1 { ten.get(0) } else { Err(no_only_member(ten.len())) }
+                    if ten.headers().len() == 1 {
+                        ten.get(0)
+                    } else {
+                        Err(no_only_member(ten.headers().len()))
+                    }
                 }
                 members => Err(no_only_member(members.len())),
             },
@@ -382,7 +386,7 @@ fn tar_names<D: Mapping>(member: &tar::Member<'_, D>) -> Vec<String> {
     #[cfg(feature = "npz")]
     if let Ok(true) = member.is_npz() {
         return match member.npz() {
-            Ok(npz) if is_short(npz.len()) => {
+            Ok(npz) if is_short(npz.members().len()) => {
                 let inner = npz.members().map(|inner| npz_name(&npz, &inner));
                 inner.map(|inner| format!("{name}[{inner}]")).collect()
             }
@@ -390,8 +394,8 @@ fn tar_names<D: Mapping>(member: &tar::Member<'_, D>) -> Vec<String> {
         };
     }
     match member.is_ten().and_then(|is_ten| is_ten.then(|| member.ten()).transpose()) {
-        Ok(Some(ten)) if is_short(ten.len()) => {
-            (0..ten.len()).map(|index| format!("{name}[{index}]")).collect()
+        Ok(Some(ten)) if is_short(ten.headers().len()) => {
+            (0..ten.headers().len()).map(|index| format!("{name}[{index}]")).collect()
         }
         // If it cannot be read, opening it by this name says why.
         _ => vec![name.to_owned()],

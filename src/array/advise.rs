@@ -12,7 +12,7 @@ use crate::error::{ExtentError, RequestError, Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::source::Mode;
 use crate::source::file;
-use crate::source::lock::FileLock;
+use crate::source::lock::{FileLock, lock_path};
 use crate::source::pages::Mapping;
 use crate::source::platform::{self, Advice, FileId, FileStat, LockKind};
 use crate::source::read_ahead::Next;
@@ -238,39 +238,6 @@ impl<D: Mapping> MappedArray<D> {
         self.origin.add_path_on_err(checked)
     }
 
-    /// Checks as [`check_unchanged`](MappedArray::check_unchanged), for an array opened from an
-    /// open file instead of a path. `file` must refer to the same file.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Changed`](crate::ErrorKind::Changed) if `file` is a different
-    /// file, and [`Truncated`](crate::ErrorKind::Truncated) if it has become
-    /// too short for the elements.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{MappedArray, Source};
-    ///
-    /// let file = std::fs::File::open("data/penguins.npy")?;
-    /// // SAFETY: no other process writes to or truncates this file.
-    /// let source = unsafe { Source::map_file(file.try_clone()?)? };
-    /// let penguins = MappedArray::from_source(source)?;
-    /// penguins.check_same_file(&file)?;
-    /// assert!(penguins.check_same_file(&std::fs::File::open("Cargo.toml")?).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn check_same_file(&self, file: &File) -> Result<()> {
-        if self.origin.mode.is_none() {
-            return Ok(());
-        }
-        let checked = file::stat(file).and_then(|stat| {
-            self.check_id(stat.id)?;
-            self.check_len(self.place.layout.end(), stat)
-        });
-        self.origin.add_path_on_err(checked)
-    }
-
     /// Waits for an advisory lock on the file, which is held until the returned
     /// value is dropped.
     ///
@@ -283,7 +250,8 @@ impl<D: Mapping> MappedArray<D> {
     /// platform or the file system has no locks.
     pub fn lock(&self, kind: LockKind) -> Result<FileLock> {
         let path = self.origin.path.as_deref().ok_or_else(no_path)?;
-        let lock = FileLock::acquire(path, kind)?;
+        let lock = lock_path(path, kind, true).map_err(|error| error.with_path(path))?;
+        let lock = lock.invariant("it was waited for");
         self.origin.add_path_on_err(self.check_id(lock.id())).map(|()| lock)
     }
 
@@ -299,7 +267,8 @@ impl<D: Mapping> MappedArray<D> {
     /// platform or the file system has no locks.
     pub fn try_lock(&self, kind: LockKind) -> Result<Option<FileLock>> {
         let path = self.origin.path.as_deref().ok_or_else(no_path)?;
-        let Some(lock) = FileLock::try_acquire(path, kind)? else { return Ok(None) };
+        let lock = lock_path(path, kind, false).map_err(|error| error.with_path(path))?;
+        let Some(lock) = lock else { return Ok(None) };
         self.origin.add_path_on_err(self.check_id(lock.id())).map(|()| Some(lock))
     }
 
@@ -328,7 +297,7 @@ impl<D: Mapping> MappedArray<D> {
     }
 }
 
-const NO_PATH: &str = "check, lock or drop it; the file itself can be checked with `check_same_file` and locked with `FileLock::acquire_file`";
+const NO_PATH: &str = "check, lock or drop it";
 
 #[inline]
 fn no_path() -> crate::error::Error {

@@ -1,13 +1,12 @@
 //! Arrays that are read from files, without maps and `unsafe`.
 
 use std::fs::File;
-use std::ops::{Range, RangeBounds};
+use std::ops::{Deref, Range, RangeBounds};
 use std::path::Path;
 
 use super::advise::resolve_rows;
 use super::pieces::{Columns, Distinct, Piece};
 use super::{MappedArray, MappedArrayMut, OpenOptions, Place};
-use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::invariant::{to_u64, to_usize};
@@ -33,7 +32,8 @@ pub(super) const BATCH: usize = 1 << 14;
 /// file gets shorter, reading returns an error instead of raising SIGBUS. The
 /// cost is a system call and a copy. See [`sharing`](crate::guide::sharing) for
 /// when to use which. The file stays open. Its cursor is not used. An `ArrayFile`
-/// can be shared between threads.
+/// can be shared between threads. `dtype()`, `shape()` and `len()`, the number of elements,
+/// are methods of its [`Layout`].
 ///
 /// # Examples
 ///
@@ -53,6 +53,15 @@ pub struct ArrayFile {
     options: OpenOptions,
     /// Whether rows had to be read from the disk.
     strategy: Strategy,
+}
+
+impl Deref for ArrayFile {
+    type Target = Layout;
+
+    #[inline]
+    fn deref(&self) -> &Layout {
+        &self.place.layout
+    }
 }
 
 impl ArrayFile {
@@ -118,35 +127,6 @@ impl ArrayFile {
     #[inline]
     pub fn layout(&self) -> &Layout {
         &self.place.layout
-    }
-
-    /// Returns the dtype of the elements.
-    #[must_use]
-    #[inline]
-    pub fn dtype(&self) -> &DType {
-        self.place.layout.dtype()
-    }
-
-    /// Returns the length of each axis.
-    #[must_use]
-    #[inline]
-    pub fn shape(&self) -> &[usize] {
-        self.place.layout.shape()
-    }
-
-    /// Returns the number of elements, as for every array type. The number of
-    /// rows is `shape()[0]`.
-    #[must_use]
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.place.layout.len()
-    }
-
-    /// Returns whether the array has no elements.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.place.layout.is_empty()
     }
 
     /// Returns the path the file was opened by.

@@ -134,7 +134,7 @@ impl MappedArrayMut {
     /// use npymap::{MappedArray, array::CopyOptions, ndarray::s};
     ///
     /// let penguins = MappedArray::load("data/penguins.npy")?;
-    /// let some = penguins.dyn_view()?.slice(s![..;2, ..2]);
+    /// let some = penguins.dyn_view()?.slice(s![..;2, ..2])?;
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("some.npy");
     /// // SAFETY: nobody else knows of the file yet.

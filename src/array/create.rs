@@ -136,11 +136,12 @@ impl CreateOptions {
     /// std::fs::File::options().append(true).open(&path)?.write_all(&[0; 32])?;
     ///
     /// let (options, dtype) = (CreateOptions::new().overwrite(true), "u1".parse()?);
-    /// let refused = options.writer(&path, &dtype, &[2]);
-    /// assert_eq!(refused.unwrap_err().kind(), ErrorKind::Corrupt);
-    /// let mut writer = options.discard_trailing(true).writer(&path, &dtype, &[2])?;
-    /// writer.write_bytes(&[3, 4])?;
-    /// writer.commit()?;
+    /// // SAFETY: nobody else knows of the file.
+    /// unsafe {
+    ///     let refused = options.create(&path, &dtype, &[2]);
+    ///     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Corrupt);
+    ///     options.discard_trailing(true).create(&path, &dtype, &[2])?;
+    /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
@@ -274,18 +275,6 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The shape, with the axes of a subarray.
-    #[inline]
-    pub(crate) fn shape(&self) -> &[usize] {
-        self.place.layout.shape()
-    }
-
-    /// The offset of the elements in the file.
-    #[inline]
-    pub(crate) fn offset(&self) -> u64 {
-        self.place.offset
-    }
-
     /// The end of the elements in the file.
     #[inline]
     pub(crate) fn end(&self) -> Result<u64> {

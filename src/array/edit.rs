@@ -34,25 +34,6 @@ pub(super) const BLOCK: usize = 1 << 20;
 /// never sees part of it. It can see part of a longer value. This does not
 /// touch the header, so shape and elements always match.
 impl MappedArray<MapMut> {
-    /// Writes a value to every element of the file, 1 MiB at a time. Like
-    /// [`ElementWriter::write`](super::ElementWriter::write), this writes to the file and does
-    /// not store through the map. For new files this is faster than
-    /// [`ViewMut::fill`](crate::ViewMut::fill).
-    ///
-    /// # Errors
-    ///
-    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the array is in
-    /// memory or copy-on-write, or its file was opened with `O_APPEND`. Returns
-    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if its elements cannot store a
-    /// `T`, and [`InvalidValue`](crate::ErrorKind::InvalidValue) if the value does
-    /// not fit the dtype. These errors leave the file unchanged. Returns
-    /// [`Io`](crate::ErrorKind::Io) if the disk is full or writing fails. Some
-    /// elements then have the value.
-    pub fn write_fill<T: Element>(&mut self, value: &T) -> Result<()> {
-        self.write_fill_slice([], None, value)?;
-        Ok(())
-    }
-
     /// Writes a value to the elements that `slice` selects, or to a field of
     /// them, such as `"x"` or `"pos.z"`, and returns the number of elements.
     ///
@@ -182,7 +163,7 @@ fn fill<T: Element>(
     data.check_writable()?;
     // Only its geometry is used.
     let all = DynView::from_parts(&[], layout.geometry().clone(), layout.dtype().clone());
-    let selected = all.try_slice(slice)?;
+    let selected = all.slice(slice)?;
     let selected = match field {
         Some(field) => selected.field(field)?,
         None => selected,

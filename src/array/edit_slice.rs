@@ -83,7 +83,7 @@ impl Target<'_> {
         let (geometry, dtype) = (self.layout.geometry().clone(), self.layout.dtype().clone());
         // Only its geometry is used.
         let all = DynView::from_parts(&[], geometry, dtype);
-        let selected = all.try_slice(self.slice)?;
+        let selected = all.slice(self.slice)?;
         let selected = match self.field {
             Some(field) => selected.field(field)?,
             None => selected,
@@ -110,7 +110,7 @@ impl Target<'_> {
     /// Stores the elements through the map.
     #[inline]
     fn store(&self, data: &mut MapMut, from: &DynView<'_>, casting: Casting) -> Result<()> {
-        let target = DynViewMut::from_bytes(data.as_mut(), self.layout)?.try_slice(self.slice)?;
+        let target = DynViewMut::from_bytes(data.as_mut(), self.layout)?.slice(self.slice)?;
         let mut target = match self.field {
             Some(field) => target.into_field(field)?,
             None => target,

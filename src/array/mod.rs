@@ -26,7 +26,6 @@ mod replace;
 mod row_range;
 #[cfg(feature = "serde")]
 mod serialize;
-mod stream;
 mod tiles;
 mod trailing;
 mod typed;
@@ -34,6 +33,7 @@ mod views;
 mod walk;
 mod window;
 
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -77,7 +77,8 @@ pub use window::{InParts, Window};
 ///
 /// `D` is the type that holds the bytes: [`Map`] for read-only maps, [`MapMut`]
 /// for writable maps ([`MappedArrayMut`]), or anything that implements
-/// `AsRef<[u8]>`. Its length is not trusted: it is checked at each access.
+/// `AsRef<[u8]>`. Its length is not trusted: it is checked at each access. `dtype()`,
+/// `shape()` and `len()` are methods of its [`Layout`].
 ///
 /// # Opening
 ///
@@ -92,7 +93,7 @@ pub use window::{InParts, Window};
 /// | raw binary, or a `.npy` inside a file | `memmap` | [`OpenOptions`] |
 /// | in a mode known only at run time | | [`OpenOptions::open_mode`] |
 /// | to append rows, no `unsafe` | | [`Appender`](crate::Appender) |
-/// | from a stream | | [`OpenOptions::read_from`] |
+/// | from a stream | | [`OpenOptions::read_ndarray_from`] |
 /// | a copy as an ndarray array | `numpy.load` | [`OpenOptions::read_ndarray`] |
 /// | rows read on request, no `unsafe` | | [`ArrayFile`] |
 /// | bytes in memory | | [`from_bytes`](MappedArray::from_bytes) |
@@ -362,54 +363,21 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     }
 }
 
+impl<D> Deref for MappedArray<D> {
+    type Target = Layout;
+
+    #[inline]
+    fn deref(&self) -> &Layout {
+        &self.place.layout
+    }
+}
+
 impl<D> MappedArray<D> {
     /// Returns the layout of the elements in the bytes of `D`. In a map they
     /// start at 0, except in a [range of rows](MappedArray::row_range).
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.place.layout
-    }
-
-    /// Returns the dtype of the elements.
-    #[must_use]
-    pub fn dtype(&self) -> &DType {
-        self.place.layout.dtype()
-    }
-
-    /// Returns the length of each axis.
-    #[must_use]
-    pub fn shape(&self) -> &[usize] {
-        self.place.layout.shape()
-    }
-
-    /// Returns the bytes from one element to the next, along each axis.
-    #[must_use]
-    pub fn byte_strides(&self) -> &[isize] {
-        self.place.layout.byte_strides()
-    }
-
-    /// Returns the number of axes.
-    #[must_use]
-    pub fn ndim(&self) -> usize {
-        self.place.layout.ndim()
-    }
-
-    /// Returns the number of elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.place.layout.len()
-    }
-
-    /// Returns whether the array has no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.place.layout.is_empty()
-    }
-
-    /// Returns the size of all elements in bytes.
-    #[must_use]
-    pub fn nbytes(&self) -> usize {
-        self.place.layout.nbytes()
     }
 
     /// Where the bytes come from.

@@ -1,11 +1,13 @@
 //! Elements of arrays that may not be in memory.
 
+use std::ops::Deref;
 use std::ptr;
 
 use ndarray::SliceInfoElem;
 
 use crate::dtype::DType;
 use crate::error::{RequestError, Result};
+use crate::layout::Geometry;
 use crate::source::on_demand::OnDemand;
 use crate::view::DynView;
 
@@ -21,7 +23,7 @@ use crate::view::DynView;
 ///
 /// let source = Source::open("data/penguins.npy")?.into_read_only().on_demand();
 /// let penguins = MappedArray::from_source(source)?;
-/// let last = penguins.outline().slice(s![-1, ..]);
+/// let last = penguins.outline().slice(s![-1, ..])?;
 /// assert_eq!((last.shape(), last.itemsize()), (&[4][..], 8));
 /// assert!(last.view().is_err()); // nothing was read
 /// assert_eq!(penguins.window(&last)?.view().view::<f64>()?.at(3), 3775.0);
@@ -90,41 +92,6 @@ impl<'a> Outline<'a> {
         self.view.dtype()
     }
 
-    /// Returns the length of each axis.
-    #[must_use]
-    #[inline]
-    pub fn shape(&self) -> &[usize] {
-        self.view.shape()
-    }
-
-    /// Returns the bytes from one element to the next, along each axis.
-    #[must_use]
-    #[inline]
-    pub fn byte_strides(&self) -> &[isize] {
-        self.view.byte_strides()
-    }
-
-    /// Returns the number of axes.
-    #[must_use]
-    #[inline]
-    pub fn ndim(&self) -> usize {
-        self.view.ndim()
-    }
-
-    /// Returns the number of elements.
-    #[must_use]
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.view.len()
-    }
-
-    /// Returns whether there are no elements.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.view.is_empty()
-    }
-
     /// Returns the size of an element in bytes.
     #[must_use]
     #[inline]
@@ -140,27 +107,16 @@ impl<'a> Outline<'a> {
         self.len().saturating_mul(self.itemsize())
     }
 
-    /// Selects elements by [`ndarray::s!`] or [`IndexExpr`](crate::IndexExpr), as
-    /// [`View::slice`](crate::View::slice) does.
-    ///
-    /// # Panics
-    ///
-    /// When an index is out of range, as in ndarray.
-    #[must_use]
-    #[track_caller]
-    pub fn slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Outline<'a> {
-        self.with(self.view.slice(info))
-    }
-
-    /// Selects elements as [`slice`](Outline::slice), without panicking.
+    /// Selects elements by [`ndarray::s!`] or [`IndexExpr`](crate::IndexExpr), like
+    /// [`View::slice`](crate::View::slice).
     ///
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of range, or
     /// `info` has too many axes, and [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
     /// than 64 axes.
-    pub fn try_slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Result<Outline<'a>> {
-        self.view.try_slice(info).map(|view| self.with(view))
+    pub fn slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Result<Outline<'a>> {
+        self.view.slice(info).map(|view| self.with(view))
     }
 
     /// Selects one index along `axis`, removing that axis.
@@ -266,5 +222,14 @@ impl<'a> Outline<'a> {
     #[inline]
     pub fn imag(&self) -> Result<Outline<'a>> {
         self.view.imag().map(|view| self.with(view))
+    }
+}
+
+impl Deref for Outline<'_> {
+    type Target = Geometry;
+
+    #[inline]
+    fn deref(&self) -> &Geometry {
+        self.view.geometry()
     }
 }

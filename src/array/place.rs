@@ -156,7 +156,7 @@ impl OpenOptions {
 
     /// Rejects options for raw binary, which has no header.
     #[inline]
-    pub(super) fn expect_header(&self) -> Result<()> {
+    pub(crate) fn expect_header(&self) -> Result<()> {
         if self.raw.is_none() {
             return Ok(());
         }

@@ -41,7 +41,7 @@ impl<D: Clone> MappedArray<D> {
     /// let threads = parts.map(|part| {
     ///     std::thread::spawn(move || {
     ///         let table = part.view::<f64>().unwrap();
-    ///         table.slice(s![.., 3]).fold(0.0, f64::max)
+    ///         table.slice(s![.., 3]).unwrap().iter().fold(0.0, f64::max)
     ///     })
     /// });
     /// assert_eq!(threads.map(|thread| thread.join().unwrap()), [6300.0, 6050.0]);

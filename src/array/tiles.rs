@@ -45,7 +45,7 @@ impl Tiles {
             Some(memory) => tile_shape(from, memory / threads / itemsize.max(1)),
             None => useful_shape(from, itemsize, largest_size() / threads),
         };
-        let next = (from.len() > 0).then(|| vec![0; tile.len()]);
+        let next = (!from.is_empty()).then(|| vec![0; tile.len()]);
         Tiles { shape: from.shape.clone(), tile, next }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use ndarray::{ArrayView, ArrayView1, ArrayViewMut, ArrayViewMut1, Dimension};
 
@@ -76,7 +76,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
     /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     ///
-    /// [`to_cow`]: MappedArray::to_cow
+    /// [`to_cow`]: crate::View::to_cow
     ///
     /// # Examples
     ///
@@ -118,13 +118,6 @@ impl<T: InPlace, N: Dimension, D: AsRef<[u8]>> TypedArray<T, N, D> {
         if self.is_c_order { view } else { view.reversed_axes() }
     }
 
-    /// Returns all elements as a slice, if they are in C order.
-    #[inline]
-    #[must_use]
-    pub fn as_slice(&self) -> Option<&[T]> {
-        self.is_c_order.then(|| self.elements())
-    }
-
     /// All elements in memory order.
     #[inline]
     fn elements(&self) -> &[T] {
@@ -158,13 +151,6 @@ impl<T: InPlace, N: Dimension, D: AsMut<[u8]>> TypedArray<T, N, D> {
         if is_c_order { view } else { view.reversed_axes() }
     }
 
-    /// Returns all elements as a mutable slice, if they are in C order.
-    #[inline]
-    #[must_use]
-    pub fn as_slice_mut(&mut self) -> Option<&mut [T]> {
-        self.is_c_order.then(|| self.elements_mut())
-    }
-
     /// All elements in memory order.
     #[inline]
     fn elements_mut(&mut self) -> &mut [T] {
@@ -180,17 +166,13 @@ impl<T: InPlace, N: Dimension, D: AsMut<[u8]>> TypedArray<T, N, D> {
     }
 }
 
-impl<T, N, D> TypedArray<T, N, D> {
-    /// Returns the array: its path, dtype, shape and other views.
-    #[must_use]
-    pub fn array(&self) -> &MappedArray<D> {
-        &self.array
-    }
+/// The array: its path, dtype, shape and other views.
+impl<T, N, D> Deref for TypedArray<T, N, D> {
+    type Target = MappedArray<D>;
 
-    /// Returns the array.
-    #[must_use]
-    pub fn into_array(self) -> MappedArray<D> {
-        self.array
+    #[inline]
+    fn deref(&self) -> &MappedArray<D> {
+        &self.array
     }
 }
 

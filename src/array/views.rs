@@ -1,6 +1,6 @@
 //! The elements of an array as views, slices and ndarray views.
 
-use ndarray::{ArrayView, ArrayViewMut, CowArray, Dimension};
+use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
 use super::{MappedArray, Place};
 use crate::element::fast_path::FastPath as _;
@@ -26,7 +26,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// ```
     /// let array = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = array.view::<f64>()?;
-    /// assert_eq!(table.fold(0.0, f64::max), 6300.0);
+    /// assert_eq!(table.iter().fold(0.0, f64::max), 6300.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn view<T: Element>(&self) -> Result<View<'_, T>> {
@@ -42,6 +42,11 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
 
     /// Returns the bytes of all elements, in memory order.
     ///
+    /// A pointer to them, for foreign functions, is valid until the array is dropped or
+    /// closed; moving the array does not move a map. Everything that the promise of
+    /// [`Source`](crate::Source#safety) says about borrowed bytes also holds for reads
+    /// through the pointer.
+    ///
     /// # Errors
     ///
     /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
@@ -55,32 +60,6 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
         })
     }
 
-    /// Returns a pointer to the first byte of the elements, for foreign functions.
-    ///
-    /// It is valid for reads of [`nbytes`](MappedArray::nbytes) bytes for as
-    /// long as the array is neither dropped nor closed; moving the array does
-    /// not move a map. Everything that the promise of
-    /// [`Source`](crate::Source#safety) says about borrowed bytes also holds
-    /// for reads through the pointer.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
-    /// bytes than before. Returns [`Io`](crate::ErrorKind::Io) or
-    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
-    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
-    /// assert_eq!(penguins.as_ptr()?, penguins.as_bytes()?.as_ptr());
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    pub fn as_ptr(&self) -> Result<*const u8> {
-        self.as_bytes().map(<[u8]>::as_ptr)
-    }
-
     /// Views all elements, of any dtype.
     ///
     /// # Errors
@@ -91,20 +70,6 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
     pub fn dyn_view(&self) -> Result<DynView<'_>> {
         self.view()
-    }
-
-    /// Views a field of all elements: `"x"`, or `"pos.z"`.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
-    /// exist, and lists the fields that do, and
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
-    /// or more elements of zero size than can be counted. Returns [`Io`](crate::ErrorKind::Io) or
-    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
-    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
-    pub fn field(&self, path: &str) -> Result<DynView<'_>> {
-        self.origin.add_path_on_err(self.dyn_view()?.field(path))
     }
 
     /// Returns all elements as a slice in C order, without copying.
@@ -167,45 +132,6 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
             in_place_codec::<T>(&self.place.layout).and_then(|_| self.view::<T>()?.as_ndarray()),
         )
     }
-
-    /// Returns all elements as an ndarray array with `N` axes: borrowed as
-    /// [`as_ndarray`](MappedArray::as_ndarray) if they are a `T` in memory, and
-    /// otherwise copied, in C order.
-    ///
-    /// Copies are needed for swapped elements, and for unaligned elements, as
-    /// in many members of archives that NumPy wrote. To cast numbers to another
-    /// type, see [`to_ndarray_as`](crate::View::to_ndarray_as).
-    ///
-    /// # Errors
-    ///
-    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
-    /// cannot be viewed as `T`, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if
-    /// the array does not have the axes of `N`, and
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2^20
-    /// elements of zero size. Returns [`Io`](crate::ErrorKind::Io) or
-    /// [`Truncated`](crate::ErrorKind::Truncated) if an array of
-    /// [`Source::on_demand`](crate::Source::on_demand) can't be brought into memory.
-    ///
-    /// # Panics
-    ///
-    /// When there is not enough memory for a copy, as [`Vec`] does.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{MappedArray, ndarray::Ix2};
-    ///
-    /// // In either byte order, and at any address.
-    /// for dtype in ["<f4", ">f4"] {
-    ///     let array = MappedArray::zeros(&dtype.parse()?, &[2, 3])?;
-    ///     let table = array.to_cow::<f32, Ix2>()?;
-    ///     assert_eq!(table.sum(), 0.0);
-    /// }
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    pub fn to_cow<T: InPlace, N: Dimension>(&self) -> Result<CowArray<'_, T, N>> {
-        self.origin.add_path_on_err(self.view::<T>().and_then(|view| view.to_cow()))
-    }
 }
 
 /// The bytes of all elements, in memory order, so that an array can be the owner of
@@ -252,6 +178,11 @@ impl<D> MappedArray<D> {
 
     /// Returns the bytes of all elements, in memory order, for writing.
     ///
+    /// Calls that borrow the elements, such as [`view`](MappedArray::view), must not
+    /// overlap in time with stores through a pointer to them. Calls that do not return
+    /// elements, such as [`flush`](MappedArray::flush) and
+    /// [`advise`](MappedArray::advise), may.
+    ///
     /// # Errors
     ///
     /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
@@ -277,33 +208,6 @@ impl<D> MappedArray<D> {
         elements.ok_or_else(|| ExtentError::ShortBuffer { needed, found }.into())
     }
 
-    /// Like [`as_ptr`](MappedArray::as_ptr), also valid for writes.
-    ///
-    /// Calls that borrow the elements, such as [`view`](MappedArray::view), must not
-    /// overlap in time with stores through the pointer. Calls that do not return
-    /// elements, such as [`flush`](MappedArray::flush) and
-    /// [`advise`](MappedArray::advise), may.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if `D` returns fewer
-    /// bytes than before.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let mut penguins = npymap::MappedArray::load("data/penguins.npy")?;
-    /// let first = penguins.as_mut_ptr()?;
-    /// assert_eq!(first.cast_const(), penguins.as_ptr()?);
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    pub fn as_mut_ptr(&mut self) -> Result<*mut u8>
-    where
-        D: Writable,
-    {
-        self.as_bytes_mut().map(<[u8]>::as_mut_ptr)
-    }
-
     /// Views all elements, of any dtype, mutably.
     ///
     /// # Errors
@@ -315,23 +219,6 @@ impl<D> MappedArray<D> {
         D: Writable,
     {
         self.view_mut()
-    }
-
-    /// Views a field of all elements mutably.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the field does not
-    /// exist, and lists the fields that do, and
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes,
-    /// or more elements of zero size than can be counted.
-    pub fn field_mut(&mut self, path: &str) -> Result<DynViewMut<'_>>
-    where
-        D: Writable,
-    {
-        let MappedArray { place: Place { layout, .. }, data, origin } = self;
-        let view = ViewMut::from_bytes(data.as_mut(), layout);
-        origin.add_path_on_err(view.and_then(|view: DynViewMut<'_>| view.into_field(path)))
     }
 
     /// Returns all elements as a mutable slice in C order, without copying.

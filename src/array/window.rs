@@ -79,7 +79,7 @@ impl MappedArray<Map> {
     /// // SAFETY: no other process writes to or truncates this file.
     /// let source = unsafe { Source::map("data/penguins.npy")? }.on_demand();
     /// let penguins = MappedArray::from_source(source)?;
-    /// let last = penguins.outline().slice(s![-1, ..]);
+    /// let last = penguins.outline().slice(s![-1, ..])?;
     /// let last = penguins.window(&last)?;
     /// assert_eq!(last.view().view::<f64>()?.at(3), 3775.0);
     /// # Ok::<(), npymap::Error>(())
@@ -226,7 +226,7 @@ impl MappedArray<Map> {
     /// use npymap::{MappedArray, ndarray::s};
     ///
     /// let penguins = MappedArray::load("data/penguins.npy")?.into_read_only()?;
-    /// let rows = penguins.outline().slice(s![10..12, ..]);
+    /// let rows = penguins.outline().slice(s![10..12, ..])?;
     /// assert_eq!(penguins.byte_range(&rows), Some(320..384));
     /// # Ok::<(), npymap::Error>(())
     /// ```

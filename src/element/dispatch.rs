@@ -23,7 +23,7 @@
 ///
 /// fn mean<D: AsRef<[u8]>>(array: &MappedArray<D>) -> Result<Option<f64>> {
 ///     let sum = with_type!(array.dtype(), real T => {
-///         array.view::<T>()?.fold(0.0, |sum, x| sum + npymap::element::Real::to_f64(x))
+///         array.view::<T>()?.iter().fold(0.0, |sum, x| sum + npymap::element::Real::to_f64(x))
 ///     }, _ => return Ok(None));
 ///     Ok(Some(sum / npymap::element::Real::to_f64(array.len() as u64)))
 /// }

@@ -137,7 +137,7 @@ impl TimeDelta64 {
 
     #[inline]
     fn checked_duration(self) -> Option<SignedDuration> {
-        let (Some(unit), false) = (self.unit, self.is_nat()) else { return None };
+        let (Some(unit), false) = (self.unit, self.ticks == Ticks::NAT) else { return None };
         if let Some(Ticks(count)) = units::convert_difference(self.ticks, unit, NANOSECONDS) {
             return Some(SignedDuration::from_nanos(count));
         }

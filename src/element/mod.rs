@@ -44,7 +44,6 @@ pub use real::Real;
 pub use record::Pad;
 pub use scalar::{Scalar, Ticks};
 pub use strings::{Bytes, CodePoint, Text};
-pub(crate) use strings::{as_utf8, to_char};
 pub(crate) use sums::{ROW_BLOCK, STREAMS};
 pub(crate) use text::{decode_points, trim_nuls};
 #[cfg(feature = "serde")]

@@ -59,7 +59,7 @@ impl<const N: usize> Bytes<N> {
 
 /// Bytes as text. The error shows the bytes.
 #[inline]
-pub(crate) fn as_utf8(bytes: &[u8]) -> Result<&str> {
+fn as_utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| {
         let value = format!("b\"{}\"", excerpt(&bytes.escape_ascii().to_string()));
         DTypeError::Stored { value, expected: "UTF-8".to_owned() }.into()
@@ -258,7 +258,7 @@ impl<const N: usize, P: CodePoint> Text<N, P> {
 
 /// The character of a code point.
 #[inline]
-pub(crate) fn to_char(point: u32) -> Result<char> {
+fn to_char(point: u32) -> Result<char> {
     char::from_u32(point).ok_or_else(|| {
         let expected = "a Unicode code point".to_owned();
         DTypeError::Stored { value: format!("U+{point:04X}"), expected }.into()

@@ -178,13 +178,6 @@ impl Error {
         &self.0.detail
     }
 
-    /// Whether a file does not start with the magic bytes of `.npy`.
-    #[cfg(feature = "npz")]
-    #[inline]
-    pub(crate) fn is_wrong_magic(&self) -> bool {
-        matches!(self.0.detail, ErrorDetail::Header(HeaderError::Magic { .. }))
-    }
-
     /// Adds the path, or the URL in its place, unless the error has one already.
     #[cold]
     #[must_use]

@@ -210,17 +210,6 @@ pub(crate) enum ShapeError {
         expected: usize,
     },
 
-    /// More or fewer bytes than the elements have.
-    #[error("{} {which} for the elements of shape {shape}", plural(*by, "byte", "bytes"))]
-    Bytes {
-        /// The difference.
-        by: u64,
-        /// `too many` or `too few`.
-        which: &'static str,
-        /// The shape, as Python prints it.
-        shape: String,
-    },
-
     /// Values to append that are not a whole number of rows.
     #[error("found {found}, expected rows of shape {expected}")]
     Rows {
@@ -277,7 +266,6 @@ impl ShapeError {
             | ShapeError::Length { .. }
             | ShapeError::OutputBytes { .. }
             | ShapeError::Mask { .. }
-            | ShapeError::Bytes { .. }
             | ShapeError::Rows { .. }
             | ShapeError::NoRows => ErrorKind::ShapeMismatch,
         }

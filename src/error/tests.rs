@@ -299,7 +299,6 @@ fn kinds_of_shape_errors() {
             ShapeError::Mask { found: text("(2,)"), shape: text("(2, 3)"), expected: "x" },
             K::ShapeMismatch,
         ),
-        (ShapeError::Bytes { by: 2, which: "too few", shape: text("(2, 3)") }, K::ShapeMismatch),
         (ShapeError::Rows { found: text("1"), expected: text("(*,)") }, K::ShapeMismatch),
         (ShapeError::NoRows, K::ShapeMismatch),
     ] {

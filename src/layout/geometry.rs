@@ -10,11 +10,21 @@ use crate::dtype::literal::tuple;
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::axes::Axes;
 
-/// The locations of elements in a buffer. Every index within the shape refers
-/// to an element inside the buffer that the geometry was made for. All methods
-/// preserve that.
+/// The shape and the byte strides of an array or a view, whose methods these are.
+///
+/// # Examples
+///
+/// ```
+/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
+/// assert_eq!((penguins.shape(), penguins.ndim(), penguins.len()), (&[342, 4][..], 2, 1368));
+/// assert_eq!(penguins.view::<f64>()?.t().byte_strides(), [8, 32]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+//
+// Every index within the shape refers to an element inside the buffer that the geometry
+// was made for. All methods preserve that.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Geometry {
+pub struct Geometry {
     pub(crate) offset: usize,
     pub(crate) shape: Axes<usize>,
     pub(crate) strides: Axes<isize>,
@@ -35,14 +45,39 @@ impl Geometry {
         Geometry::from_axes(offset, std::iter::once(axis))
     }
 
+    /// Returns the length of each axis.
+    #[must_use]
     #[inline]
-    pub(crate) fn ndim(&self) -> usize {
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Returns the bytes from one element to the next along each axis.
+    #[must_use]
+    #[inline]
+    pub fn byte_strides(&self) -> &[isize] {
+        &self.strides
+    }
+
+    /// Returns the number of axes.
+    #[must_use]
+    #[inline]
+    pub fn ndim(&self) -> usize {
         self.shape.len()
     }
 
+    /// Returns the number of elements: 1 without axes, 0 if any axis has length 0.
+    #[must_use]
     #[inline]
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.shape.iter().product()
+    }
+
+    /// Returns whether there are no elements.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Checks that there are at most 64 axes, and that the number of elements
@@ -78,7 +113,7 @@ impl Geometry {
     /// The range of bytes from the first to the last element in memory.
     #[inline]
     pub(crate) fn span(&self, itemsize: usize) -> Range<usize> {
-        if self.len() == 0 {
+        if self.is_empty() {
             return self.offset..self.offset;
         }
         let (mut start, mut end) = (self.offset, self.offset);
@@ -190,12 +225,6 @@ impl Geometry {
         Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.stride != 0))
     }
 
-    /// Removes the axes of length 1.
-    #[inline]
-    pub(crate) fn squeezed(&self) -> Geometry {
-        Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.dim != 1))
-    }
-
     #[inline]
     pub(crate) fn reversed_axes(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().rev())
@@ -262,7 +291,7 @@ impl Geometry {
     #[inline]
     pub(crate) fn is_contiguous(&self, itemsize: usize) -> bool {
         let mut expected = itemsize;
-        self.len() == 0
+        self.is_empty()
             || self.axes().rev().all(|Axis { dim, stride }| {
                 let fits = dim == 1 || usize::try_from(stride) == Ok(expected);
                 expected = expected.saturating_mul(dim);
@@ -282,7 +311,7 @@ impl Geometry {
             return Err(self.cannot_reshape(shape, "the numbers of elements differ"));
         }
         let mut new: Axes<Axis> = shape.iter().map(|&dim| Axis { dim, stride: 0 }).collect();
-        if self.len() > 0 {
+        if !self.is_empty() {
             let merged = self.merged();
             let mut rest = &mut *new;
             for run in merged.axes() {

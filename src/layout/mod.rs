@@ -5,15 +5,16 @@ pub(crate) mod axes;
 pub(crate) mod geometry;
 pub(crate) mod row_index;
 
+pub use geometry::Geometry;
 pub use row_index::{RowIndex, TakeMode};
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, MAX_NDIM};
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::axes::Axes;
-use crate::layout::geometry::{Geometry, count};
+use crate::layout::geometry::count;
 
 /// The largest number of zero-size elements copied into memory: a file can
 /// announce any number of them.
@@ -53,8 +54,8 @@ pub enum Order {
     F,
 }
 
-/// Where an array's elements are: dtype, shape, byte strides and the offset of
-/// the first element.
+/// Where an array's elements are: dtype, [shape, byte strides](Geometry) and the
+/// offset of the first element.
 ///
 /// # Examples
 ///
@@ -70,7 +71,6 @@ pub enum Order {
 pub struct Layout {
     dtype: DType,
     geometry: Geometry,
-    len: usize,
     nbytes: usize,
 }
 
@@ -98,17 +98,16 @@ impl Layout {
             Order::F => set_strides(axes, step),
         };
         // The number of zero-size elements has a limit, too.
-        let (Some(span), Some(count)) = (span, count(shape)) else {
+        let (Some(span), Some(_)) = (span, count(shape)) else {
             return Err(too_large(shape, itemsize));
         };
         let is_empty = shape.contains(&0);
-        let (len, nbytes) =
-            if is_empty { (0, 0) } else { (count.unsigned_abs(), span.unsigned_abs()) };
+        let nbytes = if is_empty { 0 } else { span.unsigned_abs() };
         if offset.checked_add(nbytes).is_none_or(|end| isize::try_from(end).is_err()) {
             return Err(too_large(shape, itemsize));
         }
         let geometry = Geometry { offset, shape: Axes::from_slice(shape), strides };
-        Ok(Layout { dtype, geometry, len, nbytes })
+        Ok(Layout { dtype, geometry, nbytes })
     }
 
     /// Returns the dtype of the elements.
@@ -118,47 +117,11 @@ impl Layout {
         &self.dtype
     }
 
-    /// Returns the length of each axis.
-    #[must_use]
-    #[inline]
-    pub fn shape(&self) -> &[usize] {
-        &self.geometry.shape
-    }
-
-    /// Returns the bytes from one element to the next along each axis.
-    #[must_use]
-    #[inline]
-    pub fn byte_strides(&self) -> &[isize] {
-        &self.geometry.strides
-    }
-
     /// Returns the number of bytes before the first element.
     #[must_use]
     #[inline]
     pub fn offset(&self) -> usize {
         self.geometry.offset
-    }
-
-    /// Returns the number of axes.
-    #[must_use]
-    #[inline]
-    pub fn ndim(&self) -> usize {
-        self.geometry.ndim()
-    }
-
-    /// Returns the number of elements: 1 without axes, 0 if any axis has length
-    /// 0.
-    #[must_use]
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns whether the array has no elements.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Returns the total size of the elements in bytes.
@@ -205,12 +168,11 @@ impl Layout {
         if !rows.is_empty() && !self.is_c_contiguous() {
             return None;
         }
-        let [row_len, row_nbytes] =
-            [self.len, self.nbytes].map(|all| all.checked_div(dim).unwrap_or(0));
+        let row_nbytes = self.nbytes.checked_div(dim).unwrap_or(0);
         let mut part = self.clone();
         *part.geometry.shape.first_mut()? = rows.len();
         part.geometry.offset += rows.start * row_nbytes;
-        (part.len, part.nbytes) = (rows.len() * row_len, rows.len() * row_nbytes);
+        part.nbytes = rows.len() * row_nbytes;
         Some(part)
     }
 
@@ -219,6 +181,15 @@ impl Layout {
     pub(crate) fn with_offset(mut self, offset: usize) -> Layout {
         self.geometry.offset = offset;
         self
+    }
+}
+
+impl Deref for Layout {
+    type Target = Geometry;
+
+    #[inline]
+    fn deref(&self) -> &Geometry {
+        &self.geometry
     }
 }
 

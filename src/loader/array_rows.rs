@@ -75,7 +75,7 @@ impl MappedArray<Map> {
     /// // SAFETY: no other process writes to or truncates this file.
     /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
     /// let last = penguins.row_range(300..)?.into_rows()?;
-    /// assert_eq!((last.len(), last.take_array::<f64>(&[41])?[[0, 3]]), (42, 3775.0));
+    /// assert_eq!((last.row_count(), last.take_array::<f64>(&[41])?[[0, 3]]), (42, 3775.0));
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[inline]

@@ -22,7 +22,7 @@ use crate::source::platform;
 /// use npymap::{MappedArray, Sampler, loader::RowSource as _};
 ///
 /// let rows = MappedArray::load("data/penguins.npy")?.into_read_only()?.rows()?;
-/// for batch in rows.batches::<f64>(Sampler::shuffled(rows.len(), 1), 100)? {
+/// for batch in rows.batches::<f64>(Sampler::shuffled(rows.row_count(), 1), 100)? {
 ///     let batch = batch?;
 ///     println!("batch {} of epoch {}: {:?}", batch.index(), batch.epoch(), &batch.indices()[..3]);
 ///     assert_eq!(batch.data().len(), 4 * batch.indices().len());

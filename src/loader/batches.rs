@@ -37,7 +37,7 @@ use crate::source::platform::{self, Clock};
 /// use npymap::{BatchOptions, MappedArray, RowSource as _, Sampler};
 ///
 /// let rows = MappedArray::load("data/penguins.npy")?.into_read_only()?.rows()?;
-/// let sampler = Sampler::shuffled(rows.len(), 1);
+/// let sampler = Sampler::shuffled(rows.row_count(), 1);
 /// let read = move |indices: &[usize], data: &mut Vec<f64>| rows.take_vec(indices, data);
 /// let mut batches = BatchOptions::new().start(sampler.batches(100), read)?;
 /// let first = batches.next().unwrap()?;

@@ -72,7 +72,7 @@ impl Concat {
             if let Some(first) = concat.first() {
                 check_same_rows(first, &rows)?;
             }
-            end = end.saturating_add(rows.len());
+            end = end.saturating_add(rows.row_count());
             starts.push(end);
             concat.push(rows);
         }
@@ -93,12 +93,12 @@ impl Concat {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, loader::{Concat, ReadStrategy}};
+    /// use npymap::{MappedArray, RowSource as _, loader::{Concat, ReadStrategy}};
     ///
     /// // SAFETY: no other process writes to or truncates this file.
     /// let array = unsafe { MappedArray::open("data/penguins.npy")? };
     /// let concat = Concat::new([array])?.reading(ReadStrategy::Pages);
-    /// assert_eq!(concat.len(), 342);
+    /// assert_eq!(concat.row_count(), 342);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[must_use]
@@ -121,27 +121,6 @@ impl Concat {
         stack::array_paths(directory.as_ref())
     }
 
-    /// Returns the number of rows.
-    #[must_use]
-    #[inline]
-    pub fn len(&self) -> usize {
-        *self.shape.first().invariant("rows have a first axis")
-    }
-
-    /// Returns whether it has no rows.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Iterates over the arrays, as the rows of each.
-    #[must_use]
-    #[inline]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Rows> {
-        self.arrays.iter()
-    }
-
     /// Selects one field of each element, such as `"x"` or `"pos.z"`.
     ///
     /// # Errors
@@ -156,7 +135,7 @@ impl Concat {
             self.arrays.iter().map(|rows| rows.field(path)).collect::<Result<_>>()?;
         let first = arrays.first().invariant("there is at least one array");
         let dtype = first.dtype().clone();
-        let shape = check_shape(gather::rows_shape(self.len(), first.shape()), &dtype)?;
+        let shape = check_shape(gather::rows_shape(self.row_count(), first.shape()), &dtype)?;
         Ok(Concat { dtype, shape, arrays, starts: self.starts.clone() })
     }
 

@@ -75,12 +75,12 @@ fn select<'r>(
 impl RowSource for ArrayFile {
     #[inline]
     fn dtype(&self) -> &DType {
-        self.dtype()
+        self.layout().dtype()
     }
 
     #[inline]
     fn shape(&self) -> &[usize] {
-        self.shape()
+        self.layout().shape()
     }
 
     #[inline]

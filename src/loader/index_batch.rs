@@ -35,20 +35,6 @@ pub struct IndexBatch {
 }
 
 impl IndexBatch {
-    /// Returns the indices of the rows.
-    #[must_use]
-    #[inline]
-    pub fn indices(&self) -> &[usize] {
-        &self.indices
-    }
-
-    /// Returns the indices of the rows.
-    #[must_use]
-    #[inline]
-    pub fn into_indices(self) -> Vec<usize> {
-        self.indices
-    }
-
     /// Returns the index of the batch in its epoch, from 0, even if the epoch
     /// was resumed.
     #[must_use]
@@ -174,7 +160,7 @@ impl IndexBatches {
     ///
     /// // SAFETY: no other process writes to or truncates this file.
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
-    /// let sampler = Sampler::blocks(rows.len(), 32, 1).buffer(4)?;
+    /// let sampler = Sampler::blocks(rows.row_count(), 32, 1).buffer(4)?;
     /// let ahead = rows.clone();
     /// let batches = sampler.epochs(2).flat_map(move |epoch| epoch.batches(16).announce_to(&ahead));
     /// let read = move |indices: &[usize], batch: &mut Vec<f64>| rows.take_vec(indices, batch);

@@ -45,13 +45,13 @@ use crate::error::{RequestError, Result};
 /// Three epochs of one of four ranks, from a saved state on:
 ///
 /// ```
-/// use npymap::{DType, Loader, MappedArray, Sampler, loader::Shard};
+/// use npymap::{DType, Loader, MappedArray, RowSource as _, Sampler, loader::Shard};
 ///
 /// # let array = MappedArray::zeros(&DType::of::<f32>(), &[100, 8])?;
 /// # let rows = array.into_read_only()?.rows()?;
 /// # let mut saved = None;
 /// let shard = Shard { rank: 1, world_size: 4, ..Shard::default() };
-/// let mut sampler = Sampler::shuffled(rows.len(), 1).shard(shard)?;
+/// let mut sampler = Sampler::shuffled(rows.row_count(), 1).shard(shard)?;
 /// if let Some(saved) = saved {
 ///     sampler.resume(saved)?;
 /// }

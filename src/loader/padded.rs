@@ -11,7 +11,7 @@ use crate::element::cast::{Casting, Number};
 use crate::error::Result;
 
 /// The rows of a [`Ragged`] array padded or truncated to one length, as a
-/// [`RowSource`]: made by [`Ragged::padded`] and [`Ragged::padded_bytes`].
+/// [`RowSource`]: made by [`Ragged::padded`].
 ///
 /// [`Ragged::spans`] has the original lengths.
 ///
@@ -24,7 +24,6 @@ pub struct Padded {
     shape: Vec<usize>,
     dtype: DType,
     pad: Vec<u8>,
-    casting: Casting,
 }
 
 impl Ragged {
@@ -63,49 +62,11 @@ impl Ragged {
         let dtype = U::dtype();
         let mut bytes = vec![0; dtype.itemsize()];
         pad.encode(&U::codec(&dtype)?, &mut bytes)?;
-        self.padded_bytes(width, &bytes, &dtype, Casting::SameKind)
-    }
-
-    /// Like [`padded`](Ragged::padded), for any dtype and any cast: `pad` is
-    /// one element of `dtype`.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the cast is not
-    /// allowed, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if `pad`
-    /// is not one element, for more than 64 axes, or for more elements than
-    /// `isize::MAX`. Taking rows returns errors for values that cannot be cast.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{MappedArray, RowSource as _, element::Casting, loader::Ragged};
-    ///
-    /// let mut offsets = MappedArray::zeros(&"<i8".parse()?, &[3])?;
-    /// offsets.view_mut::<i64>()?.copy_from_slice(&[0, 1, 3])?;
-    /// let words = MappedArray::zeros(&"|S2".parse()?, &[3])?;
-    /// let [words, offsets] = [words.into_read_only()?, offsets.into_read_only()?];
-    ///
-    /// let texts = Ragged::new(words.rows()?, offsets.rows()?)?;
-    /// let texts = texts.padded_bytes(3, b"..", &"|S2".parse()?, Casting::No)?;
-    /// let mut batch = [0; 3 * 2];
-    /// texts.take_bytes(&[0], &mut batch)?;
-    /// assert_eq!(&batch, b"\0\0....");
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    #[inline]
-    pub fn padded_bytes(
-        &self,
-        width: usize,
-        pad: &[u8],
-        dtype: &DType,
-        casting: Casting,
-    ) -> Result<Padded> {
-        self.check_cast(pad, dtype, casting)?;
+        self.check_cast(&bytes, &dtype, Casting::SameKind)?;
         let item = self.data.shape().iter().skip(1).copied();
-        let shape = [self.len(), width].into_iter().chain(item).collect();
-        let shape = check_shape(shape, dtype)?;
-        Ok(Padded { ragged: self.clone(), shape, dtype: dtype.clone(), pad: pad.to_vec(), casting })
+        let shape = [self.row_count(), width].into_iter().chain(item).collect();
+        let shape = check_shape(shape, &dtype)?;
+        Ok(Padded { ragged: self.clone(), shape, dtype, pad: bytes })
     }
 }
 
@@ -130,7 +91,7 @@ impl RowSource for Padded {
         let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
         let width = self.shape.get(1).copied().unwrap_or(0);
         let (pad, dtype) = (&self.pad, &self.dtype);
-        self.ragged.take_padded_bytes_as(&rows, out, width, pad, dtype, self.casting)?;
+        self.ragged.take_padded_bytes_as(&rows, out, width, pad, dtype, Casting::SameKind)?;
         Ok(())
     }
 }

@@ -41,7 +41,9 @@ use crate::view::{check_len, number_cast};
 /// // SAFETY: nobody else uses the files.
 /// let [data, offsets] = unsafe { [MappedArray::open(data)?, MappedArray::open(offsets)?] };
 /// let texts = Ragged::new(data.rows()?, offsets.rows()?)?;
-/// assert_eq!((texts.len(), texts.get::<u16>(0)?), (2, vec![1, 2, 3]));
+/// let mut first: Vec<u16> = Vec::new();
+/// texts.take_vec(&[0], &mut first)?;
+/// assert_eq!((texts.row_count(), first), (2, vec![1, 2, 3]));
 /// let mut batch = [9_u16; 2 * 2];
 /// assert_eq!(texts.take_padded(&[1, 0], &mut batch, 2, &0)?, [1, 3]);
 /// assert_eq!(batch, [4, 0, 1, 2]);
@@ -63,7 +65,7 @@ impl Ragged {
     #[inline]
     pub fn new(data: Rows, offsets: Rows) -> Result<Ragged> {
         let is_integer = matches!(offsets.dtype().kind(), Kind::Int | Kind::UInt);
-        if offsets.shape().len() != 1 || offsets.is_empty() || !is_integer {
+        if offsets.shape().len() != 1 || offsets.row_count() == 0 || !is_integer {
             let value = format!("offsets {} of shape {}", offsets.dtype(), tuple(offsets.shape()));
             let expected = "one axis of integers, one more than the number of rows".to_owned();
             return Err(RequestError::Argument { found: value, expected }.into());
@@ -74,15 +76,8 @@ impl Ragged {
     /// Returns the number of rows.
     #[must_use]
     #[inline]
-    pub fn len(&self) -> usize {
-        self.offsets.len() - 1
-    }
-
-    /// Returns whether it has no rows.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub fn row_count(&self) -> usize {
+        self.offsets.row_count() - 1
     }
 
     /// Returns the dtype of the elements.
@@ -100,7 +95,7 @@ impl Ragged {
     /// don't exist. Returns [`Corrupt`](crate::ErrorKind::Corrupt) for offsets
     /// that are outside the data or decrease.
     pub fn spans(&self, indices: &[impl RowIndex]) -> Result<Vec<Range<usize>>> {
-        self.spans_of(&resolve(TakeMode::Raise, indices, self.len(), 0, &[self.len()])?)
+        self.spans_of(&resolve(TakeMode::Raise, indices, self.row_count(), 0, &[self.row_count()])?)
     }
 
     /// The ranges of rows that exist.
@@ -114,31 +109,13 @@ impl Ragged {
         let mut spans = Vec::with_capacity(rows.len());
         for (ends, row) in ends.chunks_exact(2).zip(rows) {
             let &[start, end] = ends else { continue };
-            spans.push(check_span(start, end, self.data.len()).ok_or_else(|| {
+            spans.push(check_span(start, end, self.data.row_count()).ok_or_else(|| {
                 let value = format!("row {row} from {start} to {end}");
-                let expected = format!("increasing offsets, up to {}", self.data.len());
+                let expected = format!("increasing offsets, up to {}", self.data.row_count());
                 DTypeError::Stored { value, expected }
             })?);
         }
         Ok(spans)
-    }
-
-    /// Copies one row.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if elements are not
-    /// a `T`, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too
-    /// many elements of zero size. Returns
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
-    /// exist, and [`Corrupt`](crate::ErrorKind::Corrupt) for offsets that are
-    /// outside the data or decrease. Returns
-    /// [`Truncated`](crate::ErrorKind::Truncated) or
-    /// [`Io`](crate::ErrorKind::Io) if reading fails.
-    pub fn get<T: Element>(&self, row: usize) -> Result<Vec<T>> {
-        let mut out = Vec::new();
-        self.take_vec(&[row], &mut out)?;
-        Ok(out)
     }
 
     /// Copies rows, in turn, into a vector. The vector keeps its memory if its

@@ -44,7 +44,9 @@ const PENDING: usize = 8192;
 ///     data?.into_read_only()?.rows()?,
 ///     offsets?.into_read_only()?.rows()?,
 /// )?;
-/// assert_eq!(rows.get::<u16>(0)?, [15, 3, 8]);
+/// let mut first: Vec<u16> = Vec::new();
+/// rows.take_vec(&[0], &mut first)?;
+/// assert_eq!(first, [15, 3, 8]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -426,7 +426,7 @@ pub trait RowSource {
     ///
     /// // SAFETY: no other process writes to or truncates this file.
     /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
-    /// for batch in rows.batches::<f64>(Sampler::shuffled(rows.len(), 1), 64)? {
+    /// for batch in rows.batches::<f64>(Sampler::shuffled(rows.row_count(), 1), 64)? {
     ///     let batch = batch?; // 64 rows of 4 columns, fewer in the last batch
     ///     assert_eq!(batch.data().len(), 4 * batch.indices().len());
     /// }

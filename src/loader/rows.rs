@@ -162,20 +162,6 @@ impl Rows {
         Rows { background: Arc::new(background), ..self }
     }
 
-    /// Returns the number of rows.
-    #[must_use]
-    #[inline]
-    pub fn len(&self) -> usize {
-        *self.shape().first().invariant("rows have a first axis")
-    }
-
-    /// Returns whether it has no rows.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Selects one field of each element, such as `"x"` or `"pos.z"`.
     ///
     /// # Errors

@@ -188,7 +188,7 @@ impl Header {
 #[inline]
 fn file_start(version: Version, text: Vec<u8>, header_len: usize) -> Result<Vec<u8>> {
     let mut bytes = MAGIC.to_vec();
-    bytes.extend([version.major(), version.minor()]);
+    bytes.extend([version.major(), 0]);
     if version == Version::V1 {
         bytes.extend(u16::try_from(header_len).map_err(|_| too_long(version))?.to_le_bytes());
     } else {

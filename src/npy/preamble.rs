@@ -11,7 +11,7 @@ use crate::error::{HeaderError, Result, SystemError};
 
 pub(crate) const MAGIC: [u8; 6] = *b"\x93NUMPY";
 
-/// The format version. The minor number is always 0.
+/// The format version. Its minor number is always 0.
 ///
 /// # Examples
 ///
@@ -44,48 +44,9 @@ impl Version {
         }
     }
 
-    /// Returns the minor number, which is always 0.
-    #[must_use]
-    #[inline]
-    pub fn minor(self) -> u8 {
-        0
-    }
-
-    /// Reads the magic and the version from the first eight bytes of a file:
-    /// NumPy's `read_magic`.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) for a wrong magic,
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
-    /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
-    /// bytes. Returns [`Io`](crate::ErrorKind::Io) if the reader fails.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::npy::Version;
-    ///
-    /// let version = Version::read(&b"\x93NUMPY\x02\x00"[..])?;
-    /// assert_eq!(version, Version::V2);
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    pub fn read(mut from: impl Read) -> Result<Version> {
-        let mut bytes = [0; 8];
-        let filled = fill(&mut from, &mut bytes).map_err(SystemError::io("read the header"))?;
-        Version::parse(bytes.get(..filled).invariant(READ))
-    }
-
     /// Parses the magic and the version at the start of a buffer.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) for a wrong magic,
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
-    /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
-    /// bytes.
     #[inline]
-    pub fn parse(bytes: &[u8]) -> Result<Version> {
+    fn parse(bytes: &[u8]) -> Result<Version> {
         let start = bytes.get(..MAGIC.len()).unwrap_or(bytes);
         if start.is_empty() || !MAGIC.starts_with(start) {
             return Err(HeaderError::Magic { found: start.to_vec() }.into());
@@ -123,7 +84,7 @@ impl Version {
 impl fmt::Display for Version {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major(), self.minor())
+        write!(f, "{}.0", self.major())
     }
 }
 
@@ -154,12 +115,12 @@ struct WireV2 {
 /// # Examples
 ///
 /// ```
-/// use npymap::npy::{Preamble, Version};
+/// use npymap::npy::{HeaderText, MAX_HEADER_LEN, Version};
 ///
-/// let preamble = Preamble::parse(b"\x93NUMPY\x01\x00\x76\x00{'descr': ")?;
-/// assert_eq!((preamble.version(), preamble.header_len()), (Version::V1, 118));
-/// assert_eq!(preamble.data_offset(), 128);
-/// # Ok::<(), npymap::Error>(())
+/// let file = std::fs::read("data/penguins.npy")?;
+/// let preamble = HeaderText::parse(&file, MAX_HEADER_LEN)?.preamble();
+/// assert_eq!((preamble.version(), preamble.data_offset()), (Version::V1, 128));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preamble {
@@ -169,14 +130,7 @@ pub struct Preamble {
 
 impl Preamble {
     /// Reads the first 10 or 12 bytes of a file.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) for a wrong magic,
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
-    /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
-    /// bytes. Returns [`Io`](crate::ErrorKind::Io) if the reader fails.
-    pub fn read(mut from: impl Read) -> Result<Preamble> {
+    pub(super) fn read(mut from: impl Read) -> Result<Preamble> {
         let mut bytes = [0; size_of::<WireV2>()];
         let (start, _) = bytes.split_at_mut(size_of::<Magic>());
         let mut filled = fill(&mut from, start).map_err(SystemError::io("read the header"))?;
@@ -187,15 +141,8 @@ impl Preamble {
     }
 
     /// Parses the start of a buffer.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) for a wrong magic,
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version,
-    /// and [`Truncated`](crate::ErrorKind::Truncated) if there are too few
-    /// bytes.
     #[inline]
-    pub fn parse(bytes: &[u8]) -> Result<Preamble> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Preamble> {
         let version = Version::parse(bytes)?;
         let header_len = match version {
             Version::V1 => {
@@ -223,10 +170,9 @@ impl Preamble {
         self.version
     }
 
-    /// Returns the length of the header's text in bytes, padding included.
-    #[must_use]
+    /// The length of the header's text in bytes, padding included.
     #[inline]
-    pub fn header_len(self) -> u32 {
+    pub(super) fn header_len(self) -> u32 {
         self.header_len
     }
 

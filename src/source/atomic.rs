@@ -6,7 +6,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::lock::{FileLock, Locking};
-use super::platform::FileId;
+use super::platform::{FileId, LockKind};
 use super::temporary::{self, Occupant, TemporaryFile};
 use super::{file, platform};
 use crate::error::{ErrorKind, Result, SystemError};
@@ -111,7 +111,7 @@ impl AtomicFile {
     /// not. `None` if that changed before the file was locked.
     #[inline]
     fn begin_locked(path: &Path, locking: Locking, exists: bool) -> Result<Option<AtomicFile>> {
-        let lock = match exists.then(|| FileLock::exclusive(path, locking)) {
+        let lock = match exists.then(|| FileLock::acquire(path, LockKind::Exclusive, locking)) {
             Some(Err(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Some(lock) => lock?,
             None => None,

@@ -44,18 +44,19 @@ pub enum Locking {
 /// `flock` lock, so it belongs to one open file description, and opening the
 /// file twice in one process yields two that exclude each other. It works over
 /// network file systems too (over NFS since Linux 2.6.12). On systems other
-/// than Unix, where a lock would also prevent reading, locking returns an
-/// error.
+/// than Unix, where a lock would also prevent reading, there are no locks.
 ///
 /// # Examples
 ///
 /// ```
-/// use npymap::source::{FileLock, LockKind};
+/// use npymap::{ErrorKind, source::{FileLock, LockKind, Locking}};
 ///
-/// let reading = FileLock::acquire("data/penguins.npy", LockKind::Shared)?;
-/// assert!(FileLock::try_acquire("data/penguins.npy", LockKind::Exclusive)?.is_none());
+/// let path = "data/penguins.npy";
+/// let reading = FileLock::acquire(path, LockKind::Shared, Locking::Wait)?;
+/// let error = FileLock::acquire(path, LockKind::Exclusive, Locking::Try).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Locked);
 /// drop(reading);
-/// assert!(FileLock::try_acquire("data/penguins.npy", LockKind::Exclusive)?.is_some());
+/// let writing = FileLock::acquire(path, LockKind::Exclusive, Locking::Try)?;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Debug)]
@@ -65,110 +66,28 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Waits for a lock on the file at `path`. If the file is replaced in the
-    /// meantime, locks the new file.
+    /// Locks the file at `path`. If it is replaced in the meantime, locks the new file.
+    /// Returns `None` with [`Locking::Off`], and if the file cannot be locked: on systems and
+    /// file systems without locks, when it may be neither read nor written, and on NFS when it
+    /// may not be written but the lock is exclusive.
+    ///
+    /// Every writer of this crate takes the exclusive lock.
     ///
     /// # Errors
     ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
-    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
-    /// regular file, and [`Io`](crate::ErrorKind::Io) if the platform or the
-    /// file system has no locks, or you may not open the file.
-    pub fn acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<FileLock> {
-        let path = path.as_ref();
-        lock_path(path, kind, true)
-            .and_then(|lock| lock.ok_or_else(|| lock_error()(io::ErrorKind::WouldBlock.into())))
-            .map_err(|error| error.with_path(path))
-    }
-
-    /// Locks the file at `path`, or returns `None` if another lock prevents it.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not
-    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a
-    /// regular file, and [`Io`](crate::ErrorKind::Io) if the platform or the
-    /// file system has no locks, or you may not open the file.
-    pub fn try_acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<Option<FileLock>> {
-        let path = path.as_ref();
-        lock_path(path, kind, false).map_err(|error| error.with_path(path))
-    }
-
-    /// Waits for a lock on an open file.
-    ///
-    /// The lock is shared by all clones of `file`: locking one of them again
-    /// changes the kind of the lock, and unlocking one of them releases it. Changing
-    /// the kind releases the lock first, so another process may get it in between.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Io`](crate::ErrorKind::Io) if the platform or the file system
-    /// has no locks.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::source::{FileLock, LockKind};
-    ///
-    /// let file = tempfile::NamedTempFile::new()?;
-    /// let lock = FileLock::acquire_file(file.as_file(), LockKind::Exclusive)?;
-    /// assert!(FileLock::try_acquire_file(&file.reopen()?, LockKind::Shared)?.is_none());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[inline]
-    pub fn acquire_file(file: &File, kind: LockKind) -> Result<FileLock> {
-        let id = file::stat(file)?.id;
-        let file = file.try_clone().map_err(lock_error())?;
-        platform::lock(&file, kind, true).map_err(lock_error())?;
-        Ok(FileLock { file, id })
-    }
-
-    /// Locks an open file, or returns `None` if another lock prevents it. See
-    /// [`acquire_file`](FileLock::acquire_file). On Linux, if it returns
-    /// `None`, a lock of another kind that a clone of `file` had is released.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Io`](crate::ErrorKind::Io) if the platform or the file system
-    /// has no locks.
-    #[inline]
-    pub fn try_acquire_file(file: &File, kind: LockKind) -> Result<Option<FileLock>> {
-        let id = file::stat(file)?.id;
-        let file = file.try_clone().map_err(lock_error())?;
-        let is_locked = platform::lock(&file, kind, false).map_err(lock_error())?;
-        Ok(is_locked.then(|| FileLock { file, id }))
-    }
-
-    /// Takes the exclusive lock on the file at `path`, as every writer of this
-    /// crate does. `None` with [`Locking::Off`], and if the file cannot be
-    /// locked: on systems and file systems without locks, when it may be neither
-    /// read nor written, and on NFS when it may not be written.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Locked`](crate::ErrorKind::Locked) if another process has the
-    /// lock and `locking` does not wait,
-    /// [`NotFound`](crate::ErrorKind::NotFound) if the file does not exist,
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a regular
-    /// file, and [`Io`](crate::ErrorKind::Io) if locking fails for a different
-    /// reason.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{ErrorKind, source::{FileLock, Locking}};
-    ///
-    /// let file = tempfile::NamedTempFile::new()?;
-    /// let lock = FileLock::exclusive(file.path(), Locking::Try)?;
-    /// let error = FileLock::exclusive(file.path(), Locking::Try).unwrap_err();
-    /// assert_eq!(error.kind(), ErrorKind::Locked);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn exclusive(path: impl AsRef<Path>, locking: Locking) -> Result<Option<FileLock>> {
+    /// Returns [`Locked`](crate::ErrorKind::Locked) if another lock prevents this one and
+    /// `locking` does not wait, [`NotFound`](crate::ErrorKind::NotFound) if the file does not
+    /// exist, [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a regular file, and
+    /// [`Io`](crate::ErrorKind::Io) if locking fails for a different reason.
+    pub fn acquire(
+        path: impl AsRef<Path>,
+        kind: LockKind,
+        locking: Locking,
+    ) -> Result<Option<FileLock>> {
         let path = path.as_ref();
         let acquired = match locking {
-            Locking::Try => FileLock::try_acquire(path, LockKind::Exclusive),
-            Locking::Wait => FileLock::acquire(path, LockKind::Exclusive).map(Some),
+            Locking::Try => lock_path(path, kind, false),
+            Locking::Wait => lock_path(path, kind, true),
             Locking::Off => return Ok(None),
         };
         check_acquired(acquired).map_err(|error| error.with_path(path))
@@ -194,7 +113,7 @@ impl FileLock {
     /// Returns `None` on systems without locks.
     #[inline]
     pub(crate) fn lock_new(file: &File) -> Result<Option<FileLock>> {
-        check_acquired(FileLock::try_acquire_file(file, LockKind::Exclusive))
+        check_acquired(lock_file(file, false))
     }
 
     /// The identity of the locked file.
@@ -216,7 +135,7 @@ impl Drop for FileLock {
 /// and `waits` is not set. Tries again if the file was replaced before it was
 /// locked.
 #[inline]
-fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock>> {
+pub(crate) fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock>> {
     loop {
         let (file, FileStat { id, .. }) = open(path, kind)?;
         if !platform::lock(&file, kind, waits).map_err(lock_error())? {
@@ -227,6 +146,16 @@ fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock
             return Ok(Some(lock));
         }
     }
+}
+
+/// Takes the exclusive lock on an open file. Returns `None` if another process holds a
+/// lock and `waits` is not set.
+#[inline]
+fn lock_file(file: &File, waits: bool) -> Result<Option<FileLock>> {
+    let id = file::stat(file)?.id;
+    let file = file.try_clone().map_err(lock_error())?;
+    let is_locked = platform::lock(&file, LockKind::Exclusive, waits).map_err(lock_error())?;
+    Ok(is_locked.then(|| FileLock { file, id }))
 }
 
 /// Opens a file for locking. Network file systems require write access for an
@@ -261,10 +190,8 @@ pub(crate) fn open_to_write(
 #[inline]
 pub(crate) fn lock_open_file(file: &File, locking: Locking) -> Result<Option<FileLock>> {
     match locking {
-        Locking::Try => check_acquired(FileLock::try_acquire_file(file, LockKind::Exclusive)),
-        Locking::Wait => {
-            check_acquired(FileLock::acquire_file(file, LockKind::Exclusive).map(Some))
-        }
+        Locking::Try => check_acquired(lock_file(file, false)),
+        Locking::Wait => check_acquired(lock_file(file, true)),
         Locking::Off => Ok(None),
     }
 }

@@ -152,7 +152,8 @@ pub enum AnySource {
 
 impl Source<Map> {
     /// Opens a file that the kernel guarantees never to change, for mapping: a
-    /// memfd sealed against writing and shrinking, or a file with fs-verity.
+    /// memfd sealed against writing and shrinking, or a file with fs-verity. A memfd has
+    /// the path `/proc/self/fd/N`.
     ///
     /// # Errors
     ///
@@ -161,19 +162,16 @@ impl Source<Map> {
     /// or the platform has no such files, and [`Io`](crate::ErrorKind::Io) if
     /// it cannot be opened.
     pub fn immutable(path: impl AsRef<Path>) -> Result<Source<Map>> {
-        immutable(Storage::open(path.as_ref(), false)?)
-    }
-
-    /// Like [`immutable`](Source::immutable), for an open file.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if the file can
-    /// change or the platform has no such files, and
-    /// [`Io`](crate::ErrorKind::Io) if it cannot be examined.
-    #[inline]
-    pub fn immutable_file(file: File) -> Result<Source<Map>> {
-        immutable(Storage::from_file(file)?)
+        let storage = Storage::open(path.as_ref(), false)?;
+        match storage.file() {
+            // The guarantee takes the place of the caller's promise.
+            Some(file) if storage.len() > 0 => {
+                storage.add_path_on_err(Map::immutable(file, 0, 1).map(drop))?;
+                Ok(Source::new(storage, Access::Map))
+            }
+            // Empty files are never mapped.
+            _ => Ok(Source::new(storage, Access::Copy)),
+        }
     }
 
     /// Makes arrays writable without changing the file: NumPy's mode `c`.
@@ -239,7 +237,7 @@ impl Source<MapMut> {
     pub fn locked(self, locking: Locking) -> Result<Source<MapMut>> {
         if !matches!(self.access, Access::MapShared(_)) {
             let found = "a source whose arrays do not change the file";
-            let expected = "`Source::map_mut`, or `FileLock::exclusive` to lock the file by path";
+            let expected = "`Source::map_mut`, or `FileLock::acquire` to lock the file by path";
             let error = RequestError::Call { found, expected };
             return self.storage.add_path_on_err(Err(error.into()));
         }
@@ -354,20 +352,6 @@ impl Access {
     #[inline]
     fn map_shared() -> Access {
         Access::MapShared(Arc::default())
-    }
-}
-
-/// Makes a source of a file that the kernel guarantees never to change. The
-/// guarantee takes the place of the caller's promise.
-#[inline]
-fn immutable(storage: Storage) -> Result<Source<Map>> {
-    match storage.file() {
-        Some(file) if storage.len() > 0 => {
-            storage.add_path_on_err(Map::immutable(file, 0, 1).map(drop))?;
-            Ok(Source::new(storage, Access::Map))
-        }
-        // Empty files are never mapped.
-        _ => Ok(Source::new(storage, Access::Copy)),
     }
 }
 

@@ -83,7 +83,7 @@ impl View<'_, Value> {
     /// use npymap::{MappedArray, element::Casting, ndarray::Ix1};
     ///
     /// let counts = MappedArray::zeros(&"[('n', '>u2')]".parse()?, &[3])?;
-    /// let wide = counts.field("n")?.to_ndarray_as::<f64, Ix1>(Casting::Safe)?;
+    /// let wide = counts.dyn_view()?.field("n")?.to_ndarray_as::<f64, Ix1>(Casting::Safe)?;
     /// assert_eq!(wide.sum(), 0.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```

@@ -1,10 +1,9 @@
 //! Copies of all elements.
 
-use ndarray::{Array, ArrayViewMut, Dimension};
+use ndarray::{Array, Dimension};
 
 use super::in_place::dimension;
 use super::{View, planes};
-use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::fast_path::FastPath as _;
 use crate::error::invariant::{Invariant, PAIRED};
@@ -54,7 +53,7 @@ impl<T: Element> View<'_, T> {
     /// use npymap::ndarray::{Array1, s};
     ///
     /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
-    /// let mass: Array1<f64> = penguins.view()?.slice(s![.., 3]).to_ndarray()?;
+    /// let mass: Array1<f64> = penguins.view()?.slice(s![.., 3])?.to_ndarray()?;
     /// assert_eq!(mass[0], 3750.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
@@ -96,24 +95,5 @@ impl<T: Element> View<'_, T> {
             run.decode_over(self.bytes, &self.codec, own);
             rest = after;
         }
-    }
-
-    /// Copies all elements into an ndarray array of the same shape, in any memory
-    /// order.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the shapes
-    /// differ.
-    pub fn copy_to<D: Dimension>(&self, mut out: ArrayViewMut<'_, T, D>) -> Result<()> {
-        if out.shape() != self.shape() {
-            let (from, to) = (tuple(self.shape()), tuple(out.shape()));
-            return Err(ShapeError::Broadcast { from, to }.into());
-        }
-        if let Some(slice) = out.as_slice_mut() {
-            return self.copy_to_slice(slice);
-        }
-        out.iter_mut().zip(self).for_each(|(to, value)| *to = value);
-        Ok(())
     }
 }

@@ -21,8 +21,8 @@ use crate::layout::geometry::{Geometry, signed};
 ///
 /// let dtype = "[('id', '<u2'), ('pos', [('x', '<f4'), ('y', '>f4')])]".parse()?;
 /// let mut events = MappedArray::zeros(&dtype, &[3])?;
-/// events.field_mut("pos.y")?.into_view::<f32>()?.set(1, 2.5)?;
-/// assert_eq!(events.field("pos.y")?.view::<f32>()?.to_vec(), [0.0, 2.5, 0.0]);
+/// events.dyn_view_mut()?.into_field("pos.y")?.into_view::<f32>()?.set(1, 2.5)?;
+/// assert_eq!(events.dyn_view()?.field("pos.y")?.view::<f32>()?.to_vec(), [0.0, 2.5, 0.0]);
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub type DynView<'a> = View<'a, Value>;
@@ -119,20 +119,6 @@ impl<'a> ViewMut<'a, Value> {
     pub fn into_field(self, path: &str) -> Result<DynViewMut<'a>> {
         let (geometry, codec) = field_geometry(&self.geometry, &self.codec, path)?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
-    }
-
-    /// Views several fields of each element, like [`View::fields`]; writing to
-    /// them does not change the others.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a field does not
-    /// exist, and [`InvalidInput`](crate::ErrorKind::InvalidInput) if you name
-    /// one twice.
-    #[inline]
-    pub fn into_fields(self, names: &[&str]) -> Result<DynViewMut<'a>> {
-        let codec = self.codec.select(names)?;
-        Ok(ViewMut { codec, ..self })
     }
 }
 

@@ -30,18 +30,6 @@ impl<'a, T: InPlace> View<'a, T> {
         cast_slice(bytes, &self.geometry, &self.codec)
     }
 
-    /// Returns all elements as a slice in memory order, without copying.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements
-    /// have a different form than `T` or are not aligned for it, and
-    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if they are not contiguous
-    /// in any order of the axes.
-    pub fn as_slice_memory_order(&self) -> Result<&'a [T]> {
-        self.memory_order().as_slice()
-    }
-
     /// Returns all elements as an ndarray view with `N` axes, without copying.
     /// Strides may be negative.
     ///
@@ -76,6 +64,19 @@ impl<'a, T: InPlace> View<'a, T> {
     /// # Panics
     ///
     /// When there is not enough memory for a copy, as [`Vec`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, ndarray::Ix2};
+    ///
+    /// // In either byte order, and at any address.
+    /// for dtype in ["<f4", ">f4"] {
+    ///     let array = MappedArray::zeros(&dtype.parse()?, &[2, 3])?;
+    ///     assert_eq!(array.view::<f32>()?.to_cow::<Ix2>()?.sum(), 0.0);
+    /// }
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
     pub fn to_cow<N: Dimension>(&self) -> Result<CowArray<'a, T, N>> {
         match self.as_ndarray::<N>() {
             Ok(borrowed) => Ok(borrowed.into()),

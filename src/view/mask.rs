@@ -1,7 +1,7 @@
 //! Selection by boolean masks, and the positions of the elements that satisfy a
 //! condition.
 
-use ndarray::{Array2, ArrayBase, ArrayD, Data, Dimension, IxDyn};
+use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
 
 use super::View;
 use super::axis_slices::AxisSlices;
@@ -200,41 +200,6 @@ impl<T: Element> View<'_, T> {
         self.select(axis, &mask.true_positions())
     }
 
-    /// Returns the indices of the elements where `f` returns true, in C order,
-    /// one in each row: `view.argwhere(|x| x > 0.5)` is NumPy's
-    /// `np.argwhere(a > 0.5)`.
-    ///
-    /// # Panics
-    ///
-    /// Like [`to_vec`](View::to_vec).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::ndarray::arr2;
-    ///
-    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
-    /// let heavy = penguins.view::<f64>()?.argwhere(|value| value > 6000.0);
-    /// assert_eq!(heavy, arr2(&[[168, 3], [184, 3]]));
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    #[must_use]
-    #[track_caller]
-    pub fn argwhere(&self, f: impl FnMut(T) -> bool) -> Array2<usize> {
-        let positions = self.flatnonzero(f);
-        let ndim = self.ndim();
-        let mut indices = vec![0; positions.len() * ndim];
-        for (index, mut rest) in
-            indices.chunks_exact_mut(ndim.max(1)).zip(positions.iter().copied())
-        {
-            for (i, &dim) in index.iter_mut().zip(self.shape()).rev() {
-                (*i, rest) = (rest % dim, rest / dim);
-            }
-        }
-        Array2::from_shape_vec([positions.len(), ndim], indices)
-            .expect("the vector has one value for each axis of each index")
-    }
-
     /// Returns the positions in C order of the elements where `f` returns true:
     /// `view.flatnonzero(|x| x > 0.5)` is NumPy's `np.flatnonzero(a > 0.5)`.
     /// For a view of one axis, they are indices for [`select`](View::select)
@@ -251,7 +216,7 @@ impl<T: Element> View<'_, T> {
     ///
     /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
-    /// let heavy = table.slice(s![.., 3]).flatnonzero(|mass| mass > 6000.0);
+    /// let heavy = table.slice(s![.., 3])?.flatnonzero(|mass| mass > 6000.0);
     /// assert_eq!(heavy, [168, 184]);
     /// assert_eq!(table.select(0, &heavy)?.shape(), [2, 4]);
     /// # Ok::<(), npymap::Error>(())

@@ -35,18 +35,18 @@ mod stats;
 mod sum;
 mod sum_axis;
 mod take;
-mod text;
 
 use std::fmt;
+use std::ops::Deref;
 
 use ndarray::SliceInfoElem;
 
 use crate::element::Element;
 use crate::error::invariant;
 use crate::error::{ExtentError, Result};
-use crate::layout::Layout;
 use crate::layout::axes::Axes;
-use crate::layout::geometry::{Geometry, element};
+use crate::layout::geometry::element;
+use crate::layout::{Geometry, Layout};
 
 pub(crate) use assign::check_assign;
 pub(crate) use axis_slices::AxisSlices;
@@ -70,7 +70,8 @@ pub(crate) use take::check_len;
 
 /// A strided view of an array that decodes elements when you read them.
 ///
-/// Any byte order, alignment and strides are supported. Slicing, transposing and
+/// Any byte order, alignment and strides are supported; `shape()` and `byte_strides()` are
+/// methods of [`Geometry`]. Slicing, transposing and
 /// reshaping never copy, and take the same time for any number of elements. The
 /// fastest way to visit all elements is [`blocks`](View::blocks).
 ///
@@ -82,8 +83,7 @@ pub(crate) use take::check_len;
 /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
 /// let table = penguins.view::<f64>()?;
 /// assert_eq!(table.at([0, 3]), 3750.0);
-/// assert_eq!(table.slice(s![..;-1, 2]).iter().next(), Some(198.0));
-/// assert_eq!(table.slice(npymap::IndexExpr::parse("-1, 2", table.shape())?).to_vec(), [198.0]);
+/// assert_eq!(table.slice(s![..;-1, 2])?.iter().next(), Some(198.0));
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub struct View<'a, T: Element> {
@@ -123,36 +123,6 @@ impl<'a, T: Element> View<'a, T> {
 
     fn with(&self, geometry: Geometry) -> View<'a, T> {
         View { bytes: self.bytes, geometry, codec: self.codec.clone() }
-    }
-
-    /// Returns the length of each axis.
-    #[must_use]
-    pub fn shape(&self) -> &[usize] {
-        &self.geometry.shape
-    }
-
-    /// Returns the bytes from one element to the next, along each axis.
-    #[must_use]
-    pub fn byte_strides(&self) -> &[isize] {
-        &self.geometry.strides
-    }
-
-    /// Returns the number of axes.
-    #[must_use]
-    pub fn ndim(&self) -> usize {
-        self.geometry.ndim()
-    }
-
-    /// Returns the number of elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.geometry.len()
-    }
-
-    /// Returns whether the view has no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Returns the size of one element in bytes.
@@ -200,22 +170,8 @@ impl<'a, T: Element> View<'a, T> {
         }
     }
 
-    /// Slices the view by [`ndarray::s!`] or [`IndexExpr`]; axes they do not
+    /// Slices the view by [`ndarray::s!`] or the slices of [`IndexExpr`]; axes they do not
     /// mention are kept whole.
-    ///
-    /// # Panics
-    ///
-    /// When an index is out of range, as in ndarray.
-    #[must_use]
-    #[track_caller]
-    pub fn slice(&self, info: impl AsRef<[SliceInfoElem]>) -> View<'a, T> {
-        match self.try_slice(info) {
-            Ok(view) => view,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// Slices the view as [`slice`](View::slice), without panicking.
     ///
     /// # Errors
     ///
@@ -223,7 +179,7 @@ impl<'a, T: Element> View<'a, T> {
     /// out of range, or `info` has too many axes. Returns
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a view of more than
     /// 64 axes.
-    pub fn try_slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Result<View<'a, T>> {
+    pub fn slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.sliced(info.as_ref())?))
     }
 
@@ -277,8 +233,7 @@ impl<'a, T: Element> View<'a, T> {
     }
 
     /// Reorders the axes by decreasing stride and makes all strides positive.
-    #[must_use]
-    pub fn memory_order(&self) -> View<'a, T> {
+    pub(crate) fn memory_order(&self) -> View<'a, T> {
         self.with(self.geometry.memory_order())
     }
 
@@ -318,7 +273,7 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// /// The lengths of all flippers, the last penguin first.
     /// fn flippers(penguins: &MappedArray) -> Result<impl Iterator<Item = f64>> {
-    ///     Ok(penguins.view::<f64>()?.slice(s![..;-1, 2]).into_iter())
+    ///     Ok(penguins.view::<f64>()?.slice(s![..;-1, 2])?.into_iter())
     /// }
     ///
     /// let penguins = MappedArray::load("data/penguins.npy")?.into_read_only()?;
@@ -336,24 +291,11 @@ impl<'a, T: Element> View<'a, T> {
         IndexedIter::new(self.iter(), self.shape())
     }
 
-    /// Folds all elements in C order.
-    pub fn fold<B>(&self, init: B, f: impl FnMut(B, T) -> B) -> B {
-        self.iter().fold(init, f)
-    }
-
     /// Visits all elements as blocks, in memory order: the fastest way to read
     /// them all.
     #[must_use]
     pub fn blocks(&self) -> Blocks<'a, T> {
         Blocks::new(self.bytes, &self.geometry, self.codec.clone())
-    }
-
-    /// Calls `f` with each block of elements, in memory order.
-    pub fn for_each_block(&self, mut f: impl FnMut(&[T])) {
-        let mut blocks = self.blocks();
-        while let Some(block) = blocks.next() {
-            f(block);
-        }
     }
 }
 
@@ -365,6 +307,15 @@ impl<'a, T: Element> View<'a, T> {
 #[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
 fn index_panic(index: Axes<usize>, shape: Axes<usize>) -> ! {
     panic!("index {:?} is out of bounds for shape {:?}", &*index, &*shape)
+}
+
+impl<T: Element> Deref for View<'_, T> {
+    type Target = Geometry;
+
+    #[inline]
+    fn deref(&self) -> &Geometry {
+        &self.geometry
+    }
 }
 
 impl<T: Element> Clone for View<'_, T> {

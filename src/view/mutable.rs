@@ -1,6 +1,7 @@
 //! Writable views.
 
 use std::fmt;
+use std::ops::Deref;
 
 use ndarray::{ArrayView, Dimension, SliceInfoElem};
 
@@ -11,9 +12,9 @@ use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, chunks_mut, replace};
 use crate::error::invariant::{IN_BYTES, Invariant, elements_mut};
 use crate::error::{ExtentError, Result, ShapeError};
-use crate::layout::Layout;
 use crate::layout::axes::Axes;
-use crate::layout::geometry::{Geometry, element};
+use crate::layout::geometry::element;
+use crate::layout::{Geometry, Layout};
 
 /// A strided view of an array that you can write to.
 ///
@@ -28,7 +29,7 @@ use crate::layout::geometry::{Geometry, element};
 ///
 /// let mut grid = MappedArray::zeros(&">i2".parse()?, &[3, 4])?;
 /// let mut view = grid.view_mut::<i16>()?;
-/// view.reborrow().slice(s![1, ..;2]).fill(&7)?;
+/// view.reborrow().slice(s![1, ..;2])?.fill(&7)?;
 /// view.set([2, 3], -1)?;
 /// view.map_inplace(|x| x * 2)?;
 /// assert_eq!(view.as_view().to_vec(), [0, 0, 0, 0, 14, 0, 14, 0, 0, 0, 0, -2]);
@@ -73,36 +74,6 @@ impl<'a, T: Element> ViewMut<'a, T> {
     #[must_use]
     pub fn reborrow(&mut self) -> ViewMut<'_, T> {
         ViewMut { bytes: self.bytes, geometry: self.geometry.clone(), codec: self.codec.clone() }
-    }
-
-    /// Returns the length of each axis.
-    #[must_use]
-    pub fn shape(&self) -> &[usize] {
-        &self.geometry.shape
-    }
-
-    /// Returns the bytes from one element to the next, along each axis.
-    #[must_use]
-    pub fn byte_strides(&self) -> &[isize] {
-        &self.geometry.strides
-    }
-
-    /// Returns the number of axes.
-    #[must_use]
-    pub fn ndim(&self) -> usize {
-        self.geometry.ndim()
-    }
-
-    /// Returns the number of elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.geometry.len()
-    }
-
-    /// Returns whether the view has no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Stores one element.
@@ -257,27 +228,13 @@ impl<'a, T: Element> ViewMut<'a, T> {
 
     /// Like [`View::slice`].
     ///
-    /// # Panics
-    ///
-    /// When an index is out of range, as in ndarray.
-    #[must_use]
-    #[track_caller]
-    pub fn slice(self, info: impl AsRef<[SliceInfoElem]>) -> ViewMut<'a, T> {
-        match self.try_slice(info) {
-            Ok(view) => view,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// Like [`View::try_slice`].
-    ///
     /// # Errors
     ///
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is
     /// out of range, or `info` has too many axes, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a view of more than
     /// 64 axes.
-    pub fn try_slice(self, info: impl AsRef<[SliceInfoElem]>) -> Result<ViewMut<'a, T>> {
+    pub fn slice(self, info: impl AsRef<[SliceInfoElem]>) -> Result<ViewMut<'a, T>> {
         let geometry = self.geometry.sliced(info.as_ref())?;
         Ok(self.with(geometry))
     }
@@ -304,13 +261,6 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok(self.with(geometry))
     }
 
-    /// Like [`View::t`].
-    #[must_use]
-    pub fn t(self) -> ViewMut<'a, T> {
-        let geometry = self.geometry.reversed_axes();
-        self.with(geometry)
-    }
-
     /// Like [`View::reshape`].
     ///
     /// # Errors
@@ -321,13 +271,6 @@ impl<'a, T: Element> ViewMut<'a, T> {
     pub fn reshape(self, shape: &[usize]) -> Result<ViewMut<'a, T>> {
         let geometry = self.geometry.reshaped(shape)?;
         Ok(self.with(geometry))
-    }
-
-    /// Like [`View::memory_order`].
-    #[must_use]
-    pub fn memory_order(self) -> ViewMut<'a, T> {
-        let geometry = self.geometry.memory_order();
-        self.with(geometry)
     }
 
     /// Iterates over the first axis, with views that no longer have it; yields
@@ -368,10 +311,10 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let (low, high) = self.geometry.split_at(axis, index)?;
         let size = T::itemsize(&self.codec);
         let (low_span, high_span) = (low.span(size), high.span(size));
-        if low_span.end <= high_span.start || low.len() == 0 {
+        if low_span.end <= high_span.start || low.is_empty() {
             let (low, high) = self.split_bytes(low, high, low_span.end.min(high_span.start));
             Ok((low, high))
-        } else if high_span.end <= low_span.start || high.len() == 0 {
+        } else if high_span.end <= low_span.start || high.is_empty() {
             let (high, low) = self.split_bytes(high, low, high_span.end.min(low_span.start));
             Ok((low, high))
         } else {
@@ -449,6 +392,15 @@ impl Run {
 #[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
 fn index_error(index: Axes<usize>, shape: Axes<usize>) -> crate::error::Error {
     ShapeError::Element { asked: tuple(&index), shape: tuple(&shape) }.into()
+}
+
+impl<T: Element> Deref for ViewMut<'_, T> {
+    type Target = Geometry;
+
+    #[inline]
+    fn deref(&self) -> &Geometry {
+        &self.geometry
+    }
 }
 
 impl<T: Element> fmt::Debug for ViewMut<'_, T> {

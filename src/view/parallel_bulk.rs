@@ -4,17 +4,16 @@ use std::ops::Range;
 
 use ndarray::{Array, Dimension};
 
-use super::assign::check_assign;
 use super::blocks::Position;
 use super::cast::cast_each;
 use super::in_place::dimension;
 use super::join::{join, map_parts};
 use super::stats::{CHUNK, chunk_stats};
 use super::sum::{PIECE, Step, Total};
-use super::{DynView, DynViewMut, Stats, View, ViewMut, check_len};
+use super::{Stats, View, check_len};
 use crate::element::cast::{Casting, Number, check_cast};
 use crate::element::fast_path::FastPath as _;
-use crate::element::{Element, Real, STREAMS, Value};
+use crate::element::{Element, Real, STREAMS};
 use crate::error::Result;
 use crate::error::invariant::{Invariant, PAIRED};
 
@@ -176,30 +175,6 @@ fn copy_halves<T: Element + Send>(view: &View<'_, T>, share: usize, out: &mut [T
     }
 }
 
-impl<T: Element> ViewMut<'_, T> {
-    /// Replaces every element `x` with `f(x)`, like
-    /// [`map_inplace`](ViewMut::map_inplace), by rayon's current thread pool.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if a result
-    /// does not fit the dtype. Other elements may have been replaced.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::MappedArray;
-    ///
-    /// let mut grid = MappedArray::zeros(&">i2".parse()?, &[1000, 1000])?;
-    /// grid.view_mut::<i16>()?.par_map_inplace(|x| x + 1)?;
-    /// assert_eq!(grid.view::<i16>()?.par_sum(), 1e6);
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    pub fn par_map_inplace(&mut self, f: impl Fn(T) -> T + Sync) -> Result<()> {
-        map_halves(self.reborrow().memory_order(), &f)
-    }
-}
-
 impl<T: Number> View<'_, T> {
     /// Copies all elements in C order into an array of another numeric type,
     /// like [`to_ndarray_as`](View::to_ndarray_as), by rayon's current thread
@@ -264,114 +239,4 @@ fn cast_halves<T: Number, U: Number + Send>(
             })
         }
     }
-}
-
-impl ViewMut<'_, Value> {
-    /// Casts the elements of another view to this dtype and stores them, like
-    /// [`assign_as`](ViewMut::assign_as), by rayon's current thread pool.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the cast is not
-    /// allowed or not implemented, and
-    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the views cannot be
-    /// broadcast. These errors leave the elements unchanged. Returns
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that cannot be
-    /// parsed, dates that do not fit, and with [`Casting::SameValue`] for a
-    /// value that would change; any elements may then have been stored.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{MappedArray, element::Casting};
-    ///
-    /// let penguins = MappedArray::load("data/penguins.npy")?;
-    /// let mut small = MappedArray::zeros(&">f4".parse()?, &[342, 4])?;
-    /// small.dyn_view_mut()?.par_assign_as(&penguins.dyn_view()?, Casting::SameKind)?;
-    /// assert_eq!(small.view::<f32>()?.at([0, 3]), 3750.0);
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    #[inline]
-    pub fn par_assign_as(&mut self, from: &DynView<'_>, casting: Casting) -> Result<()> {
-        check_assign(from.dtype(), self.dtype(), casting)?;
-        let from = from.broadcast(self.shape())?;
-        // There may be too many elements of zero size to divide them.
-        if self.is_empty() || self.codec.itemsize() == 0 {
-            return Ok(());
-        }
-        assign_halves(self.reborrow(), &from, casting)
-    }
-
-    /// Reverses the bytes of every number, like
-    /// [`byteswap_inplace`](ViewMut::byteswap_inplace), by rayon's current
-    /// thread pool.
-    ///
-    /// # Errors
-    ///
-    /// This returns no error at present.
-    #[inline]
-    pub fn par_byteswap_inplace(&mut self) -> Result<()> {
-        byteswap_halves(self.reborrow())
-    }
-}
-
-/// Assigns to a view, one half of it on another thread if that is worth it. Returns
-/// the error of the first half if both fail.
-#[inline]
-fn assign_halves(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
-    let mut to = to;
-    let size = to.codec.itemsize().max(from.itemsize());
-    if let (Some(axis), SMALL..) = (to.slowest_axis(), to.len().saturating_mul(size)) {
-        let middle = to.shape().get(axis).map_or(0, |dim| dim / 2);
-        let (from_low, from_high) = from.split_at(axis, middle)?;
-        // Halves that interleave belong to one thread.
-        if let Ok((low, high)) = to.reborrow().split_at(axis, middle) {
-            let (low, high) = join(
-                || assign_halves(low, &from_low, casting),
-                || assign_halves(high, &from_high, casting),
-            );
-            return low.and(high);
-        }
-    }
-    to.assign_as(from, casting)
-}
-
-/// Reverses the bytes of numbers, one half of them on another thread if that is
-/// worth it.
-#[inline]
-fn byteswap_halves(mut view: DynViewMut<'_>) -> Result<()> {
-    let nbytes = view.len().saturating_mul(view.codec.itemsize());
-    if let (Some(axis), SMALL..) = (view.slowest_axis(), nbytes) {
-        let middle = view.shape().get(axis).map_or(0, |dim| dim / 2);
-        if let Ok((low, high)) = view.reborrow().split_at(axis, middle) {
-            let (low, high) = join(|| byteswap_halves(low), || byteswap_halves(high));
-            return low.and(high);
-        }
-    }
-    view.byteswap_inplace()
-}
-
-impl<T: Element> ViewMut<'_, T> {
-    /// The axis with the largest stride that has more than one index.
-    fn slowest_axis(&self) -> Option<usize> {
-        let axes = self.shape().iter().zip(&self.geometry.strides).enumerate();
-        let long = axes.filter(|(_, (dim, _))| **dim > 1);
-        long.max_by_key(|(_, (_, stride))| stride.unsigned_abs()).map(|(axis, _)| axis)
-    }
-}
-
-/// Maps a view in memory order, one half of it on another thread if that is worth
-/// it. Returns the first error in memory order.
-fn map_halves<T: Element>(mut view: ViewMut<'_, T>, f: &(impl Fn(T) -> T + Sync)) -> Result<()> {
-    let axis = view.shape().iter().position(|&dim| dim > 1);
-    let nbytes = view.len().saturating_mul(T::itemsize(&view.codec));
-    if let (Some(axis), SMALL..) = (axis, nbytes) {
-        let dim = view.shape().get(axis).copied().unwrap_or(0);
-        // Halves that interleave belong to one thread.
-        if let Ok((low, high)) = view.reborrow().split_at(axis, dim / 2) {
-            let (low, high) = join(|| map_halves(low, f), || map_halves(high, f));
-            return low.and(high);
-        }
-    }
-    view.map_inplace(f)
 }

@@ -1,13 +1,11 @@
 //! Views that reinterpret the bytes of other views, without copying.
 
-use num_complex::Complex;
-
 use super::dynamic::with_subarrays;
 use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::literal::tuple;
 use crate::dtype::{ByteOrder, DType, Kind};
+use crate::element::Element;
 use crate::element::value::Value;
-use crate::element::{Element, Scalar};
 use crate::error::invariant::{IN_ELEMENT, Invariant};
 use crate::error::{DTypeError, Error, Result, ShapeError};
 use crate::layout::geometry::{Geometry, signed};
@@ -75,9 +73,8 @@ impl<'a> View<'a, Value> {
     ///
     /// let mut waves = MappedArray::zeros(&">c8".parse()?, &[2])?;
     /// waves.view_mut::<Complex<f32>>()?.set(1, Complex::new(1.5, -2.0))?;
-    /// waves.dyn_view_mut()?.imag()?.into_view::<f32>()?.set(0, 3.0)?;
     /// assert_eq!(waves.dyn_view()?.real().view::<f32>()?.to_vec(), [0.0, 1.5]);
-    /// assert_eq!(waves.view::<Complex<f32>>()?.imag().to_vec(), [3.0, -2.0]);
+    /// assert_eq!(waves.dyn_view()?.imag()?.view::<f32>()?.to_vec(), [0.0, -2.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[must_use]
@@ -115,101 +112,20 @@ impl<'a> ViewMut<'a, Value> {
     }
 
     /// Like [`View::getfield`].
-    ///
-    /// # Errors
-    ///
-    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if they extend past
-    /// the end of the element.
     #[inline]
-    pub fn getfield(self, dtype: &DType, offset: usize) -> Result<DynViewMut<'a>> {
+    pub(super) fn getfield(self, dtype: &DType, offset: usize) -> Result<DynViewMut<'a>> {
         let (geometry, codec) = subfield(&self.geometry, &self.codec, dtype, offset)?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
     }
 
-    /// As [`View::real`].
-    #[must_use]
+    /// Reverses the bytes of every number, of each field and of each code point. Bytes
+    /// that are not numbers do not change.
     #[inline]
-    pub fn real(self) -> DynViewMut<'a> {
-        let codec = part_dtype(&self.codec).unwrap_or_else(|| self.codec.clone());
-        ViewMut { codec, ..self }
-    }
-
-    /// Like [`View::imag`].
-    ///
-    /// # Errors
-    ///
-    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) for elements that
-    /// are not complex, where NumPy returns zeros.
-    #[inline]
-    pub fn imag(self) -> Result<DynViewMut<'a>> {
-        let codec = part_dtype(&self.codec).ok_or_else(|| not_complex(&self.codec))?;
-        let offset = codec.itemsize();
-        self.getfield(&codec, offset)
-    }
-
-    /// Reverses the bytes of every number: NumPy's `a.byteswap(inplace=True)`. The
-    /// dtype does not change, so the values do; [`view_as`](ViewMut::view_as) the dtype of
-    /// the other byte order has the old ones. Each field and each code point of text is
-    /// reversed separately; bytes that are not numbers do not change.
-    ///
-    /// # Errors
-    ///
-    /// This returns no error at present.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::MappedArray;
-    ///
-    /// let mut counts = MappedArray::zeros(&">i4".parse()?, &[3])?;
-    /// counts.view_mut::<i32>()?.fill(&7)?;
-    /// let mut view = counts.dyn_view_mut()?;
-    /// view.byteswap_inplace()?;
-    /// let little = view.view_as(&"<i4".parse()?)?;
-    /// assert_eq!(little.as_view().view::<i32>()?.to_vec(), [7, 7, 7]);
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    #[inline]
-    pub fn byteswap_inplace(&mut self) -> Result<()> {
+    pub(super) fn byteswap_inplace(&mut self) -> Result<()> {
         self.try_for_each_in_memory_order(|dtype, bytes| {
             byteswap(dtype, bytes);
             Ok(())
         })
-    }
-}
-
-impl<'a, T: Scalar> View<'a, Complex<T>>
-where
-    Complex<T>: Scalar,
-{
-    /// Views the real parts.
-    #[must_use]
-    pub fn real(&self) -> View<'a, T> {
-        View { bytes: self.bytes, geometry: self.geometry.clone(), codec: self.codec }
-    }
-
-    /// Views the imaginary parts.
-    #[must_use]
-    pub fn imag(&self) -> View<'a, T> {
-        View { geometry: offset_by(&self.geometry, size_of::<T>()), ..self.real() }
-    }
-}
-
-impl<'a, T: Scalar> ViewMut<'a, Complex<T>>
-where
-    Complex<T>: Scalar,
-{
-    /// Views the real parts.
-    #[must_use]
-    pub fn real(self) -> ViewMut<'a, T> {
-        ViewMut { bytes: self.bytes, geometry: self.geometry, codec: self.codec }
-    }
-
-    /// Views the imaginary parts.
-    #[must_use]
-    pub fn imag(self) -> ViewMut<'a, T> {
-        let geometry = offset_by(&self.geometry, size_of::<T>());
-        ViewMut { bytes: self.bytes, geometry, codec: self.codec }
     }
 }
 
@@ -238,12 +154,6 @@ impl<'a, T: Element> View<'a, T> {
         let geometry = array_geometry(&self.geometry, N, self.itemsize())?;
         Ok(View { bytes: self.bytes, geometry, codec: self.codec.clone() })
     }
-
-    /// Removes the axes of length 1: NumPy's `squeeze`.
-    #[must_use]
-    pub fn squeeze(&self) -> View<'a, T> {
-        self.with(self.geometry.squeezed())
-    }
 }
 
 impl<'a, T: Element> ViewMut<'a, T> {
@@ -257,13 +167,6 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let geometry = array_geometry(&self.geometry, N, T::itemsize(&self.codec))?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec: self.codec })
     }
-
-    /// Like [`View::squeeze`].
-    #[must_use]
-    pub fn squeeze(self) -> Self {
-        let geometry = self.geometry.squeezed();
-        ViewMut { geometry, ..self }
-    }
 }
 
 /// The geometry of arrays of `len` elements along the last axis.
@@ -276,7 +179,7 @@ fn array_geometry(geometry: &Geometry, len: usize, itemsize: usize) -> Result<Ge
         return Err(not_arrays(geometry, len, "its length differs"));
     }
     let is_contiguous = dim <= 1 || usize::try_from(stride) == Ok(itemsize);
-    if !is_contiguous && geometry.len() > 0 {
+    if !is_contiguous && !geometry.is_empty() {
         return Err(not_arrays(geometry, len, "it is not contiguous, copy to C order first"));
     }
     let mut arrays = geometry.first_axes(geometry.ndim() - 1);
@@ -297,7 +200,7 @@ fn not_arrays(geometry: &Geometry, len: usize, reason: &'static str) -> Error {
 #[inline]
 pub(super) fn offset_by(geometry: &Geometry, offset: usize) -> Geometry {
     // Without elements the start may be the end of the bytes, and must not move.
-    let offset = if geometry.len() == 0 { 0 } else { offset };
+    let offset = if geometry.is_empty() { 0 } else { offset };
     Geometry { offset: geometry.offset + offset, ..geometry.clone() }
 }
 
@@ -345,7 +248,7 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
     let (Some(&dim), Some(&stride)) = (geometry.shape.last(), geometry.strides.last()) else {
         return Err(wrong_size(from, to, "there is no last axis to resize"));
     };
-    if dim != 1 && geometry.len() != 0 && usize::try_from(stride) != Ok(old) {
+    if dim != 1 && !geometry.is_empty() && usize::try_from(stride) != Ok(old) {
         return Err(wrong_size(from, to, "the last axis is not contiguous"));
     }
     if new < old && old % new != 0 {

@@ -170,7 +170,7 @@ impl Geometry {
     /// The number of runs.
     #[inline]
     pub(super) fn run_count(&self) -> usize {
-        if self.len() == 0 { 0 } else { self.shape.iter().rev().skip(1).product() }
+        if self.is_empty() { 0 } else { self.shape.iter().rev().skip(1).product() }
     }
 
     /// The `number`th run, in C order.

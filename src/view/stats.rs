@@ -49,9 +49,8 @@ pub struct Stats<T> {
 }
 
 impl<T: Real> Stats<T> {
-    /// Returns the statistics of no elements.
-    #[must_use]
-    pub fn empty() -> Stats<T> {
+    /// The statistics of no elements.
+    pub(crate) fn empty() -> Stats<T> {
         let integer_sum = T::IS_INTEGER.then_some(0);
         Stats {
             count: 0,
@@ -73,10 +72,8 @@ impl<T: Real> Stats<T> {
         (numbers > 0).then(|| self.sum / count_to_f64(numbers))
     }
 
-    /// Combines these statistics with those of other elements, so that threads
-    /// can share the work on an array.
-    #[must_use]
-    pub fn merged(self, other: Stats<T>) -> Stats<T> {
+    /// Combines these statistics with those of other elements.
+    pub(crate) fn merged(self, other: Stats<T>) -> Stats<T> {
         let integer_sum = self.integer_sum.zip(other.integer_sum).map(|(a, b)| a.wrapping_add(b));
         let mut total = Total { sum: self.sum, lost: self.lost + other.lost };
         total.add(other.sum);
@@ -100,9 +97,10 @@ impl<T: Real> View<'_, T> {
     #[must_use]
     pub fn stats(&self) -> Stats<T> {
         let mut stats = Stats::empty();
-        self.for_each_block(|block| {
+        let mut blocks = self.blocks();
+        while let Some(block) = blocks.next() {
             stats = chunk_stats(block).fold(stats, Stats::merged);
-        });
+        }
         stats
     }
 }

@@ -146,7 +146,7 @@ impl Lines {
     #[inline]
     fn part(&self, start: usize, len: usize) -> Lines {
         let mut part = Lines { dim: len, ..self.clone() };
-        if part.starts.len() > 0 {
+        if !part.starts.is_empty() {
             part.starts.offset = advance(part.starts.offset, start, self.stride);
         }
         part

@@ -38,7 +38,10 @@ impl<T: Element> View<'_, T> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn take(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
-        self.select_into(0, indices, out)
+        let selection = self.resolve_indices(0, indices)?;
+        check_len(selection.len, out.len())?;
+        self.copy_selection(&selection, out);
+        Ok(())
     }
 
     /// Copies the slices at some indices of an axis, in their order, into a new
@@ -84,22 +87,6 @@ impl<T: Element> View<'_, T> {
         };
         Ok(ArrayD::from_shape_vec(IxDyn(&shape), elements)
             .expect("the vector has one value for each element"))
-    }
-
-    /// Copies as [`select`](View::select), into `out` in C order.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index or
-    /// the axis is out of range, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch)
-    /// if `out` has the wrong length, and
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a
-    /// million elements of zero size.
-    pub fn select_into(&self, axis: usize, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
-        let selection = self.resolve_indices(axis, indices)?;
-        check_len(selection.len, out.len())?;
-        self.copy_selection(&selection, out);
-        Ok(())
     }
 
     fn resolve_indices(&self, axis: usize, indices: &[impl RowIndex]) -> Result<Selection> {

@@ -1,13 +1,11 @@
-//! Writing arrays to files: complete, in parts, or row by row.
+//! Writing arrays to files: complete, or row by row.
 
 pub(crate) mod append;
-mod npy_writer;
 mod options;
 pub(crate) mod read;
 pub(crate) mod save;
 
 pub use append::{Appender, RecoverOptions, Recovery, recover, resize};
-pub use npy_writer::NpyWriter;
 pub use options::WriteOptions;
 pub use save::{Save, WithDType};
 

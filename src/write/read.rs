@@ -169,6 +169,7 @@ impl OpenOptions {
         &self,
         mut from: impl Read,
     ) -> Result<Array<T, D>> {
+        self.expect_header()?;
         let place = self.read_place(&mut from)?;
         read_place(place, &mut from, Length::Announced)
     }

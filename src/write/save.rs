@@ -62,7 +62,7 @@ impl<D: AsRef<[u8]>> sealed::Save for MappedArray<D> {
     }
 
     fn nbytes(&self) -> usize {
-        MappedArray::nbytes(self)
+        self.layout().nbytes()
     }
 
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {

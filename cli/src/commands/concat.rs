@@ -184,11 +184,11 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
                 from = with_axis(&from, axis)?;
             }
             let from =
-                from.try_slice(cast::axis_range(from.ndim(), Axis(along), start, end - start))?;
+                from.slice(cast::axis_range(from.ndim(), Axis(along), start, end - start))?;
             let to = block.dyn_view_mut()?;
             let part = cast::axis_range(to.ndim(), Axis(axis), position, rows.count);
             let from = rows.array().window(&from)?;
-            cast::copy_whole(to.try_slice(part)?, &from.view(), rows.casting())?;
+            cast::copy_whole(to.slice(part)?, &from.view(), rows.casting())?;
             position += rows.count;
         }
         let block = block.as_bytes()?;
@@ -203,5 +203,5 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
 fn with_axis<'a>(part: &Outline<'a>, axis: usize) -> npymap::Result<Outline<'a>> {
     let mut slice = cast::axis_range(part.ndim(), Axis(part.ndim()), 0, 0);
     slice.insert(axis, SliceInfoElem::NewAxis);
-    part.try_slice(slice)
+    part.slice(slice)
 }

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use npymap::npy::{HeaderText, MAX_HEADER_LEN, Preamble, Version};
-use npymap::{DType, Error, Header, Order, source::FileLock};
+use npymap::source::{FileLock, LockKind};
+use npymap::{DType, Error, Header, Order};
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
@@ -93,7 +94,9 @@ impl HeaderArgs {
         let to_error = CliError::with_path(path);
         let is_written = !self.dry_run && !self.is_check();
         let lock = if is_written {
-            let lock = self.wait.with_lock(path, |locking| FileLock::exclusive(path, locking));
+            let lock = self
+                .wait
+                .with_lock(path, |locking| FileLock::acquire(path, LockKind::Exclusive, locking));
             lock.map_err(&to_error)?
         } else {
             None

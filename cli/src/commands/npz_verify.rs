@@ -68,7 +68,7 @@ impl VerifyArgs {
             self.print_json(out, path, Some(member.name()), checked.err().as_ref())?;
         }
         if !self.json && failures == 0 {
-            let count = text::plural(npz.len(), "member");
+            let count = text::plural(npz.members().len(), "member");
             writeln!(out, "{}: {count} intact", safe(shown(path)))?;
         }
         Ok(failures)

@@ -187,7 +187,7 @@ impl<'a> Inputs<'a> {
                 let mut inputs = Vec::new();
                 let members = reachable(npz);
                 npz.prefetch_headers().map_err(CliError::Library)?;
-                let hidden = npz.len() > members.len();
+                let hidden = npz.members().len() > members.len();
                 for name in hidden.then(|| unreachable(npz, &members)).into_iter().flatten() {
                     self.skip(name, "has the same name as another member")?;
                 }
@@ -251,7 +251,7 @@ impl<'a> Inputs<'a> {
             if member.is_npz().is_ok_and(|is_npz| is_npz) {
                 match member.npz() {
                     Ok(npz) => {
-                        self.check_names(&member, npz.len())?;
+                        self.check_names(&member, npz.members().len())?;
                         inputs.extend(self.arrays_of_npz(name, npz)?);
                     }
                     Err(_) => inputs.push(self.refused(name, move || member.npz()?.get(""))),
@@ -259,7 +259,7 @@ impl<'a> Inputs<'a> {
             } else if member.is_ten().is_ok_and(|is_ten| is_ten) {
                 match member.ten() {
                     Ok(ten) => {
-                        self.check_names(&member, ten.len())?;
+                        self.check_names(&member, ten.headers().len())?;
                         inputs.extend(self.arrays_of_ten(name, &ten));
                     }
                     Err(_) => inputs.push(self.refused(name, move || member.ten()?.get(0))),
@@ -330,7 +330,7 @@ impl<'a> Inputs<'a> {
 
     /// The arrays of a `.ten` in a tar file.
     fn arrays_of_ten<'s>(&self, name: &str, ten: &Ten) -> Vec<Input<'s>> {
-        let inputs = (0..ten.len()).map(|index| {
+        let inputs = (0..ten.headers().len()).map(|index| {
             let (name, ten) = (format!("{name}[{index}]"), ten.clone());
             Input {
                 path: self.path_of(&name),

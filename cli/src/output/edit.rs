@@ -3,7 +3,8 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use npymap::{any::Format, source::FileLock};
+use npymap::any::Format;
+use npymap::source::{FileLock, LockKind};
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
@@ -77,7 +78,9 @@ impl EditOptions {
         change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
     ) -> npymap::Result<usize> {
         let path = &target.path;
-        let lock = self.wait.with_lock(path, |locking| FileLock::exclusive(path, locking))?;
+        let lock = self
+            .wait
+            .with_lock(path, |locking| FileLock::acquire(path, LockKind::Exclusive, locking))?;
         let (array, stored) = open::write_array(target, self.max_header_len)?;
         // A program that does not lock may have replaced the file before it was
         // opened.

@@ -103,7 +103,7 @@ impl JsonArray {
         JsonArray {
             info,
             format,
-            version: array.version.map(|version| [version.major(), version.minor()]),
+            version: array.version.map(|version| [version.major(), 0]),
             descr: layout.dtype().to_string(),
             shape: layout.shape().to_vec(),
             fortran_order: array.order == Order::F,

@@ -367,7 +367,7 @@ fn add_parts<'a>(
     }
     if first < last {
         let whole = cast::axis_range(view.ndim(), Axis(0), first, last - first);
-        found.push(view.try_slice(whole)?);
+        found.push(view.slice(whole)?);
     }
     if last * inner < rows.end {
         let inside = 0..rows.end - last * inner;

@@ -166,7 +166,7 @@ impl<'a> Sheet<'a> {
         while !rows.is_empty() {
             let block = blocks.find(rows.start);
             let (slice, own) = blocks.slice_with(block, self.view.ndim(), rows.clone());
-            let window = self.view.try_slice(slice).and_then(|block| self.array.window(&block));
+            let window = self.view.slice(slice).and_then(|block| self.array.window(&block));
             let window = window.map_err(CliError::with_path(self.path))?;
             let block = window.view();
             let leaves = leaves(&block.clone().into()).map_err(CliError::with_path(self.path))?;
@@ -223,7 +223,7 @@ impl<'a> Sheet<'a> {
             };
             let Some((_, leaf)) = leaf else { return Ok(String::new()) };
             let index: Vec<usize> = own.iter().copied().chain(across).collect();
-            Ok(elements::cell(&leaf.try_slice(elements_at(&index))?.view()?))
+            Ok(elements::cell(&leaf.slice(elements_at(&index))?.view()?))
         });
         number.into_iter().chain(cells)
     }

@@ -33,7 +33,7 @@ pub(crate) fn copy(
     let step = (STEP / stride).max(1);
     for start in (0..dim).step_by(step) {
         let range = axis_range(from.ndim(), Axis(axis), start, step.min(dim - start));
-        to.reborrow().try_slice(&range)?.assign_as(&from.try_slice(&range)?, casting)?;
+        to.reborrow().slice(&range)?.assign_as(&from.slice(&range)?, casting)?;
         progress(step.min(dim - start).saturating_mul(stride));
     }
     Ok(())
@@ -67,7 +67,7 @@ pub(crate) fn in_blocks(
     let step = (STEP / row).max(1);
     (0..dim).step_by(step).try_for_each(|start| {
         let block = axis_range(all.ndim(), Axis(0), start, step.min(dim - start));
-        visit(&all.try_slice(block)?)
+        visit(&all.slice(block)?)
     })
 }
 

@@ -287,7 +287,7 @@ impl<'a> RowSelection<'a> {
     /// one axis of rows.
     pub(crate) fn block(&self, number: usize) -> Result<RowBlock<'a>> {
         let (slice, _) = self.blocks.slice(number, self.rows.ndim());
-        let block = self.rows.try_slice(slice)?;
+        let block = self.rows.slice(slice)?;
         let bytes_read = block.nbytes();
         let window = self.window(&block)?;
         let Some(filter) = self.filter else {
@@ -304,7 +304,7 @@ impl<'a> RowSelection<'a> {
     /// The bytes and the numbers of the rows of a block that satisfy the condition.
     fn matches(&self, number: usize) -> Result<(Vec<u8>, Vec<usize>)> {
         let (slice, rows) = self.blocks.slice(number, self.rows.ndim());
-        let window = self.window(&self.rows.try_slice(slice)?)?;
+        let window = self.window(&self.rows.slice(slice)?)?;
         let block = window.view();
         let Some(filter) = self.filter else { return Ok((bytes_of(&block)?, rows.collect())) };
         let mask = filter.mask(&block, self.leading)?;
@@ -329,7 +329,7 @@ impl<'a> RowSelection<'a> {
     /// were read for them.
     pub(crate) fn numbers(&self, number: usize) -> Result<(Vec<usize>, usize)> {
         let (slice, rows) = self.blocks.slice(number, self.rows.ndim());
-        let block = self.rows.try_slice(slice)?;
+        let block = self.rows.slice(slice)?;
         let bytes = block.nbytes();
         let numbers = match self.filter {
             Some(filter) => {

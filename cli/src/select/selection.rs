@@ -127,7 +127,7 @@ impl IndexArg {
         read: impl FnOnce(&Outline<'a>, usize, &[usize]) -> Result<Option<Window<'static>>>,
     ) -> Result<Selected<'a>> {
         let ResolvedIndex { slices, list, .. } = self.resolve(all.shape())?;
-        let view = all.try_slice(slices)?;
+        let view = all.slice(slices)?;
         let Some(list) = list else { return Ok(Selected::Part(self.select_field(view)?)) };
         let whole = self.select_field(move_axis(&view, list.axis, list.target)?)?;
         let copy = match read(&whole, list.target, &list.indices)? {
@@ -142,7 +142,7 @@ impl IndexArg {
 
     /// Selects elements of a view without a list.
     pub(crate) fn select_view<'a>(&self, all: &DynView<'a>) -> Result<Outline<'a>> {
-        self.select_field(all.try_slice(self.resolve(all.shape())?.slices)?.into())
+        self.select_field(all.slice(self.resolve(all.shape())?.slices)?.into())
     }
 
     /// The selected parts of an array to write to.
@@ -168,7 +168,7 @@ impl IndexArg {
     pub(crate) fn shape(&self, all: &Outline<'_>) -> Result<Vec<usize>> {
         let parts = self.parts(all.shape())?;
         let Some(part) = parts.indices.first() else { return Ok(Vec::new()) };
-        let mut shape = self.select_field(all.try_slice(part)?)?.shape().to_vec();
+        let mut shape = self.select_field(all.slice(part)?)?.shape().to_vec();
         if let Some(axis) = parts.list_axis {
             shape.insert(axis.min(shape.len()), parts.indices.len());
         }

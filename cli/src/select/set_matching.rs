@@ -44,7 +44,7 @@ pub(crate) fn set(
             };
             let part = Part::new(part, count);
             for run in part.runs(&numbers, done, leading) {
-                let own = values.as_ref().map(|values| values.try_slice(part.values(&run)));
+                let own = values.as_ref().map(|values| values.slice(part.values(&run)));
                 let target = Target { part: &part.target(&run), field: index.field() };
                 let own = own.transpose()?;
                 set += edited.write((value, own.as_ref()), &target, casting, &mut progress)?;
@@ -69,7 +69,7 @@ fn selected_shape(
     }
     let mut row = vec![SliceInfoElem::Index(0); leading];
     row.push(SliceInfoElem::NewAxis);
-    index.shape(&all.try_slice(row)?.broadcast(shape)?)
+    index.shape(&all.slice(row)?.broadcast(shape)?)
 }
 
 /// A part of an index of the rows that match.

@@ -103,7 +103,7 @@ impl ValueArgs {
         let end = indices.end.min(len);
         let start = indices.start.min(end);
         let some = cast::axis_range(view.ndim(), Axis(0), start, end - start);
-        let part = view.try_slice(some)?;
+        let part = view.slice(some)?;
         let before = start * (view.len() / len.max(1)) * VALUE;
         copy(array, (&part, view.shape(), before), &"<f4".parse()?, Order::C, to_values).map(Some)
     }

@@ -78,7 +78,7 @@ impl<'a> Records<'a> {
         number: usize,
     ) -> Result<(Outline<'a>, Range<usize>)> {
         let (slice, rows) = blocks.slice(number, self.part.ndim());
-        Ok((self.part.try_slice(slice)?, rows))
+        Ok((self.part.slice(slice)?, rows))
     }
 
     /// Calls `visit` with a block's records as bytes, part by part.

@@ -259,7 +259,7 @@ fn column_part<'a>(
     index: Option<&[Option<usize>]>,
 ) -> npymap::Result<Outline<'a>> {
     let Some(index) = index else { return Ok(leaf.clone()) };
-    leaf.try_slice(index.iter().copied().map(element).collect::<Vec<_>>())
+    leaf.slice(index.iter().copied().map(element).collect::<Vec<_>>())
 }
 
 fn element(index: Option<usize>) -> SliceInfoElem {

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use npymap::array::Outline;
 use npymap::element::{Real, Ticks};
+use npymap::ndarray::SliceInfoElem;
 use npymap::view::DynView;
 use npymap::{Element, Result, View, dtype::Kind, with_type};
 
@@ -119,8 +120,7 @@ fn whole_index(index: &[usize], column: Option<&[Option<usize>]>) -> Vec<usize> 
 /// A view of none of the elements.
 pub(crate) fn no_elements<'a>(all: &Outline<'a>) -> Result<DynView<'a>> {
     if all.ndim() == 0 {
-        let none = npymap::IndexExpr::parse("None", &[])?;
-        return all.try_slice(none)?.split_at(0, 0)?.0.view();
+        return all.slice([SliceInfoElem::NewAxis])?.split_at(0, 0)?.0.view();
     }
     all.split_at(0, 0)?.0.view()
 }

@@ -80,7 +80,10 @@ impl Task<'_> {
     pub(crate) fn compute(self, view: &DynView<'_>, ignored: Ignored) -> Result<Answer> {
         with_type!(view.dtype(), real T => {
             let mut answer = self.empty();
-            view.view::<T>()?.for_each_block(|block| self.add(&mut answer, block, ignored));
+            let mut blocks = view.view::<T>()?.blocks();
+            while let Some(block) = blocks.next() {
+                self.add(&mut answer, block, ignored);
+            }
             Ok(answer)
         }, _ => Ok(self.empty()))
     }

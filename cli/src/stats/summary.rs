@@ -189,7 +189,8 @@ struct NumberStats<T> {
 /// The statistics of the finite elements of a view that has others.
 fn finite_stats<T: Real>(view: &View<'_, T>) -> NumberStats<T> {
     let (mut count, mut total, mut extremes) = (0, 0.0, None);
-    view.for_each_block(|block| {
+    let mut blocks = view.blocks();
+    while let Some(block) = blocks.next() {
         for part in block.chunks(2048) {
             let mut sum = 0.0;
             for &element in part.iter().filter(|element| element.to_f64().is_finite()) {
@@ -203,7 +204,7 @@ fn finite_stats<T: Real>(view: &View<'_, T>) -> NumberStats<T> {
             }
             total += sum;
         }
-    });
+    }
     NumberStats { count, sum: Sum::Float(total), extremes }
 }
 
@@ -217,7 +218,8 @@ fn to_value<T: Element>(number: &T, dtype: &DType) -> Option<Value> {
 /// The summary of a column of dates or time differences.
 fn summarize_dates(view: &npymap::View<'_, Ticks>, dtype: &DType) -> Summary {
     let (mut nat, mut ends) = (0, None);
-    view.for_each_block(|block| {
+    let mut blocks = view.blocks();
+    while let Some(block) = blocks.next() {
         for &ticks in block {
             if ticks == Ticks::NAT {
                 nat += 1;
@@ -226,7 +228,7 @@ fn summarize_dates(view: &npymap::View<'_, Ticks>, dtype: &DType) -> Summary {
                 ends = Some((ticks.min(min), ticks.max(max)));
             }
         }
-    });
+    }
     let count = view.len();
     let (min, max) = ends.unzip();
     let min = min.and_then(|min| to_value(&min, dtype));

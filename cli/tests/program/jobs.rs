@@ -7,7 +7,7 @@ use std::process::Command;
 
 use npymap::WriteOptions;
 use npymap::ndarray::{Array1, Array2, arr0};
-use npymap::npz;
+use npymap::npz::{self, Compression, NpzWriter};
 use npymap::write::Save;
 use tempfile::TempDir;
 
@@ -47,7 +47,12 @@ fn prepare() -> TempDir {
     second[[5, 1]] = 0.0;
     let members: [(&str, &dyn Save); 3] =
         [("layers.0.w", &first), ("layers.1.w", &second), ("step", &arr0(8_i64))];
-    npz::savez_compressed(path("ck2.npz"), &members).unwrap();
+    let mut deflated = NpzWriter::create(path("ck2.npz")).unwrap();
+    deflated.compression(Compression::Deflated(6));
+    for (name, array) in members {
+        deflated.write(name, array).unwrap();
+    }
+    deflated.finish().unwrap();
     for run in 1..=2 {
         fs::create_dir_all(path(&format!("runs/run{run}"))).unwrap();
         for part in 1..=3 {

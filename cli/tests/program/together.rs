@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use npymap::source::{FileLock, LockKind};
+use npymap::source::{FileLock, LockKind, Locking};
 use npymap::{ArrayFile, Npz, Source};
 
 use crate::run::{copy_penguins, is_quick, path_in, run_err, run_ok};
@@ -297,7 +297,7 @@ fn waiting_for_a_locked_file_prints_a_note() {
     let other = path_in(directory.path(), "other.npy");
     fs::copy(&path, &other).unwrap();
     let before = fs::read(&path).unwrap();
-    let lock = FileLock::acquire(&path, LockKind::Exclusive).unwrap();
+    let lock = FileLock::acquire(&path, LockKind::Exclusive, Locking::Try).unwrap();
     let commands: [&[&str]; 5] = [
         &["append", text, &other],
         &["set", text, "0, 0", "7"],

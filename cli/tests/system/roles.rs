@@ -8,7 +8,7 @@ use npymap::ndarray::{Array2, arr2, s};
 use npymap::npz::{self, Compression, NpzWriter};
 use npymap::source::{AtomicFile, Locking};
 use npymap::write::{recover, resize};
-use npymap::{Appender, CreateOptions, DType, MappedArray, Npz, Order, Result, WriteOptions, ten};
+use npymap::{Appender, CreateOptions, DType, MappedArray, Npz, Result, WriteOptions, ten};
 
 use crate::scene::{Job, Promise, Syncs, atomic, flushed, job};
 
@@ -29,8 +29,7 @@ pub(crate) const ROLES: &[Job] = &[
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "write"]) },
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "create"]) },
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "savez"]) },
-    Job { syncs: Syncs::Nothing, ..atomic(&["role", "savez_compressed"]) },
-    atomic(&["role", "create_member"]),
+    atomic(&["role", "deflated members"]),
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "archive in an atomic file"]) },
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "ten"]) },
     atomic(&["role", "update"]),
@@ -83,8 +82,11 @@ fn play(role: &str, directory: &Path) -> Result<()> {
         "write" => WriteOptions::new().write(&file, &rows(50)).map(drop),
         "create" => create(&file),
         "savez" => npz::savez(&archive, &[("a", &rows(3)), ("b", &rows(400))]),
-        "savez_compressed" => npz::savez_compressed(&archive, &[("a", &rows(3))]),
-        "create_member" => create_member(&archive),
+        "deflated members" => {
+            let mut writer = NpzWriter::create(&archive)?;
+            writer.compression(Compression::Deflated(6)).write("a", &rows(3))?;
+            writer.finish()
+        }
         "archive in an atomic file" => {
             let mut writer = NpzWriter::new_seekable(AtomicFile::create(&archive)?)?;
             writer.write("a", &rows(400))?;
@@ -122,7 +124,7 @@ fn play(role: &str, directory: &Path) -> Result<()> {
         "fill" => {
             // SAFETY: nobody else uses the directory.
             let mut array = unsafe { MappedArray::open_mut(&file) }?;
-            array.write_fill(&7.0)?;
+            array.write_fill_slice([], None, &7.0)?;
             array.flush_rows(1..3)?;
             array.flush_async()?;
             array.close()
@@ -149,17 +151,4 @@ fn create(path: &Path) -> Result<()> {
     // SAFETY: nobody else uses the directory.
     let array = unsafe { options.create(path, &DType::of::<f64>(), &[70, 5]) }?;
     array.close()
-}
-
-fn create_member(path: &Path) -> Result<()> {
-    let mut writer = NpzWriter::create(path)?;
-    writer.compression(Compression::Stored);
-    // SAFETY: nobody else uses the directory.
-    unsafe {
-        writer.create_member("a", &DType::of::<f64>(), &[60, 5], Order::C, |mut array| {
-            array.as_slice_mut::<f64>()?.fill(3.0);
-            Ok::<_, npymap::Error>(())
-        })
-    }?;
-    writer.finish()
 }

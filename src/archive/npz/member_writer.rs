@@ -10,9 +10,6 @@ use super::zip_writer::EntryWriter;
 use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize_saturating};
 use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError, memory};
 
-/// The number of zeros skipped with one call.
-const SKIP: usize = 1 << 20;
-
 /// More bytes than the state and the buffer of an encoder have.
 const DEFLATE_STATE: usize = 512 * 1024;
 
@@ -123,47 +120,6 @@ impl<W: Write> MemberWriter<'_, W> {
         entry.finish(self.crc.sum(), self.size).map_err(write_error())?;
         *self.state = WriterState::Ready;
         Ok(())
-    }
-
-    /// Writes zeros for all remaining bytes, without computing their CRC-32.
-    pub(super) fn skip_remaining(&mut self) -> io::Result<()> {
-        let zeros = vec![0; SKIP];
-        while self.remaining > 0 {
-            let len = usize::try_from(self.remaining).unwrap_or(SKIP).min(SKIP);
-            let n = match &mut self.output {
-                MemberOutput::Stored(entry) => {
-                    entry.write(zeros.get(..len).invariant(IN_BUFFER))?
-                }
-                MemberOutput::Deflated(encoder) => {
-                    encoder.write(zeros.get(..len).invariant(IN_BUFFER))?
-                }
-            };
-            let n = to_u64(n.min(len));
-            self.size += n;
-            self.remaining -= n;
-        }
-        self.flush()
-    }
-
-    /// Sets the CRC-32 of the member to the CRC-32 of `parts` in this order.
-    pub(super) fn set_checksum(&mut self, parts: &[&[u8]]) {
-        self.crc = Crc::new();
-        for part in parts {
-            self.crc.update(part);
-        }
-    }
-
-    /// The number of bytes that may still be written.
-    pub(super) fn remaining(&self) -> u64 {
-        self.remaining
-    }
-
-    /// The offset of the next byte in the archive.
-    pub(super) fn position(&self) -> u64 {
-        match &self.output {
-            MemberOutput::Stored(entry) => entry.position(),
-            MemberOutput::Deflated(encoder) => encoder.get_ref().position(),
-        }
     }
 }
 

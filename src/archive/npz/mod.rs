@@ -10,7 +10,6 @@ mod local;
 mod member;
 mod member_writer;
 mod name;
-mod npz_file;
 mod open;
 mod reader;
 mod records;
@@ -24,22 +23,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use ndarray::{Array, Dimension};
-
 use crate::archive::entries::{EntryList, no_member};
 use crate::array::MappedArray;
-use crate::element::Element;
 use crate::error::Result;
 use crate::source::Source;
 use crate::source::map::Map;
 use crate::source::pages::Mapping;
 use crate::source::storage::Storage;
 
-pub use create::{savez, savez_compressed};
+pub use create::savez;
 use directory::DirectoryEntry;
 pub use member::Member;
 pub use member_writer::{Compression, MemberWriter};
-pub use npz_file::NpzFile;
 pub use open::{MemberProgress, NpzOptions};
 pub use reader::MemberReader;
 pub use update::NpzUpdate;
@@ -102,18 +97,6 @@ impl<D: Mapping> Npz<D> {
         NpzOptions::new().open(source)
     }
 
-    /// Returns the number of members.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Returns whether the archive has no members.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// Returns the members in the order of the archive, including members that
     /// are not arrays.
     #[must_use]
@@ -165,42 +148,6 @@ impl<D: Mapping> Npz<D> {
         self.member(name)?.open()
     }
 
-    /// Reads an array into an ndarray array by its name, with or without `.npy`:
-    /// `numpy.load(path)[name]`. See [`Member::read_ndarray`].
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
-    /// name. Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the member is
-    /// not a valid array, overlaps another member, or has a wrong size or
-    /// CRC-32. Returns [`Unsupported`](crate::ErrorKind::Unsupported) if it
-    /// contains Python objects, is encrypted, or is compressed by a method
-    /// other than deflate. Returns
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header or its
-    /// inflated size exceeds the limit,
-    /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
-    /// [`Io`](crate::ErrorKind::Io) if reading or mapping fails. Returns
-    /// [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements cannot be
-    /// decoded as `T`, and [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the
-    /// array doesn't have the axes of `N`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{Npz, Source, ndarray::Array2, npz};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("a.npz");
-    /// npz::savez_compressed(&path, &[("w", &Array2::<f32>::ones((2, 3)))])?;
-    ///
-    /// let weights: Array2<f32> = Npz::open(Source::open(&path)?)?.read_ndarray("w")?;
-    /// assert_eq!(weights.sum(), 6.0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn read_ndarray<T: Element, N: Dimension>(&self, name: &str) -> Result<Array<T, N>> {
-        self.member(name)?.read_ndarray()
-    }
-
     /// Requests the headers of all members at once, if each read of the source
     /// takes long, for example from a remote object. For files, it does
     /// nothing.
@@ -234,15 +181,6 @@ impl<D: Mapping> Npz<D> {
     pub fn prefetch_headers(&self) -> Result<()> {
         let ranges = self.entries.iter().flat_map(local::header_ranges);
         self.source.storage().prefetch_headers(ranges)
-    }
-
-    /// Iterates over the arrays and their names, opening each when it is
-    /// reached. Members that are not arrays are left out.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Result<MappedArray<D>>)> {
-        self.members().filter_map(|member| match member.open() {
-            Err(error) if error.is_wrong_magic() => None,
-            opened => Some((member.name(), opened)),
-        })
     }
 
     /// Reads all members, including members that are not arrays, and checks

@@ -134,11 +134,14 @@ impl NpzOptions {
     /// use std::sync::atomic::{AtomicU64, Ordering};
     ///
     /// use npymap::Source;
-    /// use npymap::npz::{NpzOptions, savez_compressed};
+    /// use npymap::npz::{Compression, NpzOptions, NpzWriter};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("a.npz");
-    /// savez_compressed(&path, &[("a", &npymap::ndarray::Array1::<f64>::zeros(1_000_000))])?;
+    /// let zeros = npymap::ndarray::Array1::<f64>::zeros(1_000_000);
+    /// let mut writer = NpzWriter::create(&path)?;
+    /// writer.compression(Compression::Deflated(6)).write("a", &zeros)?;
+    /// writer.finish()?;
     ///
     /// let done = Arc::new(AtomicU64::new(0));
     /// let reported = Arc::clone(&done);

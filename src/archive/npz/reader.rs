@@ -40,7 +40,7 @@ const INFLATE_STATE: usize = 64 * 1024;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("a.npz");
-/// npz::savez_compressed(&path, &[("x", &arr1(&[1_u8, 2]))])?;
+/// npz::savez(&path, &[("x", &arr1(&[1_u8, 2]))])?;
 /// let archive = Npz::open(Source::open(&path)?)?;
 /// let mut bytes = Vec::new();
 /// archive.member("x")?.reader()?.read_to_end(&mut bytes)?; // also verifies the CRC-32

@@ -3,11 +3,9 @@
 use std::collections::HashSet;
 use std::io::{Seek, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::member_writer::{Compression, MemberWriter, WriterState, write_error};
 use super::name;
-use super::npz_file::OutputFile;
 use super::records::Method;
 use super::zip_writer::{MemberStart, ZipWriter};
 use crate::dtype::DType;
@@ -59,8 +57,6 @@ pub struct NpzWriter<W: Write> {
     pub(super) align: u64,
     /// The full names of the members.
     names: HashSet<String>,
-    /// The file, if members can be mapped.
-    pub(super) output: Option<Arc<OutputFile>>,
     pub(super) path: Option<PathBuf>,
     pub(super) state: WriterState,
 }
@@ -118,7 +114,6 @@ impl<W: Write> NpzWriter<W> {
             compression: Compression::Stored,
             align: ALIGN,
             names: HashSet::new(),
-            output: None,
             path: None,
             state: WriterState::Ready,
         }

@@ -289,11 +289,6 @@ impl<W: Write> EntryWriter<'_, W> {
         self.zip.members.push(self.record);
         Ok(())
     }
-
-    /// The offset of the next byte in the archive.
-    pub(super) fn position(&self) -> u64 {
-        self.zip.offset
-    }
 }
 
 impl<W: Write> Write for EntryWriter<'_, W> {

@@ -106,18 +106,6 @@ impl<D: Mapping> TarFile<D> {
         self.source.path()
     }
 
-    /// Returns the number of members.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Returns whether the file has no members.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// Returns the members in the order of the file, including members that are
     /// not arrays. Directories and links are left out.
     #[must_use]

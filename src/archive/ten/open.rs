@@ -67,7 +67,7 @@ impl<D> Clone for Ten<D> {
 /// let path = directory.path().join("batch.cache");
 /// TenWriteOptions::new().any_extension(true).save(&path, &[&arr1(&[1_u8, 2])])?;
 /// let options = TenOptions::new().any_extension(true);
-/// assert_eq!(options.open(Source::open(&path)?)?.len(), 1);
+/// assert_eq!(options.open(Source::open(&path)?)?.headers().len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
@@ -148,18 +148,6 @@ impl<D: Mapping> Ten<D> {
         self.source.path()
     }
 
-    /// Returns the number of arrays.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Returns whether the list is empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// Returns the headers of the arrays, in order.
     #[must_use]
     pub fn headers(&self) -> impl ExactSizeIterator<Item = &TenHeader> {
@@ -228,14 +216,14 @@ impl<D: Mapping> Ten<D> {
     /// the position of an array nor an info.
     pub fn index(&self, text: &str) -> Result<usize> {
         match text.parse::<usize>() {
-            Ok(index) if index < self.len() && index.to_string() == text => Ok(index),
+            Ok(index) if index < self.entries.len() && index.to_string() == text => Ok(index),
             _ => self.position(text),
         }
     }
 
     fn entry(&self, index: usize) -> Result<&TenEntry> {
         self.entries.get(index).ok_or_else(|| {
-            let members = match self.len() {
+            let members = match self.entries.len() {
                 0 => "there are no members".to_owned(),
                 n => format!("members are numbered 0..{n}"),
             };

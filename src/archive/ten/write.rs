@@ -59,11 +59,11 @@ mod private {
 
 impl<D: AsRef<[u8]>> WriteTensor for MappedArray<D> {
     fn dtype(&self) -> DType {
-        MappedArray::dtype(self).clone()
+        self.layout().dtype().clone()
     }
 
     fn shape(&self) -> &[usize] {
-        MappedArray::shape(self)
+        self.layout().shape()
     }
 
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
@@ -347,7 +347,7 @@ const NO_U4: &str =
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("sample.ten");
 /// ten::save(&path, &[&arr1(&[0.5_f32, 1.5]), &arr1(&[7_i64])])?;
-/// assert_eq!(ten::Ten::open(Source::open(&path)?)?.len(), 2);
+/// assert_eq!(ten::Ten::open(Source::open(&path)?)?.headers().len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn save(path: impl AsRef<Path>, arrays: &[&dyn WriteTensor]) -> Result<()> {

@@ -1,8 +1,6 @@
 //! Conversion of dates and time differences to other units, as in NumPy. Unlike
 //! NumPy's, results that don't fit 64 bits are rejected instead of wrapped.
 
-use std::cmp::Ordering;
-
 use super::date::{ATTOSECONDS, civil_from_days, days_from_civil, per_day};
 use crate::dtype::{Unit, UnitBase};
 use crate::element::Ticks;
@@ -92,30 +90,6 @@ fn length(base: UnitBase) -> (i128, bool) {
     }
 }
 
-/// Compares two time differences. Returns `None` if only one is in months or
-/// years.
-#[inline]
-pub(crate) fn compare_differences(
-    (a, unit): (Ticks, Unit),
-    (b, other): (Ticks, Unit),
-) -> Option<Ordering> {
-    let (own, others) = (length(unit.base), length(other.base));
-    if own.1 != others.1 {
-        return None;
-    }
-    // The longer unit is a whole number of the shorter.
-    let step = own.0.min(others.0);
-    let a = i128::from(a.0) * i128::from(unit.multiple);
-    let b = i128::from(b.0) * i128::from(other.multiple);
-    match (a.checked_mul(own.0 / step), b.checked_mul(others.0 / step)) {
-        (Some(a), Some(b)) => Some(a.cmp(&b)),
-        // At least one of the factors is 1, so only one product can overflow.
-        // That one is farther from zero than the other, so its sign decides.
-        (None, _) => Some(a.cmp(&0)),
-        (_, None) => Some(0.cmp(&b)),
-    }
-}
-
 /// A date as seconds since 1970 and the attoseconds after that second.
 #[cfg(feature = "jiff")]
 #[inline]
@@ -144,31 +118,6 @@ pub(crate) fn difference_from_nanoseconds(nanoseconds: i128, unit: Unit) -> Opti
     let (up, down) = ((nanosecond / length).max(1), (length / nanosecond).max(1));
     let step = i128::from(unit.multiple).checked_mul(down)?;
     to_ticks(nanoseconds.checked_mul(up)?.checked_div_euclid(step)?)
-}
-
-/// The longest unit that divides both units, as NumPy promotes them. Months and
-/// years have no fixed length: with a shorter unit, the result is in that unit.
-#[inline]
-pub(crate) fn common_unit(one: Unit, other: Unit) -> Option<Unit> {
-    let (long, short) = if one.base <= other.base { (one, other) } else { (other, one) };
-    let factor = match (long.base, short.base) {
-        (UnitBase::Year, UnitBase::Month) => 12,
-        (long, short) if long == short => 1,
-        // NumPy counts months and years as weeks here.
-        (long, short) => {
-            let factor = short.count_in(long.max(UnitBase::Week))?;
-            Some(factor).filter(|factor| *factor < 1 << 56)?
-        }
-    };
-    let steps = u64::from(long.multiple).checked_mul(factor)?;
-    let multiple = u32::try_from(gcd(steps, short.multiple.into())).ok()?;
-    Some(Unit { base: short.base, multiple })
-}
-
-/// The greatest common divisor.
-#[inline]
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The unit of an ISO date: that of its last part.

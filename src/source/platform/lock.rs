@@ -9,12 +9,14 @@ use std::io;
 ///
 /// ```
 /// # #[cfg(unix)] {
-/// use npymap::source::{FileLock, LockKind};
+/// use npymap::{MappedArray, source::LockKind};
 ///
-/// let reader = FileLock::acquire("data/penguins.npy", LockKind::Shared)?;
-/// assert!(FileLock::try_acquire("data/penguins.npy", LockKind::Shared)?.is_some());
-/// assert!(FileLock::try_acquire("data/penguins.npy", LockKind::Exclusive)?.is_none());
-/// # drop(reader);
+/// // SAFETY: no other process writes to or truncates this file.
+/// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
+/// let lock = penguins.lock(LockKind::Shared)?;
+/// assert!(penguins.try_lock(LockKind::Shared)?.is_some());
+/// assert!(penguins.try_lock(LockKind::Exclusive)?.is_none());
+/// # drop(lock);
 /// # }
 /// # Ok::<(), npymap::Error>(())
 /// ```

@@ -21,7 +21,7 @@ async fn read(options: RemoteOptions, url: String) -> Result<()> {
     assert_array(&file.select_rows_async(&[900, 3, 900, 500]).await?, [900, 3, 900, 500]);
     assert_array(&file.rows_async(990..).await?, 990..1000);
     assert_array(&file.rows_async(5..5).await?, []);
-    assert_array(&file.read_async().await?, 0..1000);
+    assert_array(&file.rows_async(..).await?, 0..1000);
     assert_eq!(file.rows_async(..1001).await.unwrap_err().kind(), ErrorKind::OutOfBounds);
     let error = file.select_rows_async(&[3, 1000]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfBounds);
@@ -179,7 +179,7 @@ fn other_sources_and_layouts_are_read_too() {
             assert_eq!(some.as_bytes().unwrap(), expected.as_bytes().unwrap());
             let some = file.rows_async(7..9).await.unwrap();
             assert_eq!(some.as_bytes().unwrap(), file.rows(7..9).unwrap().as_bytes().unwrap());
-            let whole = file.read_async().await.unwrap();
+            let whole = file.rows_async(..).await.unwrap();
             assert_eq!(whole.as_bytes().unwrap(), elements);
         }
     });

@@ -161,7 +161,7 @@ mod large {
                 zip.start_unknown(&member, size)
             };
             let (mut entry, mut left) = (entry.unwrap(), to_usize(size));
-            assert_eq!((entry.position() + 128) % 64, 0);
+            assert_eq!((entry.zip.offset + 128) % 64, 0);
             while left > 0 {
                 let count = left.min(BLOCK);
                 entry.write_all(&block[..count]).unwrap();

@@ -14,9 +14,8 @@ use npymap::{MappedArray, num_complex::Complex32};
 fn main() -> npymap::Result<()> {
     // SAFETY: no other process changes the file.
     let spectrum = unsafe { MappedArray::open("spectrum.npy")? };
-    let spectrum = spectrum.view::<Complex32>()?;
-    let powers = spectrum.iter().map(|z| z.norm_sqr()).enumerate();
+    let powers = spectrum.view::<Complex32>()?.iter().map(|z| z.norm_sqr()).enumerate();
     let (strongest, _) = powers.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
-    println!("{strongest} {}", spectrum.real().sum());
+    println!("{strongest} {}", spectrum.dyn_view()?.real().view::<f32>()?.sum());
     Ok(())
 }

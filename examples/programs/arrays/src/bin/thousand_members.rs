@@ -16,7 +16,7 @@ fn main() -> npymap::Result<()> {
     let weights = Npz::open(unsafe { Source::map("weights.npz")? })?;
     let mut sum = 0.0;
     for member in weights.members() {
-        sum += member.open()?.view::<f64>()?.fold(0.0, |sum, x| sum + x * x);
+        sum += member.open()?.view::<f64>()?.iter().fold(0.0, |sum, x| sum + x * x);
     }
     println!("{sum}");
     Ok(())
