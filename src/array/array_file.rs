@@ -366,7 +366,7 @@ impl ArrayFile {
         let distinct = Distinct::new(&rows);
         let read = self.copy_distinct(&distinct)?;
         let slices = AxisSlices::rows(read.layout().geometry(), 0, self.dtype().itemsize())?;
-        slices.copy(read.into_data().as_ref(), &distinct.positions, out);
+        slices.select(read.into_data().as_ref(), &distinct.positions).copy(out);
         Ok(())
     }
 

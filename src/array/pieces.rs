@@ -92,7 +92,7 @@ impl Distinct {
             return Ok(());
         }
         for (number, to) in to.chunks_exact_mut(to_step).enumerate() {
-            column.with_start(number * step).copy(from, &self.positions, to);
+            column.with_start(number * step).select(from, &self.positions).copy(to);
         }
         Ok(())
     }

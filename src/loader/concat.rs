@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::ahead::RowsAhead;
+use super::decode::DecodeRows;
 use super::gather;
 use super::reading::ReadStrategy;
-use super::row_source::{RowCopy, RowSource};
+use super::row_source::RowSource;
 use super::rows::Rows;
 use super::stack;
 use super::windows::check_shape;
@@ -18,6 +19,7 @@ use crate::error::invariant::Invariant;
 use crate::error::{RequestError, Result};
 use crate::layout::row_index::RowIndex;
 use crate::source::read_ahead::ReadAhead;
+use crate::view::SelectedSlices;
 
 /// Reads rows of several arrays, for example from thousands of files, as one array
 /// concatenated along the first axis. All must have the same dtype and the same
@@ -231,12 +233,7 @@ impl RowSource for Concat {
     }
 
     #[inline]
-    fn visit_copies(&self) -> bool {
-        false
-    }
-
-    #[inline]
-    fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
+    fn visit(&self, starts: &[usize], len: usize, decode: &mut dyn DecodeRows) -> Result<()> {
         // Group the slices by array, so that each array reads its rows together.
         // Those that span arrays come last.
         let arrays = starts.iter().map(|&start| self.array_with(&(start..start + len)));
@@ -246,21 +243,13 @@ impl RowSource for Concat {
             let Some(&(array, _)) = group.first() else { continue };
             let places: Vec<usize> = group.iter().map(|(_, place)| *place).collect();
             let own = places.iter().filter_map(|&place| starts.get(place).copied());
-            let mut to_places = RowCopy {
-                copy: &mut |parts, bytes, rows, range| {
-                    for (number, index) in range.enumerate() {
-                        let place = *places.get(index).invariant("each slice has a place");
-                        let rows = rows.get(number..).unwrap_or_default();
-                        copy.call(parts, bytes, rows, place..place + 1);
-                    }
-                },
-            };
+            let mut moved = Moved { decode: &mut *decode, places: &places };
             if let (Some(rows), Some(first)) = (self.arrays.get(array), self.starts.get(array)) {
                 let own: Vec<usize> = own.map(|start| start - first).collect();
-                rows.visit(&own, len, &mut to_places)?;
+                rows.visit(&own, len, &mut moved)?;
             } else {
                 let spanning: Vec<usize> = own.collect();
-                gather::visit_stored(self, &spanning, len, None, &mut to_places)?;
+                gather::visit_stored(self, &spanning, len, None, &mut moved)?;
             }
         }
         Ok(())
@@ -270,6 +259,22 @@ impl RowSource for Concat {
     fn rows_ahead(&self) -> RowsAhead {
         let arrays = self.starts.iter().copied().zip(&self.arrays);
         RowsAhead::concat(arrays.map(|(first, rows)| (first, rows.rows_ahead())))
+    }
+}
+
+/// Decodes each slice to another place.
+struct Moved<'a> {
+    decode: &'a mut dyn DecodeRows,
+    places: &'a [usize],
+}
+
+impl DecodeRows for Moved<'_> {
+    #[inline]
+    fn decode(&mut self, slices: SelectedSlices<'_>, places: Range<usize>) {
+        for (number, index) in places.enumerate() {
+            let place = *self.places.get(index).invariant("each slice has a place");
+            self.decode.decode(slices.get(number..), place..place + 1);
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::ahead::RowsAhead;
+use super::decode::DecodeRows;
 use super::gather;
-use super::row_source::{RowCopy, RowSource};
+use super::row_source::RowSource;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
@@ -79,12 +80,8 @@ impl<S: RowSource> RowSource for FieldRows<S> {
         self.take_bytes(&rows, out)
     }
 
-    fn visit_copies(&self) -> bool {
-        false
-    }
-
-    fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
-        gather::visit_stored(&self.source, starts, len, Some(&self.path), copy)
+    fn visit(&self, starts: &[usize], len: usize, decode: &mut dyn DecodeRows) -> Result<()> {
+        gather::visit_stored(&self.source, starts, len, Some(&self.path), decode)
     }
 
     fn add_path(&self, error: Error) -> Error {

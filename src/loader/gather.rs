@@ -11,7 +11,10 @@ use bytemuck::allocation::try_zeroed_vec;
 use bytemuck::cast_slice_mut;
 use ndarray::{ArrayD, IxDyn};
 
-use super::row_source::{RowCopy, RowSource};
+use super::decode::{
+    Bytes, CastBytes, Converted, DecodeRows, Elements, Numbers, Output, Values, WholeRows,
+};
+use super::row_source::RowSource;
 use crate::array::resolve_rows as resolve_range;
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};
@@ -28,38 +31,25 @@ use crate::view::{AxisSlices, SliceCast, check_assign, check_len, field_geometry
 /// has more.
 pub(super) const BLOCK: usize = 8 << 20;
 
-/// Copies slices of some bytes, at these indices, into an output.
-type CopySlices<'c, U> = dyn FnMut(&AxisSlices, &[u8], &[usize], &mut [U]) + 'c;
-
-/// Calls `copy` with parts of rows, and the part of `out` for them. A row has
-/// `each` items of `out`.
-fn gather<U>(
-    from: &dyn RowSource,
-    rows: &[usize],
-    each: usize,
-    out: &mut [U],
-    copy: &mut CopySlices<'_, U>,
-) -> Result<()> {
-    let mut visitor = RowCopy {
-        copy: &mut |parts, bytes, rows, places| {
-            let out = out.get_mut(places.start * each..places.end * each).invariant(IN_BUFFER);
-            copy(parts, bytes, rows, out);
-        },
-    };
-    from.visit(rows, 1, &mut visitor)
-}
-
-/// Visits slices of `len` rows by reading them as they are stored, block by block.
-/// With a field, visits only the bytes of that field.
+/// Visits slices of `len` rows by reading them as they are stored, block by block: into the
+/// output if this takes their bytes. With a field, visits only the bytes of that field.
 pub(super) fn visit_stored(
     from: &(impl RowSource + ?Sized),
     starts: &[usize],
     len: usize,
     field: Option<&str>,
-    copy: &mut RowCopy<'_>,
+    decode: &mut dyn DecodeRows,
 ) -> Result<()> {
     let nbytes = len * from.row_len() * from.dtype().itemsize();
     let room = (BLOCK / nbytes.max(1)).clamp(1, starts.len().max(1));
+    let read = |starts: &[usize], out: &mut [u8]| {
+        let ranges: Vec<Range<usize>> = starts.iter().map(|&start| start..start + len).collect();
+        from.read_ranges(&ranges, out)
+    };
+    if let (None, Some(out)) = (field, decode.stored()) {
+        let mut blocks = starts.chunks(room).zip(out.chunks_mut((room * nbytes).max(1)));
+        return blocks.try_for_each(|(starts, out)| read(starts, out));
+    }
     let window = (len != 1).then_some(len);
     let row = from.shape().iter().skip(1).copied();
     let shape: Vec<usize> = std::iter::once(room).chain(window).chain(row).collect();
@@ -74,12 +64,11 @@ pub(super) fn visit_stored(
     let mut block = allocate(room * nbytes)?;
     let block: &mut [u8] = cast_slice_mut(&mut block);
     for (number, starts) in starts.chunks(room).enumerate() {
-        let ranges: Vec<Range<usize>> = starts.iter().map(|&start| start..start + len).collect();
         let bytes = block.get_mut(..starts.len() * nbytes).invariant(IN_BUFFER);
-        from.read_ranges(&ranges, bytes)?;
+        read(starts, bytes)?;
         let rows: Vec<usize> = (0..starts.len()).collect();
         let first = number * room;
-        copy.call(&parts, bytes, &rows, first..first + rows.len());
+        decode.decode(parts.select(bytes, &rows), first..first + rows.len());
     }
     Ok(())
 }
@@ -114,20 +103,14 @@ pub(super) fn total(count: usize, each: usize) -> usize {
     count.saturating_mul(each)
 }
 
-/// Splits an output into a place for each range. A row has `each` items.
-pub(super) fn places<'o, U>(
-    out: &'o mut [U],
-    ranges: &[Range<usize>],
-    each: usize,
-) -> Vec<&'o mut [U]> {
-    let mut rest = out;
-    let mut places = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        let (place, after) = rest.split_at_mut(range.len() * each);
-        places.push(place);
-        rest = after;
-    }
-    places
+/// The start of each range, and the end of the last one, in an output of all ranges.
+#[inline]
+pub(super) fn offsets(ranges: &[Range<usize>]) -> Vec<usize> {
+    let ends = ranges.iter().scan(0_usize, |end, range| {
+        *end = end.saturating_add(range.len());
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
 }
 
 /// The shape of `count` rows.
@@ -150,30 +133,8 @@ pub(super) fn take<T: Element>(
 ) -> Result<()> {
     let codec = T::codec(from.dtype())?;
     let rows = check_rows(from, indices, out.len())?;
-    if from.visit_copies() {
-        match T::fast_path().copy_target(&codec, out) {
-            Some((format, bytes)) if !format.swap => return read_rows(from, &rows, bytes),
-            _ => {}
-        }
-    }
-    gather(from, &rows, from.row_len(), out, &mut |parts, bytes, rows, out| {
-        parts.decode_over(bytes, &codec, rows, out);
-    })
-}
-
-/// Reads rows as they are stored into an output of their length, block by block.
-#[inline]
-fn read_rows(from: &dyn RowSource, rows: &[usize], out: &mut [u8]) -> Result<()> {
-    let nbytes = out.len() / rows.len().max(1);
-    if nbytes == 0 {
-        return Ok(());
-    }
-    let room = (BLOCK / nbytes).max(1);
-    for (rows, out) in rows.chunks(room).zip(out.chunks_mut(room * nbytes)) {
-        let ranges: Vec<Range<usize>> = rows.iter().map(|&row| row..row + 1).collect();
-        from.read_ranges(&ranges, out)?;
-    }
-    Ok(())
+    let out = Output { items: out, each: from.row_len() };
+    from.visit(&rows, 1, &mut Elements { codec, out })
 }
 
 /// Copies rows, each element converted.
@@ -181,14 +142,13 @@ pub(super) fn take_with<T: Element + Copy, U>(
     from: &dyn RowSource,
     indices: &[impl RowIndex],
     out: &mut [U],
-    to: impl Fn(T) -> U,
+    convert: impl Fn(T) -> U,
 ) -> Result<()> {
     // The error of the dtype comes first.
     let codec = T::codec(from.dtype())?;
     let rows = check_rows(from, indices, out.len())?;
-    gather(from, &rows, from.row_len(), out, &mut |parts, bytes, rows, out| {
-        parts.convert_over(bytes, &codec, rows, out, &to);
-    })
+    let out = Output { items: out, each: from.row_len() };
+    from.visit(&rows, 1, &mut Converted { codec, out, convert })
 }
 
 /// Copies rows, cast to another type of number.
@@ -202,9 +162,8 @@ pub(super) fn take_as<U: Number>(
     let Some(cast) = number_cast(from.dtype()) else {
         return Err(not_numbers::<U>(from.dtype()));
     };
-    gather(from, &rows, from.row_len(), out, &mut |parts, bytes, rows, out| {
-        cast(parts, from.dtype(), bytes, rows, out);
-    })
+    let out = Output { items: out, each: from.row_len() };
+    from.visit(&rows, 1, &mut Numbers { cast, from: from.dtype(), out })
 }
 
 /// Checks that a cast of the same kind is allowed. `other` is the method that casts
@@ -240,17 +199,8 @@ pub(super) fn take_rows_with<T: Element, U>(
     let len = total(rows.len(), from.row_len());
     check_unbacked(from.dtype().itemsize(), from.shape(), len)?;
     check_len(total(rows.len(), out_len), out.len())?;
-    let mut visitor = RowCopy {
-        copy: &mut |parts, bytes, rows, places| {
-            let out =
-                out.get_mut(places.start * out_len..places.end * out_len).invariant(IN_BUFFER);
-            let mut out = out.chunks_exact_mut(out_len.max(1));
-            parts.for_each_decoded(bytes, &codec, rows, places.len(), |row: &[T]| {
-                convert(row, out.next().unwrap_or_default());
-            });
-        },
-    };
-    from.visit(&rows, 1, &mut visitor)
+    let out = Output { items: out, each: out_len };
+    from.visit(&rows, 1, &mut WholeRows { codec, out, convert })
 }
 
 /// Copies the bytes of rows as they are stored.
@@ -266,13 +216,7 @@ pub(super) fn take_bytes(
         // There may be any number of elements without bytes.
         return Ok(());
     }
-    if from.visit_copies() {
-        return read_rows(from, &rows, out);
-    }
-    gather(from, &rows, each, out, &mut |parts, bytes, rows, out| {
-        let rows = rows.get(..out.len() / each).unwrap_or(rows);
-        parts.copy(bytes, rows, out);
-    })
+    from.visit(&rows, 1, &mut Bytes(Output { items: out, each }))
 }
 
 /// Copies rows, cast to a dtype known only at run time.
@@ -293,13 +237,9 @@ pub(super) fn take_bytes_as(
     if each == 0 {
         return Ok(());
     }
-    let mut done = Ok(());
-    gather(from, &rows, each, out, &mut |parts, bytes, rows, out| {
-        if done.is_ok() {
-            done = cast.run(parts, bytes, rows, out);
-        }
-    })?;
-    done
+    let mut cast = CastBytes { cast, out: Output { items: out, each }, result: Ok(()) };
+    from.visit(&rows, 1, &mut cast)?;
+    cast.result
 }
 
 /// Checks that rows can be cast to a dtype.
@@ -328,13 +268,17 @@ pub(super) fn take_array<T: Element>(
     let codec = T::codec(from.dtype())?;
     let rows = check_rows(from, indices, total(indices.len(), from.row_len()))?;
     let len = check_vec::<T>(from, rows.len())?;
-    let elements = if let Some(mut out) = T::fast_path().zeros(len) {
-        gather(from, &rows, from.row_len(), &mut out, &mut |parts, bytes, rows, out| {
-            parts.decode_over(bytes, &codec, rows, out);
-        })?;
-        out
+    let each = from.row_len();
+    let elements = if let Some(mut items) = T::fast_path().zeros(len) {
+        let out = Output { items: &mut items, each };
+        from.visit(&rows, 1, &mut Elements { codec, out })?;
+        items
     } else {
-        collect(from, &rows, &codec, len)?
+        check_vec::<Option<T>>(from, rows.len())?;
+        let mut items: Vec<Option<T>> = std::iter::repeat_with(|| None).take(len).collect();
+        let out = Output { items: &mut items, each };
+        from.visit(&rows, 1, &mut Values { codec, out })?;
+        items.into_iter().map(|value| value.expect("a source provides every row")).collect()
     };
     Ok(ArrayD::from_shape_vec(IxDyn(&shape), elements).expect("the shape has `len` elements"))
 }
@@ -402,26 +346,6 @@ pub(super) fn check_vec<T>(from: &dyn RowSource, count: usize) -> Result<usize> 
         Some(len) if fits => Ok(len),
         _ => Err(ShapeError::Size { shape: tuple(&shape), itemsize }.into()),
     }
-}
-
-/// Copies rows of elements without a zero value. Sources provide rows in any
-/// order, so each element is an `Option` until it is decoded.
-fn collect<T: Element>(
-    from: &dyn RowSource,
-    rows: &[usize],
-    codec: &T::Codec,
-    len: usize,
-) -> Result<Vec<T>> {
-    let each = from.row_len();
-    check_vec::<Option<T>>(from, rows.len())?;
-    let mut out: Vec<Option<T>> = std::iter::repeat_with(|| None).take(len).collect();
-    gather(from, rows, each, &mut out, &mut |parts, bytes, rows, out| {
-        let rows = rows.get(..out.len() / each.max(1)).unwrap_or(rows);
-        let mut values = Vec::with_capacity(out.len());
-        parts.decode_onto(bytes, codec, rows, &mut values);
-        out.iter_mut().zip(values).for_each(|(place, value)| *place = Some(value));
-    })?;
-    Ok(out.into_iter().map(|value| value.expect("a source provides every row")).collect())
 }
 
 /// Resolves indices to rows, and checks that an output of `len` elements has the

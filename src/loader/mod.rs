@@ -7,6 +7,7 @@ mod batch;
 mod batches;
 mod block_order;
 mod concat;
+mod decode;
 mod field_rows;
 mod file_rows;
 mod gather;

@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use super::gather::{check_same_kind, check_vec, not_numbers, places, total};
+use super::decode::{Elements, Numbers, Output};
+use super::gather::{check_same_kind, check_vec, not_numbers, offsets, total};
 use super::row_source::RowSource as _;
-use super::rows::{CopyRange, Rows};
+use super::rows::Rows;
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};
 use crate::element::Element;
@@ -144,12 +145,8 @@ impl Ragged {
         out: &mut Vec<T>,
     ) -> Result<Vec<usize>> {
         let spans = self.spans(indices)?;
-        let mut offsets = vec![0];
-        let mut end = 0_usize;
-        for span in &spans {
-            end = end.saturating_add(span.len());
-            offsets.push(end);
-        }
+        let offsets = offsets(&spans);
+        let end = offsets.last().copied().unwrap_or(0);
         let each = self.data.row_len();
         let codec = T::codec(self.dtype())?;
         check_unbacked(self.dtype().itemsize(), self.data.shape(), total(end, each))?;
@@ -167,10 +164,9 @@ impl Ragged {
             };
             *out = zeros;
         }
-        let mut places = places(out, &spans, each);
-        self.data.copy_ranges(&spans, &mut places, &mut |parts, bytes, start, place| {
-            parts.decode_over(bytes, &codec, &[start], place);
-        })?;
+        let ranges = spans.into_iter().zip(offsets.iter().copied());
+        let out = Output { items: out, each };
+        self.data.decode_ranges(ranges, &mut Elements { codec, out })?;
         Ok(offsets)
     }
 
@@ -198,12 +194,11 @@ impl Ragged {
         pad: &T,
     ) -> Result<Vec<usize>> {
         let codec = T::codec(self.dtype())?;
-        self.pad(
-            indices,
-            (out, width, self.data.row_len()),
-            |padding| padding.fill(pad.clone()),
-            &mut |parts, bytes, start, place| parts.decode_over(bytes, &codec, &[start], place),
-        )
+        let mut out = Output { items: out, each: self.data.row_len() };
+        let (spans, lengths) =
+            self.pad(indices, &mut out, width, |padding| padding.fill(pad.clone()))?;
+        self.data.decode_ranges(spans.into_iter(), &mut Elements { codec, out })?;
+        Ok(lengths)
     }
 
     /// Like [`take_padded`](Ragged::take_padded), but casts each element to a
@@ -252,45 +247,42 @@ impl Ragged {
         let Some(cast) = number_cast(self.dtype()) else {
             return Err(not_numbers::<U>(self.dtype()));
         };
-        self.pad(
-            indices,
-            (out, width, self.data.row_len()),
-            |padding| padding.fill(*pad),
-            &mut |parts, bytes, start, place| cast(parts, self.dtype(), bytes, &[start], place),
-        )
+        let mut out = Output { items: out, each: self.data.row_len() };
+        let (spans, lengths) = self.pad(indices, &mut out, width, |padding| padding.fill(*pad))?;
+        self.data
+            .decode_ranges(spans.into_iter(), &mut Numbers { cast, from: self.dtype(), out })?;
+        Ok(lengths)
     }
 
-    /// Copies rows into `out` with `copy`, each truncated to `width`, or padded with
-    /// `fill`. The data at each index of the first axis has `item` items of `out`.
+    /// Fills what rows leave of `width`. Returns the rows, each truncated to that, with their
+    /// places in the output, and their lengths.
     pub(super) fn pad<U>(
         &self,
         indices: &[impl RowIndex],
-        (out, width, item): (&mut [U], usize, usize),
+        out: &mut Output<'_, U>,
+        width: usize,
         fill: impl Fn(&mut [U]),
-        copy: &mut CopyRange<'_, U>,
-    ) -> Result<Vec<usize>> {
-        let each = total(width, item);
+    ) -> Result<(Vec<Placed>, Vec<usize>)> {
+        let each = total(width, out.each);
         let expected = total(indices.len(), each);
         check_unbacked(self.dtype().itemsize(), self.data.shape(), expected)?;
-        check_len(expected, out.len())?;
+        check_len(expected, out.items.len())?;
         let spans = self.spans(indices)?;
         let lengths = spans.iter().map(Range::len).collect();
-        if each == 0 {
-            return Ok(lengths);
+        let mut ranges = Vec::new();
+        // Nothing to copy if rows have no items.
+        let rows = out.items.chunks_exact_mut(each.max(1));
+        for ((span, row), place) in spans.iter().zip(rows).zip((0..).step_by(width.max(1))) {
+            let len = span.len().min(width);
+            fill(row.get_mut(len * out.each..).unwrap_or_default());
+            ranges.push((span.start..span.start + len, place));
         }
-        let mut truncated = Vec::with_capacity(spans.len());
-        let mut places = Vec::with_capacity(spans.len());
-        for (span, place) in spans.iter().zip(out.chunks_exact_mut(each)) {
-            let span = span.start..span.end.min(span.start.saturating_add(width));
-            let (elements, padding) = place.split_at_mut(span.len() * item);
-            fill(padding);
-            places.push(elements);
-            truncated.push(span);
-        }
-        self.data.copy_ranges(&truncated, &mut places, copy)?;
-        Ok(lengths)
+        Ok((ranges, lengths))
     }
 }
+
+/// A range of rows, and the place of the first in an output.
+type Placed = (Range<usize>, usize);
 
 /// The range from `start` to `end`, if it is inside data of length `len`.
 #[inline]

@@ -1,6 +1,7 @@
 //! Rows of different lengths as bytes, for dtypes known only at run time.
 
-use super::gather::{checked_cast, total};
+use super::decode::{CastBytes, Output};
+use super::gather::{checked_cast, offsets, total};
 use super::ragged::Ragged;
 use super::row_source::RowSource as _;
 use crate::dtype::DType;
@@ -49,13 +50,8 @@ impl Ragged {
     /// ```
     pub fn take_bytes(&self, indices: &[impl RowIndex], out: &mut Vec<u8>) -> Result<Vec<usize>> {
         let spans = self.spans(indices)?;
-        let mut offsets = Vec::with_capacity(spans.len() + 1);
-        let mut end = 0_usize;
-        offsets.push(end);
-        for span in &spans {
-            end = end.saturating_add(span.len());
-            offsets.push(end);
-        }
+        let offsets = offsets(&spans);
+        let end = offsets.last().copied().unwrap_or(0);
         let nbytes = end.checked_mul(self.data.row_len() * self.dtype().itemsize());
         let nbytes = nbytes.filter(|&nbytes| isize::try_from(nbytes).is_ok());
         let nbytes = nbytes.ok_or_else(|| {
@@ -113,24 +109,13 @@ impl Ragged {
         casting: Casting,
     ) -> Result<Vec<usize>> {
         let cast = self.check_cast(pad, dtype, casting)?;
-        let item = total(self.data.row_len(), dtype.itemsize());
-        let mut done = Ok(());
-        let lengths = self.pad(
-            indices,
-            (out, width, item),
-            |padding| repeat(pad, padding),
-            &mut |parts, bytes, start, place| {
-                if done.is_err() {
-                    return;
-                }
-                if cast.from == cast.to {
-                    parts.copy(bytes, &[start], place);
-                } else {
-                    done = cast.run(parts, bytes, &[start], place);
-                }
-            },
-        )?;
-        done.map(|()| lengths)
+        let each = total(self.data.row_len(), dtype.itemsize());
+        let mut out = Output { items: out, each };
+        let (spans, lengths) =
+            self.pad(indices, &mut out, width, |padding| repeat(pad, padding))?;
+        let mut cast = CastBytes { cast, out, result: Ok(()) };
+        self.data.decode_ranges(spans.into_iter(), &mut cast)?;
+        cast.result.map(|()| lengths)
     }
 
     /// Checks that elements can be cast, and that `pad` is one of the results.

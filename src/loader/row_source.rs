@@ -1,6 +1,5 @@
 //! The trait of all row sources.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use ndarray::ArrayD;
 
 use super::ahead::RowsAhead;
 use super::batches::Batches;
+use super::decode::DecodeRows;
 use super::field_rows::FieldRows;
 use super::gather;
 use super::loading::Loader;
@@ -18,7 +18,6 @@ use crate::element::Element;
 use crate::element::cast::{Casting, Number};
 use crate::error::{Error, Result};
 use crate::layout::row_index::RowIndex;
-use crate::view::AxisSlices;
 
 /// A source of rows of equal length: [`Rows`](crate::Rows),
 /// [`ArrayFile`](crate::ArrayFile), [`Concat`](crate::loader::Concat),
@@ -122,19 +121,11 @@ pub trait RowSource {
     /// [`Io`](crate::ErrorKind::Io) if reading fails.
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()>;
 
-    /// Calls `copy` with the bytes of the slices of `len` rows that start at
-    /// `starts`, which must exist.
+    /// Decodes the slices of `len` rows that start at `starts`, which must exist. The places
+    /// are the numbers of these.
     #[doc(hidden)]
-    fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
-        gather::visit_stored(self, starts, len, None, copy)
-    }
-
-    /// Returns whether [`visit`](RowSource::visit) needs memory for the rows, so that
-    /// [`read_ranges`](RowSource::read_ranges) is better where their bytes are needed as
-    /// they are.
-    #[doc(hidden)]
-    fn visit_copies(&self) -> bool {
-        true
+    fn visit(&self, starts: &[usize], len: usize, decode: &mut dyn DecodeRows) -> Result<()> {
+        gather::visit_stored(self, starts, len, None, decode)
     }
 
     /// Adds the path of the file to an error.
@@ -487,37 +478,6 @@ pub trait RowSource {
     }
 }
 
-type CopyFn<'a> = dyn FnMut(&AxisSlices, &[u8], &[usize], Range<usize>) + 'a;
-
-/// Copies rows from the bytes of a source. Only this crate makes and calls it.
-pub struct RowCopy<'a> {
-    pub(super) copy: &'a mut CopyFn<'a>,
-}
-
-impl RowCopy<'_> {
-    /// Copies rows to the given places in the output, counted in rows. `parts`
-    /// are the slices that `bytes` contains, `rows` the numbers of those to
-    /// copy. If there are more rows than places, the extra rows are hints for
-    /// prefetching.
-    #[inline]
-    pub(super) fn call(
-        &mut self,
-        parts: &AxisSlices,
-        bytes: &[u8],
-        rows: &[usize],
-        places: Range<usize>,
-    ) {
-        (self.copy)(parts, bytes, rows, places);
-    }
-}
-
-impl fmt::Debug for RowCopy<'_> {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RowCopy").finish_non_exhaustive()
-    }
-}
-
 /// Implements [`RowSource`] for a pointer to a source.
 macro_rules! pointer {
     ($($pointer:ty)*) => {$(
@@ -534,12 +494,8 @@ macro_rules! pointer {
                 (**self).read_ranges(ranges, out)
             }
 
-            fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
-                (**self).visit(starts, len, copy)
-            }
-
-            fn visit_copies(&self) -> bool {
-                (**self).visit_copies()
+            fn visit(&self, starts: &[usize], len: usize, decode: &mut dyn DecodeRows) -> Result<()> {
+                (**self).visit(starts, len, decode)
             }
 
             fn add_path(&self, error: Error) -> Error {

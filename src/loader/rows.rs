@@ -12,14 +12,15 @@ use ndarray::{ArrayView, Dimension, SliceInfoElem};
 
 use super::ahead::RowsAhead;
 use super::background::Background;
+use super::decode::{Bytes, DecodeRows, Output};
 use super::gather;
 use super::reading::ReadStrategy;
-use super::row_source::{RowCopy, RowSource};
+use super::row_source::RowSource;
 use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::{Element, Typed};
-use crate::error::invariant::{IN_BUFFER, Invariant};
+use crate::error::invariant::Invariant;
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
@@ -252,7 +253,7 @@ impl Rows {
     /// out of range.
     pub fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()> {
         let rows = self.name_file(gather::resolve_rows(self, indices))?;
-        let parts = self.name_file(self.parts())?;
+        let parts = self.name_file(self.slices(1))?;
         self.background.advise(&self.map, |add| {
             for &row in &rows {
                 parts.for_each_range(row, &mut *add);
@@ -277,53 +278,43 @@ impl Rows {
         self.map.reopen(self.path.as_deref()?)
     }
 
-    /// The contiguous parts that each row consists of.
+    /// The slices of `len` rows.
     #[inline]
-    fn parts(&self) -> Result<AxisSlices> {
-        AxisSlices::rows(&self.geometry, 0, self.dtype.itemsize())
+    fn slices(&self, len: usize) -> Result<AxisSlices> {
+        AxisSlices::windows(&self.geometry, 0, len.min(self.len()), self.dtype.itemsize())
     }
 
-    /// Calls `copy` for each of several ranges of rows, with the slices that start
-    /// at each row, the first row of the range, and the output for it.
-    pub(super) fn copy_ranges<U>(
+    /// Decodes ranges of rows. Each has the place of its first row.
+    #[inline]
+    pub(super) fn decode_ranges(
         &self,
-        ranges: &[Range<usize>],
-        out: &mut [&mut [U]],
-        copy: &mut CopyRange<'_, U>,
+        ranges: impl ExactSizeIterator<Item = (Range<usize>, usize)>,
+        decode: &mut dyn DecodeRows,
     ) -> Result<()> {
-        let size = self.dtype.itemsize();
-        let mut parts = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            parts.push((AxisSlices::windows(&self.geometry, 0, range.len(), size)?, range.start));
+        let mut batch: Vec<(AxisSlices, Range<usize>, usize)> = Vec::with_capacity(ranges.len());
+        for (rows, place) in ranges {
+            let slices = match batch.last() {
+                Some((slices, last, _)) if last.len() == rows.len() => slices.clone(),
+                _ => self.slices(rows.len())?,
+            };
+            batch.push((slices, rows, place));
         }
-        let nbytes = parts.iter().map(|(parts, _)| parts.nbytes()).sum::<usize>();
-        let mut reader = MappedReader {
-            source: self,
-            part: |index: usize| parts.get(index).map(|(parts, start)| (parts, *start)),
-            copy: |range: Range<usize>| {
-                let places = out.get_mut(range.clone()).invariant("each range has a slice");
-                for ((parts, start), place) in parts.get(range).into_iter().flatten().zip(places) {
-                    copy(parts, self.map.as_ref(), *start, place);
-                }
-            },
-            start: Clock::now(),
-            waits: platform::disk_waits(),
-        };
-        reader.run(parts.len(), nbytes / parts.len().max(1));
+        self.read(&Batch::Ranges(batch), decode);
         Ok(())
     }
 
-    /// Calls `copy` with consecutive ranges of indices into `rows`, after
-    /// advising the kernel of these rows if that is worthwhile.
-    fn read(&self, parts: &AxisSlices, rows: &[usize], copy: impl FnMut(Range<usize>)) {
-        let mut reader = MappedReader {
-            source: self,
-            part: |index: usize| rows.get(index).map(|&row| (parts, row)),
-            copy,
-            start: Clock::now(),
-            waits: platform::disk_waits(),
-        };
-        reader.run(rows.len(), parts.nbytes());
+    /// Decodes the rows of a batch, then decides what to read next.
+    #[inline]
+    fn read(&self, batch: &Batch<'_>, decode: &mut dyn DecodeRows) {
+        let Rows { map, path, strategy, background, .. } = self;
+        let (count, nbytes) = batch.size();
+        let waits = platform::disk_waits();
+        let mut reader = MappedReader { source: self, batch, decode, start: Clock::now(), waits };
+        background.before_batch(map);
+        let is_cold = strategy.run(count, nbytes, &mut reader);
+        background.after_batch((map, path.as_deref()), is_cold, |add| {
+            batch.for_each_range(0..count, add);
+        });
     }
 
     /// Adds the path of the file to an error.
@@ -347,30 +338,17 @@ impl RowSource for Rows {
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         self.name_file(gather::check_ranges(self, ranges, out.len()))?;
         let each = self.row_len() * self.dtype.itemsize();
-        self.copy_ranges(
-            ranges,
-            &mut gather::places(out, ranges, each),
-            &mut |parts, bytes, start, place| {
-                parts.copy(bytes, &[start], place);
-            },
-        )
+        if out.is_empty() {
+            // There may be any number of rows without bytes.
+            return Ok(());
+        }
+        let ranges = ranges.iter().cloned().zip(gather::offsets(ranges));
+        self.decode_ranges(ranges, &mut Bytes(Output { items: out, each }))
     }
 
     #[inline]
-    fn visit_copies(&self) -> bool {
-        false
-    }
-
-    #[inline]
-    fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
-        let parts = match len {
-            1 => self.parts()?,
-            _ => AxisSlices::windows(&self.geometry, 0, len, self.dtype.itemsize())?,
-        };
-        self.read(&parts, starts, |range| {
-            let next = starts.get(range.start..).invariant(IN_BUFFER);
-            copy.call(&parts, self.map.as_ref(), next, range);
-        });
+    fn visit(&self, starts: &[usize], len: usize, decode: &mut dyn DecodeRows) -> Result<()> {
+        self.read(&Batch::Slices(&self.slices(len)?, starts), decode);
         Ok(())
     }
 
@@ -388,70 +366,94 @@ impl RowSource for Rows {
     }
 }
 
-/// Copies a slice of some bytes, at this index, into an output.
-pub(super) type CopyRange<'c, U> = dyn FnMut(&AxisSlices, &[u8], usize, &mut [U]) + 'c;
+/// The rows of a batch, in a map.
+enum Batch<'a> {
+    /// Slices, by index.
+    Slices(&'a AxisSlices, &'a [usize]),
+    /// Ranges of rows: the slices that start at each row, the rows, and the place of the first.
+    Ranges(Vec<(AxisSlices, Range<usize>, usize)>),
+}
 
-/// Reads a batch from a map. `part` returns the slices of the row at an index of
-/// the batch, and the number of that row.
-struct MappedReader<'a, P, C> {
+impl Batch<'_> {
+    /// The number of slices or ranges, and the bytes in one of them, on average.
+    #[inline]
+    fn size(&self) -> (usize, usize) {
+        match self {
+            Batch::Slices(slices, indices) => (indices.len(), slices.nbytes()),
+            Batch::Ranges(ranges) => {
+                let nbytes = ranges.iter().map(|(slices, ..)| slices.nbytes()).sum::<usize>();
+                (ranges.len(), nbytes / ranges.len().max(1))
+            }
+        }
+    }
+
+    /// One of the slices or ranges: slices, and the index in these.
+    #[inline]
+    fn get(&self, number: usize) -> Option<(&AxisSlices, usize)> {
+        match self {
+            Batch::Slices(slices, indices) => indices.get(number).map(|index| (*slices, *index)),
+            Batch::Ranges(ranges) => {
+                ranges.get(number).map(|(slices, rows, _)| (slices, rows.start))
+            }
+        }
+    }
+
+    /// Calls `f` with the byte ranges of some slices or ranges.
+    #[inline]
+    fn for_each_range(&self, numbers: Range<usize>, f: &mut dyn FnMut(Range<usize>)) {
+        for (slices, index) in numbers.filter_map(|number| self.get(number)) {
+            slices.for_each_range(index, &mut *f);
+        }
+    }
+}
+
+/// Reads a batch from a map.
+struct MappedReader<'a> {
     source: &'a Rows,
-    part: P,
-    copy: C,
+    batch: &'a Batch<'a>,
+    decode: &'a mut dyn DecodeRows,
     start: Clock,
     /// How often the thread had waited for the disk then.
     waits: Option<c_long>,
 }
 
-impl<'p, P, C> MappedReader<'_, P, C>
-where
-    P: Fn(usize) -> Option<(&'p AxisSlices, usize)>,
-    C: FnMut(Range<usize>),
-{
-    /// Copies the rows of a batch, then decides what to read next.
-    fn run(&mut self, count: usize, nbytes: usize) {
-        let Rows { map, path, strategy, background, .. } = self.source;
-        background.before_batch(map);
-        let is_cold = strategy.run(count, nbytes, self);
-        background.after_batch((map, path.as_deref()), is_cold, |add| {
-            self.for_each_range(0..count, add);
+impl RowReader for MappedReader<'_> {
+    #[inline]
+    fn touch(&self, number: usize) {
+        let bytes = self.source.map.as_ref();
+        self.batch.for_each_range(number..number + 1, &mut |range| {
+            black_box(bytes.get(range.start).copied());
         });
     }
 
-    /// Calls `f` with the byte ranges of rows.
-    fn for_each_range(&self, rows: Range<usize>, f: &mut dyn FnMut(Range<usize>)) {
-        for (parts, row) in rows.filter_map(&self.part) {
-            parts.for_each_range(row, &mut *f);
-        }
-    }
-}
-
-impl<'p, P, C> RowReader for MappedReader<'_, P, C>
-where
-    P: Fn(usize) -> Option<(&'p AxisSlices, usize)>,
-    C: FnMut(Range<usize>),
-{
-    fn touch(&self, index: usize) {
-        let bytes = self.source.map.as_ref();
-        if let Some((parts, row)) = (self.part)(index) {
-            parts.for_each_range(row, |range| {
-                black_box(bytes.get(range.start).copied());
-            });
-        }
-    }
-
-    fn advise(&self, indices: Range<usize>) {
+    #[inline]
+    fn advise(&self, numbers: Range<usize>) {
         let Rows { map, background, .. } = self.source;
-        background.advise(map, |add| self.for_each_range(indices, add));
+        background.advise(map, |add| self.batch.for_each_range(numbers, add));
     }
 
-    fn copy(&mut self, indices: Range<usize>) {
-        (self.copy)(indices);
+    #[inline]
+    fn copy(&mut self, numbers: Range<usize>) {
+        let bytes = self.source.map.as_ref();
+        match self.batch {
+            Batch::Slices(slices, indices) => {
+                let next = indices.get(numbers.start..).unwrap_or_default();
+                self.decode.decode(slices.select(bytes, next), numbers);
+            }
+            Batch::Ranges(ranges) => {
+                for (slices, rows, place) in ranges.get(numbers).unwrap_or_default() {
+                    let places = *place..place + rows.len();
+                    self.decode.decode(slices.select(bytes, &[rows.start]), places);
+                }
+            }
+        }
     }
 
-    fn span(&self, indices: Range<usize>) -> usize {
+    #[inline]
+    fn span(&self, numbers: Range<usize>) -> usize {
         let (mut start, mut end) = (usize::MAX, 0);
-        for index in [indices.start, indices.end.saturating_sub(1)] {
-            self.for_each_range(index..index + 1, &mut |range| {
+        for number in [numbers.start, numbers.end.saturating_sub(1)] {
+            self.batch.for_each_range(number..number + 1, &mut |range| {
                 start = start.min(range.start);
                 end = end.max(range.end);
             });
@@ -459,14 +461,17 @@ where
         end.saturating_sub(start)
     }
 
+    #[inline]
     fn pieces(&self) -> usize {
-        (self.part)(0).map_or(1, |(parts, _)| parts.pieces())
+        self.batch.get(0).map_or(1, |(slices, _)| slices.pieces())
     }
 
+    #[inline]
     fn may_have_waited(&self) -> bool {
         self.waits.is_none() || platform::disk_waits() > self.waits
     }
 
+    #[inline]
     fn now(&self) -> Duration {
         self.start.elapsed()
     }

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::ahead::RowsAhead;
+use super::decode::DecodeRows;
 use super::gather;
-use super::row_source::{RowCopy, RowSource};
+use super::row_source::RowSource;
 use super::rows::Rows;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
@@ -79,14 +80,10 @@ impl<S: RowSource> RowSource for Windows<S> {
         self.source.read_ranges(&windows, out)
     }
 
-    fn visit_copies(&self) -> bool {
-        self.source.visit_copies()
-    }
-
-    fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
+    fn visit(&self, starts: &[usize], len: usize, decode: &mut dyn DecodeRows) -> Result<()> {
         match len {
-            1 => self.source.visit(starts, self.len, copy),
-            _ => gather::visit_stored(self, starts, len, None, copy),
+            1 => self.source.visit(starts, self.len, decode),
+            _ => gather::visit_stored(self, starts, len, None, decode),
         }
     }
 

@@ -84,14 +84,6 @@ impl Strategy {
     /// from the disk.
     pub(crate) fn run(&self, count: usize, nbytes: usize, batch: &mut impl RowReader) -> bool {
         let was = self.advises.load(Ordering::Relaxed);
-        let advises = Strategy::copy_rows(was, count, nbytes, batch);
-        if advises != was {
-            self.advises.store(advises, Ordering::Relaxed);
-        }
-        advises
-    }
-
-    fn copy_rows(was: bool, count: usize, nbytes: usize, batch: &mut impl RowReader) -> bool {
         let ahead = (WINDOW / nbytes.max(1)).max(GROUP);
         let mut advises = was && !is_in_memory(count, batch);
         let mut next_row = 0;
@@ -130,6 +122,9 @@ impl Strategy {
                     _ => LARGE_GROUP,
                 };
             }
+        }
+        if advises != was {
+            self.advises.store(advises, Ordering::Relaxed);
         }
         advises
     }

@@ -1,6 +1,7 @@
 //! Slices along one axis, by index: rows, and windows of several rows.
 
 use std::ops::Range;
+use std::slice::SliceIndex;
 
 use super::blocks::BLOCK;
 use super::runs::Run;
@@ -45,6 +46,15 @@ pub(crate) struct AxisSlices {
     size: usize,
     /// Whether the elements of a slice are one run of bytes.
     is_run: bool,
+}
+
+/// Slices of some bytes, at these indices. Slices after the last one that an output has room
+/// for are only prefetched.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectedSlices<'a> {
+    pub(super) slices: &'a AxisSlices,
+    pub(super) bytes: &'a [u8],
+    pub(super) indices: &'a [usize],
 }
 
 impl AxisSlices {
@@ -97,6 +107,16 @@ impl AxisSlices {
         AxisSlices { start, ..self.clone() }
     }
 
+    /// The slices of some bytes at these indices.
+    #[inline]
+    pub(crate) fn select<'a>(
+        &'a self,
+        bytes: &'a [u8],
+        indices: &'a [usize],
+    ) -> SelectedSlices<'a> {
+        SelectedSlices { slices: self, bytes, indices }
+    }
+
     /// The bytes of a slice's elements.
     #[inline]
     pub(crate) fn nbytes(&self) -> usize {
@@ -115,11 +135,16 @@ impl AxisSlices {
         Geometry { offset: self.start_of(index), ..self.inner.clone() }
     }
 
-    /// The bytes of a slice with a single run of elements.
+    /// Returns the bytes of a slice with a single run of elements.
+    //
+    // Not a method of one index, so that loops that write bytes do not load the fields again.
     #[inline]
-    fn run<'b>(&self, bytes: &'b [u8], index: usize) -> Option<&'b [u8]> {
-        let start = self.start_of(index);
-        bytes.get(start..start.wrapping_add(self.nbytes()))
+    fn run<'b>(&self, bytes: &'b [u8]) -> impl Fn(usize) -> Option<&'b [u8]> + use<'b> {
+        let (first, stride, nbytes) = (self.start, self.stride, self.nbytes());
+        move |index| {
+            let start = advance(first, index, stride);
+            bytes.get(start..start.wrapping_add(nbytes))
+        }
     }
 
     #[inline]
@@ -153,118 +178,6 @@ impl AxisSlices {
         }
     }
 
-    /// Yields the indices, and prefetches the slices at later indices.
-    #[inline]
-    fn prefetching<'s>(
-        &'s self,
-        bytes: &'s [u8],
-        indices: &'s [usize],
-    ) -> impl Iterator<Item = usize> + 's {
-        let later = indices.iter().skip(PREFETCHED).map(Some).chain(std::iter::repeat(None));
-        indices.iter().zip(later).map(move |(&index, later)| {
-            if let Some(later) = later.and_then(|&later| self.run(bytes, later)) {
-                kernel::prefetch(later);
-            }
-            index
-        })
-    }
-
-    /// Decodes slices into `out` until it is full; surplus indices are only
-    /// prefetched.
-    pub(crate) fn decode_over<T: Element>(
-        &self,
-        bytes: &[u8],
-        codec: &T::Codec,
-        indices: &[usize],
-        out: &mut [T],
-    ) {
-        if self.len == 0 || size_of::<T>() == 0 {
-            return;
-        }
-        if self.is_run {
-            if let Some((format, to)) = T::fast_path().copy_target(codec, out) {
-                let places = to.chunks_exact_mut(self.nbytes());
-                for (to, from) in places.zip(self.prefetching(bytes, indices)) {
-                    let Some(from) = self.run(bytes, from) else { continue };
-                    if format.swap {
-                        kernel::copy(format, from, self.size, to);
-                    } else {
-                        kernel::copy_row(from, to);
-                    }
-                }
-                return;
-            }
-        }
-        let count = out.len() / self.len;
-        self.for_each_block(bytes, indices, count, usize::MAX, &mut |block, at| {
-            let own = out.get_mut(at..at + block.count).invariant(IN_BUFFER);
-            block.decode_over(bytes, codec, own);
-        });
-    }
-
-    /// Decodes slices and appends them to `out`.
-    pub(crate) fn decode_onto<T: Element>(
-        &self,
-        bytes: &[u8],
-        codec: &T::Codec,
-        indices: &[usize],
-        out: &mut Vec<T>,
-    ) {
-        for run in indices.iter().flat_map(|&index| self.runs(index)) {
-            run.decode_onto(bytes, codec, out);
-        }
-    }
-
-    /// Decodes slices block by block and converts them into `out` until it is
-    /// full; surplus indices are only prefetched.
-    pub(crate) fn convert_over<T: Element + Copy, U>(
-        &self,
-        bytes: &[u8],
-        codec: &T::Codec,
-        indices: &[usize],
-        out: &mut [U],
-        convert: &impl Fn(T) -> U,
-    ) {
-        let room = (BLOCK / size_of::<T>().max(1)).clamp(1, self.len.max(1));
-        let mut buffer = T::fast_path().zeros(room).unwrap_or_default();
-        let count = out.len() / self.len.max(1);
-        self.for_each_block(bytes, indices, count, room, &mut |block, at| {
-            let own = out.get_mut(at..at + block.count).invariant(IN_BUFFER);
-            kernel::convert(block.decode_into(bytes, codec, &mut buffer), own, convert);
-        });
-    }
-
-    /// Calls `f` with the runs of the first `count` slices, in blocks of at
-    /// most `room` elements, and with the place of the first element in an
-    /// output in C order. The surplus indices are only prefetched.
-    //
-    // Not generic: casts compile what calls it for each pair of types.
-    #[inline]
-    fn for_each_block(
-        &self,
-        bytes: &[u8],
-        indices: &[usize],
-        count: usize,
-        room: usize,
-        f: &mut dyn FnMut(Run, usize),
-    ) {
-        if count >= FEW && self.is_crosswise() {
-            let starts = indices.iter().take(count).map(|&index| self.start_of(index));
-            // In the order of memory, in which the processor prefetches.
-            let mut starts: Vec<(usize, usize)> = starts.zip(0..).collect();
-            starts.sort_unstable();
-            for_each_part(self.inner.runs(), room.min(PART), |part, at| {
-                for &(start, number) in &starts {
-                    let block = Run { start: start.wrapping_add(part.start), ..part };
-                    f(block, number * self.len + at);
-                }
-            });
-        } else {
-            let indices = self.prefetching(bytes, indices).take(count);
-            for_each_part(indices.flat_map(|index| self.runs(index)), room, f);
-        }
-    }
-
     /// Returns whether the elements of a slice are farther apart than slices
     /// are, as for rows in Fortran order. Then an element of one slice is on
     /// the same line of the cache, or at least on the same page, as an element
@@ -274,61 +187,154 @@ impl AxisSlices {
         let last = self.inner.strides.last().map_or(0, |stride| stride.unsigned_abs());
         !self.is_run && last >= LINE && self.stride.unsigned_abs() < last
     }
+}
 
-    /// Calls `f` with the elements of each of the first `count` slices. The
-    /// surplus indices are only prefetched. Slices that are stored as `T`s are
-    /// borrowed, and other slices are decoded.
-    pub(crate) fn for_each_decoded<T: Element>(
-        &self,
-        bytes: &[u8],
+impl<'a> SelectedSlices<'a> {
+    /// Some of these slices.
+    #[inline]
+    pub(crate) fn get(self, numbers: impl SliceIndex<[usize], Output = [usize]>) -> Self {
+        SelectedSlices { indices: self.indices.get(numbers).unwrap_or_default(), ..self }
+    }
+
+    /// Yields the indices, and prefetches the slices at later indices.
+    #[inline]
+    fn prefetching(self) -> impl Iterator<Item = usize> + 'a {
+        let (run, indices) = (self.slices.run(self.bytes), self.indices);
+        indices.iter().enumerate().map(move |(number, &index)| {
+            let later = indices.get(number + PREFETCHED);
+            if let Some(later) = later.and_then(|&later| run(later)) {
+                kernel::prefetch(later);
+            }
+            index
+        })
+    }
+
+    /// Decodes slices into `out` until it is full.
+    pub(crate) fn decode_over<T: Element>(self, codec: &T::Codec, out: &mut [T]) {
+        let SelectedSlices { slices, bytes, .. } = self;
+        if slices.len == 0 || size_of::<T>() == 0 {
+            return;
+        }
+        if slices.is_run {
+            if let Some((format, to)) = T::fast_path().copy_target(codec, out) {
+                let run = slices.run(bytes);
+                for (to, from) in to.chunks_exact_mut(slices.nbytes()).zip(self.prefetching()) {
+                    let Some(from) = run(from) else { continue };
+                    if format.swap {
+                        kernel::copy(format, from, slices.size, to);
+                    } else {
+                        kernel::copy_row(from, to);
+                    }
+                }
+                return;
+            }
+        }
+        self.for_each_block(out.len() / slices.len, usize::MAX, &mut |block, at| {
+            let own = out.get_mut(at..at + block.count).invariant(IN_BUFFER);
+            block.decode_over(bytes, codec, own);
+        });
+    }
+
+    /// Decodes all slices and appends them to `out`.
+    pub(crate) fn decode_onto<T: Element>(self, codec: &T::Codec, out: &mut Vec<T>) {
+        for run in self.indices.iter().flat_map(|&index| self.slices.runs(index)) {
+            run.decode_onto(self.bytes, codec, out);
+        }
+    }
+
+    /// Decodes slices block by block and converts them into `out` until it is full.
+    pub(crate) fn convert_over<T: Element + Copy, U>(
+        self,
         codec: &T::Codec,
-        indices: &[usize],
+        out: &mut [U],
+        convert: &impl Fn(T) -> U,
+    ) {
+        let len = self.slices.len.max(1);
+        let room = (BLOCK / size_of::<T>().max(1)).clamp(1, len);
+        let mut buffer = T::fast_path().zeros(room).unwrap_or_default();
+        self.for_each_block(out.len() / len, room, &mut |block, at| {
+            let own = out.get_mut(at..at + block.count).invariant(IN_BUFFER);
+            kernel::convert(block.decode_into(self.bytes, codec, &mut buffer), own, convert);
+        });
+    }
+
+    /// Calls `f` with the runs of the first `count` slices, in blocks of at
+    /// most `room` elements, and with the place of the first element in an
+    /// output in C order.
+    //
+    // Not generic: casts compile what calls it for each pair of types.
+    #[inline]
+    fn for_each_block(self, count: usize, room: usize, f: &mut dyn FnMut(Run, usize)) {
+        let SelectedSlices { slices, indices, .. } = self;
+        if count >= FEW && slices.is_crosswise() {
+            let starts = indices.iter().take(count).map(|&index| slices.start_of(index));
+            // In the order of memory, in which the processor prefetches.
+            let mut starts: Vec<(usize, usize)> = starts.zip(0..).collect();
+            starts.sort_unstable();
+            for_each_part(slices.inner.runs(), room.min(PART), |part, at| {
+                for &(start, number) in &starts {
+                    let block = Run { start: start.wrapping_add(part.start), ..part };
+                    f(block, number * slices.len + at);
+                }
+            });
+        } else {
+            let indices = self.prefetching().take(count);
+            for_each_part(indices.flat_map(|index| slices.runs(index)), room, f);
+        }
+    }
+
+    /// Calls `f` with the elements of each of the first `count` slices. Slices
+    /// that are stored as `T`s are borrowed, and other slices are decoded.
+    pub(crate) fn for_each_decoded<T: Element>(
+        self,
+        codec: &T::Codec,
         count: usize,
         mut f: impl FnMut(&[T]),
     ) {
-        let mut buffer = Vec::new();
-        for index in self.prefetching(bytes, indices).take(count) {
-            let run = if self.is_run { self.run(bytes, index) } else { None };
+        let SelectedSlices { slices, bytes, .. } = self;
+        let (mut buffer, is_run, run) = (Vec::new(), slices.is_run, slices.run(bytes));
+        for index in self.prefetching().take(count) {
+            let run = if is_run { run(index) } else { None };
             if let Some(elements) = run.and_then(|run| T::fast_path().borrow(codec, run)) {
                 f(elements);
                 continue;
             }
-            if buffer.len() != self.len {
-                buffer = T::fast_path().zeros(self.len).unwrap_or_default();
+            if buffer.len() != slices.len {
+                buffer = T::fast_path().zeros(slices.len).unwrap_or_default();
             }
-            if buffer.len() == self.len {
-                self.decode_over(bytes, codec, &[index], &mut buffer);
+            if buffer.len() == slices.len {
+                slices.select(bytes, &[index]).decode_over(codec, &mut buffer);
                 f(&buffer);
             } else {
-                let mut values = Vec::with_capacity(self.len);
-                self.decode_onto(bytes, codec, &[index], &mut values);
+                let mut values = Vec::with_capacity(slices.len);
+                slices.select(bytes, &[index]).decode_onto(codec, &mut values);
                 f(&values);
             }
         }
     }
 
-    /// Copies the bytes of slices as they are stored, with elements in C order.
-    pub(crate) fn copy(&self, bytes: &[u8], indices: &[usize], out: &mut [u8]) {
-        if self.is_run {
-            let places = out.chunks_exact_mut(self.nbytes());
-            for (to, from) in places.zip(self.prefetching(bytes, indices)) {
-                kernel::copy_row(self.run(bytes, from).unwrap_or_default(), to);
+    /// Copies the bytes of slices as they are stored, with elements in C order, until `out`
+    /// is full.
+    pub(crate) fn copy(self, out: &mut [u8]) {
+        let SelectedSlices { slices, bytes, .. } = self;
+        if slices.is_run {
+            let run = slices.run(bytes);
+            for (to, from) in out.chunks_exact_mut(slices.nbytes()).zip(self.prefetching()) {
+                kernel::copy_row(run(from).unwrap_or_default(), to);
             }
             return;
         }
-        if self.nbytes() == 0 {
+        if slices.nbytes() == 0 {
             return;
         }
-        let (format, count) = (ElementFormat::opaque(self.size), out.len() / self.nbytes());
-        self.for_each_block(bytes, indices, count, usize::MAX, &mut |block, at| {
-            let (start, end) = (at * self.size, (at + block.count) * self.size);
-            let own = out.get_mut(start..end).invariant(IN_BUFFER);
-            if let Some((run, stride)) = block.forward(bytes, self.size) {
+        let (size, format) = (slices.size, ElementFormat::opaque(slices.size));
+        self.for_each_block(out.len() / slices.nbytes(), usize::MAX, &mut |block, at| {
+            let own = out.get_mut(at * size..(at + block.count) * size).invariant(IN_BUFFER);
+            if let Some((run, stride)) = block.forward(bytes, size) {
                 kernel::copy(format, run, stride, own);
                 return;
             }
-            let places = own.chunks_exact_mut(self.size);
-            for (to, element) in places.zip(block.elements(bytes, self.size)) {
+            for (to, element) in own.chunks_exact_mut(size).zip(block.elements(bytes, size)) {
                 to.copy_from_slice(element);
             }
         });

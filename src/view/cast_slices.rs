@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use super::assign::store_tiles;
-use super::axis_slices::AxisSlices;
+use super::axis_slices::SelectedSlices;
 use super::{View, ViewMut};
 use crate::dtype::DType;
 use crate::element::cast::{Casting, Number};
@@ -27,18 +27,16 @@ pub(crate) struct SliceCast<'a> {
 }
 
 impl SliceCast<'_> {
-    /// Casts slices of `bytes` into `out` until it is full; surplus indices are
-    /// ignored.
+    /// Casts slices into `out` until it is full. Those of the same dtype are copied.
     #[inline]
-    pub(crate) fn run(
-        &self,
-        slices: &AxisSlices,
-        bytes: &[u8],
-        indices: &[usize],
-        out: &mut [u8],
-    ) -> Result<()> {
+    pub(crate) fn run(&self, selected: SelectedSlices<'_>, out: &mut [u8]) -> Result<()> {
+        if self.from == self.to {
+            selected.copy(out);
+            return Ok(());
+        }
+        let SelectedSlices { slices, bytes, indices } = selected;
         let each = slices.len * self.to.itemsize();
-        if each == 0 || self.convert(slices, bytes, indices, out) {
+        if each == 0 || self.convert(selected, out) {
             return Ok(());
         }
         if slices.len > BLOCK {
@@ -53,9 +51,8 @@ impl SliceCast<'_> {
         let mut block = vec![0; room.min(out.len() / each) * slices.nbytes()];
         for (out, indices) in out.chunks_mut(room * each).zip(indices.chunks(room)) {
             let count = out.len() / each;
-            let indices = indices.get(..count).invariant("each place in the output has an index");
             let block = block.get_mut(..count * slices.nbytes()).invariant(IN_BUFFER);
-            slices.copy(bytes, indices, block);
+            slices.select(bytes, indices).copy(block);
             let line = Geometry::line(0, count * slices.len, self.from.itemsize());
             self.cast(&line, block, out)?;
         }
@@ -77,42 +74,29 @@ impl SliceCast<'_> {
     /// Converts numbers to the types that are used most, if the output is aligned.
     /// Any other cast takes several times as long.
     #[inline]
-    fn convert(
-        &self,
-        slices: &AxisSlices,
-        bytes: &[u8],
-        indices: &[usize],
-        out: &mut [u8],
-    ) -> bool {
+    fn convert(&self, slices: SelectedSlices<'_>, out: &mut [u8]) -> bool {
         if self.casting == Casting::SameValue {
             return false;
         }
-        self.convert_to::<f32>(slices, bytes, indices, out)
-            || self.convert_to::<i64>(slices, bytes, indices, out)
-            || self.convert_to::<f64>(slices, bytes, indices, out)
+        self.convert_to::<f32>(slices, out)
+            || self.convert_to::<i64>(slices, out)
+            || self.convert_to::<f64>(slices, out)
     }
 
     /// Converts numbers to `U`, if that is the dtype of the output.
-    fn convert_to<U: Number + Pod>(
-        &self,
-        slices: &AxisSlices,
-        bytes: &[u8],
-        indices: &[usize],
-        out: &mut [u8],
-    ) -> bool {
+    fn convert_to<U: Number + Pod>(&self, slices: SelectedSlices<'_>, out: &mut [u8]) -> bool {
         if *self.to != U::dtype() {
             return false;
         }
         let Ok(out) = bytemuck::try_cast_slice_mut::<u8, U>(out) else { return false };
         let Some(cast) = number_cast(self.from) else { return false };
-        cast(slices, self.from, bytes, indices, out);
+        cast(slices, self.from, out);
         true
     }
 }
 
-/// Casts slices of elements of a dtype into an output until it is full; surplus
-/// indices are only prefetched.
-pub(crate) type CastSlices<U> = fn(&AxisSlices, &DType, &[u8], &[usize], &mut [U]);
+/// Casts slices of elements of a dtype into an output until it is full.
+pub(crate) type CastSlices<U> = fn(SelectedSlices<'_>, &DType, &mut [U]);
 
 /// Returns the function that casts slices of numbers to `U`. Returns `None`
 /// unless elements of the dtype are numbers.
@@ -124,13 +108,7 @@ pub(crate) fn number_cast<U: Number>(from: &DType) -> Option<CastSlices<U>> {
 }
 
 /// The function of [`number_cast`] for elements of type `T`.
-fn cast_numbers<T: Number, U: Number>(
-    slices: &AxisSlices,
-    from: &DType,
-    bytes: &[u8],
-    indices: &[usize],
-    out: &mut [U],
-) {
+fn cast_numbers<T: Number, U: Number>(slices: SelectedSlices<'_>, from: &DType, out: &mut [U]) {
     let codec = T::codec(from).invariant("the type is that of the dtype");
-    slices.convert_over(bytes, &codec, indices, out, &T::cast::<U>);
+    slices.convert_over(&codec, out, &T::cast::<U>);
 }

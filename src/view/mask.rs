@@ -256,7 +256,8 @@ impl<T: Element> View<'_, T> {
             let end = before + slices.count;
             let (own, after) = rest.split_at(rest.partition_point(|&position| position < end));
             let rows: Vec<usize> = own.iter().map(|position| position - before).collect();
-            slices.with_start(start).decode_onto(self.bytes, &self.codec, &rows, &mut out);
+            let slices = slices.with_start(start);
+            slices.select(self.bytes, &rows).decode_onto(&self.codec, &mut out);
             (rest, before) = (after, end);
         }
         let shape: Vec<usize> = std::iter::once(positions.len())

@@ -49,11 +49,11 @@ use crate::layout::geometry::element;
 use crate::layout::{Geometry, Layout};
 
 pub(crate) use assign::check_assign;
-pub(crate) use axis_slices::AxisSlices;
+pub(crate) use axis_slices::{AxisSlices, SelectedSlices};
 pub use blocks::Blocks;
 pub use byte_blocks::ByteBlocks;
 pub(crate) use cast::{cast_onto, not_a_number};
-pub(crate) use cast_slices::{SliceCast, number_cast};
+pub(crate) use cast_slices::{CastSlices, SliceCast, number_cast};
 pub(crate) use dynamic::field_geometry;
 pub use dynamic::{DynView, DynViewMut};
 pub(crate) use in_place::{borrow_slice, dimension, zero_sized_slice};

@@ -81,7 +81,7 @@ impl<T: Element> View<'_, T> {
         } else {
             let mut out = Vec::with_capacity(selection.len);
             for slices in selection.axis_slices() {
-                slices.decode_onto(self.bytes, &self.codec, &selection.rows, &mut out);
+                slices.select(self.bytes, &selection.rows).decode_onto(&self.codec, &mut out);
             }
             out
         };
@@ -116,7 +116,7 @@ impl<T: Element> View<'_, T> {
         let mut rest = out;
         for slices in selection.axis_slices() {
             let (own, after) = rest.split_at_mut(per_outer);
-            slices.decode_over(self.bytes, &self.codec, &selection.rows, own);
+            slices.select(self.bytes, &selection.rows).decode_over(&self.codec, own);
             rest = after;
         }
     }
