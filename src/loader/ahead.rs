@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::background::Background;
 use super::near_ranges;
-use super::reading;
+use super::reading::{self, Disk as _};
 use super::row_source::RowSource as _;
 use super::rows::Rows;
 use super::sampler::Sampler;
@@ -63,17 +64,10 @@ enum Place {
 impl RowsAhead {
     /// The rows of a map.
     #[inline]
-    pub(super) fn mapped(
-        rows: &Rows,
-        geometry: &Geometry,
-        read_ahead: Arc<ReadAhead>,
-    ) -> RowsAhead {
-        RowsAhead::new(
-            Place::Mapped(Box::new(rows.clone())),
-            geometry,
-            rows.dtype().itemsize(),
-            read_ahead,
-        )
+    pub(super) fn mapped(rows: &Rows) -> RowsAhead {
+        let place = Place::Mapped(Box::new(rows.clone()));
+        let read_ahead = Arc::clone(&rows.background.read_ahead);
+        RowsAhead::new(place, &rows.geometry, rows.dtype().itemsize(), read_ahead)
     }
 
     /// The rows of an array that starts at an offset of a file.
@@ -172,9 +166,9 @@ impl RowsAhead {
     fn expect_in_memory(&mut self, count: u64) {
         for part in &mut self.parts {
             let Place::Mapped(rows) = &part.place else { continue };
-            let nbytes = rows.array_nbytes();
+            let nbytes = rows.nbytes();
             let is_dense = count.saturating_mul(part.span.max(to_u64(PAGE))) >= to_u64(nbytes);
-            if is_dense && rows.is_in_memory() {
+            if is_dense && nbytes > UNTHREADED && rows.is_in_memory() {
                 part.unmapped = 0..nbytes;
             }
         }
@@ -227,7 +221,7 @@ impl RowsAhead {
             part.start_reading();
             match &part.place {
                 Place::Opened(..) => part.read_ahead.wait(),
-                Place::Mapped(rows) => rows.wait(),
+                Place::Mapped(rows) => rows.background.planner.wait(&**rows),
             }
         }
     }
@@ -235,7 +229,7 @@ impl RowsAhead {
     /// Returns whether rows that are read page by page were on the disk.
     #[inline]
     fn was_cold(&self) -> bool {
-        self.parts.iter().filter_map(|part| part.single_rows()).any(Rows::was_cold)
+        self.parts.iter().filter_map(|part| part.single_rows()).any(|rows| rows.strategy.was_cold())
     }
 
     /// Requests rows, in turn. Returns the longest time that this takes if all
@@ -315,7 +309,10 @@ impl Part {
     #[inline]
     pub(super) fn open_sequence(&self, start: u64) -> Option<(Arc<File>, u64)> {
         let is_read = match &self.place {
-            Place::Mapped(rows) => rows.expect_sequence(to_usize(start)),
+            Place::Mapped(rows) => {
+                let Background { planner, extent, .. } = &*rows.background;
+                planner.expect_sequence(to_usize(start) - extent.start, &**rows)
+            }
             Place::Opened(..) => true,
         };
         if is_read && HAS_READ_AHEAD { self.place.open() } else { None }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::ahead::RowsAhead;
 use super::decode::DecodeRows;
 use super::gather;
-use super::reading::ReadStrategy;
+use super::reading::{Disk, ReadStrategy};
 use super::row_source::RowSource;
 use super::rows::Rows;
 use super::stack;
@@ -281,7 +281,7 @@ impl DecodeRows for Moved<'_> {
 /// The same rows, to be read in the background by one thread for all of them.
 #[inline]
 fn read_together(arrays: Vec<Rows>, reading: ReadStrategy) -> Vec<Rows> {
-    let nbytes = arrays.iter().map(Rows::array_nbytes).sum();
+    let nbytes = arrays.iter().map(Disk::nbytes).sum();
     let read_ahead = Arc::<ReadAhead>::default();
     let arrays = arrays.into_iter();
     arrays.map(|rows| rows.read_with_others(reading, nbytes, Arc::clone(&read_ahead))).collect()

@@ -14,7 +14,7 @@ use super::ahead::RowsAhead;
 use super::background::Background;
 use super::decode::{Bytes, DecodeRows, Output};
 use super::gather;
-use super::reading::ReadStrategy;
+use super::reading::{Planner, ReadStrategy};
 use super::row_source::RowSource;
 use crate::array::MappedArray;
 use crate::dtype::DType;
@@ -64,12 +64,12 @@ use crate::view::{AxisSlices, field_geometry};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rows {
-    map: Map,
-    geometry: Geometry,
+    pub(super) map: Map,
+    pub(super) geometry: Geometry,
     dtype: DType,
     path: Option<Arc<Path>>,
-    strategy: Arc<Strategy>,
-    background: Arc<Background>,
+    pub(super) strategy: Arc<Strategy>,
+    pub(super) background: Arc<Background>,
 }
 
 impl Rows {
@@ -79,7 +79,9 @@ impl Rows {
         if geometry.ndim() == 0 {
             return Err(ShapeError::Axis { asked: 0, shape: tuple(&geometry.shape) }.into());
         }
-        let background = Arc::new(Background::new(layout.offset()..layout.end()));
+        let (planner, extent) = (Planner::default(), layout.offset()..layout.end());
+        let (working_set, read_ahead) = (extent.len(), Arc::default());
+        let background = Arc::new(Background { planner, extent, working_set, read_ahead });
         Ok(Rows { map, geometry, dtype, path, strategy: Arc::default(), background })
     }
 
@@ -101,53 +103,8 @@ impl Rows {
     #[must_use]
     #[inline]
     pub fn reading(self, reading: ReadStrategy) -> Rows {
-        Rows { background: Arc::new(self.background.with_reading(reading)), ..self }
-    }
-
-    /// The size of the array in bytes.
-    #[inline]
-    pub(super) fn array_nbytes(&self) -> usize {
-        self.background.nbytes()
-    }
-
-    /// Announces that much of the array will be read. Returns whether all of it is read
-    /// once batches have to wait for the disk, or at once if the epoch has
-    /// several shards.
-    #[inline]
-    pub(super) fn expect_epoch(&self, available: Option<u64>, shard: (usize, usize)) -> bool {
-        let Rows { map, path, background, .. } = self;
-        background.expect_epoch((map, path.as_deref()), available, shard)
-    }
-
-    /// Announces consecutive batches, which are read by the caller. Returns whether it should.
-    #[inline]
-    pub(super) fn expect_sequence(&self, start: usize) -> bool {
-        self.background.expect_sequence(start, &self.map)
-    }
-
-    /// Waits until the disk has read more of the array, if the last batch was faster.
-    #[inline]
-    pub(super) fn wait(&self) {
-        self.background.before_batch(&self.map);
-    }
-
-    /// Returns whether the array is long and in memory, by a sample of its pages.
-    #[inline]
-    pub(super) fn is_in_memory(&self) -> bool {
-        self.background.is_in_memory(&self.map)
-    }
-
-    /// Maps a part of the array that is in memory, relative to its first byte,
-    /// at once. Faults, which map some pages each, take longer in total.
-    #[inline]
-    pub(super) fn map_pages(&self, part: Range<usize>) {
-        self.background.map_pages(&self.map, part);
-    }
-
-    /// Returns whether some rows of the last batch had to be read from the disk.
-    #[inline]
-    pub(super) fn was_cold(&self) -> bool {
-        self.strategy.was_cold()
+        let working_set = self.background.working_set;
+        self.read_with_others(reading, working_set, Arc::default())
     }
 
     /// The same rows, used together with further rows: `working_set` is the
@@ -159,7 +116,8 @@ impl Rows {
         working_set: usize,
         read_ahead: Arc<ReadAhead>,
     ) -> Rows {
-        let background = self.background.with_others(reading, working_set, read_ahead);
+        let (planner, extent) = (Planner::new(reading), self.background.extent.clone());
+        let background = Background { planner, extent, working_set, read_ahead };
         Rows { background: Arc::new(background), ..self }
     }
 
@@ -253,12 +211,8 @@ impl Rows {
     /// out of range.
     pub fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()> {
         let rows = self.name_file(gather::resolve_rows(self, indices))?;
-        let parts = self.name_file(self.slices(1))?;
-        self.background.advise(&self.map, |add| {
-            for &row in &rows {
-                parts.for_each_range(row, &mut *add);
-            }
-        });
+        let slices = self.name_file(self.slices(1))?;
+        self.advise(&BatchSlices::Rows(&slices, &rows), 0..rows.len());
         Ok(())
     }
 
@@ -299,22 +253,18 @@ impl Rows {
             };
             batch.push((slices, rows, place));
         }
-        self.read(&Batch::Ranges(batch), decode);
+        self.read(&BatchSlices::Ranges(batch), decode);
         Ok(())
     }
 
     /// Decodes the rows of a batch, then decides what to read next.
     #[inline]
-    fn read(&self, batch: &Batch<'_>, decode: &mut dyn DecodeRows) {
-        let Rows { map, path, strategy, background, .. } = self;
-        let (count, nbytes) = batch.size();
-        let waits = platform::disk_waits();
-        let mut reader = MappedReader { source: self, batch, decode, start: Clock::now(), waits };
-        background.before_batch(map);
-        let is_cold = strategy.run(count, nbytes, &mut reader);
-        background.after_batch((map, path.as_deref()), is_cold, |add| {
-            batch.for_each_range(0..count, add);
-        });
+    fn read(&self, batch: &BatchSlices<'_>, decode: &mut dyn DecodeRows) {
+        let (start, waits) = (Clock::now(), platform::disk_waits());
+        let mut reader = MappedReader { source: self, batch, decode, start, waits };
+        self.background.planner.wait(self);
+        let is_cold = self.strategy.run(batch.len(), batch.nbytes_each(), &mut reader);
+        self.after_batch(batch, is_cold);
     }
 
     /// Adds the path of the file to an error.
@@ -348,7 +298,7 @@ impl RowSource for Rows {
 
     #[inline]
     fn visit(&self, starts: &[usize], len: usize, decode: &mut dyn DecodeRows) -> Result<()> {
-        self.read(&Batch::Slices(&self.slices(len)?, starts), decode);
+        self.read(&BatchSlices::Rows(&self.slices(len)?, starts), decode);
         Ok(())
     }
 
@@ -362,27 +312,36 @@ impl RowSource for Rows {
 
     #[inline]
     fn rows_ahead(&self) -> RowsAhead {
-        RowsAhead::mapped(self, &self.geometry, self.background.read_ahead())
+        RowsAhead::mapped(self)
     }
 }
 
 /// The rows of a batch, in a map.
-enum Batch<'a> {
+pub(super) enum BatchSlices<'a> {
     /// Slices, by index.
-    Slices(&'a AxisSlices, &'a [usize]),
+    Rows(&'a AxisSlices, &'a [usize]),
     /// Ranges of rows: the slices that start at each row, the rows, and the place of the first.
     Ranges(Vec<(AxisSlices, Range<usize>, usize)>),
 }
 
-impl Batch<'_> {
-    /// The number of slices or ranges, and the bytes in one of them, on average.
+impl BatchSlices<'_> {
+    /// The number of slices or ranges.
     #[inline]
-    fn size(&self) -> (usize, usize) {
+    pub(super) fn len(&self) -> usize {
         match self {
-            Batch::Slices(slices, indices) => (indices.len(), slices.nbytes()),
-            Batch::Ranges(ranges) => {
+            BatchSlices::Rows(_, indices) => indices.len(),
+            BatchSlices::Ranges(ranges) => ranges.len(),
+        }
+    }
+
+    /// The average number of bytes in one of them.
+    #[inline]
+    fn nbytes_each(&self) -> usize {
+        match self {
+            BatchSlices::Rows(slices, _) => slices.nbytes(),
+            BatchSlices::Ranges(ranges) => {
                 let nbytes = ranges.iter().map(|(slices, ..)| slices.nbytes()).sum::<usize>();
-                (ranges.len(), nbytes / ranges.len().max(1))
+                nbytes / ranges.len().max(1)
             }
         }
     }
@@ -391,8 +350,10 @@ impl Batch<'_> {
     #[inline]
     fn get(&self, number: usize) -> Option<(&AxisSlices, usize)> {
         match self {
-            Batch::Slices(slices, indices) => indices.get(number).map(|index| (*slices, *index)),
-            Batch::Ranges(ranges) => {
+            BatchSlices::Rows(slices, indices) => {
+                indices.get(number).map(|index| (*slices, *index))
+            }
+            BatchSlices::Ranges(ranges) => {
                 ranges.get(number).map(|(slices, rows, _)| (slices, rows.start))
             }
         }
@@ -400,7 +361,7 @@ impl Batch<'_> {
 
     /// Calls `f` with the byte ranges of some slices or ranges.
     #[inline]
-    fn for_each_range(&self, numbers: Range<usize>, f: &mut dyn FnMut(Range<usize>)) {
+    pub(super) fn for_each_range(&self, numbers: Range<usize>, f: &mut dyn FnMut(Range<usize>)) {
         for (slices, index) in numbers.filter_map(|number| self.get(number)) {
             slices.for_each_range(index, &mut *f);
         }
@@ -410,7 +371,7 @@ impl Batch<'_> {
 /// Reads a batch from a map.
 struct MappedReader<'a> {
     source: &'a Rows,
-    batch: &'a Batch<'a>,
+    batch: &'a BatchSlices<'a>,
     decode: &'a mut dyn DecodeRows,
     start: Clock,
     /// How often the thread had waited for the disk then.
@@ -428,19 +389,18 @@ impl RowReader for MappedReader<'_> {
 
     #[inline]
     fn advise(&self, numbers: Range<usize>) {
-        let Rows { map, background, .. } = self.source;
-        background.advise(map, |add| self.batch.for_each_range(numbers, add));
+        self.source.advise(self.batch, numbers);
     }
 
     #[inline]
     fn copy(&mut self, numbers: Range<usize>) {
         let bytes = self.source.map.as_ref();
         match self.batch {
-            Batch::Slices(slices, indices) => {
+            BatchSlices::Rows(slices, indices) => {
                 let next = indices.get(numbers.start..).unwrap_or_default();
                 self.decode.decode(slices.select(bytes, next), numbers);
             }
-            Batch::Ranges(ranges) => {
+            BatchSlices::Ranges(ranges) => {
                 for (slices, rows, place) in ranges.get(numbers).unwrap_or_default() {
                     let places = *place..place + rows.len();
                     self.decode.decode(slices.select(bytes, &[rows.start]), places);
