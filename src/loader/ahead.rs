@@ -150,7 +150,7 @@ impl RowsAhead {
             part.is_streamed = match &part.place {
                 Place::Mapped(rows) => !is_sequential && rows.expect_epoch(available, shard),
                 Place::Opened(_, offset) => {
-                    let fits = available.is_some_and(|available| reading::fits(nbytes, available));
+                    let fits = reading::fits(nbytes, available);
                     let Range { start, end } = part.place_in_file(*offset);
                     let first = start + (end - start) / to_u64(shard.1) * to_u64(shard.0);
                     part.first = Some(first);
@@ -202,7 +202,7 @@ impl RowsAhead {
         let rows = self.rows_of(first, count);
         let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
         let window = nbytes.min(SEQUENCE);
-        let has_room = available.is_some_and(|all| reading::fits(window, all));
+        let has_room = reading::fits(window, available);
         let is_long = nbytes > to_u64(UNTHREADED);
         Sequence::new(&self.parts, if has_room && is_long { rows } else { 0..0 })
     }
@@ -380,7 +380,7 @@ impl Place {
 /// The sources that batches read ahead from.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ahead {
-    sources: Vec<RowsAhead>,
+    pub(super) sources: Vec<RowsAhead>,
     /// Whether the sources know that an epoch follows.
     is_announced: bool,
     /// The position in the epoch where the queued blocks end.
@@ -397,11 +397,6 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    #[inline]
-    pub(super) fn add(&mut self, source: RowsAhead) {
-        self.sources.push(source);
-    }
-
     /// Queues the blocks of the next row of a sampler and those mixed with
     /// them, and the same number of blocks after these, unless they have been
     /// queued. Then waits until the first rows have been read: requesting their

@@ -168,7 +168,7 @@ impl IndexBatches {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn announce_to(mut self, source: &(impl RowSource + ?Sized)) -> IndexBatches {
-        self.ahead.add(source.rows_ahead());
+        self.ahead.sources.push(source.rows_ahead());
         self
     }
 

@@ -178,7 +178,7 @@ impl Planner {
         let is_streamed = match self.reading {
             ReadStrategy::Pages => false,
             ReadStrategy::Stream => true,
-            ReadStrategy::Auto => available.is_some_and(|available| fits(working_set, available)),
+            ReadStrategy::Auto => fits(working_set, available),
         };
         self.is_expected.store(is_streamed, Ordering::Relaxed);
         is_streamed
@@ -337,16 +337,14 @@ impl State {
         }
         // Available memory is not queried again until the same amount was requested.
         self.requested = 0;
-        let working_set = to_u64(disk.working_set());
-        reading == ReadStrategy::Stream
-            || disk.available().is_some_and(|available| fits(working_set, available))
+        reading == ReadStrategy::Stream || fits(to_u64(disk.working_set()), disk.available())
     }
 }
 
-/// Whether arrays fit into the available memory, with room for other data.
+/// Whether arrays fit into the available memory, if that is known, with room for other data.
 #[inline]
-pub(super) fn fits(working_set: u64, available: u64) -> bool {
-    working_set <= available / 4 * 3
+pub(super) fn fits(working_set: u64, available: Option<u64>) -> bool {
+    available.is_some_and(|available| working_set <= available / 4 * 3)
 }
 
 /// Queues more of the array, from `next` on, and then from the start. Ends when all
