@@ -18,9 +18,7 @@ use crate::kernel::PAGE;
 use crate::layout::geometry::Geometry;
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
-use crate::source::tuning::{
-    DENSE, GAP, IN_MEMORY, IN_MEMORY_PAGE, MAPPED, SAMPLE, SEQUENCE, SPARSE, UNTHREADED,
-};
+use crate::source::tuning::{DENSE, GAP, IN_MEMORY, PIECE, SAMPLE, UNTHREADED, WINDOW};
 
 /// The places of a source's rows in files, for reading ahead. Clones share the
 /// threads.
@@ -144,7 +142,7 @@ impl RowsAhead {
         let count = count.saturating_mul(to_u64(shard.1));
         let nbytes = self.nbytes();
         for part in &mut self.parts {
-            if count.saturating_mul(part.span.max(to_u64(PAGE))) < nbytes / DENSE {
+            if count.saturating_mul(part.span.max(to_u64(PAGE))) < nbytes / to_u64(DENSE) {
                 continue;
             }
             part.is_streamed = match &part.place {
@@ -181,7 +179,7 @@ impl RowsAhead {
             let Place::Mapped(rows) = &part.place else { continue };
             let Range { start, end } = part.unmapped;
             if start < end {
-                let next = end.min(start + MAPPED);
+                let next = end.min(start + to_usize(PIECE / 2));
                 rows.map_pages(start..next);
                 part.unmapped.start = next;
                 return;
@@ -201,7 +199,7 @@ impl RowsAhead {
     fn sequence(&self, first: u64, count: u64, available: Option<u64>) -> Sequence {
         let rows = self.rows_of(first, count);
         let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
-        let window = nbytes.min(SEQUENCE);
+        let window = nbytes.min(2 * to_u64(WINDOW));
         let has_room = reading::fits(window, available);
         let is_long = nbytes > to_u64(UNTHREADED);
         Sequence::new(&self.parts, if has_room && is_long { rows } else { 0..0 })
@@ -253,7 +251,7 @@ impl RowsAhead {
             let own: Vec<usize> = own.collect();
             rows.prefetch(&own).ok();
             let pages = u32::try_from(part.span / to_u64(PAGE)).unwrap_or(u32::MAX);
-            let each = IN_MEMORY + IN_MEMORY_PAGE * pages;
+            let each = IN_MEMORY + IN_MEMORY / 15 * pages;
             longest += each.saturating_mul(u32::try_from(own.len()).unwrap_or(u32::MAX));
         }
         longest
@@ -339,7 +337,7 @@ impl Part {
         if cached.is_some_and(|cached| cached >= SAMPLE / 16 * 15) {
             return;
         }
-        if cached.is_some_and(|cached| cached <= SAMPLE / SPARSE) {
+        if cached.is_some_and(|cached| cached <= SAMPLE / DENSE) {
             platform::evict(file, start, end - start).ok();
         }
         self.read_ahead.add(file, &[first..end, start..first], Next::After);
@@ -458,7 +456,7 @@ impl Ahead {
     /// Queues the consecutive rows of the next batch, then what follows.
     #[inline]
     fn queue_sequences(&mut self, sampler: &Sampler, size: usize) {
-        for window in [0, SEQUENCE] {
+        for window in [0, 2 * to_u64(WINDOW)] {
             for (source, sequence) in self.sources.iter().zip(&mut self.sequences) {
                 let rows = source.rows_of(sampler.position(), to_u64(size));
                 sequence.queue(&source.parts, &rows, window, &self.thread);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::near_ranges;
+use super::near_ranges::{self, MAX_RANGES};
 use super::reading::{Disk, Planner, Request};
 use super::rows::{BatchSlices, Rows};
 use crate::error::invariant::{to_u64, to_usize_saturating};
@@ -11,9 +11,6 @@ use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::{self, Advice, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
 use crate::source::tuning::{SAMPLE, UNTHREADED};
-
-/// The number of ranges sorted together.
-const MAX_RANGES: usize = 1 << 16;
 
 /// How an array is read besides the requested rows.
 #[derive(Debug)]

@@ -2,14 +2,12 @@
 
 use std::ops::Range;
 
+use super::near_ranges::MAX_RANGES;
 use super::permutation::{Permutation, hash};
 use crate::error::invariant::{to_u64, to_usize, to_usize_saturating};
 
 /// The number of rows computed together.
 const CHUNK: usize = 256;
-
-/// The maximum number of listed blocks.
-const MAX_BLOCKS: u64 = 1 << 16;
 
 /// A block order for one epoch. The blocks are permuted, and `buffer`
 /// consecutive blocks of that order are a group with permuted rows.
@@ -107,7 +105,7 @@ impl BlockOrder {
         let (place, _) = self.place(position);
         let first = place / self.buffer * self.buffer;
         let end = first.saturating_add(self.buffer).min(self.count);
-        if end - first > MAX_BLOCKS {
+        if end - first > to_u64(MAX_RANGES) {
             return None;
         }
         let blocks = (first..end).map(|place| {

@@ -12,10 +12,7 @@ use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Error, Result};
 use crate::source::platform::{Clock, HAS_READ_AHEAD};
 use crate::source::strategy::RowReader;
-
-/// More calls than this, which could wait for the disk at once, are worth
-/// avoiding, or announcing to the kernel.
-const MANY: usize = 16;
+use crate::source::tuning::GROUP;
 
 /// Rows of this many bytes are read where they belong: copying them would take longer than
 /// another call.
@@ -86,14 +83,16 @@ impl RowSource for ArrayFile {
     #[inline]
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         self.named(gather::check_ranges(self, ranges, out.len()))?;
-        if out.is_empty() || self.breaks(ranges) <= MANY {
+        // More calls than this, which could wait for the disk at once, are worth avoiding, or
+        // announcing to the kernel.
+        if out.is_empty() || self.breaks(ranges) <= GROUP {
             return self.named(self.read_row_ranges(ranges, out));
         }
         if out.len() / ranges.len().max(1) < LARGE && !ranges.is_sorted_by_key(|rows| rows.start) {
             let mut order: Vec<usize> = (0..ranges.len()).collect();
             order.sort_by_key(|&number| ranges.get(number).map(|rows| rows.start));
             let ordered: Vec<Range<usize>> = select(ranges, &order).cloned().collect();
-            if self.breaks(&ordered) <= MANY.max(ranges.len() / 64) {
+            if self.breaks(&ordered) <= GROUP.max(ranges.len() / 64) {
                 return self.named(self.read_in_file_order(ranges, &order, out));
             }
         }

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// The most ranges listed at a time.
+pub(super) const MAX_RANGES: usize = 1 << 16;
+
 /// Sorts ranges, and merges ranges that are at most `gap` bytes apart.
 #[inline]
 pub(super) fn merge(ranges: &mut Vec<Range<usize>>, gap: usize) {

@@ -28,7 +28,7 @@ use std::sync::{Mutex, MutexGuard};
 use crate::error::invariant::{to_u64, to_usize};
 use crate::kernel::PAGE;
 use crate::source::read_ahead::{lock_within, try_lock};
-use crate::source::tuning::{CREDIT, DISORDER, FRACTION, GAP, PIECE, SPARSE, START, WINDOW};
+use crate::source::tuning::{DENSE, DISORDER, GAP, PATIENCE, PIECE, WINDOW};
 
 /// Chooses how rows are read from the disk, for [`Rows::reading`](crate::Rows::reading).
 ///
@@ -214,7 +214,7 @@ impl Planner {
             return;
         }
         // Another thread may be starting, whose pages this one's would be among.
-        if let Some(state) = lock_within(&self.state, START) {
+        if let Some(state) = lock_within(&self.state, PATIENCE / 10) {
             let span = from..from;
             self.plan(state, &Request { span, is_cold: true, ..Request::default() }, disk);
         }
@@ -295,7 +295,7 @@ impl State {
             // Batches are slow because other programs use the processor.
             return Mode::Pages;
         }
-        if resident.is_some_and(|bytes| bytes <= disk.nbytes() / SPARSE) {
+        if resident.is_some_and(|bytes| bytes <= disk.nbytes() / DENSE) {
             disk.drop_pages();
         }
         self.streams += 1;
@@ -328,7 +328,7 @@ impl State {
             return false;
         }
         self.requested = self.requested.saturating_add(request.page_bytes);
-        let fraction = (disk.nbytes() / FRACTION).saturating_mul(1 << self.streams.min(16));
+        let fraction = (disk.nbytes() / (16 * DENSE)).saturating_mul(1 << self.streams.min(16));
         if reading == ReadStrategy::Stream && self.streams == 0 {
             return true;
         }
@@ -350,7 +350,7 @@ pub(super) fn fits(working_set: u64, available: Option<u64>) -> bool {
 /// Queues more of the array, from `next` on, and then from the start. Ends when all
 /// of it is being read.
 fn stream(mut next: usize, mut remaining: usize, disk: &impl Disk) -> Mode {
-    let mut credit = CREDIT.saturating_sub(disk.queued());
+    let mut credit = (16 * WINDOW).saturating_sub(disk.queued());
     while remaining > 0 && credit >= to_usize(PIECE).min(remaining) {
         let len = (disk.nbytes() - next).min(remaining).min(credit);
         if len > 0 && !disk.queue(next..next + len) {

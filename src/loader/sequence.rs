@@ -13,10 +13,7 @@ use std::sync::Arc;
 use super::ahead::Part;
 use crate::error::invariant::to_u64;
 use crate::source::read_ahead::{Next, ReadAhead};
-use crate::source::tuning::PIECE;
-
-/// The most chunks to queue, because each can keep a file open.
-const MAX_CHUNKS: usize = 32;
+use crate::source::tuning::{PIECE, PIECES};
 
 /// The queued rows of a source, and the rows still to be queued.
 #[derive(Clone, Debug)]
@@ -77,7 +74,7 @@ impl Sequence {
         // A window along the first axis can be longer than that.
         let nbytes = nbytes.max(part.end_before(rows.end).saturating_sub(start.1));
         let room = window.saturating_add(nbytes);
-        for _ in self.chunks.len()..MAX_CHUNKS {
+        for _ in self.chunks.len()..PIECES {
             let queued = self.chunks.iter().map(|chunk| chunk.bytes.end - chunk.bytes.start);
             if queued.sum::<u64>() >= room || !self.queue_chunk(parts, queue) {
                 break;
@@ -146,9 +143,9 @@ mod tests {
     use super::super::ahead::RowsAhead;
     use super::*;
     use crate::layout::geometry::Geometry;
-    use crate::source::tuning::SEQUENCE;
 
     const ROW: u64 = 1 << 20;
+    const SEQUENCE: u64 = 128 << 20;
 
     /// Arrays of rows of 1 MiB, in files that are too short for the thread to read them.
     fn source(lens: &[usize]) -> RowsAhead {
@@ -187,7 +184,7 @@ mod tests {
             let needed = (number, parts[number].end_before(batch.end));
             let last = all.last().unwrap();
             assert!((last.0, last.1.end) >= needed, "{batch:?}: {last:?}");
-            assert!(sequence.chunks.len() <= MAX_CHUNKS);
+            assert!(sequence.chunks.len() <= PIECES);
             let ahead: u64 = sequence.chunks.iter().map(|c| c.bytes.end - c.bytes.start).sum();
             assert!(ahead <= SEQUENCE + size * ROW + PIECE, "{ahead}");
         }
@@ -218,7 +215,7 @@ mod tests {
         assert_eq!(chunks, expected);
         let mut sequence = Sequence::new(&source.parts, 0..200);
         sequence.queue(&source.parts, &(0..1), SEQUENCE, &Arc::default());
-        assert!(sequence.chunks.len() <= MAX_CHUNKS);
+        assert!(sequence.chunks.len() <= PIECES);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::tuning::GAP;
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize};
 
 /// The most bytes read at a time to get several nearby ranges.
-const WINDOW: u64 = 1 << 20;
+const SPAN: u64 = 1 << 20;
 
 /// The number of bytes in a range.
 #[inline]
@@ -23,7 +23,7 @@ pub(crate) fn len(range: &Range<u64>) -> u64 {
 pub(crate) fn is_near(near: &Range<u64>, range: &Range<u64>) -> bool {
     near.start <= range.start
         && range.start <= near.end.saturating_add(to_u64(GAP))
-        && range.end.max(near.end) - near.start <= WINDOW
+        && range.end.max(near.end) - near.start <= SPAN
 }
 
 /// Reads ranges in order, and nearby ranges together.
@@ -150,7 +150,7 @@ mod tests {
         assert_reads(&[5..9], &[(5, 4)]);
         assert_reads(&[5..9, 9..10, 10 + gap..11 + gap], &[(5, 6 + GAP)]);
         assert_reads(&[5..9, 10 + gap..11 + gap], &[(5, 4), (10 + gap, 1)]);
-        assert_reads(&[0..1, 1..WINDOW, WINDOW..WINDOW + 1], &[(0, 1 << 20), (WINDOW, 1)]);
+        assert_reads(&[0..1, 1..SPAN, SPAN..SPAN + 1], &[(0, 1 << 20), (SPAN, 1)]);
         assert_reads(&[5..99, 6..8, 90..100, 95..96], &[(5, 95)]);
     }
 

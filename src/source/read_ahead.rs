@@ -2,8 +2,8 @@
 //!
 //! Linux cuts a read-ahead request to the device's read-ahead window, and
 //! blocks when the disk's queue is full. So a thread requests large ranges in
-//! pieces. Callers wait for the disk only if they ask to, and never for a lock,
-//! because a process forked while another thread held it could never release
+//! pieces. Callers wait for the disk only if they ask to, and for a lock only some
+//! milliseconds, because a process forked while another thread held it could never release
 //! it.
 
 use std::collections::VecDeque;
@@ -17,13 +17,8 @@ use std::time::Duration;
 use crate::error::invariant::to_usize_saturating;
 use crate::source::file;
 use crate::source::platform::{self, HUGE_PAGE};
+use crate::source::ranges;
 use crate::source::tuning::{PATIENCE, PIECE};
-
-/// The least bytes of a piece read in huge pages.
-const LONG: u64 = 8 << 20;
-
-/// How often to try to lock the queue.
-const ATTEMPTS: usize = 100;
 
 /// What is read after a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,9 +72,8 @@ impl Queue {
 }
 
 /// The size of ranges in bytes.
-fn nbytes<'a>(ranges: impl Iterator<Item = &'a Range<u64>>) -> u64 {
-    let sizes = ranges.map(|range| range.end.saturating_sub(range.start));
-    sizes.fold(0, u64::saturating_add)
+fn nbytes<'a>(all: impl Iterator<Item = &'a Range<u64>>) -> u64 {
+    all.map(ranges::len).fold(0, u64::saturating_add)
 }
 
 impl ReadAhead {
@@ -172,8 +166,7 @@ impl ReadAhead {
             if range.is_empty() {
                 queue.ranges.pop_front();
             }
-            let len = piece.end.saturating_sub(piece.start);
-            queue.unready = if len >= LONG { len } else { 0 };
+            queue.unready = if is_long(&piece) { ranges::len(&piece) } else { 0 };
             if !piece.is_empty() {
                 return Some((file, piece, next));
             }
@@ -183,16 +176,10 @@ impl ReadAhead {
         None
     }
 
-    /// Tries to lock several times: a thread holds the lock for a moment only.
+    /// Locks the queue. A thread holds the lock for a moment only.
     #[inline]
     fn lock_soon(&self) -> Option<MutexGuard<'_, Queue>> {
-        (0..ATTEMPTS).find_map(|_| {
-            let queue = try_lock(&self.queue);
-            if queue.is_none() {
-                thread::yield_now();
-            }
-            queue
-        })
+        lock_within(&self.queue, PATIENCE / 100)
     }
 
     /// Waits for the lock. Only for threads that belong to a reader of this
@@ -226,6 +213,12 @@ pub(crate) fn lock_within<T>(mutex: &Mutex<T>, patience: Duration) -> Option<Mut
     }
 }
 
+/// Whether a piece is read in huge pages.
+#[inline]
+fn is_long(piece: &Range<u64>) -> bool {
+    ranges::len(piece) >= PIECE / 4
+}
+
 /// Reads pieces until there are none left or the queue is dropped.
 #[inline]
 fn read(ranges: &Weak<ReadAhead>) {
@@ -234,7 +227,7 @@ fn read(ranges: &Weak<ReadAhead>) {
         let len = piece.end - piece.start;
         // Read-ahead only affects speed, so errors are ignored.
         match next {
-            Next::After if len >= LONG => {
+            Next::After if is_long(&piece) => {
                 // After pages that are in memory already, such as that of the header, Linux
                 // would read small pages for as long as it reads ahead.
                 let start = piece.start.next_multiple_of(HUGE_PAGE);
@@ -244,7 +237,7 @@ fn read(ranges: &Weak<ReadAhead>) {
                 }
                 platform::read_ahead(&file, piece.start, len).ok();
             }
-            Next::Elsewhere if len >= LONG => {
+            Next::Elsewhere if is_long(&piece) => {
                 let huge = huge_pages(&piece);
                 // The ends are read meanwhile.
                 for end in [piece.start..huge.start, huge.end..piece.end] {

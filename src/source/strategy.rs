@@ -29,14 +29,10 @@
 
 use crate::error::invariant::to_u64;
 use crate::kernel::PAGE;
-use crate::source::tuning::{GROUP, LARGE_GROUP, PLACE, PROBES, WINDOW};
+use crate::source::tuning::{GROUP, PLACE, WINDOW};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-/// How many bytes of a row are touched before it is copied. Advice for it costs
-/// little, compared with the copy.
-const LARGE: usize = GROUP * PAGE;
 
 /// Remembers whether the rows of the last batch were in memory.
 #[derive(Debug, Default)]
@@ -94,8 +90,9 @@ impl Strategy {
         while end < count {
             let start = end;
             end = count.min(start + group);
-            // The pages of one such row would take long enough.
-            let has_many_pages = nbytes >= LARGE || pieces >= GROUP;
+            // The pages of one such row would take long enough. Advice for it costs
+            // little, compared with the copy.
+            let has_many_pages = nbytes >= GROUP * PAGE || pieces >= GROUP;
             advises = advises || (has_many_pages && !is_fast(start, batch));
             if advises {
                 let until = count.min(end + ahead);
@@ -119,7 +116,7 @@ impl Strategy {
                 group = match pieces {
                     _ if advises => GROUP,
                     ..GROUP => GROUP,
-                    _ => LARGE_GROUP,
+                    _ => 64 * GROUP,
                 };
             }
         }
@@ -140,8 +137,8 @@ fn time_limit(places: usize, bytes: usize) -> Duration {
 
 /// Touches a few rows of a batch and returns whether all of them were fast.
 fn is_in_memory(count: usize, batch: &impl RowReader) -> bool {
-    let step = (count / PROBES).max(1);
-    (0..count).step_by(step).take(PROBES).all(|row| is_fast(row, batch))
+    let step = (count / (GROUP / 4)).max(1);
+    (0..count).step_by(step).take(GROUP / 4).all(|row| is_fast(row, batch))
 }
 
 /// Touches a row and returns whether it was fast.
@@ -292,7 +289,7 @@ mod tests {
     fn large_rows_are_advised_before_the_first_is_copied() {
         let large = |cold: &dyn Fn(usize) -> bool| {
             let mut fake = Fake::new((0..40).map(cold));
-            let advises = Strategy::default().run(40, LARGE, &mut fake);
+            let advises = Strategy::default().run(40, GROUP * PAGE, &mut fake);
             (advises, fake.advised.into_inner().len())
         };
         assert_eq!(large(&|_| true), (true, 40));

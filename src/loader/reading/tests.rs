@@ -5,6 +5,9 @@ use std::cell::{Cell, RefCell};
 
 const MIB: usize = 1 << 20;
 
+/// What may be queued of an array that is read whole.
+const CREDIT: usize = 1024 * MIB;
+
 /// An array on a disk that reads nothing until the test says so.
 struct Fake {
     nbytes: usize,
