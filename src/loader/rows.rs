@@ -20,7 +20,6 @@ use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::{Element, Typed};
-use crate::error::invariant::Invariant;
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
@@ -235,7 +234,7 @@ impl Rows {
     /// The slices of `len` rows.
     #[inline]
     fn slices(&self, len: usize) -> Result<AxisSlices> {
-        AxisSlices::windows(&self.geometry, 0, len.min(self.len()), self.dtype.itemsize())
+        AxisSlices::windows(&self.geometry, 0, len.min(self.row_count()), self.dtype.itemsize())
     }
 
     /// Decodes ranges of rows. Each has the place of its first row.
