@@ -67,19 +67,19 @@ impl CliCommand {
     /// Runs the command.
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         match self {
-            CliCommand::Info(info) => info.run().map_err(CliError::from),
-            CliCommand::Ls(ls) => ls.run().map_err(CliError::from),
+            CliCommand::Info(info) => return Ok(info.run()?),
+            CliCommand::Ls(ls) => return Ok(ls.run()?),
+            CliCommand::Stats(stats) => return stats.run(),
+            CliCommand::Diff(diff) => return diff.run(),
+            CliCommand::Npz(npz) => return npz.run(),
             CliCommand::Head(head) => head.run(),
             CliCommand::Tail(tail) => tail.run(),
-            CliCommand::Stats(stats) => stats.run(),
             CliCommand::Show(show) => show.run(),
             CliCommand::Get(get) => get.run(),
             CliCommand::Set(set) => set.run(),
             CliCommand::Header(header) => header.run(),
             CliCommand::Create(create) => create.run(),
             CliCommand::Convert(convert) => convert.run(),
-            CliCommand::Npz(npz) => npz.run(),
-            CliCommand::Diff(diff) => diff.run(),
             CliCommand::Append(append) => append.run(),
             CliCommand::Concat(concat) => concat.run(),
             CliCommand::Recover(recover) => recover.run(),
@@ -90,6 +90,7 @@ impl CliCommand {
             CliCommand::Completions(completions) => completions.run(Cli::command()),
             CliCommand::Man(man) => man.run(Cli::command()),
         }
+        .map(|()| ExitCode::SUCCESS)
     }
 
     /// The exit status of a command that failed. `diff` exits with 1 if the
@@ -127,13 +128,14 @@ enum NpzCommand {
 impl NpzArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         match &self.command {
+            NpzCommand::Extract(extract) => return extract.run(),
+            NpzCommand::Verify(verify) => return verify.run(),
             NpzCommand::Add(add) => add.run(),
             NpzCommand::Rm(remove) => remove.run(),
             NpzCommand::Mv(rename) => rename.run(),
             NpzCommand::Pack(pack) => pack.run(),
-            NpzCommand::Extract(extract) => extract.run(),
-            NpzCommand::Verify(verify) => verify.run(),
             NpzCommand::Recover(recover) => recover.run(),
         }
+        .map(|()| ExitCode::SUCCESS)
     }
 }

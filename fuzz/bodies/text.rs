@@ -29,9 +29,9 @@ const DTYPES: [&str; 8] = [
 pub(crate) fn text(data: &[u8]) {
     let [kind, size, text @ ..] = data else { return };
     let format = match kind % 4 {
-        0 => TextFormat::Separated(','),
-        1 => TextFormat::Separated(';'),
-        2 => TextFormat::Separated('\t'),
+        0 => TextFormat::Separated(b','),
+        1 => TextFormat::Separated(b';'),
+        2 => TextFormat::Separated(b'\t'),
         _ => TextFormat::JsonLines,
     };
     let requested = DTYPES.get(usize::from(kind >> 4)).map(|dtype| dtype.parse().unwrap());
@@ -44,7 +44,6 @@ pub(crate) fn text(data: &[u8]) {
     let rows = rows(&columns, text, format, BLOCK);
     assert_eq!(self::rows(&columns, text, format, usize::from(*size) + 1), rows);
     if let (TextFormat::Separated(separator), Some(rows)) = (format, &rows) {
-        let separator = u8::try_from(separator).unwrap();
         let mut builder = ReaderBuilder::new();
         builder.has_headers(false).flexible(true).delimiter(separator);
         // The crate skips a byte order mark.

@@ -1,8 +1,6 @@
 //! `npymap append`: appends rows to an array.
 
-use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use npymap::{
@@ -11,17 +9,17 @@ use npymap::{
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
-use crate::input::escape::{self, safe};
+use crate::input::error::{At as _, CliError};
+use crate::input::escape::safe;
 use crate::input::file_set;
 use crate::input::input_args::{FileArgs, InputArgs};
-use crate::input::input_rows::{self, InputRows, RowSpec};
+use crate::input::input_rows::{self, RowSpec};
 use crate::input::progress::Progress;
 use crate::input::promotion::{PromotionArgs, is_same};
 use crate::input::shape_arg::PartialShape;
 use crate::input::{open, text};
 use crate::output::locking::WaitArgs;
-use crate::output::{edit, signals};
+use crate::output::{edit, report, signals};
 
 /// Append the rows of arrays to a .npy file, in place.
 ///
@@ -83,8 +81,10 @@ pub(crate) struct AppendArgs {
 
 const MEMBER: &str = "members of archives cannot be appended to: write the longer array to a .npy file with `npymap concat`";
 
+const UNFINISHED: &str = "its last writer did not finish: `npymap recover` repairs it, and `npymap recover --dry-run` shows how";
+
 impl AppendArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let path = self.file.require_file(MEMBER)?;
         edit::reject_stream(&self.file)?;
         let options = OpenOptions::new().max_header_len(self.read.file.max_header_len);
@@ -102,18 +102,17 @@ impl AppendArgs {
         let asked = self.promotion.dtype.as_ref();
         if let Some(asked) = asked.filter(|asked| !is_same(asked, array.dtype())) {
             let what = format!("dtype {}, not that of --dtype, {asked}", array.dtype());
-            return Err(CliError::Mismatch { path: path.to_owned(), what });
+            return Err(CliError::mismatch(path, what));
         }
         let (dtype, shape, order) = (array.dtype().clone(), array.shape().to_vec(), array.order());
-        let axis = if order == Order::C { 0 } else { shape.len().saturating_sub(1) };
+        let axis = if order == Order::C { 0 } else { shape.len().max(1) - 1 };
         let casting = self.promotion.casting();
         let spec = RowSpec { path, dtype: &dtype, shape: &shape, axis, casting };
         let args = self.row_args(&shape, axis);
-        let order_of_rows = self.read.raw_order.map_or(order, Order::from);
+        let order_of_rows = self.read.raw_order.unwrap_or(order);
         let rows = input_rows::open_all(&spec, &inputs, args.options(order_of_rows))?;
-        let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
-        let nbytes = rows.iter().map(InputRows::nbytes).fold(0, usize::saturating_add);
-        let mut progress = Progress::new(nbytes);
+        let count = input_rows::count(&rows);
+        let mut progress = Progress::new(input_rows::nbytes(&rows));
         let appended = array.append_parts(count, |write| {
             rows.iter().try_for_each(|rows| {
                 rows.blocks(order, &mut |block| {
@@ -122,12 +121,14 @@ impl AppendArgs {
                 })
             })
         });
-        appended.map_err(CliError::with_path(path))?;
+        appended.at(path)?;
         let flushed = if self.flush { array.sync() } else { array.flush() };
         flushed.map_err(|error| self.explain_failure(path, array.shape(), error))?;
-        let reported = self.report(path, count, array.shape());
-        reported.map_err(CliError::after(path, "the rows were added"))?;
-        Ok(ExitCode::SUCCESS)
+        let (rows, shape) = (text::plural(count, "row"), text::shape(array.shape()));
+        let line =
+            json!({ "path": path.to_string_lossy(), "appended": count, "shape": array.shape() });
+        let text = format!("{}: {rows} added, shape {shape}", safe(path.display()));
+        report::done(path, "the rows were added", self.json.then_some(line), &text)
     }
 
     /// The dtype and the shape of the rows of a new file. Checks all arrays before it exists.
@@ -135,26 +136,15 @@ impl AppendArgs {
         let options = self.read.options();
         let dtype = self.promotion.result(inputs, options)?;
         let Some(first) = inputs.first() else { return Ok((dtype, Vec::new())) };
-        let array = options.whole().array(first).map_err(CliError::with_path(first.name()))?;
+        let array = options.whole().array(first).at(first.name())?;
         let Some(row) = array.shape().get(1..).map(<[usize]>::to_vec) else {
             let what = "shape (), but the first array gives the shape of rows".to_owned();
-            return Err(CliError::Mismatch { path: first.name().to_owned(), what });
+            return Err(CliError::mismatch(first.name(), what));
         };
         let (shape, casting) = ([&[0], &*row].concat(), self.promotion.casting());
         let spec = RowSpec { path: first.name(), dtype: &dtype, shape: &shape, axis: 0, casting };
         input_rows::open_all(&spec, inputs, options)?;
         Ok((dtype, row))
-    }
-
-    fn report(&self, path: &Path, count: usize, shape: &[usize]) -> io::Result<()> {
-        let out = &mut std::io::stdout();
-        if self.json {
-            let path = path.to_string_lossy();
-            let report = json!({ "path": path, "appended": count, "shape": shape });
-            return escape::json_line(out, &report);
-        }
-        let (count, shape) = (text::plural(count, "row"), text::shape(shape));
-        writeln!(out, "{}: {count} added, shape {shape}", safe(path.display()))
     }
 
     /// Says so if readers see the rows although waiting for the disk failed.
@@ -165,7 +155,7 @@ impl AppendArgs {
         if self.flush && header.is_ok_and(|header| header.shape == shape) {
             let text =
                 format!("{}: the rows were added, but may not be on the disk", error.message());
-            return CliError::Text { path: path.to_owned(), text };
+            return CliError::rejected(path, text);
         }
         CliError::with_path(path)(error)
     }
@@ -180,19 +170,12 @@ impl AppendArgs {
     /// Explains why rows cannot be appended, and suggests `recover` if a writer
     /// did not finish.
     fn explain(&self, path: &Path, error: npymap::Error) -> CliError {
-        let options = RecoverOptions::new();
-        let planned = match error.kind() {
-            ErrorKind::Corrupt | ErrorKind::Truncated => {
-                options.max_header_len(self.read.file.max_header_len).plan(path)
-            }
-            _ => return CliError::with_path(path)(error),
-        };
-        match planned {
-            Ok(recovery) if !recovery.is_complete() => {
-                CliError::Unfinished { path: path.to_owned() }
-            }
-            _ => CliError::with_path(path)(error),
+        let options = RecoverOptions::new().max_header_len(self.read.file.max_header_len);
+        let is_damaged = matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Truncated);
+        if is_damaged && options.plan(path).is_ok_and(|recovery| !recovery.is_complete()) {
+            return CliError::rejected(path, UNFINISHED);
         }
+        CliError::with_path(path)(error)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -44,13 +43,13 @@ pub(crate) struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    pub(crate) fn run(&self, command: Command) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self, command: Command) -> Result<(), CliError> {
         let text = match (self.shell, &self.members) {
             (Some(shell), _) => completion::script(shell, command),
             (None, word) => members(word.as_deref().unwrap_or_default(), self.of.as_deref()),
         };
         io::stdout().write_all(text.as_bytes())?;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }
 

@@ -1,15 +1,15 @@
 //! `npymap concat`: joins arrays.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use npymap::array::Outline;
 use npymap::ndarray::{Axis, SliceInfoElem};
 use npymap::{MappedArray, MappedArrayMut, Order};
 
+use crate::input::array_bytes::ArrayBytes;
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::file_set;
 use crate::input::input_args::InputArgs;
 use crate::input::input_rows::{self, InputRows, RowSpec};
@@ -78,20 +78,25 @@ pub(crate) struct ConcatArgs {
 }
 
 impl ConcatArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         output_format::require_npy(&self.output)?;
         self.report.check(&self.output)?;
         let inputs = file_set::files(&self.inputs)?;
-        let Some(input) = inputs.first() else { return Ok(ExitCode::SUCCESS) };
+        let Some(input) = inputs.first() else { return Ok(()) };
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
-        let mut shape = self.shape_of(input)?;
+        let first = self.read.options().whole().array(input).at(input.name())?;
+        let mut shape = first.shape().to_vec();
+        drop(first);
         let dtype = self.promotion.result(&inputs, self.read.options())?;
+        // With --stack, each array is one row of the result.
+        shape.extend(self.stack.then_some(1));
+        let axis = self.axis.resolve(&shape);
+        let axis = axis.map_err(|what| CliError::mismatch(input.name(), what))?;
         if self.stack {
-            // Each array is one row of the result.
-            shape = self.with_new_axis(input, &shape)?;
+            shape.pop();
+            shape.insert(axis, 1);
         }
-        let axis = self.axis(input, &shape)?;
         let casting = self.promotion.casting();
         let spec = RowSpec { path: input.name(), dtype: &dtype, shape: &shape, axis, casting };
         let rows = input_rows::open_all(&spec, &inputs, self.read.options())?;
@@ -100,7 +105,7 @@ impl ConcatArgs {
                 return Err(spec.shape_error(input, rows.shape()));
             }
         }
-        let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
+        let count = input_rows::count(&rows);
         if let Some(dim) = shape.get_mut(axis) {
             *dim = count;
         }
@@ -111,47 +116,23 @@ impl ConcatArgs {
         } else {
             write_interleaved(&rows, axis, array)
         };
-        filled.map_err(CliError::with_path(&self.output))?;
+        filled.at(&self.output)?;
         // The output may replace one of them, which Windows does not do while
         // it is mapped.
         drop(rows);
         draft.commit()?;
-        self.report.print(&self.output, OutputFormat::Npy)?;
-        Ok(ExitCode::SUCCESS)
-    }
-
-    fn shape_of(&self, input: &ArrayPath) -> Result<Vec<usize>, CliError> {
-        let array = self.read.options().whole().array(input);
-        Ok(array.map_err(CliError::with_path(input.name()))?.shape().to_vec())
-    }
-
-    /// A shape with a new axis of length 1 where it is requested.
-    fn with_new_axis(&self, input: &ArrayPath, shape: &[usize]) -> Result<Vec<usize>, CliError> {
-        let longer = [shape, &[1]].concat();
-        let axis = self.axis(input, &longer)?;
-        let mut longer = shape.to_vec();
-        longer.insert(axis, 1);
-        Ok(longer)
-    }
-
-    /// The index of the requested axis, counted from the first.
-    fn axis(&self, input: &ArrayPath, shape: &[usize]) -> Result<usize, CliError> {
-        let to_error = |what| CliError::Mismatch { path: input.name().to_owned(), what };
-        self.axis.resolve(shape).map_err(to_error)
+        self.report.print(&self.output, OutputFormat::Npy)
     }
 }
 
 /// Writes arrays one after another.
 fn write_in_sequence(rows: &[InputRows], array: MappedArrayMut) -> npymap::Result<()> {
-    let mut all = cast::as_bytes(array)?;
-    let mut progress = Progress::new(all.nbytes());
-    let (writer, mut written) = (all.element_writer()?, 0);
+    let mut progress = Progress::new(array.nbytes());
+    let mut all = ArrayBytes::new(array)?;
     rows.iter().try_for_each(|rows: &InputRows| {
         rows.blocks(Order::C, &mut |block| {
-            writer.write(&[written], block)?;
-            written += block.len();
             progress.add(block.len());
-            Ok(())
+            all.push(block)
         })
     })?;
     all.close()
@@ -163,13 +144,12 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
     let (dtype, shape) = (array.dtype().clone(), array.shape().to_vec());
     let along = shape.iter().take(axis).position(|&dim| dim > 1).unwrap_or(0);
     let dims = shape.get(along).copied().unwrap_or(1);
-    let mut all = cast::as_bytes(array)?;
-    if all.is_empty() {
-        return all.close();
+    let nbytes = array.nbytes();
+    if nbytes == 0 {
+        return array.close();
     }
-    let mut progress = Progress::new(all.nbytes());
-    let step = BLOCK.checked_div(all.nbytes() / dims).unwrap_or(1).clamp(1, dims);
-    let mut written = 0;
+    let (mut all, mut progress) = (ArrayBytes::new(array)?, Progress::new(nbytes));
+    let step = (BLOCK / (nbytes / dims)).clamp(1, dims);
     for start in (0..dims).step_by(step) {
         let end = dims.min(start + step);
         let mut shape = shape.clone();
@@ -191,10 +171,8 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
             cast::copy_whole(to.slice(part)?, &from.view(), rows.casting())?;
             position += rows.count;
         }
-        let block = block.as_bytes()?;
-        all.element_writer()?.write(&[written], block)?;
-        written += block.len();
-        progress.add(block.len());
+        all.push(block.as_bytes()?)?;
+        progress.add(block.nbytes());
     }
     all.close()
 }

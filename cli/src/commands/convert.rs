@@ -1,20 +1,19 @@
 //! `npymap convert`: converts arrays to another format, dtype or layout.
 
-use std::process::ExitCode;
-
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use npymap::npz::Compression;
 use npymap::ten::TenWriteOptions;
 use npymap::{ByteOrder, DType, ErrorKind, MappedArray, Order, element::Casting};
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::input_args::{FileArgs, InputOptions};
 use crate::input::inputs::{Input, Inputs};
 use crate::input::memory;
 use crate::input::platform;
 use crate::input::progress::Progress;
-use crate::input::shape_arg::OrderArg;
+use crate::input::shape_arg;
 use crate::input::text_input::TextInputOptions;
 use crate::input::threads::ThreadArgs;
 use crate::output::archive_output::{self, MemberOptions};
@@ -87,12 +86,14 @@ pub(crate) struct ConvertArgs {
 
     /// Memory order: the last axis varies fastest (C) or the first (F). With
     /// --raw, this is the order of IN, and OUT keeps it
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "C|F")]
-    order: Option<OrderArg>,
+    #[arg(long, value_parser = shape_arg::order_parser(), hide_possible_values = true,
+        value_name = "C|F")]
+    order: Option<Order>,
 
     /// Byte order of all numbers
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "little|big|native")]
-    byte_order: Option<ByteOrderArg>,
+    #[arg(long, value_parser = byte_order_parser(), hide_possible_values = true,
+        value_name = "little|big|native")]
+    byte_order: Option<ByteOrder>,
 
     /// Deflate the members of an .npz, at a level from 0 to 9
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true,
@@ -143,26 +144,16 @@ const LAYOUT: &str = "--axes and --reshape are for .npy files: convert in two st
 
 const SINGLE: &str = "--select, --field and --where are for one array: name it as FILE[MEMBER]";
 
-/// A byte order.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ByteOrderArg {
-    Little,
-    Big,
-    Native,
-}
-
-impl From<ByteOrderArg> for ByteOrder {
-    fn from(bytes: ByteOrderArg) -> ByteOrder {
-        match bytes {
-            ByteOrderArg::Little => ByteOrder::Little,
-            ByteOrderArg::Big => ByteOrder::Big,
-            ByteOrderArg::Native => ByteOrder::NATIVE,
-        }
-    }
+fn byte_order_parser() -> impl TypedValueParser<Value = ByteOrder> {
+    PossibleValuesParser::new(["little", "big", "native"]).map(|name| match name.as_str() {
+        "little" => ByteOrder::Little,
+        "big" => ByteOrder::Big,
+        _ => ByteOrder::NATIVE,
+    })
 }
 
 impl ConvertArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let format = self.text.output_format(self.out.path())?;
         let text = self.text_input();
         let has_text = text.is_some() || format.text().is_some();
@@ -171,8 +162,7 @@ impl ConvertArgs {
         self.reject_if(self.force && text.is_some(), NO_FORCE)?;
         self.report.check(self.out.path())?;
         self.write(format, text)?;
-        self.report.print(self.out.path(), format)?;
-        Ok(ExitCode::SUCCESS)
+        self.report.print(self.out.path(), format)
     }
 
     fn write(&self, format: OutputFormat, text: Option<TextInputOptions>) -> Result<(), CliError> {
@@ -208,12 +198,12 @@ impl ConvertArgs {
     }
 
     /// The requested order of OUT: with --raw, the option describes IN.
-    fn out_order(&self) -> Option<OrderArg> {
+    fn out_order(&self) -> Option<Order> {
         if self.read.is_raw() { None } else { self.order }
     }
 
     fn read_options(&self) -> InputOptions<'_> {
-        self.read.options(self.order.map_or(Order::C, Order::from)).whole()
+        self.read.options(self.order.unwrap_or(Order::C)).whole()
     }
 
     /// Returns whether a text is written as it is read.
@@ -249,8 +239,7 @@ impl ConvertArgs {
             options.array(&self.input).map_err(CliError::of_input(self.input.name()))?
         };
         if self.is_bfloat16() {
-            let converted = small_floats::to_bfloat16(&array, casting);
-            return converted.map_err(CliError::with_path(self.input.name()));
+            return small_floats::to_bfloat16(&array, casting).at(self.input.name());
         }
         Ok(array)
     }
@@ -265,12 +254,10 @@ impl ConvertArgs {
     ) -> Result<(), CliError> {
         self.reject_if(self.is_bfloat16(), BFLOAT16)?;
         self.reject_if(self.layout.is_given(), LAYOUT)?;
-        let opened;
-        let selected;
         let inputs;
-        let arrays = if let Some(text) = text {
-            opened = convert_selection::read_text(&self.input.path, text)?;
-            vec![Input::of_array(&self.input, &opened)]
+        let mut arrays = if let Some(text) = text {
+            let array = convert_selection::read_text(&self.input.path, text)?;
+            vec![Input::of_array(self.input.name(), array)]
         } else {
             let options = self.read_options().taking_all();
             let mut file = Inputs::open(&self.input, options)
@@ -281,15 +268,14 @@ impl ConvertArgs {
             inputs.check_lost(&arrays.iter().filter_map(|array| array.key.clone()).collect())?;
             arrays
         };
-        let arrays = if self.selection.is_given() {
-            let one = <[Input<'_>; 1]>::try_from(arrays);
-            let [one] = one.map_err(|_| CliError::usage(self.input.name(), SINGLE))?;
+        if self.selection.is_given() {
+            let [one] = arrays.as_mut_slice() else {
+                return Err(CliError::usage(self.input.name(), SINGLE));
+            };
             let array = (one.open)().map_err(CliError::Library)?;
-            selected = self.selection.copy(&one.path, &array)?;
-            vec![Input { open: Box::new(|| Ok(selected.clone())), ..one }]
-        } else {
-            arrays
-        };
+            let selected = self.selection.copy(&one.path, &array)?;
+            one.open = Box::new(move || Ok(selected.clone()));
+        }
         match format {
             OutputFormat::Ten => self.write_ten(&arrays, draft),
             _ => self.write_npz(&arrays, draft),
@@ -313,8 +299,8 @@ impl ConvertArgs {
                 rows.check_empty(self.input.name())?;
                 return text.write(rows, sink, &to_error);
             }
-            let template = rows.template().map_err(&to_error)?;
-            let stored = template.outline().map_err(&to_error)?.dtype().clone();
+            let template = rows.template().at(self.input.name())?;
+            let stored = template.outline().at(self.input.name())?.dtype().clone();
             let dtype = self.output_dtype(&stored);
             let to_error = |error| self.write_error(error);
             rows.bytes(&dtype, self.casting_of_output(), &to_error, |block| {
@@ -326,8 +312,7 @@ impl ConvertArgs {
     /// The dtype of the output, given that of the input.
     fn output_dtype(&self, stored: &DType) -> DType {
         let dtype = self.stored_dtype().unwrap_or(stored);
-        let bytes = self.byte_order.map(ByteOrder::from);
-        bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order))
+        self.byte_order.map_or(dtype.clone(), |order| dtype.with_byte_order(order))
     }
 
     fn casting_of_output(&self) -> Casting {
@@ -365,8 +350,8 @@ impl ConvertArgs {
         )?;
         self.reject_if(self.allow_u4, "--allow-u4 is for .ten files")?;
         let options = MemberOptions {
-            bytes: self.byte_order.map(ByteOrder::from),
-            order: self.out_order().map(Order::from),
+            bytes: self.byte_order,
+            order: self.out_order(),
             dtype: self.stored_dtype().cloned(),
             casting: self.casting(),
             compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
@@ -375,25 +360,15 @@ impl ConvertArgs {
     }
 
     fn write_ten(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
-        let is_c = matches!(self.out_order(), None | Some(OrderArg::C));
-        let is_little = matches!(self.byte_order, None | Some(ByteOrderArg::Little))
-            || self.byte_order.map(ByteOrder::from) == Some(ByteOrder::Little);
+        let is_c = self.out_order() != Some(Order::F);
+        let is_little = self.byte_order.is_none_or(|order| order == ByteOrder::Little);
         self.reject_if(!is_c || !is_little, "a .ten is in C order and little-endian")?;
         self.reject_if(self.new_file.version.is_some(), "--version does not apply to .ten files")?;
         self.reject_if(self.deflate.is_some(), "a .ten can't be deflated: use .npz")?;
-        let options = MemberOptions {
-            bytes: None,
-            order: None,
-            dtype: self.stored_dtype().cloned(),
-            casting: self.casting(),
-            compression: Compression::Stored,
-        };
-        archive_output::write_ten(
-            draft,
-            inputs,
-            &TenWriteOptions::new().allow_u4(self.allow_u4),
-            &options,
-        )
+        let (dtype, casting) = (self.stored_dtype().cloned(), self.casting());
+        let options = MemberOptions { dtype, casting, ..MemberOptions::of(Compression::Stored) };
+        let ten_options = TenWriteOptions::new().allow_u4(self.allow_u4);
+        archive_output::write_ten(draft, inputs, &ten_options, &options)
     }
 
     fn write_npy(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
@@ -405,7 +380,7 @@ impl ConvertArgs {
             return self.write_selection(from, draft);
         }
         let dtype = self.output_dtype(from.dtype());
-        let order = archive_output::output_order(self.out_order().map(Order::from), from.layout());
+        let order = archive_output::output_order(self.out_order(), from.layout());
         let is_sparse = from.path().is_some_and(platform::is_sparse);
         let options = self.new_file.options(order).sparse(is_sparse);
         let mut array = draft.array(&dtype, from.shape(), &options)?;
@@ -416,13 +391,12 @@ impl ConvertArgs {
         let mut progress = Progress::new(array.nbytes());
         let written = array.write_array(from, &copying, |bytes| progress.add(bytes));
         written.map_err(|error| self.write_error(error))?;
-        array.close().map_err(CliError::with_path(self.out.path()))
+        array.close().at(self.out.path())
     }
 
     /// Writes an array with other axes, in C order unless --order is given.
     fn write_arranged(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
-        let to_error = CliError::with_path(self.input.name());
-        let order = self.out_order().map_or(Order::C, Order::from);
+        let order = self.out_order().unwrap_or(Order::C);
         self.reject_if(
             order == Order::F && self.layout.reshapes(),
             "--reshape writes C order: use --order F in a second step",
@@ -432,8 +406,8 @@ impl ConvertArgs {
             "--axes and --reshape are for all rows: use --where in a first step",
         )?;
         self.selection.with_rows(self.input.name(), from, |rows| {
-            let part = rows.unfiltered().map_err(&to_error)?;
-            let arranged = self.layout.arrange(from, &part).map_err(&to_error)?;
+            let part = rows.unfiltered().at(self.input.name())?;
+            let arranged = self.layout.arrange(from, &part).at(self.input.name())?;
             let dtype = self.output_dtype(part.dtype());
             let array = draft.array(&dtype, &arranged.shape, &self.new_file.options(order))?;
             let written = arranged.write(array, self.casting_of_output());
@@ -443,14 +417,13 @@ impl ConvertArgs {
 
     /// Writes the selected part of an array, in C order unless --order is given.
     fn write_selection(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
-        let to_error = CliError::with_path(self.input.name());
-        let order = self.out_order().map_or(Order::C, Order::from);
+        let order = self.out_order().unwrap_or(Order::C);
         self.reject_if(
             order == Order::F && self.selection.is_filtered(),
             "--where writes C order",
         )?;
         self.selection.with_rows(self.input.name(), from, |rows| {
-            let (dtype, shape) = rows.dtype_and_shape().map_err(&to_error)?;
+            let (dtype, shape) = rows.dtype_and_shape().at(self.input.name())?;
             let dtype = self.output_dtype(&dtype);
             let array = draft.array(&dtype, &shape, &self.new_file.options(order))?;
             rows.write(array, self.casting_of_output(), &|error| self.write_error(error))

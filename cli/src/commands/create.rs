@@ -1,14 +1,13 @@
 //! `npymap create`: creates arrays.
 
 use crate::input::lengths::to_u64;
-use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use npymap::{DType, Value, dtype::Kind, half::f16};
+use npymap::{DType, Order, Value, dtype::Kind, half::f16};
 
 use crate::input::dtype_arg;
-use crate::input::error::CliError;
-use crate::input::shape_arg::OrderArg;
+use crate::input::error::{At as _, CliError};
+use crate::input::shape_arg;
 use crate::output::draft::Draft;
 use crate::output::generate::{self, FloatRange, Numbers};
 use crate::output::new_file::{self, NewFileArgs, ShapeArg};
@@ -55,8 +54,9 @@ pub(crate) struct CreateArgs {
     dtype: DType,
 
     /// Memory order: the last axis varies fastest (C) or the first (F)
-    #[arg(long, value_enum, default_value = "C", hide_possible_values = true, value_name = "C|F")]
-    order: OrderArg,
+    #[arg(long, value_parser = shape_arg::order_parser(), default_value = "C",
+        hide_possible_values = true, value_name = "C|F")]
+    order: Order,
 
     /// Value of every element
     #[arg(long, value_name = "VALUE")]
@@ -120,14 +120,13 @@ const NO_NUMBERS: &str = "only integers and floats, and for --arange dates and t
 const NORMAL_BOUNDS: &str = "--low and --high are for uniform and int";
 
 impl CreateArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         output_format::require_npy(self.out.path())?;
         self.report.check(self.out.path())?;
-        let to_error = CliError::with_path(self.out.path());
         let value = self.fill.as_ref().map(|text| Value::parse(text, &self.dtype));
-        let value = value.transpose().map_err(&to_error)?;
+        let value = value.transpose().at(self.out.path())?;
         let numbers = self.numbers()?;
-        let options = self.new_file.options(self.order.into());
+        let options = self.new_file.options(self.order);
         let options = options.sparse(self.sparse).page_aligned(self.page_aligned);
         let draft = Draft::begin(self.out.path(), self.new_file.if_exists())?;
         let array = draft.array(&self.dtype, &self.shape.0, &options)?;
@@ -136,10 +135,9 @@ impl CreateArgs {
             (None, Some(value)) => generate::write_value(array, &value),
             (None, None) => array.close(),
         };
-        written.map_err(&to_error)?;
+        written.at(self.out.path())?;
         draft.commit()?;
-        self.report.print(self.out.path(), OutputFormat::Npy)?;
-        Ok(ExitCode::SUCCESS)
+        self.report.print(self.out.path(), OutputFormat::Npy)
     }
 
     /// The numbers of the elements, if any were requested.
@@ -181,9 +179,8 @@ impl CreateArgs {
             Kind::Float | Kind::Complex => {
                 let (start, step) = (self.bound(start)?, self.float(step)?);
                 // The last number, which has the largest distance from the start.
-                let steps = to_u64(self.count().saturating_sub(1));
-                let range = FloatRange::new(start, step, &self.dtype);
-                let range = range.map_err(CliError::with_path(self.out.path()))?;
+                let steps = to_u64(self.count().max(1) - 1);
+                let range = FloatRange::new(start, step, &self.dtype).at(self.out.path())?;
                 let last = range.at(steps);
                 let largest = self.largest();
                 if last.abs() <= largest {
@@ -195,7 +192,8 @@ impl CreateArgs {
             Kind::Int | Kind::UInt | Kind::DateTime | Kind::TimeDelta => {
                 let (start, step) = (self.integer(start)?, self.integer(step)?);
                 let count = self.count();
-                let steps = i128::try_from(count.saturating_sub(1)).unwrap_or(i128::MAX);
+                let steps = i128::from(to_u64(count.max(1) - 1));
+                // Beyond 128 bits, it is out of range as well.
                 let last = start.saturating_add(step.saturating_mul(steps));
                 let (lowest, highest) = self.bounds();
                 if count > 0 && (start.min(last) < lowest || start.max(last) > highest) {
@@ -268,7 +266,7 @@ impl CreateArgs {
         Err(self.mismatch(&format!("whose largest number is {largest:e}, and not `{text}`")))
     }
 
-    /// The number of elements.
+    /// The number of elements. A larger one is rejected when the array is created.
     fn count(&self) -> usize {
         self.shape.0.iter().fold(1_usize, |count, dim| count.saturating_mul(*dim))
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::file_set::FileSet;
 use crate::input::inputs::{Input, Inputs};
 use crate::input::url::shown;
@@ -65,8 +65,7 @@ impl DiffArgs {
             (None, None) => {}
             (a, _) => {
                 let file = if a.is_none() { &self.a } else { &self.b };
-                let (path, reason) = (file.name().to_owned(), ONE_SET);
-                return Err(CliError::Rejected { path, reason });
+                return Err(CliError::rejected(file.name(), ONE_SET));
             }
         }
         let (a, b) = (self.options.open_file(&self.a)?, self.options.open_file(&self.b)?);
@@ -99,13 +98,13 @@ impl DiffArgs {
         let open = |(inputs, members): (&Inputs<'_>, Option<&[Input<'_>]>), path: &ArrayPath| {
             let array = match members {
                 // It may be inside a member, and says then why it can't be opened.
-                Some([one]) => (one.open)().map_err(CliError::with_path(&one.path)),
-                _ => inputs.single().map_err(CliError::with_path(path.name())),
+                Some([one]) => (one.open)().at(&one.path),
+                _ => inputs.single().at(path.name()),
             };
             self.options.rows(path.name(), array?)
         };
         let (a, b) = (open(a, &self.a)?, open(b, &self.b)?);
-        let report = self.options.compare(&a, &b).map_err(CliError::with_path(self.a.name()))?;
+        let report = self.options.compare(&a, &b).at(self.a.name())?;
         let names = [&self.a, &self.b].map(|path| shown(path.name()));
         if self.options.only_changed && report.is_equal {
             // Nothing changed.

@@ -2,13 +2,12 @@
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use npymap::{Error, array::Outline, view::DynView};
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
 use crate::input::progress;
 use crate::output::draft::IfExists;
@@ -92,7 +91,7 @@ const ONE_INDEX: &str = "--format, --where and --output take one INDEX";
 type ToError<'a> = &'a (dyn Fn(Error) -> CliError + Sync);
 
 impl GetArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         match self.format.format(self.file.name())? {
             None if self.filter.is_none() => self.print_all()?,
             None => self.with_rows(|rows, to_error| self.print_rows(rows, to_error))?,
@@ -104,20 +103,19 @@ impl GetArgs {
                 output.finish()?;
             }
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// Prints the elements of each INDEX as NumPy does, or as JSON.
     fn print_all(&self) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
-        let array = self.read.array(&self.file).map_err(&to_error)?;
+        let array = self.read.array(&self.file).at(self.file.name())?;
         let all = array.outline();
         let selected = self.selections.iter().map(|selection| selection.select(&array, &all));
         let selected = selected.map(|selected| self.values.of_selected(&array, selected?));
-        let selected = selected.collect::<npymap::Result<Vec<_>>>();
-        let selected = selected.map_err(&to_error)?;
+        let selected = selected.collect::<npymap::Result<Vec<_>>>().at(self.file.name())?;
         let parts = selected.iter().map(Selected::outline).collect::<npymap::Result<Vec<_>>>();
-        let parts = parts.map_err(&to_error)?;
+        let parts = parts.at(self.file.name())?;
         for part in &parts {
             self.check_count(self.file.name(), part)?;
         }
@@ -151,10 +149,10 @@ impl GetArgs {
             _ => return Err(CliError::usage(path, ONE_INDEX)),
         };
         let array = self.read.array(&self.file).and_then(|array| self.values.of_array(array));
-        let array = array.map_err(&to_error)?;
+        let array = array.at(path)?;
         matching::with_rows(path, &array, (&index, &[]), self.filter.as_ref(), |rows| {
-            let template = rows.template().map_err(&to_error)?;
-            self.check_count(path, &template.outline().map_err(&to_error)?)?;
+            let template = rows.template().at(path)?;
+            self.check_count(path, &template.outline().at(path)?)?;
             process(rows, &to_error)
         })
     }

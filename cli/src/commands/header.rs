@@ -4,7 +4,6 @@ use crate::input::lengths::{to_u64, to_usize};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use npymap::npy::{HeaderText, MAX_HEADER_LEN, Preamble, Version};
@@ -14,13 +13,13 @@ use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::dtype_arg;
-use crate::input::error::{CliError, rephrase_advice};
-use crate::input::escape::{self, safe};
-use crate::input::shape_arg::OrderArg;
+use crate::input::error::{At as _, CliError, rephrase_advice};
+use crate::input::escape::safe;
 use crate::input::shape_arg::{self, PartialShape};
 use crate::input::text;
 use crate::output::edit;
 use crate::output::locking::WaitArgs;
+use crate::output::report;
 
 /// Correct the header of a .npy file in place, or check it.
 ///
@@ -51,8 +50,9 @@ pub(crate) struct HeaderArgs {
     dtype: Option<DType>,
 
     /// New memory order: the last axis varies fastest (C) or the first (F)
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "C|F")]
-    order: Option<OrderArg>,
+    #[arg(long, value_parser = shape_arg::order_parser(), hide_possible_values = true,
+        value_name = "C|F")]
+    order: Option<Order>,
 
     /// Print what would be done, without doing it
     #[arg(long)]
@@ -88,22 +88,18 @@ struct StoredHeader {
 }
 
 impl HeaderArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let path = self.file.require_file(MEMBER)?;
         edit::reject_stream(&self.file)?;
-        let to_error = CliError::with_path(path);
         let is_written = !self.dry_run && !self.is_check();
         let lock = if is_written {
-            let lock = self
-                .wait
-                .with_lock(path, |locking| FileLock::acquire(path, LockKind::Exclusive, locking));
-            lock.map_err(&to_error)?
+            self.wait.with_lock(path, |locking| FileLock::acquire(path, LockKind::Exclusive, locking)).at(path)?
         } else {
             None
         };
         let opened = File::options().read(true).write(is_written).open(path);
         let file = opened.map_err(CliError::io(path, "open"))?;
-        lock.as_ref().map_or(Ok(()), |lock| lock.check(path)).map_err(&to_error)?;
+        lock.as_ref().map_or(Ok(()), |lock| lock.check(path)).at(path)?;
         let stored = StoredHeader::read(path, &file, self.max_header_len)?;
         let header = self.new_header(path, &stored)?;
         let bytes = encode(path, &header)?;
@@ -112,14 +108,17 @@ impl HeaderArgs {
         }
         // Without a change, the text may still differ from NumPy's.
         let is_changed = !self.is_check() && bytes != stored.bytes;
-        let printed = self.print(path, &stored, &header, is_changed);
-        let done = if is_changed && !self.dry_run {
-            "the header was changed"
-        } else {
-            "nothing was changed"
-        };
-        printed.map_err(CliError::after(path, done))?;
-        Ok(ExitCode::SUCCESS)
+        let done =
+            if is_changed && is_written { "the header was changed" } else { "nothing was changed" };
+        let line = json!({
+            "path": path.display().to_string(),
+            "old": stored.parsed.as_ref().ok().map(facts),
+            "new": facts(&header),
+            "changed": is_changed,
+            "done": is_changed && is_written,
+        });
+        let text = self.text(path, &stored, &header, is_changed);
+        report::done(path, done, self.json.then_some(line), &text)
     }
 
     /// Returns whether the header is only checked.
@@ -130,7 +129,6 @@ impl HeaderArgs {
     /// The header with the requested changes, whose elements take exactly the
     /// bytes of the file.
     fn new_header(&self, path: &Path, stored: &StoredHeader) -> Result<Header, CliError> {
-        let to_error = CliError::with_path(path);
         let old = stored.parsed.as_ref().ok();
         let dtype = self.dtype.as_ref().or(old.map(|old| &old.dtype));
         let has_shape = self.shape.is_some() || old.is_some();
@@ -138,17 +136,17 @@ impl HeaderArgs {
             let error = stored.parsed.as_ref().err();
             let error = error.map(|error| rephrase_advice(error)).unwrap_or_default();
             let what = format!("a header that cannot be read: {error}: {UNREADABLE}");
-            return Err(CliError::Mismatch { path: path.to_owned(), what });
+            return Err(CliError::mismatch(path, what));
         };
-        let order = self.order.map(Order::from).or(old.map(|old| old.order)).unwrap_or(Order::C);
+        let order = self.order.or(old.map(|old| old.order)).unwrap_or(Order::C);
         let own = old.map(|old| old.shape.as_slice()).unwrap_or_default();
         let count = stored.nbytes.checked_div(to_u64(dtype.itemsize())).unwrap_or(0);
         let shape = match &self.shape {
-            Some(shape) => shape.fill(to_usize(count)).map_err(&to_error)?,
+            Some(shape) => shape.fill(to_usize(count)).at(path)?,
             None => own.to_vec(),
         };
-        let mut header = Header::new(dtype.clone(), &shape, order).map_err(&to_error)?;
-        let needed = header.layout().map_err(&to_error)?.nbytes();
+        let mut header = Header::new(dtype.clone(), &shape, order).at(path)?;
+        let needed = header.layout().at(path)?.nbytes();
         header.version = stored.preamble.version();
         header.data_offset = stored.bytes.len();
         if to_u64(needed) == stored.nbytes {
@@ -158,37 +156,20 @@ impl HeaderArgs {
         let advice = fitting_shape(&header, stored.nbytes);
         let what =
             format!("{found} of elements, but shape {wanted} of {dtype} takes {needed}: {advice}");
-        Err(CliError::Mismatch { path: path.to_owned(), what })
+        Err(CliError::mismatch(path, what))
     }
 
-    fn print(
-        &self,
-        path: &Path,
-        stored: &StoredHeader,
-        header: &Header,
-        is_changed: bool,
-    ) -> io::Result<()> {
-        let out = &mut io::stdout();
-        if self.json {
-            let line = json!({
-                "path": path.display().to_string(),
-                "old": stored.parsed.as_ref().ok().map(facts),
-                "new": facts(header),
-                "changed": is_changed,
-                "done": is_changed && !self.dry_run,
-            });
-            return escape::json_line(out, &line);
-        }
-        let (path, new) = (safe(path.display()), safe(description(header)));
+    fn text(&self, path: &Path, stored: &StoredHeader, new: &Header, is_changed: bool) -> String {
+        let (path, new) = (safe(path.display()), safe(description(new)));
         match (&stored.parsed, is_changed) {
-            (_, false) => writeln!(out, "{path}: unchanged, {new}"),
+            (_, false) => format!("{path}: unchanged, {new}"),
             (Ok(old), true) => {
                 let becomes = if self.dry_run { "would become" } else { "is now" };
-                writeln!(out, "{path}: {} {becomes} {new}", safe(description(old)))
+                format!("{path}: {} {becomes} {new}", safe(description(old)))
             }
             (Err(_), true) => {
                 let becomes = if self.dry_run { "would be" } else { "is now" };
-                writeln!(out, "{path}: {becomes} {new}")
+                format!("{path}: {becomes} {new}")
             }
         }
     }
@@ -196,41 +177,39 @@ impl HeaderArgs {
 
 impl StoredHeader {
     fn read(path: &Path, file: &File, max_header_len: usize) -> Result<StoredHeader, CliError> {
-        let to_error = CliError::with_path(path);
         let io_error = CliError::io(path, "read the header");
         let len = file.metadata().map_err(&io_error)?.len();
         let mut reader = file;
-        let text = HeaderText::read(&mut reader, max_header_len).map_err(&to_error)?;
+        let text = HeaderText::read(&mut reader, max_header_len).at(path)?;
         let preamble = text.preamble();
         let mut bytes = Vec::new();
         reader.rewind().map_err(&io_error)?;
         let read = reader.take(preamble.data_offset()).read_to_end(&mut bytes);
         read.map_err(&io_error)?;
-        let nbytes = len.saturating_sub(preamble.data_offset());
+        let nbytes = len.max(preamble.data_offset()) - preamble.data_offset();
         Ok(StoredHeader { preamble, bytes, parsed: text.header(), nbytes })
     }
 }
 
 /// The bytes of a header that replace those in the file.
 fn encode(path: &Path, header: &Header) -> Result<Vec<u8>, CliError> {
-    let to_error = CliError::with_path(path);
     let encoded = header.encode_in_place().or_else(|_| {
         // Names that are not Latin-1 need another version.
         let mut header = header.clone();
         header.version = Version::V3;
         header.encode_in_place()
     });
-    if let Some(bytes) = encoded.map_err(&to_error)? {
+    if let Some(bytes) = encoded.at(path)? {
         return Ok(bytes);
     }
-    let needed = header.encode(None).map_err(&to_error)?.bytes.len();
+    let needed = header.encode(None).at(path)?.bytes.len();
     let (dtype, shape) = (shell_quoted(&header.dtype), text::shape(&header.shape));
     let order = if header.order == Order::F { " --order F" } else { "" };
     let what = format!(
         "{} bytes for its header, and the new one takes {needed}: copy the elements with `npymap convert --raw {dtype} --offset {} --shape '{shape}'{order} IN OUT.npy`",
         header.data_offset, header.data_offset
     );
-    Err(CliError::Mismatch { path: path.to_owned(), what })
+    Err(CliError::mismatch(path, what))
 }
 
 /// Overwrites the header. If that fails, the old one is restored.
@@ -253,7 +232,7 @@ fn fitting_shape(header: &Header, nbytes: u64) -> String {
         if header.order == Order::C { axes.rev().collect() } else { axes.collect() };
     for axis in axes {
         let others = header.shape.iter().enumerate().filter(|(at, _)| *at != axis);
-        let step = others.fold(itemsize, |step, (_, dim)| step.saturating_mul(*dim));
+        let step = itemsize * others.map(|(_, dim)| dim).product::<usize>();
         if step > 0 && nbytes.is_multiple_of(step) {
             let mut shape = header.shape.clone();
             shape.iter_mut().skip(axis).take(1).for_each(|dim| *dim = nbytes / step);

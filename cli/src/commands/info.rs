@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::num::NonZero;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -12,12 +13,12 @@ use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
 use crate::input::file_set;
 use crate::input::input_args::InputArgs;
-use crate::input::inspect::{FileEntry, Inspector};
+use crate::input::inspect::{EntryContent, FileEntry, Inspector, Wanted};
 use crate::input::messages;
 use crate::input::parallel;
 use crate::input::threads::ThreadArgs;
 use crate::output::describe::{self, DescribedEntry};
-use crate::output::json::JsonEntry;
+use crate::output::json;
 
 /// Describe arrays: dtype, shape, order, size.
 ///
@@ -89,7 +90,7 @@ impl InfoArgs {
     fn print_json(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
         let mut failures = 0;
         self.for_each_entry(files, |path, entry| {
-            escape::json_line(out, &JsonEntry::new(&path.path, &entry))?;
+            escape::json_line(out, &json::line(&path.path, &entry))?;
             failures += usize::from(ok_or_print(path, entry.content).is_none());
             Ok(())
         })?;
@@ -100,18 +101,24 @@ impl InfoArgs {
     fn print_raw(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
         let (mut failures, mut gap) = (0, "");
         let options = self.read.options();
-        for path in files {
+        for file in files {
             let info = options
-                .array(path)
+                .array(file)
                 .and_then(|array| ArrayInfo::from_raw(&array, options.raw_order(), self.digest));
+            let content = info.map(|info| EntryContent::Array(Box::new(info)));
+            let entry = FileEntry { format: "raw", member: None, info: None, content };
             if self.json {
-                escape::json_line(out, &JsonEntry::raw(path.name(), &info))?;
-            } else if let Ok(info) = &info {
-                out.write_all(gap.as_bytes())?;
-                gap = "\n";
-                describe::print_raw_paragraph(out, path.name(), info)?;
+                escape::json_line(out, &json::line(file.name(), &entry))?;
             }
-            failures += usize::from(ok_or_print(path, info).is_none());
+            match described(file, file.name(), entry) {
+                Some(row) if !self.json => {
+                    out.write_all(gap.as_bytes())?;
+                    gap = "\n";
+                    describe::print_paragraph(out, &row)?;
+                }
+                Some(_) => {}
+                None => failures += 1,
+            }
         }
         Ok(failures)
     }
@@ -119,20 +126,22 @@ impl InfoArgs {
     fn print_headers(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
         let mut failures = 0;
         for path in files {
-            let texts = ok_or_print(path, self.inspector(NonZero::<usize>::MIN).header_texts(path));
-            failures += usize::from(texts.is_none());
-            if texts.as_ref().is_some_and(Vec::is_empty) {
+            let mut count = 0;
+            self.inspector(Wanted::HeaderText).for_each_entry(path, &mut |entry| {
+                match ok_or_print(path, entry.content) {
+                    Some(EntryContent::Header(text)) => writeln!(out, "{}", safe(text))?,
+                    Some(_) => return Ok(()),
+                    None => failures += 1,
+                }
+                count += 1;
+                Ok(())
+            })?;
+            if count == 0 {
                 failures += 1;
                 messages::print_error(&format!(
                     "{}: contains no array, so there is no header",
                     path.name().display()
                 ));
-            }
-            for text in texts.into_iter().flatten() {
-                match ok_or_print(path, text) {
-                    Some(text) => writeln!(out, "{}", safe(text))?,
-                    None => failures += 1,
-                }
             }
         }
         Ok(failures)
@@ -142,12 +151,9 @@ impl InfoArgs {
     fn print_text(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
         let mut failures = 0;
         let mut rows = Vec::new();
-        self.for_each_entry(files, |path, FileEntry { format, member, info, content }| {
-            match ok_or_print(path, content) {
-                Some(content) => {
-                    let path = path.path.clone();
-                    rows.push(DescribedEntry { path, format, member, info, content });
-                }
+        self.for_each_entry(files, |path, entry| {
+            match described(path, &path.path, entry) {
+                Some(row) => rows.push(row),
                 None => failures += 1,
             }
             Ok(())
@@ -168,18 +174,18 @@ impl InfoArgs {
         files: &[ArrayPath],
         mut visit: impl FnMut(&ArrayPath, FileEntry) -> io::Result<()>,
     ) -> io::Result<()> {
+        let mut files = files.iter();
         let threads = self.threads.count();
         if !self.digest || files.len() == 1 {
-            let inspector = self.inspector(threads);
-            let mut files = files.iter();
+            let wanted = if self.digest { Wanted::Digests(threads) } else { Wanted::Facts };
+            let inspector = self.inspector(wanted);
             return files.try_for_each(|path| {
                 inspector.for_each_entry(path, &mut |entry| visit(path, entry))
             });
         }
-        let inspector = self.inspector(NonZero::<usize>::MIN);
-        let mut files = files.iter();
+        let inspector = self.inspector(Wanted::Digests(NonZero::<usize>::MIN));
         parallel::pipeline(
-            threads.get(),
+            threads.get().min(files.len()),
             || Ok(files.next()),
             |path| {
                 let mut entries = Vec::new();
@@ -193,10 +199,16 @@ impl InfoArgs {
         )
     }
 
-    fn inspector(&self, threads: NonZero<usize>) -> Inspector {
-        let inspector = Inspector::new(self.read.file.max_header_len);
-        if self.digest { inspector.with_digests(threads) } else { inspector }
+    fn inspector(&self, wanted: Wanted) -> Inspector {
+        Inspector::new(self.read.file.max_header_len, wanted)
     }
+}
+
+/// The entry of a file that is called `path`. If it could not be opened, prints the error.
+fn described(file: &ArrayPath, path: &Path, entry: FileEntry) -> Option<DescribedEntry> {
+    let FileEntry { format, member, info, content } = entry;
+    let content = ok_or_print(file, content)?;
+    Some(DescribedEntry { path: path.to_owned(), format, member, info, content })
 }
 
 /// Returns the value, or prints the error.

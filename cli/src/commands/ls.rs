@@ -14,7 +14,7 @@ use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
 use crate::input::file_set;
 use crate::input::globs::NamePattern;
-use crate::input::inspect::{EntryContent, FileEntry, Inspector, MemberName};
+use crate::input::inspect::{EntryContent, FileEntry, Inspector, MemberName, Wanted};
 use crate::input::messages;
 use crate::input::natural_order;
 use crate::input::style::DIRECTORY;
@@ -22,7 +22,7 @@ use crate::input::text;
 use crate::input::url::shown;
 use crate::input::walk::{self, Depth};
 use crate::output::describe;
-use crate::output::json::JsonEntry;
+use crate::output::json;
 use crate::output::table::{self, Column};
 
 /// List arrays with dtype, shape and size, and the totals.
@@ -92,7 +92,7 @@ struct LsRow {
     /// The name, which can be used as an argument.
     name: String,
     content: RowContent,
-    /// The bytes of its elements.
+    /// The bytes of its elements; `usize::MAX` for more, which sparse files may have together.
     nbytes: usize,
 }
 
@@ -109,9 +109,10 @@ enum RowContent {
     Other,
 }
 
-/// The results so far.
-#[derive(Default)]
-struct LsResult {
+/// Prints the list: JSON at once, and lines at the end.
+struct Lister<'a> {
+    args: &'a LsArgs,
+    out: &'a mut dyn Write,
     rows: Vec<LsRow>,
     arrays: usize,
     files: BTreeSet<PathBuf>,
@@ -123,161 +124,129 @@ impl LsArgs {
     pub(crate) fn run(&self) -> io::Result<ExitCode> {
         let out = &mut io::BufWriter::new(anstream::stdout().lock());
         let (paths, failures) = file_set::all_found(&self.paths, file_set::matched);
-        let mut found = LsResult { failures, ..LsResult::default() };
+        let (rows, files) = (Vec::new(), BTreeSet::new());
+        let mut lister = Lister { args: self, out, rows, arrays: 0, files, nbytes: 0, failures };
         for path in &paths {
             if path.member.is_none() && path.path.is_dir() {
-                self.list_directory(out, &mut found, &path.path)?;
+                lister.list_directory(&path.path)?;
             } else {
-                self.list_file(out, &mut found, path)?;
+                lister.list_file(path)?;
             }
         }
         if !self.json {
-            self.print(out, &mut found)?;
+            lister.print()?;
         }
-        out.flush()?;
-        Ok(if found.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        lister.out.flush()?;
+        Ok(if lister.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
 
-    fn list_directory(
-        &self,
-        out: &mut impl Write,
-        found: &mut LsResult,
-        directory: &Path,
-    ) -> io::Result<()> {
-        let depth = if self.recursive { Depth::All } else { Depth::One };
+impl Lister<'_> {
+    fn list_directory(&mut self, directory: &Path) -> io::Result<()> {
+        let depth = if self.args.recursive { Depth::All } else { Depth::One };
         let listing = match walk::list(directory, depth) {
             Ok(listing) => listing,
-            Err(error) => return self.print_unlisted(out, found, directory, error),
+            Err(error) => return self.print_unlisted(directory, error),
         };
         for (inner, error) in listing.unreadable {
-            self.print_unlisted(out, found, &join(directory, &inner), error)?;
+            self.print_unlisted(&join(directory, &inner), error)?;
         }
         for inner in listing.directories {
-            self.add_directory(out, found, &join(directory, &inner))?;
+            self.add_directory(&join(directory, &inner))?;
         }
         for file in listing.files {
             let file = ArrayPath::from_file(&join(directory, &file));
-            if self.recursive {
-                self.list_file(out, found, &file)?;
+            if self.args.recursive {
+                self.list_file(&file)?;
             } else {
-                self.list_whole(out, found, &file)?;
+                self.list_whole(&file)?;
             }
         }
         Ok(())
     }
 
     /// Reports a directory that cannot be listed.
-    fn print_unlisted(
-        &self,
-        out: &mut impl Write,
-        found: &mut LsResult,
-        directory: &Path,
-        error: io::Error,
-    ) -> io::Result<()> {
+    fn print_unlisted(&mut self, directory: &Path, error: io::Error) -> io::Result<()> {
         let error = CliError::io(directory, "list")(error);
         messages::print_error(&error);
-        found.failures += 1;
-        if !self.json {
+        self.failures += 1;
+        if !self.args.json {
             return Ok(());
         }
         let path = directory.to_string_lossy();
-        escape::json_line(out, &json!({ "path": path, "member": null, "error": error.to_string() }))
+        let line = json!({ "path": path, "member": null, "error": error.to_string() });
+        escape::json_line(&mut self.out, &line)
     }
 
-    fn add_directory(
-        &self,
-        out: &mut impl Write,
-        found: &mut LsResult,
-        path: &Path,
-    ) -> io::Result<()> {
-        if !self.is_selected(path, None) {
+    fn add_directory(&mut self, path: &Path) -> io::Result<()> {
+        if !self.args.is_selected(path, None) {
             return Ok(());
         }
-        if self.json {
-            return escape::json_line(
-                out,
-                &json!({ "path": path.to_string_lossy(), "directory": true }),
-            );
+        if self.args.json {
+            let line = json!({ "path": path.to_string_lossy(), "directory": true });
+            return escape::json_line(&mut self.out, &line);
         }
         let name = format!("{}{}", path.display(), std::path::MAIN_SEPARATOR);
-        found.rows.push(LsRow { name, content: RowContent::Directory, nbytes: 0 });
+        self.rows.push(LsRow { name, content: RowContent::Directory, nbytes: 0 });
         Ok(())
     }
 
     /// Lists each array of a file.
-    fn list_file(
-        &self,
-        out: &mut impl Write,
-        found: &mut LsResult,
-        file: &ArrayPath,
-    ) -> io::Result<()> {
-        self.inspector().for_each_entry(file, &mut |entry| {
-            let is_selected = self.is_selected(&file.path, entry.member.as_ref());
+    fn list_file(&mut self, file: &ArrayPath) -> io::Result<()> {
+        let args = self.args;
+        args.inspector().for_each_entry(file, &mut |entry| {
+            let is_selected = args.is_selected(&file.path, entry.member.as_ref());
             if !is_selected && !may_have_members(&file.path, &entry) {
                 return Ok(());
             }
-            if is_selected && self.json {
-                escape::json_line(out, &JsonEntry::new(&file.path, &entry))?;
+            if is_selected && args.json {
+                escape::json_line(&mut self.out, &json::line(&file.path, &entry))?;
             }
-            let Some(row) = found.row(&file.path, entry) else { return Ok(()) };
+            let Some(row) = self.row(&file.path, entry) else { return Ok(()) };
             if is_selected {
-                found.count(&file.path, &row);
-                found.rows.extend((!self.json).then_some(row));
+                self.count(&file.path, &row);
+                self.rows.extend((!args.json).then_some(row));
             }
             Ok(())
         })
     }
 
     /// Lists a file on one line.
-    fn list_whole(
-        &self,
-        out: &mut impl Write,
-        found: &mut LsResult,
-        file: &ArrayPath,
-    ) -> io::Result<()> {
-        if !self.is_selected(&file.path, None) {
+    fn list_whole(&mut self, file: &ArrayPath) -> io::Result<()> {
+        if !self.args.is_selected(&file.path, None) {
             return Ok(());
         }
         let mut entries = Vec::new();
-        self.inspector().for_each_entry(file, &mut |entry| {
+        self.args.inspector().for_each_entry(file, &mut |entry| {
             entries.push(entry);
             Ok(())
         })?;
         if let [FileEntry { member: None, .. }] = entries.as_slice() {
-            return self.list_file(out, found, file);
+            return self.list_file(file);
         }
-        let rows = entries.into_iter().filter_map(|entry| found.row(&file.path, entry));
-        let rows: Vec<_> = rows.filter(LsRow::is_array).collect();
-        for row in &rows {
-            found.count(&file.path, row);
+        let (mut arrays, mut nbytes) = (0, 0);
+        for entry in entries {
+            if let Some(row) = self.row(&file.path, entry).filter(LsRow::is_array) {
+                self.count(&file.path, &row);
+                arrays += 1;
+                nbytes = row.nbytes.saturating_add(nbytes);
+            }
         }
-        let nbytes = rows.iter().map(|row| row.nbytes).fold(0, usize::saturating_add);
-        if self.json {
-            let path = shown(&file.path);
-            let line = json!({ "path": path, "arrays": rows.len(), "nbytes": nbytes });
-            return escape::json_line(out, &line);
+        let name = shown(&file.path);
+        if self.args.json {
+            let line = json!({ "path": name, "arrays": arrays, "nbytes": nbytes });
+            return escape::json_line(&mut self.out, &line);
         }
-        let (name, content) = (shown(&file.path), RowContent::Archive(rows.len()));
-        found.rows.push(LsRow { name, content, nbytes });
+        self.rows.push(LsRow { name, content: RowContent::Archive(arrays), nbytes });
         Ok(())
     }
 
-    /// Returns whether a name matches the pattern.
-    fn is_selected(&self, path: &Path, member: Option<&MemberName>) -> bool {
-        let Some(pattern) = &self.pattern else { return true };
-        let file = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-        let member_name = member.map(MemberName::text);
-        pattern.matches(&full_name(path, member))
-            || member_name.is_some_and(|name| pattern.matches(&name))
-            || (member.is_none() && pattern.matches(&file))
-    }
-
-    fn print(&self, out: &mut impl Write, found: &mut LsResult) -> io::Result<()> {
-        match self.sort {
+    fn print(&mut self) -> io::Result<()> {
+        match self.args.sort {
             Some(SortKey::Name) => {
-                found.rows.sort_by(|a, b| natural_order::by_number(&a.name, &b.name));
+                self.rows.sort_by(|a, b| natural_order::by_number(&a.name, &b.name));
             }
-            Some(SortKey::Size) => found.rows.sort_by_key(|row| std::cmp::Reverse(row.nbytes)),
+            Some(SortKey::Size) => self.rows.sort_by_key(|row| std::cmp::Reverse(row.nbytes)),
             None => {}
         }
         let mut columns = [
@@ -286,24 +255,18 @@ impl LsArgs {
             Column::text("shape"),
             Column::numbers("size"),
         ];
-        found.rows.iter().for_each(|row| row.push_to(&mut columns));
+        self.rows.iter().for_each(|row| row.push_to(&mut columns));
         if let Some(width) = table::terminal_width() {
             table::fit(&mut columns, width);
         }
-        if !found.rows.is_empty() {
-            table::print(out, &columns)?;
+        if !self.rows.is_empty() {
+            table::print(&mut self.out, &columns)?;
         }
-        let arrays = text::plural(found.arrays, "array");
-        let files = text::plural(found.files.len(), "file");
-        writeln!(out, "{arrays} in {files}, {}", text::size(found.nbytes))
+        let arrays = text::plural(self.arrays, "array");
+        let files = text::plural(self.files.len(), "file");
+        writeln!(self.out, "{arrays} in {files}, {}", text::size(self.nbytes))
     }
 
-    fn inspector(&self) -> Inspector {
-        Inspector::new(self.max_header_len)
-    }
-}
-
-impl LsResult {
     /// The line of an entry. Prints an error if it cannot be opened.
     fn row(&mut self, path: &Path, entry: FileEntry) -> Option<LsRow> {
         let name = full_name(path, entry.member.as_ref());
@@ -315,10 +278,9 @@ impl LsResult {
                 let content = RowContent::Array { dtype, shape };
                 Some(LsRow { name, content, nbytes: layout.nbytes() })
             }
-            Ok(EntryContent::Other) => Some(LsRow { name, content: RowContent::Other, nbytes: 0 }),
+            Ok(_) => Some(LsRow { name, content: RowContent::Other, nbytes: 0 }),
             Err(error) => {
-                let input = ArrayPath::from_file(path);
-                messages::print_error(&CliError::of_input(input.name())(error));
+                messages::print_error(&CliError::of_input(path)(error));
                 self.failures += 1;
                 None
             }
@@ -330,10 +292,24 @@ impl LsResult {
         if row.is_array() {
             self.arrays += 1;
             self.nbytes = self.nbytes.saturating_add(row.nbytes);
-            if !self.files.contains(path) {
-                self.files.insert(path.to_owned());
-            }
+            self.files.insert(path.to_owned());
         }
+    }
+}
+
+impl LsArgs {
+    /// Returns whether a name matches the pattern.
+    fn is_selected(&self, path: &Path, member: Option<&MemberName>) -> bool {
+        let Some(pattern) = &self.pattern else { return true };
+        let member_name = member.map(MemberName::text);
+        pattern.matches(&full_name(path, member))
+            || member_name.is_some_and(|name| pattern.matches(&name))
+            || (member.is_none()
+                && path.file_name().is_some_and(|name| pattern.matches(&name.to_string_lossy())))
+    }
+
+    fn inspector(&self) -> Inspector {
+        Inspector::new(self.max_header_len, Wanted::Facts)
     }
 }
 

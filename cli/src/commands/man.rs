@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_mangen::Man;
@@ -33,7 +32,7 @@ pub(crate) struct ManArgs {
 }
 
 impl ManArgs {
-    pub(crate) fn run(&self, command: Command) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self, command: Command) -> Result<(), CliError> {
         let directory = &self.directory;
         fs::create_dir_all(directory).map_err(CliError::io(directory, "create"))?;
         let mut command = command.disable_help_subcommand(true);
@@ -41,7 +40,7 @@ impl ManArgs {
         let count = write_pages(command, directory)?;
         let pages = text::plural(count, "page");
         writeln!(io::stdout(), "{}: {pages} written", safe(directory.display()))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }
 

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 
@@ -12,7 +11,7 @@ use crate::input::error::CliError;
 use crate::input::npz_inputs::MemberArgs;
 use crate::input::url;
 use crate::output::locking::WaitArgs;
-use crate::output::npz_update::{self, Change};
+use crate::output::npz_update;
 
 /// Add arrays to an archive, or replace some of its members.
 ///
@@ -54,7 +53,7 @@ pub(crate) struct AddArgs {
 }
 
 impl AddArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let files = self.members.files(&self.inputs, None)?;
         let open = files.open();
         let inputs = open.arrays()?;
@@ -68,7 +67,7 @@ impl AddArgs {
             let old = update.npz().member(&input.name).ok();
             if !self.overwrite && old.is_some() {
                 let path = format!("{}[{}]", self.file.display(), input.name);
-                return Err(CliError::Exists { path: path.into() });
+                return Err(CliError::exists(path));
             }
             let new = || format!("{}.npy", input.name);
             let full_name = old.map_or_else(new, |member| member.full_name().to_owned());
@@ -76,7 +75,7 @@ impl AddArgs {
                 let what = format!(
                     "the full name `{full_name}`, as an array before it: choose others with --name"
                 );
-                return Err(CliError::Mismatch { path: input.path.clone(), what });
+                return Err(CliError::mismatch(&input.path, what));
             }
         }
         let mut changes: Vec<_> = inputs.iter().collect();
@@ -92,7 +91,6 @@ impl AddArgs {
         drop(inputs);
         open.close();
         new.commit_sync().map_err(CliError::Library)?;
-        Change { path: &self.file, done: "added", members: &members }.print(self.json)?;
-        Ok(ExitCode::SUCCESS)
+        npz_update::print(&self.file, "added", &members, self.json)
     }
 }

@@ -120,6 +120,7 @@ impl ExtractArgs {
                 Err(error) => self.skip(error, &mut failures)?,
             }
         }
+        // For progress: the archive may state any sizes.
         let total = targets.iter().map(|(member, _)| member.size()).fold(0, u64::saturating_add);
         let mut progress = Progress::new(to_usize(total));
         let mut extracted = Vec::new();
@@ -154,7 +155,7 @@ impl ExtractArgs {
             return Err(CliError::usage(output, output_format::STREAM));
         }
         let draft = Draft::begin(output, self.replace.if_exists())?;
-        let mut progress = Progress::new(usize::try_from(member.size()).unwrap_or(usize::MAX));
+        let mut progress = Progress::new(to_usize(member.size()));
         self.copy(&member, &draft, &mut progress)?;
         drop(progress);
         draft.commit()?;
@@ -217,10 +218,10 @@ impl ExtractArgs {
         let target = self.directory.join(name);
         if others.0.contains(&target) {
             let reason = "another member has the same path: extract one of them by name";
-            return Err(CliError::Rejected { path: self.path_of(member.name()), reason });
+            return Err(CliError::rejected(self.path_of(member.name()), reason));
         }
         if let Some(reason) = others.conflict(&target) {
-            return Err(CliError::Rejected { path: self.path_of(member.name()), reason });
+            return Err(CliError::rejected(self.path_of(member.name()), reason));
         }
         self.check_directories(name)?;
         self.check_existing(&target)?;
@@ -239,7 +240,7 @@ impl ExtractArgs {
         if !is_inside || name.as_os_str().is_empty() || member.full_name().contains('\\') {
             let path = self.path_of(member.name());
             let reason = "its name points outside the directory: extract it with `npymap convert`";
-            return Err(CliError::Rejected { path, reason });
+            return Err(CliError::rejected(path, reason));
         }
         Ok(name)
     }
@@ -250,17 +251,17 @@ impl ExtractArgs {
         let not_a_directory = "is not a directory: extract to another one with --directory";
         let mut path = self.directory.clone();
         if path.exists() && !path.is_dir() {
-            return Err(CliError::Rejected { path, reason: not_a_directory });
+            return Err(CliError::rejected(path, not_a_directory));
         }
         for part in name.parent().into_iter().flat_map(Path::components) {
             path.push(part);
             // Nothing is in a directory that does not exist.
             let Ok(metadata) = fs::symlink_metadata(&path) else { break };
             if metadata.is_symlink() {
-                return Err(CliError::Rejected { path, reason: LINK });
+                return Err(CliError::rejected(path, LINK));
             }
             if !metadata.is_dir() {
-                return Err(CliError::Rejected { path, reason: not_a_directory });
+                return Err(CliError::rejected(path, not_a_directory));
             }
         }
         Ok(())
@@ -269,16 +270,15 @@ impl ExtractArgs {
     /// Checks that a file does not exist, or may be replaced.
     fn check_existing(&self, target: &Path) -> Result<(), CliError> {
         let Ok(metadata) = fs::symlink_metadata(target) else { return Ok(()) };
-        let path = target.to_owned();
         if metadata.is_dir() {
             let reason = "is a directory: extract to another one with --directory";
-            return Err(CliError::Rejected { path, reason });
+            return Err(CliError::rejected(target, reason));
         }
         if !self.replace.overwrite {
-            return Err(CliError::Exists { path });
+            return Err(CliError::exists(target));
         }
         if metadata.is_symlink() {
-            return Err(CliError::Rejected { path, reason: LINK });
+            return Err(CliError::rejected(target, LINK));
         }
         // It may be a `.npy` that must not be replaced.
         Draft::begin_at(target, self.replace.if_exists())?;

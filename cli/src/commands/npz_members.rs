@@ -1,7 +1,6 @@
 //! `npymap npz rm` and `npymap npz mv`: remove and rename members.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use npymap::npy::MAX_HEADER_LEN;
@@ -9,7 +8,7 @@ use npymap::npy::MAX_HEADER_LEN;
 use crate::input::error::CliError;
 use crate::input::url;
 use crate::output::locking::WaitArgs;
-use crate::output::npz_update::{self, Change};
+use crate::output::npz_update;
 
 /// Remove members of an archive.
 ///
@@ -71,24 +70,22 @@ pub(crate) struct MoveArgs {
 }
 
 impl RemoveArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let mut update = npz_update::begin(&self.file, self.wait, MAX_HEADER_LEN)?;
         for member in &self.members {
             update.remove(member).map_err(CliError::Library)?;
         }
         update.commit().map_err(CliError::Library)?;
-        Change { path: &self.file, done: "removed", members: &self.members }.print(self.json)?;
-        Ok(ExitCode::SUCCESS)
+        npz_update::print(&self.file, "removed", &self.members, self.json)
     }
 }
 
 impl MoveArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let mut update = npz_update::begin(&self.file, self.wait, MAX_HEADER_LEN)?;
         update.rename(&self.old, &self.new).map_err(CliError::Library)?;
         update.commit().map_err(CliError::Library)?;
         let members = [self.new.clone()];
-        Change { path: &self.file, done: "renamed", members: &members }.print(self.json)?;
-        Ok(ExitCode::SUCCESS)
+        npz_update::print(&self.file, "renamed", &members, self.json)
     }
 }

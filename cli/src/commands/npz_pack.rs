@@ -1,10 +1,8 @@
 //! `npymap npz pack`: makes an archive of arrays.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
-use npymap::element::Casting;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -13,7 +11,7 @@ use crate::input::stream;
 use crate::input::url;
 use crate::output::archive_output::{self, MemberOptions};
 use crate::output::draft::Draft;
-use crate::output::npz_update::Change;
+use crate::output::npz_update;
 use crate::output::output_format;
 use crate::output::overwrite::OverwriteArgs;
 
@@ -52,20 +50,14 @@ pub(crate) struct PackArgs {
 }
 
 impl PackArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         output_format::require_npz(&self.output, self.json)?;
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.replace.if_exists())?;
         let files = self.members.files(&self.inputs, Some(&self.output))?;
         let open = files.open();
         let arrays = open.arrays()?;
-        let options = MemberOptions {
-            bytes: None,
-            order: None,
-            dtype: None,
-            casting: Casting::Equiv,
-            compression: self.members.compression(),
-        };
+        let options = MemberOptions::of(self.members.compression());
         archive_output::write_npz(&draft, &arrays, &options)?;
         let members: Vec<String> = arrays.iter().map(|array| array.name.clone()).collect();
         // Windows does not replace a file that is mapped.
@@ -73,8 +65,8 @@ impl PackArgs {
         open.close();
         draft.commit()?;
         if !stream::is_output(&self.output) {
-            Change { path: &self.output, done: "packed", members: &members }.print(self.json)?;
+            npz_update::print(&self.output, "packed", &members, self.json)?;
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }

@@ -2,14 +2,13 @@
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use npymap::ErrorKind;
 use npymap::npz::{Member, Npz, NpzWriter};
 use serde_json::json;
 
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::escape::{self, safe};
 use crate::input::inputs::last_of_each_name;
 use crate::input::url::{self, shown};
@@ -65,7 +64,7 @@ struct Found {
 }
 
 impl RecoverArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         output_format::require_npz(self.out.path(), self.json)?;
         let draft = Draft::begin(self.out.path(), self.replace.if_exists())?;
         let (npz, has_directory) = match open::damaged_npz(&self.file) {
@@ -84,18 +83,17 @@ impl RecoverArgs {
         drop(npz);
         if found.recovered.is_empty() {
             let reason = if found.skipped.is_empty() { NOTHING } else { NO_METHOD };
-            return Err(CliError::Rejected { path: self.file.clone(), reason });
+            return Err(CliError::rejected(&self.file, reason));
         }
         draft.commit()?;
         self.print(&found, has_directory)?;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// Copies the intact members, and reports the others.
     fn copy(&self, npz: &Npz, draft: &Draft) -> Result<Found, CliError> {
         let members = last_of_each_name(npz.members(), Member::full_name);
-        let mut writer =
-            NpzWriter::new_seekable(draft.file()).map_err(CliError::with_path(self.out.path()))?;
+        let mut writer = NpzWriter::new_seekable(draft.file()).at(self.out.path())?;
         let mut found = Found::default();
         for member in &members {
             let name = member.name().to_owned();
@@ -115,7 +113,7 @@ impl RecoverArgs {
                 }
             }
         }
-        writer.into_inner().map_err(CliError::with_path(self.out.path()))?;
+        writer.into_inner().at(self.out.path())?;
         Ok(found)
     }
 

@@ -1,8 +1,6 @@
 //! `npymap recover`: repairs a file whose writer died.
 
-use std::io::Write as _;
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use npymap::{
@@ -12,11 +10,12 @@ use npymap::{
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
-use crate::input::escape::{self, safe};
+use crate::input::error::{At as _, CliError};
+use crate::input::escape::safe;
 use crate::input::text;
 use crate::output::edit;
 use crate::output::locking::WaitArgs;
+use crate::output::report;
 use crate::output::signals;
 
 /// Repair a .npy file after an interrupted append.
@@ -61,7 +60,7 @@ pub(crate) struct RecoverArgs {
 const MEMBER: &str = "members of archives cannot be recovered: `npymap npz verify` lists the damaged members of an .npz";
 
 impl RecoverArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let path = self.file.require_file(MEMBER)?;
         edit::reject_stream(&self.file)?;
         let options =
@@ -72,17 +71,19 @@ impl RecoverArgs {
         } else {
             self.wait.with_lock(path, |locking| options.clone().locking(locking).recover(path))
         };
-        let recovery = recovery.map_err(CliError::with_path(path))?;
-        let out = &mut std::io::stdout();
-        let printed = if self.json {
-            escape::json_line(out, &self.json(path, &recovery))
-        } else {
-            writeln!(out, "{}", self.describe(path, &recovery))
-        };
+        let recovery = recovery.at(path)?;
         let is_changed = !self.dry_run && !recovery.is_complete();
         let done = if is_changed { "was recovered" } else { "nothing was changed" };
-        printed.map_err(CliError::after(path, done))?;
-        Ok(ExitCode::SUCCESS)
+        let line = json!({
+            "path": path.display().to_string(),
+            "said": recovery.header_shape,
+            "shape": recovery.shape,
+            "dropped": recovery.dropped,
+            "filled": recovery.filled,
+            "done": is_changed,
+        });
+        let text = self.describe(path, &recovery);
+        report::done(path, done, self.json.then_some(line), &text)
     }
 
     fn describe(&self, path: &Path, recovery: &Recovery) -> String {
@@ -111,15 +112,5 @@ impl RecoverArgs {
             (_, 0) => format!("{path}: shape {old_shape} {becomes} {shape}, {dropped} dropped"),
             _ => format!("{path}: shape {old_shape} {becomes} {shape}, {filled} of zeros added"),
         }
-    }
-
-    fn json(&self, path: &Path, recovery: &Recovery) -> serde_json::Value {
-        let path = path.display().to_string();
-        let (old_shape, shape) = (&recovery.header_shape, &recovery.shape);
-        let (dropped, filled) = (recovery.dropped, recovery.filled);
-        json!({
-            "path": path, "said": old_shape, "shape": shape, "dropped": dropped, "filled": filled,
-            "done": !self.dry_run && !recovery.is_complete(),
-        })
     }
 }

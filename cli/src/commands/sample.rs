@@ -1,15 +1,14 @@
 //! `npymap sample`: draws random rows.
 
 use std::io::{BufWriter, Write as _};
-use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{CreateOptions, MappedArray, OpenOptions, Sampler};
+use npymap::{CreateOptions, MappedArray, Sampler};
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
-use crate::input::open;
+use crate::input::open::Temporary;
 use crate::input::progress::{self, Progress};
 use crate::input::text;
 use crate::output::row_copy::ArrayRows;
@@ -77,21 +76,20 @@ pub(crate) struct SampleArgs {
 }
 
 impl SampleArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let path = self.file.name();
         let format = self.format.row_format(path)?;
         // If the output replaces the input, that one is locked before it is read.
         let output = format.map(|format| self.format.begin(format, path)).transpose()?;
-        let to_error = CliError::with_path(path);
-        let mut array = self.read.array(&self.file).map_err(&to_error)?;
+        let mut array = self.read.array(&self.file).at(path)?;
         if self.filter.is_some() {
-            array = self.values.of_array(array).map_err(&to_error)?;
+            array = self.values.of_array(array).at(path)?;
         }
         let (array, _) = matching::copy_matching(path, array, None, self.filter.as_ref())?;
         let rows = ArrayRows::open(path, &array)?;
         let indices = self.sampler(&rows)?;
         if self.values.apply(rows.dtype()) {
-            let values = self.sampled(&rows, indices).map_err(&to_error)?;
+            let values = self.sampled(&rows, indices).at(path)?;
             let rows = ArrayRows::open(path, &values)?;
             return self.output(&rows, 0..self.rows, output);
         }
@@ -108,12 +106,10 @@ impl SampleArgs {
         if let Some(first) = shape.first_mut() {
             *first = self.rows;
         }
-        let file = tempfile::tempfile()?;
-        let options = CreateOptions::new();
-        let to = open::create(file.try_clone()?, rows.dtype(), &shape, &options)?;
+        let file = Temporary::new()?;
+        let to = file.create(rows.dtype(), &shape, &CreateOptions::new())?;
         row_copy::write(rows, indices, to, MEMORY)?;
-        let options = OpenOptions::new().max_header_len(usize::MAX);
-        self.values.of_array(open::read_file(file, &options)?)
+        self.values.of_array(file.open()?)
     }
 
     fn output(
@@ -121,9 +117,10 @@ impl SampleArgs {
         rows: &ArrayRows,
         indices: impl Iterator<Item = usize>,
         output: Option<RowOutput<'_>>,
-    ) -> Result<ExitCode, CliError> {
+    ) -> Result<(), CliError> {
         let path = self.file.name();
         if output.as_ref().is_none_or(|output| output.npy().is_none()) {
+            // As many as may be requested.
             let count = self.rows.saturating_mul(rows.row_len());
             limits::check_count(path, rows.dtype().itemsize(), count)?;
             limits::check_empty_rows(path, if rows.row_len() == 0 { self.rows } else { 0 })?;
@@ -132,7 +129,7 @@ impl SampleArgs {
             Some(output) => self.write(rows, indices, output)?,
             None => self.print(rows, indices)?,
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// Writes rows in a format, in the order of the indices.
@@ -149,18 +146,18 @@ impl SampleArgs {
                 *first = self.rows;
             }
             let to = draft.array(rows.dtype(), &shape, &self.format.options())?;
-            let written = row_copy::write(rows, indices, to, MEMORY);
-            written.map_err(CliError::with_path(draft.path()))?;
+            row_copy::write(rows, indices, to, MEMORY).at(draft.path())?;
             return output.finish();
         }
-        let row_size = rows.row_len().saturating_mul(rows.dtype().itemsize());
+        let row_size = row_copy::row_size(rows);
+        // For progress: rows may repeat.
         let mut progress = Progress::new(self.rows.saturating_mul(row_size));
         let room = (BLOCK / row_size.max(size_of::<usize>())).max(1);
         loop {
             let next: Vec<usize> = indices.by_ref().take(room).collect();
-            let block = row_copy::take(rows, &next).map_err(&to_error)?;
-            output.write_items(&block.dyn_view().map_err(&to_error)?, &to_error)?;
-            progress.add(next.len().saturating_mul(row_size));
+            let block = row_copy::take(rows, &next).at(self.file.name())?;
+            output.write_items(&block.dyn_view().at(self.file.name())?, &to_error)?;
+            progress.add(next.len() * row_size);
             if next.len() < room {
                 drop(progress);
                 return output.finish();
@@ -175,7 +172,6 @@ impl SampleArgs {
             Sampler::shuffled(rows.len(), self.seed)
         };
         if sampler.len() < self.rows {
-            let path = self.file.name().to_owned();
             let advice = if self.with_replacement {
                 ""
             } else {
@@ -186,7 +182,7 @@ impl SampleArgs {
                 text::plural(rows.len(), "row"),
                 self.rows
             );
-            return Err(CliError::Mismatch { path, what });
+            return Err(CliError::mismatch(self.file.name(), what));
         }
         Ok(sampler.take(self.rows))
     }
@@ -196,15 +192,15 @@ impl SampleArgs {
         rows: &ArrayRows,
         indices: impl Iterator<Item = usize>,
     ) -> Result<(), CliError> {
-        let to_error = CliError::with_path(self.file.name());
         progress::hide_on_terminal();
         let out = &mut BufWriter::new(std::io::stdout().lock());
-        let row_size = rows.row_len().saturating_mul(rows.dtype().itemsize());
-        if self.rows.saturating_mul(row_size.max(size_of::<usize>())) > PRINTED {
+        let row_size = row_copy::row_size(rows);
+        let needed = self.rows.checked_mul(row_size.max(size_of::<usize>()));
+        if needed.is_none_or(|needed| needed > PRINTED) {
             return Err(CliError::usage(self.file.name(), TOO_MANY));
         }
-        let array = row_copy::take(rows, &indices.collect::<Vec<_>>()).map_err(&to_error)?;
-        elements::print(out, &array.dyn_view().map_err(&to_error)?)?;
+        let array = row_copy::take(rows, &indices.collect::<Vec<_>>()).at(self.file.name())?;
+        elements::print(out, &array.dyn_view().at(self.file.name())?)?;
         out.flush()?;
         Ok(())
     }

@@ -1,17 +1,19 @@
 //! `npymap set`: sets elements in place.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use clap::Args;
 use npymap::element::Casting;
 use npymap::{MappedArray, Result, npy::MAX_HEADER_LEN};
+use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
-use crate::input::{members, open, platform};
-use crate::output::edit::{self, EditOptions};
+use crate::input::error::{At as _, CliError};
+use crate::input::escape::safe;
+use crate::input::{members, open, platform, text};
+use crate::output::edit::EditOptions;
 use crate::output::locking::WaitArgs;
+use crate::output::report;
 use crate::select::edited::Edited;
 use crate::select::filter::Filter;
 use crate::select::new_value::{NewValue, Target};
@@ -91,37 +93,33 @@ pub(crate) struct SetArgs {
 const SAME_FILE: &str = "is the file to change: copy the array first, with `npymap convert`";
 
 impl SetArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let options =
             EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
-        let file = self.value_file().map(ArrayPath::from);
+        let file = self.value.strip_prefix('@').map(|name| ArrayPath::from(OsString::from(name)));
         let file = file.map(|path| self.open_value(&path)).transpose()?;
         let count = options.edit(&self.file, |edited| self.change(edited, file))?;
-        edit::report(self.file.name(), count, self.json)?;
-        Ok(ExitCode::SUCCESS)
-    }
-
-    /// The file that VALUE names.
-    fn value_file(&self) -> Option<OsString> {
-        self.value.strip_prefix('@').map(OsString::from)
+        let path = self.file.name();
+        let line = json!({ "path": path.to_string_lossy(), "set": count });
+        let text = format!("{}: {} set", safe(path.display()), text::plural(count, "element"));
+        report::done(path, "the elements were set", self.json.then_some(line), &text)
     }
 
     /// Opens the array whose elements are the new values. The file to change would
     /// change them while they are written.
     fn open_value(&self, path: &ArrayPath) -> Result<MappedArray, CliError> {
-        let to_error = CliError::with_path(path.name());
         let names = path.path.canonicalize().ok().zip(self.file.path.canonicalize().ok());
-        let source = open::map_arrays(&path.path, self.max_header_len).map_err(&to_error)?;
+        let source = open::map_arrays(&path.path, self.max_header_len).at(path.name())?;
         // Standard input and hard links have other names.
         let ids = source.file_id().zip(platform::file_id(&self.file.path));
         if names.is_some_and(|(value, file)| value == file)
             || ids.is_some_and(|(value, file)| value == file)
         {
-            return Err(CliError::Rejected { path: path.name().to_owned(), reason: SAME_FILE });
+            return Err(CliError::rejected(path.name(), SAME_FILE));
         }
         open::any_of(path, source, self.max_header_len, false)
             .and_then(|file| members::open(&file, path))
-            .map_err(to_error)
+            .at(path.name())
     }
 
     fn casting(&self) -> Casting {

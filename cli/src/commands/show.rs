@@ -3,14 +3,13 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use npymap::array::Outline;
 use npymap::{DType, MappedArray, dtype::Kind};
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
 use crate::input::inputs::Inputs;
 use crate::input::threads::ThreadArgs;
@@ -107,15 +106,14 @@ enum ChannelAxis {
 }
 
 impl ShowArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         if self.replace.overwrite && self.output.is_none() {
             return Err(CliError::usage(self.file.name(), "--overwrite is for --output"));
         }
-        let to_error = CliError::with_path(self.file.name());
-        let inputs = Inputs::open(&self.file, self.read.options()).map_err(&to_error)?;
-        let mut array = inputs.single().map_err(&to_error)?;
+        let inputs = Inputs::open(&self.file, self.read.options()).at(self.file.name())?;
+        let mut array = inputs.single().at(self.file.name())?;
         if self.filter.is_some() {
-            array = self.values.of_array(array).map_err(&to_error)?;
+            array = self.values.of_array(array).at(self.file.name())?;
         }
         let (path, filter) = (self.file.name(), self.filter.as_ref());
         let (array, selection) =
@@ -123,8 +121,8 @@ impl ShowArgs {
         let all = array.outline();
         let selected = selection.unwrap_or_default().select(&array, &all);
         let selected = selected.and_then(|selected| self.values.of_selected(&array, selected));
-        let selected = selected.map_err(&to_error)?;
-        let view = selected.outline().map_err(&to_error)?;
+        let selected = selected.at(self.file.name())?;
+        let view = selected.outline().at(self.file.name())?;
         let image = self.image(&view)?;
         let drawn = self.without_alpha(&view, &image)?;
         let (norm, nan) = self.norm(&array, &drawn, &image)?;
@@ -133,7 +131,7 @@ impl ShowArgs {
             Some(output) => self.write_png(output, &picture)?,
             None => self.print(&view, &picture)?,
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// The elements to draw.
@@ -165,11 +163,10 @@ impl ShowArgs {
                 }
                 let colors = [0, 1, 2].map(|number| view.index_axis(axis, number));
                 let [red, green, blue] = colors;
-                let to_error = CliError::with_path(self.file.name());
                 Ok(Image::Color(Box::new([
-                    red.map_err(&to_error)?,
-                    green.map_err(&to_error)?,
-                    blue.map_err(&to_error)?,
+                    red.at(self.file.name())?,
+                    green.at(self.file.name())?,
+                    blue.at(self.file.name())?,
                 ])))
             }
             (Some(_), ndim) => Err(self.mismatch(format!(
@@ -195,7 +192,7 @@ impl ShowArgs {
             return Ok(view.clone());
         }
         let axis = if self.channels == Some(ChannelAxis::First) { 0 } else { 2 };
-        let (colors, _) = view.split_at(axis, 3).map_err(CliError::with_path(self.file.name()))?;
+        let (colors, _) = view.split_at(axis, 3).at(self.file.name())?;
         Ok(colors)
     }
 
@@ -206,7 +203,6 @@ impl ShowArgs {
         view: &Outline<'_>,
         image: &Image<'_>,
     ) -> Result<(Norm, usize), CliError> {
-        let to_error = CliError::with_path(self.file.name());
         let scale = if self.log { Scale::Log } else { Scale::Linear };
         let quantiles = match self.range {
             Some(ColorRange::Percentiles(low, high)) => vec![low / 100.0, high / 100.0],
@@ -220,8 +216,8 @@ impl ShowArgs {
             unwanted: &[],
             places: 0,
         };
-        let columns = Columns::new(array, view, None, self.threads.count()).map_err(&to_error)?;
-        let rows = stats_rows::compute(&columns, &wanted).map_err(&to_error)?;
+        let columns = Columns::new(array, view, None, self.threads.count()).at(self.file.name())?;
+        let rows = stats_rows::compute(&columns, &wanted).at(self.file.name())?;
         let Some(row) = rows.first() else { return Ok((Norm::new(scale, 0.0, 1.0), 0)) };
         let found = row.quantiles.iter().flatten().filter_map(|(_, value)| *value);
         let found: Vec<_> = found.collect();
@@ -248,7 +244,7 @@ impl ShowArgs {
     fn print(&self, view: &Outline<'_>, picture: &Picture<'_>) -> Result<(), CliError> {
         let out = &mut BufWriter::new(anstream::stdout().lock());
         let name = shown(self.file.name());
-        let drawing = show_text::draw(picture).map_err(CliError::with_path(self.file.name()))?;
+        let drawing = show_text::draw(picture).at(self.file.name())?;
         show_text::print_title(out, &name, view)?;
         drawing.print(out)?;
         Ok(out.flush()?)
@@ -262,7 +258,7 @@ impl ShowArgs {
         }
         if !output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
             let reason = "only images are written: use the extension .png";
-            return Err(CliError::Rejected { path: output.to_owned(), reason });
+            return Err(CliError::rejected(output, reason));
         }
         let draft = Draft::begin(output, self.replace.if_exists())?;
         let mut out: BufWriter<&File> = BufWriter::new(draft.file());
@@ -273,7 +269,7 @@ impl ShowArgs {
     }
 
     fn mismatch(&self, what: String) -> CliError {
-        CliError::Mismatch { path: self.file.name().to_owned(), what }
+        CliError::mismatch(self.file.name(), what)
     }
 }
 

@@ -1,12 +1,10 @@
 //! `npymap shuffle`: writes the rows of an array in random order.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use npymap::{Order, Sampler};
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
 use crate::input::memory_arg;
 use crate::output::draft::Draft;
@@ -61,25 +59,23 @@ pub(crate) struct ShuffleArgs {
 }
 
 impl ShuffleArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let output = self.out.path();
         output_format::require_npy(output)?;
         self.report.check(output)?;
         let path = self.input.name();
         // If the output replaces the input, that one is locked before it is read.
         let draft = Draft::begin(output, self.new_file.if_exists())?;
-        let from = self.read.options().whole().array(&self.input);
-        let from = from.map_err(CliError::with_path(path))?;
+        let from = self.read.options().whole().array(&self.input).at(path)?;
         let rows = ArrayRows::open(path, &from)?;
         let options = self.new_file.options(Order::C);
         let to = draft.array(from.dtype(), from.shape(), &options)?;
         let order = Sampler::shuffled(rows.len(), self.seed);
-        row_copy::write(&rows, order, to, self.memory).map_err(CliError::with_path(output))?;
+        row_copy::write(&rows, order, to, self.memory).at(output)?;
         // The output may replace the input, which Windows does not do while it
         // is mapped.
         drop((rows, from));
         draft.commit()?;
-        self.report.print(output, OutputFormat::Npy)?;
-        Ok(ExitCode::SUCCESS)
+        self.report.print(output, OutputFormat::Npy)
     }
 }

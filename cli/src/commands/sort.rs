@@ -1,13 +1,12 @@
 //! `npymap sort`: writes the rows of an array in the order of their values.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use npymap::array::Outline;
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::url;
 use crate::output::sorting_args::SortingArgs;
 use crate::sort::records::Unit;
@@ -62,7 +61,7 @@ pub(crate) struct SortArgs {
 }
 
 impl SortArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let output = self.output.as_deref().or(self.last.as_deref());
         let options = SortOptions {
             unit: Unit::Row,
@@ -71,21 +70,20 @@ impl SortArgs {
             memory: 0,
             directory: None,
         };
-        let to_error = CliError::with_path(self.input.name());
         let to_output_error = CliError::with_path(output.unwrap_or(self.input.name()));
         self.sorting.run(&self.input, output, &options, &|array, options, create| {
             let all = array.outline();
             self.check(&all)?;
-            let sorter = Sorter::new(array, all, *options).map_err(&to_error)?;
+            let sorter = Sorter::new(array, all, *options).at(self.input.name())?;
             let array = create(sorter.dtype(), sorter.shape())?;
             sorter.sort(array).map_err(&to_output_error)
         })?;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// Rejects arrays without rows, or whose rows could be compared in several ways.
     fn check(&self, part: &Outline<'_>) -> Result<(), CliError> {
-        let error = |text: String| Err(CliError::Text { path: self.input.name().to_owned(), text });
+        let error = |text: String| Err(CliError::rejected(self.input.name(), text));
         match part.shape() {
             [] => error("has shape (), and no rows to sort".to_owned()),
             [_, inner @ ..] if !inner.is_empty() && self.sorting.by.is_empty() => {

@@ -7,7 +7,7 @@ use crate::stats::places::Unwanted;
 use clap::Args;
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::file_set;
 use crate::input::input_args::InputArgs;
 use crate::input::inputs::{Input, Inputs};
@@ -176,8 +176,7 @@ impl StatsArgs {
         file: &ArrayPath,
         mut visit: impl FnMut(Input<'_>) -> Result<(), CliError>,
     ) -> Result<bool, CliError> {
-        let inputs = Inputs::open(file, self.read.options());
-        let inputs = inputs.map_err(CliError::with_path(file.name()))?;
+        let inputs = Inputs::open(file, self.read.options()).at(file.name())?;
         let mut is_ok = true;
         for input in inputs.arrays()? {
             is_ok &= printed(visit(input))?;
@@ -192,26 +191,22 @@ impl StatsArgs {
         input: &Input<'_>,
         selection: Option<&IndexArg>,
     ) -> Result<Vec<StatsRow>, CliError> {
-        let to_error = CliError::with_path(&input.path);
-        let array = (input.open)().and_then(|array| self.values.of_array(array));
-        let array = array.map_err(&to_error)?;
+        let array = (input.open)().and_then(|array| self.values.of_array(array)).at(&input.path)?;
         let (array, selection) =
             matching::copy_matching(&input.path, array, selection, self.filter.as_ref())?;
         let all = array.outline();
         let origins =
             selection.as_ref().map(|selection| selection.origins(all.shape())).transpose();
-        let origins = origins.map_err(&to_error)?;
-        let selected = selection.unwrap_or_default().select(&array, &all);
-        let selected = selected.map_err(&to_error)?;
-        let selected = selected.outline().map_err(&to_error)?;
+        let origins = origins.at(&input.path)?;
+        let selected = selection.unwrap_or_default().select(&array, &all).at(&input.path)?;
+        let selected = selected.outline().at(&input.path)?;
         let axis = self.axis.map(|axis| axis.resolve(selected.shape())).transpose();
-        let axis = axis.map_err(|what| CliError::Mismatch { path: input.path.clone(), what })?;
-        let columns = Columns::new(&array, &selected, axis, self.threads.count());
-        let columns = columns.map_err(&to_error)?;
+        let axis = axis.map_err(|what| CliError::mismatch(&input.path, what))?;
+        let columns = Columns::new(&array, &selected, axis, self.threads.count()).at(&input.path)?;
         if let Some(axis) = axis {
             columns.check_count(&input.path, axis)?;
         }
-        let mut rows = stats_rows::compute(&columns, &self.wanted()).map_err(&to_error)?;
+        let mut rows = stats_rows::compute(&columns, &self.wanted()).at(&input.path)?;
         if let Some(origins) = &origins {
             for row in &mut rows {
                 row.locate(origins);

@@ -1,31 +1,24 @@
 //! `npymap tail`: prints the last rows as a table, and those that are appended.
 
 use std::io::{BufWriter, Write};
-use std::ops::Range;
 use std::path::Path;
-use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
 use npymap::{DType, MappedArray, array::Outline};
 
-use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
-use crate::input::input_args::InputArgs;
+use crate::input::error::{At as _, CliError};
 use crate::input::messages;
 use crate::input::platform;
 use crate::input::stream;
 use crate::input::url;
 use crate::output::output_format::OutputFormat;
-use crate::output::row_output::{RowFormatArgs, RowOutput};
-use crate::output::sheet::{self, PrintedTable, Sheet};
+use crate::output::row_printer::{RowPrinter, TableArgs};
+use crate::output::sheet::{self, Sheet};
 use crate::select::fields::Fields;
-use crate::select::filter::Filter;
 use crate::select::matching::{self, Shown};
 use crate::select::origins::AxisIndices;
-use crate::select::selection::IndexArg;
-use crate::select::small_floats::ValueArgs;
 
 /// Print the last elements of an array or a selection as a table.
 ///
@@ -53,31 +46,8 @@ pub(crate) struct TailArgs {
     #[arg(short, long)]
     follow: bool,
 
-    /// Maximum line length, in characters [default: the width of the terminal]
-    #[arg(long, value_name = "N", conflicts_with_all = ["json", "format", "output"])]
-    width: Option<usize>,
-
     #[command(flatten)]
-    format: RowFormatArgs,
-
-    /// Only rows that match CONDITION, as for `npymap get`. INDEX applies to these
-    /// rows
-    #[arg(long = "where", value_name = "CONDITION")]
-    filter: Option<Filter>,
-
-    #[command(flatten)]
-    values: ValueArgs,
-
-    #[command(flatten)]
-    read: InputArgs,
-
-    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file, or - for
-    /// standard input
-    file: ArrayPath,
-
-    /// Elements to select [default: all]
-    #[arg(value_name = "INDEX")]
-    selection: Option<IndexArg>,
+    table: TableArgs,
 }
 
 /// The pause between two checks of a file.
@@ -102,58 +72,50 @@ const ENDLESS: &str =
 const FORTRAN: &str = "grows along its last axis, because it is in Fortran order: omit --follow";
 
 /// The part of a file that was printed.
-#[derive(Default)]
 struct Printed<'a> {
-    /// The output, unless it is a table.
-    output: Option<RowOutput<'a>>,
+    printer: RowPrinter<'a>,
     /// The number of rows in the file when it was last printed.
     rows: usize,
-    table: Option<PrintedTable>,
-    /// The dtype and the lengths of the axes but the first.
+    /// The dtype and the lengths of the axes but the first; `None` before anything is printed.
     kind: Option<(DType, Vec<usize>)>,
 }
 
 impl TailArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let out = &mut BufWriter::new(anstream::stdout().lock());
-        let format = self.format.row_format(self.file.name())?;
+        let path = self.table.path();
+        let format = self.table.format.row_format(path)?;
         if self.follow {
             if matches!(format, Some(OutputFormat::Npy | OutputFormat::Json)) {
-                return Err(CliError::usage(self.file.name(), ENDLESS));
+                return Err(CliError::usage(path, ENDLESS));
             }
-            self.file.require_file(MEMBER)?;
-            let path = &self.file.path;
+            let path = self.table.file.require_file(MEMBER)?;
             if stream::is_standard(path) || platform::is_stream(path) || url::is_url(path) {
-                return Err(CliError::usage(self.file.name(), STREAM));
+                return Err(CliError::usage(path, STREAM));
             }
         }
-        let output = format.map(|format| self.format.begin(format, self.file.name()));
-        let mut printed = Printed { output: output.transpose()?, ..Printed::default() };
+        let mut printed = Printed { printer: self.table.begin(format)?, rows: 0, kind: None };
         let seen = self.stamp();
-        let array = self.read.array(&self.file);
-        let array = array.map_err(CliError::with_path(self.file.name()))?;
-        let selection = self.selection.clone().unwrap_or_default();
-        if self.follow && !selection.grows_at_its_end(array.shape()) {
-            return Err(CliError::usage(self.file.name(), NOT_FOLLOWED));
+        let array = self.table.array()?;
+        let index = self.table.index();
+        if self.follow && !index.grows_at_its_end(array.shape()) {
+            return Err(CliError::usage(path, NOT_FOLLOWED));
         }
-        if let (true, Some(filter)) = (self.follow, &self.filter) {
-            let all = array.outline();
-            if !matching::keeps_rows(&all, &selection, filter) {
-                return Err(CliError::usage(self.file.name(), PART_OF_ROWS));
-            }
+        if let (true, Some(filter)) = (self.follow, &self.table.filter)
+            && !matching::keeps_rows(&array.outline(), &index, filter)
+        {
+            return Err(CliError::usage(path, PART_OF_ROWS));
         }
         self.print(out, &array, &mut printed)?;
         out.flush()?;
         if self.follow && array.ndim() > 1 && !array.layout().is_c_contiguous() {
-            let path = self.file.name().to_owned();
-            return Err(CliError::Rejected { path, reason: FORTRAN });
+            return Err(CliError::rejected(path, FORTRAN));
         }
         drop(array);
         if self.follow {
             self.print_appended(out, &mut printed, seen)?;
         }
-        printed.output.map_or(Ok(()), RowOutput::finish)?;
-        Ok(ExitCode::SUCCESS)
+        printed.printer.finish()
     }
 
     /// Prints rows as they are appended, until the file cannot be read.
@@ -175,7 +137,7 @@ impl TailArgs {
                 continue;
             }
             (seen, was_changed) = (stamp, is_changed);
-            match self.read.array(&self.file) {
+            match self.table.read.array(&self.table.file) {
                 Ok(array) => {
                     failing_since = None;
                     self.print(out, &array, printed)?;
@@ -185,7 +147,7 @@ impl TailArgs {
                 Err(error) => {
                     let since = *failing_since.get_or_insert_with(Instant::now);
                     if since.elapsed() > PATIENCE {
-                        return Err(CliError::with_path(self.file.name())(error));
+                        return Err(CliError::with_path(self.table.path())(error));
                     }
                 }
             }
@@ -194,7 +156,7 @@ impl TailArgs {
 
     /// The length of the file and the time of its last change.
     fn stamp(&self) -> Option<(u64, SystemTime)> {
-        let metadata = std::fs::metadata(&self.file.path).ok()?;
+        let metadata = std::fs::metadata(&self.table.file.path).ok()?;
         Some((metadata.len(), metadata.modified().ok()?))
     }
 
@@ -205,80 +167,67 @@ impl TailArgs {
         array: &MappedArray,
         printed: &mut Printed<'_>,
     ) -> Result<(), CliError> {
-        let path = self.file.name();
-        let to_error = CliError::with_path(path);
+        let TableArgs { filter, values, .. } = &self.table;
+        let (path, index) = (self.table.path(), self.table.index());
         let all = array.outline();
-        let selection = self.selection.clone().unwrap_or_default();
-        let fields = selection.fields(&all).of_selected();
+        let fields = index.fields(&all).of_selected();
         let kind = (array.dtype().clone(), array.shape().iter().skip(1).copied().collect());
         let is_other = printed.kind.as_ref().is_some_and(|old| *old != kind);
-        if let Some(filter) = &self.filter {
+        if let Some(filter) = filter {
             let count = all.shape().first().copied().unwrap_or(0);
             printed.check(path, is_other || count < printed.rows);
             let (start, is_first) = (printed.rows, printed.kind.is_none());
-            let values = self.values.of_indices((array, &all), start..count).map_err(&to_error)?;
+            let values = values.of_indices((array, &all), start..count).at(path)?;
             let array = values.as_ref().unwrap_or(array);
             let all = array.outline();
             let (new, shown) = if is_first {
                 (all, self.rows)
             } else {
-                (all.split_at(0, start).map_err(&to_error)?.1, usize::MAX)
+                (all.split_at(0, start).at(path)?.1, usize::MAX)
             };
-            let before = start.saturating_mul(matching::rows_per_index(&new, filter));
-            let shown = Shown::Last(shown);
+            // The number of rows of the array, which `Layout` limits.
+            let before = start * matching::rows_per_index(&new, filter);
             let print = |array: &MappedArray, part: Outline<'_>, mut axes: Vec<AxisIndices>, _| {
                 if let Some(AxisIndices::List(numbers)) = axes.first_mut() {
-                    for number in numbers {
-                        *number += before;
-                    }
+                    numbers.iter_mut().for_each(|number| *number += before);
                 }
                 let sheet = Sheet::new(path, array, part, axes)?;
-                let first = if is_first { sheet.rows().saturating_sub(self.rows) } else { 0 };
-                let rows = first..sheet.rows();
-                self.print_rows(out, (sheet, &fields), rows, printed)
+                let first = if is_first { self.first_of(&sheet) } else { 0 };
+                self.print_rows(out, (sheet, &fields), first, printed)
             };
-            matching::with_table(path, (array, &new), &selection, Some(filter), shown, print)?;
+            let shown = Shown::Last(shown);
+            matching::with_table(path, (array, &new), &index, Some(filter), shown, print)?;
             (printed.rows, printed.kind) = (count, Some(kind));
             return Ok(());
         }
-        let axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
-        let selected = selection.outline(array, &all).map_err(&to_error)?;
-        let sheet = Sheet::new(path, array, selected.outline().map_err(&to_error)?, axes)?;
+        let axes = index.axis_indices(all.shape()).at(path)?;
+        let selected = index.outline(array, &all).at(path)?;
+        let sheet = Sheet::new(path, array, selected.outline().at(path)?, axes)?;
         let rows = sheet.rows();
         printed.check(path, is_other || rows < printed.rows);
-        let first = match printed.kind {
-            Some(_) => printed.rows,
-            None => rows.saturating_sub(self.rows),
-        };
-        self.print_rows(out, (sheet, &fields), first..rows, printed)?;
+        let first = if printed.kind.is_some() { printed.rows } else { self.first_of(&sheet) };
+        self.print_rows(out, (sheet, &fields), first, printed)?;
         (printed.rows, printed.kind) = (rows, Some(kind));
         Ok(())
+    }
+
+    /// The first of the last rows.
+    fn first_of(&self, sheet: &Sheet<'_>) -> usize {
+        sheet.rows() - self.rows.min(sheet.rows())
     }
 
     fn print_rows(
         &self,
         out: &mut impl Write,
         (sheet, fields): (Sheet<'_>, &Fields),
-        rows: Range<usize>,
+        first: usize,
         printed: &mut Printed<'_>,
     ) -> Result<(), CliError> {
-        let to_error = CliError::with_path(self.file.name());
-        let values = self.values.of_rows(sheet.selected(), rows.clone()).map_err(&to_error)?;
-        let sheet = sheet.with_values(values.as_ref())?;
-        if let Some(output) = &mut printed.output {
-            output.write_rows(sheet.selected(), rows, fields, &to_error)?;
-            return output.flush();
+        let (rows, is_record) = (first..sheet.rows(), sheet.is_record);
+        match printed.printer.print(out, (sheet, fields), rows)? {
+            Some(columns) if !self.follow => Ok(sheet::print_omitted(out, 0, columns, is_record)?),
+            _ => Ok(()),
         }
-        if let Some(table) = &mut printed.table {
-            return table.print_more(out, &sheet, rows);
-        }
-        let table = PrintedTable::print(out, &sheet, rows, self.width)?;
-        if !self.follow {
-            let columns = table.omitted_columns(&sheet);
-            sheet::print_omitted(out, 0, columns, sheet.is_record)?;
-        }
-        printed.table = Some(table);
-        Ok(())
     }
 }
 
@@ -288,7 +237,8 @@ impl Printed<'_> {
         if is_other {
             let note = format!("{}: was replaced, or has lost rows", path.display());
             messages::print_note(&note);
-            *self = Printed { output: self.output.take(), ..Printed::default() };
+            self.printer.end_table();
+            (self.rows, self.kind) = (0, None);
         }
     }
 }

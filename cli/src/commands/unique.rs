@@ -1,12 +1,11 @@
 //! `npymap unique`: finds the unique values of an array, and counts them.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::url;
 use crate::output::sorting_args::SortingArgs;
 use crate::select::selection::IndexArg;
@@ -58,7 +57,7 @@ pub(crate) struct UniqueArgs {
 }
 
 impl UniqueArgs {
-    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+    pub(crate) fn run(&self) -> Result<(), CliError> {
         let output = self.output.as_deref();
         let unit = if self.sorting.by.is_empty() { Unit::Element } else { Unit::Row };
         let options = SortOptions {
@@ -68,19 +67,18 @@ impl UniqueArgs {
             memory: 0,
             directory: None,
         };
-        let to_error = CliError::with_path(self.file.name());
         let to_output_error = CliError::with_path(output.unwrap_or(self.file.name()));
         let index = self.selection.clone().unwrap_or_default();
         self.sorting.run(&self.file, output, &options, &|array, options, create| {
             let all = array.outline();
-            let selected = index.outline(array, &all).map_err(&to_error)?;
-            let part = selected.outline().map_err(&to_error)?;
-            let sorter = Sorter::new(array, part, *options).map_err(&to_error)?;
+            let selected = index.outline(array, &all).at(self.file.name())?;
+            let part = selected.outline().at(self.file.name())?;
+            let sorter = Sorter::new(array, part, *options).at(self.file.name())?;
             let unique = sorter.unique().map_err(&to_output_error)?;
-            let (dtype, shape) = unique.dtype_and_shape(self.counts).map_err(&to_error)?;
+            let (dtype, shape) = unique.dtype_and_shape(self.counts).at(self.file.name())?;
             let array = create(&dtype, &shape)?;
             unique.write(array, self.counts).map_err(&to_output_error)
         })?;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }

@@ -80,7 +80,7 @@ impl ArrayPath {
     pub(crate) fn require_file(&self, reason: &'static str) -> Result<&Path, CliError> {
         match self.member {
             None => Ok(&self.path),
-            Some(_) => Err(CliError::Rejected { path: self.given.clone(), reason }),
+            Some(_) => Err(CliError::rejected(&self.given, reason)),
         }
     }
 

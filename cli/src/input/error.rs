@@ -26,42 +26,12 @@ pub(crate) enum CliError {
     /// An error of the system.
     #[error("{}: cannot {action}: {error}", shown(path))]
     Io { path: PathBuf, action: &'static str, error: io::Error },
-    /// An argument that does not suit the file.
-    #[error("{}: {reason}", shown(path))]
-    Rejected { path: PathBuf, reason: &'static str },
     /// Arguments that do not go together, whatever the file holds.
     #[error("{}: {reason}", shown(path))]
     Usage { path: PathBuf, reason: Cow<'static, str> },
-    /// Text that a command cannot read.
-    #[error("{}: {text}", shown(path))]
-    Text { path: PathBuf, text: String },
-    /// The length of the file does not match its header.
-    #[error(
-        "{}: its last writer did not finish: `npymap recover` repairs it, and `npymap recover --dry-run` shows how",
-        shown(path)
-    )]
-    Unfinished { path: PathBuf },
-    /// The file does not match another file or an argument.
-    #[error("{}: has {what}", shown(path))]
-    Mismatch { path: PathBuf, what: String },
-    /// More columns than are printed.
-    #[error(
-        "{}: axis {axis} leaves {count} columns, and at most {most} are summarized: select fewer with INDEX",
-        shown(path)
-    )]
-    TooManyColumns { path: PathBuf, axis: usize, count: usize, most: usize },
-    /// More zero-size elements, or rows without any, than are printed.
-    #[error(
-        "{}: {count} {what} were requested, and at most {most} are printed: select fewer",
-        shown(path)
-    )]
-    TooManyElements { path: PathBuf, count: usize, what: &'static str, most: usize },
-    /// Another process holds the lock on the file.
-    #[error("{}: is being written by another process: omit --no-wait to wait for it", shown(path))]
-    Locked { path: PathBuf },
-    /// The file exists already.
-    #[error("{}: already exists: choose another name, or replace it with --overwrite", shown(path))]
-    Exists { path: PathBuf },
+    /// Any other reason, such as an argument that does not suit the file.
+    #[error("{}: {reason}", shown(path))]
+    Rejected { path: PathBuf, reason: Cow<'static, str> },
 }
 
 impl CliError {
@@ -70,12 +40,30 @@ impl CliError {
         CliError::Usage { path: path.to_owned(), reason: reason.into() }
     }
 
+    /// Rejects a file, or an argument that does not suit it.
+    pub(crate) fn rejected(
+        path: impl Into<PathBuf>,
+        reason: impl Into<Cow<'static, str>>,
+    ) -> CliError {
+        CliError::Rejected { path: path.into(), reason: reason.into() }
+    }
+
+    /// Rejects a file for what it has, which does not match another file or an argument.
+    pub(crate) fn mismatch(path: impl Into<PathBuf>, what: impl Display) -> CliError {
+        CliError::rejected(path, format!("has {what}"))
+    }
+
+    /// Rejects a new file whose name is taken.
+    pub(crate) fn exists(path: impl Into<PathBuf>) -> CliError {
+        CliError::rejected(path, EXISTS)
+    }
+
     /// Attaches the path that the user gave: the library may know the file by a
     /// temporary name.
     pub(crate) fn with_path(path: &Path) -> impl Fn(npymap::Error) -> CliError {
         move |error| match error.kind() {
-            ErrorKind::AlreadyExists => CliError::Exists { path: path.to_owned() },
-            ErrorKind::Locked => CliError::Locked { path: path.to_owned() },
+            ErrorKind::AlreadyExists => CliError::exists(path),
+            ErrorKind::Locked => CliError::rejected(path, LOCKED),
             // Of the file that was read, not of the one that was written.
             ErrorKind::Changed if error.path().is_some() => CliError::Library(error),
             _ => CliError::WithPath { path: path.to_owned(), error },
@@ -94,7 +82,7 @@ impl CliError {
     /// Attaches a path and what was attempted: `cannot {action}`.
     pub(crate) fn io(path: &Path, action: &'static str) -> impl Fn(io::Error) -> CliError {
         move |error| match error.kind() {
-            io::ErrorKind::AlreadyExists => CliError::Exists { path: path.to_owned() },
+            io::ErrorKind::AlreadyExists => CliError::exists(path),
             _ => CliError::Io { path: path.to_owned(), action, error },
         }
     }
@@ -104,7 +92,7 @@ impl CliError {
     pub(crate) fn of_map(self, input: &Path) -> CliError {
         match &self {
             CliError::Io { error, .. } | CliError::Output(error) if platform::is_fault(error) => {
-                CliError::Rejected { path: input.to_owned(), reason: VANISHED }
+                CliError::rejected(input, VANISHED)
             }
             _ => self,
         }
@@ -123,8 +111,7 @@ impl CliError {
     pub(crate) fn after<E: Into<CliError>>(path: &Path, done: &str) -> impl Fn(E) -> CliError {
         move |error| match error.into() {
             error @ CliError::Output(_) if !error.is_broken_pipe() => {
-                let text = format!("{done}, but {error}");
-                CliError::Text { path: path.to_owned(), text }
+                CliError::rejected(path, format!("{done}, but {error}"))
             }
             error => error,
         }
@@ -133,6 +120,22 @@ impl CliError {
     /// Returns whether standard output was closed by its reader.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+const EXISTS: &str = "already exists: choose another name, or replace it with --overwrite";
+
+const LOCKED: &str = "is being written by another process: omit --no-wait to wait for it";
+
+/// Names the file that an error of the library is about.
+pub(crate) trait At<T> {
+    /// Attaches the path that the user gave, as [`CliError::with_path`].
+    fn at(self, path: &Path) -> Result<T, CliError>;
+}
+
+impl<T> At<T> for npymap::Result<T> {
+    fn at(self, path: &Path) -> Result<T, CliError> {
+        self.map_err(CliError::with_path(path))
     }
 }
 

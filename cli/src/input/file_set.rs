@@ -81,7 +81,7 @@ pub(crate) fn files(paths: &[ArrayPath]) -> Result<Vec<ArrayPath>, CliError> {
             return Err(CliError::io(&root.join(inner), "list")(error));
         }
         if listing.files.is_empty() {
-            return Err(CliError::Rejected { path: path.name().to_owned(), reason: NO_ARRAYS });
+            return Err(CliError::rejected(path.name(), NO_ARRAYS));
         }
         found.extend(listing.files.iter().map(|file| ArrayPath::from_file(&root.join(file))));
     }
@@ -124,7 +124,7 @@ fn matching(path: &ArrayPath) -> Result<Option<Vec<PathBuf>>, CliError> {
     found.sort_by(|a, b| by_name(a, b));
     found.dedup();
     if found.is_empty() {
-        return Err(CliError::Rejected { path: path.name().to_owned(), reason: NO_MATCH });
+        return Err(CliError::rejected(path.name(), NO_MATCH));
     }
     Ok(Some(found))
 }

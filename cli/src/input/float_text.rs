@@ -51,7 +51,7 @@ fn sequence(values: &[Value], start: &str, end: &str, digits: usize) -> String {
 /// A complex number as NumPy prints it: whole parts without a point, and no real
 /// part that is 0.
 fn complex(parts: [Value; 2], digits: usize) -> String {
-    let [re, im] = parts.map(|part| round_value(&part, digits).unwrap_or_default());
+    let [re, im] = parts.map(|part| round_value(&part, digits).expect("it is a float"));
     let [re, im] = [re, im].map(|part| part.strip_suffix(".0").unwrap_or(&part).to_owned());
     let sign = if im.starts_with('-') { "" } else { "+" };
     if re == "0" { format!("{im}j") } else { format!("({re}{sign}{im}j)") }
@@ -72,7 +72,7 @@ fn round(number: f64, text: &str, digits: usize) -> String {
         return trimmed(&format!("{number:.digits$}"), 1.min(digits));
     }
     let rounded = format!("{number:.digits$e}");
-    let (mantissa, exponent) = rounded.split_once('e').unwrap_or((&rounded, "0"));
+    let (mantissa, exponent) = rounded.split_once('e').expect("it has an exponent");
     let (sign, exponent) = match exponent.strip_prefix('-') {
         Some(exponent) => ('-', exponent),
         None => ('+', exponent),

@@ -9,7 +9,6 @@ use crate::input::array_path::ArrayPath;
 use crate::input::dtype_arg;
 use crate::input::members;
 use crate::input::open;
-use crate::input::shape_arg::OrderArg;
 use crate::input::shape_arg::{self, PartialShape};
 use crate::input::stream::{self, Content};
 use crate::input::trailing;
@@ -25,12 +24,12 @@ pub(crate) struct InputArgs {
     #[arg(
         long = "order",
         id = "raw_order",
-        value_enum,
+        value_parser = shape_arg::order_parser(),
         requires = "raw",
         hide_possible_values = true,
         value_name = "C|F"
     )]
-    pub(crate) raw_order: Option<OrderArg>,
+    pub(crate) raw_order: Option<Order>,
 }
 
 impl InputArgs {
@@ -40,7 +39,7 @@ impl InputArgs {
     }
 
     pub(crate) fn options(&self) -> InputOptions<'_> {
-        self.file.options(self.raw_order.map_or(Order::C, Order::from))
+        self.file.options(self.raw_order.unwrap_or(Order::C))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use npymap::{ByteOrder, DType, ErrorKind, MappedArray, Order, element::Casting, view::DynView};
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::{CliError, VANISHED};
+use crate::input::error::{At as _, CliError, VANISHED};
 use crate::input::input_args::InputOptions;
 use crate::input::promotion::promote;
 use crate::input::{platform, text};
@@ -42,7 +42,7 @@ impl RowSpec<'_> {
         options: InputOptions<'_>,
     ) -> Result<InputRows, CliError> {
         let path = input.name();
-        let array = options.whole().array(input).map_err(CliError::with_path(path))?;
+        let array = options.whole().array(input).at(path)?;
         let same_dtype = array.dtype() == self.dtype;
         let byte_order = byte_order_between(array.dtype(), self.dtype).filter(|_| !same_dtype);
         let is_other = byte_order.is_none() && !same_dtype;
@@ -76,7 +76,7 @@ impl RowSpec<'_> {
             None => String::new(),
         };
         let what = format!("dtype {found}, but {} has {own}{advice}", self.path.display());
-        CliError::Mismatch { path: path.to_owned(), what }
+        CliError::mismatch(path, what)
     }
 
     /// The error for an array of another shape.
@@ -84,7 +84,7 @@ impl RowSpec<'_> {
         let (found, other, own) =
             (text::shape(shape), self.path.display(), text::shape(self.shape));
         let what = format!("shape {found}, but {other} has {own}");
-        CliError::Mismatch { path: input.name().to_owned(), what }
+        CliError::mismatch(input.name(), what)
     }
 }
 
@@ -123,12 +123,20 @@ impl InputRows {
     pub(crate) fn shape(&self) -> &[usize] {
         self.array.shape()
     }
+}
 
-    /// The size of all rows that are written, in bytes.
-    pub(crate) fn nbytes(&self) -> usize {
-        let itemsize = self.cast.as_ref().map(|(dtype, _)| dtype.itemsize());
-        itemsize.map_or(self.array.nbytes(), |size| size.saturating_mul(self.array.len()))
-    }
+/// The number of all rows; `usize::MAX` for more, which no array can have.
+pub(crate) fn count(rows: &[InputRows]) -> usize {
+    rows.iter().fold(0, |sum, rows| rows.count.saturating_add(sum))
+}
+
+/// The size of all rows that are written, in bytes, as far as it can be counted: for progress.
+pub(crate) fn nbytes(rows: &[InputRows]) -> usize {
+    let own = |InputRows { array, cast, .. }: &InputRows| {
+        let dtype = cast.as_ref().map_or(array.dtype(), |(dtype, _)| dtype);
+        dtype.itemsize().saturating_mul(array.len())
+    };
+    rows.iter().map(own).fold(0, usize::saturating_add)
 }
 
 /// Opens all inputs, or returns the error of the first that does not match.
@@ -154,6 +162,7 @@ fn cast_blocks(
         return Ok(());
     }
     let rows = view.shape().first().copied().unwrap_or(1);
+    // A dtype may be of any size.
     let row = (view.len() / rows).saturating_mul(view.itemsize().max(dtype.itemsize()));
     if row > STEP && view.ndim() > 1 {
         return view.outer_iter().try_for_each(|row| cast_blocks(&row, dtype, casting, visit));

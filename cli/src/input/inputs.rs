@@ -12,6 +12,7 @@ use crate::input::error::CliError;
 use crate::input::globs::NamePattern;
 use crate::input::input_args::InputOptions;
 use crate::input::inspect::MemberName;
+use crate::input::lengths::to_u64;
 use crate::input::members;
 use crate::input::messages;
 use crate::input::url::shown;
@@ -30,16 +31,15 @@ pub(crate) struct Input<'a> {
     pub(crate) open: Box<dyn Fn() -> Result<MappedArray> + 'a>,
 }
 
-impl<'a> Input<'a> {
+impl Input<'_> {
     /// An array that is open already.
-    pub(crate) fn of_array(path: &ArrayPath, array: &'a MappedArray) -> Input<'a> {
-        let name = "arr_0".to_owned();
+    pub(crate) fn of_array(path: &Path, array: MappedArray) -> Input<'static> {
         Input {
-            name,
+            name: "arr_0".to_owned(),
             member: None,
             key: None,
-            path: path.name().to_owned(),
-            open: Box::new(|| Ok(array.clone())),
+            path: path.to_owned(),
+            open: Box::new(move || Ok(array.clone())),
         }
     }
 }
@@ -120,7 +120,7 @@ impl<'a> Inputs<'a> {
         });
         if inputs.is_empty() {
             let reason = "no member matches this pattern: list the members with `npymap ls`";
-            return Err(CliError::Rejected { path: self.input.name().to_owned(), reason });
+            return Err(CliError::rejected(self.input.name(), reason));
         }
         Ok(inputs)
     }
@@ -147,8 +147,9 @@ impl<'a> Inputs<'a> {
             return Ok(());
         }
         let inputs = self.members(None)?;
-        let lost =
-            inputs.iter().find(|input| input.key.as_ref().is_some_and(|key| !kept.contains(key)));
+        let is_lost =
+            |input: &&Input<'_>| input.key.as_ref().is_some_and(|key| !kept.contains(key));
+        let lost = inputs.iter().find(is_lost);
         match lost.and_then(|input| input.member.as_ref()) {
             Some(lost) => Err(self.loss_error(&lost.text())),
             None => Ok(()),
@@ -196,15 +197,8 @@ impl<'a> Inputs<'a> {
                         self.skip(member.full_name(), NO_ARRAY)?;
                         continue;
                     }
-                    let name = member.name().to_owned();
-                    let path = self.path_of(&name);
-                    inputs.push(Input {
-                        member: Some(MemberName::Text(name.clone())),
-                        key: Some(member.full_name().to_owned()),
-                        name,
-                        path,
-                        open: Box::new(move || member.open()),
-                    });
+                    let (name, key) = (member.name(), member.full_name());
+                    inputs.push(self.text_input(name, key, move || member.open()));
                 }
                 Ok(inputs)
             }
@@ -221,7 +215,6 @@ impl<'a> Inputs<'a> {
             }
             AnyFile::Tar(tar) if member.is_none() => self.members_of_tar(tar),
             file => {
-                let path = self.input.name().to_owned();
                 let position = match (file, member) {
                     (AnyFile::Ten(ten), Some(member)) => ten.index(member).ok(),
                     _ => None,
@@ -232,7 +225,7 @@ impl<'a> Inputs<'a> {
                     name,
                     member: position.map(MemberName::Position).or(text),
                     key: member.map(|member| self.key_of(member, position)),
-                    path,
+                    path: self.input.name().to_owned(),
                     open: Box::new(move || file.get(member)),
                 }])
             }
@@ -254,7 +247,10 @@ impl<'a> Inputs<'a> {
                         self.check_names(&member, npz.members().len())?;
                         inputs.extend(self.arrays_of_npz(name, npz)?);
                     }
-                    Err(_) => inputs.push(self.refused(name, move || member.npz()?.get(""))),
+                    // Opening it returns the error.
+                    Err(_) => {
+                        inputs.push(self.text_input(name, name, move || member.npz()?.get("")));
+                    }
                 }
             } else if member.is_ten().is_ok_and(|is_ten| is_ten) {
                 match member.ten() {
@@ -262,35 +258,33 @@ impl<'a> Inputs<'a> {
                         self.check_names(&member, ten.headers().len())?;
                         inputs.extend(self.arrays_of_ten(name, &ten));
                     }
-                    Err(_) => inputs.push(self.refused(name, move || member.ten()?.get(0))),
+                    Err(_) => {
+                        inputs.push(self.text_input(name, name, move || member.ten()?.get(0)));
+                    }
                 }
             } else if member.header().is_ok_and(|header| header.is_none()) {
                 self.skip(name, NO_ARRAY)?;
             } else {
-                let path = self.path_of(name);
-                let full_name = Some(MemberName::Text(name.to_owned()));
+                let input = self.text_input(name, name, move || member.open());
                 // Unless it is the name of another member.
                 let short = name.strip_suffix(".npy").filter(|name| !names.contains(name));
-                let key = name.to_owned();
-                let name = short.unwrap_or(name).to_owned();
-                inputs.push(Input {
-                    name,
-                    member: full_name,
-                    key: Some(key),
-                    path,
-                    open: Box::new(move || member.open()),
-                });
+                inputs.push(Input { name: short.unwrap_or(name).to_owned(), ..input });
             }
         }
         Ok(inputs)
     }
 
-    /// A member of a tar file that cannot be opened: `open` returns the error.
-    fn refused<'s>(&self, name: &str, open: impl Fn() -> Result<MappedArray> + 's) -> Input<'s> {
+    /// A member with this name, that the key finds.
+    fn text_input<'s>(
+        &self,
+        name: &str,
+        key: &str,
+        open: impl Fn() -> Result<MappedArray> + 's,
+    ) -> Input<'s> {
         Input {
             name: name.to_owned(),
             member: Some(MemberName::Text(name.to_owned())),
-            key: Some(name.to_owned()),
+            key: Some(key.to_owned()),
             path: self.path_of(name),
             open: Box::new(open),
         }
@@ -298,12 +292,12 @@ impl<'a> Inputs<'a> {
 
     /// Rejects an archive whose arrays would have names that are much longer than they are.
     fn check_names(&self, member: &tar::Member<'_>, arrays: usize) -> Result<(), CliError> {
-        let len = member.name().len().saturating_mul(arrays);
-        if u64::try_from(len).is_ok_and(|len| len <= MOST_NAMES.saturating_mul(member.size())) {
+        let [len, arrays] = [member.name().len(), arrays].map(|n| u128::from(to_u64(n)));
+        if len * arrays <= u128::from(MOST_NAMES) * u128::from(member.size()) {
             return Ok(());
         }
         let reason = "has too many arrays for a name of this length: unpack the tar file first";
-        Err(CliError::Rejected { path: self.path_of(member.name()), reason })
+        Err(CliError::rejected(self.path_of(member.name()), reason))
     }
 
     /// The arrays of an `.npz` in a tar file.
@@ -317,13 +311,7 @@ impl<'a> Inputs<'a> {
             }
             let (npz, full_name) = (Rc::clone(&npz), member.full_name().to_owned());
             let name = format!("{name}[{}]", member.name());
-            inputs.push(Input {
-                path: self.path_of(&name),
-                member: Some(MemberName::Text(name.clone())),
-                key: Some(name.clone()),
-                name,
-                open: Box::new(move || npz.get(&full_name)),
-            });
+            inputs.push(self.text_input(&name, &name, move || npz.get(&full_name)));
         }
         Ok(inputs)
     }
@@ -332,13 +320,7 @@ impl<'a> Inputs<'a> {
     fn arrays_of_ten<'s>(&self, name: &str, ten: &Ten) -> Vec<Input<'s>> {
         let inputs = (0..ten.headers().len()).map(|index| {
             let (name, ten) = (format!("{name}[{index}]"), ten.clone());
-            Input {
-                path: self.path_of(&name),
-                member: Some(MemberName::Text(name.clone())),
-                key: Some(name.clone()),
-                name,
-                open: Box::new(move || ten.get(index)),
-            }
+            self.text_input(&name, &name, move || ten.get(index))
         });
         inputs.collect()
     }
@@ -355,7 +337,7 @@ impl<'a> Inputs<'a> {
 
     fn loss_error(&self, member: &str) -> CliError {
         let reason = "would be lost: choose another name for the output";
-        CliError::Rejected { path: self.path_of(member), reason }
+        CliError::rejected(self.path_of(member), reason)
     }
 
     fn path_of(&self, member: &str) -> PathBuf {

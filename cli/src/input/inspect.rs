@@ -5,7 +5,6 @@ use crate::input::lengths::to_u64;
 use std::fmt;
 use std::io;
 use std::num::NonZero;
-use std::path::Path;
 
 use npymap::{
     MappedArray, OpenOptions, Result,
@@ -24,7 +23,8 @@ use crate::input::{digest, open, parallel, text, trailing};
 
 /// An array of a file, or a member that is not an array.
 pub(crate) struct FileEntry {
-    pub(crate) format: Format,
+    /// The name of the format in JSON.
+    pub(crate) format: &'static str,
     pub(crate) member: Option<MemberName>,
     /// The info of an array in a `.ten` file.
     pub(crate) info: Option<String>,
@@ -61,14 +61,11 @@ impl MemberName {
 /// The content of an entry.
 pub(crate) enum EntryContent {
     Array(Box<ArrayInfo>),
+    /// The text of an array's header, as stored, or the binary header of a `.ten` as a
+    /// Python literal.
+    Header(String),
     /// Not an array.
     Other,
-}
-
-impl EntryContent {
-    fn array(info: ArrayInfo) -> EntryContent {
-        EntryContent::Array(Box::new(info))
-    }
 }
 
 /// Why listing a file stopped.
@@ -91,40 +88,44 @@ impl From<io::Error> for ListError {
     }
 }
 
-/// Lists arrays, with digests if requested.
+/// Lists arrays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inspector {
     max_header_len: usize,
-    /// The number of threads that compute digests, if they are requested.
-    digest_threads: Option<NonZero<usize>>,
+    wanted: Wanted,
 }
 
+/// What is read of each array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Facts,
+    /// And the digest, those of several members at a time, on so many threads.
+    Digests(NonZero<usize>),
+    HeaderText,
+}
+
+type Visit<'v> = &'v mut dyn FnMut(FileEntry) -> io::Result<()>;
+
 impl Inspector {
-    pub(crate) fn new(max_header_len: usize) -> Inspector {
-        Inspector { max_header_len, digest_threads: None }
+    pub(crate) fn new(max_header_len: usize, wanted: Wanted) -> Inspector {
+        Inspector { max_header_len, wanted }
     }
 
-    /// Computes the digest of each array; those of several members at a time.
-    pub(crate) fn with_digests(self, threads: NonZero<usize>) -> Inspector {
-        Inspector { digest_threads: Some(threads), ..self }
-    }
-
-    /// The digest of an array, if it is requested.
-    fn digest(self, array: impl FnOnce() -> Result<MappedArray>) -> Result<Option<String>> {
-        self.digest_threads.map(|_| digest::sha256(&array()?)).transpose()
-    }
-
-    fn options(self) -> OpenOptions {
-        OpenOptions::new().max_header_len(self.max_header_len)
+    /// An array, with its digest if that is wanted.
+    fn array(
+        self,
+        mut info: ArrayInfo,
+        array: impl FnOnce() -> Result<MappedArray>,
+    ) -> Result<EntryContent> {
+        if let Wanted::Digests(_) = self.wanted {
+            info.digest = Some(digest::sha256(&array()?)?);
+        }
+        Ok(EntryContent::Array(Box::new(info)))
     }
 
     /// Calls `visit` with each entry of a file, or with those members that `path`
     /// names. A file that cannot be opened is an entry as well.
-    pub(crate) fn for_each_entry(
-        self,
-        path: &ArrayPath,
-        visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
-    ) -> io::Result<()> {
+    pub(crate) fn for_each_entry(self, path: &ArrayPath, visit: Visit<'_>) -> io::Result<()> {
         let matching = self.matching(path)?;
         if !matching.is_empty() {
             return matching.into_iter().try_for_each(visit);
@@ -136,12 +137,13 @@ impl Inspector {
     /// name of a member.
     fn matching(self, path: &ArrayPath) -> io::Result<Vec<FileEntry>> {
         let member = path.member.as_deref().filter(|member| NamePattern::is_pattern(member));
-        let Some(pattern) = member.and_then(|member| member.parse::<NamePattern>().ok()) else {
+        // A text that is no valid pattern is a name.
+        let Some(Ok(pattern)) = member.map(str::parse::<NamePattern>) else {
             return Ok(Vec::new());
         };
         let (mut entries, mut is_name) = (Vec::new(), false);
         self.for_each_named(&ArrayPath::from_file(&path.path), &mut |entry| {
-            let name = entry.member.as_ref().map(MemberName::text).unwrap_or_default();
+            let name = entry.member.as_ref().map_or_else(String::new, MemberName::text);
             is_name |= path.member.as_deref() == Some(name.as_str());
             let info = entry.info.as_deref();
             if pattern.matches(&name) || info.is_some_and(|info| pattern.matches(info)) {
@@ -154,16 +156,12 @@ impl Inspector {
 
     /// Calls `visit` with each entry of a file, or with the member of the name in
     /// `path`.
-    fn for_each_named(
-        self,
-        path: &ArrayPath,
-        visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
-    ) -> io::Result<()> {
+    fn for_each_named(self, path: &ArrayPath, visit: Visit<'_>) -> io::Result<()> {
         match self.list(path, visit) {
             Ok(()) => Ok(()),
             Err(ListError::Output(error)) => Err(error),
             Err(ListError::Open(error)) => visit(FileEntry {
-                format: Format::Npy,
+                format: "npy",
                 member: path.member.clone().map(MemberName::Text),
                 info: None,
                 content: Err(error),
@@ -171,23 +169,15 @@ impl Inspector {
         }
     }
 
-    fn list(
-        self,
-        path: &ArrayPath,
-        visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
-    ) -> Result<(), ListError> {
+    fn list(self, path: &ArrayPath, visit: Visit<'_>) -> Result<(), ListError> {
         match open::format(&path.path, self.max_header_len)? {
             Format::Npz => self.list_npz(path, visit),
             Format::Ten => self.list_ten(path, visit),
-            Format::Tar => {
-                let tar = open::tar_file(&path.path)?;
-                let entries = self.tar_entries(&tar, path.member.as_deref())?;
-                Ok(entries.into_iter().try_for_each(visit)?)
-            }
-            format if path.member.is_none() || path.offset().is_some() => {
-                let content = self.npy(path).map(EntryContent::array);
+            Format::Tar => Ok(self.tar_entries(path)?.into_iter().try_for_each(visit)?),
+            _ if path.member.is_none() || path.offset().is_some() => {
                 let member = path.member.clone().map(MemberName::Text);
-                Ok(visit(FileEntry { format, member, info: None, content })?)
+                let content = self.npy(path);
+                Ok(visit(FileEntry { format: "npy", member, info: None, content })?)
             }
             // Fails: this format has no members.
             _ => {
@@ -197,100 +187,114 @@ impl Inspector {
         }
     }
 
-    fn npy(self, input: &ArrayPath) -> Result<ArrayInfo> {
+    fn npy(self, input: &ArrayPath) -> Result<EntryContent> {
         let path = &input.path;
         let (options, at) = open::npy_options(input, self.max_header_len);
         let source = open::read_source(path, self.max_header_len)?;
+        if self.wanted == Wanted::HeaderText {
+            trailing::note(path, &source, &options, at.is_some());
+            return options.header_text(&source).map(|text| header_text(&text));
+        }
         let header = options.header(&source)?;
-        let offset = to_u64(header.data_offset).saturating_add(at.unwrap_or(0));
+        let offset = to_u64(header.data_offset) + at.unwrap_or(0);
         let mut info = ArrayInfo::from_header(&header, Some(offset))?;
         info.trailing = trailing::note(path, &source, &options, at.is_some());
-        info.digest = self.digest(|| options.open(open::map_arrays(path, self.max_header_len)?))?;
-        Ok(info)
+        self.array(info, || options.open(open::map_arrays(path, self.max_header_len)?))
     }
 
-    fn list_npz(
-        self,
-        path: &ArrayPath,
-        visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
-    ) -> Result<(), ListError> {
+    fn list_npz(self, path: &ArrayPath, visit: Visit<'_>) -> Result<(), ListError> {
         let npz = open::npz(&path.path, self.max_header_len)?;
-        let mut members = npz_members(&npz, path.member.as_deref())?.into_iter();
-        if path.member.is_none() {
-            npz.prefetch_headers()?;
-        }
+        let members = match path.member.as_deref() {
+            Some(name) => vec![npz.member(name)?],
+            None => {
+                npz.prefetch_headers()?;
+                npz.members().collect()
+            }
+        };
+        let most = if let Wanted::Digests(threads) = self.wanted { threads.get() } else { 1 };
+        let mut members = members.into_iter();
         parallel::pipeline(
-            self.digest_threads.map_or(1, NonZero::get),
+            most.min(members.len()),
             || Ok(members.next()),
             |member| {
                 let name = Some(MemberName::Text(member.name().to_owned()));
                 let content = self.npz_content(&member);
-                Ok(FileEntry { format: Format::Npz, member: name, info: None, content })
+                Ok(FileEntry { format: "npz", member: name, info: None, content })
             },
             |entry| Ok(visit(entry)?),
         )
     }
 
     fn npz_content(self, member: &npz::Member<'_>) -> Result<EntryContent> {
-        let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
-        let mut info = ArrayInfo::from_header(&header, member.data_offset()?)?;
-        info.digest = self.digest(|| member.open())?;
-        Ok(EntryContent::array(info))
+        let header = match member.header() {
+            Ok(None) => return Ok(EntryContent::Other),
+            header if self.wanted == Wanted::HeaderText => {
+                let text = HeaderText::read(member.reader()?, self.max_header_len);
+                // Errors of `header` name the member.
+                return match (text, header) {
+                    (Ok(text), _) => Ok(header_text(&text)),
+                    (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
+                };
+            }
+            Ok(Some(header)) => header,
+            Err(error) => return Err(error),
+        };
+        let info = ArrayInfo::from_header(&header, member.data_offset()?)?;
+        self.array(info, || member.open())
     }
 
-    fn list_ten(
-        self,
-        path: &ArrayPath,
-        visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
-    ) -> Result<(), ListError> {
+    fn list_ten(self, path: &ArrayPath, visit: Visit<'_>) -> Result<(), ListError> {
         let ten = open::ten(&path.path)?;
         let requested = path.member.as_deref().map(|name| ten.index(name)).transpose()?;
-        for (index, info) in ten.infos().enumerate() {
+        for (index, header) in ten.headers().enumerate() {
             if requested.is_none_or(|requested| requested == index) {
                 visit(FileEntry {
-                    format: Format::Ten,
+                    format: "ten",
                     member: Some(MemberName::Position(index)),
-                    info: Some(info.to_owned()),
-                    content: self.ten_content(&ten, index),
+                    info: Some(header.info.clone()),
+                    content: self.ten_content(&ten, index, header),
                 })?;
             }
         }
         Ok(())
     }
 
-    fn ten_content(self, ten: &Ten, index: usize) -> Result<EntryContent> {
+    fn ten_content(self, ten: &Ten, index: usize, header: &TenHeader) -> Result<EntryContent> {
+        if self.wanted == Wanted::HeaderText {
+            return Ok(EntryContent::Header(python_literal(header)));
+        }
         let offset = ten.data_offset(index)?;
         let array = ten.get(index)?;
-        let mut info = ArrayInfo::from_ten(array.layout().clone(), offset);
-        info.digest = self.digest(|| Ok(array))?;
-        Ok(EntryContent::array(info))
+        self.array(ArrayInfo::from_ten(array.layout().clone(), offset), || Ok(array))
     }
 
     /// The entries of a tar file: each `.npy`, and each array of each `.npz` and `.ten`.
-    fn tar_entries(self, tar: &TarFile, requested: Option<&str>) -> Result<Vec<FileEntry>> {
-        let mut entries = Vec::new();
+    fn tar_entries(self, path: &ArrayPath) -> Result<Vec<FileEntry>> {
+        let tar = open::tar_file(&path.path)?;
+        let (mut entries, requested) = (Vec::new(), path.member.as_deref());
         if requested.is_none() {
             tar.prefetch_headers()?;
         }
-        for member in select_members(tar, requested)? {
-            let name = member.name().to_owned();
+        for member in select_members(&tar, requested)? {
+            let name = member.name();
             if member.is_npz()? {
                 match member.npz() {
-                    Ok(npz) => entries.extend(self.npz_entries(&npz, &name, requested)),
+                    Ok(npz) => entries.extend(self.npz_entries(&npz, name, requested)),
                     Err(error) => entries.push(tar_entry(name, None, Err(error))),
                 }
-                continue;
-            }
-            if !member.is_ten()? {
-                entries.push(tar_entry(name, None, self.tar_content(&member)));
-                continue;
-            }
-            match member.ten() {
-                Ok(ten) => entries.extend(self.ten_entries(&ten, &name, requested)),
-                Err(error) => entries.push(tar_entry(name, None, Err(error))),
+            } else if !member.is_ten()? {
+                entries.push(tar_entry(name, None, self.tar_content(path, &member)));
+            } else {
+                match member.ten() {
+                    Ok(ten) => entries.extend(self.ten_entries(&ten, name, requested)),
+                    Err(error) => entries.push(tar_entry(name, None, Err(error))),
+                }
             }
         }
-        check_selection(tar, requested, entries.is_empty())?;
+        if let (Some(name), true) = (requested, entries.is_empty()) {
+            // Fails with an error that lists the names there are.
+            tar.member(name)?;
+        }
         Ok(entries)
     }
 
@@ -301,19 +305,26 @@ impl Inspector {
         name: &str,
         requested: Option<&str>,
     ) -> impl Iterator<Item = FileEntry> {
-        let selected = npz.members().filter(move |member| is_in_npz(requested, name, member));
+        let selected = npz.members().filter(move |member| {
+            is_selected(requested, name, |array| {
+                [member.name(), member.full_name()].contains(&array)
+            })
+        });
         selected.map(move |member| {
-            tar_entry(format!("{name}[{}]", member.name()), None, self.npz_content(&member))
+            tar_entry(&format!("{name}[{}]", member.name()), None, self.npz_content(&member))
         })
     }
 
-    fn tar_content(self, member: &tar::Member<'_>) -> Result<EntryContent> {
+    fn tar_content(self, path: &ArrayPath, member: &tar::Member<'_>) -> Result<EntryContent> {
         let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
-        let start = to_u64(header.data_offset);
-        let offset = member.offset().saturating_add(start);
-        let mut info = ArrayInfo::from_header(&header, Some(offset))?;
-        info.digest = self.digest(|| member.open())?;
-        Ok(EntryContent::array(info))
+        if self.wanted == Wanted::HeaderText {
+            let options = OpenOptions::new().max_header_len(self.max_header_len);
+            let source = open::read_source(&path.path, self.max_header_len)?;
+            let text = options.offset(member.offset()).header_text(&source)?;
+            return Ok(header_text(&text));
+        }
+        let offset = member.offset() + to_u64(header.data_offset);
+        self.array(ArrayInfo::from_header(&header, Some(offset))?, || member.open())
     }
 
     /// The selected arrays of a `.ten` that is the member `name` of a tar file.
@@ -323,133 +334,19 @@ impl Inspector {
         name: &str,
         requested: Option<&str>,
     ) -> impl Iterator<Item = FileEntry> {
-        let infos = ten.infos().enumerate();
-        let selected = infos.filter(move |(index, _)| is_selected(requested, name, ten, *index));
-        selected.map(move |(index, info)| {
-            let content = self.ten_content(ten, index);
-            tar_entry(format!("{name}[{index}]"), Some(info.to_owned()), content)
+        let selected = ten.headers().enumerate().filter(move |(index, _)| {
+            is_selected(requested, name, |array| ten.index(array).is_ok_and(|at| at == *index))
+        });
+        selected.map(move |(index, header)| {
+            let content = self.ten_content(ten, index, header);
+            tar_entry(&format!("{name}[{index}]"), Some(header.info.clone()), content)
         })
     }
-
-    /// The text of each header of a file, as stored; the binary headers of a
-    /// `.ten` as Python literals.
-    pub(crate) fn header_texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
-        let matching = self.matching(path).unwrap_or_default();
-        let members = matching.into_iter().map(|entry| entry.member);
-        match members.collect::<Option<Vec<_>>>() {
-            Some(members) if !members.is_empty() => {
-                let own = members.iter().map(|name| self.texts(&path.with_member(&name.text())));
-                Ok(own.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
-            }
-            // No member matches, or the file has an error, which is returned.
-            _ => self.texts(path),
-        }
-    }
-
-    /// The texts of all members, or of the one that is named.
-    fn texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
-        match open::format(&path.path, self.max_header_len)? {
-            Format::Npz => self.npz_texts(path),
-            Format::Ten => {
-                let ten = open::ten(&path.path)?;
-                let requested = path.member.as_deref().map(|name| ten.index(name)).transpose()?;
-                let headers = ten.headers().enumerate();
-                let headers = headers.filter(|(index, _)| requested.is_none_or(|i| i == *index));
-                Ok(headers.map(|(_, header)| Ok(python_literal(header))).collect())
-            }
-            Format::Tar => self.tar_texts(path),
-            _ if path.member.is_none() || path.offset().is_some() => {
-                let (options, at) = open::npy_options(path, self.max_header_len);
-                let source = open::read_source(&path.path, self.max_header_len)?;
-                trailing::note(&path.path, &source, &options, at.is_some());
-                Ok(vec![options.header_text(&source).map(|text| trimmed(&text))])
-            }
-            // Fails: this format has no members.
-            _ => open::any(&path.path, self.max_header_len)?
-                .get(path.member.as_deref())
-                .map(|_| Vec::new()),
-        }
-    }
-
-    fn npz_texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
-        let npz = open::npz(&path.path, self.max_header_len)?;
-        let members = npz_members(&npz, path.member.as_deref())?;
-        if path.member.is_none() {
-            npz.prefetch_headers()?;
-        }
-        let arrays = members.into_iter().filter(|member| !matches!(member.header(), Ok(None)));
-        Ok(arrays.map(|member| self.npz_text(&member)).collect())
-    }
-
-    fn npz_text(self, member: &npz::Member<'_>) -> Result<String> {
-        let text = HeaderText::read(member.reader()?, self.max_header_len);
-        // Those of `header` name the member.
-        let text = text.map_err(|error| member.header().err().unwrap_or(error))?;
-        Ok(trimmed(&text))
-    }
-
-    fn tar_texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
-        let tar = open::tar_file(&path.path)?;
-        let requested = path.member.as_deref();
-        let mut texts = Vec::new();
-        if requested.is_none() {
-            tar.prefetch_headers()?;
-        }
-        for member in select_members(&tar, requested)? {
-            if member.is_npz()? {
-                match member.npz() {
-                    Ok(npz) => texts.extend(self.npz_texts_in(&npz, member.name(), requested)),
-                    Err(error) => texts.push(Err(error)),
-                }
-                continue;
-            }
-            if !member.is_ten()? {
-                texts.extend(self.tar_text(&path.path, &member).transpose());
-                continue;
-            }
-            match member.ten() {
-                Ok(ten) => {
-                    let headers = ten.headers().enumerate();
-                    let selected = headers
-                        .filter(|(index, _)| is_selected(requested, member.name(), &ten, *index));
-                    texts.extend(selected.map(|(_, header)| Ok(python_literal(header))));
-                }
-                Err(error) => texts.push(Err(error)),
-            }
-        }
-        check_selection(&tar, requested, texts.is_empty())?;
-        Ok(texts)
-    }
-
-    /// The texts of the selected arrays of an `.npz` that is the member `name` of a tar file.
-    fn npz_texts_in(self, npz: &Npz, name: &str, requested: Option<&str>) -> Vec<Result<String>> {
-        let selected = npz.members().filter(|member| is_in_npz(requested, name, member));
-        let arrays = selected.filter(|member| !matches!(member.header(), Ok(None)));
-        arrays.map(|member| self.npz_text(&member)).collect()
-    }
-
-    /// The header text of a `.npy` in a tar file; `None` for other members.
-    fn tar_text(self, path: &Path, member: &tar::Member<'_>) -> Result<Option<String>> {
-        if member.header()?.is_none() {
-            return Ok(None);
-        }
-        let options = self.options().offset(member.offset());
-        options
-            .header_text(&open::read_source(path, self.max_header_len)?)
-            .map(|text| Some(trimmed(&text)))
-    }
 }
 
-fn tar_entry(name: String, info: Option<String>, content: Result<EntryContent>) -> FileEntry {
-    FileEntry { format: Format::Tar, member: Some(MemberName::Text(name)), info, content }
-}
-
-/// The requested member of an archive, or all of them.
-fn npz_members<'a>(npz: &'a npz::Npz, requested: Option<&str>) -> Result<Vec<npz::Member<'a>>> {
-    match requested {
-        Some(name) => Ok(vec![npz.member(name)?]),
-        None => Ok(npz.members().collect()),
-    }
+fn tar_entry(name: &str, info: Option<String>, content: Result<EntryContent>) -> FileEntry {
+    let member = Some(MemberName::Text(name.to_owned()));
+    FileEntry { format: "tar", member, info, content }
 }
 
 /// All members of a tar file, or the last one with the requested name: the name
@@ -458,50 +355,26 @@ fn select_members<'a>(tar: &'a TarFile, requested: Option<&str>) -> Result<Vec<t
     let Some(requested) = requested else { return Ok(tar.members().collect()) };
     let exact = tar.members().filter(|member| member.name() == requested).last();
     let member = exact.or_else(|| {
-        tar.members().filter(|member| array_in_ten(requested, member.name()).is_some()).last()
+        tar.members().filter(|member| array_in(requested, member.name()).is_some()).last()
     });
     // Without a match, fails with an error that lists the names there are.
     member.map_or_else(|| tar.member(requested), Ok).map(|member| vec![member])
 }
 
-/// Fails if nothing was found under the requested name, with an error that
-/// lists the names there are.
-fn check_selection(tar: &TarFile, requested: Option<&str>, is_empty: bool) -> Result<()> {
-    match requested {
-        Some(name) if is_empty => {
-            tar.member(name)?;
-            Ok(())
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The part of `000000.ten[0]` in brackets, if the rest is `name`.
-fn array_in_ten<'a>(requested: &'a str, name: &str) -> Option<&'a str> {
+fn array_in<'a>(requested: &'a str, name: &str) -> Option<&'a str> {
     requested.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')
 }
 
-/// Returns whether a member of an `.npz` in a tar file is selected: all are, unless one is
-/// requested.
-fn is_in_npz(requested: Option<&str>, name: &str, member: &npz::Member<'_>) -> bool {
-    let requested = requested.filter(|&requested| requested != name);
-    requested.is_none_or(|requested| {
-        let array = array_in_ten(requested, name);
-        array.is_some_and(|array| [member.name(), member.full_name()].contains(&array))
-    })
+/// Returns whether an array of the archive `name` in a tar file is selected: all are, unless
+/// one is requested, which `is_own` recognizes.
+fn is_selected(requested: Option<&str>, name: &str, is_own: impl FnOnce(&str) -> bool) -> bool {
+    requested
+        .is_none_or(|requested| requested == name || array_in(requested, name).is_some_and(is_own))
 }
 
-/// Returns whether an array of a `.ten` in a tar file is selected: all are,
-/// unless one is requested by its position or info.
-fn is_selected(requested: Option<&str>, name: &str, ten: &Ten, index: usize) -> bool {
-    let requested = requested.filter(|&requested| requested != name);
-    requested.is_none_or(|requested| {
-        array_in_ten(requested, name).is_some_and(|array| ten.index(array).ok() == Some(index))
-    })
-}
-
-fn trimmed(text: &HeaderText<'_>) -> String {
-    text.as_str().trim_end().to_owned()
+fn header_text(text: &HeaderText<'_>) -> EntryContent {
+    EntryContent::Header(text.as_str().trim_end().to_owned())
 }
 
 fn python_literal(header: &TenHeader) -> String {

@@ -1,8 +1,21 @@
-//! Conversions between lengths in memory and in files.
+//! Conversions between lengths in memory and in files, and parts of known lengths.
+
+use std::ops::Range;
 
 /// A length in memory as one in a file.
 pub(crate) fn to_u64(n: usize) -> u64 {
     u64::try_from(n).expect("lengths in memory have at most 64 bits")
+}
+
+/// A position along an axis, as slices have it.
+pub(crate) fn to_isize(n: usize) -> isize {
+    isize::try_from(n).expect("layouts have no longer axes")
+}
+
+/// A part of a slice that has it.
+#[track_caller]
+pub(crate) fn part<T>(all: &[T], range: Range<usize>) -> &[T] {
+    all.get(range).expect("the range is in the slice")
 }
 
 /// A length in a file as one in memory. Returns `usize::MAX` if it is longer: for

@@ -145,6 +145,7 @@ pub(crate) fn zeros<T: Clone + Default>(count: usize) -> Result<Vec<T>> {
 pub(crate) fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
     let mut elements = Vec::new();
     elements.try_reserve_exact(count).map_err(|_| {
+        // For the message only.
         let nbytes = count.saturating_mul(size_of::<T>());
         let text = format!("cannot allocate {nbytes} bytes");
         Error::from(io::Error::new(io::ErrorKind::OutOfMemory, text))

@@ -9,6 +9,7 @@ pub(crate) fn parse(text: &str) -> Result<usize, &'static str> {
         None => (text, 20),
     };
     let number = number.parse::<usize>().ok().filter(|&number| number > 0).ok_or(SIZE)?;
+    // More than any memory is all of it.
     Ok(number.saturating_mul(1 << shift))
 }
 

@@ -2,6 +2,7 @@
 //! share: errors, text and progress.
 
 pub(crate) mod arguments;
+pub(crate) mod array_bytes;
 pub(crate) mod array_info;
 pub(crate) mod array_path;
 pub(crate) mod digest;

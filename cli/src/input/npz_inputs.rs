@@ -105,8 +105,7 @@ impl MemberArgs {
                 let (path, name) = (input.clone(), name.cloned());
                 files.push(NamedFile { path, name, is_in_directory: false });
             } else if name.is_some() {
-                let path = input.name().to_owned();
-                return Err(CliError::Rejected { path, reason: DIRECTORY_NAME });
+                return Err(CliError::rejected(input.name(), DIRECTORY_NAME));
             } else {
                 find_arrays(&input.path, "", &mut files)?;
             }
@@ -137,10 +136,7 @@ impl<'a> OpenFiles<'a> {
                     number(several, name);
                 }
                 (Some(_), _) => {
-                    return Err(CliError::Rejected {
-                        path: file.path.name().to_owned(),
-                        reason: MANY,
-                    });
+                    return Err(CliError::rejected(file.path.name(), MANY));
                 }
                 (None, _) if inputs.is_collection() => {}
                 // `arr_0`, as NumPy calls arrays without a name.
@@ -171,7 +167,7 @@ impl<'a> OpenFiles<'a> {
                     "the name `{}`, as an array before it: choose others with --name",
                     array.name
                 );
-                Err(CliError::Mismatch { path: array.path.clone(), what })
+                Err(CliError::mismatch(&array.path, what))
             }
             None => Ok(arrays),
         }
@@ -230,7 +226,7 @@ fn stem(path: &ArrayPath) -> Result<String, CliError> {
         return Ok(member.strip_suffix(".npy").unwrap_or(member).to_owned());
     }
     let stem = path.path.file_stem().and_then(|stem| stem.to_str());
-    let error = || CliError::Rejected { path: path.name().to_owned(), reason: NOT_UNICODE };
+    let error = || CliError::rejected(path.name(), NOT_UNICODE);
     stem.map(str::to_owned).ok_or_else(error)
 }
 
@@ -253,7 +249,7 @@ fn find_arrays(directory: &Path, prefix: &str, found: &mut Vec<NamedFile>) -> Re
             continue;
         }
         let Some(name) = name.to_str() else {
-            return Err(CliError::Rejected { path, reason: NOT_UNICODE });
+            return Err(CliError::rejected(path, NOT_UNICODE));
         };
         if is_directory {
             find_arrays(&path, &format!("{prefix}{name}/"), found)?;

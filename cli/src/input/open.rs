@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use npymap::npz::{Npz, NpzOptions};
@@ -74,10 +75,10 @@ pub(crate) fn raw(
     (offset, order): (u64, Order),
     shape: Option<&PartialShape>,
 ) -> Result<(Source, OpenOptions)> {
-    let end = shape.and_then(|shape| shape.known_nbytes(dtype.itemsize()));
-    let end = end.map_or(u64::MAX, |nbytes| offset.saturating_add(nbytes));
+    let end = shape.and_then(|shape| offset.checked_add(shape.known_nbytes(dtype.itemsize())?));
     // Of elements without bytes, one byte shows that a stream is not empty.
-    let source = map(path, Content::Bytes(end.max(1)))?;
+    let content = end.map_or(Content::ALL, |end| Content::Bytes(end.max(1)));
+    let source = map(path, content)?;
     // Whoever wants single bytes may want those of the header.
     if offset == 0 && dtype.itemsize() > 1 && OpenOptions::new().header_text(&source).is_ok() {
         let what = "the file has an NPY header, which is read as elements: omit --raw to open it";
@@ -205,6 +206,30 @@ pub(crate) fn write_unnamed(
 pub(crate) fn read_file(file: File, options: &OpenOptions) -> Result<MappedArray> {
     // SAFETY: the help text requires that no other process truncates or changes the file.
     options.open(unsafe { Source::map_file(file) }?.on_demand())
+}
+
+/// A file without a name for an array, which vanishes with the process.
+pub(crate) struct Temporary(File);
+
+impl Temporary {
+    pub(crate) fn new() -> io::Result<Temporary> {
+        tempfile::tempfile().map(Temporary)
+    }
+
+    /// As [`create`].
+    pub(crate) fn create(
+        &self,
+        dtype: &DType,
+        shape: &[usize],
+        options: &CreateOptions,
+    ) -> Result<MappedArrayMut> {
+        create(self.0.try_clone()?, dtype, shape, options)
+    }
+
+    /// The array, once it is written.
+    pub(crate) fn open(self) -> Result<MappedArray> {
+        read_file(self.0, &OpenOptions::new().max_header_len(usize::MAX))
+    }
 }
 
 /// Initializes an empty file as an array of zeros, whose elements can be written.

@@ -27,31 +27,30 @@ pub(crate) fn in_order<T: Send, E: Send>(
     mut merge: impl FnMut(usize, T) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut numbers = 0..count;
-    let mut merged = 0..count;
-    pipeline(count, || Ok(numbers.next()), work, |result| merge(merged.next().unwrap_or(0), result))
+    pipeline(
+        processors().get().min(count),
+        || Ok(numbers.next()),
+        |number| Ok((number, work(number)?)),
+        |(number, result)| merge(number, result),
+    )
 }
 
-/// Calls `work` with each job that `next` returns, on at most `most` threads, and
+/// Calls `work` with each job that `next` returns, on some threads or on this one, and
 /// `merge` with the results in order, until one of them fails.
 ///
 /// Only a few jobs and results are in memory.
 pub(crate) fn pipeline<J: Send, T: Send, E: Send>(
-    most: usize,
+    threads: usize,
     mut next: impl FnMut() -> Result<Option<J>, E>,
     work: impl Fn(J) -> Result<T, E> + Sync,
     mut merge: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut threads = processors().get().min(most);
-    if threads == 1 {
-        // This thread does it.
-        threads = 0;
-    }
     let jobs = Mutex::new(BTreeMap::new());
     let results = Mutex::new(BTreeMap::new());
     let failure = Cell::new(None);
     let unless_failed = |result: Result<bool, E>| result.map_err(|e| failure.set(Some(e))).ok();
     take_turns(
-        threads,
+        if threads == 1 { 0 } else { threads },
         &mut |number| {
             unless_failed(next().map(|job| {
                 let more = job.is_some();

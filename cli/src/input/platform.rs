@@ -109,20 +109,20 @@ pub(crate) fn is_fault(_: &io::Error) -> bool {
 
 /// Standard input as a file.
 #[cfg(unix)]
-pub(crate) fn standard_input() -> Option<File> {
+pub(crate) fn standard_input() -> io::Result<File> {
     use std::os::fd::AsFd as _;
-    io::stdin().as_fd().try_clone_to_owned().ok().map(File::from)
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
 }
 
 #[cfg(windows)]
-pub(crate) fn standard_input() -> Option<File> {
+pub(crate) fn standard_input() -> io::Result<File> {
     use std::os::windows::io::AsHandle as _;
-    io::stdin().as_handle().try_clone_to_owned().ok().map(File::from)
+    io::stdin().as_handle().try_clone_to_owned().map(File::from)
 }
 
 #[cfg(not(any(unix, windows)))]
-pub(crate) fn standard_input() -> Option<File> {
-    None
+pub(crate) fn standard_input() -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Returns whether a path names a pipe, a socket or a device, which can be read
@@ -149,7 +149,7 @@ pub(crate) fn file_id(_: &Path) -> Option<FileId> {
 #[cfg(unix)]
 fn space_taken(file: &File) -> Option<u64> {
     use std::os::unix::fs::MetadataExt as _;
-    Some(file.metadata().ok()?.blocks().saturating_mul(512))
+    Some(file.metadata().ok()?.blocks() * 512)
 }
 
 #[cfg(not(unix))]
@@ -178,8 +178,8 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result
         match std::os::windows::fs::FileExt::seek_write(file, bytes, offset) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => {
-                bytes = bytes.get(written..).unwrap_or_default();
-                offset += u64::try_from(written).unwrap_or(0);
+                bytes = bytes.split_at(written).1;
+                offset += crate::input::lengths::to_u64(written);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

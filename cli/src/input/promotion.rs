@@ -5,7 +5,7 @@ use npymap::dtype::Kind;
 use npymap::{ByteOrder, DType, element::Casting};
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputOptions;
 
 /// How arrays of different dtypes are combined.
@@ -44,12 +44,12 @@ impl PromotionArgs {
         let mut all: Option<DType> = None;
         for input in inputs.iter().take(count) {
             let path = input.name();
-            let array = options.whole().array(input).map_err(CliError::with_path(path))?;
+            let array = options.whole().array(input).at(path)?;
             let own = array.dtype();
             all = Some(match all {
                 Some(all) if !is_same(&all, own) => promote(&all, own).ok_or_else(|| {
                     let what = format!("dtype {own}, which is not promoted with {all}");
-                    CliError::Mismatch { path: path.to_owned(), what }
+                    CliError::mismatch(path, what)
                 })?,
                 all => all.unwrap_or_else(|| own.clone()),
             });

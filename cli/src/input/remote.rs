@@ -18,7 +18,7 @@ pub(crate) fn reject_change(path: &Path) -> Result<(), CliError> {
         return Ok(());
     }
     let reason = "objects can't be changed, only replaced: write a new one";
-    Err(CliError::Rejected { path: path.to_owned(), reason })
+    Err(CliError::rejected(path, reason))
 }
 
 /// In builds without the feature, URLs are errors.

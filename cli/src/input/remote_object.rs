@@ -13,6 +13,7 @@ use npymap::source::MapMut;
 use npymap::{Error, ErrorKind, Result, Source};
 use npymap_remote::{Cache, Remote, RemoteOptions, RemoteWriter, interruptible};
 
+use crate::input::lengths::to_usize;
 use crate::input::progress::Progress;
 use crate::input::url::{self, is_url};
 
@@ -118,14 +119,13 @@ pub(crate) fn finish(upload: Upload, file: File) -> Result<()> {
 
 fn send(mut upload: Upload, mut file: File) -> Result<()> {
     file.rewind()?;
-    let mut progress =
-        Progress::new(file.metadata().map_or(0, |file| usize::try_from(file.len()).unwrap_or(0)));
+    let mut progress = Progress::new(to_usize(file.metadata()?.len()));
     let mut bytes = vec![0; 1 << 20];
     loop {
         match file.read(&mut bytes)? {
             0 => return upload.finish(),
             len => {
-                upload.write_all(bytes.get(..len).unwrap_or_default())?;
+                upload.write_all(bytes.split_at(len).0)?;
                 progress.add(len);
             }
         }

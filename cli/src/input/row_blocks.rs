@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use npymap::ndarray::SliceInfoElem;
 
+use crate::input::lengths::to_isize;
+
 /// The size of a block of more than one row, in bytes.
 const BLOCK: usize = 1 << 20;
 
@@ -88,8 +90,8 @@ impl RowBlocks {
         let start = along * self.step;
         let end = dim.min(start + self.step);
         let (inner, before) = (self.inner().max(1), outer * dim);
-        let start = start.max((wanted.start / inner).saturating_sub(before));
-        let end = end.min(wanted.end.div_ceil(inner).saturating_sub(before)).max(start);
+        let at = |row: usize| row.clamp(before + start, before + end) - before;
+        let (start, end) = (at(wanted.start / inner), at(wanted.end.div_ceil(inner)));
         let first = (outer * dim + start) * self.inner();
         let rows = first..first + (end - start) * self.inner();
         let before = self.leading.get(..self.axis).unwrap_or_default();
@@ -119,8 +121,7 @@ pub(crate) fn index(shape: &[usize], number: usize) -> Vec<usize> {
 }
 
 fn element(range: Range<usize>) -> SliceInfoElem {
-    let [start, end] = [range.start, range.end].map(|at| isize::try_from(at).unwrap_or(isize::MAX));
-    SliceInfoElem::Slice { start, end: Some(end), step: 1 }
+    SliceInfoElem::Slice { start: to_isize(range.start), end: Some(to_isize(range.end)), step: 1 }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A shape on the command line, one of whose axes may be unknown.
 
-use crate::input::lengths::to_usize;
-use clap::ValueEnum;
+use crate::input::lengths::{to_u64, to_usize};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use npymap::Order;
 use npymap::{Error, ErrorKind, Result};
 
@@ -23,16 +23,14 @@ impl PartialShape {
 
     /// The bytes of the elements, if the length of all axes is known.
     pub(crate) fn known_nbytes(&self, itemsize: usize) -> Option<u64> {
-        let itemsize = u64::try_from(itemsize).ok();
-        self.0.iter().fold(itemsize, |bytes, dim| {
-            let dim = u64::try_from((*dim)?).ok()?;
-            Some(bytes?.saturating_mul(dim))
-        })
+        let mut dims = self.0.iter();
+        dims.try_fold(to_u64(itemsize), |nbytes, dim| nbytes.checked_mul(to_u64((*dim)?)))
     }
 
     /// The shape of a raw file with this many bytes of elements.
     pub(crate) fn of_bytes(&self, nbytes: u64, itemsize: usize) -> Result<Vec<usize>> {
         let known = self.0.iter().flatten();
+        // One that is too large divides no length.
         let step = known.fold(itemsize, |bytes, dim| bytes.saturating_mul(*dim));
         let nbytes = to_usize(nbytes);
         if self.0.contains(&None) && nbytes.checked_rem(step).unwrap_or(nbytes) != 0 {
@@ -53,6 +51,7 @@ impl PartialShape {
     /// The shape of `count` elements, as NumPy's `reshape` computes it. If none
     /// fits, the number of elements differs.
     pub(crate) fn fill(&self, count: usize) -> Result<Vec<usize>> {
+        // As above.
         let known =
             self.0.iter().flatten().fold(1, |product: usize, dim| product.saturating_mul(*dim));
         let dims = self.0.iter().map(|dim| dim.or_else(|| count.checked_div(known)));
@@ -91,24 +90,12 @@ fn parse_dim(text: &str) -> Result<Option<usize>, &'static str> {
 
 const SHAPE: &str = "expected a shape such as '(3, 4)', '(3,)', '()' or -1,64,80";
 
-/// The memory order of a new array.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum OrderArg {
-    /// The last one
-    #[value(name = "C", alias = "c")]
-    C,
-    /// The first one
-    #[value(name = "F", alias = "f")]
-    F,
-}
-
-impl From<OrderArg> for Order {
-    fn from(order: OrderArg) -> Order {
-        match order {
-            OrderArg::C => Order::C,
-            OrderArg::F => Order::F,
-        }
-    }
+/// Parses a memory order.
+pub(crate) fn order_parser() -> impl TypedValueParser<Value = Order> {
+    let orders = [("C", "c", "The last one"), ("F", "f", "The first one")];
+    let orders = orders.map(|(name, alias, help)| PossibleValue::new(name).alias(alias).help(help));
+    let is_f = |name: &str| name.eq_ignore_ascii_case("F");
+    PossibleValuesParser::new(orders).map(move |name| if is_f(&name) { Order::F } else { Order::C })
 }
 
 #[cfg(test)]

@@ -83,26 +83,10 @@ pub(crate) fn open(path: &Path, content: Content) -> io::Result<Option<File>> {
 /// A stream that is read step by step, and copied to a temporary file.
 pub(crate) struct PartialCopy {
     path: PathBuf,
-    from: Origin,
+    from: File,
     to: File,
     /// The bytes that were read.
     len: u64,
-}
-
-/// Where a stream is read.
-enum Origin {
-    /// Which the system copies without a buffer.
-    File(File),
-    Other(Box<dyn Read + Send>),
-}
-
-impl Read for Origin {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Origin::File(file) => file.read(buffer),
-            Origin::Other(other) => other.read(buffer),
-        }
-    }
 }
 
 /// Starts to copy a stream. `None` if `path` is something else or cannot be opened, or if
@@ -124,22 +108,11 @@ pub(crate) fn begin(path: &Path) -> io::Result<Option<PartialCopy>> {
 }
 
 impl PartialCopy {
-    fn new(path: &Path, from: Origin) -> io::Result<PartialCopy> {
-        let to = tempfile::tempfile().map_err(|error| explain(&error))?;
-        Ok(PartialCopy { path: path.to_owned(), from, to, len: 0 })
-    }
-
     /// Starts to copy standard input, a pipe or a device.
     fn of_stream(path: &Path) -> io::Result<PartialCopy> {
-        let from = if is_standard(path) {
-            match platform::standard_input() {
-                Some(file) => Origin::File(file),
-                None => Origin::Other(Box::new(io::stdin())),
-            }
-        } else {
-            Origin::File(File::open(path)?)
-        };
-        PartialCopy::new(path, from)
+        let from = if is_standard(path) { platform::standard_input() } else { File::open(path) }?;
+        let to = tempfile::tempfile().map_err(|error| explain(&error))?;
+        Ok(PartialCopy { path: path.to_owned(), from, to, len: 0 })
     }
 
     /// Reads until the copy has `len` bytes, or the stream ends.
@@ -149,10 +122,7 @@ impl PartialCopy {
         self.to.seek(SeekFrom::Start(self.len))?;
         while self.len < len {
             let part = PART.min(len - self.len);
-            let copied = match &mut self.from {
-                Origin::File(file) => io::copy(&mut file.take(part), &mut self.to),
-                Origin::Other(other) => io::copy(&mut other.take(part), &mut self.to),
-            };
+            let copied = io::copy(&mut (&self.from).take(part), &mut self.to);
             let copied = copied.map_err(|error| explain(&error))?;
             if copied == 0 {
                 break;
@@ -192,7 +162,7 @@ impl PartialCopy {
 impl Read for PartialCopy {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.from.read(buffer)?;
-        self.to.write_all(buffer.get(..n).unwrap_or_default()).map_err(|error| explain(&error))?;
+        self.to.write_all(buffer.split_at(n).0).map_err(|error| explain(&error))?;
         self.len += to_u64(n);
         Ok(n)
     }
@@ -200,7 +170,7 @@ impl Read for PartialCopy {
 
 /// The file that standard input is redirected from.
 fn redirected_file() -> Option<File> {
-    let mut file = platform::standard_input()?;
+    let mut file = platform::standard_input().ok()?;
     let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let is_at_start = is_file && file.stream_position().is_ok_and(|position| position == 0);
     is_at_start.then_some(file)
@@ -251,7 +221,7 @@ impl Growing {
                 let arrays = OpenOptions::new().max_header_len(max_header_len).walk(source)?;
                 let count = if takes_all { usize::MAX } else { 1 };
                 let last = arrays.take(count).map_while(npymap::Result::ok).last();
-                last.map_or(0, |last| last.end.saturating_add(TRAILING))
+                last.map_or(0, |last| last.end + TRAILING)
             }
         })
     }
@@ -261,7 +231,7 @@ impl ReadAt for Growing {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let (stream, failure) = &mut *self.lock();
         let len = to_u64(buffer.len());
-        if let Err(error) = stream.fill(offset.saturating_add(len)) {
+        if let Err(error) = stream.fill(offset + len) {
             let kind = error.kind();
             *failure = Some(error);
             return Err(kind.into());

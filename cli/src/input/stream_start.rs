@@ -51,10 +51,11 @@ impl StreamStart {
     /// array, with zeros in place of the elements that were not read.
     pub(crate) fn array(&mut self, rows: usize) -> Result<MappedArray> {
         let (nbytes, start) = (self.layout.nbytes(), self.layout.offset());
-        let needed = start.saturating_add(nbytes.min(rows.saturating_mul(self.row_nbytes())));
+        let needed = rows.checked_mul(self.row_nbytes());
+        let needed = start + needed.map_or(nbytes, |needed| needed.min(nbytes));
         self.copy.fill(to_u64(needed))?;
         if self.copy.len() >= to_u64(needed) {
-            self.copy.extend(to_u64(start.saturating_add(nbytes)))?;
+            self.copy.extend(to_u64(start + nbytes))?;
         }
         // A stream that ended too early is an error here.
         open::read_file(self.copy.file()?, &OpenOptions::new().max_header_len(usize::MAX))

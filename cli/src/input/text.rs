@@ -1,18 +1,8 @@
 //! Shapes, sizes and counts as text, and the code points of text.
 
 use humansize::{BINARY, format_size};
-use npymap::any::Format;
-use npymap::{ByteOrder, DType};
 
-/// The name of a format in JSON.
-pub(crate) fn format_name(format: Format) -> &'static str {
-    match format {
-        Format::Npz => "npz",
-        Format::Ten => "ten",
-        Format::Tar => "tar",
-        _ => "npy",
-    }
-}
+use npymap::{ByteOrder, DType};
 
 /// The shape as Python prints it.
 pub(crate) fn shape(shape: &[usize]) -> String {
@@ -21,6 +11,11 @@ pub(crate) fn shape(shape: &[usize]) -> String {
     }
     let axes: Vec<_> = shape.iter().map(ToString::to_string).collect();
     format!("({})", axes.join(", "))
+}
+
+/// The path of a field in another one: `pos.z`.
+pub(crate) fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// `10.69 KiB`
@@ -42,10 +37,10 @@ pub(crate) fn byte_count(count: u64) -> String {
 /// be valid Unicode.
 pub(crate) fn code_points(dtype: &DType, element: &[u8]) -> Vec<u32> {
     let is_big = dtype.byte_order() == ByteOrder::Big;
-    let points = element.chunks_exact(4).map(|point| {
-        let point = point.try_into().unwrap_or_default();
-        if is_big { u32::from_be_bytes(point) } else { u32::from_le_bytes(point) }
-    });
+    let (points, _) = element.as_chunks();
+    let points = points
+        .iter()
+        .map(|&point| if is_big { u32::from_be_bytes(point) } else { u32::from_le_bytes(point) });
     let mut points: Vec<u32> = points.collect();
     points.truncate(points.iter().rposition(|&point| point != 0).map_or(0, |last| last + 1));
     points

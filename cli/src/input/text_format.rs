@@ -12,7 +12,7 @@ pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextFormat {
     /// Fields separated by a character, quoted where necessary.
-    Separated(char),
+    Separated(u8),
     JsonLines,
 }
 
@@ -20,7 +20,7 @@ impl TextFormat {
     /// The format with another separator, if it is CSV.
     pub(crate) fn with_delimiter(self, delimiter: Option<Delimiter>) -> TextFormat {
         match (self, delimiter) {
-            (TextFormat::Separated(','), Some(Delimiter(separator))) => {
+            (TextFormat::Separated(b','), Some(Delimiter(separator))) => {
                 TextFormat::Separated(separator)
             }
             _ => self,
@@ -30,18 +30,15 @@ impl TextFormat {
 
 /// The separator of the fields of a CSV: one ASCII character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Delimiter(char);
+pub(crate) struct Delimiter(u8);
 
 impl FromStr for Delimiter {
     type Err = &'static str;
 
     fn from_str(text: &str) -> std::result::Result<Delimiter, &'static str> {
-        let mut characters = text.chars();
-        match (text, characters.next(), characters.next()) {
-            (r"\t", ..) => Ok(Delimiter('\t')),
-            (_, Some(c), None) if c.is_ascii() && !matches!(c, '"' | '\r' | '\n') => {
-                Ok(Delimiter(c))
-            }
+        match text.as_bytes() {
+            br"\t" => Ok(Delimiter(b'\t')),
+            [b] if !matches!(b, b'"' | b'\r' | b'\n') => Ok(Delimiter(*b)),
             _ => Err(r"expected one ASCII character other than a quote, such as ';' or '\t'"),
         }
     }

@@ -40,7 +40,7 @@ pub(crate) fn server(url: &Path) -> String {
     let url = shown(url);
     let start = url.find("://").map_or(0, |at| at + 3);
     let len = url.get(start..).and_then(|rest| rest.find(['/', '[']));
-    url.get(..len.map_or(url.len(), |len| start + len)).unwrap_or_default().to_owned()
+    url.split_at(len.map_or(url.len(), |len| start + len)).0.to_owned()
 }
 
 /// Decodes what is percent-encoded; `None` if the result is not UTF-8.
@@ -67,7 +67,7 @@ pub(crate) fn of_unknown_scheme(message: &str) -> Option<String> {
 fn without_secrets(url: &str) -> String {
     let (url, query) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
     let member = query.rfind('[').filter(|_| query.ends_with(']'));
-    let member = member.and_then(|start| query.get(start..)).unwrap_or_default();
+    let member = member.map_or("", |start| query.split_at(start).1);
     let Some((scheme, rest)) = url.split_once("://") else { return format!("{url}{member}") };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);

@@ -8,7 +8,7 @@ use npymap::npz::{Compression, NpzWriter};
 use npymap::ten::TenWriteOptions;
 use npymap::{ByteOrder, DType, MappedArray, Order, element::Casting, layout::Layout};
 
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::input_rows::{byte_blocks, each_block};
 use crate::input::inputs::Input;
 use crate::input::progress::Progress;
@@ -23,6 +23,14 @@ pub(crate) struct MemberOptions {
     pub(crate) dtype: Option<DType>,
     pub(crate) casting: Casting,
     pub(crate) compression: Compression,
+}
+
+impl MemberOptions {
+    /// Members like the arrays.
+    pub(crate) fn of(compression: Compression) -> MemberOptions {
+        let casting = Casting::Equiv;
+        MemberOptions { bytes: None, order: None, dtype: None, casting, compression }
+    }
 }
 
 /// The requested order, or the order of the array. Arrays that have both orders
@@ -40,12 +48,12 @@ pub(crate) fn write_npz(
     options: &MemberOptions,
 ) -> Result<(), CliError> {
     let path = draft.path();
-    let mut writer = NpzWriter::new_seekable(draft.file()).map_err(CliError::with_path(path))?;
+    let mut writer = NpzWriter::new_seekable(draft.file()).at(path)?;
     writer.compression(options.compression);
     for input in inputs {
         write_member(path, &mut writer, input, options)?;
     }
-    writer.into_inner().map_err(CliError::with_path(path))?;
+    writer.into_inner().at(path)?;
     Ok(())
 }
 
@@ -59,10 +67,8 @@ fn write_member(
     let order = output_order(options.order, array.layout());
     let dtype = options.dtype.as_ref().unwrap_or(array.dtype());
     let dtype = options.bytes.map_or(dtype.clone(), |bytes| dtype.with_byte_order(bytes));
-    let member = writer.begin(&input.name, &dtype, array.shape(), order);
-    let mut member = member.map_err(CliError::with_path(path))?;
+    let mut member = writer.begin(&input.name, &dtype, array.shape(), order).at(path)?;
     let mut progress = Progress::new(array.nbytes());
-    let to_error = CliError::with_path(&input.path);
     // The error of `write`, which is about the output, ends the blocks.
     let mut failure = None;
     let mut write = |bytes: &[u8]| {
@@ -83,8 +89,8 @@ fn write_member(
     if let Some(failure) = failure {
         return Err(failure);
     }
-    written.map_err(to_error)?;
-    member.finish().map_err(CliError::with_path(path))
+    written.at(&input.path)?;
+    member.finish().at(path)
 }
 
 /// Writes a `.ten` list, with the names of the arrays as their infos.
@@ -98,10 +104,9 @@ pub(crate) fn write_ten(
     let mut to = BufWriter::new(draft.file());
     // One map at a time: Linux allows about 65,000 per process.
     for input in inputs {
-        let array = cast((input.open)().map_err(CliError::Library)?, options);
-        let array = array.map_err(CliError::with_path(&input.path))?;
+        let array = cast((input.open)().map_err(CliError::Library)?, options).at(&input.path)?;
         let ten_options = ten_options.clone().infos(&[&input.name]);
-        ten_options.write(&mut to, &[&array.in_parts()]).map_err(CliError::with_path(path))?;
+        ten_options.write(&mut to, &[&array.in_parts()]).at(path)?;
     }
     to.flush().map_err(CliError::io(path, "write"))
 }

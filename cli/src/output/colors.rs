@@ -73,12 +73,13 @@ const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 pub(crate) fn nearest_index(color: Rgb) -> u8 {
     let levels = color.map(|channel| nearest(&LEVELS, channel));
     let [r, g, b] = levels;
-    let cube = [r, g, b].map(|at| LEVELS.get(usize::from(at)).copied().unwrap_or(0));
+    let cube = [r, g, b].map(|at| *LEVELS.get(usize::from(at)).expect("it is one of the levels"));
     let mean = color.iter().map(|channel| u16::from(*channel)).sum::<u16>() / 3;
-    let gray = (mean.saturating_sub(3) / 10).min(23);
-    let gray_level = u8::try_from(8 + 10 * gray).unwrap_or(u8::MAX);
+    let mean = u8::try_from(mean).expect("it is at most the largest");
+    let gray = ((mean.max(3) - 3) / 10).min(23);
+    let gray_level = 8 + 10 * gray;
     if distance(color, [gray_level; 3]) < distance(color, cube) {
-        232 + u8::try_from(gray).unwrap_or(23)
+        232 + gray
     } else {
         16 + 36 * r + 6 * g + b
     }

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use clap::Args;
-use npymap::{DType, MappedArray, MappedArrayMut, OpenOptions};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use npymap::{DType, MappedArray, MappedArrayMut};
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
-use crate::input::open;
+use crate::input::error::{At as _, CliError};
+use crate::input::open::Temporary;
 use crate::input::text_format::{Delimiter, TextFormat};
 use crate::input::text_input::{BLOCK, MAX_ROW, TextInput, TextInputOptions};
 use crate::output::draft::Draft;
@@ -73,8 +74,9 @@ pub(crate) struct TextArgs {
     format: Option<OutputFormat>,
 
     /// Read IN as text in this format [default: by its extension]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "csv|tsv|jsonl")]
-    from: Option<TextArg>,
+    #[arg(long, value_parser = text_format_parser(), hide_possible_values = true,
+        value_name = "csv|tsv|jsonl")]
+    from: Option<TextFormat>,
 
     /// Skip the first N lines of IN, which is text
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -98,12 +100,12 @@ pub(crate) struct TextArgs {
     nan: Option<String>,
 }
 
-/// A format of text.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum TextArg {
-    Csv,
-    Tsv,
-    Jsonl,
+fn text_format_parser() -> impl TypedValueParser<Value = TextFormat> {
+    PossibleValuesParser::new(["csv", "tsv", "jsonl"]).map(|name| match name.as_str() {
+        "csv" => TextFormat::Separated(b','),
+        "tsv" => TextFormat::Separated(b'\t'),
+        _ => TextFormat::JsonLines,
+    })
 }
 
 impl TextArgs {
@@ -128,15 +130,9 @@ impl TextArgs {
             TextFormat::Separated(separator) => Some(separator),
             TextFormat::JsonLines => None,
         };
-        let is_comma = |path| OutputFormat::from_extension(path).ok() == Some(OutputFormat::Csv);
-        let reads_csv = match self.from {
-            Some(from) => matches!(from, TextArg::Csv),
-            None => is_comma(path),
-        };
-        let reads_separated = match self.from {
-            Some(from) => !matches!(from, TextArg::Jsonl),
-            None => OutputFormat::from_extension(path).ok() != Some(OutputFormat::Jsonl),
-        };
+        let read = self.input_format(path);
+        let reads_csv = read == Some(TextFormat::Separated(b','));
+        let reads_separated = read != Some(TextFormat::JsonLines);
         let written = output.text().and_then(separator);
         let is_unused = [
             (self.from.is_some() && input.is_none(), "--from is for IN that is text"),
@@ -163,6 +159,12 @@ impl TextArgs {
         }
     }
 
+    /// The format of IN, if it may be text.
+    fn input_format(&self, path: &Path) -> Option<TextFormat> {
+        let by_extension = || OutputFormat::from_extension(path).ok()?.text();
+        self.from.or_else(by_extension)
+    }
+
     /// The format of the output that is asked for.
     pub(crate) fn format(&self) -> Option<OutputFormat> {
         self.format
@@ -179,13 +181,9 @@ impl TextArgs {
         input: &ArrayPath,
         dtype: Option<&DType>,
     ) -> Option<TextInputOptions> {
-        let format = match self.from {
-            Some(TextArg::Csv) => OutputFormat::Csv.text(),
-            Some(TextArg::Tsv) => OutputFormat::Tsv.text(),
-            Some(TextArg::Jsonl) => OutputFormat::Jsonl.text(),
-            None => OutputFormat::from_extension(&input.path).ok().and_then(OutputFormat::text),
+        let (Some(format), None) = (self.input_format(&input.path), &input.member) else {
+            return None;
         };
-        let (Some(format), None) = (format, &input.member) else { return None };
         Some(TextInputOptions {
             format: format.with_delimiter(self.delimiter),
             skip: self.skip,
@@ -210,14 +208,11 @@ fn parse_max_row(text: &str) -> Result<usize, String> {
 
 /// Reads a text into a temporary array.
 pub(crate) fn read_text(path: &Path, options: TextInputOptions) -> Result<MappedArray, CliError> {
-    let file = tempfile::tempfile().map_err(CliError::io(path, "create a copy of"))?;
-    TextInput::open(path, options)?.write(|dtype, shape| {
-        let file = file.try_clone().map_err(CliError::io(path, "create a copy of"))?;
-        open::create(file, dtype, shape, &npymap::CreateOptions::new())
-            .map_err(CliError::with_path(path))
-    })?;
-    let options = OpenOptions::new().max_header_len(usize::MAX);
-    open::read_file(file, &options).map_err(CliError::with_path(path))
+    let file = Temporary::new().map_err(CliError::io(path, "create a copy of"))?;
+    let options_of_copy = npymap::CreateOptions::new();
+    TextInput::open(path, options)?
+        .write(|dtype, shape| file.create(dtype, shape, &options_of_copy).at(path))?;
+    file.open().at(path)
 }
 
 /// Reads a text into a new file.

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use npymap::{ByteOrder, DType, Order, any::Format, dtype::Kind, layout::Layout};
+use npymap::{ByteOrder, DType, Order, dtype::Kind, layout::Layout};
 
 use crate::input::array_info::ArrayInfo;
 use crate::input::array_path::ArrayPath;
@@ -19,7 +19,7 @@ use crate::output::table::{self, Column};
 /// A file entry that could be opened.
 pub(crate) struct DescribedEntry {
     pub(crate) path: PathBuf,
-    pub(crate) format: Format,
+    pub(crate) format: &'static str,
     pub(crate) member: Option<MemberName>,
     pub(crate) info: Option<String>,
     pub(crate) content: EntryContent,
@@ -29,7 +29,7 @@ impl DescribedEntry {
     fn array(&self) -> Option<&ArrayInfo> {
         match &self.content {
             EntryContent::Array(array) => Some(array),
-            EntryContent::Other => None,
+            _ => None,
         }
     }
 
@@ -58,16 +58,7 @@ pub(crate) fn print_paragraph(out: &mut impl Write, row: &DescribedEntry) -> io:
     let EntryContent::Array(array) = &row.content else {
         return writeln!(out, "{HEADING}{name}{HEADING:#}\n  not an array");
     };
-    print_facts(out, &name, text::format_name(row.format), row.info.as_deref(), array)
-}
-
-/// Describes an array without a header.
-pub(crate) fn print_raw_paragraph(
-    out: &mut impl Write,
-    path: &Path,
-    array: &ArrayInfo,
-) -> io::Result<()> {
-    print_facts(out, &safe(shown(path)), "raw", None, array)
+    print_facts(out, &name, row.format, row.info.as_deref(), array)
 }
 
 fn print_facts(
@@ -93,7 +84,7 @@ fn print_facts(
     lines.extend(info.iter().map(|info| ("info ", safe(info))));
     lines.extend(digest.iter().map(|digest| ("hash ", format!("sha256 {digest}"))));
     lines.extend(trailing.iter().map(|found| ("rest ", trailing::describe(found))));
-    let room = table::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(INDENT));
+    let room = table::terminal_width().map_or(usize::MAX, |width| table::left(width, INDENT));
     for (label, text) in lines {
         let text = wrapped(&text, room);
         writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
@@ -136,7 +127,7 @@ fn print_fields(out: &mut impl Write, dtype: &DType) -> io::Result<()> {
     ];
     add_fields(&mut columns, "", 0, dtype);
     if let Some(width) = table::terminal_width() {
-        table::fit(&mut columns, width.saturating_sub(1));
+        table::fit(&mut columns, table::left(width, 1));
     }
     let mut lines = Vec::new();
     table::print(&mut lines, &columns)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::escape::{self, safe};
 use crate::input::file_set::FileSet;
 use crate::input::inputs::Input;
@@ -29,9 +29,9 @@ pub(crate) fn directories(
     args: &DiffOptions,
     roots: [&ArrayPath; 2],
     sets: [FileSet; 2],
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> Result<DiffResult, CliError> {
-    let mut table = DiffTable::new(args, roots);
+    let mut table = DiffTable::new(args, roots, out);
     let [(first_root, a), (second_root, b)] = sets.map(|set| (set.root, set.listing));
     let (a, b) = (files(&mut table, &first_root, a)?, files(&mut table, &second_root, b)?);
     let mut names: Vec<_> = a.union(&b).collect();
@@ -40,14 +40,14 @@ pub(crate) fn directories(
         let [first, second] = [&first_root, &second_root].map(|root| root.join(name));
         let compared = match (a.contains(name), b.contains(name)) {
             (true, true) if !table.may_select(name) => Ok(()),
-            (true, true) => table.compare_files(out, name, &first, &second),
+            (true, true) => table.compare_files(name, &first, &second),
             _ if !table.matches(&name.display().to_string()) => Ok(()),
-            (true, false) => table.add_only(out, &name.display().to_string(), Side::A),
-            _ => table.add_only(out, &name.display().to_string(), Side::B),
+            (true, false) => table.add_only(&name.display().to_string(), Side::A),
+            _ => table.add_only(&name.display().to_string(), Side::B),
         };
         table.continue_after(compared)?;
     }
-    table.finish(out)
+    table.finish()
 }
 
 /// The files with arrays in a directory.
@@ -70,9 +70,9 @@ pub(crate) fn archives(
     a: &[Input<'_>],
     b: &[Input<'_>],
 ) -> Result<DiffResult, CliError> {
-    let mut table = DiffTable::new(args, roots);
-    table.compare_members(out, None, a, b)?;
-    table.finish(out)
+    let mut table = DiffTable::new(args, roots, out);
+    table.compare_members(None, a, b)?;
+    table.finish()
 }
 
 /// Which of the two has an array.
@@ -87,6 +87,7 @@ struct DiffTable<'a> {
     args: &'a DiffOptions,
     /// The two that are compared.
     roots: [&'a ArrayPath; 2],
+    out: &'a mut dyn Write,
     rows: Vec<DiffRow>,
     count: usize,
     equal: usize,
@@ -113,28 +114,25 @@ enum Status {
 }
 
 impl<'a> DiffTable<'a> {
-    fn new(args: &'a DiffOptions, roots: [&'a ArrayPath; 2]) -> DiffTable<'a> {
-        let (rows, result) = (Vec::new(), DiffResult::Equal);
-        DiffTable { args, roots, rows, count: 0, equal: 0, different: 0, only: [0, 0], result }
+    fn new(
+        args: &'a DiffOptions,
+        roots: [&'a ArrayPath; 2],
+        out: &'a mut dyn Write,
+    ) -> DiffTable<'a> {
+        let (rows, only, result) = (Vec::new(), [0, 0], DiffResult::Equal);
+        DiffTable { args, roots, out, rows, count: 0, equal: 0, different: 0, only, result }
     }
 
     /// Compares two files of the same name.
-    fn compare_files(
-        &mut self,
-        out: &mut impl Write,
-        name: &Path,
-        a: &Path,
-        b: &Path,
-    ) -> Result<(), CliError> {
+    fn compare_files(&mut self, name: &Path, a: &Path, b: &Path) -> Result<(), CliError> {
         let [a, b] = [a, b].map(ArrayPath::from_file);
         let (a, b) = (self.args.open_file(&a)?, self.args.open_file(&b)?);
-        self.compare_members(out, Some(&name.display().to_string()), &a.arrays()?, &b.arrays()?)
+        self.compare_members(Some(&name.display().to_string()), &a.arrays()?, &b.arrays()?)
     }
 
     /// Compares the members of two archives, or the arrays of two `.npy`.
     fn compare_members(
         &mut self,
-        out: &mut impl Write,
         file: Option<&str>,
         a: &[Input<'_>],
         b: &[Input<'_>],
@@ -144,8 +142,8 @@ impl<'a> DiffTable<'a> {
             let name = full_name(file, input);
             let compared = match others.get(&input.name) {
                 _ if !self.is_selected(&name, input) => Ok(()),
-                Some(other) => self.compare(out, &name, input, other),
-                None => check_opens(input).and_then(|()| self.add_only(out, &name, Side::A)),
+                Some(other) => self.compare(&name, input, other),
+                None => check_opens(input).and_then(|()| self.add_only(&name, Side::A)),
             };
             self.continue_after(compared)?;
         }
@@ -153,7 +151,7 @@ impl<'a> DiffTable<'a> {
         for input in b.iter().filter(|input| !names.contains(&input.name)) {
             let name = full_name(file, input);
             if self.is_selected(&name, input) {
-                let added = check_opens(input).and_then(|()| self.add_only(out, &name, Side::B));
+                let added = check_opens(input).and_then(|()| self.add_only(&name, Side::B));
                 self.continue_after(added)?;
             }
         }
@@ -188,13 +186,7 @@ impl<'a> DiffTable<'a> {
         }
     }
 
-    fn compare(
-        &mut self,
-        out: &mut impl Write,
-        name: &str,
-        a: &Input<'_>,
-        b: &Input<'_>,
-    ) -> Result<(), CliError> {
+    fn compare(&mut self, name: &str, a: &Input<'_>, b: &Input<'_>) -> Result<(), CliError> {
         let (report, paths) = self.args.compare_inputs(a, b)?;
         self.count += 1;
         if report.is_equal {
@@ -207,14 +199,14 @@ impl<'a> DiffTable<'a> {
             self.result = self.result.max(DiffResult::Different);
         }
         if self.args.json {
-            return Ok(diff_one::print_json(out, &paths, Some(name), &report)?);
+            return Ok(diff_one::print_json(&mut self.out, &paths, Some(name), &report)?);
         }
         self.rows.push(DiffRow::new(name, &report));
         Ok(())
     }
 
     /// Adds an array, or a file, that only one of the two has.
-    fn add_only(&mut self, out: &mut impl Write, name: &str, side: Side) -> Result<(), CliError> {
+    fn add_only(&mut self, name: &str, side: Side) -> Result<(), CliError> {
         self.count += 1;
         let [in_a, in_b] = &mut self.only;
         *(if side == Side::A { in_a } else { in_b }) += 1;
@@ -222,26 +214,25 @@ impl<'a> DiffTable<'a> {
         if self.args.json {
             let which = if side == Side::A { "a" } else { "b" };
             let line = json!({ "name": name, "equal": false, "only": which });
-            return Ok(escape::json_line(out, &line)?);
+            return Ok(escape::json_line(&mut self.out, &line)?);
         }
         self.rows.push(DiffRow::only(name, side));
         Ok(())
     }
 
-    fn finish(self, out: &mut impl Write) -> Result<DiffResult, CliError> {
+    fn finish(mut self) -> Result<DiffResult, CliError> {
         if self.args.pattern.is_some() && self.count == 0 && self.result == DiffResult::Equal {
             let [first, _] = self.roots;
-            let path = first.name().to_owned();
-            return Err(CliError::Rejected { path, reason: NO_MATCH });
+            return Err(CliError::rejected(first.name(), NO_MATCH));
         }
         if !self.args.json {
-            self.print(out)?;
+            self.print()?;
         }
-        out.flush()?;
+        self.out.flush()?;
         Ok(self.result)
     }
 
-    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+    fn print(&mut self) -> io::Result<()> {
         if !self.rows.is_empty() {
             let mut columns = vec![
                 Column::paths("name"),
@@ -256,7 +247,7 @@ impl<'a> DiffTable<'a> {
                 row.push_to(&mut columns);
             }
             table::fit(&mut columns, table::terminal_width().unwrap_or(usize::MAX));
-            table::print(out, &columns)?;
+            table::print(&mut self.out, &columns)?;
         }
         let mut parts = Vec::new();
         for (count, what) in [(self.equal, "equal"), (self.different, "different")] {
@@ -267,7 +258,7 @@ impl<'a> DiffTable<'a> {
             parts.extend((*count > 0).then(|| format!("{count} only in {name}")));
         }
         let parts = if parts.is_empty() { "none to compare".to_owned() } else { parts.join(", ") };
-        writeln!(out, "{}: {parts}", crate::input::text::plural(self.count, "array"))
+        writeln!(self.out, "{}: {parts}", crate::input::text::plural(self.count, "array"))
     }
 }
 
@@ -282,7 +273,7 @@ fn full_name(file: Option<&str>, input: &Input<'_>) -> String {
 
 /// Opens an array that the other side does not have: a damaged one is an error.
 fn check_opens(input: &Input<'_>) -> Result<(), CliError> {
-    (input.open)().map_err(CliError::with_path(&input.path))?;
+    (input.open)().at(&input.path)?;
     Ok(())
 }
 

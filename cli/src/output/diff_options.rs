@@ -7,7 +7,7 @@ use clap::Args;
 use npymap::MappedArray;
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::globs::NamePattern;
 use crate::input::input_args::InputArgs;
 use crate::input::inputs::{Input, Inputs};
@@ -69,7 +69,7 @@ pub(crate) struct DiffOptions {
 
 impl DiffOptions {
     pub(crate) fn open_file<'p>(&self, path: &'p ArrayPath) -> Result<Inputs<'p>, CliError> {
-        Inputs::open(path, self.read.options()).map_err(CliError::with_path(path.name()))
+        Inputs::open(path, self.read.options()).at(path.name())
     }
 
     /// Compares two arrays of collections.
@@ -78,16 +78,16 @@ impl DiffOptions {
         a: &Input<'_>,
         b: &Input<'_>,
     ) -> Result<(DiffReport, [String; 2]), CliError> {
-        let first = (a.open)().map_err(CliError::with_path(&a.path))?;
-        let second = (b.open)().map_err(CliError::with_path(&b.path))?;
+        let first = (a.open)().at(&a.path)?;
+        let second = (b.open)().at(&b.path)?;
         let (first, second) = (self.rows(&a.path, first)?, self.rows(&b.path, second)?);
-        let report = self.compare(&first, &second).map_err(CliError::with_path(&a.path))?;
+        let report = self.compare(&first, &second).at(&a.path)?;
         Ok((report, [a, b].map(|input| shown(&input.path))))
     }
 
     /// The rows of an array that are compared.
     pub(crate) fn rows(&self, path: &Path, array: MappedArray) -> Result<MappedArray, CliError> {
-        let array = self.value_args.of_array(array).map_err(CliError::with_path(path))?;
+        let array = self.value_args.of_array(array).at(path)?;
         Ok(matching::copy_matching(path, array, None, self.filter.as_ref())?.0)
     }
 

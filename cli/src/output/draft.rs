@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use npymap::{CreateOptions, DType, MappedArrayMut, source::AtomicFile};
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::{open, remote, stream};
 use crate::output::locking::WaitArgs;
 use crate::output::signals;
@@ -50,7 +50,7 @@ impl Draft {
     pub(crate) fn begin(path: &Path, if_exists: IfExists) -> Result<Draft, CliError> {
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
         let overwrites = matches!(if_exists, IfExists::Replace { .. });
-        let upload = remote::upload(path, overwrites).map_err(CliError::with_path(path))?;
+        let upload = remote::upload(path, overwrites).at(path)?;
         if let Some(upload) = upload {
             signals::watch().map_err(CliError::io(path, "create"))?;
             let target = Target::Object(temporary(path)?, Box::new(upload));
@@ -58,7 +58,7 @@ impl Draft {
         }
         if stream::is_output(path) {
             if stream::is_standard(path) && io::stdout().is_terminal() {
-                return Err(CliError::Rejected { path: path.to_owned(), reason: TERMINAL });
+                return Err(CliError::rejected(path, TERMINAL));
             }
             return Ok(Draft { target: Target::Stream(temporary(path)?), path: path.to_owned() });
         }
@@ -78,7 +78,7 @@ impl Draft {
                 wait.with_lock(path, |locking| AtomicFile::update_discarding(path, locking))
             }
         };
-        let target = Target::Named(Box::new(new.map_err(CliError::with_path(path))?));
+        let target = Target::Named(Box::new(new.at(path)?));
         Ok(Draft { target, path: path.to_owned() })
     }
 
@@ -90,7 +90,7 @@ impl Draft {
         options: &CreateOptions,
     ) -> Result<MappedArrayMut, CliError> {
         let file = self.file().try_clone().map_err(CliError::io(&self.path, "create"))?;
-        open::create(file, dtype, shape, options).map_err(CliError::with_path(&self.path))
+        open::create(file, dtype, shape, options).at(&self.path)
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -107,22 +107,21 @@ impl Draft {
     /// Waits until the data is on disk and gives the file its name. A stream or a
     /// store gets all of it at once.
     pub(crate) fn commit(self) -> Result<(), CliError> {
-        match self.target {
-            Target::Named(new) => new.commit_sync().map(drop),
-            Target::Stream(file) => return send(file, &self.path),
-            Target::Object(file, upload) => remote::finish(*upload, file),
-        }
-        .map_err(CliError::with_path(&self.path))
+        self.commit_by(AtomicFile::commit_sync)
     }
 
     /// Gives the file its name, without waiting for the disk.
     pub(crate) fn commit_unsynced(self) -> Result<(), CliError> {
+        self.commit_by(AtomicFile::commit)
+    }
+
+    fn commit_by(self, commit: fn(AtomicFile) -> npymap::Result<File>) -> Result<(), CliError> {
         match self.target {
-            Target::Named(new) => new.commit().map(drop),
+            Target::Named(new) => commit(*new).map(drop),
             Target::Stream(file) => return send(file, &self.path),
             Target::Object(file, upload) => remote::finish(*upload, file),
         }
-        .map_err(CliError::with_path(&self.path))
+        .at(&self.path)
     }
 }
 

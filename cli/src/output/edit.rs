@@ -1,30 +1,17 @@
 //! Edits an array in place: a file, or a member of one.
 
-use std::io::{self, Write as _};
+use std::borrow::Cow;
 use std::path::Path;
 
 use npymap::any::Format;
 use npymap::source::{FileLock, LockKind};
-use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
-use crate::input::escape::{self, safe};
-use crate::input::{members, open, platform, remote, stream, text};
+use crate::input::error::{At as _, CliError};
+use crate::input::{members, open, platform, remote, stream};
 use crate::output::locking::WaitArgs;
 use crate::output::{member_copy, signals};
 use crate::select::edited::Edited;
-
-/// Prints how many elements of an array were set.
-pub(crate) fn report(path: &Path, count: usize, as_json: bool) -> Result<(), CliError> {
-    let out = &mut io::stdout();
-    let printed = if as_json {
-        escape::json_line(out, &json!({ "path": path.to_string_lossy(), "set": count }))
-    } else {
-        writeln!(out, "{}: {} set", safe(path.display()), text::plural(count, "element"))
-    };
-    printed.map_err(CliError::after(path, "the elements were set"))
-}
 
 const NOT_EDITABLE: &str = "cannot be edited: name an array of an .npz or .ten as FILE[MEMBER], or extract one from a tar file with `npymap convert`";
 
@@ -51,24 +38,20 @@ impl EditOptions {
         reject_stream(target)?;
         let format = open::format(path, self.max_header_len).map_err(CliError::Library)?;
         match (format, member) {
-            (Format::Npy, None) | (Format::Ten, Some(_)) => {
-                self.edit_in_place(target, change).map_err(CliError::with_path(target.name()))
+            (Format::Npy, member) if member.is_none() || target.offset().is_some() => {
+                self.edit_in_place(target, change).at(target.name())
             }
-            (Format::Npy, _) if target.offset().is_some() => {
-                self.edit_in_place(target, change).map_err(CliError::with_path(target.name()))
-            }
+            (Format::Ten, Some(_)) => self.edit_in_place(target, change).at(target.name()),
             (Format::Npz, Some(name)) => edit_member(target, name, self, change),
             (Format::Npz | Format::Ten, None) => {
-                let path = target.name().to_owned();
-                let source = open::map_arrays(&path, self.max_header_len);
+                let path = target.name();
+                let source = open::map_arrays(path, self.max_header_len);
                 let file =
                     source.and_then(|file| open::any_of(target, file, self.max_header_len, false));
-                match members::choice(&file.map_err(CliError::with_path(&path))?, &path) {
-                    Some(text) => Err(CliError::Text { path, text }),
-                    None => Err(CliError::Rejected { path, reason: NOT_EDITABLE }),
-                }
+                let text = members::choice(&file.at(path)?, path).map(Cow::from);
+                Err(CliError::rejected(path, text.unwrap_or(NOT_EDITABLE.into())))
             }
-            _ => Err(CliError::Rejected { path: target.name().to_owned(), reason: NOT_EDITABLE }),
+            _ => Err(CliError::rejected(target.name(), NOT_EDITABLE)),
         }
     }
 
@@ -98,7 +81,7 @@ impl EditOptions {
 pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
     remote::reject_change(target.name())?;
     if stream::is_standard(&target.path) || platform::is_stream(&target.path) {
-        return Err(CliError::Rejected { path: target.name().to_owned(), reason: STREAM });
+        return Err(CliError::rejected(target.name(), STREAM));
     }
     Ok(())
 }

@@ -73,7 +73,8 @@ pub(crate) fn check_json(path: &Path, part: &Outline<'_>) -> Result<(), CliError
 fn empty_rows(shape: &[usize]) -> usize {
     let (mut rows, mut count) = (1_usize, 1_usize);
     for dim in shape.iter().take_while(|dim| **dim > 0) {
-        count = count.saturating_mul(*dim);
+        count *= *dim;
+        // There may be several axes of length 1 inside the longest one.
         rows = rows.saturating_add(count);
     }
     rows

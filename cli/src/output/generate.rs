@@ -6,11 +6,12 @@
 //! `npymap create` documents the generator, so that other programs can compute
 //! the same numbers.
 
+use crate::input::array_bytes::ArrayBytes;
 use crate::input::lengths::to_u64;
 use std::iter;
 
 use npymap::dtype::Kind;
-use npymap::element::{Casting, InPlace, Typed};
+use npymap::element::{Casting, InPlace, Real as _, Typed};
 use npymap::half::f16;
 use npymap::ndarray::Axis;
 use npymap::{DType, MappedArray, MappedArrayMut, Result, Value};
@@ -68,13 +69,13 @@ pub(crate) fn write_value(array: MappedArrayMut, value: &Value) -> Result<()> {
     let mut block = MappedArray::zeros(&dtype, &[count])?;
     block.dyn_view_mut()?.fill(value)?;
     let block = block.as_bytes()?;
-    let mut all = cast::as_bytes(array)?;
-    let mut progress = Progress::new(total);
-    let writer = all.element_writer()?;
-    for start in (0..total).step_by(block.len().max(1)) {
-        let part = block.get(..block.len().min(total - start)).unwrap_or_default();
-        writer.write(&[start], part)?;
+    let (mut all, mut progress) = (ArrayBytes::new(array)?, Progress::new(total));
+    let mut left = total;
+    while left > 0 {
+        let (part, _) = block.split_at(left.min(block.len()));
+        all.push(part)?;
         progress.add(part.len());
+        left -= part.len();
     }
     all.close()
 }
@@ -110,7 +111,7 @@ impl FloatRange {
             1 => self.second,
             at => {
                 let step = round(self.second - self.first);
-                round(self.first + round(round(to_f64(at)) * step))
+                round(self.first + round(round(at.to_f64()) * step))
             }
         }
     }
@@ -128,10 +129,10 @@ impl Numbers {
             return array.close();
         }
         let (count, dtype) = (array.len(), array.dtype().clone());
-        let mut array = cast::as_bytes(array)?;
+        let mut array = ArrayBytes::new(array)?;
         for first in (0..count).step_by(BLOCK) {
             let block = self.block(first, BLOCK.min(count - first), &dtype)?;
-            array.element_writer()?.write(&[first * dtype.itemsize()], block.as_bytes()?)?;
+            array.push(block.as_bytes()?)?;
             progress.add(block.nbytes());
         }
         array.close()
@@ -157,7 +158,7 @@ impl Numbers {
 
     /// The numbers of `count` elements from position `first` on.
     fn block(&self, first: usize, count: usize, dtype: &DType) -> Result<MappedArrayMut> {
-        let positions = (first..first.saturating_add(count)).map(to_u64);
+        let positions = (first..first + count).map(to_u64);
         match *self {
             Numbers::FloatRange(range) => cast_all(count, positions.map(|at| range.at(at)), dtype),
             Numbers::Uniform { seed, low, high } => {
@@ -168,18 +169,21 @@ impl Numbers {
                 cast_all(count, positions.map(|at| normal(seed, at)), dtype)
             }
             Numbers::IntRange { start, step } => {
-                let numbers =
-                    positions.map(|at| start.saturating_add(step.saturating_mul(at.into())));
+                let numbers = positions.map(|at| start + step * i128::from(at));
                 integers(count, numbers, dtype)
             }
             Numbers::Int { seed, low, range } => {
-                let numbers = positions
-                    .map(|at| low.saturating_add_unsigned(bounded(random(seed, at), range)));
+                let numbers = positions.map(|at| {
+                    let number = low.checked_add_unsigned(bounded(random(seed, at), range));
+                    number.expect("it is below the upper bound")
+                });
                 integers(count, numbers, dtype)
             }
         }
     }
 }
+
+const FITS: &str = "the numbers fit the dtype";
 
 /// Integers, which fit the dtype, as an array.
 fn integers(
@@ -188,10 +192,10 @@ fn integers(
     dtype: &DType,
 ) -> Result<MappedArrayMut> {
     if dtype.kind() == Kind::UInt {
-        let numbers = numbers.map(|number| u64::try_from(number).unwrap_or(0));
+        let numbers = numbers.map(|number| u64::try_from(number).expect(FITS));
         return cast_all(count, numbers, dtype);
     }
-    cast_all(count, numbers.map(|number| i64::try_from(number).unwrap_or(0)), dtype)
+    cast_all(count, numbers.map(|number| i64::try_from(number).expect(FITS)), dtype)
 }
 
 /// Numbers as an array of a dtype, in memory.
@@ -220,7 +224,7 @@ fn random(seed: u64, at: u64) -> u64 {
 
 /// The upper 53 bits of a random number as a fraction, 0 ≤ x < 1.
 fn unit(random: u64) -> f64 {
-    to_f64(random >> 11) / 9_007_199_254_740_992.0
+    (random >> 11).to_f64() / 9_007_199_254_740_992.0
 }
 
 /// A random number scaled to `0..range`.
@@ -242,13 +246,6 @@ fn to_single(number: f64) -> f32 {
     number as f32
 }
 
-/// The nearest float of an integer.
-fn to_f64(number: u64) -> f64 {
-    let [low, high] =
-        [number, number >> 32].map(|part| u32::try_from(part & 0xffff_ffff).unwrap_or(0));
-    f64::from(high) * 4_294_967_296.0 + f64::from(low)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,6 +265,6 @@ mod tests {
             (bounded(u64::MAX, 10), bounded(0, 10), bounded(u64::MAX, 1 << 64)),
             (9, 0, u128::from(u64::MAX))
         );
-        assert_eq!(to_f64(u64::MAX).to_bits(), 18_446_744_073_709_551_616_f64.to_bits());
+        assert_eq!(u64::MAX.to_f64().to_bits(), 18_446_744_073_709_551_616_f64.to_bits());
     }
 }

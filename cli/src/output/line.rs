@@ -72,8 +72,8 @@ impl Line {
 
 /// The start of a part of `count` among `len` elements.
 fn place(part: usize, len: usize, count: usize) -> usize {
-    let [part, len, count] = [part, len, count].map(|n| u128::try_from(n).unwrap_or(0));
-    usize::try_from(part * len / count.max(1)).unwrap_or(usize::MAX)
+    let [part, len, count] = [part, len, count].map(|n| u128::from(to_u64(n)));
+    usize::try_from(part * len / count.max(1)).expect("at most `len`")
 }
 
 /// The places of two extremes; `None` if the greater one has no logarithm.
@@ -85,16 +85,16 @@ fn norm_places((low, high): (f64, f64), norm: Norm) -> Option<(f64, f64)> {
 
 /// Lines between points, which are evenly spaced.
 fn connect(points: &[Option<(f64, f64)>], width: usize) -> Vec<Option<(f64, f64)>> {
-    let last = points.len().saturating_sub(1);
+    let last = points.len() - 1;
     let places = (0..width).map(|position| {
-        let [position, steps] = [position * last, width.saturating_sub(1).max(1)];
+        let [position, steps] = [position * last, width.max(2) - 1];
         let (at, part) = (position / steps, position % steps);
         let start = points.get(at).copied().flatten()?.0;
         let Some(end) = points.get(at + 1) else { return Some((start, start)) };
         if part == 0 {
             return Some((start, start));
         }
-        let [part, steps] = [part, steps].map(|n| u64::try_from(n).unwrap_or(1).to_f64());
+        let [part, steps] = [part, steps].map(|n| to_u64(n).to_f64());
         let value = start + ((*end)?.0 - start) * part / steps;
         Some((value, value))
     });
@@ -109,7 +109,7 @@ fn connect(points: &[Option<(f64, f64)>], width: usize) -> Vec<Option<(f64, f64)
     reason = "saturates"
 )]
 fn to_row(place: f64, height: usize) -> usize {
-    let last = to_u64(height.saturating_sub(1));
+    let last = to_u64(height - 1);
     ((1.0 - place.clamp(0.0, 1.0)) * last.to_f64()).round() as usize
 }
 

@@ -29,6 +29,7 @@ pub(crate) mod raster;
 pub(crate) mod report;
 pub(crate) mod row_copy;
 pub(crate) mod row_output;
+pub(crate) mod row_printer;
 pub(crate) mod sheet;
 pub(crate) mod show_png;
 pub(crate) mod show_text;

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use npymap::{CreateOptions, DType, MappedArrayMut, OpenOptions, Order, element::Casting};
+use npymap::{CreateOptions, DType, MappedArrayMut, Order, element::Casting};
 
-use crate::input::error::CliError;
-use crate::input::{open, stream};
+use crate::input::error::{At as _, CliError};
+use crate::input::open::Temporary;
+use crate::input::stream;
 use crate::output::convert_selection::TextArgs;
 use crate::output::draft::Draft;
 use crate::output::new_file::NewFileArgs;
@@ -66,16 +67,10 @@ impl NewRows<'_> {
     ) -> Result<(), CliError> {
         let path = self.path();
         let to_error = CliError::with_path(path);
-        let to_io_error = CliError::io(path, "create a copy of");
-        let copy = tempfile::tempfile().map_err(&to_io_error)?;
-        fill(&|dtype, shape| {
-            let to = copy.try_clone().map_err(&to_io_error)?;
-            open::create(to, dtype, shape, &CreateOptions::new()).map_err(&to_error)
-        })?;
-        let options = OpenOptions::new().max_header_len(usize::MAX);
-        let array = open::read_file(copy, &options).map_err(&to_error)?;
-        let rows =
-            RowSelection::all(Some(&array), array.outline(), Fields::All).map_err(&to_error)?;
+        let copy = Temporary::new().map_err(CliError::io(path, "create a copy of"))?;
+        fill(&|dtype, shape| copy.create(dtype, shape, &CreateOptions::new()).at(path))?;
+        let array = copy.open().at(path)?;
+        let rows = RowSelection::all(Some(&array), array.outline(), Fields::All).at(path)?;
         if let Some(text) = self.text.output(self.format) {
             rows.check_empty(path)?;
             return text.write(&rows, sink, &to_error);

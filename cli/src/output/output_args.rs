@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use anstream::ColorChoice;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 /// How text is printed.
 #[derive(Args, Clone, Debug)]
@@ -19,27 +19,20 @@ pub(crate) struct OutputArgs {
         hide_default_value = true,
         value_name = "WHEN"
     )]
-    color: ColorArg,
+    color: clap::ColorChoice,
 
     /// Digits after the point of floats in text. JSON has all digits
     #[arg(long, global = true, value_name = "N")]
     pub(crate) precision: Option<u16>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ColorArg {
-    Auto,
-    Always,
-    Never,
-}
-
 impl OutputArgs {
     /// The choice of colours for all output.
     pub(crate) fn color_choice(&self) -> ColorChoice {
         match self.color {
-            ColorArg::Auto => ColorChoice::Auto,
-            ColorArg::Always => ColorChoice::Always,
-            ColorArg::Never => ColorChoice::Never,
+            clap::ColorChoice::Auto => ColorChoice::Auto,
+            clap::ColorChoice::Always => ColorChoice::Always,
+            clap::ColorChoice::Never => ColorChoice::Never,
         }
     }
 }
@@ -52,9 +45,7 @@ pub(crate) fn early_color_choice(arguments: &[OsString]) -> clap::ColorChoice {
     let separate = options.windows(2).filter(|pair| matches!(pair, ["--color", _]));
     let separate = separate.filter_map(|pair| pair.get(1).copied());
     let attached = options.iter().filter_map(|option| option.strip_prefix("--color="));
-    match separate.chain(attached).last() {
-        Some("always") => clap::ColorChoice::Always,
-        Some("never") => clap::ColorChoice::Never,
-        _ => clap::ColorChoice::Auto,
-    }
+    let last = separate.chain(attached).last();
+    // Another value is a usage error.
+    last.and_then(|when| when.parse().ok()).unwrap_or(clap::ColorChoice::Auto)
 }

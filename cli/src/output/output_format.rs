@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
+use serde::Serialize;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -10,7 +11,8 @@ use crate::input::stream;
 use crate::input::text_format::TextFormat;
 
 /// A format that arrays can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum OutputFormat {
     Npy,
     Npz,
@@ -28,28 +30,21 @@ pub(crate) enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// The name of a format whose files do not describe their arrays.
-    pub(crate) fn headerless_name(self) -> Option<&'static str> {
-        match self {
-            OutputFormat::Npy | OutputFormat::Npz | OutputFormat::Ten => None,
-            OutputFormat::Csv => Some("csv"),
-            OutputFormat::Tsv => Some("tsv"),
-            OutputFormat::Jsonl => Some("jsonl"),
-            OutputFormat::Json => Some("json"),
-            OutputFormat::Raw => Some("raw"),
-        }
+    /// Returns whether files in this format describe their arrays.
+    pub(crate) fn has_headers(self) -> bool {
+        matches!(self, OutputFormat::Npy | OutputFormat::Npz | OutputFormat::Ten)
     }
 
     /// Returns whether files in this format are written row by row, from their start.
     pub(crate) fn is_sequential(self) -> bool {
-        self.text().is_some() || matches!(self, OutputFormat::Json | OutputFormat::Raw)
+        !self.has_headers()
     }
 
     /// The format of text, if it is one.
     pub(crate) fn text(self) -> Option<TextFormat> {
         match self {
-            OutputFormat::Csv => Some(TextFormat::Separated(',')),
-            OutputFormat::Tsv => Some(TextFormat::Separated('\t')),
+            OutputFormat::Csv => Some(TextFormat::Separated(b',')),
+            OutputFormat::Tsv => Some(TextFormat::Separated(b'\t')),
             OutputFormat::Jsonl => Some(TextFormat::JsonLines),
             _ => None,
         }
@@ -57,6 +52,11 @@ impl OutputFormat {
 
     /// The format that an extension selects. Streams are `.npy` files.
     pub(crate) fn from_extension(path: &Path) -> Result<OutputFormat, CliError> {
+        OutputFormat::with_advice(path, ANY)
+    }
+
+    /// As `from_extension`, with another error for an unknown extension.
+    pub(crate) fn with_advice(path: &Path, advice: &'static str) -> Result<OutputFormat, CliError> {
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
         if stream::is_output(path) {
             return Ok(OutputFormat::Npy);
@@ -72,7 +72,7 @@ impl OutputFormat {
             Some("json") => Ok(OutputFormat::Json),
             Some("bin" | "raw") => Ok(OutputFormat::Raw),
             // A part of a file name, so it is not wrong usage.
-            _ => Err(CliError::Rejected { path: path.to_owned(), reason: ANY }),
+            _ => Err(CliError::rejected(path, advice)),
         }
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn require_npy(path: &Path) -> Result<(), CliError> {
     ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
     match OutputFormat::from_extension(path) {
         Ok(OutputFormat::Npy) => Ok(()),
-        _ => Err(CliError::Rejected { path: path.to_owned(), reason: NPY }),
+        _ => Err(CliError::rejected(path, NPY)),
     }
 }
 
@@ -94,13 +94,13 @@ pub(crate) fn require_npz(path: &Path, json: bool) -> Result<(), CliError> {
     }
     match OutputFormat::from_extension(path) {
         Ok(OutputFormat::Npz) => Ok(()),
-        _ => Err(CliError::Rejected { path: path.to_owned(), reason: NPZ }),
+        _ => Err(CliError::rejected(path, NPZ)),
     }
 }
 
 const NPZ: &str = "this command writes .npz files: use the extension .npz";
 
-pub(crate) const ANY: &str = "the extension of a new file selects its format: use .npy, .npz, .ten, .csv, .tsv, .jsonl, .json or .bin, or --format";
+const ANY: &str = "the extension of a new file selects its format: use .npy, .npz, .ten, .csv, .tsv, .jsonl, .json or .bin, or --format";
 
 const NPY: &str = "this command writes .npy files: use the extension .npy (`npymap convert` also writes .npz and .ten)";
 

@@ -5,6 +5,7 @@ use std::num::NonZero;
 use npymap::element::Real;
 use npymap::{MappedArray, Result, View, array::Outline, with_type};
 
+use crate::input::lengths::to_u64;
 use crate::input::memory;
 use crate::input::progress::Progress;
 use crate::stats::tiles::{self, Tile};
@@ -175,14 +176,14 @@ impl TileSpans {
 impl Span {
     /// The span of element `at` of `dim`, in at most `dim` pixels.
     fn new(at: usize, dim: usize, pixels: usize) -> Span {
-        let [at, dim, pixels] = [at, dim, pixels].map(|n| u128::try_from(n).unwrap_or(0));
+        let [at, dim, pixels] = [at, dim, pixels].map(|n| u128::from(to_u64(n)));
         // An element is `pixels` units long, and a pixel `dim` units.
         let (start, end) = (at * pixels, (at + 1) * pixels);
         let pixel = start / dim.max(1);
         let edge = (pixel + 1) * dim;
-        let shares = [end.min(edge) - start, end.saturating_sub(edge)];
-        let shares = shares.map(|share| u64::try_from(share).unwrap_or(u64::MAX).to_f64());
-        Span { pixel: usize::try_from(pixel).unwrap_or(usize::MAX), shares }
+        let shares = [end.min(edge) - start, end - end.min(edge)];
+        let shares = shares.map(|share| u64::try_from(share).expect("at most `pixels`").to_f64());
+        Span { pixel: usize::try_from(pixel).expect("less than `pixels`"), shares }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `--json` of commands that write new files: what was written.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use clap::Args;
@@ -8,10 +8,10 @@ use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
-use crate::input::inspect::Inspector;
+use crate::input::inspect::{Inspector, Wanted};
 use crate::input::url;
 use crate::input::{escape, stream};
-use crate::output::json::JsonEntry;
+use crate::output::json;
 use crate::output::output_format::{OutputFormat, STREAM};
 
 /// Whether to report what was written.
@@ -51,16 +51,32 @@ impl ReportArgs {
     }
 }
 
+/// Prints what was done: the text, or a line of JSON if there is one. If it cannot be printed,
+/// the error says that it was done.
+pub(crate) fn done(
+    path: &Path,
+    done: &str,
+    json: Option<serde_json::Value>,
+    text: &str,
+) -> Result<(), CliError> {
+    let out = &mut io::stdout();
+    let printed = match json {
+        Some(line) => escape::json_line(out, &line),
+        None => writeln!(out, "{text}"),
+    };
+    printed.map_err(CliError::after(path, done))
+}
+
 fn print_lines(output: &Path, format: OutputFormat) -> Result<(), CliError> {
     let out = &mut io::stdout().lock();
-    let Some(name) = format.headerless_name() else {
-        let inspector = Inspector::new(usize::MAX);
+    if format.has_headers() {
+        let inspector = Inspector::new(usize::MAX, Wanted::Facts);
         inspector.for_each_entry(&ArrayPath::from_file(output), &mut |entry| {
-            escape::json_line(out, &JsonEntry::new(output, &entry))
+            escape::json_line(out, &json::line(output, &entry))
         })?;
         return Ok(());
-    };
+    }
     let nbytes = output.metadata().map_err(CliError::io(output, "open"))?.len();
     let path = output.to_string_lossy();
-    Ok(escape::json_line(out, &json!({ "path": path, "format": name, "nbytes": nbytes }))?)
+    Ok(escape::json_line(out, &json!({ "path": path, "format": format, "nbytes": nbytes }))?)
 }

@@ -7,7 +7,9 @@ use npymap::{
     layout::Layout,
 };
 
-use crate::input::error::CliError;
+use crate::input::array_bytes;
+use crate::input::error::{At as _, CliError};
+use crate::input::lengths::part;
 use crate::input::memory;
 use crate::input::parallel;
 use crate::input::progress::Progress;
@@ -27,7 +29,7 @@ impl ArrayRows {
             Ok(_) => array.rows().map(ArrayRows::Mapped),
             Err(error) => Err(error),
         };
-        rows.map_err(CliError::with_path(path))
+        rows.at(path)
     }
 
     pub(crate) fn dtype(&self) -> &DType {
@@ -62,7 +64,7 @@ impl ArrayRows {
 }
 
 /// The size of a row, in bytes.
-fn row_size(rows: &ArrayRows) -> usize {
+pub(crate) fn row_size(rows: &ArrayRows) -> usize {
     rows.row_len() * rows.dtype().itemsize()
 }
 
@@ -106,8 +108,7 @@ pub(crate) fn write(
         // There may be any number of zero-size rows, and nothing to write.
         return to.close();
     }
-    let bytes = Layout::new(DType::of::<u8>(), &[to.nbytes()], Order::C, 0)?;
-    let mut to = to.with_layout(bytes)?;
+    let mut to = array_bytes::as_bytes(to)?;
     let mut progress = Progress::new(to.nbytes());
     let room = rows_per_block(memory, size);
     let step = (PART / size).max(1);
@@ -136,18 +137,18 @@ pub(crate) fn write(
             }
         }
         drop(order);
-        let row = |at: &usize| sorted.get(at * size..(at + 1) * size).unwrap_or_default();
+        let row = |at: &usize| part(&sorted, at * size..(at + 1) * size);
         parallel::in_order(
             from.len().div_ceil(step),
-            |part| {
-                let first = part * step;
-                let part = from.get(first..from.len().min(first + step)).unwrap_or_default();
+            |number| {
+                let first = number * step;
+                let rows_of_part = part(&from, first..from.len().min(first + step));
                 let mut block;
-                let rows = if let [at] = part {
+                let rows = if let [at] = rows_of_part {
                     row(at)
                 } else {
-                    block = memory::with_capacity(part.len() * size)?;
-                    for at in part {
+                    block = memory::with_capacity(rows_of_part.len() * size)?;
+                    for at in rows_of_part {
                         block.extend_from_slice(row(at));
                     }
                     &block

@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use npymap::ndarray::Axis;
 use npymap::{
-    CreateOptions, MappedArray, MappedArrayMut, Order, Result, array::Outline, element::Casting,
-    view::DynView,
+    CreateOptions, MappedArray, Order, Result, array::Outline, element::Casting, view::DynView,
 };
 
+use crate::input::array_bytes::ArrayBytes;
 use crate::input::error::CliError;
+use crate::input::lengths::part;
 use crate::input::stream;
 use crate::input::text_format::Delimiter;
 use crate::input::url;
 use crate::output::draft::Draft;
 use crate::output::elements;
 use crate::output::new_file::NewFileArgs;
-use crate::output::output_format::{self, OutputFormat};
+use crate::output::output_format::OutputFormat;
 use crate::output::sink::Sink;
 use crate::output::text_output::{self, TextOptions};
 use crate::select::cast;
@@ -72,9 +73,8 @@ impl RowFormatArgs {
     /// does not have.
     pub(crate) fn format(&self, input: &Path) -> Result<Option<OutputFormat>, CliError> {
         let format = match (self.format, &self.output) {
-            (Some(format), _) => Some(format),
-            (None, Some(output)) => Some(format_of(output)?),
-            (None, None) => None,
+            (None, Some(output)) => Some(OutputFormat::with_advice(output, EXTENSION)?),
+            (format, _) => format,
         };
         let is_separated = matches!(format, Some(OutputFormat::Csv | OutputFormat::Tsv));
         if !is_separated && (self.no_header || self.nan.is_some()) {
@@ -119,16 +119,6 @@ impl RowFormatArgs {
         let list = JsonList::default();
         Ok(RowOutput { args: self, format, input, target, is_started: false, list })
     }
-}
-
-/// The format that an extension selects, among those of rows.
-fn format_of(output: &Path) -> Result<OutputFormat, CliError> {
-    OutputFormat::from_extension(output).map_err(|error| match error {
-        CliError::Rejected { path, reason } if reason == output_format::ANY => {
-            CliError::Rejected { path, reason: EXTENSION }
-        }
-        error => error,
-    })
 }
 
 /// An output of rows that was started.
@@ -202,16 +192,16 @@ impl RowOutput<'_> {
                 .and_then(|rows| rows.dtype_and_shape())
                 .map_err(to_error)?;
             let inner = fields.select(view.clone()).map_err(to_error)?;
-            let mut shape = inner.shape().get(leading..).unwrap_or_default().to_vec();
+            let mut shape = inner.shape().split_at(leading).1.to_vec();
             if leading > 0 {
                 shape.insert(0, range.len());
             }
             let new = draft.array(&dtype, &shape, &self.args.options())?;
-            let mut to = cast::as_bytes(new).map_err(to_error)?;
-            let mut written = 0;
+            let mut to = ArrayBytes::new(new).map_err(to_error)?;
             for part in &parts {
                 let rows = selected(array, part, fields).map_err(to_error)?;
-                append(&mut to, &mut written, &rows, &dtype, to_error)?;
+                let push = |block: &[u8]| to.push(block).map_err(to_error);
+                rows.bytes(&dtype, Casting::Equiv, to_error, push)?;
             }
             return to.close().map_err(to_error);
         }
@@ -354,7 +344,7 @@ fn add_parts<'a>(
         return Ok(());
     }
     // The rows at each index of the first axis; there are some, as there are rows.
-    let inner: usize = view.shape().get(1..leading).unwrap_or_default().iter().product();
+    let inner: usize = part(view.shape(), 1..leading).iter().product();
     let (first, last) = (rows.start.div_ceil(inner), rows.end / inner);
     if first > last {
         let start = last * inner;
@@ -376,22 +366,6 @@ fn add_parts<'a>(
     Ok(())
 }
 
-/// Writes the bytes of rows after those that were written.
-fn append(
-    to: &mut MappedArrayMut,
-    written: &mut usize,
-    rows: &RowSelection<'_>,
-    dtype: &npymap::DType,
-    to_error: ToError<'_>,
-) -> Result<(), CliError> {
-    let writer = to.element_writer().map_err(to_error)?;
-    rows.bytes(dtype, Casting::Equiv, to_error, |block| {
-        writer.write(&[*written], block).map_err(to_error)?;
-        *written += block.len();
-        Ok(())
-    })
-}
-
 /// Makes one JSON list of lines of JSON.
 #[derive(Debug, Default)]
 struct JsonList {
@@ -408,7 +382,7 @@ struct JsonList {
 impl JsonList {
     /// The lists of all axes that enumerate the rows.
     fn nested(view: &Outline<'_>) -> JsonList {
-        let dims = view.shape().get(..leading_axes(view.dtype(), view.ndim())).unwrap_or_default();
+        let dims = view.shape().split_at(leading_axes(view.dtype(), view.ndim())).0;
         let inner = (1..dims.len()).map(|axis| dims.iter().skip(axis).product()).collect();
         JsonList { inner, is_value: dims.is_empty(), ..JsonList::default() }
     }

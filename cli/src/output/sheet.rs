@@ -10,8 +10,9 @@ use npymap::array::Outline;
 use npymap::ndarray::SliceInfoElem;
 use npymap::view::DynView;
 
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::escape::safe;
+use crate::input::lengths::to_isize;
 use crate::input::progress::{self, Progress};
 use crate::input::row_blocks::{RowBlocks, index};
 use crate::output::elements;
@@ -46,7 +47,7 @@ impl PrintedTable {
     ) -> Result<PrintedTable, CliError> {
         progress::hide_on_terminal();
         let width = width.or_else(table::terminal_width).unwrap_or(DEFAULT_WIDTH);
-        let first = rows.start..rows.end.min(rows.start.saturating_add(BLOCK));
+        let first = rows.start..rows.start + rows.len().min(BLOCK);
         let mut columns = sheet.checked_block(first.clone(), MAX_COLUMNS)?;
         let cuts = LineFit::new(&columns, width);
         cuts.apply(&mut columns);
@@ -65,11 +66,11 @@ impl PrintedTable {
         rows: Range<usize>,
     ) -> Result<(), CliError> {
         let row = sheet.view.len().checked_div(sheet.rows()).unwrap_or(0);
-        let row = row.saturating_mul(sheet.view.itemsize());
-        let mut progress = Progress::new(rows.len().saturating_mul(row));
+        let row = row * sheet.view.itemsize();
+        let mut progress = Progress::new(rows.len() * row);
         for start in rows.clone().step_by(BLOCK) {
             let range = start..rows.end.min(start + BLOCK);
-            progress.add(range.len().saturating_mul(row));
+            progress.add(range.len() * row);
             let mut next = sheet.checked_block(range, self.columns.len())?;
             self.cuts.apply(&mut next);
             next.iter_mut().zip(&self.columns).for_each(|(next, column)| next.widen(column));
@@ -82,7 +83,7 @@ impl PrintedTable {
     /// The number of columns that do not fit the line.
     pub(crate) fn omitted_columns(&self, sheet: &Sheet<'_>) -> usize {
         let values = self.columns.len() - usize::from(sheet.has_index_column());
-        sheet.columns().saturating_sub(values)
+        sheet.columns() - values
     }
 }
 
@@ -114,7 +115,7 @@ impl<'a> Sheet<'a> {
         let is_record = !view.dtype().fields().is_empty();
         let mut leading = view.shape().to_vec();
         let across = if !is_record && leading.len() > 1 { leading.pop() } else { None };
-        let leaves = leaves(&view).map_err(CliError::with_path(path))?;
+        let leaves = leaves(&view).at(path)?;
         Ok(Sheet { path, array, view, axes, leaves, is_record, leading, across })
     }
 
@@ -162,15 +163,15 @@ impl<'a> Sheet<'a> {
         mut visit: impl FnMut(usize, &DynView<'_>, &Leaves<'_>, &[usize]) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let row: usize = self.view.shape().iter().skip(self.leading.len()).product();
-        let blocks = RowBlocks::new(&self.leading, row.saturating_mul(self.view.itemsize()));
+        let blocks = RowBlocks::new(&self.leading, row * self.view.itemsize());
         while !rows.is_empty() {
             let block = blocks.find(rows.start);
             let (slice, own) = blocks.slice_with(block, self.view.ndim(), rows.clone());
             let window = self.view.slice(slice).and_then(|block| self.array.window(&block));
-            let window = window.map_err(CliError::with_path(self.path))?;
+            let window = window.at(self.path)?;
             let block = window.view();
-            let leaves = leaves(&block.clone().into()).map_err(CliError::with_path(self.path))?;
-            let dims = block.shape().get(..self.leading.len()).unwrap_or_default();
+            let leaves = leaves(&block.clone().into()).at(self.path)?;
+            let dims = block.shape().split_at(self.leading.len()).0;
             for number in rows.start..rows.end.min(own.end) {
                 visit(number, &block, &leaves, &index(dims, number - own.start))?;
             }
@@ -183,7 +184,7 @@ impl<'a> Sheet<'a> {
     fn checked_block(&self, rows: Range<usize>, count: usize) -> Result<Vec<Column>, CliError> {
         let mut columns = Vec::new();
         columns.extend(self.has_index_column().then(|| Column::indices("")));
-        let count = count.saturating_sub(columns.len());
+        let count = count - columns.len();
         for (name, leaf) in &self.leaves {
             let is_number = elements::is_number(leaf.dtype());
             let headings = self.across.map(|across| (0..across).map(|at| self.heading(at)));
@@ -197,7 +198,7 @@ impl<'a> Sheet<'a> {
         self.each_row(rows, |number, _, leaves, own| {
             let cells = self.row(number, leaves, own, count);
             for (column, cell) in columns.iter_mut().zip(cells) {
-                column.push(cell.map_err(CliError::with_path(self.path))?);
+                column.push(cell.at(self.path)?);
             }
             Ok(())
         })?;
@@ -241,8 +242,7 @@ fn leaves<'a>(view: &Outline<'a>) -> npymap::Result<Leaves<'a>> {
 
 /// The slice that selects one element along each of the first axes.
 fn elements_at(index: &[usize]) -> Vec<SliceInfoElem> {
-    let index = index.iter().map(|&at| isize::try_from(at).unwrap_or(isize::MAX));
-    index.map(SliceInfoElem::Index).collect()
+    index.iter().map(|&at| SliceInfoElem::Index(to_isize(at))).collect()
 }
 
 /// How columns are cut to fit a line.
@@ -257,7 +257,7 @@ struct LineFit {
 impl LineFit {
     fn new(columns: &[Column], width: usize) -> LineFit {
         // Lines start with a space.
-        let width = width.saturating_sub(1);
+        let width = table::left(width, 1);
         let (mut left, mut used, mut count, mut last) = (width, 0, 0_usize, 0);
         for column in columns {
             // The first column, of indices or names, takes half a line at most.
@@ -267,13 +267,13 @@ impl LineFit {
             if count > 1 && room > left + GAP {
                 break;
             }
-            left = left.saturating_sub(room);
+            left = table::left(left, room);
             used += room;
             last = room;
             count += 1;
         }
         let first = if count > 1 { width / 2 } else { width };
-        LineFit { count, first, last: width.saturating_sub(used - last).max(8) }
+        LineFit { count, first, last: table::left(width, used - last).max(8) }
     }
 
     fn apply(&self, columns: &mut Vec<Column>) {

@@ -7,7 +7,7 @@ use npymap::array::Outline;
 use npymap::element::Real;
 use npymap::with_type;
 
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::progress::Progress;
 use crate::output::colors::NAN;
 use crate::output::line::Line;
@@ -40,19 +40,18 @@ fn write_rows(
     channels: &[Outline<'_>],
     path: &Path,
 ) -> Result<(), CliError> {
-    let to_error = CliError::with_path(path);
     let [height, width] = picture.dims();
     if height.max(width) > MAX_SIDE {
         let step = height.max(width).div_ceil(MAX_SIDE);
         let what = format!(
             "{height} by {width} pixels, and an image has at most {MAX_SIDE} along an axis: select fewer, such as '::{step}, ::{step}'"
         );
-        return Err(CliError::Mismatch { path: path.to_owned(), what });
+        return Err(CliError::mismatch(path, what));
     }
     let mut progress = Progress::new(height * width);
     write_png(out, path, [height, width], |row| {
         let values = channels.iter().map(|channel| values(picture, channel, row));
-        let values = values.collect::<npymap::Result<Vec<_>>>().map_err(&to_error)?;
+        let values = values.collect::<npymap::Result<Vec<_>>>().at(path)?;
         progress.add(width);
         Ok(picture.row_colors(&values).concat())
     })
@@ -75,7 +74,7 @@ fn write_line(
     path: &Path,
 ) -> Result<(), CliError> {
     let line = Line::compute(picture.array, view, LINE_WIDTH, picture.norm, picture.threads);
-    let line = line.map_err(CliError::with_path(path))?;
+    let line = line.at(path)?;
     let dots = line.dots(LINE_HEIGHT);
     write_png(out, path, [LINE_HEIGHT, LINE_WIDTH], |row| {
         let pixels = dots.iter().map(|dots| match dots {
@@ -94,7 +93,8 @@ fn write_png(
     [height, width]: [usize; 2],
     mut row: impl FnMut(usize) -> Result<Vec<u8>, CliError>,
 ) -> Result<(), CliError> {
-    let [height_px, width_px] = [height, width].map(|side| u32::try_from(side).unwrap_or(u32::MAX));
+    let [height_px, width_px] =
+        [height, width].map(|side| u32::try_from(side).expect("at most `MAX_SIDE`"));
     let mut encoder = png::Encoder::new(out, width_px, height_px);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);

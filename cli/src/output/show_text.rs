@@ -74,7 +74,7 @@ impl Drawing {
 /// Prints what is drawn.
 pub(crate) fn print_title(out: &mut impl Write, name: &str, view: &Outline<'_>) -> io::Result<()> {
     let facts = format!("{} {}", view.dtype(), text::shape(view.shape()));
-    let room = terminal::size().0.saturating_sub(table::width(&facts) + 2);
+    let room = table::left(terminal::size().0, table::width(&facts) + 2);
     let name = table::truncate_start(&safe(name), room.max(8));
     writeln!(out, "{HEADING}{name}{HEADING:#}  {facts}")
 }
@@ -90,7 +90,7 @@ pub(crate) fn draw(picture: &Picture<'_>) -> Result<Drawing> {
 
 fn draw_pixels(picture: &Picture<'_>, palette: Palette) -> Result<Drawing> {
     let (columns, lines) = terminal::size();
-    let lines = lines.saturating_sub(OTHER_LINES).max(4);
+    let lines = table::left(lines, OTHER_LINES).max(4);
     let dims = picture.dims();
     let (mut size, [mut tall, wide]) = fit(dims, [lines * 2, columns]);
     if palette == Palette::None {
@@ -223,7 +223,7 @@ fn legend(picture: &Picture<'_>, [dims, size]: [[usize; 2]; 2], palette: Palette
     push_nan(&mut line, picture, palette);
     let [rows, columns] = [0, 1].map(|axis| {
         let [dim, pixels] = [dims, size].map(|size| size.get(axis).copied().unwrap_or(1));
-        let [dim, pixels] = [dim, pixels].map(|n| u64::try_from(n).unwrap_or(1).to_f64());
+        let [dim, pixels] = [dim, pixels].map(|n| to_u64(n).to_f64());
         dim / pixels
     });
     if rows > 1.0 || columns > 1.0 {
@@ -264,10 +264,10 @@ fn push_nan(line: &mut Vec<Cell>, picture: &Picture<'_>, palette: Palette) {
 /// Draws a line in dots, 2 × 4 per character, with labels.
 fn draw_line(picture: &Picture<'_>, view: &Outline<'_>, palette: Palette) -> Result<Drawing> {
     let (columns, lines) = terminal::size();
-    let lines = lines.saturating_sub(OTHER_LINES).clamp(4, LINE_LINES);
+    let lines = table::left(lines, OTHER_LINES).clamp(4, LINE_LINES);
     let (high, low) = (terminal::brief(picture.norm.high), terminal::brief(picture.norm.low));
     let margin = high.len().max(low.len()) + 1;
-    let width = columns.saturating_sub(margin + 1).max(8);
+    let width = table::left(columns, margin + 1).max(8);
     let dots_per_cell = if terminal::is_unicode() { (2, 4) } else { (1, 1) };
     let line =
         Line::compute(picture.array, view, width * dots_per_cell.0, picture.norm, picture.threads)?;
@@ -307,14 +307,14 @@ fn line_legend(
     [margin, width]: [usize; 2],
 ) -> Vec<Cell> {
     let mut line = Vec::new();
-    let last = view.len().saturating_sub(1).to_string();
+    let last = (view.len() - 1).to_string();
     let start = format!("{:margin$}0", "");
     Drawing::push_text(&mut line, &start, LABEL);
     push_nan(&mut line, picture, palette);
     if picture.norm.scale == Scale::Log {
         Drawing::push_text(&mut line, "  logarithmic", Style::new());
     }
-    let room = (margin + width).saturating_sub(line.len());
+    let room = table::left(margin + width, line.len());
     Drawing::push_text(&mut line, &format!("{last:>room$}"), LABEL);
     line
 }

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use npymap::Value;
-use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use crate::input::escape::{self, safe};
 use crate::input::float_text;
-use crate::input::inspect::MemberName;
+
 use crate::input::json_value::JsonScalar;
 use crate::input::style::LABEL;
 use crate::input::url::shown;
@@ -15,7 +15,6 @@ use crate::output::table::{self, Column};
 use crate::output::terminal;
 use crate::stats::histogram;
 use crate::stats::stats_rows::{Histogram, StatsRow};
-use crate::stats::summary::Sum;
 
 /// Formats a statistic of a row, if the row has it.
 type CellFn = fn(&StatsRow) -> Option<String>;
@@ -147,7 +146,7 @@ fn print_paragraphs(
             if cell == NONE {
                 continue;
             }
-            let cell = table::truncate_end(cell, width.saturating_sub(room + 4));
+            let cell = table::truncate_end(cell, table::left(width, room + 4));
             let heading = &column.heading;
             writeln!(out, "  {LABEL}{heading:room$}{LABEL:#}  {cell}")?;
         }
@@ -155,79 +154,44 @@ fn print_paragraphs(
     Ok(())
 }
 
-/// A line of `--json`.
-#[expect(clippy::option_option, reason = "left out, and null")]
-#[derive(Debug, Serialize)]
-struct JsonStats<'a> {
-    path: String,
-    member: Option<&'a MemberName>,
-    field: Option<&'a str>,
-    index: Option<&'a [Option<usize>]>,
-    descr: &'a str,
-    count: usize,
-    nan: Option<usize>,
-    nat: Option<usize>,
-    infinite: Option<usize>,
-    min: Option<JsonScalar>,
-    max: Option<JsonScalar>,
-    sum: Option<Sum>,
-    mean: Option<JsonScalar>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    std: Option<Option<JsonScalar>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quantiles: Option<JsonQuantiles<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    histogram: Option<Option<JsonHistogram<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    places: Option<&'a [Vec<usize>]>,
+fn json_float(number: Option<f64>) -> Option<JsonScalar> {
+    number.map(|number| JsonScalar(Value::F64(number)))
 }
 
-#[derive(Debug, Serialize)]
-struct JsonHistogram<'a> {
-    counts: &'a [u64],
-    edges: &'a [f64],
-}
-
-/// An object with a member for each quantile: `{"0.5": 44.45}`.
-#[derive(Debug)]
-struct JsonQuantiles<'a>(&'a [(f64, Option<f64>)]);
-
-impl Serialize for JsonQuantiles<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let found = self.0.iter();
-        to.collect_map(found.map(|(quantile, value)| (quantile.to_string(), value.map(json_float))))
-    }
-}
-
-fn json_float(number: f64) -> JsonScalar {
-    JsonScalar(Value::F64(number))
-}
-
-/// Prints a line of JSON.
+/// Prints a line of JSON. What was not requested is left out.
 pub(crate) fn print_json(out: &mut impl Write, row: &StatsRow) -> io::Result<()> {
     let summary = &row.summary;
-    let line = JsonStats {
-        path: shown(&row.path),
-        member: row.member.as_ref(),
-        field: Some(row.field.as_str()).filter(|field| !field.is_empty()),
-        index: row.index.as_deref(),
-        descr: &row.dtype,
-        count: summary.count,
-        nan: summary.nan,
-        nat: summary.nat,
-        infinite: summary.infinite,
-        min: summary.min.clone().map(JsonScalar),
-        max: summary.max.clone().map(JsonScalar),
-        sum: summary.sum,
-        mean: summary.mean().map(json_float),
-        std: row.std.map(|std| std.map(json_float)),
-        quantiles: row.quantiles.as_deref().map(JsonQuantiles),
-        histogram: row.histogram.as_ref().map(|histogram| {
-            histogram
-                .as_ref()
-                .map(|Histogram { bins, counts }| JsonHistogram { counts, edges: bins.edges() })
-        }),
-        places: row.places.as_ref().map(|places| places.0.as_slice()),
-    };
+    let mut line = json!({
+        "path": shown(&row.path),
+        "member": row.member,
+        "field": Some(&row.field).filter(|field| !field.is_empty()),
+        "index": row.index,
+        "descr": row.dtype,
+        "count": summary.count,
+        "nan": summary.nan,
+        "nat": summary.nat,
+        "infinite": summary.infinite,
+        "min": summary.min.clone().map(JsonScalar),
+        "max": summary.max.clone().map(JsonScalar),
+        "sum": summary.sum,
+        "mean": json_float(summary.mean()),
+    });
+    if let Some(std) = row.std {
+        line["std"] = json!(json_float(std));
+    }
+    if let Some(found) = &row.quantiles {
+        let found =
+            found.iter().map(|(quantile, value)| (quantile.to_string(), json!(json_float(*value))));
+        line["quantiles"] = found.collect();
+    }
+    if let Some(histogram) = &row.histogram {
+        let histogram = histogram
+            .as_ref()
+            .map(|Histogram { bins, counts }| json!({ "counts": counts, "edges": bins.edges() }));
+        line["histogram"] = json!(histogram);
+    }
+    if let Some(places) = &row.places {
+        line["places"] = json!(places.0);
+    }
     escape::json_line(out, &line)
 }

@@ -117,20 +117,24 @@ pub(crate) fn terminal_width() -> Option<usize> {
 
 /// The width of a line, in terminal columns.
 pub(crate) fn line_width(columns: &[Column]) -> usize {
-    1 + columns.iter().map(|column| column.width + GAP).sum::<usize>().saturating_sub(GAP)
+    1 + left(columns.iter().map(|column| column.width + GAP).sum(), GAP)
+}
+
+/// What is left of a width, which may be too narrow.
+pub(crate) fn left(width: usize, used: usize) -> usize {
+    width.saturating_sub(used)
 }
 
 /// Cuts columns of text, the widest first, until a line fits into `room`.
 pub(crate) fn fit(columns: &mut [Column], room: usize) {
     loop {
-        let excess = line_width(columns).saturating_sub(room);
+        let excess = left(line_width(columns), room);
         let cuttable = columns.iter_mut().filter(|column| column.cut != CutSide::Neither);
         let widest = cuttable.max_by_key(|column| column.width);
         match widest.filter(|column| excess > 0 && column.width > MIN_CUT_WIDTH) {
             // A quarter at most, so that other wide columns are cut as well.
-            Some(column) => column.shorten(
-                column.width.saturating_sub(excess).max(column.width * 3 / 4).max(MIN_CUT_WIDTH),
-            ),
+            Some(column) => column
+                .shorten(left(column.width, excess).max(column.width * 3 / 4).max(MIN_CUT_WIDTH)),
             None => return,
         }
     }
@@ -164,17 +168,17 @@ fn print_line<'a>(
 ) -> io::Result<()> {
     let mut spaces = 1;
     for (column, text, style) in cells {
-        let room = column.width.saturating_sub(width(text));
+        let room = left(column.width, width(text));
         if text.trim_end().is_empty() {
             spaces += column.width + GAP;
             continue;
         }
-        let (left, right) = match column.side {
+        let (before, after) = match column.side {
             Alignment::Left => (0, room),
             Alignment::Right => (room, 0),
         };
-        write!(out, "{:1$}{style}{text}{style:#}", "", spaces + left)?;
-        spaces = right + GAP;
+        write!(out, "{:1$}{style}{text}{style:#}", "", spaces + before)?;
+        spaces = after + GAP;
     }
     writeln!(out)
 }
@@ -202,9 +206,9 @@ pub(crate) fn truncate_start(text: &str, room: usize) -> String {
 
 /// The first characters, with room left for an ellipsis.
 fn take_width(text: impl Iterator<Item = char>, room: usize) -> Vec<char> {
-    let mut left = room.saturating_sub(1);
+    let mut rest = left(room, 1);
     text.map_while(|c| {
-        left = left.checked_sub(width(c.encode_utf8(&mut [0; 4])))?;
+        rest = rest.checked_sub(width(c.encode_utf8(&mut [0; 4])))?;
         Some(c)
     })
     .collect()

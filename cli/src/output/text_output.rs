@@ -10,6 +10,7 @@ use crate::input::error::CliError;
 use crate::input::escape;
 use crate::input::json_value::JsonValue;
 use crate::input::row_blocks;
+use crate::input::text::join;
 use crate::input::text_format::{MARK, MAX_COLUMNS, TextFormat};
 use crate::output::cells::{self, Cells};
 use crate::output::sink::Sink;
@@ -62,7 +63,7 @@ impl TextOptions<'_> {
     fn quote_mark(&self, text: Vec<u8>) -> Vec<u8> {
         match self.format {
             TextFormat::Separated(separator) if text.starts_with(MARK) => {
-                let ends = |&b: &u8| char::from(b) == separator || b == b'\n';
+                let ends = |&b: &u8| b == separator || b == b'\n';
                 let (field, rest) = text.split_at(text.iter().position(ends).unwrap_or(text.len()));
                 [b"\"", field, b"\"", rest].concat()
             }
@@ -71,7 +72,7 @@ impl TextOptions<'_> {
     }
 
     /// The rows of a view as lines of separated fields.
-    fn lines(&self, view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u8>> {
+    fn lines(&self, view: &DynView<'_>, separator: u8, is_escaped: bool) -> Result<Vec<u8>> {
         let leading = leading_axes(view.dtype(), view.ndim());
         let count: usize = view.shape().iter().take(leading).product();
         let columns = columns(view, leading)?;
@@ -155,22 +156,18 @@ fn check_columns(count: usize) -> Result<()> {
     Err(Error::new(ErrorKind::LimitExceeded, text))
 }
 
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
-}
-
 /// The names of the columns of records: fields, and the indices of subarrays, as
 /// `pos.0`. Other arrays have no names.
-fn header(view: &Outline<'_>, separator: char, is_escaped: bool) -> Result<Vec<u8>> {
+fn header(view: &Outline<'_>, separator: u8, is_escaped: bool) -> Result<Vec<u8>> {
     if view.dtype().kind() != Kind::Struct {
         return Ok(Vec::new());
     }
     let mut out = writer(separator);
-    let mut columns = 0_usize;
+    let mut columns = 0;
     for (name, leaf) in leaves(view)? {
-        let axes = leaf.shape().get(view.ndim()..).unwrap_or_default();
+        let axes = leaf.shape().split_at(view.ndim()).1;
         let count = axes.iter().product();
-        columns = columns.saturating_add(count);
+        columns += count;
         check_columns(columns)?;
         for number in 0..count {
             let mut name = name.clone();
@@ -185,8 +182,7 @@ fn header(view: &Outline<'_>, separator: char, is_escaped: bool) -> Result<Vec<u
     into_bytes(out)
 }
 
-fn writer(separator: char) -> Writer<Vec<u8>> {
-    let separator = u8::try_from(separator).unwrap_or(b',');
+fn writer(separator: u8) -> Writer<Vec<u8>> {
     // Rows without fields are lines too.
     WriterBuilder::new().delimiter(separator).flexible(true).from_writer(Vec::new())
 }

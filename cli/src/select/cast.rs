@@ -1,13 +1,10 @@
 //! Casts arrays to another dtype, in steps that report progress.
 
 use npymap::ndarray::{Axis, Slice, SliceInfoElem};
-use npymap::{DType, MappedArrayMut, Order, layout::Layout};
-use npymap::{
-    Result,
-    array::Outline,
-    element::Casting,
-    view::{DynView, DynViewMut},
-};
+use npymap::view::{DynView, DynViewMut};
+use npymap::{Result, array::Outline, element::Casting};
+
+use crate::input::lengths::to_isize;
 
 /// The size of blocks, in bytes.
 const STEP: usize = 32 << 20;
@@ -29,12 +26,12 @@ pub(crate) fn copy(
         return to.assign_as(from, casting);
     };
     let dim = from.shape().get(axis).copied().unwrap_or(1);
-    let stride = (from.len() / dim.max(1)).saturating_mul(from.itemsize()).max(1);
+    let stride = (from.len() / dim.max(1) * from.itemsize()).max(1);
     let step = (STEP / stride).max(1);
     for start in (0..dim).step_by(step) {
         let range = axis_range(from.ndim(), Axis(axis), start, step.min(dim - start));
         to.reborrow().slice(&range)?.assign_as(&from.slice(&range)?, casting)?;
-        progress(step.min(dim - start).saturating_mul(stride));
+        progress(step.min(dim - start) * stride);
     }
     Ok(())
 }
@@ -60,7 +57,7 @@ pub(crate) fn in_blocks(
         return Ok(());
     }
     let Some(dim) = all.shape().first().copied() else { return visit(all) };
-    let row = (all.len() / dim).saturating_mul(all.itemsize()).max(1);
+    let row = (all.len() / dim * all.itemsize()).max(1);
     if row > STEP && all.ndim() > 1 {
         return (0..dim).try_for_each(|row| in_blocks(&all.index_axis(0, row)?, visit));
     }
@@ -73,14 +70,7 @@ pub(crate) fn in_blocks(
 
 /// A slice of one axis, with the other axes whole.
 pub(crate) fn axis_range(ndim: usize, along: Axis, start: usize, len: usize) -> Vec<SliceInfoElem> {
-    let end = isize::try_from(start + len).unwrap_or(isize::MAX);
-    let range = Slice::new(isize::try_from(start).unwrap_or(isize::MAX), Some(end), 1);
+    let range = Slice::new(to_isize(start), Some(to_isize(start + len)), 1);
     let whole = Slice::new(0, None, 1);
     (0..ndim).map(|axis| if axis == along.0 { range } else { whole }.into()).collect()
-}
-
-/// Reinterprets an array as bytes, which can be written whatever its dtype.
-pub(crate) fn as_bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
-    let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0)?;
-    array.with_layout(bytes)
 }

@@ -25,8 +25,9 @@ impl Edited {
 
     /// Progress through the elements of a selection.
     pub(crate) fn progress(&self, shape: &[usize]) -> Progress {
-        let len = shape.iter().product::<usize>();
-        Progress::new(len.saturating_mul(self.array.dtype().itemsize()))
+        // A list may name rows several times, so there may be more than the array has.
+        let size = self.array.dtype().itemsize();
+        Progress::new(shape.iter().fold(size, |nbytes, dim| nbytes.saturating_mul(*dim)))
     }
 
     /// Writes a value to elements, and returns how many there are. `values` are those of
@@ -41,7 +42,7 @@ impl Edited {
         let size = self.array.dtype().itemsize();
         let Some(Halves { parts, axis, at }) = halve(target.part, self.stored.shape(), size) else {
             let count = value.write(&mut self.array, target, values, casting)?;
-            progress.add(count.saturating_mul(size));
+            progress.add(count * size);
             return Ok(count);
         };
         let (low, high) = values.map(|values| values.split_at(axis, at)).transpose()?.unzip();
@@ -68,7 +69,7 @@ struct Halves {
 fn halve(part: &[SliceInfoElem], shape: &[usize], size: usize) -> Option<Halves> {
     let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
     let given = part.iter().filter(|element| !matches!(element, SliceInfoElem::NewAxis)).count();
-    let missing = std::iter::repeat_n(whole, shape.len().saturating_sub(given));
+    let missing = std::iter::repeat_n(whole, shape.len() - given);
     let part: Vec<SliceInfoElem> = part.iter().copied().chain(missing).collect();
     let (mut dims, mut axis, mut nbytes, mut first) = (shape.iter(), 0, size, None);
     for (position, element) in part.iter().enumerate() {
@@ -84,7 +85,7 @@ fn halve(part: &[SliceInfoElem], shape: &[usize], size: usize) -> Option<Halves>
             }
         };
         let count = end.abs_diff(start).div_ceil(step.unsigned_abs());
-        nbytes = nbytes.saturating_mul(count);
+        nbytes *= count;
         if count > 1 && first.is_none() {
             first = Some((position, axis, count / 2, start, end, step));
         }

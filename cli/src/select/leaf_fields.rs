@@ -2,6 +2,8 @@
 
 use npymap::{Result, array::Outline, dtype::Kind};
 
+use crate::input::text::join;
+
 /// Finds the fields of a view that are not structs, with paths such as `pos.z`.
 /// A view without fields is its own only leaf, with an empty name.
 pub(crate) fn find<'a>(view: &Outline<'a>) -> Result<Vec<(String, Outline<'a>)>> {
@@ -39,8 +41,4 @@ pub(crate) fn find_real<'a>(view: &Outline<'a>) -> Result<Vec<(String, Outline<'
         }
     }
     Ok(leaves)
-}
-
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }

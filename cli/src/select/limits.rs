@@ -18,10 +18,12 @@ pub(crate) fn check_empty_rows(path: &Path, count: usize) -> Result<(), CliError
     check_limit(path, "rows without elements", count)
 }
 
-fn check_limit(path: &Path, what: &'static str, count: usize) -> Result<(), CliError> {
+fn check_limit(path: &Path, what: &str, count: usize) -> Result<(), CliError> {
     if count <= MAX_ZERO_SIZED {
         return Ok(());
     }
-    let (path, most) = (path.to_owned(), MAX_ZERO_SIZED);
-    Err(CliError::TooManyElements { path, count, what, most })
+    let text = format!(
+        "{count} {what} were requested, and at most {MAX_ZERO_SIZED} are printed: select fewer"
+    );
+    Err(CliError::rejected(path, text))
 }

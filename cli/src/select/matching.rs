@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use npymap::array::Outline;
-use npymap::{CreateOptions, MappedArray, OpenOptions, Result, element::Casting};
+use npymap::{CreateOptions, MappedArray, Result, element::Casting};
 
-use crate::input::error::CliError;
-use crate::input::open;
+use crate::input::error::{At as _, CliError};
+use crate::input::open::Temporary;
 use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::limits;
@@ -23,7 +23,6 @@ pub(crate) fn with_rows<T>(
     filter: Option<&Filter>,
     process: impl FnOnce(&RowSelection<'_>) -> Result<T, CliError>,
 ) -> Result<T, CliError> {
-    let to_error = CliError::with_path(path);
     let all = array.outline();
     let (own, fields) = match names {
         [] => (index.without_field(), index.fields(&all)),
@@ -38,16 +37,16 @@ pub(crate) fn with_rows<T>(
             let inner = inner(&all, filter);
             if own.keeps_rows(inner) {
                 let rows = RowSelection::matching(Some(array), all.clone(), filter, own, fields);
-                return process(&rows.map_err(&to_error)?);
+                return process(&rows.at(path)?);
             }
-            let rows = whole_rows(array, &all, filter).map_err(&to_error)?;
+            let rows = whole_rows(array, &all, filter).at(path)?;
             copy = copy_rows(path, &rows)?;
             (&copy, copy.outline(), own.row_axis(inner) != Some(0))
         }
     };
-    let selected = own.select(array, &all).map_err(&to_error)?;
+    let selected = own.select(array, &all).at(path)?;
     let rows = selected.outline().and_then(|all| RowSelection::all(Some(array), all, fields));
-    let mut rows = rows.map_err(&to_error)?;
+    let mut rows = rows.at(path)?;
     rows.is_single = is_single;
     process(&rows)
 }
@@ -61,18 +60,17 @@ pub(crate) fn copy_matching(
     filter: Option<&Filter>,
 ) -> Result<(MappedArray, Option<IndexArg>), CliError> {
     let Some(filter) = filter else { return Ok((array, index.cloned())) };
-    let to_error = CliError::with_path(path);
     let all = array.outline();
     limits::check_count(path, all.itemsize(), all.len())?;
     let index = index.cloned().unwrap_or_default();
     if !index.keeps_rows(inner(&all, filter)) {
-        let rows = whole_rows(&array, &all, filter).map_err(&to_error)?;
+        let rows = whole_rows(&array, &all, filter).at(path)?;
         return Ok((copy_rows(path, &rows)?, Some(index)));
     }
     let fields = index.fields(&all);
     let own = index.without_field();
     let rows = RowSelection::matching(Some(&array), all.clone(), filter, own, fields);
-    Ok((copy_rows(path, &rows.map_err(&to_error)?)?, None))
+    Ok((copy_rows(path, &rows.at(path)?)?, None))
 }
 
 /// Which rows of a table are printed.
@@ -94,11 +92,10 @@ pub(crate) fn with_table(
     shown: Shown,
     print: impl FnOnce(&MappedArray, Outline<'_>, Vec<AxisIndices>, bool) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
-    let to_error = CliError::with_path(path);
     let Some(filter) = filter else {
-        let axes = index.axis_indices(all.shape()).map_err(&to_error)?;
-        let selected = index.outline(array, all).map_err(&to_error)?;
-        return print(array, selected.outline().map_err(&to_error)?, axes, false);
+        let axes = index.axis_indices(all.shape()).at(path)?;
+        let selected = index.outline(array, all).at(path)?;
+        return print(array, selected.outline().at(path)?, axes, false);
     };
     limits::check_count(path, all.itemsize(), all.len())?;
     let inner = inner(all, filter);
@@ -110,22 +107,22 @@ pub(crate) fn with_table(
             Shown::First(count) => rows.first(count),
             Shown::Last(count) => rows.last(count),
         });
-        let rows = rows.map_err(&to_error)?;
-        let axes = rows.axes().map_err(&to_error)?;
-        return print(array, rows.view().map_err(&to_error)?.into(), axes, rows.has_more);
+        let rows = rows.at(path)?;
+        let axes = rows.axes().at(path)?;
+        return print(array, rows.view().at(path)?.into(), axes, rows.has_more);
     }
-    let rows = whole_rows(array, all, filter).map_err(&to_error)?;
+    let rows = whole_rows(array, all, filter).at(path)?;
     let mut numbers = Vec::new();
     let found = rows.each_match(|of_block| {
         numbers.extend(of_block);
         Ok(())
     });
-    found.map_err(&to_error)?;
+    found.at(path)?;
     let copy = copy_rows(path, &rows)?;
     let copied = copy.outline();
-    let mut axes = index.axis_indices(copy.shape()).map_err(&to_error)?;
-    let selected = index.outline(&copy, &copied).map_err(&to_error)?;
-    let part = selected.outline().map_err(&to_error)?;
+    let mut axes = index.axis_indices(copy.shape()).at(path)?;
+    let selected = index.outline(&copy, &copied).at(path)?;
+    let part = selected.outline().at(path)?;
     let of_rows = index.row_axis(inner).unwrap_or(usize::MAX);
     if let (Some(rows), Some(&len)) = (axes.get_mut(of_rows), part.shape().get(of_rows)) {
         let found = (0..len).filter_map(|at| numbers.get(rows.at(at)).copied());
@@ -146,7 +143,7 @@ pub(crate) fn rows_per_index(all: &Outline<'_>, filter: &Filter) -> usize {
 
 /// The lengths of the axes of a row.
 fn inner<'v>(all: &'v Outline<'_>, filter: &Filter) -> &'v [usize] {
-    all.shape().get(filter.leading(all.dtype(), all.ndim())..).unwrap_or_default()
+    all.shape().split_at(filter.leading(all.dtype(), all.ndim())).1
 }
 
 /// The whole rows that satisfy a condition.
@@ -160,13 +157,9 @@ pub(crate) fn whole_rows<'a>(
 
 /// Copies selected rows to a temporary array.
 pub(crate) fn copy_rows(path: &Path, rows: &RowSelection<'_>) -> Result<MappedArray, CliError> {
-    let to_error = CliError::with_path(path);
-    let to_io_error = CliError::io(path, "create a copy of");
-    let (dtype, shape) = rows.dtype_and_shape().map_err(&to_error)?;
-    let file = tempfile::tempfile().map_err(&to_io_error)?;
-    let to = file.try_clone().map_err(&to_io_error)?;
-    let to = open::create(to, &dtype, &shape, &CreateOptions::new()).map_err(&to_error)?;
-    rows.write(to, Casting::Equiv, &to_error)?;
-    let options = OpenOptions::new().max_header_len(usize::MAX);
-    open::read_file(file, &options).map_err(to_error)
+    let (dtype, shape) = rows.dtype_and_shape().at(path)?;
+    let file = Temporary::new().map_err(CliError::io(path, "create a copy of"))?;
+    let to = file.create(&dtype, &shape, &CreateOptions::new()).at(path)?;
+    rows.write(to, Casting::Equiv, &CliError::with_path(path))?;
+    file.open().at(path)
 }

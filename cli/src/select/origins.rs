@@ -1,5 +1,7 @@
 //! Where the elements of a selection are in the array.
 
+use crate::input::lengths::to_isize;
+
 /// The indices of an array that an index of a selection stands for.
 pub(crate) struct Origins {
     pub(crate) axes: Vec<AxisOrigin>,
@@ -54,9 +56,8 @@ impl AxisIndices {
     pub(crate) fn at(&self, position: usize) -> usize {
         match self {
             AxisIndices::Slice { start, step } => {
-                let distance =
-                    isize::try_from(position).unwrap_or(isize::MAX).saturating_mul(*step);
-                start.saturating_add_signed(distance)
+                let distance = to_isize(position) * *step;
+                start.checked_add_signed(distance).expect("the index is in the array")
             }
             AxisIndices::List(rows) => rows.get(position).copied().unwrap_or(position),
         }

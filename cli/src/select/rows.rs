@@ -11,12 +11,13 @@ use npymap::{
     layout::Layout, view::DynView,
 };
 
+use crate::input::array_bytes::ArrayBytes;
 use crate::input::error::CliError;
 use crate::input::memory;
 use crate::input::parallel;
 use crate::input::progress::Progress;
 use crate::input::row_blocks::RowBlocks;
-use crate::select::cast;
+
 use crate::select::fields::Fields;
 use crate::select::filter::{Filter, leading_axes};
 use crate::select::limits;
@@ -165,9 +166,9 @@ impl<'a> RowSelection<'a> {
             Some(filter) => filter.leading(dtype, ndim),
             None => leading_axes(dtype, ndim),
         };
-        let dims = rows.shape().get(..leading).unwrap_or_default();
+        let dims = rows.shape().split_at(leading).0;
         let row: usize = rows.shape().iter().skip(leading).product();
-        let blocks = RowBlocks::new(dims, row.saturating_mul(rows.itemsize()));
+        let blocks = RowBlocks::new(dims, row * rows.itemsize());
         if let Some(filter) = filter {
             if leading == 0 {
                 let text = "has no rows to select: its shape is ()";
@@ -193,7 +194,7 @@ impl<'a> RowSelection<'a> {
 
     /// Rows that satisfy the condition, by their bytes.
     fn matched(&self, bytes: Vec<u8>, count: usize) -> Result<MatchedRows> {
-        let inner = self.rows.shape().get(self.leading..).unwrap_or_default();
+        let inner = self.rows.shape().split_at(self.leading).1;
         let shape: Vec<usize> = std::iter::once(count).chain(inner.iter().copied()).collect();
         let layout = Layout::new(self.rows.dtype().clone(), &shape, Order::C, 0)?;
         let rows = MappedArray::from_parts(bytes, layout)?;
@@ -235,7 +236,7 @@ impl<'a> RowSelection<'a> {
             bytes.extend_from_slice(&block);
             numbers.extend(of_block);
         }
-        let skipped = numbers.len().saturating_sub(count);
+        let skipped = numbers.len() - count.min(numbers.len());
         numbers.drain(..skipped);
         bytes.drain(..skipped * self.row_nbytes());
         let rows = self.matched(bytes, numbers.len())?;
@@ -343,7 +344,7 @@ impl<'a> RowSelection<'a> {
 
     /// The size of a row, in bytes.
     fn row_nbytes(&self) -> usize {
-        let inner = self.rows.shape().get(self.leading..).unwrap_or_default();
+        let inner = self.rows.shape().split_at(self.leading).1;
         inner.iter().product::<usize>() * self.rows.itemsize()
     }
 
@@ -401,13 +402,8 @@ impl<'a> RowSelection<'a> {
             return written.and_then(|()| to.close()).map_err(to_error);
         }
         let dtype = to.dtype().clone();
-        to = cast::as_bytes(to).map_err(to_error)?;
-        let (writer, mut written) = (to.element_writer().map_err(to_error)?, 0);
-        self.bytes(&dtype, casting, to_error, |block| {
-            writer.write(&[written], block).map_err(to_error)?;
-            written += block.len();
-            Ok(())
-        })?;
+        let mut to = ArrayBytes::new(to).map_err(to_error)?;
+        self.bytes(&dtype, casting, to_error, |block| to.push(block).map_err(to_error))?;
         to.close().map_err(to_error)
     }
 

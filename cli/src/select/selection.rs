@@ -8,6 +8,7 @@ use npymap::ndarray::SliceInfoElem;
 use npymap::view::{DynView, ResolvedIndex};
 use npymap::{Error, ErrorKind, IndexExpr, MappedArray, MappedArrayMut, Result, element::Casting};
 
+use crate::input::lengths::to_isize;
 use crate::select::cast;
 use crate::select::fields::Fields;
 use crate::select::origins::{AxisIndices, AxisOrigin, Origins};
@@ -159,7 +160,7 @@ impl IndexArg {
             let none = SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 };
             return Ok(Parts { indices: vec![with_list(none)], list_axis: None });
         }
-        let rows = list.indices.iter().map(|&row| isize::try_from(row).unwrap_or(isize::MAX));
+        let rows = list.indices.iter().map(|&row| to_isize(row));
         let indices = rows.map(|row| with_list(SliceInfoElem::Index(row))).collect();
         Ok(Parts { indices, list_axis: Some(list.target) })
     }
@@ -294,12 +295,13 @@ impl IndexArg {
     pub(crate) fn needed_rows(&self, shape: &[usize], count: usize) -> Option<usize> {
         let all = shape.first().copied()?;
         let needed = match self.first_slice(shape)? {
-            SliceInfoElem::Index(at) => usize::try_from(at).ok()?.saturating_add(1),
+            SliceInfoElem::Index(at) => usize::try_from(at).ok()? + 1,
             SliceInfoElem::Slice { start, end, step: step @ 1.. } => {
                 let step = usize::try_from(step).ok()?;
                 let start = usize::try_from(start).ok()?;
                 let end = end.and_then(|end| usize::try_from(end).ok()).unwrap_or(all);
-                start.saturating_add(count.saturating_mul(step)).min(end)
+                let needed = count.checked_mul(step).and_then(|len| start.checked_add(len));
+                needed.map_or(end, |needed| needed.min(end))
             }
             SliceInfoElem::Slice { end: Some(end), .. } => usize::try_from(end).ok()?,
             _ => return None,

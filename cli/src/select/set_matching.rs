@@ -7,6 +7,7 @@ use npymap::array::Outline;
 use npymap::ndarray::SliceInfoElem;
 use npymap::{MappedArray, Order, Result, element::Casting, layout::Layout};
 
+use crate::input::lengths::to_isize;
 use crate::input::row_blocks::index as index_of;
 use crate::select::edited::Edited;
 use crate::select::filter::Filter;
@@ -24,7 +25,7 @@ pub(crate) fn set(
 ) -> Result<usize> {
     let all = edited.outline();
     let (leading, dims) = (filter.leading(all.dtype(), all.ndim()), all.shape().to_vec());
-    let (leading, inner) = dims.split_at_checked(leading).unwrap_or((&dims, &[]));
+    let (leading, inner) = dims.split_at(leading);
     let rows = whole_rows(&edited.stored, &all, filter)?;
     let (blocks, count) = (rows.blocks(), rows.count()?);
     let shape: Vec<usize> = std::iter::once(count).chain(inner.iter().copied()).collect();
@@ -159,8 +160,4 @@ impl<'a> Part<'a> {
 
 fn slice(start: usize, len: usize) -> SliceInfoElem {
     SliceInfoElem::Slice { start: to_isize(start), end: Some(to_isize(start + len)), step: 1 }
-}
-
-fn to_isize(at: usize) -> isize {
-    isize::try_from(at).unwrap_or(isize::MAX)
 }

@@ -10,10 +10,11 @@ use npymap::element::Casting;
 use npymap::half::bf16;
 use npymap::ndarray::Axis;
 use npymap::view::DynView;
-use npymap::{CreateOptions, DType, Error, ErrorKind, MappedArray, OpenOptions, Order, Result};
+use npymap::{CreateOptions, DType, Error, ErrorKind, MappedArray, Order, Result};
 
+use crate::input::array_bytes::ArrayBytes;
 use crate::input::dtype_arg;
-use crate::input::open;
+use crate::input::open::Temporary;
 use crate::select::cast;
 use crate::select::selection::Selected;
 
@@ -85,8 +86,10 @@ impl ValueArgs {
         (array, view): (&MappedArray, &Outline<'_>),
         rows: Range<usize>,
     ) -> Result<Option<MappedArray>> {
-        let inner = view.shape().get(1..view.ndim().saturating_sub(1)).unwrap_or_default();
-        let each = inner.iter().product::<usize>().max(1);
+        let each = match view.shape() {
+            [_, inner @ .., _] => inner.iter().product::<usize>().max(1),
+            _ => 1,
+        };
         self.of_indices((array, view), rows.start / each..rows.end.div_ceil(each))
     }
 
@@ -174,18 +177,12 @@ fn copy(
     order: Order,
     convert: impl Fn(&DynView<'_>) -> Result<Vec<u8>>,
 ) -> Result<MappedArray> {
-    let file = tempfile::tempfile()?;
+    let file = Temporary::new()?;
     let options = CreateOptions::new().order(order).sparse(from.shape() != shape);
-    let to = open::create(file.try_clone()?, dtype, shape, &options)?;
-    let mut to = cast::as_bytes(to)?;
-    let (writer, mut written) = (to.element_writer()?, start);
+    let to = file.create(dtype, shape, &options)?;
+    let mut to = ArrayBytes::new(to)?.from(start);
     let in_order = if order == Order::F { from.t() } else { from.clone() };
-    cast::in_blocks(&in_order, &mut |block| {
-        let bytes = convert(&array.window(block)?.view())?;
-        writer.write(&[written], &bytes)?;
-        written += bytes.len();
-        Ok(())
-    })?;
+    cast::in_blocks(&in_order, &mut |block| to.push(&convert(&array.window(block)?.view())?))?;
     to.close()?;
-    open::read_file(file, &OpenOptions::new().max_header_len(usize::MAX))
+    file.open()
 }

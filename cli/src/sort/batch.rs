@@ -5,6 +5,7 @@ use std::thread;
 
 use npymap::Result;
 
+use crate::input::lengths::part;
 use crate::input::memory;
 use crate::sort::blocks::{Blocks, append};
 use crate::sort::keys::Keys;
@@ -47,6 +48,11 @@ pub(super) fn prefix(key: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
+/// The length of what follows the prefix of a key.
+pub(super) fn rest_len(keys: &Keys<'_>) -> usize {
+    keys.len().max(PREFIX) - PREFIX
+}
+
 impl RecordBatch {
     /// Sorts records of a size, at least one byte, on some threads.
     pub(super) fn sorted(
@@ -56,9 +62,9 @@ impl RecordBatch {
         threads: usize,
     ) -> Result<RecordBatch> {
         let count = records.len() / size;
-        let rest_len = keys.len().saturating_sub(PREFIX);
+        let rest_len = rest_len(keys);
         let mut entries = memory::with_capacity(count)?;
-        let mut rests = memory::with_capacity(count.saturating_mul(rest_len))?;
+        let mut rests = memory::with_capacity(count * rest_len)?;
         let mut part_keys = Vec::new();
         let step = (PART / (size + keys.len())).max(1);
         for (number, part) in records.chunks(step * size).enumerate() {
@@ -112,8 +118,8 @@ impl RecordBatch {
                 key.clear();
                 key.extend_from_slice(&entry.prefix.to_be_bytes());
                 let rest = entry.at * self.rest_len..(entry.at + 1) * self.rest_len;
-                key.extend_from_slice(self.rests.get(rest).unwrap_or_default());
-                let record = records.get(i * self.size..(i + 1) * self.size).unwrap_or_default();
+                key.extend_from_slice(part(&self.rests, rest));
+                let record = part(&records, i * self.size..(i + 1) * self.size);
                 blocks.push_counted(&key, record, 1)?;
             }
         }
@@ -121,8 +127,7 @@ impl RecordBatch {
     }
 
     fn record(&self, entry: &Entry) -> &[u8] {
-        let range = entry.at * self.size..(entry.at + 1) * self.size;
-        self.records.get(range).unwrap_or_default()
+        part(&self.records, entry.at * self.size..(entry.at + 1) * self.size)
     }
 }
 

@@ -46,7 +46,7 @@ impl<'a> Blocks<'a> {
 
     /// How many bytes the block can take.
     pub(super) fn room(&self) -> usize {
-        self.len.saturating_sub(self.block.len())
+        self.len - self.block.len()
     }
 
     /// Adds the records without counts that `append` appends to the block.

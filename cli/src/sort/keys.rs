@@ -22,6 +22,11 @@ pub(super) struct Keys<'a> {
     len: usize,
 }
 
+/// The longest key, in bytes: sizes of records and keys can be added.
+const MAX_LEN: usize = isize::MAX.unsigned_abs() / 2;
+
+const TOO_LONG: &str = "has rows that are too long to compare: choose part of each with --by";
+
 /// A part of each key.
 #[derive(Clone, Copy)]
 struct Place {
@@ -43,7 +48,8 @@ impl<'a> Keys<'a> {
         let none = keys.records.array(&[], false)?;
         let mut len = 0_usize;
         keys.each_leaf(&none.dyn_view()?, &mut |leaf| {
-            len = len.saturating_add(place(leaf, 0)?.len);
+            let longer = place(leaf, 0)?.len.checked_add(len).filter(|&len| len <= MAX_LEN);
+            len = longer.ok_or_else(|| Error::new(ErrorKind::LimitExceeded, TOO_LONG))?;
             Ok(())
         })?;
         keys.len = len;
@@ -196,7 +202,7 @@ fn key_size(dtype: &DType) -> Result<usize> {
 /// The part of each key that a field has.
 fn place(leaf: &DynView<'_>, at: usize) -> Result<Place> {
     let count: usize = leaf.shape().iter().skip(1).product();
-    Ok(Place { at, len: count.saturating_mul(key_size(leaf.dtype())?) })
+    Ok(Place { at, len: count * key_size(leaf.dtype())? })
 }
 
 /// Checks that an INDEX selects something of each row.

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use npymap::Result;
 
+use crate::input::lengths::{part, to_u64, to_usize};
 use crate::input::memory;
 use crate::sort::batch::{self, PREFIX};
 use crate::sort::blocks::{Blocks, split_count};
@@ -20,7 +21,7 @@ pub(super) fn merge(
     let room = (buffer / (size + keys.len())).max(1) * size;
     let is_counted = blocks.is_counted();
     let cursors = ranges.iter().map(|run| {
-        let len = usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
+        let len = to_usize(run.end - run.start);
         let buffers = (memory::with_capacity(room.min(len))?, Vec::new());
         Ok(Cursor {
             keys,
@@ -67,12 +68,13 @@ struct Cursor<'a> {
 impl Cursor<'_> {
     #[inline]
     fn record(&self) -> &[u8] {
-        self.buffers.0.get(self.at * self.size..(self.at + 1) * self.size).unwrap_or_default()
+        part(&self.buffers.0, self.at * self.size..(self.at + 1) * self.size)
     }
 
     #[inline]
     fn key(&self) -> &[u8] {
         let len = self.keys.len();
+        // None after the last record.
         self.buffers.1.get(self.at * len..(self.at + 1) * len).unwrap_or_default()
     }
 
@@ -96,10 +98,10 @@ impl Cursor<'_> {
     /// Reads the next block, if there is one.
     fn load(&mut self) -> Result<()> {
         let (records, keys) = &mut self.buffers;
-        let left = usize::try_from(self.left.end - self.left.start).unwrap_or(usize::MAX);
+        let left = to_usize(self.left.end - self.left.start);
         records.resize(left.min(self.room), 0);
         self.file.read(records, self.left.start)?;
-        self.left.start += u64::try_from(records.len()).unwrap_or(0);
+        self.left.start += to_u64(records.len());
         self.keys.encode(records, self.is_counted, keys)?;
         (self.at, self.count) = (0, records.len() / self.size);
         Ok(())

@@ -109,11 +109,10 @@ const MINUS_ZERO: [u8; LONG_DOUBLE] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// The key of an x86-64 long double, which has 6 bytes of padding.
 pub(super) fn long_double(stored: &[u8], order: ByteOrder) -> [u8; LONG_DOUBLE] {
-    let mut bytes = [0; LONG_DOUBLE];
-    if order == ByteOrder::Big {
-        bytes.copy_from_slice(stored.get(stored.len() - LONG_DOUBLE..).unwrap_or(&[0; 10]));
-    } else {
-        bytes.copy_from_slice(stored.get(..LONG_DOUBLE).unwrap_or(&[0; 10]));
+    let is_big = order == ByteOrder::Big;
+    let used = if is_big { stored.last_chunk() } else { stored.first_chunk() };
+    let mut bytes: [u8; LONG_DOUBLE] = *used.expect("a long double has 16 bytes");
+    if !is_big {
         bytes.reverse();
     }
     // The sign, an exponent of 15 bits, and 64 bits of which the first is before the point.

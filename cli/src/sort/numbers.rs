@@ -5,6 +5,7 @@ use std::slice;
 use npymap::dtype::Kind;
 use npymap::{ByteOrder, DType, Result};
 
+use crate::input::lengths::{part, to_u64, to_usize};
 use crate::input::memory;
 use crate::sort::blocks::Blocks;
 use crate::sort::radix::{self, CHUNK, Radix, STEP};
@@ -120,7 +121,7 @@ impl NumberFormat {
     /// The first number.
     fn first(self, stored: &[u8]) -> u64 {
         let mut first = 0;
-        self.decode(stored.get(..self.size).unwrap_or_default(), &mut |bits| first = bits);
+        self.decode(stored.split_at(self.size).0, &mut |bits| first = bits);
         first
     }
 
@@ -138,12 +139,12 @@ impl NumberFormat {
     fn encode_all<const N: usize>(self, keys: &[u64], stored: &mut Vec<u8>) {
         let start = stored.len();
         stored.resize(start + keys.len() * N, 0);
-        let (numbers, _) = stored.get_mut(start..).unwrap_or_default().as_chunks_mut::<N>();
+        let (numbers, _) = stored.split_at_mut(start).1.as_chunks_mut::<N>();
         for (number, &key) in numbers.iter_mut().zip(keys) {
             let bits = self.bits(key);
             let bytes = if self.is_big { bits.to_be_bytes() } else { bits.to_le_bytes() };
             let used = if self.is_big { bytes.first_chunk() } else { bytes.last_chunk() };
-            *number = used.copied().unwrap_or([0; N]);
+            *number = *used.expect("numbers have at most 8 bytes");
         }
     }
 
@@ -152,7 +153,7 @@ impl NumberFormat {
     fn stored(self, bits: u64, bytes: &mut [u8; KEY]) -> &[u8] {
         *bytes = if self.is_big { bits.to_be_bytes() } else { bits.to_le_bytes() };
         let start = if self.is_big { 0 } else { KEY - self.size };
-        bytes.get(start..start + self.size).unwrap_or_default()
+        part(bytes, start..start + self.size)
     }
 }
 
@@ -202,14 +203,14 @@ impl Numbers {
     pub(super) fn sort(&mut self) -> Result<()> {
         let piece = self.piece.min(self.keys);
         let mut radix = Radix::new(piece)?;
-        let keys = self.items.get_mut(..self.keys).unwrap_or_default();
+        let keys = self.items.split_at_mut(self.keys).0;
         keys.chunks_mut(piece.max(1)).for_each(|piece| radix.sort(piece));
         Ok(())
     }
 
     /// The keys as sorted pieces, each before and after a key.
     fn pieces(&self, key: u64) -> impl Iterator<Item = (&[u64], &[u64])> {
-        let pieces = self.items.get(..self.keys).unwrap_or_default().chunks(self.piece);
+        let pieces = self.items.split_at(self.keys).0.chunks(self.piece);
         pieces.map(move |piece| piece.split_at(piece.partition_point(|&other| other < key)))
     }
 
@@ -241,11 +242,10 @@ pub(super) fn write(
 fn write_keys(format: NumberFormat, mut keys: &[u64], blocks: &mut Blocks<'_>) -> Result<()> {
     if blocks.is_counted() {
         return keys.chunk_by(|a, b| a == b).try_for_each(|same| {
-            let (key, count) = (same.first().copied(), u64::try_from(same.len()));
-            let (key, count) = (key.unwrap_or_default(), count.unwrap_or_default());
+            let key = *same.first().expect("chunks are not empty");
             let mut bytes = [0; KEY];
             let number = format.stored(format.bits(key), &mut bytes);
-            blocks.push_counted(&key.to_be_bytes(), number, count)
+            blocks.push_counted(&key.to_be_bytes(), number, to_u64(same.len()))
         });
     }
     while !keys.is_empty() {
@@ -288,7 +288,7 @@ pub(super) fn merge(
 ) -> Result<()> {
     let room = (buffer / format.size).max(1) * format.size;
     let cursors = runs.ranges.iter().map(|run| {
-        let len = usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
+        let len = to_usize(run.end - run.start);
         Ok(Cursor { left: run.clone(), bytes: memory::with_capacity(room.min(len))?, at: 0 })
     });
     let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
@@ -304,14 +304,14 @@ pub(super) fn merge(
         let step = count / cursors.len().max(1) * format.size;
         let last = cursors.iter().map(|cursor| {
             let next = cursor.next(step);
-            format.any_key(format.first(next.get(next.len() - format.size..).unwrap_or_default()))
+            format.any_key(format.first(next.split_at(next.len() - format.size).1))
         });
         let Some((last, run)) = last.zip(0..).min() else { return Ok(()) };
         for (number, cursor) in cursors.iter_mut().enumerate() {
             let next = cursor.next(step);
             let is_before = |at: usize| {
-                let bytes = next.get(at * format.size..(at + 1) * format.size);
-                (format.any_key(format.first(bytes.unwrap_or_default())), number) <= (last, run)
+                let bytes = part(next, at * format.size..(at + 1) * format.size);
+                (format.any_key(format.first(bytes)), number) <= (last, run)
             };
             let (mut low, mut high) = (0, next.len() / format.size);
             while low < high {
@@ -319,10 +319,10 @@ pub(super) fn merge(
                 if is_before(middle) { low = middle + 1 } else { high = middle }
             }
             let nbytes = low * format.size;
-            chunk.push(next.get(..nbytes).unwrap_or_default());
+            chunk.push(next.split_at(nbytes).0);
             cursor.at += nbytes;
         }
-        radix.sort(chunk.items.get_mut(..chunk.keys).unwrap_or_default());
+        radix.sort(chunk.items.split_at_mut(chunk.keys).0);
         write(format, slice::from_ref(&chunk), blocks)?;
         chunk.clear();
     }
@@ -339,13 +339,13 @@ struct Cursor {
 
 impl Cursor {
     fn rest(&self) -> &[u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+        self.bytes.split_at(self.at).1
     }
 
     /// At most so many bytes of the rest.
     fn next(&self, nbytes: usize) -> &[u8] {
         let rest = self.rest();
-        rest.get(..nbytes).unwrap_or(rest)
+        rest.split_at(nbytes.min(rest.len())).0
     }
 
     /// Reads the next block, if there is one and all bytes were used.
@@ -353,10 +353,10 @@ impl Cursor {
         if self.at < self.bytes.len() {
             return Ok(());
         }
-        let left = usize::try_from(self.left.end - self.left.start).unwrap_or(usize::MAX);
+        let left = to_usize(self.left.end - self.left.start);
         self.bytes.resize(left.min(room), 0);
         file.read(&mut self.bytes, self.left.start)?;
-        self.left.start += u64::try_from(self.bytes.len()).unwrap_or(0);
+        self.left.start += to_u64(self.bytes.len());
         self.at = 0;
         Ok(())
     }

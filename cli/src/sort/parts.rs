@@ -2,6 +2,7 @@
 
 use npymap::Result;
 
+use crate::input::lengths::to_u64;
 use crate::sort::keys::Keys;
 use crate::sort::runs::{Run, Runs};
 
@@ -48,7 +49,7 @@ struct KeyReader<'a> {
 
 impl KeyReader<'_> {
     fn size(&self) -> u64 {
-        u64::try_from(self.runs.size).unwrap_or(u64::MAX)
+        to_u64(self.runs.size)
     }
 
     fn count(&self, run: &Run) -> u64 {

@@ -2,6 +2,7 @@
 
 use npymap::Result;
 
+use crate::input::lengths::to_usize;
 use crate::input::memory;
 
 /// The bits of a digit.
@@ -35,7 +36,7 @@ impl Radix {
     /// Memory for this many keys.
     pub(super) fn new(count: usize) -> Result<Radix> {
         let mut counts = Vec::new();
-        counts.resize(usize::try_from(PASSES).unwrap_or(0), [0; DIGITS]);
+        counts.resize(to_usize(PASSES.into()), [0; DIGITS]);
         Ok(Radix { scratch: memory::zeros(count)?, counts })
     }
 
@@ -49,10 +50,10 @@ impl Radix {
         let bits = u64::BITS - (max - min).leading_zeros();
         let passes = bits.min(keys.len().ilog2() + SPARE).div_ceil(DIGIT);
         // The bits below the digits.
-        let low = bits.saturating_sub(passes * DIGIT);
+        let low = bits - bits.min(passes * DIGIT);
         let Radix { scratch, counts } = self;
-        let scratch = scratch.get_mut(..keys.len()).unwrap_or_default();
-        let counts = counts.get_mut(..usize::try_from(passes).unwrap_or(0)).unwrap_or_default();
+        let scratch = scratch.split_at_mut(keys.len()).0;
+        let counts = counts.split_at_mut(to_usize(passes.into())).0;
         counts.fill([0; DIGITS]);
         for key in &*keys {
             let mut rest = (key - min) >> low;
@@ -95,7 +96,7 @@ impl Radix {
 /// The lowest digit.
 #[inline]
 fn digit(rest: u64) -> usize {
-    usize::try_from(rest % (1 << DIGIT)).unwrap_or(0)
+    to_usize(rest % (1 << DIGIT))
 }
 
 /// Replaces counts with the number of all before each.

@@ -35,9 +35,9 @@ pub(crate) struct Records<'a> {
 impl<'a> Records<'a> {
     pub(super) fn new(array: &'a MappedArray, part: Outline<'a>, unit: Unit) -> Records<'a> {
         let leading = if unit == Unit::Row { 1.min(part.ndim()) } else { part.ndim() };
-        let inner = part.shape().get(leading..).unwrap_or_default().to_vec();
+        let inner = part.shape().split_at(leading).1.to_vec();
         let dtype = part.dtype().clone();
-        let size = inner.iter().product::<usize>().saturating_mul(dtype.itemsize());
+        let size = inner.iter().product::<usize>() * dtype.itemsize();
         Records { array, part, leading, dtype, inner, size }
     }
 
@@ -58,7 +58,7 @@ impl<'a> Records<'a> {
     }
 
     fn dims(&self) -> &[usize] {
-        self.part.shape().get(..self.leading).unwrap_or_default()
+        self.part.shape().split_at(self.leading).0
     }
 
     /// The number of records.
@@ -66,9 +66,14 @@ impl<'a> Records<'a> {
         self.dims().iter().product()
     }
 
+    /// The size of all records, in bytes.
+    pub(super) fn nbytes(&self) -> usize {
+        self.part.nbytes()
+    }
+
     /// Splits the records into blocks of at most this many.
     pub(super) fn blocks(&self, most: usize) -> RowBlocks {
-        RowBlocks::of_size(self.dims(), self.size, self.size.saturating_mul(most))
+        RowBlocks::of_size(self.dims(), self.size, self.size * most)
     }
 
     /// A block, and the numbers of its records.

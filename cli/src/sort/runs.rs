@@ -6,6 +6,7 @@ use std::path::Path;
 
 use npymap::{Result, source::ReadAt};
 
+use crate::input::lengths::to_u64;
 use crate::input::platform;
 
 /// A file of consecutive sorted runs.
@@ -38,7 +39,7 @@ impl RunFile {
 
     /// Reads bytes written before.
     pub(super) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
-        let end = offset + u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let end = offset + to_u64(bytes.len());
         Ok(self.0.read_ranges_at(std::slice::from_ref(&(offset..end)), bytes)?)
     }
 }

@@ -5,14 +5,16 @@ use std::sync::OnceLock;
 
 use npymap::{DType, MappedArray, MappedArrayMut, Result, array::Outline};
 
+use crate::input::array_bytes;
+use crate::input::lengths::{to_u64, to_usize};
 use crate::input::memory;
 use crate::input::parallel;
 use crate::input::progress::Progress;
 use crate::input::row_blocks::RowBlocks;
 use crate::input::threads;
-use crate::select::cast;
+
 use crate::select::selection::IndexArg;
-use crate::sort::batch::{ENTRY, PREFIX, RecordBatch};
+use crate::sort::batch::{self, ENTRY, RecordBatch};
 use crate::sort::blocks::{BLOCK, Blocks, Visit, append};
 use crate::sort::keys::Keys;
 use crate::sort::merge;
@@ -78,7 +80,7 @@ impl<'a> Sorter<'a> {
 
     /// Writes all records to a new array of the same dtype and shape, in order.
     pub(crate) fn sort(&self, to: MappedArrayMut) -> Result<()> {
-        let mut to = cast::as_bytes(to)?;
+        let mut to = array_bytes::as_bytes(to)?;
         let writer = to.element_writer()?;
         let mut progress = self.progress();
         match self.sorted(&mut progress)? {
@@ -109,7 +111,7 @@ impl<'a> Sorter<'a> {
         match (self.records().size(), self.records().count()) {
             (_, 0) => {}
             // All are equal.
-            (0, count) => unique.push(&u64::try_from(count).unwrap_or(u64::MAX).to_le_bytes())?,
+            (0, count) => unique.push(&to_u64(count).to_le_bytes())?,
             _ => self.visit_unique(&mut |block| unique.push(block))?,
         }
         Ok(unique.finish(self.keys.into_records()))
@@ -120,13 +122,14 @@ impl<'a> Sorter<'a> {
     }
 
     fn progress(&self) -> Progress {
-        let nbytes = self.records().count().saturating_mul(self.records().size());
-        Progress::new(if self.fits() { nbytes } else { nbytes.saturating_mul(2) })
+        let passes = if self.fits() { 1 } else { 2 };
+        Progress::new(self.records().nbytes() * passes)
     }
 
     /// Returns whether all records fit into memory.
     fn fits(&self) -> bool {
-        self.records().count().saturating_mul(self.record_memory()) <= self.options.memory
+        let needed = self.records().count().checked_mul(self.record_memory());
+        needed.is_some_and(|needed| needed <= self.options.memory)
     }
 
     /// Sorts the records, or returns `None` if they have no bytes.
@@ -180,7 +183,7 @@ impl<'a> Sorter<'a> {
     ) -> Result<RecordBatch> {
         let (block, rows) = self.records().block(blocks, number)?;
         let size = self.records().size();
-        let mut records = memory::with_capacity(rows.len().saturating_mul(size))?;
+        let mut records = memory::with_capacity(rows.len() * size)?;
         self.records().read(&block, &mut |part| append(&mut records, part))?;
         RecordBatch::sorted(&self.keys, records, size, threads)
     }
@@ -211,8 +214,7 @@ impl<'a> Sorter<'a> {
                 2 * KEY
             };
         }
-        let rest = self.keys.len().saturating_sub(PREFIX);
-        self.records().size().saturating_add(ENTRY).saturating_add(rest)
+        self.records().size() + ENTRY + batch::rest_len(&self.keys)
     }
 
     /// The size of a record in a file.
@@ -242,7 +244,7 @@ impl<'a> Sorter<'a> {
         let mut end = start;
         let mut to_file = |block: &[u8]| {
             file.write(block, end)?;
-            end += u64::try_from(block.len()).unwrap_or(0);
+            end += to_u64(block.len());
             Ok(())
         };
         self.write(&mut to_file, write)?;
@@ -266,14 +268,13 @@ impl<'a> Sorter<'a> {
                     None => Batch::Records(self.sorted_records(&parts, number, 1)?),
                 };
                 let (_, rows) = self.records().block(&parts, number)?;
-                let [first, size] = [rows.start, self.stored_size()].map(u64::try_from);
-                let start = first.unwrap_or(u64::MAX).saturating_mul(size.unwrap_or(1));
+                let start = to_u64(rows.start) * to_u64(self.stored_size());
                 self.write_run(&file, start, |blocks| batch.write(blocks))
             },
             |number, run| {
                 runs.push(run);
                 let (_, rows) = self.records().block(&parts, number)?;
-                progress.add(rows.len().saturating_mul(self.records().size()));
+                progress.add(rows.len() * self.records().size());
                 Ok(())
             },
         )?;
@@ -304,7 +305,7 @@ impl<'a> Sorter<'a> {
             parallel::in_order(
                 groups.len(),
                 |number| {
-                    let runs = groups.get(number).copied().unwrap_or_default();
+                    let runs = groups.get(number).expect("each group has a number");
                     let start = runs.first().map_or(0, |run| run.start);
                     let buffer = self.buffer(runs.len(), threads);
                     let runs = Runs { file: &file, size, ranges: runs };
@@ -329,14 +330,14 @@ impl<'a> Sorter<'a> {
         progress: &mut Progress,
     ) -> Result<()> {
         let threads = threads::processors().get();
-        let nbytes = self.records().count().saturating_mul(self.records().size());
+        let nbytes = self.records().nbytes();
         let parts = parts::split(&self.keys, runs, (nbytes / PART).max(4 * threads))?;
         let buffer = self.buffer(runs.ranges.len(), threads);
         let len = |part: &[Run]| part.iter().map(|run| run.end - run.start).sum::<u64>();
         let mut starts = vec![0];
         for part in &parts {
             let start = starts.last().copied().unwrap_or(0);
-            starts.push(start + usize::try_from(len(part)).unwrap_or(usize::MAX));
+            starts.push(start + to_usize(len(part)));
         }
         parallel::in_order(
             parts.len(),

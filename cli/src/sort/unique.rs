@@ -6,8 +6,9 @@ use std::path::Path;
 use npymap::{DType, MappedArrayMut, Result};
 use tempfile::SpooledTempFile;
 
+use crate::input::array_bytes::ArrayBytes;
 use crate::input::memory;
-use crate::select::cast;
+
 use crate::sort::blocks::BLOCK;
 use crate::sort::records::{COUNT, Records};
 
@@ -57,26 +58,25 @@ impl Unique<'_> {
 
     /// Writes the records to a new array.
     pub(crate) fn write(mut self, to: MappedArrayMut, with_counts: bool) -> Result<()> {
-        let mut to = cast::as_bytes(to)?;
+        let mut to = ArrayBytes::new(to)?;
         let size = self.records.size() + COUNT;
         let kept = if with_counts { size } else { self.records.size() };
         if kept == 0 || self.count == 0 {
             return to.close();
         }
-        let (writer, mut written) = (to.element_writer()?, 0);
         self.file.seek(SeekFrom::Start(0))?;
         let mut block = memory::zeros((BLOCK / size).max(1).min(self.count) * size)?;
         let mut values = memory::with_capacity(block.len())?;
         let mut left = self.count;
         while left > 0 {
-            block.truncate(left.saturating_mul(size));
+            // All of them were written to the file.
+            block.truncate(left * size);
             self.file.read_exact(&mut block)?;
             left -= block.len() / size;
             values.clear();
             let records = block.chunks_exact(size).filter_map(|record| record.get(..kept));
             records.for_each(|record| values.extend_from_slice(record));
-            writer.write(&[written], values.as_slice())?;
-            written += values.len();
+            to.push(&values)?;
         }
         to.close()
     }

@@ -11,7 +11,9 @@ use npymap::array::{Outline, Window};
 use npymap::ndarray::SliceInfoElem;
 
 use crate::input::error::CliError;
+use crate::input::lengths::{part, to_isize};
 use crate::input::progress::Progress;
+use crate::input::row_blocks;
 use crate::select::leaf_fields;
 use crate::stats::scan::{Answer, Ignored, Task};
 use crate::stats::tiles::{self, Tile};
@@ -66,6 +68,7 @@ impl<'a> Columns<'a> {
     /// The number of columns.
     pub(crate) fn len(&self) -> usize {
         let columns = self.leaves.iter().map(|(_, leaf)| count(leaf.shape(), self.axis));
+        // It is only compared, and fields without bytes may have any number.
         columns.fold(0, usize::saturating_add)
     }
 
@@ -75,8 +78,10 @@ impl<'a> Columns<'a> {
         if count <= MAX_COLUMNS {
             return Ok(());
         }
-        let path = path.to_owned();
-        Err(CliError::TooManyColumns { path, axis, count, most: MAX_COLUMNS })
+        let text = format!(
+            "axis {axis} leaves {count} columns, and at most {MAX_COLUMNS} are summarized: select fewer with INDEX"
+        );
+        Err(CliError::rejected(path, text))
     }
 
     /// All columns.
@@ -161,7 +166,7 @@ impl<'a> Columns<'a> {
         let mut answers: Vec<_> = tasks.iter().map(|(_, task)| task.empty()).collect();
         self.pass(
             |column| {
-                let own = tasks.get(of_column(tasks, column.number)).unwrap_or_default();
+                let own = part(tasks, of_column(tasks, column.number));
                 let results = own.iter().map(|(_, task)| {
                     if column.is_hole {
                         task.compute_zeros(&column.part)
@@ -172,7 +177,7 @@ impl<'a> Columns<'a> {
                 results.collect::<npymap::Result<Vec<_>>>()
             },
             |number, results| {
-                let own = answers.get_mut(of_column(tasks, number)).unwrap_or_default();
+                let own = answers.get_mut(of_column(tasks, number)).expect("tasks have answers");
                 own.iter_mut().zip(results).for_each(|(answer, result)| answer.merge(result));
             },
         )?;
@@ -219,26 +224,15 @@ impl<'a> Holes<'a> {
 fn count(shape: &[usize], axis: Option<usize>) -> usize {
     let Some(axis) = axis else { return 1 };
     let kept = shape.iter().enumerate().filter(|(other, _)| *other != axis);
-    kept.fold(1_usize, |count, (_, dim)| count.saturating_mul(*dim))
+    kept.map(|(_, dim)| dim).product()
 }
 
 /// The index of the `number`th column, in C order.
 fn index(shape: &[usize], axis: usize, number: usize) -> Vec<Option<usize>> {
-    let mut rest = number;
-    let mut index: Vec<_> = shape
-        .iter()
-        .enumerate()
-        .rev()
-        .map(|(other, &dim)| {
-            if other == axis {
-                return None;
-            }
-            let at = rest % dim.max(1);
-            rest /= dim.max(1);
-            Some(at)
-        })
-        .collect();
-    index.reverse();
+    let mut kept = shape.to_vec();
+    kept.remove(axis);
+    let mut index: Vec<_> = row_blocks::index(&kept, number).into_iter().map(Some).collect();
+    index.insert(axis, None);
     index
 }
 
@@ -264,7 +258,7 @@ fn column_part<'a>(
 
 fn element(index: Option<usize>) -> SliceInfoElem {
     match index {
-        Some(index) => SliceInfoElem::Index(isize::try_from(index).unwrap_or(isize::MAX)),
+        Some(index) => SliceInfoElem::Index(to_isize(index)),
         None => SliceInfoElem::Slice { start: 0, end: None, step: 1 },
     }
 }

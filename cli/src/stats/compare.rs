@@ -1,13 +1,15 @@
 //! Compares arrays element by element, equal bytes at the speed of memory.
 
-use crate::input::lengths::to_usize;
+use crate::input::lengths::{to_u64, to_usize};
 use std::num::NonZero;
 
 use npymap::array::Outline;
 use npymap::view::{Blocks, DynView};
-use npymap::{MappedArray, Result, Value, element::Real, with_type};
+use npymap::{MappedArray, Result, Value, View, element::Real, with_type};
 
 use crate::input::progress::Progress;
+use crate::input::row_blocks;
+use crate::stats::summary::joined;
 use crate::stats::tiles::{self, Tile};
 use crate::stats::tolerance::{
     NumericValue, Stored, Tolerance, difference, distance, has_distances,
@@ -124,7 +126,7 @@ impl Comparison {
     /// whole arrays.
     fn compare_blocks(&mut self, a: &DynView<'_>, b: &DynView<'_>, outer: &[usize]) -> Result<()> {
         let row = a.len().checked_div(a.shape().first().copied().unwrap_or(0)).unwrap_or(0);
-        let row = row.saturating_mul(a.itemsize().max(1));
+        let row = row * a.itemsize().max(1);
         if a.ndim() > 1 && row > BLOCK {
             for (i, (a, b)) in a.outer_iter().zip(b.outer_iter()).enumerate() {
                 self.compare_blocks(&a, &b, &[outer, &[i]].concat())?;
@@ -153,28 +155,16 @@ impl Comparison {
         }
         if same_type {
             with_type!(a.dtype(), integer T => {
-                let (a, b) = (a.view::<T>()?, b.view::<T>()?);
                 // Doubles have all integers of 32 bits.
-                if bytes.is_some() && a.itemsize() <= 4 {
-                    self.compare_slices(block, a.blocks(), b.blocks());
-                    return Ok(());
-                }
-                for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
-                    let (x, y) = (NumericValue::Integer(x.into()), NumericValue::Integer(y.into()));
-                    self.compare_numbers(block, number, x, y);
-                }
+                let is_fast = bytes.is_some() && a.itemsize() <= 4;
+                let views = (a.view::<T>()?, b.view::<T>()?);
+                self.compare_views(block, views, is_fast, |x| NumericValue::Integer(x.into()));
                 return Ok(());
             }, _ => {});
             with_type!(a.dtype(), float T => {
-                let (a, b) = (a.view::<T>()?, b.view::<T>()?);
-                if bytes.is_some() {
-                    self.compare_slices(block, a.blocks(), b.blocks());
-                    return Ok(());
-                }
-                for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
-                    let (x, y) = (NumericValue::Float(x.to_f64()), NumericValue::Float(y.to_f64()));
-                    self.compare_numbers(block, number, x, y);
-                }
+                let views = (a.view::<T>()?, b.view::<T>()?);
+                let number = |x: T| NumericValue::Float(x.to_f64());
+                self.compare_views(block, views, bytes.is_some(), number);
                 return Ok(());
             }, _ => {});
         }
@@ -192,6 +182,22 @@ impl Comparison {
             self.record(block, number, is_equal, None);
         }
         Ok(())
+    }
+
+    /// Compares the elements of views; as doubles, many at a time, if `is_fast`.
+    fn compare_views<T: Real>(
+        &mut self,
+        block: &Block<'_, '_>,
+        (a, b): (View<'_, T>, View<'_, T>),
+        is_fast: bool,
+        number: impl Fn(T) -> NumericValue,
+    ) {
+        if is_fast {
+            return self.compare_slices(block, a.blocks(), b.blocks());
+        }
+        for (at, (x, y)) in a.iter().zip(b.iter()).enumerate() {
+            self.compare_numbers(block, at, number(x), number(y));
+        }
     }
 
     /// Compares the elements of contiguous views.
@@ -304,10 +310,7 @@ impl Comparison {
     }
 
     fn note_largest(&mut self, distance: Option<f64>) {
-        self.largest = match (self.largest, distance) {
-            (Some(a), Some(b)) => Some(a.max(b)),
-            (a, b) => a.or(b),
-        };
+        self.largest = joined(self.largest, distance, f64::max);
     }
 }
 
@@ -336,8 +339,7 @@ struct Distances {
 
 impl Distances {
     fn mean_of(self, sum: f64) -> Option<f64> {
-        let count = u64::try_from(self.count).ok().filter(|&count| count > 0)?;
-        self.are_numbers.then(|| sum / count.to_f64())
+        (self.are_numbers && self.count > 0).then(|| sum / to_u64(self.count).to_f64())
     }
 
     fn add(&mut self, other: Distances) {
@@ -360,7 +362,7 @@ struct Block<'v, 'a> {
 impl Block<'_, '_> {
     /// The `number`th elements, with their index in the whole arrays.
     fn pair(&self, number: usize) -> Pair {
-        let inner = unravel_index(number, self.a.shape());
+        let inner = row_blocks::index(self.a.shape(), number);
         let mut index = [self.outer, &inner].concat();
         if let Some(first) = index.get_mut(self.outer.len()) {
             *first += self.start;
@@ -372,16 +374,4 @@ impl Block<'_, '_> {
 /// Returns whether a view is contiguous in Fortran order only.
 fn is_fortran(view: &DynView<'_>) -> bool {
     view.as_bytes().is_none() && view.t().as_bytes().is_some()
-}
-
-/// The index of the `number`th element in C order.
-fn unravel_index(number: usize, shape: &[usize]) -> Vec<usize> {
-    let mut number = number;
-    let mut index = shape.to_vec();
-    for i in index.iter_mut().rev() {
-        let dim = (*i).max(1);
-        *i = number % dim;
-        number /= dim;
-    }
-    index
 }

@@ -1,6 +1,7 @@
 //! Histograms with equal bins, counted as `numpy.histogram` does, and drawn on
 //! one line.
 
+use crate::input::lengths::to_u64;
 use npymap::element::Real as _;
 
 /// The number of bins without another choice.
@@ -17,7 +18,7 @@ impl Bins {
     /// Bins from `min` to `max`, both finite; around them if they are equal.
     pub(crate) fn new(min: f64, max: f64, count: usize) -> Bins {
         let (min, max) = if min < max { (min, max) } else { (min - 0.5, max + 0.5) };
-        let count = u64::try_from(count.max(1)).unwrap_or(1);
+        let count = to_u64(count.max(1));
         let step = (max - min) / count.to_f64();
         let mut edges: Vec<f64> = if step.is_finite() {
             (0..count).map(|number| number.to_f64() * step + min).collect()
@@ -51,12 +52,13 @@ impl Bins {
         let (Some(&first), Some(&last)) = (self.edges.first(), self.edges.last()) else { return 0 };
         if !(last - first).is_finite() {
             let above = self.edges.partition_point(|edge| *edge <= number);
-            return above.saturating_sub(1).min(self.len() - 1);
+            // Numbers that change meanwhile may be outside.
+            return above.clamp(1, self.len()) - 1;
         }
         let at = ((number - first) / (last - first) * self.count) as usize;
         let at = at.min(self.len() - 1);
         if self.edges.get(at).is_some_and(|edge| number < *edge) {
-            at.saturating_sub(1)
+            at.max(1) - 1
         } else if at + 1 < self.len() && self.edges.get(at + 1).is_some_and(|e| number >= *e) {
             at + 1
         } else {

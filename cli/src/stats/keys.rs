@@ -1,6 +1,7 @@
 //! Numbers as 64-bit keys with the same order, so that elements of any type are
 //! counted and selected by the same code.
 
+use crate::input::lengths::to_usize;
 use npymap::dtype::Kind;
 use npymap::element::Real;
 use npymap::half::f16;
@@ -22,19 +23,20 @@ pub(crate) struct KeyRange {
 impl KeyRange {
     /// By how many bits an offset in the range is shifted to get its part.
     pub(crate) fn shift(self) -> u32 {
-        (u64::BITS - (self.last - self.first).leading_zeros()).saturating_sub(SPLIT_BITS)
+        let bits = u64::BITS - (self.last - self.first).leading_zeros();
+        bits.max(SPLIT_BITS) - SPLIT_BITS
     }
 
     /// The number of parts.
     pub(crate) fn parts(self) -> usize {
-        usize::try_from((self.last - self.first) >> self.shift()).unwrap_or(usize::MAX - 1) + 1
+        to_usize((self.last - self.first) >> self.shift()) + 1
     }
 
     /// The range of one part.
     pub(crate) fn part(self, number: u64) -> KeyRange {
         let first = self.first + (number << self.shift());
         let rest = (1 << self.shift()) - 1;
-        KeyRange { first, last: first.saturating_add(rest).min(self.last) }
+        KeyRange { first, last: first + rest.min(self.last - first) }
     }
 
     /// The offset of a key in the range, if it is inside.

@@ -7,6 +7,7 @@ use npymap::ndarray::SliceInfoElem;
 use npymap::view::DynView;
 use npymap::{Element, Result, View, dtype::Kind, with_type};
 
+use crate::input::row_blocks;
 use crate::stats::columns::{Column, Columns};
 use crate::stats::scan::Ignored;
 use crate::stats::summary::Summary;
@@ -95,19 +96,7 @@ fn indices_of<T: Element>(
         .iter()
         .enumerate()
         .filter_map(|(number, element)| is_unwanted(element).then_some(number));
-    numbers.take(limit).map(|number| unravel(number, view.shape())).collect()
-}
-
-/// The index of the `number`th element in C order.
-fn unravel(number: usize, shape: &[usize]) -> Vec<usize> {
-    let mut number = number;
-    let mut index = shape.to_vec();
-    for at in index.iter_mut().rev() {
-        let dim = (*at).max(1);
-        *at = number % dim;
-        number /= dim;
-    }
-    index
+    numbers.take(limit).map(|number| row_blocks::index(view.shape(), number)).collect()
 }
 
 /// The index in the whole array of an element of a column.

@@ -102,7 +102,8 @@ pub(crate) fn find(
     reason = "a rank, at most the last one"
 )]
 fn position(quantile: f64, count: u64) -> (u64, u64, f64) {
-    let last = count.saturating_sub(1);
+    // Only columns with numbers have a population.
+    let last = count - 1;
     let at = quantile * last.to_f64();
     let low = (at as u64).min(last);
     (low, (low + 1).min(last), at - at.floor())
@@ -129,14 +130,13 @@ fn plan<'a>(searches: impl Iterator<Item = &'a Search> + Clone) -> Vec<(usize, T
     let mut room = BUDGET;
     let tasks = ranges.into_iter().map_while(|(column, range, count)| {
         let (task, cost) = if count <= few {
-            let bytes = to_usize(count.saturating_mul(16));
-            (Task::Collect(range), bytes)
+            (Task::Collect(range), to_usize(count * 16))
         } else {
             (Task::Count(range), COUNTS * 4)
         };
-        let fits = room == BUDGET || cost <= room;
-        room = room.saturating_sub(cost);
-        fits.then_some((column, task))
+        // Each is less than all of it.
+        room = room.checked_sub(cost)?;
+        Some((column, task))
     });
     tasks.collect()
 }

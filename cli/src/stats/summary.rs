@@ -1,5 +1,6 @@
 //! Statistics of elements whose type is known at run time.
 
+use crate::input::lengths::to_u64;
 use crate::stats::keys::KeyRange;
 use std::fmt;
 
@@ -104,20 +105,20 @@ impl Summary {
 
     /// The mean of the elements that are not ignored.
     pub(crate) fn mean(&self) -> Option<f64> {
-        let count = u64::try_from(self.numbers).ok().filter(|&count| count > 0)?;
-        self.sum.map(|sum| sum.to_f64() / count.to_f64())
+        let sum = self.sum.filter(|_| self.numbers > 0)?;
+        Some(sum.to_f64() / to_u64(self.numbers).to_f64())
     }
 
     /// The standard deviation, given the sum of the squares of the distances
     /// from the mean.
     pub(crate) fn std(&self, squares: f64) -> Option<f64> {
-        let count = u64::try_from(self.numbers).ok().filter(|&count| count > 0)?;
-        self.sum.map(|_| (squares / count.to_f64()).sqrt())
+        self.sum.filter(|_| self.numbers > 0)?;
+        Some((squares / to_u64(self.numbers).to_f64()).sqrt())
     }
 
     /// The numbers that are not ignored, if there are any.
     pub(crate) fn population(&self, kind: Kind) -> Option<Population> {
-        let count = u64::try_from(self.numbers).ok()?;
+        let count = to_u64(self.numbers);
         self.keys.map(|range| Population { count, range, kind })
     }
 
@@ -125,31 +126,27 @@ impl Summary {
     pub(crate) fn merge(&mut self, other: Summary) {
         self.count += other.count;
         self.numbers += other.numbers;
-        self.nan = add_counts(self.nan, other.nan);
-        self.nat = add_counts(self.nat, other.nat);
-        self.infinite = add_counts(self.infinite, other.infinite);
-        self.sum = match (self.sum, other.sum) {
-            (Some(a), Some(b)) => Some(a.add(b)),
-            (a, b) => a.or(b),
-        };
-        self.min = select_extreme(self.min.take(), other.min, is_less);
-        self.max = select_extreme(self.max.take(), other.max, |a, b| is_less(b, a));
-        self.keys = match (self.keys, other.keys) {
-            (Some(a), Some(b)) => {
-                Some(KeyRange { first: a.first.min(b.first), last: a.last.max(b.last) })
-            }
-            (a, b) => a.or(b),
-        };
-        self.finite = match (self.finite, other.finite) {
-            (Some((min, max)), Some((low, high))) => Some((min.min(low), max.max(high))),
-            (a, b) => a.or(b),
-        };
+        self.nan = joined(self.nan, other.nan, |a, b| a + b);
+        self.nat = joined(self.nat, other.nat, |a, b| a + b);
+        self.infinite = joined(self.infinite, other.infinite, |a, b| a + b);
+        self.sum = joined(self.sum, other.sum, Sum::add);
+        let (min, max) = (self.min.take(), self.max.take());
+        self.min = joined(min, other.min, |a, b| if is_less(&b, &a) { b } else { a });
+        self.max = joined(max, other.max, |a, b| if is_less(&a, &b) { b } else { a });
+        self.keys = joined(self.keys, other.keys, |a, b| KeyRange {
+            first: a.first.min(b.first),
+            last: a.last.max(b.last),
+        });
+        self.finite = joined(self.finite, other.finite, |(min, max), (low, high)| {
+            (min.min(low), max.max(high))
+        });
     }
 }
 
-fn add_counts(a: Option<usize>, b: Option<usize>) -> Option<usize> {
+/// What two columns have together, of which either may have nothing.
+pub(crate) fn joined<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
     match (a, b) {
-        (Some(a), Some(b)) => Some(a + b),
+        (Some(a), Some(b)) => Some(join(a, b)),
         (a, b) => a.or(b),
     }
 }
@@ -171,8 +168,8 @@ fn summarize_numbers<T: Key>(view: &View<'_, T>, dtype: &DType, ignored: Ignored
         nat: None,
         infinite: floats.then_some(stats.infinite),
         sum: Some(chosen.sum),
-        min: min.and_then(|min| to_value(&min, dtype)),
-        max: max.and_then(|max| to_value(&max, dtype)),
+        min: min.map(|min| to_value(&min, dtype)),
+        max: max.map(|max| to_value(&max, dtype)),
         keys: chosen.extremes.map(|(min, max)| keys::range(min, max)),
         finite: finite.extremes.map(|(min, max)| (min.to_f64(), max.to_f64())),
     }
@@ -209,10 +206,11 @@ fn finite_stats<T: Real>(view: &View<'_, T>) -> NumberStats<T> {
 }
 
 /// Converts an element to a value.
-fn to_value<T: Element>(number: &T, dtype: &DType) -> Option<Value> {
+fn to_value<T: Element>(number: &T, dtype: &DType) -> Value {
     let mut bytes = vec![0; dtype.itemsize()];
-    number.encode(&T::codec(dtype).ok()?, &mut bytes).ok()?;
-    Some(Value::decode(dtype, &bytes))
+    let encoded = T::codec(dtype).and_then(|codec| number.encode(&codec, &mut bytes));
+    encoded.expect("it is an element of this dtype");
+    Value::decode(dtype, &bytes)
 }
 
 /// The summary of a column of dates or time differences.
@@ -231,21 +229,8 @@ fn summarize_dates(view: &npymap::View<'_, Ticks>, dtype: &DType) -> Summary {
     }
     let count = view.len();
     let (min, max) = ends.unzip();
-    let min = min.and_then(|min| to_value(&min, dtype));
-    let max = max.and_then(|max| to_value(&max, dtype));
+    let [min, max] = [min, max].map(|end| end.map(|ticks| to_value(&ticks, dtype)));
     Summary { count, nat: Some(nat), min, max, ..Summary::default() }
-}
-
-/// The value that wins over the other one.
-fn select_extreme(
-    a: Option<Value>,
-    b: Option<Value>,
-    wins: impl Fn(&Value, &Value) -> bool,
-) -> Option<Value> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(if wins(&b, &a) { b } else { a }),
-        (a, b) => a.or(b),
-    }
 }
 
 /// Compares values of one type.

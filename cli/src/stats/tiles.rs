@@ -1,12 +1,10 @@
 //! Splits arrays into tiles and processes them on several threads.
 
 use std::num::NonZero;
-use std::sync::mpsc;
-use std::thread;
 
 use npymap::{Result, array::Outline};
 
-use crate::input::memory;
+use crate::input::parallel;
 
 /// The maximum size of a tile of more than one element, in bytes.
 const TILE: usize = 16 << 20;
@@ -64,57 +62,33 @@ impl<'a> Tile<'a> {
 
 /// The bytes of a file that have the elements, with those between them.
 fn bytes_read(part: &Outline<'_>) -> usize {
+    if part.is_empty() {
+        return 0;
+    }
     let own = part.nbytes();
     let axes = part.byte_strides().iter().zip(part.shape());
-    let reach =
-        axes.map(|(stride, dim)| dim.saturating_sub(1).saturating_mul(stride.unsigned_abs()));
-    let all = reach.fold(part.itemsize(), usize::saturating_add);
+    let reach = axes.map(|(stride, dim)| (dim - 1) * stride.unsigned_abs());
+    let all = part.itemsize() + reach.sum::<usize>();
     if all / PAGE > part.len() { own } else { own.max(all) }
 }
 
 /// Calls `work` with each item, such as a tile, on several threads, and `merge`
-/// with the results.
-///
-/// Results are merged in the order of the items, so that sums of floats do not
-/// depend on the number of threads. Only a few results wait to be merged.
+/// with the results, in the order of the items, so that sums of floats do not depend on the
+/// number of threads.
 pub(crate) fn process<I: Sync, T: Send>(
     threads: NonZero<usize>,
     items: &[I],
     work: impl Fn(&I) -> Result<T> + Sync,
     mut merge: impl FnMut(&I, T),
 ) -> Result<()> {
-    let threads = threads.get().min(items.len());
-    if threads < 2 {
-        return items.iter().try_for_each(|item| {
-            merge(item, work(item)?);
+    let mut jobs = items.iter();
+    parallel::pipeline(
+        threads.get().min(items.len()),
+        || Ok(jobs.next()),
+        |item| Ok((item, work(item)?)),
+        |(item, result)| {
+            merge(item, result);
             Ok(())
-        });
-    }
-    let work = &work;
-    thread::scope(|scope| {
-        let results: Vec<_> = (0..threads)
-            .map(|first| {
-                let (send, receive) = mpsc::sync_channel(1);
-                let run = move || {
-                    // Nothing is received after an error: the rest is not needed.
-                    let mut own = items.iter().skip(first).step_by(threads);
-                    own.all(|item| send.send(work(item)).is_ok())
-                };
-                let started = memory::check_thread().is_ok()
-                    && thread::Builder::new().spawn_scoped(scope, run).is_ok();
-                started.then_some(receive)
-            })
-            .collect();
-        for (item, results) in items.iter().zip(results.iter().cycle()) {
-            // The work of a thread that could not be started is done here.
-            let Some(results) = results else {
-                merge(item, work(item)?);
-                continue;
-            };
-            // A thread that panicked sends nothing, and the scope panics too.
-            let Ok(result) = results.recv() else { break };
-            merge(item, result?);
-        }
-        Ok(())
-    })
+        },
+    )
 }

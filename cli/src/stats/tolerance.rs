@@ -2,6 +2,7 @@
 
 use npymap::{ByteOrder, DType, Element as _, Value, dtype::Kind};
 
+use crate::input::lengths::part;
 use crate::input::text::code_points;
 
 /// How far apart two numbers, real or complex, may be to count as equal:
@@ -96,7 +97,7 @@ impl<'a> Stored<'a> {
 
     /// A field, or an item of a subarray.
     fn part(self, dtype: &'a DType, offset: usize) -> Stored<'a> {
-        let bytes = self.bytes.get(offset..offset + dtype.itemsize()).unwrap_or_default();
+        let bytes = part(self.bytes, offset..offset + dtype.itemsize());
         Stored { dtype, bytes }
     }
 
@@ -109,7 +110,7 @@ impl<'a> Stored<'a> {
     /// The parts of a long double, or of a complex one.
     fn long_doubles(self) -> impl Iterator<Item = LongDouble> {
         let order = self.dtype.byte_order();
-        self.bytes.chunks_exact(16).map(move |bytes| LongDouble::new(order, bytes))
+        self.bytes.as_chunks().0.iter().map(move |bytes| LongDouble::new(order, *bytes))
     }
 }
 
@@ -127,8 +128,7 @@ impl LongDouble {
     /// All bits but the sign.
     const MAGNITUDE: u128 = u128::MAX >> (129 - Self::BITS);
 
-    fn new(order: ByteOrder, bytes: &[u8]) -> LongDouble {
-        let bytes = bytes.try_into().unwrap_or_default();
+    fn new(order: ByteOrder, bytes: [u8; 16]) -> LongDouble {
         let bits = match order {
             ByteOrder::Big => u128::from_be_bytes(bytes),
             _ => u128::from_le_bytes(bytes),

@@ -1,6 +1,6 @@
 //! Reads text in blocks of whole rows.
 
-use crate::input::lengths::to_u64;
+use crate::input::lengths::{part, to_u64, to_usize};
 use std::borrow::Cow;
 use std::io::{self, Cursor, Read};
 
@@ -47,9 +47,10 @@ impl<R: Read> Blocks<R> {
     pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             if !self.is_at_end {
-                let most = self.max_row.saturating_sub(self.rest.len()).saturating_add(1);
-                let wanted = self.size.max(self.rest.len().min(most));
-                let wanted = to_u64(wanted);
+                let read = self.rest.len();
+                let left = self.max_row - read.min(self.max_row);
+                // One more shows that a row is too long.
+                let wanted = to_u64(self.size.max(if read <= left { read } else { left + 1 }));
                 let n = self.text.by_ref().take(wanted).read_to_end(&mut self.rest)?;
                 self.is_at_end = n == 0;
             }
@@ -75,7 +76,7 @@ impl<R: Read> Blocks<R> {
 
     /// The number of the line of a byte that is left.
     fn line_at(&self, at: usize) -> usize {
-        self.line + memchr_iter(b'\n', self.rest.get(..at).unwrap_or_default()).count()
+        self.line + memchr_iter(b'\n', self.rest.split_at(at).0).count()
     }
 
     fn too_long(&self, quote: Option<usize>) -> io::Error {
@@ -115,19 +116,18 @@ struct Rows {
 }
 
 impl Rows {
-    fn find(bytes: &[u8], separator: char) -> Rows {
-        let separator = u8::try_from(separator).unwrap_or(b',');
+    fn find(bytes: &[u8], separator: u8) -> Rows {
         let is_end = |byte| matches!(byte, b'\r' | b'\n');
         let (mut whole, mut at) = (0, 0);
         loop {
             // A quote elsewhere in a field, also after one that was closed, is text.
-            let rest = bytes.get(at..).unwrap_or_default();
+            let rest = bytes.split_at(at).1;
             let mut quotes = memchr_iter(b'"', rest).map(|quote| at + quote);
             let quote = quotes.find(|quote| {
                 let before = quote.checked_sub(1).and_then(|before| bytes.get(before));
                 before.is_none_or(|&byte| byte == separator || is_end(byte))
             });
-            let plain = bytes.get(at..quote.unwrap_or(bytes.len())).unwrap_or_default();
+            let plain = part(bytes, at..quote.unwrap_or(bytes.len()));
             if let Some(end) = memrchr2(b'\r', b'\n', plain) {
                 whole = at + end + 1;
             }
@@ -135,8 +135,7 @@ impl Rows {
             // Two quotes inside are one of the text.
             let mut inside = quote + 1;
             loop {
-                let rest = bytes.get(inside..).unwrap_or_default();
-                let Some(end) = memchr(b'"', rest) else {
+                let Some(end) = memchr(b'"', bytes.split_at(inside).1) else {
                     return Rows { whole, open_quote: Some(quote) };
                 };
                 inside += end + 1;
@@ -152,8 +151,7 @@ impl Rows {
 
 /// Reads records, each with any number of fields. A reader of the crate `csv` skips a
 /// byte order mark at its start.
-pub(super) fn csv_reader(bytes: &[u8], separator: char) -> Reader<Cursor<Cow<'_, [u8]>>> {
-    let separator = u8::try_from(separator).unwrap_or(b',');
+pub(super) fn csv_reader(bytes: &[u8], separator: u8) -> Reader<Cursor<Cow<'_, [u8]>>> {
     let mut builder = ReaderBuilder::new();
     builder.has_headers(false).flexible(true).delimiter(separator);
     let is_skipped = bytes.starts_with(MARK);
@@ -164,7 +162,8 @@ pub(super) fn csv_reader(bytes: &[u8], separator: char) -> Reader<Cursor<Cow<'_,
 /// How many of the bytes a reader has read.
 pub(super) fn position(reader: &Reader<impl Read>, bytes: &[u8]) -> usize {
     let skipped = if bytes.starts_with(MARK) { MARK.len() } else { 0 };
-    usize::try_from(reader.position().byte()).map_or(usize::MAX, |at| at.saturating_sub(skipped))
+    let at = to_usize(reader.position().byte());
+    at - skipped.min(at)
 }
 
 #[cfg(test)]
@@ -182,13 +181,13 @@ mod tests {
             text.extend([&number.to_string(), ",\"a\n\"\"b,", &long, "\"\r\n"]);
         }
         text.push_str("last,5\" pipe");
-        let mut blocks = Blocks::new(text.as_bytes(), TextFormat::Separated(','), BLOCK);
+        let mut blocks = Blocks::new(text.as_bytes(), TextFormat::Separated(b','), BLOCK);
         let (mut all, mut count) = (Vec::new(), 0);
         while let Some(block) = blocks.next().unwrap() {
             assert!(block.ends_with(b"\n") || block.ends_with(b"pipe"));
             let mut rows = Counts(Vec::new());
             let columns = Columns { count: 2, ..Columns::default() };
-            columns.visit(&block, TextFormat::Separated(','), &mut rows).unwrap();
+            columns.visit(&block, TextFormat::Separated(b','), &mut rows).unwrap();
             assert!(rows.0.iter().all(|&cells| cells == 2), "{:?}", rows.0);
             count += rows.0.len();
             all.extend(block);
@@ -199,21 +198,21 @@ mod tests {
     /// All texts of up to five characters, and what follows them in the crate `csv`.
     #[test]
     fn rows_and_quotes_are_those_of_the_csv_crate() {
-        let count = |text: &[u8]| csv_reader(text, ',').into_byte_records().count();
+        let count = |text: &[u8]| csv_reader(text, b',').into_byte_records().count();
         let letters = b"a,\"\n\r";
         let mut texts = vec![Vec::new()];
         for len in 0..=5 {
             for text in &texts {
-                let rows = Rows::find(text, ',');
+                let rows = Rows::find(text, b',');
                 let is_open = count(&[text, &b"\nx"[..]].concat()) == count(text);
                 assert_eq!(rows.open_quote.is_some(), is_open && !text.is_empty(), "{text:?}");
                 if let Some(quote) = rows.open_quote {
                     assert_eq!(text[quote], b'"');
-                    assert!(Rows::find(&text[..quote], ',').open_quote.is_none(), "{text:?}");
+                    assert!(Rows::find(&text[..quote], b',').open_quote.is_none(), "{text:?}");
                 }
                 let (whole, rest) = text.split_at(rows.whole);
                 assert_eq!(count(whole) + count(rest), count(text), "{text:?}");
-                assert_eq!(Rows::find(rest, ',').whole, 0, "{text:?}");
+                assert_eq!(Rows::find(rest, b',').whole, 0, "{text:?}");
             }
             if len < 5 {
                 let longer = |text: &Vec<u8>| letters.map(|letter| [&text[..], &[letter]].concat());

@@ -10,51 +10,33 @@ use npymap::{
 use super::facts::{Cell, is_missing, parse_bool, trimmed};
 use crate::input::text_format::is_bytes_literal;
 
-/// Stores the value of a cell.
-pub(super) trait CellParser: Send + Sync {
-    fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()>;
-}
+/// Stores the value of a cell in the bytes of an element.
+pub(super) type CellParser = Box<dyn Fn(Cell<'_>, &DType, &mut [u8]) -> Result<()> + Send + Sync>;
 
 /// Parses numbers as Rust does, which is fast, and everything else as
 /// [`store_value`] does.
-struct NumberParser<T: Element>(T::Codec);
-
-impl<T> CellParser for NumberParser<T>
+fn number_parser<T>(dtype: &DType) -> Result<CellParser>
 where
     T: Element + FromStr,
-    T::Codec: Send + Sync,
+    T::Codec: Send + Sync + 'static,
 {
-    fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()> {
-        match trimmed(cell.text).parse::<T>() {
-            Ok(value) => value.encode(&self.0, to),
-            Err(_) => store_value(cell, dtype, to),
-        }
-    }
+    let codec = T::codec(dtype)?;
+    Ok(Box::new(move |cell, dtype, to| match trimmed(cell.text).parse::<T>() {
+        Ok(value) => value.encode(&codec, to),
+        Err(_) => store_value(cell, dtype, to),
+    }))
 }
 
 /// Parses floats up to a largest one. Those of 32 bits are rounded through those of 64, as
 /// by NumPy.
-struct FloatParser(f64);
-
-impl CellParser for FloatParser {
-    fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()> {
-        match trimmed(cell.text).parse::<f64>() {
-            Ok(value) if value.abs() <= self.0 || value.is_nan() => {
-                Value::F64(value).encode(dtype, to)
-            }
-            // Others are infinite, or outside the range.
-            _ => store_value(cell, dtype, to),
+fn float_parser(largest: f64) -> CellParser {
+    Box::new(move |cell, dtype, to| match trimmed(cell.text).parse::<f64>() {
+        Ok(value) if value.abs() <= largest || value.is_nan() => {
+            Value::F64(value).encode(dtype, to)
         }
-    }
-}
-
-/// Parses all other values.
-struct ValueParser;
-
-impl CellParser for ValueParser {
-    fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()> {
-        store_value(cell, dtype, to)
-    }
+        // Others are infinite, or outside the range.
+        _ => store_value(cell, dtype, to),
+    })
 }
 
 /// The digits of an integer that an error shows.
@@ -62,19 +44,17 @@ const MAX_SHOWN: usize = 40;
 
 /// Parses floats of 64 bits as another parser does, but rejects integers that are rounded.
 /// Numbers that would become infinite are rejected with the same advice.
-pub(super) struct WithoutRounding(pub(super) Box<dyn CellParser>);
-
-impl CellParser for WithoutRounding {
-    fn parse(&self, cell: Cell<'_>, dtype: &DType, to: &mut [u8]) -> Result<()> {
+pub(super) fn without_rounding(parse: CellParser) -> CellParser {
+    Box::new(move |cell, dtype, to| {
         let text = trimmed(cell.text);
         match rounded(text) {
             Some(other) => Err(would_become(text, &other, dtype)),
-            None => self.0.parse(cell, dtype, to).map_err(|error| {
+            None => parse(cell, dtype, to).map_err(|error| {
                 let is_too_large = text.parse().is_ok_and(f64::is_infinite);
                 if is_too_large { would_become(text, "inf", dtype) } else { error }
             }),
         }
-    }
+    })
 }
 
 /// The error for a number that the inferred dtype cannot hold.
@@ -101,15 +81,15 @@ fn rounded(text: &str) -> Option<String> {
     (!is_same).then(|| if is_long { format!("{float:e}") } else { format!("{float:.0}") })
 }
 
-pub(super) fn parser(dtype: &DType) -> Result<Box<dyn CellParser>> {
+pub(super) fn parser(dtype: &DType) -> Result<CellParser> {
     Ok(match (dtype.kind(), dtype.itemsize()) {
-        (Kind::Float, 4) => Box::new(FloatParser(f32::MAX.into())),
-        (Kind::Float, 8) => Box::new(FloatParser(f64::MAX)),
-        (Kind::Int, 4) => Box::new(NumberParser::<i32>(i32::codec(dtype)?)),
-        (Kind::Int, 8) => Box::new(NumberParser::<i64>(i64::codec(dtype)?)),
-        (Kind::UInt, 1) => Box::new(NumberParser::<u8>(u8::codec(dtype)?)),
-        (Kind::UInt, 8) => Box::new(NumberParser::<u64>(u64::codec(dtype)?)),
-        _ => Box::new(ValueParser),
+        (Kind::Float, 4) => float_parser(f32::MAX.into()),
+        (Kind::Float, 8) => float_parser(f64::MAX),
+        (Kind::Int, 4) => number_parser::<i32>(dtype)?,
+        (Kind::Int, 8) => number_parser::<i64>(dtype)?,
+        (Kind::UInt, 1) => number_parser::<u8>(dtype)?,
+        (Kind::UInt, 8) => number_parser::<u64>(dtype)?,
+        _ => Box::new(store_value),
     })
 }
 

@@ -238,7 +238,7 @@ fn number(text: &str) -> Option<Number> {
 /// The number of digits at the start, and the rest.
 fn split_digits(bytes: &[u8]) -> (usize, &[u8]) {
     let count = bytes.iter().position(|b| !b.is_ascii_digit()).unwrap_or(bytes.len());
-    (count, bytes.get(count..).unwrap_or_default())
+    (count, bytes.split_at(count).1)
 }
 
 /// Returns whether a text may be a number: most other texts need not be parsed.

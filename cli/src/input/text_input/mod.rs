@@ -18,13 +18,15 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use memchr::memchr_iter;
-use npymap::{DType, MappedArrayMut, Order, layout::Layout};
+use npymap::{DType, MappedArrayMut};
 
-use crate::input::error::CliError;
+use crate::input::array_bytes::ArrayBytes;
+use crate::input::error::{At as _, CliError};
 use crate::input::parallel;
 use crate::input::progress::Progress;
 use crate::input::stream::{self, Content};
 use crate::input::text_format::{MARK, TextFormat};
+use crate::input::threads::processors;
 use crate::input::url;
 use blocks::Blocks;
 pub(crate) use blocks::{BLOCK, MAX_ROW};
@@ -80,7 +82,7 @@ impl TextInput {
         let Some((columns, len)) = first else {
             return Err(text_error(path, "has no rows to read an array from".to_owned()));
         };
-        let header = block.get(..len).unwrap_or_default();
+        let header = block.split_at(len).0;
         let line = line + memchr_iter(b'\n', header).count();
         let start = start + to_u64(len);
         Ok(TextInput { path: path.to_owned(), file, options, start, line, columns })
@@ -96,26 +98,15 @@ impl TextInput {
             Some(dtype) => Target::requested(dtype, &self.columns),
             None => Target::inferred(&facts, &self.columns),
         };
-        let to_error = CliError::with_path(&self.path);
-        let target = target.map_err(&to_error)?;
+        let target = target.at(&self.path)?;
         let array = create(&target.dtype, &target.shape(rows))?;
-        // Bytes can be written whatever the dtype is.
-        let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0);
-        let bytes = bytes.and_then(|bytes| array.with_layout(bytes));
-        let mut array = bytes.map_err(&to_error)?;
-        let (writer, mut written) = (array.element_writer().map_err(&to_error)?, 0);
+        let mut array = ArrayBytes::new(array).at(&self.path)?;
         self.each_block(
             || Fill::new(&self.columns, &target),
             |fill| fill.rows,
-            |fill| {
-                if !fill.bytes.is_empty() {
-                    writer.write(&[written], &fill.bytes).map_err(&to_error)?;
-                }
-                written += fill.bytes.len();
-                Ok(())
-            },
+            |fill| array.push(&fill.bytes).at(&self.path),
         )?;
-        array.close().map_err(to_error)
+        array.close().at(&self.path)
     }
 
     /// Returns facts about the columns, and the number of rows.
@@ -151,7 +142,7 @@ impl TextInput {
         let mut progress = Progress::new(to_usize(size));
         let mut before = 0;
         parallel::pipeline(
-            usize::MAX,
+            processors().get(),
             || blocks.next().map_err(&to_error),
             |block| {
                 let mut visitor = visitor();
@@ -172,7 +163,7 @@ impl TextInput {
 }
 
 fn text_error(path: &Path, text: String) -> CliError {
-    CliError::Text { path: path.to_owned(), text }
+    CliError::rejected(path, text)
 }
 
 /// The file, to be read from a position.

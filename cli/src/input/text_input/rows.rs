@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::blocks::{csv_reader, position};
 use super::columns::{Columns, Lists};
 use super::facts::Cell;
-use crate::input::text::plural;
+use crate::input::text::{join, plural};
 use crate::input::text_format::{MAX_COLUMNS, TextFormat};
 
 /// Receives the cells of a block, row by row.
@@ -40,30 +40,24 @@ impl Columns {
 
     fn visit_json(&self, line: &[u8], visitor: &mut impl Visitor) -> Result<(), String> {
         let Row { cells: row, lists } = json_row(line)?;
-        let Some(names) = &self.names else {
-            if row.iter().any(|(name, _)| !name.is_empty()) {
-                return Err("has an object, and the first row has none".to_owned());
+        if let Some(names) = &self.names {
+            self.check_lists(&lists)?;
+            // Rows usually have their keys in the same order.
+            let has_same_keys = row.iter().map(|(name, _)| name).eq(names)
+                && row.iter().map(|(_, cell)| &cell.objects).eq(&self.objects);
+            if !has_same_keys {
+                return self.visit_by_name(&row, names, visitor);
             }
+        } else if row.iter().any(|(name, _)| !name.is_empty()) {
+            return Err("has an object, and the first row has none".to_owned());
+        } else if row.len() == self.count && lists != self.lists {
             // A row with another number of cells is refused by the visitor.
-            if row.len() == self.count && lists != self.lists {
-                return Err("has lists of other lengths than the first row".to_owned());
-            }
-            for (column, (_, cell)) in row.iter().enumerate() {
-                visitor.cell(column, cell.as_cell())?;
-            }
-            return visitor.end_row(row.len());
-        };
-        self.check_lists(&lists)?;
-        // Rows usually have their keys in the same order.
-        let has_same_keys = row.iter().map(|(name, _)| name).eq(names)
-            && row.iter().map(|(_, cell)| &cell.objects).eq(&self.objects);
-        if !has_same_keys {
-            return self.visit_by_name(&row, names, visitor);
+            return Err("has lists of other lengths than the first row".to_owned());
         }
         for (column, (_, cell)) in row.iter().enumerate() {
             visitor.cell(column, cell.as_cell())?;
         }
-        visitor.end_row(names.len())
+        visitor.end_row(row.len())
     }
 
     /// Calls `visitor` with the cells of a row whose names are in another order than those
@@ -117,7 +111,7 @@ impl Columns {
     }
 }
 
-fn visit_records(block: &[u8], separator: char, visitor: &mut impl Visitor) -> Result<(), String> {
+fn visit_records(block: &[u8], separator: u8, visitor: &mut impl Visitor) -> Result<(), String> {
     if let Some(text) = unquoted(block) {
         return visit_lines(text, separator, visitor);
     }
@@ -142,12 +136,11 @@ fn unquoted(block: &[u8]) -> Option<&str> {
     std::str::from_utf8(block).ok()
 }
 
-fn visit_lines(text: &str, separator: char, visitor: &mut impl Visitor) -> Result<(), String> {
+fn visit_lines(text: &str, separator: u8, visitor: &mut impl Visitor) -> Result<(), String> {
     let bytes = text.as_bytes();
-    let separator = u8::try_from(separator).unwrap_or(b',');
     let (mut start, mut cells) = (0, 0);
     for end in memchr2_iter(separator, b'\n', bytes).chain([bytes.len()]) {
-        let mut text = text.get(start..end).unwrap_or_default();
+        let mut text = text.get(start..end).expect("separators are characters");
         start = end + 1;
         let is_last = bytes.get(end) != Some(&separator);
         if is_last {
@@ -303,10 +296,6 @@ fn is_number(value: &Json) -> bool {
     value.is_number() || matches!(value.as_str(), Some("nan" | "inf" | "-inf"))
 }
 
-fn join(name: &str, part: &str) -> String {
-    if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,7 +314,7 @@ mod tests {
             "a,\r\n\r\n",
             "a;b,c\n d , e \n",
         ] {
-            for separator in [',', ';'] {
+            for separator in [b',', b';'] {
                 let (mut own, mut expected) = (Texts::default(), Vec::new());
                 let plain = unquoted(text.as_bytes()).unwrap();
                 visit_lines(plain, separator, &mut own).unwrap();

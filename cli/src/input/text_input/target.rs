@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use npymap::{DType, Error, ErrorKind, Result, dtype::Kind};
 
-use super::cell_parser::{CellParser, WithoutRounding, parser, value};
+use super::cell_parser::{CellParser, parser, value, without_rounding};
 use super::columns::{Columns, FreeColumns};
 use super::facts::{Cell, Facts};
 use crate::input::row_blocks;
+use crate::input::text::join;
 use crate::input::text_format::MAX_COLUMNS;
 
 /// How rows of cells become elements.
@@ -25,17 +26,17 @@ pub(super) struct Target {
 pub(super) struct Place {
     offset: usize,
     dtype: DType,
-    parser: Box<dyn CellParser>,
+    parse: CellParser,
 }
 
 impl Place {
     fn new(offset: usize, dtype: DType) -> Result<Place> {
-        Ok(Place { offset, parser: parser(&dtype)?, dtype })
+        Ok(Place { offset, parse: parser(&dtype)?, dtype })
     }
 
     fn without_rounding(self) -> Place {
         match self.dtype.kind() {
-            Kind::Float => Place { parser: Box::new(WithoutRounding(self.parser)), ..self },
+            Kind::Float => Place { parse: without_rounding(self.parse), ..self },
             _ => self,
         }
     }
@@ -43,8 +44,8 @@ impl Place {
     /// Stores a cell in the bytes of a row.
     pub(super) fn store(&self, cell: Cell<'_>, row: &mut [u8]) -> Result<()> {
         let end = self.offset + self.dtype.itemsize();
-        let to = row.get_mut(self.offset..end).unwrap_or_default();
-        self.parser.parse(cell, &self.dtype, to)
+        let to = row.get_mut(self.offset..end).expect("the place is in the row");
+        (self.parse)(cell, &self.dtype, to)
     }
 }
 
@@ -269,10 +270,6 @@ fn add_elements(dtype: &DType, name: &str, offset: usize, leaves: &mut Leaves) -
     }
 }
 
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
-}
-
 /// The names of fields as NumPy's genfromtxt chooses them: `f0`, `f1`, … for
 /// those without a name, and `a_1` for a second `a`.
 fn unique_names(columns: &Columns) -> Vec<String> {
@@ -310,7 +307,7 @@ impl FoundColumn<'_> {
         let inner = self.name.strip_prefix(object).and_then(|rest| rest.strip_prefix('.'));
         FoundColumn {
             name: inner.unwrap_or(self.name),
-            objects: self.objects.get(1..).unwrap_or_default(),
+            objects: self.objects.split_at(1).1,
             ..self
         }
     }
@@ -339,7 +336,7 @@ fn struct_of(columns: &[FoundColumn<'_>]) -> Result<DType> {
             fields.push((field.to_owned(), dtype));
             len
         };
-        rest = rest.get(len..).unwrap_or_default();
+        rest = rest.split_at(len).1;
     }
     DType::packed(fields.iter().map(|(name, dtype)| (name.as_str(), dtype.clone())))
 }

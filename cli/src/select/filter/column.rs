@@ -2,10 +2,8 @@
 
 use std::cmp::Ordering;
 
-use npymap::{
-    DType, Element, Error, ErrorKind, Result, Value, dtype::Kind, element::Ticks, half::f16,
-    view::DynView,
-};
+use npymap::element::{Real as _, Ticks};
+use npymap::{DType, Error, ErrorKind, Result, Value, dtype::Kind, view::DynView, with_type};
 
 use super::syntax::{Comparison, Number, Operand};
 use crate::input::text::code_points;
@@ -20,8 +18,7 @@ pub(super) struct Column {
 
 enum Values {
     Bool(Vec<bool>),
-    Int(Vec<i64>),
-    UInt(Vec<u64>),
+    Int(Vec<i128>),
     Float(Vec<f64>),
     /// Code points, which need not be valid Unicode.
     Text(Vec<Vec<u32>>),
@@ -62,17 +59,12 @@ impl Column {
         let dtype = view.dtype().clone();
         let values = match (dtype.kind(), dtype.itemsize()) {
             (Kind::Bool, _) => Values::Bool(view.view::<bool>()?.to_vec()),
-            (Kind::Int, 1) => Values::Int(widened::<i8, _>(view)?),
-            (Kind::Int, 2) => Values::Int(widened::<i16, _>(view)?),
-            (Kind::Int, 4) => Values::Int(widened::<i32, _>(view)?),
-            (Kind::Int, _) => Values::Int(widened::<i64, _>(view)?),
-            (Kind::UInt, 1) => Values::UInt(widened::<u8, _>(view)?),
-            (Kind::UInt, 2) => Values::UInt(widened::<u16, _>(view)?),
-            (Kind::UInt, 4) => Values::UInt(widened::<u32, _>(view)?),
-            (Kind::UInt, _) => Values::UInt(widened::<u64, _>(view)?),
-            (Kind::Float, 2) => Values::Float(widened::<f16, _>(view)?),
-            (Kind::Float, 4) => Values::Float(widened::<f32, _>(view)?),
-            (Kind::Float, 8) => Values::Float(widened::<f64, _>(view)?),
+            (Kind::Int | Kind::UInt, _) => with_type!(dtype, integer T => {
+                Values::Int(view.view::<T>()?.iter().map(i128::from).collect())
+            }, _ => return Err(incomparable(&name, &dtype))),
+            (Kind::Float, 2 | 4 | 8) => with_type!(dtype, float T => {
+                Values::Float(view.view::<T>()?.iter().map(|x| x.to_f64()).collect())
+            }, _ => return Err(incomparable(&name, &dtype))),
             (Kind::Unicode, _) => {
                 Values::Text(view.element_bytes().map(|text| code_points(&dtype, text)).collect())
             }
@@ -80,10 +72,7 @@ impl Column {
             (Kind::DateTime | Kind::TimeDelta, _) => {
                 Values::Ticks(view.view::<Ticks>()?.iter().map(|ticks| ticks.0).collect())
             }
-            _ => {
-                let text = format!("{name} has dtype {dtype}, which cannot be compared");
-                return Err(Error::new(ErrorKind::DTypeMismatch, text));
-            }
+            _ => return Err(incomparable(&name, &dtype)),
         };
         Ok(Column { name, dtype, values })
     }
@@ -113,11 +102,7 @@ impl Column {
             }
             (Values::Int(values), Operand::Number(number)) => {
                 let bound = Bound::new(*number);
-                Ok(values.iter().map(|&value| by.holds(bound.order(value.into()))).collect())
-            }
-            (Values::UInt(values), Operand::Number(number)) => {
-                let bound = Bound::new(*number);
-                Ok(values.iter().map(|&value| by.holds(bound.order(value.into()))).collect())
+                Ok(values.iter().map(|&value| by.holds(bound.order(value))).collect())
             }
             (Values::Float(values), Operand::Number(number)) => {
                 let constant = self.rounded(*number)?;
@@ -154,18 +139,9 @@ impl Column {
         let mask = match (&self.values, &other.values) {
             (V::Bool(a), V::Bool(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
             (V::Int(a), V::Int(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
-            (V::UInt(a), V::UInt(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
             (V::Float(a), V::Float(b)) => mask(a, b, |a, b| by.holds(a.partial_cmp(b))),
-            (V::Int(a), V::UInt(b)) => {
-                mask(a, b, |&a, &b| by.holds(Some(i128::from(a).cmp(&b.into()))))
-            }
-            (V::Int(a), V::Float(b)) => mask(a, b, |&a, &b| by.holds(Bound::of(b).order(a.into()))),
-            (V::UInt(a), V::Float(b)) => {
-                mask(a, b, |&a, &b| by.holds(Bound::of(b).order(a.into())))
-            }
-            (V::UInt(_) | V::Float(_), V::Int(_)) | (V::Float(_), V::UInt(_)) => {
-                return other.compare(by.reversed(), self);
-            }
+            (V::Int(a), V::Float(b)) => mask(a, b, |&a, &b| by.holds(Bound::of(b).order(a))),
+            (V::Float(_), V::Int(_)) => return other.compare(by.reversed(), self),
             (V::Text(a), V::Text(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
             (V::Bytes(a), V::Bytes(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
             (V::Ticks(a), V::Ticks(b)) if self.has_same_unit(other) => {
@@ -213,7 +189,7 @@ impl Column {
     fn expected(&self) -> &'static str {
         match self.values {
             Values::Bool(_) => "write True or False",
-            Values::Int(_) | Values::UInt(_) | Values::Float(_) => "write a number",
+            Values::Int(_) | Values::Float(_) => "write a number",
             Values::Text(_) | Values::Bytes(_) => "write text in quotes",
             Values::Ticks(_) if self.dtype.kind() == Kind::DateTime => {
                 "write a date of its unit in quotes, such as \"2020-02-29\" for days"
@@ -235,8 +211,9 @@ fn bytes(value: Value) -> Vec<u8> {
     }
 }
 
-fn widened<T: Element + Into<U>, U>(view: &DynView<'_>) -> Result<Vec<U>> {
-    Ok(view.view::<T>()?.iter().map(Into::into).collect())
+fn incomparable(name: &str, dtype: &DType) -> Error {
+    let text = format!("{name} has dtype {dtype}, which cannot be compared");
+    Error::new(ErrorKind::DTypeMismatch, text)
 }
 
 fn mask<A, B>(a: &[A], b: &[B], holds: impl Fn(&A, &B) -> bool) -> Vec<bool> {

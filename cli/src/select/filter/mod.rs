@@ -124,13 +124,13 @@ impl Rows<'_, '_> {
             });
             left = right;
         }
-        Ok(mask.unwrap_or_default())
+        Ok(mask.expect("a condition has a comparison"))
     }
 
     /// The values of a field, one per row.
     fn column(&self, field: &FieldRef) -> Result<Column> {
         let (name, mut view, index) = self.field(field)?;
-        let axes = view.ndim().saturating_sub(self.leading);
+        let axes = view.ndim() - self.leading;
         if index.len() > axes {
             let text = if axes == 0 {
                 format!("`{name}` has a single value in each row: omit the index")
@@ -140,7 +140,7 @@ impl Rows<'_, '_> {
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
         for &at in &index {
-            let dim = view.shape().get(self.leading).copied().unwrap_or(0);
+            let dim = *view.shape().get(self.leading).expect("there is an axis for each index");
             let from_start = if at < 0 { dim.wrapping_add_signed(at) } else { at.unsigned_abs() };
             if from_start >= dim {
                 let text = format!(
@@ -152,7 +152,7 @@ impl Rows<'_, '_> {
             view = view.index_axis(self.leading, from_start)?;
         }
         if let Some(dim) = view.shape().get(self.leading) {
-            let (path, most) = (&field.path, dim.saturating_sub(1));
+            let (path, most) = (&field.path, dim.max(&1) - 1);
             let text = format!(
                 "`{path}` has several values in each row: select one by an index for each axis, such as `{path}[0]`, up to {most}"
             );

@@ -102,7 +102,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
+        self.text.split_at(self.at).1
     }
 
     fn skip_space(&mut self) {
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
     }
 
     fn error_at(&self, at: usize, message: impl Into<String>) -> SyntaxError {
-        let before = self.text.get(..at).unwrap_or(self.text);
+        let before = self.text.split_at(at).0;
         SyntaxError { position: before.chars().count() + 1, message: message.into() }
     }
 
@@ -129,7 +129,7 @@ impl<'a> Parser<'a> {
         let advice = foreign.into_iter().find(|(operator, _)| rest.starts_with(operator));
         let found =
             rest.chars().next().map_or("the end".to_owned(), |c| format!("`{}`", c.escape_debug()));
-        let advice = advice.map(|(_, advice)| format!(": {advice}")).unwrap_or_default();
+        let advice = advice.map_or_else(String::new, |(_, advice)| format!(": {advice}"));
         self.error_at(self.at, format!("expected {expected}, found {found}{advice}"))
     }
 
@@ -155,21 +155,29 @@ impl<'a> Parser<'a> {
     }
 
     fn alternatives(&mut self) -> Parsed<Condition> {
-        let first = self.conjunction()?;
-        let mut all = vec![first];
-        while self.keyword("or") {
-            all.push(self.conjunction()?);
-        }
-        Ok(single_or(all, Condition::Or))
+        self.joined("or", Parser::conjunction, Condition::Or)
     }
 
     fn conjunction(&mut self) -> Parsed<Condition> {
-        let first = self.negation()?;
-        let mut all = vec![first];
-        while self.keyword("and") {
-            all.push(self.negation()?);
+        self.joined("and", Parser::negation, Condition::And)
+    }
+
+    /// One condition, or several with a keyword between them.
+    fn joined(
+        &mut self,
+        keyword: &str,
+        next: fn(&mut Parser<'a>) -> Parsed<Condition>,
+        join: fn(Vec<Condition>) -> Condition,
+    ) -> Parsed<Condition> {
+        let first = next(self)?;
+        if !self.keyword(keyword) {
+            return Ok(first);
         }
-        Ok(single_or(all, Condition::And))
+        let mut all = vec![first, next(self)?];
+        while self.keyword(keyword) {
+            all.push(next(self)?);
+        }
+        Ok(join(all))
     }
 
     fn negation(&mut self) -> Parsed<Condition> {
@@ -304,7 +312,7 @@ impl<'a> Parser<'a> {
             !is_part
         });
         let len = sign + end.unwrap_or(unsigned.len());
-        let word = rest.get(..len).unwrap_or_default();
+        let word = rest.split_at(len).0;
         let is_plain = word
             .bytes()
             .all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E'));
@@ -379,7 +387,7 @@ impl<'a> Parser<'a> {
             return Err(self.unexpected("a field"));
         }
         let end = rest.find(|c: char| !is_name_part(c) && c != '.').unwrap_or(rest.len());
-        let path = rest.get(..end).unwrap_or_default().trim_end_matches('.');
+        let path = rest.split_at(end).0.trim_end_matches('.');
         self.at += path.len();
         Ok(path.to_owned())
     }
@@ -389,21 +397,10 @@ impl<'a> Parser<'a> {
         let rest = self.rest();
         let sign = usize::from(rest.starts_with('-'));
         let digits = rest.bytes().skip(sign).take_while(u8::is_ascii_digit).count();
-        let word = rest.get(..sign + digits).unwrap_or_default();
+        let word = rest.split_at(sign + digits).0;
         let Ok(number) = word.parse() else { return Err(self.unexpected("an index")) };
         self.at += word.len();
         Ok(number)
-    }
-}
-
-/// The only condition, or several joined.
-fn single_or(mut all: Vec<Condition>, join: fn(Vec<Condition>) -> Condition) -> Condition {
-    match all.pop() {
-        Some(only) if all.is_empty() => only,
-        last => {
-            all.extend(last);
-            join(all)
-        }
     }
 }
 
