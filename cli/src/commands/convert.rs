@@ -289,23 +289,16 @@ impl ConvertArgs {
         format: OutputFormat,
         sink: &mut Sink,
     ) -> Result<(), CliError> {
-        let to_error = CliError::with_path(self.input.name());
-        limits::check_count(self.input.name(), array.dtype().itemsize(), array.len())?;
-        self.selection.with_rows(self.input.name(), array, |rows| {
-            if format == OutputFormat::Json {
-                return row_output::write_json(rows, sink, self.input.name(), &to_error);
+        let path = self.input.name();
+        limits::check_count(path, array.dtype().itemsize(), array.len())?;
+        self.selection.with_rows(path, array, |rows| {
+            if format != OutputFormat::Raw {
+                let (text, to_error) = (self.text.output(format), CliError::with_path(path));
+                return row_output::write(rows, format, text, sink, path, &to_error);
             }
-            if let Some(text) = self.text.output(format) {
-                rows.check_empty(self.input.name())?;
-                return text.write(rows, sink, &to_error);
-            }
-            let template = rows.template().at(self.input.name())?;
-            let stored = template.outline().at(self.input.name())?.dtype().clone();
-            let dtype = self.output_dtype(&stored);
-            let to_error = |error| self.write_error(error);
-            rows.bytes(&dtype, self.casting_of_output(), &to_error, |block| {
-                sink.write(block).map_err(|error| error.of_map(self.input.name()))
-            })
+            let dtype = self.output_dtype(&rows.dtype().at(path)?);
+            let cast = (&dtype, self.casting_of_output());
+            row_output::write_raw(rows, cast, sink, path, &|error| self.write_error(error))
         })
     }
 

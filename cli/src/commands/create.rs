@@ -208,9 +208,11 @@ impl CreateArgs {
 
     fn random_integers(&self) -> Result<Numbers, CliError> {
         let is_float = self.dtype.kind() == Kind::Float;
-        if !is_float && !matches!(self.dtype.kind(), Kind::Int | Kind::UInt) {
-            return Err(CliError::usage(self.out.path(), NO_NUMBERS));
-        }
+        CliError::usage_if(
+            !is_float && !matches!(self.dtype.kind(), Kind::Int | Kind::UInt),
+            self.out.path(),
+            NO_NUMBERS,
+        )?;
         let (lowest, highest) = self.bounds();
         let low = self.low.as_deref().map(|text| self.integer(text)).transpose()?;
         let high = self.high.as_deref().map(|text| self.integer(text)).transpose()?;

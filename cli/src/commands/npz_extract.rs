@@ -151,9 +151,7 @@ impl ExtractArgs {
         if Path::new(member.full_name()).extension().is_some_and(|extension| extension == "npy") {
             output_format::require_npy(output)?;
         }
-        if self.json && stream::is_output(output) {
-            return Err(CliError::usage(output, output_format::STREAM));
-        }
+        CliError::usage_if(self.json && stream::is_output(output), output, output_format::STREAM)?;
         let draft = Draft::begin(output, self.replace.if_exists())?;
         let mut progress = Progress::new(to_usize(member.size()));
         self.copy(&member, &draft, &mut progress)?;
@@ -250,19 +248,13 @@ impl ExtractArgs {
     fn check_directories(&self, name: &Path) -> Result<(), CliError> {
         let not_a_directory = "is not a directory: extract to another one with --directory";
         let mut path = self.directory.clone();
-        if path.exists() && !path.is_dir() {
-            return Err(CliError::rejected(path, not_a_directory));
-        }
+        CliError::rejected_if(path.exists() && !path.is_dir(), &path, not_a_directory)?;
         for part in name.parent().into_iter().flat_map(Path::components) {
             path.push(part);
             // Nothing is in a directory that does not exist.
             let Ok(metadata) = fs::symlink_metadata(&path) else { break };
-            if metadata.is_symlink() {
-                return Err(CliError::rejected(path, LINK));
-            }
-            if !metadata.is_dir() {
-                return Err(CliError::rejected(path, not_a_directory));
-            }
+            CliError::rejected_if(metadata.is_symlink(), &path, LINK)?;
+            CliError::rejected_if(!metadata.is_dir(), &path, not_a_directory)?;
         }
         Ok(())
     }
@@ -277,9 +269,7 @@ impl ExtractArgs {
         if !self.replace.overwrite {
             return Err(CliError::exists(target));
         }
-        if metadata.is_symlink() {
-            return Err(CliError::rejected(target, LINK));
-        }
+        CliError::rejected_if(metadata.is_symlink(), target, LINK)?;
         // It may be a `.npy` that must not be replaced.
         Draft::begin_at(target, self.replace.if_exists())?;
         Ok(())

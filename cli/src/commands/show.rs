@@ -107,9 +107,11 @@ enum ChannelAxis {
 
 impl ShowArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
-        if self.replace.overwrite && self.output.is_none() {
-            return Err(CliError::usage(self.file.name(), "--overwrite is for --output"));
-        }
+        CliError::usage_if(
+            self.replace.overwrite && self.output.is_none(),
+            self.file.name(),
+            "--overwrite is for --output",
+        )?;
         let inputs = Inputs::open(&self.file, self.read.options()).at(self.file.name())?;
         let mut array = inputs.single().at(self.file.name())?;
         if self.filter.is_some() {

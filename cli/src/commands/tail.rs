@@ -86,21 +86,27 @@ impl TailArgs {
         let path = self.table.path();
         let format = self.table.format.row_format(path)?;
         if self.follow {
-            if matches!(format, Some(OutputFormat::Npy | OutputFormat::Json)) {
-                return Err(CliError::usage(path, ENDLESS));
-            }
+            CliError::usage_if(
+                matches!(format, Some(OutputFormat::Npy | OutputFormat::Json)),
+                path,
+                ENDLESS,
+            )?;
             let path = self.table.file.require_file(MEMBER)?;
-            if stream::is_standard(path) || platform::is_stream(path) || url::is_url(path) {
-                return Err(CliError::usage(path, STREAM));
-            }
+            CliError::usage_if(
+                stream::is_standard(path) || platform::is_stream(path) || url::is_url(path),
+                path,
+                STREAM,
+            )?;
         }
         let mut printed = Printed { printer: self.table.begin(format)?, rows: 0, kind: None };
         let seen = self.stamp();
         let array = self.table.array()?;
         let index = self.table.index();
-        if self.follow && !index.grows_at_its_end(array.shape()) {
-            return Err(CliError::usage(path, NOT_FOLLOWED));
-        }
+        CliError::usage_if(
+            self.follow && !index.grows_at_its_end(array.shape()),
+            path,
+            NOT_FOLLOWED,
+        )?;
         if let (true, Some(filter)) = (self.follow, &self.table.filter)
             && !matching::keeps_rows(&array.outline(), &index, filter)
         {
@@ -108,9 +114,11 @@ impl TailArgs {
         }
         self.print(out, &array, &mut printed)?;
         out.flush()?;
-        if self.follow && array.ndim() > 1 && !array.layout().is_c_contiguous() {
-            return Err(CliError::rejected(path, FORTRAN));
-        }
+        CliError::rejected_if(
+            self.follow && array.ndim() > 1 && !array.layout().is_c_contiguous(),
+            path,
+            FORTRAN,
+        )?;
         drop(array);
         if self.follow {
             self.print_appended(out, &mut printed, seen)?;

@@ -40,6 +40,20 @@ impl CliError {
         CliError::Usage { path: path.to_owned(), reason: reason.into() }
     }
 
+    /// Rejects arguments that do not go together.
+    pub(crate) fn usage_if(is_wrong: bool, path: &Path, reason: &'static str) -> Result<(), Self> {
+        if is_wrong { Err(CliError::usage(path, reason)) } else { Ok(()) }
+    }
+
+    /// Rejects a file that does not suit the command.
+    pub(crate) fn rejected_if(
+        is_wrong: bool,
+        path: &Path,
+        reason: &'static str,
+    ) -> Result<(), Self> {
+        if is_wrong { Err(CliError::rejected(path, reason)) } else { Ok(()) }
+    }
+
     /// Rejects a file, or an argument that does not suit it.
     pub(crate) fn rejected(
         path: impl Into<PathBuf>,

@@ -80,9 +80,7 @@ pub(crate) fn files(paths: &[ArrayPath]) -> Result<Vec<ArrayPath>, CliError> {
         if let Some((inner, error)) = listing.unreadable.into_iter().next() {
             return Err(CliError::io(&root.join(inner), "list")(error));
         }
-        if listing.files.is_empty() {
-            return Err(CliError::rejected(path.name(), NO_ARRAYS));
-        }
+        CliError::rejected_if(listing.files.is_empty(), path.name(), NO_ARRAYS)?;
         found.extend(listing.files.iter().map(|file| ArrayPath::from_file(&root.join(file))));
     }
     Ok(found)
@@ -123,9 +121,7 @@ fn matching(path: &ArrayPath) -> Result<Option<Vec<PathBuf>>, CliError> {
     add_matching(&mut found, &root, &parts).map_err(CliError::io(path.name(), "list"))?;
     found.sort_by(|a, b| by_name(a, b));
     found.dedup();
-    if found.is_empty() {
-        return Err(CliError::rejected(path.name(), NO_MATCH));
-    }
+    CliError::rejected_if(found.is_empty(), path.name(), NO_MATCH)?;
     Ok(Some(found))
 }
 

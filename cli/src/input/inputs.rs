@@ -156,17 +156,6 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The key of a member, which may be called without `.npy`.
-    fn key_of(&self, member: &str, position: Option<usize>) -> String {
-        let full_name = match (&self.file, position) {
-            (AnyFile::Npz(npz), _) => {
-                npz.member(member).ok().map(|member| member.full_name().into())
-            }
-            (_, position) => position.map(|position| position.to_string()),
-        };
-        full_name.unwrap_or_else(|| member.to_owned())
-    }
-
     /// The pattern that selects members. Names have precedence over patterns, as
     /// they may contain the same characters.
     fn pattern(&self) -> Option<NamePattern> {
@@ -215,19 +204,31 @@ impl<'a> Inputs<'a> {
             }
             AnyFile::Tar(tar) if member.is_none() => self.members_of_tar(tar),
             file => {
-                let position = match (file, member) {
-                    (AnyFile::Ten(ten), Some(member)) => ten.index(member).ok(),
-                    _ => None,
-                };
-                let name = name_of(file, member, position);
-                let text = member.map(|member| MemberName::Text(member.to_owned()));
-                Ok(vec![Input {
-                    name,
-                    member: position.map(MemberName::Position).or(text),
-                    key: member.map(|member| self.key_of(member, position)),
-                    path: self.input.name().to_owned(),
-                    open: Box::new(move || file.get(member)),
-                }])
+                // Its name is that among all members, which it may be called without.
+                let mut name = member.unwrap_or("arr_0").to_owned();
+                let mut key = member.map(str::to_owned);
+                let mut own = member.map(|member| MemberName::Text(member.to_owned()));
+                match (file, member) {
+                    (AnyFile::Npz(npz), Some(member)) => {
+                        if let Ok(found) = npz.member(member) {
+                            (name, key) = (found.name().into(), Some(found.full_name().into()));
+                        }
+                    }
+                    (AnyFile::Ten(ten), Some(member)) => {
+                        if let Ok(index) = ten.index(member) {
+                            name = unique_names(ten.infos()).swap_remove(index);
+                            key = Some(index.to_string());
+                            own = Some(MemberName::Position(index));
+                        }
+                    }
+                    (AnyFile::Tar(_), Some(member)) => {
+                        member.strip_suffix(".npy").unwrap_or(member).clone_into(&mut name);
+                    }
+                    _ => {}
+                }
+                let path = self.input.name().to_owned();
+                let open = Box::new(move || file.get(member));
+                Ok(vec![Input { name, member: own, key, path, open }])
             }
         }
     }
@@ -343,18 +344,6 @@ impl<'a> Inputs<'a> {
     fn path_of(&self, member: &str) -> PathBuf {
         format!("{}[{member}]", self.input.path.display()).into()
     }
-}
-
-/// The name of a member, as among all members.
-fn name_of(file: &AnyFile, member: Option<&str>, position: Option<usize>) -> String {
-    let Some(member) = member else { return "arr_0".to_owned() };
-    let name = match (file, position) {
-        (AnyFile::Npz(npz), _) => npz.member(member).ok().map(|member| member.name().to_owned()),
-        (AnyFile::Ten(ten), Some(index)) => unique_names(ten.infos()).get(index).cloned(),
-        (AnyFile::Tar(_), _) => member.strip_suffix(".npy").map(str::to_owned),
-        _ => None,
-    };
-    name.unwrap_or_else(|| member.to_owned())
 }
 
 /// How much longer than a `.ten` the names of its arrays in a tar file are at most.

@@ -57,9 +57,11 @@ impl Draft {
             return Ok(Draft { target, path: path.to_owned() });
         }
         if stream::is_output(path) {
-            if stream::is_standard(path) && io::stdout().is_terminal() {
-                return Err(CliError::rejected(path, TERMINAL));
-            }
+            CliError::rejected_if(
+                stream::is_standard(path) && io::stdout().is_terminal(),
+                path,
+                TERMINAL,
+            )?;
             return Ok(Draft { target: Target::Stream(temporary(path)?), path: path.to_owned() });
         }
         Draft::begin_at(path, if_exists)

@@ -80,9 +80,11 @@ impl EditOptions {
 /// Rejects standard input, pipes and URLs, which cannot be changed in place.
 pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
     remote::reject_change(target.name())?;
-    if stream::is_standard(&target.path) || platform::is_stream(&target.path) {
-        return Err(CliError::rejected(target.name(), STREAM));
-    }
+    CliError::rejected_if(
+        stream::is_standard(&target.path) || platform::is_stream(&target.path),
+        target.name(),
+        STREAM,
+    )?;
     Ok(())
 }
 

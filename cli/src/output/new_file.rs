@@ -30,15 +30,17 @@ impl NewFileArgs {
     /// Rejects options without an effect: those for files if none is written, and those for
     /// `.npy` files if it is another one.
     pub(crate) fn check(&self, path: &Path, is_file: bool, is_npy: bool) -> Result<(), CliError> {
-        if self.replace.overwrite && !is_file {
-            return Err(CliError::usage(path, "--overwrite is for --output"));
-        }
-        if self.replace.wait.no_wait && !is_file {
-            return Err(CliError::usage(path, "--no-wait is for --output"));
-        }
-        if self.version.is_some() && !is_npy {
-            return Err(CliError::usage(path, "--version is for .npy files"));
-        }
+        CliError::usage_if(
+            self.replace.overwrite && !is_file,
+            path,
+            "--overwrite is for --output",
+        )?;
+        CliError::usage_if(
+            self.replace.wait.no_wait && !is_file,
+            path,
+            "--no-wait is for --output",
+        )?;
+        CliError::usage_if(self.version.is_some() && !is_npy, path, "--version is for .npy files")?;
         Ok(())
     }
 

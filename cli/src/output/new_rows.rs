@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use npymap::{CreateOptions, DType, MappedArrayMut, Order, element::Casting};
+use npymap::{CreateOptions, DType, MappedArrayMut, Order};
 
 use crate::input::error::{At as _, CliError};
 use crate::input::open::Temporary;
@@ -11,6 +11,7 @@ use crate::output::convert_selection::TextArgs;
 use crate::output::draft::Draft;
 use crate::output::new_file::NewFileArgs;
 use crate::output::output_format::OutputFormat;
+use crate::output::row_output;
 use crate::output::sink::Sink;
 use crate::select::fields::Fields;
 use crate::select::rows::RowSelection;
@@ -71,10 +72,6 @@ impl NewRows<'_> {
         fill(&|dtype, shape| copy.create(dtype, shape, &CreateOptions::new()).at(path))?;
         let array = copy.open().at(path)?;
         let rows = RowSelection::all(Some(&array), array.outline(), Fields::All).at(path)?;
-        if let Some(text) = self.text.output(self.format) {
-            rows.check_empty(path)?;
-            return text.write(&rows, sink, &to_error);
-        }
-        rows.bytes(array.dtype(), Casting::Equiv, &to_error, |block| sink.write(block))
+        row_output::write(&rows, self.format, self.text.output(self.format), sink, path, &to_error)
     }
 }

@@ -23,12 +23,8 @@ pub(crate) fn begin<'a>(
     max_header_len: usize,
 ) -> Result<NpzUpdate<'a>, CliError> {
     remote::reject_change(path)?;
-    if stream::is_standard(path) {
-        return Err(CliError::rejected(path, STREAM));
-    }
-    if !path.exists() {
-        return Err(CliError::rejected(path, ABSENT));
-    }
+    CliError::rejected_if(stream::is_standard(path), path, STREAM)?;
+    CliError::rejected_if(!path.exists(), path, ABSENT)?;
     signals::watch().map_err(CliError::io(path, "create"))?;
     let options = open::npz_options(max_header_len);
     let update = wait.with_lock(path, |locking| options.update(path, locking));

@@ -28,12 +28,8 @@ impl ReportArgs {
     /// Rejects a report of an output that cannot be read again, or that standard
     /// output gets itself.
     pub(crate) fn check(self, output: &Path) -> Result<(), CliError> {
-        if self.json && url::is_url(output) {
-            return Err(CliError::usage(output, URL));
-        }
-        if self.json && stream::is_output(output) {
-            return Err(CliError::usage(output, STREAM));
-        }
+        CliError::usage_if(self.json && url::is_url(output), output, URL)?;
+        CliError::usage_if(self.json && stream::is_output(output), output, STREAM)?;
         Ok(())
     }
 

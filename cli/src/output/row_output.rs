@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use npymap::ndarray::Axis;
 use npymap::{
-    CreateOptions, MappedArray, Order, Result, array::Outline, element::Casting, view::DynView,
+    CreateOptions, DType, MappedArray, Order, Result, array::Outline, element::Casting,
+    view::DynView,
 };
 
 use crate::input::array_bytes::ArrayBytes;
@@ -77,15 +78,21 @@ impl RowFormatArgs {
             (format, _) => format,
         };
         let is_separated = matches!(format, Some(OutputFormat::Csv | OutputFormat::Tsv));
-        if !is_separated && (self.no_header || self.nan.is_some()) {
-            return Err(CliError::usage(input, SEPARATED));
-        }
-        if format != Some(OutputFormat::Csv) && self.delimiter.is_some() {
-            return Err(CliError::usage(input, DELIMITER));
-        }
-        if matches!(format, Some(OutputFormat::Npz | OutputFormat::Ten)) {
-            return Err(CliError::usage(self.output.as_deref().unwrap_or(input), ARCHIVE));
-        }
+        CliError::usage_if(
+            !is_separated && (self.no_header || self.nan.is_some()),
+            input,
+            SEPARATED,
+        )?;
+        CliError::usage_if(
+            format != Some(OutputFormat::Csv) && self.delimiter.is_some(),
+            input,
+            DELIMITER,
+        )?;
+        CliError::usage_if(
+            matches!(format, Some(OutputFormat::Npz | OutputFormat::Ten)),
+            self.output.as_deref().unwrap_or(input),
+            ARCHIVE,
+        )?;
         let is_npy = format == Some(OutputFormat::Npy);
         self.new_file.check(input, self.output.is_some(), is_npy)?;
         Ok(format)
@@ -244,25 +251,20 @@ impl RowOutput<'_> {
         to_error: ToError<'_>,
     ) -> Result<(), CliError> {
         let Target::Stream(sink) = &mut self.target else { return Ok(()) };
-        let input = self.input;
-        if self.format == OutputFormat::Raw {
-            let template = rows.template().map_err(to_error)?;
-            let dtype = template.outline().map_err(to_error)?.dtype().clone();
-            return rows.bytes(&dtype, Casting::Equiv, to_error, |block| {
-                sink.write(block).map_err(|error| error.of_map(input))
-            });
-        }
-        rows.check_empty(input)?;
-        let Some(format) = self.format.text() else {
+        if self.format == OutputFormat::Json {
+            rows.check_empty(self.input)?;
             let list = &mut self.list;
             return rows.each_block(to_error, text_output::json_lines, |lines| {
                 sink.write(&list.listed(&lines))
             });
-        };
-        let format = format.with_delimiter(self.args.delimiter);
+        }
         let header = !self.args.no_header && !std::mem::replace(&mut self.is_started, true);
-        let options = TextOptions { format, header, nan: self.args.nan.as_deref() };
-        options.write(rows, sink, to_error)
+        let text = self.format.text().map(|format| TextOptions {
+            format: format.with_delimiter(self.args.delimiter),
+            header,
+            nan: self.args.nan.as_deref(),
+        });
+        write(rows, self.format, text, sink, self.input, to_error)
     }
 
     /// Lines of JSON as they are written in this format.
@@ -298,9 +300,44 @@ impl RowOutput<'_> {
     }
 }
 
+/// Writes all rows of a selection, as text if there are options for it, as JSON or as raw bytes.
+pub(crate) fn write(
+    rows: &RowSelection<'_>,
+    format: OutputFormat,
+    text: Option<TextOptions<'_>>,
+    sink: &mut Sink,
+    input: &Path,
+    to_error: ToError<'_>,
+) -> Result<(), CliError> {
+    match text {
+        Some(text) => {
+            rows.check_empty(input)?;
+            text.write(rows, sink, to_error)
+        }
+        None if format == OutputFormat::Json => write_json(rows, sink, input, to_error),
+        None => {
+            let dtype = rows.dtype().map_err(to_error)?;
+            write_raw(rows, (&dtype, Casting::Equiv), sink, input, to_error)
+        }
+    }
+}
+
+/// Writes the bytes of all rows of a selection in another dtype.
+pub(crate) fn write_raw(
+    rows: &RowSelection<'_>,
+    (dtype, casting): (&DType, Casting),
+    sink: &mut Sink,
+    input: &Path,
+    to_error: ToError<'_>,
+) -> Result<(), CliError> {
+    rows.bytes(dtype, casting, to_error, |block| {
+        sink.write(block).map_err(|error| error.of_map(input))
+    })
+}
+
 /// Writes all rows of a selection as one JSON value: in the lists of NumPy's `tolist`, or in
 /// one list if a condition selects them.
-pub(crate) fn write_json(
+fn write_json(
     rows: &RowSelection<'_>,
     sink: &mut Sink,
     input: &Path,

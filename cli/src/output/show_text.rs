@@ -153,8 +153,8 @@ fn half_blocks(picture: &Picture<'_>, rows: &[Vec<Vec<f64>>], palette: Palette) 
         let (top, bottom) = (colors.next().unwrap_or_default(), colors.next());
         let cells = top.iter().enumerate().map(|(at, top)| {
             let below = bottom.as_ref().and_then(|bottom| bottom.get(at));
-            let style = Style::new().fg_color(Some(color(*top, palette)));
-            Cell { text: '▀', style: style.bg_color(below.map(|rgb| color(*rgb, palette))) }
+            let style = style(*top, palette).bg_color(below.map(|rgb| color(*rgb, palette)));
+            Cell { text: '▀', style }
         });
         cells.collect()
     });
@@ -193,6 +193,12 @@ fn shade(number: f64) -> char {
 
 fn nan_mark() -> char {
     if terminal::is_unicode() { '×' } else { '?' }
+}
+
+/// The style of a colour, if there are colours.
+fn style(rgb: Rgb, palette: Palette) -> Style {
+    let style = Style::new();
+    if palette == Palette::None { style } else { style.fg_color(Some(color(rgb, palette))) }
 }
 
 fn color(rgb: Rgb, palette: Palette) -> Color {
@@ -240,12 +246,8 @@ fn legend(picture: &Picture<'_>, [dims, size]: [[usize; 2]; 2], palette: Palette
 }
 
 fn scale_cell(map: ColorMap, place: f64, palette: Palette) -> Cell {
-    if palette == Palette::None {
-        Cell { text: shade(place), style: Style::new() }
-    } else {
-        let style = Style::new().fg_color(Some(color(map.color(place), palette)));
-        Cell { text: '█', style }
-    }
+    let text = if palette == Palette::None { shade(place) } else { '█' };
+    Cell { text, style: style(map.color(place), palette) }
 }
 
 /// Adds the colour of NaN, and how many there are.
@@ -254,10 +256,8 @@ fn push_nan(line: &mut Vec<Cell>, picture: &Picture<'_>, palette: Palette) {
         return;
     }
     Drawing::push_text(line, if line.is_empty() { "" } else { "  " }, Style::new());
-    line.push(match palette {
-        Palette::None => Cell { text: nan_mark(), style: Style::new() },
-        _ => Cell { text: '█', style: Style::new().fg_color(Some(color(NAN, palette))) },
-    });
+    let text = if palette == Palette::None { nan_mark() } else { '█' };
+    line.push(Cell { text, style: style(NAN, palette) });
     Drawing::push_text(line, &format!(" NaN: {}", picture.nan), Style::new());
 }
 
@@ -284,11 +284,7 @@ fn draw_line(picture: &Picture<'_>, view: &Outline<'_>, palette: Palette) -> Res
         for dots in dots.chunks(dots_per_cell.0) {
             let is_gap = row + 1 == lines && dots.iter().all(Option::is_none);
             cells.push(if is_gap {
-                let style = match palette {
-                    Palette::None => Style::new(),
-                    _ => Style::new().fg_color(Some(color(NAN, palette))),
-                };
-                Cell { text: nan_mark(), style }
+                Cell { text: nan_mark(), style: style(NAN, palette) }
             } else {
                 Cell { text: line_char(dots, row, dots_per_cell.1), style: Style::new() }
             });

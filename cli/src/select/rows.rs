@@ -371,6 +371,11 @@ impl<'a> RowSelection<'a> {
         Ok(count)
     }
 
+    /// The dtype of what is selected.
+    pub(crate) fn dtype(&self) -> Result<DType> {
+        Ok(self.template()?.outline()?.dtype().clone())
+    }
+
     /// The dtype and shape of a new array of these rows.
     pub(crate) fn dtype_and_shape(&self) -> Result<(DType, Vec<usize>)> {
         let template = self.template()?;

@@ -191,6 +191,19 @@ fn columns_and_fields_are_selected_as_everywhere() {
 }
 
 #[test]
+fn rows_are_printed_as_one_list_of_json() {
+    let directory = tempfile::tempdir().unwrap();
+    copy_penguins(directory.path());
+    let path = path_in(directory.path(), "penguins.npy");
+    let sorted = run_ok(["sort", &path, "--by", ":, 3", "--format", "json"]);
+    let [rows, all] = [sorted, run_ok(["get", &path, ":", "--json"])]
+        .map(|text| serde_json::from_str::<Vec<[f64; 4]>>(&text).unwrap().len());
+    assert_eq!(rows, all);
+    let values = run_ok(["unique", &path, ":3, 0", "--format", "json"]);
+    assert_eq!(values, "[39.1,39.5,40.3]\n");
+}
+
+#[test]
 fn streams_are_sorted() {
     let mut child = command();
     let child = child.args(["unique", "-", "--from", "csv", "--no-header", "--counts"]);

@@ -101,8 +101,7 @@ impl Column {
                 Ok(values.iter().map(|value| by.holds(Some(value.cmp(bool)))).collect())
             }
             (Values::Int(values), Operand::Number(number)) => {
-                let bound = Bound::new(*number);
-                Ok(values.iter().map(|&value| by.holds(bound.order(value))).collect())
+                Ok(values.iter().map(|&value| by.holds(order(value, *number))).collect())
             }
             (Values::Float(values), Operand::Number(number)) => {
                 let constant = self.rounded(*number)?;
@@ -140,7 +139,7 @@ impl Column {
             (V::Bool(a), V::Bool(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
             (V::Int(a), V::Int(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
             (V::Float(a), V::Float(b)) => mask(a, b, |a, b| by.holds(a.partial_cmp(b))),
-            (V::Int(a), V::Float(b)) => mask(a, b, |&a, &b| by.holds(Bound::of(b).order(a))),
+            (V::Int(a), V::Float(b)) => mask(a, b, |&a, &b| by.holds(order(a, Number::Float(b)))),
             (V::Float(_), V::Int(_)) => return other.compare(by.reversed(), self),
             (V::Text(a), V::Text(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
             (V::Bytes(a), V::Bytes(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
@@ -228,50 +227,15 @@ fn order_of_ticks(a: i64, b: i64) -> Option<Ordering> {
     (!is_nat(a) && !is_nat(b)).then(|| a.cmp(&b))
 }
 
-/// A number to compare integers with, exactly.
-enum Bound {
-    /// NaN, which has no order.
-    None,
-    /// An integer, or a number between it and the next integer.
-    Finite {
-        floor: i128,
-        has_fraction: bool,
-    },
-    Infinite {
-        is_positive: bool,
-    },
-}
-
-impl Bound {
-    fn new(number: Number) -> Bound {
-        match number {
-            Number::Int(floor) => Bound::Finite { floor, has_fraction: false },
-            Number::Float(float) => Bound::of(float),
-        }
-    }
-
-    fn of(float: f64) -> Bound {
-        if float.is_nan() {
-            return Bound::None;
-        }
-        // Exact: the digits of an integer, and none after the point.
-        match format!("{:.0}", float.floor()).parse() {
-            Ok(floor) => Bound::Finite { floor, has_fraction: float.fract() != 0.0 },
-            // Beyond every 128-bit integer.
-            Err(_) => Bound::Infinite { is_positive: float > 0.0 },
-        }
-    }
-
-    /// The order of an integer and the bound.
-    fn order(&self, value: i128) -> Option<Ordering> {
-        match self {
-            Bound::None => None,
-            Bound::Finite { floor, has_fraction } => Some(match value.cmp(floor) {
-                Ordering::Equal if *has_fraction => Ordering::Less,
-                order => order,
-            }),
-            Bound::Infinite { is_positive: true } => Some(Ordering::Less),
-            Bound::Infinite { is_positive: false } => Some(Ordering::Greater),
+/// The order of an integer of at most 64 bits and a number, which NaN does not have.
+#[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "it is whole, or far")]
+fn order(value: i128, number: Number) -> Option<Ordering> {
+    match number {
+        Number::Int(other) => Some(value.cmp(&other)),
+        Number::Float(float) if float.is_nan() => None,
+        Number::Float(float) => {
+            let is_less = if float.fract() == 0.0 { Ordering::Equal } else { Ordering::Less };
+            Some(value.cmp(&(float.floor() as i128)).then(is_less))
         }
     }
 }
@@ -295,7 +259,7 @@ mod tests {
             (i64::MIN.into(), Number::Float(-f64::INFINITY), Some(Ordering::Greater)),
             (0, Number::Float(f64::NAN), None),
         ] {
-            assert_eq!(Bound::new(number).order(value), order, "{value} {number:?}");
+            assert_eq!(super::order(value, number), order, "{value} {number:?}");
         }
     }
 }
