@@ -48,8 +48,7 @@ impl CompletionsArgs {
             (Some(shell), _) => completion::script(shell, command),
             (None, word) => members(word.as_deref().unwrap_or_default(), self.of.as_deref()),
         };
-        io::stdout().write_all(text.as_bytes())?;
-        Ok(())
+        Ok(io::stdout().write_all(text.as_bytes())?)
     }
 }
 

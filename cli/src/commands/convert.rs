@@ -14,7 +14,7 @@ use crate::input::memory;
 use crate::input::platform;
 use crate::input::progress::Progress;
 use crate::input::shape_arg;
-use crate::input::text_input::TextInputOptions;
+use crate::input::text_input::{TextInput, TextInputOptions};
 use crate::input::threads::ThreadArgs;
 use crate::output::archive_output::{self, MemberOptions};
 use crate::output::convert_selection::{self, SelectionArgs, TextArgs};
@@ -25,7 +25,7 @@ use crate::output::output_format::OutputFormat;
 use crate::output::report::ReportArgs;
 use crate::output::row_output;
 use crate::output::sink::Sink;
-use crate::select::layout_args::LayoutArgs;
+use crate::select::layout_args::{self, LayoutArgs};
 use crate::select::limits;
 use crate::select::small_floats::{self, TargetDType};
 
@@ -179,7 +179,8 @@ impl ConvertArgs {
             (OutputFormat::Npy, Some(text)) if self.is_plain() => {
                 self.reject_archive_options(OutputFormat::Npy)?;
                 let options = self.new_file.options(Order::C);
-                convert_selection::write_text(&self.input.path, text, &draft, &options)?;
+                TextInput::open(&self.input.path, text)?
+                    .write(|dtype, shape| draft.array(dtype, shape, &options))?;
             }
             (OutputFormat::Npy, text) => self.write_npy(&self.open_single(text)?, &draft)?,
             (format, text) => self.write_archive(format, text, &draft)?,
@@ -400,10 +401,10 @@ impl ConvertArgs {
         )?;
         self.selection.with_rows(self.input.name(), from, |rows| {
             let part = rows.unfiltered().at(self.input.name())?;
-            let arranged = self.layout.arrange(from, &part).at(self.input.name())?;
+            let (part, shape) = self.layout.arrange(&part).at(self.input.name())?;
             let dtype = self.output_dtype(part.dtype());
-            let array = draft.array(&dtype, &arranged.shape, &self.new_file.options(order))?;
-            let written = arranged.write(array, self.casting_of_output());
+            let array = draft.array(&dtype, &shape, &self.new_file.options(order))?;
+            let written = layout_args::write(&(from, part), array, self.casting_of_output());
             written.map_err(|error| self.write_error(error))
         })
     }

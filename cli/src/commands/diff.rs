@@ -70,8 +70,9 @@ impl DiffArgs {
         }
         let (a, b) = (self.options.open_file(&self.a)?, self.options.open_file(&self.b)?);
         let lists = (members(&a)?, members(&b)?);
+        let selects = self.options.pattern.is_some() || self.options.only_changed;
         let found = match &lists {
-            (Some(a), Some(b)) if self.is_about_many(a, b) => {
+            (Some(a), Some(b)) if selects || a.len() != 1 || b.len() != 1 => {
                 diff_many::archives(&self.options, [&self.a, &self.b], out, a, b)?
             }
             _ if self.options.pattern.is_some() => {
@@ -82,11 +83,6 @@ impl DiffArgs {
             }
         };
         Ok(found.exit_code())
-    }
-
-    /// Returns whether not both of two archives have a single array.
-    fn is_about_many(&self, a: &[Input<'_>], b: &[Input<'_>]) -> bool {
-        self.options.pattern.is_some() || self.options.only_changed || a.len() != 1 || b.len() != 1
     }
 
     fn compare_one(

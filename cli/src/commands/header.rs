@@ -93,7 +93,9 @@ impl HeaderArgs {
         edit::reject_stream(&self.file)?;
         let is_written = !self.dry_run && !self.is_check();
         let lock = if is_written {
-            self.wait.with_lock(path, |locking| FileLock::acquire(path, LockKind::Exclusive, locking)).at(path)?
+            self.wait
+                .with_lock(path, |locking| FileLock::acquire(path, LockKind::Exclusive, locking))
+                .at(path)?
         } else {
             None
         };

@@ -59,7 +59,7 @@ impl AddArgs {
         let inputs = open.arrays()?;
         let max_header_len = self.members.max_header_len();
         let mut update = npz_update::begin(&self.file, self.wait, max_header_len)?;
-        if self.members.is_deflated() {
+        if self.members.deflate.is_some() {
             update.compression(self.members.compression());
         }
         let mut full_names = HashSet::new();

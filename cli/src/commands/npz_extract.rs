@@ -76,29 +76,22 @@ const ONE_MEMBER: &str = "--output takes the bytes of one member: name one after
 
 const LINK: &str = "is a symbolic link, which may point outside the directory: remove it first";
 
-/// The files that members are extracted to. None of them is in another.
-#[derive(Default)]
-struct Targets(BTreeSet<PathBuf>);
-
 const NEEDS_DIRECTORY: &str =
     "another member is a file where this one needs a directory: extract one of them by name";
 
 const IN_THE_WAY: &str =
     "is a file where another member needs a directory: extract one of them by name";
 
-impl Targets {
-    /// Why a new member cannot be extracted beside these: one of the two is a file where
-    /// the other one needs a directory.
-    fn conflict(&self, target: &Path) -> Option<&'static str> {
-        // Sorted by their parts, a directory is next to what is in it.
-        let (before, after) = ((Unbounded, Excluded(target)), (Excluded(target), Unbounded));
-        let mut before = self.0.range::<Path, _>(before);
-        let mut after = self.0.range::<Path, _>(after);
-        if before.next_back().is_some_and(|path| target.starts_with(path)) {
-            return Some(NEEDS_DIRECTORY);
-        }
-        after.next()?.starts_with(target).then_some(IN_THE_WAY)
+/// Why a new member cannot be extracted beside others, of which none is in another: one of the
+/// two is a file where the other one needs a directory.
+fn conflict(others: &BTreeSet<PathBuf>, target: &Path) -> Option<&'static str> {
+    // Sorted by their parts, a directory is next to what is in it.
+    let (before, after) = ((Unbounded, Excluded(target)), (Excluded(target), Unbounded));
+    let (mut before, mut after) = (others.range::<Path, _>(before), others.range::<Path, _>(after));
+    if before.next_back().is_some_and(|path| target.starts_with(path)) {
+        return Some(NEEDS_DIRECTORY);
     }
+    after.next()?.starts_with(target).then_some(IN_THE_WAY)
 }
 
 impl ExtractArgs {
@@ -109,12 +102,12 @@ impl ExtractArgs {
         }
         let mut failures = 0;
         let mut targets: Vec<(Member<'_>, PathBuf)> = Vec::new();
-        let mut others = Targets::default();
+        let mut others = BTreeSet::new();
         // All names are checked before anything is written.
         for member in self.members(&npz, &mut failures)? {
             match self.checked_target(&member, &others) {
                 Ok(target) => {
-                    others.0.insert(target.clone());
+                    others.insert(target.clone());
                     targets.push((member, target));
                 }
                 Err(error) => self.skip(error, &mut failures)?,
@@ -211,14 +204,18 @@ impl ExtractArgs {
     /// does not point outside the directory, that no other member has the same path,
     /// or is a file where this one needs a directory, and that existing files and
     /// directories do not conflict.
-    fn checked_target(&self, member: &Member<'_>, others: &Targets) -> Result<PathBuf, CliError> {
+    fn checked_target(
+        &self,
+        member: &Member<'_>,
+        others: &BTreeSet<PathBuf>,
+    ) -> Result<PathBuf, CliError> {
         let name = self.relative_path(member)?;
         let target = self.directory.join(name);
-        if others.0.contains(&target) {
+        if others.contains(&target) {
             let reason = "another member has the same path: extract one of them by name";
             return Err(CliError::rejected(self.path_of(member.name()), reason));
         }
-        if let Some(reason) = others.conflict(&target) {
+        if let Some(reason) = conflict(others, &target) {
             return Err(CliError::rejected(self.path_of(member.name()), reason));
         }
         self.check_directories(name)?;

@@ -10,6 +10,21 @@ use crate::input::url;
 use crate::output::locking::WaitArgs;
 use crate::output::npz_update;
 
+/// The archive to change.
+#[derive(Debug, Args)]
+struct ArchiveArgs {
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// .npz file
+    #[arg(value_parser = url::parser())]
+    file: PathBuf,
+}
+
 /// Remove members of an archive.
 ///
 /// If you name a member that does not exist, the archive stays the same.
@@ -23,15 +38,7 @@ Exit status: 0 if all were removed, 1 if the archive is unchanged, 2 for a usage
 error.")]
 pub(crate) struct RemoveArgs {
     #[command(flatten)]
-    wait: WaitArgs,
-
-    /// Print a JSON object
-    #[arg(long)]
-    json: bool,
-
-    /// .npz file
-    #[arg(value_parser = url::parser())]
-    file: PathBuf,
+    archive: ArchiveArgs,
 
     /// Members, with or without .npy
     #[arg(value_name = "MEMBER", required = true)]
@@ -50,15 +57,7 @@ Exit status: 0 if the member was renamed, 1 if it does not exist or the new name
 is taken, 2 for a usage error.")]
 pub(crate) struct MoveArgs {
     #[command(flatten)]
-    wait: WaitArgs,
-
-    /// Print a JSON object
-    #[arg(long)]
-    json: bool,
-
-    /// .npz file
-    #[arg(value_parser = url::parser())]
-    file: PathBuf,
+    archive: ArchiveArgs,
 
     /// Member, with or without .npy
     #[arg(value_name = "OLD")]
@@ -71,21 +70,22 @@ pub(crate) struct MoveArgs {
 
 impl RemoveArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
-        let mut update = npz_update::begin(&self.file, self.wait, MAX_HEADER_LEN)?;
+        let ArchiveArgs { wait, json, file } = &self.archive;
+        let mut update = npz_update::begin(file, *wait, MAX_HEADER_LEN)?;
         for member in &self.members {
             update.remove(member).map_err(CliError::Library)?;
         }
         update.commit().map_err(CliError::Library)?;
-        npz_update::print(&self.file, "removed", &self.members, self.json)
+        npz_update::print(file, "removed", &self.members, *json)
     }
 }
 
 impl MoveArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
-        let mut update = npz_update::begin(&self.file, self.wait, MAX_HEADER_LEN)?;
+        let ArchiveArgs { wait, json, file } = &self.archive;
+        let mut update = npz_update::begin(file, *wait, MAX_HEADER_LEN)?;
         update.rename(&self.old, &self.new).map_err(CliError::Library)?;
         update.commit().map_err(CliError::Library)?;
-        let members = [self.new.clone()];
-        npz_update::print(&self.file, "renamed", &members, self.json)
+        npz_update::print(file, "renamed", std::slice::from_ref(&self.new), *json)
     }
 }

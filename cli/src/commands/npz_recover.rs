@@ -86,8 +86,7 @@ impl RecoverArgs {
             return Err(CliError::rejected(&self.file, reason));
         }
         draft.commit()?;
-        self.print(&found, has_directory)?;
-        Ok(())
+        Ok(self.print(&found, has_directory)?)
     }
 
     /// Copies the intact members, and reports the others.

@@ -126,10 +126,9 @@ impl SampleArgs {
             limits::check_empty_rows(path, if rows.row_len() == 0 { self.rows } else { 0 })?;
         }
         match output {
-            Some(output) => self.write(rows, indices, output)?,
-            None => self.print(rows, indices)?,
+            Some(output) => self.write(rows, indices, output),
+            None => self.print(rows, indices),
         }
-        Ok(())
     }
 
     /// Writes rows in a format, in the order of the indices.
@@ -203,7 +202,6 @@ impl SampleArgs {
         )?;
         let array = row_copy::take(rows, &indices.collect::<Vec<_>>()).at(self.file.name())?;
         elements::print(out, &array.dyn_view().at(self.file.name())?)?;
-        out.flush()?;
-        Ok(())
+        Ok(out.flush()?)
     }
 }

@@ -107,38 +107,40 @@ enum ChannelAxis {
 
 impl ShowArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
-        CliError::usage_if(
-            self.replace.overwrite && self.output.is_none(),
-            self.file.name(),
-            "--overwrite is for --output",
-        )?;
-        let inputs = Inputs::open(&self.file, self.read.options()).at(self.file.name())?;
-        let mut array = inputs.single().at(self.file.name())?;
-        if self.filter.is_some() {
-            array = self.values.of_array(array).at(self.file.name())?;
-        }
         let (path, filter) = (self.file.name(), self.filter.as_ref());
+        let is_unused = self.replace.overwrite && self.output.is_none();
+        CliError::usage_if(is_unused, path, "--overwrite is for --output")?;
+        let mut array =
+            Inputs::open(&self.file, self.read.options()).at(path)?.single().at(path)?;
+        if self.filter.is_some() {
+            array = self.values.of_array(array).at(path)?;
+        }
         let (array, selection) =
             matching::copy_matching(path, array, self.selection.as_ref(), filter)?;
         let all = array.outline();
         let selected = selection.unwrap_or_default().select(&array, &all);
         let selected = selected.and_then(|selected| self.values.of_selected(&array, selected));
-        let selected = selected.at(self.file.name())?;
-        let view = selected.outline().at(self.file.name())?;
+        let selected = selected.at(path)?;
+        let view = selected.outline().at(path)?;
         let image = self.image(&view)?;
-        let drawn = self.without_alpha(&view, &image)?;
+        // A fourth channel is not drawn.
+        let drawn = match &image {
+            Image::Color(_) => view.split_at(self.color_axis(), 3).at(path)?.0,
+            _ => view.clone(),
+        };
         let (norm, nan) = self.norm(&array, &drawn, &image)?;
         let picture = Picture { array: &array, image, norm, nan, threads: self.threads.count() };
         match &self.output {
-            Some(output) => self.write_png(output, &picture)?,
-            None => self.print(&view, &picture)?,
+            Some(output) => self.write_png(output, &picture),
+            None => self.print(&view, &picture),
         }
-        Ok(())
     }
 
     /// The elements to draw.
     fn image<'a>(&self, view: &Outline<'a>) -> Result<Image<'a>, CliError> {
-        if !is_real(view.dtype()) {
+        let is_real =
+            matches!(view.dtype().kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float);
+        if !is_real || view.itemsize() > 8 {
             return Err(self.mismatch(format!(
                 "elements of dtype {}, and only numbers can be drawn: select a field",
                 view.dtype()
@@ -154,22 +156,17 @@ impl ShowArgs {
         match (channels, view.ndim()) {
             (None, 1) => Ok(Image::Line(view.clone())),
             (None, 2) => Ok(Image::Map(view.clone())),
-            (Some(channels), 3) => {
-                let axis = if channels == ChannelAxis::First { 0 } else { 2 };
-                let count = view.shape().get(axis).copied().unwrap_or(0);
+            (Some(_), 3) => {
+                let axis = self.color_axis();
+                let count = view.shape().get(axis).expect("it has three axes");
                 if !matches!(count, 3 | 4) {
                     let shape = crate::input::text::shape(view.shape());
                     return Err(self.mismatch(format!(
                         "shape {shape}, with {count} elements along axis {axis}, and a colour has 3 or 4"
                     )));
                 }
-                let colors = [0, 1, 2].map(|number| view.index_axis(axis, number));
-                let [red, green, blue] = colors;
-                Ok(Image::Color(Box::new([
-                    red.at(self.file.name())?,
-                    green.at(self.file.name())?,
-                    blue.at(self.file.name())?,
-                ])))
+                let colors = (0..3).map(|number| view.index_axis(axis, number));
+                colors.collect::<npymap::Result<_>>().map(Image::Color).at(self.file.name())
             }
             (Some(_), ndim) => Err(self.mismatch(format!(
                 "{ndim} axes, and an image in colour has three: select them with INDEX"
@@ -184,18 +181,9 @@ impl ShowArgs {
         }
     }
 
-    /// The elements that are drawn: not those of a fourth channel.
-    fn without_alpha<'v>(
-        &self,
-        view: &Outline<'v>,
-        image: &Image<'_>,
-    ) -> Result<Outline<'v>, CliError> {
-        if !matches!(image, Image::Color(_)) {
-            return Ok(view.clone());
-        }
-        let axis = if self.channels == Some(ChannelAxis::First) { 0 } else { 2 };
-        let (colors, _) = view.split_at(axis, 3).at(self.file.name())?;
-        Ok(colors)
+    /// The axis of the colors, of three.
+    fn color_axis(&self) -> usize {
+        if self.channels == Some(ChannelAxis::First) { 0 } else { 2 }
     }
 
     /// How values become colours, and how many elements are NaN.
@@ -273,12 +261,6 @@ impl ShowArgs {
     fn mismatch(&self, what: String) -> CliError {
         CliError::mismatch(self.file.name(), what)
     }
-}
-
-/// Returns whether elements are real numbers.
-fn is_real(dtype: &DType) -> bool {
-    matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float)
-        && dtype.itemsize() <= 8
 }
 
 /// Parses `0,1` or `p1,p99`.

@@ -10,7 +10,7 @@ use crate::input::error::{At as _, CliError};
 use crate::input::url;
 use crate::output::sorting_args::SortingArgs;
 use crate::sort::records::Unit;
-use crate::sort::sorter::{SortOptions, Sorter};
+use crate::sort::sorter::Sorter;
 
 /// Sort the rows of an array of any size.
 ///
@@ -63,22 +63,19 @@ pub(crate) struct SortArgs {
 impl SortArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let output = self.output.as_deref().or(self.last.as_deref());
-        let options = SortOptions {
-            unit: Unit::Row,
-            by: &self.sorting.by,
-            is_reversed: self.reverse,
-            memory: 0,
-            directory: None,
-        };
         let to_output_error = CliError::with_path(output.unwrap_or(self.input.name()));
-        self.sorting.run(&self.input, output, &options, &|array, options, create| {
-            let all = array.outline();
-            self.check(&all)?;
-            let sorter = Sorter::new(array, all, *options).at(self.input.name())?;
-            let array = create(sorter.dtype(), sorter.shape())?;
-            sorter.sort(array).map_err(&to_output_error)
-        })?;
-        Ok(())
+        self.sorting.run(
+            &self.input,
+            output,
+            (Unit::Row, self.reverse),
+            &|array, options, create| {
+                let all = array.outline();
+                self.check(&all)?;
+                let sorter = Sorter::new(array, all, *options).at(self.input.name())?;
+                let array = create(sorter.dtype(), sorter.shape())?;
+                sorter.sort(array).map_err(&to_output_error)
+            },
+        )
     }
 
     /// Rejects arrays without rows, or whose rows could be compared in several ways.

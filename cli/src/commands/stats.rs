@@ -21,7 +21,6 @@ use crate::select::matching;
 use crate::select::selection::IndexArg;
 use crate::select::small_floats::ValueArgs;
 use crate::stats::columns::Columns;
-use crate::stats::histogram::DEFAULT_BINS;
 use crate::stats::scan::Ignored;
 use crate::stats::stats_rows::{self, StatsRow, Wanted};
 
@@ -75,7 +74,7 @@ pub(crate) struct StatsArgs {
     /// Count the finite elements in BINS equal bins, as numpy.histogram
     /// [default: 20]
     #[arg(long, value_name = "BINS", num_args = 0..=1, require_equals = true,
-        default_missing_value = const_str(), value_parser = clap::value_parser!(u16).range(1..))]
+        default_missing_value = "20", value_parser = clap::value_parser!(u16).range(1..))]
     hist: Option<u16>,
 
     /// Ignore infinite elements as well
@@ -120,12 +119,6 @@ pub(crate) struct StatsArgs {
     /// input. The last argument can be an INDEX that selects elements, unless there is a file of that name
     #[arg(required = true, value_name = "FILE")]
     arguments: Vec<ArrayPath>,
-}
-
-/// The default of `--hist`.
-const fn const_str() -> &'static str {
-    const { assert!(DEFAULT_BINS == 20) };
-    "20"
 }
 
 impl StatsArgs {

@@ -197,7 +197,9 @@ impl TailArgs {
             let before = start * matching::rows_per_index(&new, filter);
             let print = |array: &MappedArray, part: Outline<'_>, mut axes: Vec<AxisIndices>, _| {
                 if let Some(AxisIndices::List(numbers)) = axes.first_mut() {
-                    numbers.iter_mut().for_each(|number| *number += before);
+                    for number in numbers {
+                        *number += before;
+                    }
                 }
                 let sheet = Sheet::new(path, array, part, axes)?;
                 let first = if is_first { self.first_of(&sheet) } else { 0 };

@@ -10,7 +10,7 @@ use crate::input::url;
 use crate::output::sorting_args::SortingArgs;
 use crate::select::selection::IndexArg;
 use crate::sort::records::Unit;
-use crate::sort::sorter::{SortOptions, Sorter};
+use crate::sort::sorter::Sorter;
 
 /// Find the sorted unique values of an array of any size, and count them.
 ///
@@ -60,16 +60,9 @@ impl UniqueArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let output = self.output.as_deref();
         let unit = if self.sorting.by.is_empty() { Unit::Element } else { Unit::Row };
-        let options = SortOptions {
-            unit,
-            by: &self.sorting.by,
-            is_reversed: false,
-            memory: 0,
-            directory: None,
-        };
         let to_output_error = CliError::with_path(output.unwrap_or(self.file.name()));
         let index = self.selection.clone().unwrap_or_default();
-        self.sorting.run(&self.file, output, &options, &|array, options, create| {
+        self.sorting.run(&self.file, output, (unit, false), &|array, options, create| {
             let all = array.outline();
             let selected = index.outline(array, &all).at(self.file.name())?;
             let part = selected.outline().at(self.file.name())?;
@@ -78,7 +71,6 @@ impl UniqueArgs {
             let (dtype, shape) = unique.dtype_and_shape(self.counts).at(self.file.name())?;
             let array = create(&dtype, &shape)?;
             unique.write(array, self.counts).map_err(&to_output_error)
-        })?;
-        Ok(())
+        })
     }
 }

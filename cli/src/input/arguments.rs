@@ -34,9 +34,14 @@ pub(crate) fn protect_negatives(command: &Command, arguments: Vec<OsString>) -> 
         } else if text == "-" || !text.starts_with('-') || is_negative(&argument) {
             positional.push(argument);
         } else if takes_next(command, &text) {
+            let mut option = argument;
             match arguments.next() {
-                Some(value) if is_negative(&value) => kept.push(attach_value(argument, &value)),
-                value => kept.extend([Some(argument), value].into_iter().flatten()),
+                Some(value) if is_negative(&value) => {
+                    option.push("=");
+                    option.push(value);
+                    kept.push(option);
+                }
+                value => kept.extend([Some(option), value].into_iter().flatten()),
             }
         } else {
             kept.push(argument);
@@ -85,13 +90,6 @@ fn last_short<'a>(command: &'a Command, text: &str) -> Option<&'a Arg> {
 fn takes_value(option: &Arg) -> bool {
     matches!(option.get_action(), ArgAction::Set | ArgAction::Append)
         && !option.is_require_equals_set()
-}
-
-fn attach_value(option: OsString, value: &OsStr) -> OsString {
-    let mut argument = option;
-    argument.push("=");
-    argument.push(value);
-    argument
 }
 
 #[cfg(test)]

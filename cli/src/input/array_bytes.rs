@@ -14,7 +14,7 @@ impl ArrayBytes {
     }
 
     /// Leaves out the first bytes, which stay zeros.
-    pub(crate) fn from(self, start: usize) -> ArrayBytes {
+    pub(crate) fn skipping(self, start: usize) -> ArrayBytes {
         ArrayBytes { written: start, ..self }
     }
 

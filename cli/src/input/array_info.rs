@@ -20,38 +20,24 @@ pub(crate) struct ArrayInfo {
 }
 
 impl ArrayInfo {
+    fn new(layout: Layout, order: Order, data_offset: Option<u64>) -> ArrayInfo {
+        ArrayInfo { layout, order, version: None, data_offset, digest: None, trailing: None }
+    }
+
     /// Facts from the header of a `.npy`.
     pub(crate) fn from_header(header: &Header, data_offset: Option<u64>) -> Result<ArrayInfo> {
-        Ok(ArrayInfo {
-            layout: header.layout()?,
-            order: header.order,
-            version: Some(header.version),
-            data_offset,
-            digest: None,
-            trailing: None,
-        })
+        let info = ArrayInfo::new(header.layout()?, header.order, data_offset);
+        Ok(ArrayInfo { version: Some(header.version), ..info })
     }
 
     /// Facts about an array of a `.ten` file.
     pub(crate) fn from_ten(layout: Layout, data_offset: u64) -> ArrayInfo {
-        ArrayInfo {
-            layout,
-            order: Order::C,
-            version: None,
-            data_offset: Some(data_offset),
-            digest: None,
-            trailing: None,
-        }
+        ArrayInfo::new(layout, Order::C, Some(data_offset))
     }
+
     /// Facts about an array without a header, with its digest if that is requested.
     pub(crate) fn from_raw(array: &MappedArray, order: Order, digest: bool) -> Result<ArrayInfo> {
-        Ok(ArrayInfo {
-            layout: array.layout().clone(),
-            order,
-            version: None,
-            data_offset: array.data_offset(),
-            digest: digest.then(|| digest::sha256(array)).transpose()?,
-            trailing: None,
-        })
+        let info = ArrayInfo::new(array.layout().clone(), order, array.data_offset());
+        Ok(ArrayInfo { digest: digest.then(|| digest::sha256(array)).transpose()?, ..info })
     }
 }

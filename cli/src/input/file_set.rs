@@ -1,7 +1,7 @@
 //! Directories and quoted patterns, which are sets of files where many are taken.
 
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
 use crate::input::array_path::ArrayPath;
@@ -159,7 +159,9 @@ fn add_matching(
     let entries = match fs::read_dir(listed) {
         Ok(entries) => entries,
         // It is not a directory, or does not exist: nothing in it matches.
-        Err(error) if is_absent(&error) => return Ok(()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(());
+        }
         Err(error) => return Err(error),
     };
     for entry in entries {
@@ -178,10 +180,6 @@ fn add_matching(
         }
     }
     Ok(())
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 #[cfg(test)]

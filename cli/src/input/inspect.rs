@@ -9,7 +9,7 @@ use std::num::NonZero;
 use npymap::{
     MappedArray, OpenOptions, Result,
     any::Format,
-    npy::HeaderText,
+    npy::{HeaderText, MAX_HEADER_LEN},
     npz::{self, Npz},
     tar::{self, TarFile},
     ten::{Ten, TenHeader},
@@ -204,12 +204,11 @@ impl Inspector {
 
     fn list_npz(self, path: &ArrayPath, visit: Visit<'_>) -> Result<(), ListError> {
         let npz = open::npz(&path.path, self.max_header_len)?;
-        let members = match path.member.as_deref() {
-            Some(name) => vec![npz.member(name)?],
-            None => {
-                npz.prefetch_headers()?;
-                npz.members().collect()
-            }
+        let members: Vec<_> = if let Some(name) = path.member.as_deref() {
+            vec![npz.member(name)?]
+        } else {
+            npz.prefetch_headers()?;
+            npz.members().collect()
         };
         let most = if let Wanted::Digests(threads) = self.wanted { threads.get() } else { 1 };
         let mut members = members.into_iter();
@@ -270,7 +269,7 @@ impl Inspector {
 
     /// The entries of a tar file: each `.npy`, and each array of each `.npz` and `.ten`.
     fn tar_entries(self, path: &ArrayPath) -> Result<Vec<FileEntry>> {
-        let tar = open::tar_file(&path.path)?;
+        let tar = TarFile::open(open::map_arrays(&path.path, MAX_HEADER_LEN)?)?;
         let (mut entries, requested) = (Vec::new(), path.member.as_deref());
         if requested.is_none() {
             tar.prefetch_headers()?;

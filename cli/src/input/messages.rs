@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write as _};
-use std::path::Path;
+
 use std::process::ExitCode;
 
 use clap::error::ContextValue;
@@ -10,7 +10,7 @@ use clap::error::ContextValue;
 use crate::input::error::rephrase_advice;
 use crate::input::escape::{escaped, safe};
 use crate::input::style::{ERROR, LABEL};
-use crate::input::url::{shown, without_queries};
+use crate::input::url::without_queries;
 
 /// Prints a line on standard error. An error of that is ignored.
 fn print_line(line: &dyn Display) {
@@ -58,9 +58,4 @@ fn safe_part(part: &ContextValue) -> Option<ContextValue> {
 pub(crate) fn print_note(message: &dyn Display) {
     let message = without_queries(&message.to_string());
     print_line(&format_args!("{LABEL}note:{LABEL:#} {}", safe(message)));
-}
-
-/// Prints that the program waits while another process writes a file.
-pub(crate) fn print_waiting(path: &Path) {
-    print_note(&format_args!("{}: waiting for another process that is writing it", shown(path)));
 }

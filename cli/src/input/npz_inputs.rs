@@ -30,7 +30,7 @@ pub(crate) struct MemberArgs {
     /// Deflate the arrays, at a level from 0 to 9
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true,
         default_missing_value = "6", value_parser = clap::value_parser!(u32).range(..=9))]
-    deflate: Option<u32>,
+    pub(crate) deflate: Option<u32>,
 
     #[command(flatten)]
     read: InputArgs,
@@ -75,11 +75,6 @@ const MANY: &str = "contains several arrays: name one as FILE[MEMBER], or omit -
 impl MemberArgs {
     pub(crate) fn compression(&self) -> Compression {
         self.deflate.map_or(Compression::Stored, Compression::Deflated)
-    }
-
-    /// Whether the compression was chosen.
-    pub(crate) fn is_deflated(&self) -> bool {
-        self.deflate.is_some()
     }
 
     pub(crate) fn max_header_len(&self) -> usize {

@@ -163,11 +163,6 @@ pub(crate) fn ten(path: &Path) -> Result<Ten> {
     TenOptions::new().any_extension(true).open(map_arrays(path, MAX_HEADER_LEN)?)
 }
 
-/// Opens a tar file whose arrays are mapped.
-pub(crate) fn tar_file(path: &Path) -> Result<TarFile> {
-    TarFile::open(map_arrays(path, MAX_HEADER_LEN)?)
-}
-
 /// Opens a `.npy` file, or an array of a `.ten`, to be written and not mapped, and another
 /// time to be read.
 pub(crate) fn write_array(

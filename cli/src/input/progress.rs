@@ -93,7 +93,7 @@ pub(crate) fn show_members(options: NpzOptions) -> NpzOptions {
             let total = to_usize(unpacked.size);
             (unpacked.member.to_owned(), Progress::new(total))
         });
-        progress.add(usize::try_from(unpacked.done - progress.done).unwrap_or(0));
+        progress.add(to_usize(unpacked.done - progress.done));
         if unpacked.done < unpacked.size {
             *current = Some((member, progress));
         }

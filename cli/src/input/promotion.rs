@@ -1,7 +1,7 @@
 //! Options for arrays of different dtypes, and the dtype that holds the elements of both.
 
 use clap::Args;
-use npymap::dtype::Kind;
+use npymap::dtype::{Field, Kind};
 use npymap::{ByteOrder, DType, element::Casting};
 
 use crate::input::array_path::ArrayPath;
@@ -100,10 +100,7 @@ fn is_number(kind: Kind) -> bool {
 }
 
 fn has_same_names(one: &DType, other: &DType) -> bool {
-    let names = |dtype: &DType| -> Vec<String> {
-        dtype.fields().iter().map(|field| field.name().to_owned()).collect()
-    };
-    names(one) == names(other)
+    one.fields().iter().map(Field::name).eq(other.fields().iter().map(Field::name))
 }
 
 /// Text with room for both.

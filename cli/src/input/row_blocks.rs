@@ -94,7 +94,7 @@ impl RowBlocks {
         let (start, end) = (at(wanted.start / inner), at(wanted.end.div_ceil(inner)));
         let first = (outer * dim + start) * self.inner();
         let rows = first..first + (end - start) * self.inner();
-        let before = self.leading.get(..self.axis).unwrap_or_default();
+        let before = self.leading.split_at(self.axis).0;
         let ranges = index(before, outer).into_iter().map(|at| at..at + 1);
         let mut ranges: Vec<_> = ranges.collect();
         ranges.extend((self.axis < self.leading.len()).then_some(start..end));

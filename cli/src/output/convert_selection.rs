@@ -4,14 +4,14 @@ use std::path::Path;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use npymap::{DType, MappedArray, MappedArrayMut};
+use npymap::{DType, MappedArray};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::open::Temporary;
 use crate::input::text_format::{Delimiter, TextFormat};
 use crate::input::text_input::{BLOCK, MAX_ROW, TextInput, TextInputOptions};
-use crate::output::draft::Draft;
+
 use crate::output::output_format::OutputFormat;
 use crate::output::text_output::TextOptions;
 use crate::select::filter::Filter;
@@ -213,16 +213,4 @@ pub(crate) fn read_text(path: &Path, options: TextInputOptions) -> Result<Mapped
     TextInput::open(path, options)?
         .write(|dtype, shape| file.create(dtype, shape, &options_of_copy).at(path))?;
     file.open().at(path)
-}
-
-/// Reads a text into a new file.
-pub(crate) fn write_text(
-    path: &Path,
-    options: TextInputOptions,
-    draft: &Draft,
-    create: &npymap::CreateOptions,
-) -> Result<(), CliError> {
-    TextInput::open(path, options)?.write(|dtype, shape| -> Result<MappedArrayMut, CliError> {
-        draft.array(dtype, shape, create)
-    })
 }

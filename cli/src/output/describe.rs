@@ -37,10 +37,6 @@ impl DescribedEntry {
         self.member.as_ref().map(ToString::to_string).unwrap_or_default()
     }
 
-    fn info_text(&self) -> String {
-        safe(self.info.as_deref().unwrap_or_default())
-    }
-
     fn dtype_text(&self) -> String {
         self.array().map_or("not an array".to_owned(), |array| abbreviated(array.layout.dtype()))
     }
@@ -159,12 +155,23 @@ pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::
     let columns = [
         (true, Column::paths("file"), rows.iter().map(|row| safe(shown(&row.path))).collect()),
         (members, Column::paths("member"), rows.iter().map(DescribedEntry::member_name).collect()),
-        (infos, Column::text("info"), rows.iter().map(DescribedEntry::info_text).collect()),
+        (
+            infos,
+            Column::text("info"),
+            rows.iter().map(|row| safe(row.info.as_deref().unwrap_or(""))).collect(),
+        ),
         (true, Column::text("dtype"), rows.iter().map(DescribedEntry::dtype_text).collect()),
         (true, Column::text("shape"), cells(rows, |array| shape(array.layout.shape()))),
         (true, Column::text("order"), cells(rows, |array| order(array.order).to_owned())),
         (true, Column::numbers("size"), cells(rows, |array| text::size(array.layout.nbytes()))),
-        (members, Column::text("elements"), cells(rows, location)),
+        (
+            members,
+            Column::text("elements"),
+            cells(rows, |array| match array.data_offset {
+                Some(offset) => format!("from byte {offset}"),
+                None => "deflated".to_owned(),
+            }),
+        ),
         (
             digests,
             Column::numbers("sha256"),
@@ -189,10 +196,6 @@ pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::
 /// A cell for each array, and an empty one for other members.
 fn cells(rows: &[DescribedEntry], cell: impl Fn(&ArrayInfo) -> String) -> Vec<String> {
     rows.iter().map(|row| row.array().map(&cell).unwrap_or_default()).collect()
-}
-
-fn location(array: &ArrayInfo) -> String {
-    array.data_offset.map_or("deflated".to_owned(), |offset| format!("from byte {offset}"))
 }
 
 /// `'<f8', float of 8 bytes, little-endian`

@@ -6,6 +6,7 @@ use clap::Args;
 use npymap::{ErrorKind, source::Locking};
 
 use crate::input::messages;
+use crate::input::url::shown;
 
 /// Whether to wait while another process writes the file.
 #[derive(Args, Clone, Copy, Debug)]
@@ -25,7 +26,8 @@ impl WaitArgs {
     ) -> npymap::Result<T> {
         match lock(Locking::Try) {
             Err(error) if !self.no_wait && error.kind() == ErrorKind::Locked => {
-                messages::print_waiting(path);
+                let waiting = "waiting for another process that is writing it";
+                messages::print_note(&format_args!("{}: {waiting}", shown(path)));
                 lock(Locking::Wait)
             }
             locked => locked,

@@ -26,7 +26,7 @@ pub(crate) fn copy(
         if n == 0 {
             return Ok(());
         }
-        let written = to.write_all(block.get(..n).unwrap_or_default());
+        let written = to.write_all(block.split_at(n).0);
         written.map_err(CliError::io(to_path, "write"))?;
         add(n);
     }

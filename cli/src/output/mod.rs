@@ -18,7 +18,6 @@ pub(crate) mod line;
 pub(crate) mod locking;
 pub(crate) mod member_copy;
 pub(crate) mod new_file;
-pub(crate) mod new_rows;
 pub(crate) mod npz_update;
 pub(crate) mod out_args;
 pub(crate) mod output_args;

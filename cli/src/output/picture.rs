@@ -26,7 +26,7 @@ pub(crate) enum Image<'a> {
     /// A matrix, in the colours of a map.
     Map(Outline<'a>),
     /// Three matrices: red, green and blue.
-    Color(Box<[Outline<'a>; 3]>),
+    Color(Vec<Outline<'a>>),
 }
 
 /// How values become numbers from 0 to 1.
@@ -52,17 +52,19 @@ impl Norm {
     }
 }
 
-impl Picture<'_> {
+impl<'a> Picture<'a> {
     /// Height and width, in elements.
     pub(crate) fn dims(&self) -> [usize; 2] {
-        let view = match &self.image {
-            Image::Line(view) | Image::Map(view) => view,
-            Image::Color(channels) => {
-                let [red, ..] = channels.as_ref();
-                red
-            }
-        };
-        [0, 1].map(|axis| view.shape().get(axis).copied().unwrap_or(1))
+        let shape = self.views().first().map_or(&[][..], |view| view.shape());
+        [0, 1].map(|axis| shape.get(axis).copied().unwrap_or(1))
+    }
+
+    /// The elements, those of each colour by themselves.
+    pub(crate) fn views(&self) -> &[Outline<'a>] {
+        match &self.image {
+            Image::Line(view) | Image::Map(view) => std::slice::from_ref(view),
+            Image::Color(channels) => channels,
+        }
     }
 
     /// The colours of a map.
@@ -77,12 +79,8 @@ impl Picture<'_> {
 
     /// The values of the pixels of a map, or of each colour.
     pub(crate) fn rasters(&self, size: [usize; 2]) -> Result<Vec<Raster>> {
-        let views: &[Outline<'_>] = match &self.image {
-            Image::Line(view) | Image::Map(view) => std::slice::from_ref(view),
-            Image::Color(channels) => channels.as_slice(),
-        };
         let (array, scale) = (self.array, self.norm.scale);
-        let rasters = views.iter();
+        let rasters = self.views().iter();
         rasters.map(|view| Raster::compute(array, view, size, scale, self.threads)).collect()
     }
 

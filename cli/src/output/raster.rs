@@ -1,6 +1,7 @@
 //! Rasters: the elements of a view averaged over the area of each pixel.
 
 use std::num::NonZero;
+use std::ops::Range;
 
 use npymap::element::Real;
 use npymap::{MappedArray, Result, View, array::Outline, with_type};
@@ -55,7 +56,7 @@ impl Raster {
         threads: NonZero<usize>,
     ) -> Result<Raster> {
         let mut raster = Raster { width, pixels: memory::zeros(height * width)? };
-        let dims = [0, 1].map(|axis| whole.shape().get(axis).copied().unwrap_or(0));
+        let dims = two(whole.shape());
         let mut progress = Progress::new(whole.nbytes());
         tiles::process(
             threads,
@@ -146,6 +147,10 @@ impl Pixel {
     }
 }
 
+fn two(axes: &[usize]) -> [usize; 2] {
+    axes.try_into().expect("a matrix has two axes")
+}
+
 /// How the rows and columns of a tile are shared among pixels.
 struct TileSpans {
     rows: Vec<Span>,
@@ -162,14 +167,13 @@ struct Span {
 
 impl TileSpans {
     fn new(tile: &Tile<'_>, dims: [usize; 2], pixels: [usize; 2]) -> TileSpans {
-        let [rows, columns] = [0, 1].map(|axis| {
-            let first = tile.origin.get(axis).copied().unwrap_or(0);
-            let count = tile.part.shape().get(axis).copied().unwrap_or(0);
-            let (dim, pixels) = (dims.get(axis), pixels.get(axis));
-            let (dim, pixels) = (dim.copied().unwrap_or(1), pixels.copied().unwrap_or(1));
-            (first..first + count).map(|at| Span::new(at, dim, pixels)).collect()
-        });
-        TileSpans { rows, columns }
+        let ([top, left], [height, width]) = (two(&tile.origin), two(tile.part.shape()));
+        let spans =
+            |range: Range<usize>, dim, pixels| range.map(|at| Span::new(at, dim, pixels)).collect();
+        TileSpans {
+            rows: spans(top..top + height, dims[0], pixels[0]),
+            columns: spans(left..left + width, dims[1], pixels[1]),
+        }
     }
 }
 

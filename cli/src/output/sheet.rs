@@ -223,8 +223,9 @@ impl<'a> Sheet<'a> {
                 None => (leaves.get(column), None),
             };
             let Some((_, leaf)) = leaf else { return Ok(String::new()) };
-            let index: Vec<usize> = own.iter().copied().chain(across).collect();
-            Ok(elements::cell(&leaf.slice(elements_at(&index))?.view()?))
+            let index = own.iter().copied().chain(across);
+            let index: Vec<_> = index.map(|at| SliceInfoElem::Index(to_isize(at))).collect();
+            Ok(elements::cell(&leaf.slice(index)?.view()?))
         });
         number.into_iter().chain(cells)
     }
@@ -238,11 +239,6 @@ fn leaves<'a>(view: &Outline<'a>) -> npymap::Result<Leaves<'a>> {
         return Ok(vec![(view.dtype().to_string(), view.clone())]);
     }
     leaf_fields::find(view)
-}
-
-/// The slice that selects one element along each of the first axes.
-fn elements_at(index: &[usize]) -> Vec<SliceInfoElem> {
-    index.iter().map(|&at| SliceInfoElem::Index(to_isize(at))).collect()
 }
 
 /// How columns are cut to fit a line.

@@ -28,18 +28,12 @@ pub(crate) fn write(
 ) -> Result<(), CliError> {
     match &picture.image {
         Image::Line(view) => write_line(out, picture, view, path),
-        Image::Map(view) => write_rows(out, picture, std::slice::from_ref(view), path),
-        Image::Color(channels) => write_rows(out, picture, channels.as_slice(), path),
+        Image::Map(_) | Image::Color(_) => write_rows(out, picture, path),
     }
 }
 
 /// Writes a pixel for each element.
-fn write_rows(
-    out: &mut impl Write,
-    picture: &Picture<'_>,
-    channels: &[Outline<'_>],
-    path: &Path,
-) -> Result<(), CliError> {
+fn write_rows(out: &mut impl Write, picture: &Picture<'_>, path: &Path) -> Result<(), CliError> {
     let [height, width] = picture.dims();
     if height.max(width) > MAX_SIDE {
         let step = height.max(width).div_ceil(MAX_SIDE);
@@ -50,7 +44,7 @@ fn write_rows(
     }
     let mut progress = Progress::new(height * width);
     write_png(out, path, [height, width], |row| {
-        let values = channels.iter().map(|channel| values(picture, channel, row));
+        let values = picture.views().iter().map(|channel| values(picture, channel, row));
         let values = values.collect::<npymap::Result<Vec<_>>>().at(path)?;
         progress.add(width);
         Ok(picture.row_colors(&values).concat())

@@ -188,7 +188,7 @@ fn shade(number: f64) -> char {
     let shades: &[char] = if terminal::is_unicode() { &SHADES } else { &LETTERS };
     let last = shades.len() - 1;
     let at = number.clamp(0.0, 1.0) * to_u64(last).to_f64();
-    shades.get(usize::from(colors::to_byte(at))).copied().unwrap_or(' ')
+    *shades.get(usize::from(colors::to_byte(at))).expect("it is at most the last")
 }
 
 fn nan_mark() -> char {
@@ -329,7 +329,7 @@ fn line_char(dots: &[Option<std::ops::RangeInclusive<usize>>], row: usize, heigh
         0 => ' ',
         _ if height == 1 => '*',
         // Braille patterns, one bit for each dot.
-        _ => char::from_u32(0x2800 + pattern).unwrap_or(' '),
+        _ => char::from_u32(0x2800 + pattern).expect("each of these is a character"),
     }
 }
 

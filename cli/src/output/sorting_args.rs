@@ -3,19 +3,25 @@
 use std::path::Path;
 
 use clap::Args;
-use npymap::MappedArray;
+use npymap::{CreateOptions, DType, MappedArray, MappedArrayMut, Order};
 
 use crate::input::array_path::ArrayPath;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
+use crate::input::open::Temporary;
 use crate::input::{memory_arg, stream, url};
 use crate::output::convert_selection::{self, TextArgs};
+use crate::output::draft::Draft;
 use crate::output::new_file::NewFileArgs;
-use crate::output::new_rows::{Create, NewRows};
 use crate::output::output_format::OutputFormat;
 use crate::output::report::ReportArgs;
+use crate::output::row_output;
+use crate::output::sink::Sink;
+use crate::select::fields::Fields;
+use crate::select::rows::RowSelection;
 use crate::select::selection::IndexArg;
 use crate::select::small_floats::ValueArgs;
+use crate::sort::records::Unit;
 use crate::sort::sorter::SortOptions;
 
 /// How to sort, read and write.
@@ -53,13 +59,18 @@ const REPORT: &str = "--json reports on a new file: name one with --output";
 /// Sorts an array, and writes the result to one that `Create` makes.
 type Process<'p> = &'p dyn Fn(&MappedArray, &SortOptions<'_>, Create<'_>) -> Result<(), CliError>;
 
+/// Creates the array.
+type Create<'a> = &'a dyn Fn(&DType, &[usize]) -> Result<MappedArrayMut, CliError>;
+
+const ARCHIVE: &str = "archives are written by `npymap convert`: write a .npy file first";
+
 impl SortingArgs {
     /// Opens the input, and writes what `process` makes of it.
     pub(crate) fn run(
         &self,
         input: &ArrayPath,
         output: Option<&Path>,
-        options: &SortOptions<'_>,
+        (unit, is_reversed): (Unit, bool),
         process: Process<'_>,
     ) -> Result<(), CliError> {
         let path = input.name();
@@ -78,9 +89,9 @@ impl SortingArgs {
         // Temporary files are where there is room for the output.
         let directory = output.filter(|output| !stream::is_output(output) && !url::is_url(output));
         let directory = directory.and_then(Path::parent).filter(|parent| parent.is_dir());
-        let options = SortOptions { memory: self.memory, directory, ..*options };
-        let rows = NewRows { output, format, text: &self.text, new_file: &self.new_file };
-        rows.write(|create| {
+        let (by, memory) = (self.by.as_slice(), self.memory);
+        let options = SortOptions { unit, by, is_reversed, memory, directory };
+        self.write(output, format, |create| {
             let array = if let Some(text) = text {
                 convert_selection::read_text(&input.path, text)?
             } else {
@@ -91,5 +102,37 @@ impl SortingArgs {
             process(&array, &options, create)
         })?;
         output.map_or(Ok(()), |output| self.report.print(output, format))
+    }
+
+    /// Calls `fill`, which creates an array and fills it, and writes its rows. If they
+    /// replace a file, that one is locked before `fill` is called.
+    fn write(
+        &self,
+        output: Option<&Path>,
+        format: OutputFormat,
+        fill: impl FnOnce(Create<'_>) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let (path, if_exists) = (output.unwrap_or(Path::new("-")), self.new_file.if_exists());
+        match format {
+            OutputFormat::Npy => {
+                let draft = Draft::begin(path, if_exists)?;
+                let options = self.new_file.options(Order::C);
+                fill(&|dtype, shape| draft.array(dtype, shape, &options))?;
+                draft.commit()
+            }
+            OutputFormat::Npz | OutputFormat::Ten => Err(CliError::usage(path, ARCHIVE)),
+            // The rows of a temporary array, as text or as their bytes.
+            _ => {
+                let mut sink = Sink::begin(output, if_exists)?;
+                let copy = Temporary::new().map_err(CliError::io(path, "create a copy of"))?;
+                fill(&|dtype, shape| copy.create(dtype, shape, &CreateOptions::new()).at(path))?;
+                let array = copy.open().at(path)?;
+                let rows =
+                    RowSelection::all(Some(&array), array.outline(), Fields::All).at(path)?;
+                let (text, to_error) = (self.text.output(format), CliError::with_path(path));
+                row_output::write(&rows, format, text, &mut sink, path, &to_error)?;
+                sink.finish()
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use npymap::Value;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::input::escape::{self, safe};
 use crate::input::float_text;
@@ -142,7 +142,7 @@ fn print_paragraphs(
             writeln!(out)?;
         }
         for column in columns {
-            let cell = column.cells.get(row).map_or("", String::as_str);
+            let cell = column.cells.get(row).map_or("", |(cell, _)| cell);
             if cell == NONE {
                 continue;
             }
@@ -176,22 +176,22 @@ pub(crate) fn print_json(out: &mut impl Write, row: &StatsRow) -> io::Result<()>
         "sum": summary.sum,
         "mean": json_float(summary.mean()),
     });
-    if let Some(std) = row.std {
-        line["std"] = json!(json_float(std));
-    }
-    if let Some(found) = &row.quantiles {
-        let found =
-            found.iter().map(|(quantile, value)| (quantile.to_string(), json!(json_float(*value))));
-        line["quantiles"] = found.collect();
-    }
-    if let Some(histogram) = &row.histogram {
-        let histogram = histogram
-            .as_ref()
-            .map(|Histogram { bins, counts }| json!({ "counts": counts, "edges": bins.edges() }));
-        line["histogram"] = json!(histogram);
-    }
-    if let Some(places) = &row.places {
-        line["places"] = json!(places.0);
+    let quantiles = row.quantiles.as_ref().map(|found| {
+        let found = found.iter();
+        found.map(|(quantile, value)| (quantile.to_string(), json!(json_float(*value)))).collect()
+    });
+    let histogram = row.histogram.as_ref().map(|histogram| match histogram {
+        Some(Histogram { bins, counts }) => json!({ "counts": counts, "edges": bins.edges() }),
+        None => Json::Null,
+    });
+    let requested = [
+        ("std", row.std.map(|std| json!(json_float(std)))),
+        ("quantiles", quantiles),
+        ("histogram", histogram),
+        ("places", row.places.as_ref().map(|places| json!(places.0))),
+    ];
+    if let Some(line) = line.as_object_mut() {
+        line.extend(requested.into_iter().filter_map(|(key, value)| Some((key.into(), value?))));
     }
     escape::json_line(out, &line)
 }

@@ -18,9 +18,8 @@ const MIN_CUT_WIDTH: usize = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) heading: String,
-    pub(crate) cells: Vec<String>,
-    /// The style of each cell.
-    styles: Vec<Style>,
+    /// Each with its style.
+    pub(crate) cells: Vec<(String, Style)>,
     side: Alignment,
     cut: CutSide,
     /// The widest cell so far.
@@ -49,7 +48,6 @@ impl Column {
             width: width(&heading),
             heading,
             cells: Vec::new(),
-            styles: Vec::new(),
             side: Alignment::Left,
             cut: CutSide::End,
         }
@@ -82,8 +80,7 @@ impl Column {
     pub(crate) fn push_styled(&mut self, cell: impl Into<String>, style: Style) {
         let cell = cell.into();
         self.width = self.width.max(width(&cell));
-        self.cells.push(cell);
-        self.styles.push(style);
+        self.cells.push((cell, style));
     }
 
     /// Makes the column at least as wide as another.
@@ -100,7 +97,7 @@ impl Column {
     pub(crate) fn shorten(&mut self, room: usize) {
         let cut = if self.cut == CutSide::Start { truncate_start } else { truncate_end };
         self.heading = cut(&self.heading, room);
-        self.cells.iter_mut().for_each(|cell| *cell = cut(cell, room));
+        self.cells.iter_mut().for_each(|(cell, _)| *cell = cut(cell, room));
         self.width = self.width.min(room);
     }
 }
@@ -153,9 +150,9 @@ pub(crate) fn print_headings(out: &mut impl Write, columns: &[Column]) -> io::Re
 pub(crate) fn print_rows(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
     let count = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
     (0..count).try_for_each(|row| {
-        let cells = columns.iter().map(|column| {
-            let cell = column.cells.get(row).map_or("", String::as_str);
-            (column, cell, column.styles.get(row).copied().unwrap_or_default())
+        let cells = columns.iter().map(|column| match column.cells.get(row) {
+            Some((cell, style)) => (column, cell.as_str(), *style),
+            None => (column, "", Style::new()),
         });
         print_line(out, cells)
     })

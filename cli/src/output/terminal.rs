@@ -56,17 +56,15 @@ fn variable(name: &str) -> String {
 
 /// A number with at most four significant digits.
 pub(crate) fn brief(number: f64) -> String {
-    let exact = Value::F64(number).to_string();
     if number == 0.0 {
         return "0".to_owned();
     }
     if !number.is_finite() {
-        return exact;
+        return Value::F64(number).to_string();
     }
-    let rounded =
-        format!("{number:.3e}").parse::<f64>().map(|number| Value::F64(number).to_string());
-    let rounded = rounded.unwrap_or(exact);
-    rounded.strip_suffix(".0").map_or(rounded.clone(), str::to_owned)
+    let rounded: f64 = format!("{number:.3e}").parse().expect("it is a number");
+    let rounded = Value::F64(rounded).to_string();
+    rounded.strip_suffix(".0").unwrap_or(&rounded).to_owned()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Options that give an array other axes.
 
 use clap::Args;
-use npymap::{DType, MappedArray, MappedArrayMut, Order, Result, element::Casting};
 use npymap::{Error, ErrorKind, array::Outline, layout::Layout};
+use npymap::{MappedArray, MappedArrayMut, Order, Result, element::Casting};
 
 use crate::input::memory;
 use crate::input::progress::Progress;
@@ -26,13 +26,6 @@ pub(crate) struct LayoutArgs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct AxesArg(Vec<isize>);
 
-/// Elements with other axes, and the shape of the array that it is written to.
-pub(crate) struct Arranged<'a> {
-    array: &'a MappedArray,
-    part: Outline<'a>,
-    pub(crate) shape: Vec<usize>,
-}
-
 impl LayoutArgs {
     /// Returns whether any option was given.
     pub(crate) fn is_given(&self) -> bool {
@@ -44,12 +37,8 @@ impl LayoutArgs {
         self.reshape.is_some()
     }
 
-    /// Elements as they are written.
-    pub(crate) fn arrange<'a>(
-        &self,
-        array: &'a MappedArray,
-        part: &Outline<'a>,
-    ) -> Result<Arranged<'a>> {
+    /// Elements with other axes, and the shape of the array that they are written to.
+    pub(crate) fn arrange<'a>(&self, part: &Outline<'a>) -> Result<(Outline<'a>, Vec<usize>)> {
         let part = match &self.axes {
             Some(axes) => part.permuted_axes(&axes.resolve(part.ndim()))?,
             None => part.clone(),
@@ -66,28 +55,25 @@ impl LayoutArgs {
             );
             return Err(Error::new(ErrorKind::ShapeMismatch, text));
         }
-        Ok(Arranged { array, part, shape })
+        Ok((part, shape))
     }
 }
 
-impl Arranged<'_> {
-    /// Writes the elements to a new array of this shape, in C order if it was
-    /// reshaped.
-    pub(crate) fn write(&self, array: MappedArrayMut, casting: Casting) -> Result<()> {
-        let mut progress = Progress::new(array.nbytes());
-        // Elements in C order have the same places in every shape.
-        let mut array = if array.shape() == self.part.shape() {
-            array
-        } else {
-            let dtype: DType = array.dtype().clone();
-            let layout = Layout::new(dtype, self.part.shape(), Order::C, 0)?;
-            array.with_layout(layout)?
-        };
-        let options = memory::copy_options().casting(casting);
-        array
-            .write_array(&(self.array, self.part.clone()), &options, |bytes| progress.add(bytes))?;
-        array.close()
+/// Writes arranged elements to a new array, in C order if it was reshaped.
+pub(crate) fn write(
+    from: &(&MappedArray, Outline<'_>),
+    mut to: MappedArrayMut,
+    casting: Casting,
+) -> Result<()> {
+    let mut progress = Progress::new(to.nbytes());
+    let shape = from.1.shape();
+    // Elements in C order have the same places in every shape.
+    if to.shape() != shape {
+        let layout = Layout::new(to.dtype().clone(), shape, Order::C, 0)?;
+        to = to.with_layout(layout)?;
     }
+    to.write_array(from, &memory::copy_options().casting(casting), |n| progress.add(n))?;
+    to.close()
 }
 
 impl AxesArg {

@@ -284,11 +284,16 @@ impl<'a> RowSelection<'a> {
         self.rows.nbytes()
     }
 
+    /// All rows of a block, and their numbers.
+    fn part(&self, number: usize) -> Result<(Outline<'a>, Range<usize>)> {
+        let (slice, rows) = self.blocks.slice(number, self.rows.ndim());
+        Ok((self.rows.slice(slice)?, rows))
+    }
+
     /// The selected rows of a block. If there is a condition, they are a copy with
     /// one axis of rows.
     pub(crate) fn block(&self, number: usize) -> Result<RowBlock<'a>> {
-        let (slice, _) = self.blocks.slice(number, self.rows.ndim());
-        let block = self.rows.slice(slice)?;
+        let (block, _) = self.part(number)?;
         let bytes_read = block.nbytes();
         let window = self.window(&block)?;
         let Some(filter) = self.filter else {
@@ -304,8 +309,8 @@ impl<'a> RowSelection<'a> {
 
     /// The bytes and the numbers of the rows of a block that satisfy the condition.
     fn matches(&self, number: usize) -> Result<(Vec<u8>, Vec<usize>)> {
-        let (slice, rows) = self.blocks.slice(number, self.rows.ndim());
-        let window = self.window(&self.rows.slice(slice)?)?;
+        let (block, rows) = self.part(number)?;
+        let window = self.window(&block)?;
         let block = window.view();
         let Some(filter) = self.filter else { return Ok((bytes_of(&block)?, rows.collect())) };
         let mask = filter.mask(&block, self.leading)?;
@@ -329,8 +334,7 @@ impl<'a> RowSelection<'a> {
     /// The numbers of the rows of a block that satisfy the condition, and the bytes that
     /// were read for them.
     pub(crate) fn numbers(&self, number: usize) -> Result<(Vec<usize>, usize)> {
-        let (slice, rows) = self.blocks.slice(number, self.rows.ndim());
-        let block = self.rows.slice(slice)?;
+        let (block, rows) = self.part(number)?;
         let bytes = block.nbytes();
         let numbers = match self.filter {
             Some(filter) => {

@@ -258,18 +258,18 @@ impl IndexArg {
         for element in slices {
             let len = match element {
                 SliceInfoElem::NewAxis => 0,
-                _ => lens.next().copied().unwrap_or(0),
+                _ => *lens.next().expect("each other element has an axis"),
             };
             axes.push(match element {
                 SliceInfoElem::NewAxis => AxisOrigin::New,
                 SliceInfoElem::Index(at) => {
                     let at = usize::try_from(at).ok().or_else(|| len.checked_add_signed(at));
-                    AxisOrigin::Fixed(at.unwrap_or(0))
+                    AxisOrigin::Fixed(at.expect("the index is in range"))
                 }
                 SliceInfoElem::Slice { start, end, step } => {
                     // ndarray counts negative steps from the end.
                     let start = if step < 0 { end.map_or(start, |end| end - 1) } else { start };
-                    let start = usize::try_from(start).unwrap_or(0);
+                    let start = usize::try_from(start).expect("it was resolved");
                     AxisOrigin::Axis(AxisIndices::Slice { start, step })
                 }
             });

@@ -180,7 +180,7 @@ fn copy(
     let file = Temporary::new()?;
     let options = CreateOptions::new().order(order).sparse(from.shape() != shape);
     let to = file.create(dtype, shape, &options)?;
-    let mut to = ArrayBytes::new(to)?.from(start);
+    let mut to = ArrayBytes::new(to)?.skipping(start);
     let in_order = if order == Order::F { from.t() } else { from.clone() };
     cast::in_blocks(&in_order, &mut |block| to.push(&convert(&array.window(block)?.view())?))?;
     to.close()?;

@@ -141,10 +141,10 @@ pub(super) fn merge(
         pieces.retain(|piece| !piece.is_empty());
         let step = (room / pieces.len().max(1)).max(1);
         // All keys up to the least of these are among the next of each piece.
-        let last = pieces.iter().filter_map(|piece| piece.get(..step).unwrap_or(piece).last());
+        let last = pieces.iter().filter_map(|piece| piece.split_at(step.min(piece.len())).0.last());
         let Some(&last) = last.min() else { return Ok(()) };
         for piece in &mut pieces {
-            let next = piece.get(..step).unwrap_or(piece);
+            let next = piece.split_at(step.min(piece.len())).0;
             let (now, later) = piece.split_at(next.partition_point(|&key| key <= last));
             chunk.extend_from_slice(now);
             *piece = later;

@@ -334,17 +334,18 @@ impl<'a> Sorter<'a> {
         let parts = parts::split(&self.keys, runs, (nbytes / PART).max(4 * threads))?;
         let buffer = self.buffer(runs.ranges.len(), threads);
         let len = |part: &[Run]| part.iter().map(|run| run.end - run.start).sum::<u64>();
-        let mut starts = vec![0];
-        for part in &parts {
-            let start = starts.last().copied().unwrap_or(0);
-            starts.push(start + to_usize(len(part)));
-        }
+        let mut next = 0;
+        let with_start = |part: Vec<Run>| {
+            let start = next;
+            next += to_usize(len(&part));
+            (start, part)
+        };
+        let parts: Vec<(usize, Vec<Run>)> = parts.into_iter().map(with_start).collect();
         parallel::in_order(
             parts.len(),
             |number| {
-                let part = parts.get(number).map_or(&[][..], Vec::as_slice);
-                let start = starts.get(number).copied().unwrap_or(0);
-                let mut at = start;
+                let (start, part) = parts.get(number).expect("each part has a number");
+                let mut at = *start;
                 let mut visit = |block: &[u8]| {
                     write(at, block)?;
                     at += block.len();

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use npymap::MappedArray;
-use npymap::array::{Outline, Window};
+use npymap::array::Outline;
 use npymap::ndarray::SliceInfoElem;
 
 use crate::input::error::CliError;
@@ -24,7 +24,7 @@ const MAX_COLUMNS: usize = 1 << 16;
 
 /// The columns of selected elements, in order.
 pub(crate) struct Columns<'a> {
-    array: &'a MappedArray,
+    pub(crate) array: &'a MappedArray,
     all: Outline<'a>,
     /// The fields that are not structs themselves.
     leaves: Vec<(String, Outline<'a>)>,
@@ -114,7 +114,7 @@ impl<'a> Columns<'a> {
             &self.tiles,
             |tile| {
                 let is_hole = self.holes.contain(&tile.part);
-                let window = (!is_hole).then(|| self.window(&tile.part)).transpose()?;
+                let window = (!is_hole).then(|| self.array.window(&tile.part)).transpose()?;
                 let own = window.as_ref().map(|window| window.view().into());
                 let leaves = leaf_fields::find_real(own.as_ref().unwrap_or(&tile.part))?;
                 let part = TilePart { leaves, origin: &tile.origin, is_hole };
@@ -127,11 +127,6 @@ impl<'a> Columns<'a> {
                 progress.add(tile.part.nbytes());
             },
         )
-    }
-
-    /// Brings elements into memory.
-    pub(crate) fn window<'s>(&'s self, part: &Outline<'s>) -> npymap::Result<Window<'s>> {
-        self.array.window(part)
     }
 
     fn work_on<T>(

@@ -4,9 +4,6 @@
 use crate::input::lengths::to_u64;
 use npymap::element::Real as _;
 
-/// The number of bins without another choice.
-pub(crate) const DEFAULT_BINS: usize = 20;
-
 /// The edges of equal bins.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bins {

@@ -44,7 +44,7 @@ pub(crate) fn find(
         if places.len() >= limit {
             break;
         }
-        let window = columns.window(&tile.part)?;
+        let window = columns.array.window(&tile.part)?;
         let view = window.view();
         if has_unwanted(&view, unwanted)? {
             for index in unwanted_in((&view, &tile.origin), unwanted, limit - places.len())? {

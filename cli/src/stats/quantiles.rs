@@ -86,7 +86,8 @@ pub(crate) fn find(
         let Some(Population { count, kind, .. }) = *population else { return Vec::new() };
         let results = quantiles.iter().map(|quantile| {
             let (low, high, fraction) = position(*quantile, count);
-            let keys = [low, high].map(|rank| found.get(&(column, rank)).copied().unwrap_or(0));
+            let keys =
+                [low, high].map(|rank| *found.get(&(column, rank)).expect("the search has ended"));
             interpolate(keys.map(|key| keys::to_f64(kind, key)), fraction)
         });
         results.collect()

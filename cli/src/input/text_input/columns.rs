@@ -45,6 +45,7 @@ impl Columns {
         let is_json = format == TextFormat::JsonLines;
         let pairs = texts.iter().map(|cell| cell.starts_pair).collect();
         let first: Vec<_> = texts.iter().map(OwnedCell::as_cell).collect();
+        // An error in it is found with the other rows.
         let second = match block.get(len..) {
             Some(rest) if !is_json && may_have_header => first_row(rest, format).ok().flatten(),
             _ => None,

@@ -14,21 +14,23 @@ pub(super) struct Cell<'a> {
 
 /// The kinds of cells in a column, and their sizes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is about one kind of cell")]
 pub(super) struct Facts {
-    has_missing: bool,
-    has_bool: bool,
-    has_int: bool,
-    has_negative: bool,
-    /// Integers beyond 63 bits.
-    has_large: bool,
-    has_float: bool,
-    has_text: bool,
+    /// The kinds, one bit each.
+    kinds: u8,
     /// The finest unit of the dates.
     date: Option<DateUnit>,
     /// The length of the longest cell, in characters.
     chars: usize,
 }
+
+const MISSING: u8 = 1;
+const BOOL: u8 = 1 << 1;
+const INT: u8 = 1 << 2;
+const NEGATIVE: u8 = 1 << 3;
+/// Integers beyond 63 bits.
+const LARGE: u8 = 1 << 4;
+const FLOAT: u8 = 1 << 5;
+const TEXT: u8 = 1 << 6;
 
 /// The units of dates that are recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,92 +74,89 @@ impl Facts {
         if text.len() > self.chars {
             self.chars = self.chars.max(text.chars().count());
         }
-        if self.has_text {
+        if self.has(TEXT) {
             return;
         }
         let trimmed = trimmed(text);
         if !is_string && is_missing(trimmed) {
-            self.has_missing = true;
+            self.kinds |= MISSING;
             return;
         }
         if !is_string && starts_like_number(trimmed) {
             let number = number(trimmed);
-            if number == Some(Number::Integer) && !self.has_float && self.add_integer(trimmed) {
+            if number == Some(Number::Integer) && !self.has(FLOAT) && self.add_integer(trimmed) {
                 return;
             }
             if number.is_some() {
-                self.has_float = true;
+                self.kinds |= FLOAT;
                 return;
             }
         }
         if is_string && matches!(trimmed, "nan" | "inf" | "-inf") {
-            self.has_float = true;
+            self.kinds |= FLOAT;
         } else if !is_string && parse_bool(trimmed).is_some() {
-            self.has_bool = true;
+            self.kinds |= BOOL;
         } else if trimmed == "NaT" {
-            self.has_missing = true;
+            self.kinds |= MISSING;
             self.date = self.date.max(Some(DateUnit::Day));
         } else if let Some(unit) = date_unit(trimmed) {
             self.date = self.date.max(Some(unit));
         } else {
-            self.has_text = true;
+            self.kinds |= TEXT;
         }
+    }
+
+    /// Returns whether there is a cell of one of these kinds.
+    fn has(&self, kinds: u8) -> bool {
+        self.kinds & kinds != 0
     }
 
     /// Takes an integer into account; returns false for other numbers.
     fn add_integer(&mut self, text: &str) -> bool {
         if let Ok(int) = text.parse::<i64>() {
-            self.has_int = true;
-            self.has_negative |= int < 0;
+            self.kinds |= if int < 0 { INT | NEGATIVE } else { INT };
             return true;
         }
         let is_large = text.parse::<u64>().is_ok();
-        self.has_large |= is_large;
+        self.kinds |= if is_large { LARGE } else { 0 };
         is_large
     }
 
     /// Joins the facts of two parts of a column, or of several columns.
     pub(super) fn merge(&mut self, other: &Facts) {
-        self.has_missing |= other.has_missing;
-        self.has_bool |= other.has_bool;
-        self.has_int |= other.has_int;
-        self.has_negative |= other.has_negative;
-        self.has_large |= other.has_large;
-        self.has_float |= other.has_float;
-        self.has_text |= other.has_text;
+        self.kinds |= other.kinds;
         self.date = self.date.max(other.date);
         self.chars = self.chars.max(other.chars);
     }
 
     /// Returns whether a cell is text of no other kind.
     pub(super) fn is_text(&self) -> bool {
-        self.has_text
+        self.has(TEXT)
     }
 
     /// Returns whether all cells are numbers.
     pub(super) fn is_number(&self) -> bool {
-        !self.has_text && !self.has_bool && self.date.is_none()
+        !self.has(TEXT | BOOL) && self.date.is_none()
     }
 
     /// The smallest of the usual dtypes that holds all cells.
     pub(super) fn dtype(&self) -> npymap::Result<DType> {
-        let has_int = self.has_int || self.has_large;
-        let has_number = has_int || self.has_float;
-        let only_date = !self.has_text && !self.has_bool && !has_number;
         match self.date {
-            Some(unit) if only_date => return unit.type_string().parse(),
+            Some(unit) if !self.has(TEXT | BOOL | INT | LARGE | FLOAT) => {
+                return unit.type_string().parse();
+            }
             Some(_) => return self.text_dtype(),
             None => {}
         }
-        if self.has_text || self.has_bool && (has_number || self.has_missing) {
+        if self.has(TEXT) || self.has(BOOL) && self.has(INT | LARGE | FLOAT | MISSING) {
             return self.text_dtype();
         }
-        let has_missing = self.has_missing || !has_int;
-        let name = if self.has_bool {
+        let is_float = self.has(FLOAT | MISSING) || !self.has(INT | LARGE);
+        let name = if self.has(BOOL) {
             "|b1"
-        } else if self.has_float || has_missing || self.has_large && self.has_negative {
+        } else if is_float || self.has(LARGE) && self.has(NEGATIVE) {
             "<f8"
-        } else if self.has_large {
+        } else if self.has(LARGE) {
             "<u8"
         } else {
             "<i8"

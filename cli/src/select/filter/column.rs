@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use npymap::element::{Real as _, Ticks};
+use npymap::element::{Real, Ticks};
 use npymap::{DType, Error, ErrorKind, Result, Value, dtype::Kind, view::DynView, with_type};
 
 use super::syntax::{Comparison, Number, Operand};
@@ -63,7 +63,7 @@ impl Column {
                 Values::Int(view.view::<T>()?.iter().map(i128::from).collect())
             }, _ => return Err(incomparable(&name, &dtype))),
             (Kind::Float, 2 | 4 | 8) => with_type!(dtype, float T => {
-                Values::Float(view.view::<T>()?.iter().map(|x| x.to_f64()).collect())
+                Values::Float(view.view::<T>()?.iter().map(Real::to_f64).collect())
             }, _ => return Err(incomparable(&name, &dtype))),
             (Kind::Unicode, _) => {
                 Values::Text(view.element_bytes().map(|text| code_points(&dtype, text)).collect())
