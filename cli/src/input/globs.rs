@@ -1,5 +1,6 @@
 //! Patterns that names are compared with: `layers.*`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::mem::take;
 use std::ops::RangeInclusive;
@@ -47,9 +48,8 @@ impl NamePattern {
         // On Windows, names of files have backslashes between directories.
         let to_slash = |c| if cfg!(windows) && c == '\\' { '/' } else { c };
         let name: Vec<char> = name.chars().map(to_slash).collect();
-        let mut ends: Vec<bool> = (0..=name.len()).map(|end| end == 0).collect();
-        advance(&self.parts, &name, &mut ends);
-        ends.last() == Some(&true)
+        let ends = advance(&self.parts, &name, vec![0]);
+        ends.last() == Some(&name.len())
     }
 }
 
@@ -59,46 +59,33 @@ impl fmt::Display for NamePattern {
     }
 }
 
-/// Moves each place in a name, where what is before the parts may end, to the places where
-/// the parts may end.
-fn advance(parts: &[Part], name: &[char], ends: &mut [bool]) {
-    let one = |ends: &mut [bool], matches: &dyn Fn(char) -> bool| {
-        let mut is_end = false;
-        for (end, c) in ends.iter_mut().zip(name.iter().map(Some).chain([None])) {
-            let is_next = *end && c.is_some_and(|c| matches(*c));
-            *end = std::mem::replace(&mut is_end, is_next);
-        }
-    };
+/// Returns the places in a name where the parts may end, if what is before them may end at
+/// these. Both ascend: most parts of most patterns have only one place.
+fn advance(parts: &[Part], name: &[char], mut ends: Vec<usize>) -> Vec<usize> {
     for part in parts {
-        match part {
-            Part::One(ranges) => one(ends, &|c| ranges.iter().any(|range| range.contains(&c))),
-            Part::NotOne(ranges) => one(ends, &|c| !ranges.iter().any(|range| range.contains(&c))),
-            Part::Any => {
-                let mut is_after = false;
-                for end in &mut *ends {
-                    is_after |= *end;
-                    *end = is_after;
-                }
-            }
+        let Some(&first) = ends.first() else { break };
+        let after = |matches: &dyn Fn(&char) -> bool| -> Vec<usize> {
+            let matching = ends.iter().filter(|end| name.get(**end).is_some_and(matches));
+            matching.map(|end| end + 1).collect()
+        };
+        ends = match part {
+            Part::One(ranges) => after(&|c| ranges.iter().any(|range| range.contains(c))),
+            Part::NotOne(ranges) => after(&|c| !ranges.iter().any(|range| range.contains(c))),
+            Part::Any => (first..=name.len()).collect(),
             Part::Directories => {
-                let (mut is_after, mut is_directory) = (false, false);
-                for (end, c) in ends.iter_mut().zip(name.iter().map(Some).chain([None])) {
-                    *end |= is_after && is_directory;
-                    is_after |= *end;
-                    is_directory = c == Some(&'/');
-                }
+                let slashes = name.iter().enumerate().skip(first).filter(|(_, c)| **c == '/');
+                united(ends.iter().copied().chain(slashes.map(|(slash, _)| slash + 1)))
             }
             Part::Either(alternatives) => {
-                let starts = ends.to_vec();
-                ends.fill(false);
-                for parts in alternatives {
-                    let mut own = starts.clone();
-                    advance(parts, name, &mut own);
-                    ends.iter_mut().zip(own).for_each(|(end, own)| *end |= own);
-                }
+                united(alternatives.iter().flat_map(|parts| advance(parts, name, ends.clone())))
             }
-        }
+        };
     }
+    ends
+}
+
+fn united(places: impl Iterator<Item = usize>) -> Vec<usize> {
+    places.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn parse(pattern: &str) -> Result<Vec<Part>, &'static str> {

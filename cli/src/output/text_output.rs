@@ -132,10 +132,12 @@ fn add_leaves<'a>(
             for at in 0..len {
                 let (before, element) = (found.len(), view.index_axis(ndim, at)?);
                 add_leaves(found, &join(name, &at.to_string()), &element, ndim)?;
-                // Neither do the others have any.
-                if found.len() == before {
+                // The others have as many.
+                let added = found.len() - before;
+                if added == 0 {
                     break;
                 }
+                check_columns(added.saturating_mul(len))?;
             }
             Ok(())
         }
