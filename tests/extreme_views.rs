@@ -5,7 +5,7 @@ use npymap::ndarray::{IxDyn, SliceInfoElem};
 use npymap::{
     DType, ErrorKind, MappedArray, Order, View,
     layout::Layout,
-    loader::{Concat, RowSource, Windows},
+    loader::{Concat, Ragged, RowSource, Windows},
     view::DynView,
 };
 
@@ -273,6 +273,34 @@ fn windows_with_too_many_bytes_are_rejected() {
     for error in [rows.windows(512).unwrap_err(), Windows::new(source, 512).err().unwrap()] {
         assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
     }
+}
+
+#[test]
+fn subarrays_without_elements_whose_strides_are_too_large_are_rejected() {
+    let field = |shape: &str| {
+        let dtype = format!("[('a', '<f8', {shape}), ('b', '<f8')]").parse().unwrap();
+        let array = MappedArray::zeros(&dtype, &[2]).unwrap();
+        array.dyn_view().unwrap().field("a").map(|view| view.byte_strides().to_vec())
+    };
+    assert_eq!(
+        field("(0, 3, 2147483647)").unwrap()[1..],
+        [8 * 3 * 0x7fff_ffff, 8 * 0x7fff_ffff, 8]
+    );
+    let error = field("(0, 2147483647, 2147483647)").unwrap_err();
+    assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
+}
+
+#[test]
+fn rows_without_bytes_whose_offsets_are_too_large_are_rejected() {
+    let data = MappedArray::zeros(&"|S0".parse().unwrap(), &[1 << 62]).unwrap();
+    let mut offsets = MappedArray::zeros(&DType::of::<i64>(), &[2]).unwrap();
+    offsets.view_mut::<i64>().unwrap().set(1, 1 << 62).unwrap();
+    let [data, offsets] =
+        [data, offsets].map(|array| array.into_read_only().unwrap().rows().unwrap());
+    let ragged = Ragged::new(data, offsets).unwrap();
+    assert_eq!(ragged.take_bytes(&[0; 3], &mut Vec::new()).unwrap()[3], 3 << 62);
+    let error = ragged.take_bytes(&[0; 4], &mut Vec::new()).unwrap_err();
+    assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
 }
 
 #[test]

@@ -228,6 +228,25 @@ fn outlines_are_windows_of_their_own_array_only() {
 }
 
 #[test]
+fn storage_is_no_longer_than_any_file() {
+    struct Long(u64);
+
+    impl ReadAt for Long {
+        fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+            Ok(0)
+        }
+
+        fn size(&self) -> io::Result<u64> {
+            Ok(self.0)
+        }
+    }
+
+    assert!(Source::from_read_at(Long(i64::MAX as u64)).is_ok());
+    let error = Source::from_read_at(Long(1 << 63)).unwrap_err();
+    assert!(is_error(&error, ErrorKind::InvalidInput, "9223372036854775808 bytes"), "{error}");
+}
+
+#[test]
 fn rows_of_a_range_are_those_of_a_file() {
     let (_, log) = numbers(Order::C);
     let source = Source::from_read_at(log).unwrap().into_read_only().on_demand();

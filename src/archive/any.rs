@@ -381,8 +381,7 @@ const MOST_NAMES: u64 = 16;
 #[cfg(feature = "tar")]
 fn tar_names<D: Mapping>(member: &tar::Member<'_, D>) -> Vec<String> {
     let name = member.name();
-    let most = MOST_NAMES.saturating_mul(member.size());
-    let is_short = |count| to_u64(name.len()).saturating_mul(to_u64(count)) <= most;
+    let is_short = |count| to_u64(name.len() * count).div_ceil(MOST_NAMES) <= member.size();
     #[cfg(feature = "npz")]
     if let Ok(true) = member.is_npz() {
         return match member.npz() {

@@ -4,6 +4,7 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{ArchiveError, Error, excerpt};
 
 /// An entry that has a name.
@@ -37,7 +38,7 @@ impl<T: ArchiveEntry> EntryList<T> {
         });
         let first = sorted.partition_point(|&position| self.name_at(position) < name);
         let end = sorted.partition_point(|&position| self.name_at(position) <= name);
-        sorted.get(first..end).unwrap_or_default()
+        sorted.get(first..end).invariant(IN_BUFFER)
     }
 
     fn name_at(&self, position: usize) -> &str {

@@ -406,6 +406,7 @@ impl ArrayFile {
     pub(crate) fn touch_row(&self, row: usize) {
         let piece = self.columns().piece(0, row..row + 1);
         if piece.len > 0 {
+            // Errors will recur when the row is read.
             self.storage.read_elements(&mut [0], self.file_offset(piece.start)).ok();
         }
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 
 use super::MappedArray;
-use crate::error::invariant::to_u64;
+use crate::error::invariant::{to_u64, to_usize};
 use crate::error::{Result, SystemError};
 use crate::source::mode::Mode;
 use crate::source::pages::Mapping;
@@ -59,11 +59,7 @@ impl<D: Mapping> MappedArray<D> {
         let start = self.file_offset(self.place.layout.offset());
         let end = start + to_u64(len);
         let ranges = ranges(&file, start..end).map_err(SystemError::io("find its holes"))?;
-        let relative = ranges.into_iter().map(|range| {
-            let [first, end] =
-                [range.start, range.end].map(|at| usize::try_from(at - start).unwrap_or(len));
-            first..end
-        });
+        let relative = ranges.iter().map(|r| to_usize(r.start - start)..to_usize(r.end - start));
         Ok(relative.collect())
     }
 }

@@ -8,6 +8,7 @@ use ndarray::SliceInfoElem;
 use crate::dtype::DType;
 use crate::error::{RequestError, Result};
 use crate::layout::Geometry;
+use crate::layout::geometry;
 use crate::source::on_demand::OnDemand;
 use crate::view::DynView;
 
@@ -104,7 +105,7 @@ impl<'a> Outline<'a> {
     #[must_use]
     #[inline]
     pub fn nbytes(&self) -> usize {
-        self.len().saturating_mul(self.itemsize())
+        geometry::nbytes(self.len(), self.itemsize())
     }
 
     /// Selects elements by [`ndarray::s!`] or [`IndexExpr`](crate::IndexExpr), like

@@ -187,10 +187,12 @@ impl OpenOptions {
             return Header::parse_after(preamble, start, self.max_header_len);
         }
         let mut bytes = start.to_vec();
-        let available = len.saturating_sub(self.offset).max(FIRST_READ_END);
-        bytes.resize(end.min(to_usize_saturating(available)), 0);
+        // The file may have become longer since its length was queried.
+        let next = self.offset + FIRST_READ_END;
+        let available = to_usize_saturating(len.max(next) - self.offset);
+        bytes.resize(end.min(available), 0);
         let rest = bytes.get_mut(FIRST_READ..).invariant(IN_BUFFER);
-        let found = FIRST_READ + read_at(from, rest, self.offset.saturating_add(FIRST_READ_END))?;
+        let found = FIRST_READ + read_at(from, rest, next)?;
         Header::parse_after(preamble, bytes.get(..found).invariant(READ), self.max_header_len)
     }
 }

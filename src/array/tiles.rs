@@ -1,7 +1,7 @@
 //! The tiles for copying an array to another memory order.
 
 use crate::layout::axes::Axes;
-use crate::layout::geometry::Geometry;
+use crate::layout::geometry::{Geometry, nbytes};
 use crate::source::platform;
 
 /// The usual size of a tile, in bytes.
@@ -39,9 +39,8 @@ impl Tiles {
         threads: usize,
     ) -> Tiles {
         let threads = threads.max(1);
-        let nbytes = from.len().saturating_mul(itemsize);
         let tile = match memory {
-            None if nbytes <= SMALLEST => from.shape.to_vec(),
+            None if nbytes(from.len(), itemsize) <= SMALLEST => from.shape.to_vec(),
             Some(memory) => tile_shape(from, memory / threads / itemsize.max(1)),
             None => useful_shape(from, itemsize, largest_size() / threads),
         };

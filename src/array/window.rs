@@ -7,7 +7,7 @@ use crate::dtype::DType;
 use crate::element::recode::Recoding;
 use crate::error::{RequestError, Result};
 use crate::kernel::PAGE;
-use crate::layout::geometry::{Geometry, signed};
+use crate::layout::geometry::{Geometry, nbytes, signed};
 use crate::source::map::{Map, MapMut};
 use crate::source::on_demand::OnDemand;
 use crate::source::pages::sealed::Pages as _;
@@ -54,6 +54,7 @@ impl MappedArray<Map> {
     pub fn outline(&self) -> Outline<'_> {
         let layout = self.layout();
         let bytes = if self.is_windowed() { &[] } else { self.data.as_ref() };
+        // Memory of the caller that became shorter is reported by `Outline::view`.
         let bytes = bytes.get(..layout.end()).unwrap_or_default();
         let (geometry, dtype) = (layout.geometry().clone(), layout.dtype().clone());
         Outline::new(DynView::from_parts(bytes, geometry, dtype), self.data.on_demand())
@@ -201,15 +202,15 @@ impl MappedArray<Map> {
             let rows = indices.iter().map(|&index| geometry.index_axis(axis, index));
             let rows = rows.collect::<Result<Vec<_>>>()?;
             let (row, _) = geometry.split_at(axis, 1.min(geometry.len()))?;
-            let nbytes = row.len().saturating_mul(size);
+            let row_nbytes = nbytes(row.len(), size);
             let runs =
                 rows.iter().flat_map(|row| row.memory_order().byte_runs(size).collect::<Vec<_>>());
-            let bytes = on_demand.read(runs, nbytes.saturating_mul(rows.len()))?;
+            let bytes = on_demand.read(runs, nbytes(row_nbytes, rows.len()))?;
             let mut packed = packed(&row, size);
             if let (Some(dim), Some(stride)) =
                 (packed.shape.get_mut(axis), packed.strides.get_mut(axis))
             {
-                (*dim, *stride) = (rows.len(), signed(nbytes));
+                (*dim, *stride) = (rows.len(), signed(row_nbytes));
             }
             Ok(Window(Part::Own { bytes, geometry: packed, dtype: part.dtype().clone() }))
         };
@@ -328,8 +329,7 @@ impl Window<'_> {
 fn read(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<(Map, Geometry)> {
     let size = dtype.itemsize();
     let span = geometry.span(size);
-    // Repeated elements can have more bytes than there are addresses.
-    let nbytes = geometry.len().saturating_mul(size);
+    let nbytes = nbytes(geometry.len(), size);
     let is_near = span.len() <= SHORT || span.len() / SPARSE <= nbytes;
     // Of remote objects, nothing else is transferred.
     let is_file = from.storage().file().is_some();

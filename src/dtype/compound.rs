@@ -114,13 +114,13 @@ impl DType {
         for (name, title, dtype) in fields {
             if align {
                 alignment = alignment.max(dtype.alignment());
-                end = align_up(end, dtype.alignment());
+                end = end.next_multiple_of(dtype.alignment());
             }
             let offset = end;
-            end = end.saturating_add(dtype.itemsize());
+            end = field_end(offset, &dtype)?;
             placed.push(Field { name, title, offset, dtype });
         }
-        let itemsize = align_up(end, alignment);
+        let itemsize = end.next_multiple_of(alignment);
         DType::from_fields(placed, itemsize, alignment)
     }
 
@@ -149,7 +149,7 @@ impl DType {
             )));
         }
         if itemsize > MAX_ITEMSIZE || fields.iter().any(|field| field.offset > MAX_ITEMSIZE) {
-            return Err(invalid_struct("elements have at most 2147483647 bytes".to_owned()));
+            return Err(too_large());
         }
         // The descr of a subarray field has no brackets of its own.
         let depths = fields.iter().map(|field| match &field.dtype.0 {
@@ -166,11 +166,16 @@ impl DType {
     }
 }
 
-/// Rounds up to a multiple of `alignment`, saturating: no element is that
-/// large.
+/// The end of a field, which is limited like the size of an element.
 #[inline]
-pub(super) fn align_up(end: usize, alignment: usize) -> usize {
-    end.checked_next_multiple_of(alignment).unwrap_or(usize::MAX)
+pub(super) fn field_end(offset: usize, dtype: &DType) -> Result<usize> {
+    let end = offset.checked_add(dtype.itemsize()).filter(|&end| end <= MAX_ITEMSIZE);
+    end.ok_or_else(too_large)
+}
+
+#[inline]
+fn too_large() -> Error {
+    invalid_struct("elements have at most 2147483647 bytes".to_owned())
 }
 
 /// Deeper dtypes could not be read back from a header, and would overflow the

@@ -5,7 +5,7 @@
 
 use compact_str::CompactString;
 
-use super::compound::align_up;
+use super::compound::field_end;
 use super::{DType, DTypeRepr, Field, Kind, typestr};
 use crate::dtype::literal::{self, Items, Reader, quoted};
 use crate::error::{DTypeError, Error, Result};
@@ -25,14 +25,14 @@ pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<DType> {
 #[inline]
 fn read_struct(reader: &mut Reader<'_>) -> Result<DType> {
     let mut fields = Vec::new();
-    let mut end = 0_usize;
+    let mut end = 0;
     let Some(mut items) = reader.open(b'[')? else {
         return Err(reader.error("a list of fields"));
     };
     while reader.next_item(&mut items)? {
         let (name, dtype) = read_field(reader)?;
         let offset = end;
-        end = end.saturating_add(dtype.itemsize());
+        end = field_end(offset, &dtype)?;
         let unnamed = matches!(&name, FieldName::Plain(name) if name.is_empty());
         if unnamed && matches!(dtype.kind(), Kind::Void | Kind::Subarray) {
             continue;
@@ -234,8 +234,11 @@ fn read_dictionary(reader: &mut Reader<'_>) -> Result<DType> {
     if align && layout.fields.iter().any(|field| field.offset % field.dtype.alignment() != 0) {
         return Err(start.error("offsets that are multiples of the fields' alignments"));
     }
-    let ends = layout.fields.iter().map(|f| f.offset.saturating_add(f.dtype.itemsize()));
-    let end = align_up(ends.max().unwrap_or(0), layout.alignment);
+    let mut end = 0;
+    for field in &layout.fields {
+        end = end.max(field_end(field.offset, &field.dtype)?);
+    }
+    let end = end.next_multiple_of(layout.alignment);
     let itemsize = itemsize.unwrap_or(end);
     if end > itemsize || itemsize % layout.alignment != 0 {
         return Err(start.error("an itemsize that covers all fields and their alignment"));

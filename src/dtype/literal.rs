@@ -252,12 +252,11 @@ impl<'a> Reader<'a> {
             self.peek();
         }
         let start = self.at;
-        let mut value = 0_u64;
-        while let Some(digit @ b'0'..=b'9') = self.byte() {
-            value = value.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+        while let Some(b'0'..=b'9') = self.byte() {
             self.at += 1;
         }
         let digits = self.text_since(start);
+        let value = digits.parse().unwrap_or(u64::MAX);
         if digits.is_empty() || (digits.starts_with('0') && value != 0) {
             self.at = start;
             return Err(self.error("a plain decimal integer"));

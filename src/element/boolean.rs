@@ -103,6 +103,7 @@ impl Element for Bool {
 
     #[inline]
     fn decode((): &(), bytes: &[u8]) -> Bool {
+        // A placeholder has no bytes.
         Bool(bytes.first().copied().unwrap_or_default())
     }
 

@@ -238,14 +238,12 @@ pub(crate) fn suggested_type(dtype: &DType) -> String {
         let axes = shape.iter().rev();
         return axes.fold(suggested_type(base), |element, len| format!("[{element}; {len}]"));
     }
-    // The size in bits overflows for elements larger than an eighth of memory.
-    let bits = dtype.itemsize().saturating_mul(8);
     let name = match (dtype.kind(), dtype.itemsize()) {
         (Kind::Bool, _) => "Bool".to_owned(),
-        (Kind::Int, _) => format!("i{bits}"),
-        (Kind::UInt, _) => format!("u{bits}"),
-        (Kind::Float, 2 | 4 | 8) => format!("f{bits}"),
-        (Kind::Complex, 8 | 16) => format!("Complex<f{}>", bits / 2),
+        (Kind::Int, size) => format!("i{}", 8 * size),
+        (Kind::UInt, size) => format!("u{}", 8 * size),
+        (Kind::Float, size @ (2 | 4 | 8)) => format!("f{}", 8 * size),
+        (Kind::Complex, size @ (8 | 16)) => format!("Complex<f{}>", 4 * size),
         (Kind::DateTime | Kind::TimeDelta, _) => "Ticks".to_owned(),
         (_, itemsize) => return format!("[u8; {itemsize}]"),
     };

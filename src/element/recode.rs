@@ -235,8 +235,9 @@ fn copy_between_gaps(fixes: &[Fix], from: &[u8], to: &mut [u8]) {
             Fix::Zero { offset, len } | Fix::Overlapping { offset, len, .. } => (*offset, *len),
         };
         // Fields can overlap.
-        let before = offset.saturating_sub(at);
-        bytes_mut(to, at, before).copy_from_slice(bytes(from, at, before));
+        if let Some(before) = offset.checked_sub(at) {
+            bytes_mut(to, at, before).copy_from_slice(bytes(from, at, before));
+        }
         let (part, to) = (bytes(from, offset, len), bytes_mut(to, offset, len));
         match fix {
             Fix::Each { size, fixes, .. } => {

@@ -333,6 +333,7 @@ impl<const N: usize, P: CodePoint> Element for Text<N, P> {
     }
 
     fn decode((): &(), bytes: &[u8]) -> Text<N, P> {
+        // A placeholder has no bytes.
         bytemuck::try_pod_read_unaligned(bytes).unwrap_or_default()
     }
 

@@ -7,8 +7,9 @@ use super::{Result, SystemError};
 
 /// Grows or shortens a buffer.
 pub(crate) fn resize<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) -> Result<()> {
-    let more = len.saturating_sub(buffer.len());
-    buffer.try_reserve(more).map_err(|_| out_of_memory::<T>(len))?;
+    if let Some(more) = len.checked_sub(buffer.len()) {
+        buffer.try_reserve(more).map_err(|_| out_of_memory::<T>(len))?;
+    }
     buffer.resize(len, T::default());
     Ok(())
 }

@@ -7,6 +7,7 @@ use ndarray::SliceInfoElem;
 
 use crate::dtype::MAX_NDIM;
 use crate::dtype::literal::tuple;
+use crate::error::invariant::Invariant;
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::axes::Axes;
 
@@ -22,7 +23,8 @@ use crate::layout::axes::Axes;
 /// ```
 //
 // Every index within the shape refers to an element inside the buffer that the geometry
-// was made for. All methods preserve that.
+// was made for. All methods preserve that. The stride times the length of each axis
+// is an `isize` other than `isize::MIN`, also if there are no elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
     pub(crate) offset: usize,
@@ -181,12 +183,12 @@ impl Geometry {
         Ok(dim.div_ceil(size))
     }
 
-    /// A chunk of `size` indices along an axis.
+    /// A chunk of `size` indices along an axis: one of the [`chunk_count`](Geometry::chunk_count).
     #[inline]
     pub(crate) fn chunk(&self, axis: usize, size: usize, number: usize) -> Geometry {
-        let dim = self.shape.get(axis).copied().unwrap_or(0);
+        let dim = *self.shape.get(axis).invariant("chunks are along an axis that exists");
         let start = number * size;
-        self.axis_range(axis, start, size.min(dim.saturating_sub(start)))
+        self.axis_range(axis, start, size.min(dim - start))
     }
 
     /// Selects one index along the first axis, removing that axis. The index
@@ -255,8 +257,8 @@ impl Geometry {
                 if !axes.contains(&at) {
                     return axis;
                 }
-                offset = advance(offset, axis.dim.saturating_sub(1), axis.stride);
-                Axis { stride: axis.stride.saturating_neg(), ..axis }
+                offset = advance(offset, axis.dim.max(1) - 1, axis.stride);
+                Axis { stride: -axis.stride, ..axis }
             })
             .collect();
         Geometry::from_axes(offset, flipped.iter().copied())
@@ -278,7 +280,8 @@ impl Geometry {
         let mut axes: Axes<Axis> = Axes::new();
         for axis in self.axes().filter(|axis| axis.dim != 1) {
             match axes.last_mut() {
-                Some(outer) if is_mergeable(*outer, axis) => {
+                // One step along the outer axis is the whole inner axis.
+                Some(outer) if signed(axis.dim).checked_mul(axis.stride) == Some(outer.stride) => {
                     *outer = Axis { dim: outer.dim * axis.dim, stride: axis.stride };
                 }
                 _ => axes.push(axis),
@@ -292,9 +295,11 @@ impl Geometry {
     pub(crate) fn is_contiguous(&self, itemsize: usize) -> bool {
         let mut expected = itemsize;
         self.is_empty()
-            || self.axes().rev().all(|Axis { dim, stride }| {
-                let fits = dim == 1 || usize::try_from(stride) == Ok(expected);
-                expected = expected.saturating_mul(dim);
+            || self.axes().rev().filter(|axis| axis.dim != 1).all(|Axis { dim, stride }| {
+                let fits = usize::try_from(stride) == Ok(expected);
+                if fits {
+                    expected *= dim;
+                }
                 fits
             })
     }
@@ -386,7 +391,9 @@ impl Geometry {
                         (n, _) => (Some(end - 1), n.div_ceil(by.unsigned_abs())),
                     };
                     offset = first.map_or(offset, |first| advance(offset, first, old.stride));
-                    axes.push(Axis { dim, stride: old.stride.saturating_mul(by) });
+                    // A product that overflows belongs to an axis of at most one index.
+                    let stride = old.stride.checked_mul(by).filter(|&stride| stride != isize::MIN);
+                    axes.push(Axis { dim, stride: stride.unwrap_or(0) });
                 }
                 SliceInfoElem::NewAxis => {}
             }
@@ -448,6 +455,13 @@ pub(crate) fn count(shape: &[usize]) -> Option<isize> {
     shape.iter().try_fold(1_isize, |n, &dim| n.checked_mul(isize::try_from(dim.max(1)).ok()?))
 }
 
+/// The size of `len` elements in bytes, or `usize::MAX` if views repeat elements
+/// so often that it is larger. There is no memory for these.
+#[inline]
+pub(crate) fn nbytes(len: usize, itemsize: usize) -> usize {
+    len.saturating_mul(itemsize)
+}
+
 /// The offset of the element at `index` along an axis.
 ///
 /// All indices of a geometry are inside its buffer, so this never wraps.
@@ -471,13 +485,6 @@ pub(crate) fn element(start: usize, itemsize: usize) -> Range<usize> {
 #[inline]
 pub(crate) fn signed(n: usize) -> isize {
     bytemuck::cast(n)
-}
-
-/// True if one step along the outer axis equals the whole inner axis, so that
-/// both can be merged.
-#[inline]
-fn is_mergeable(outer: Axis, inner: Axis) -> bool {
-    signed(inner.dim).checked_mul(inner.stride) == Some(outer.stride)
 }
 
 /// Splits a merged axis into the first of `axes`, setting their strides;

@@ -41,7 +41,7 @@ impl BlockOrder {
         let (size, buffer) = (size.max(1), buffer.max(1));
         let count = len.div_ceil(size);
         let order = Permutation::new(count, key);
-        let last = count.saturating_sub(1);
+        let last = count.max(1) - 1;
         let last_place = if count == 0 { 0 } else { order.inverse(last) };
         let last_len = len - last * size;
         BlockOrder { len, size, buffer, key, count, order, last_place, last_len }
@@ -91,7 +91,7 @@ impl BlockOrder {
         let (place, _) = self.place(position);
         let number = place / self.buffer;
         let first = number * self.buffer;
-        let end = first.saturating_add(self.buffer).min(self.count);
+        let end = first + self.buffer.min(self.count - first);
         let (start, end) = (self.position(first), self.position(end));
         let number = if self.buffer == 1 { self.order.apply(first) } else { number };
         Group { start, end, permutation: Permutation::new(end - start, hash(self.key, number)) }
@@ -104,13 +104,13 @@ impl BlockOrder {
     pub(super) fn group_blocks(&self, position: u64) -> Option<(u64, Vec<Range<usize>>)> {
         let (place, _) = self.place(position);
         let first = place / self.buffer * self.buffer;
-        let end = first.saturating_add(self.buffer).min(self.count);
+        let end = first + self.buffer.min(self.count - first);
         if end - first > to_u64(MAX_RANGES) {
             return None;
         }
         let blocks = (first..end).map(|place| {
             let start = self.order.apply(place) * self.size;
-            to_usize(start)..to_usize(start.saturating_add(self.size).min(self.len))
+            to_usize(start)..to_usize(start + self.size.min(self.len - start))
         });
         Some((self.position(end), blocks.collect()))
     }

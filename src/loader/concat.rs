@@ -67,13 +67,14 @@ impl Concat {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(arrays: impl IntoIterator<Item = MappedArray>) -> Result<Concat> {
-        let (mut starts, mut concat) = (vec![0_usize], Vec::new());
+        let (mut starts, mut concat) = (vec![0], Vec::new());
         let mut end = 0_usize;
         for array in arrays {
             let rows = array.into_rows()?;
             if let Some(first) = concat.first() {
                 check_same_rows(first, &rows)?;
             }
+            // Rows without bytes are not limited by their files. No array has `usize::MAX` rows.
             end = end.saturating_add(rows.row_count());
             starts.push(end);
             concat.push(rows);

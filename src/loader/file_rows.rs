@@ -140,7 +140,7 @@ struct FileReader<'a> {
 impl FileReader<'_> {
     #[inline]
     fn ranges(&self, numbers: Range<usize>) -> &[Range<usize>] {
-        self.ranges.get(numbers).unwrap_or_default()
+        self.ranges.get(numbers).invariant(IN_BUFFER)
     }
 }
 
@@ -162,7 +162,7 @@ impl RowReader for FileReader<'_> {
         if self.result.is_err() {
             return;
         }
-        let ranges = self.ranges.get(numbers).unwrap_or_default();
+        let ranges = self.ranges.get(numbers).invariant(IN_BUFFER);
         let rows: usize = ranges.iter().map(Range::len).sum();
         let nbytes = rows * self.file.row_len() * self.file.dtype().itemsize();
         let (own, rest) = std::mem::take(&mut self.out).split_at_mut(nbytes);

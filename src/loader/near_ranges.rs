@@ -10,7 +10,7 @@ pub(super) const MAX_RANGES: usize = 1 << 16;
 pub(super) fn merge(ranges: &mut Vec<Range<usize>>, gap: usize) {
     ranges.sort_unstable_by_key(|range| range.start);
     ranges.dedup_by(|next, before| {
-        let is_near = next.start <= before.end.saturating_add(gap);
+        let is_near = next.start.checked_sub(before.end).is_none_or(|apart| apart <= gap);
         if is_near {
             before.end = before.end.max(next.end);
         }

@@ -67,7 +67,7 @@ impl Pace {
     #[inline]
     pub(super) fn take_batch(&mut self, now: Duration) -> usize {
         if self.skipped > 0 || now < self.rests_until {
-            self.skipped = self.skipped.saturating_sub(1);
+            self.skipped -= self.skipped.min(1);
             (self.start, self.count) = (now, 0);
             return self.threads;
         }
@@ -76,7 +76,7 @@ impl Pace {
         if self.count >= BATCHES && elapsed >= TIME {
             self.judge(elapsed.as_secs_f64() / f64::from(self.count));
             if self.compared.is_none() {
-                self.rests_until = now + elapsed.saturating_mul(self.rest);
+                self.rests_until = now + elapsed * self.rest;
             }
             (self.start, self.count) = (now, 0);
         }

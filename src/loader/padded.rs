@@ -9,6 +9,7 @@ use super::windows::check_shape;
 use crate::dtype::DType;
 use crate::element::cast::{Casting, Number};
 use crate::error::Result;
+use crate::error::invariant::Invariant;
 
 /// The rows of a [`Ragged`] array padded or truncated to one length, as a
 /// [`RowSource`]: made by [`Ragged::padded`].
@@ -89,7 +90,7 @@ impl RowSource for Padded {
             return Ok(());
         }
         let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
-        let width = self.shape.get(1).copied().unwrap_or(0);
+        let width = *self.shape.get(1).invariant("padded rows have a length");
         let (pad, dtype) = (&self.pad, &self.dtype);
         self.ragged.take_padded_bytes_as(&rows, out, width, pad, dtype, Casting::SameKind)?;
         Ok(())

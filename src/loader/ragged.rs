@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::decode::{Elements, Numbers, Output};
-use super::gather::{check_same_kind, check_vec, not_numbers, offsets, total};
+use super::gather::{check_same_kind, check_vec, not_numbers, rows_shape, total};
 use super::row_source::RowSource as _;
 use super::rows::Rows;
 use crate::dtype::literal::tuple;
@@ -12,7 +12,7 @@ use crate::dtype::{DType, Kind};
 use crate::element::Element;
 use crate::element::cast::Number;
 use crate::element::fast_path::FastPath as _;
-use crate::error::{DTypeError, RequestError, Result};
+use crate::error::{DTypeError, Error, RequestError, Result, ShapeError};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::view::{check_len, number_cast};
@@ -145,8 +145,7 @@ impl Ragged {
         out: &mut Vec<T>,
     ) -> Result<Vec<usize>> {
         let spans = self.spans(indices)?;
-        let offsets = offsets(&spans);
-        let end = offsets.last().copied().unwrap_or(0);
+        let (offsets, end) = self.lay_out(&spans)?;
         let each = self.data.row_len();
         let codec = T::codec(self.dtype())?;
         check_unbacked(self.dtype().itemsize(), self.data.shape(), total(end, each))?;
@@ -168,6 +167,26 @@ impl Ragged {
         let out = Output { items: out, each };
         self.data.decode_ranges(ranges, &mut Elements { codec, out })?;
         Ok(offsets)
+    }
+
+    /// Where rows start when they follow each other, and where the last one ends, which is
+    /// also the last of these offsets.
+    pub(super) fn lay_out(&self, spans: &[Range<usize>]) -> Result<(Vec<usize>, usize)> {
+        let (mut offsets, mut end) = (Vec::with_capacity(spans.len() + 1), 0_usize);
+        offsets.push(end);
+        for span in spans {
+            // Rows without bytes can have any length, and repeat.
+            end = end.checked_add(span.len()).ok_or_else(|| self.too_large(usize::MAX))?;
+            offsets.push(end);
+        }
+        Ok((offsets, end))
+    }
+
+    /// The error for more elements than a vector can have.
+    #[cold]
+    pub(super) fn too_large(&self, len: usize) -> Error {
+        let shape = tuple(&rows_shape(len, self.data.shape()));
+        ShapeError::Size { shape, itemsize: self.dtype().itemsize() }.into()
     }
 
     /// Copies rows into `out`, each with a length of `width`: shorter rows are

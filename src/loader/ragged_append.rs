@@ -262,7 +262,7 @@ impl RaggedAppender {
     #[must_use]
     #[inline]
     pub fn rows(&self) -> usize {
-        (self.offsets.rows() + self.pending.len()).saturating_sub(1)
+        self.offsets.rows() + self.pending.len() - 1
     }
 
     /// Returns the dtype of the elements.

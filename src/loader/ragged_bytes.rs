@@ -1,13 +1,12 @@
 //! Rows of different lengths as bytes, for dtypes known only at run time.
 
 use super::decode::{CastBytes, Output};
-use super::gather::{checked_cast, offsets, total};
+use super::gather::{checked_cast, total};
 use super::ragged::Ragged;
 use super::row_source::RowSource as _;
 use crate::dtype::DType;
-use crate::dtype::literal::tuple;
 use crate::element::cast::Casting;
-use crate::error::{RequestError, Result, ShapeError};
+use crate::error::{RequestError, Result};
 use crate::layout::row_index::RowIndex;
 use crate::view::SliceCast;
 
@@ -50,15 +49,10 @@ impl Ragged {
     /// ```
     pub fn take_bytes(&self, indices: &[impl RowIndex], out: &mut Vec<u8>) -> Result<Vec<usize>> {
         let spans = self.spans(indices)?;
-        let offsets = offsets(&spans);
-        let end = offsets.last().copied().unwrap_or(0);
+        let (offsets, end) = self.lay_out(&spans)?;
         let nbytes = end.checked_mul(self.data.row_len() * self.dtype().itemsize());
         let nbytes = nbytes.filter(|&nbytes| isize::try_from(nbytes).is_ok());
-        let nbytes = nbytes.ok_or_else(|| {
-            let row = self.data.shape().iter().skip(1).copied();
-            let shape: Vec<usize> = std::iter::once(end).chain(row).collect();
-            ShapeError::Size { shape: tuple(&shape), itemsize: self.dtype().itemsize() }
-        })?;
+        let nbytes = nbytes.ok_or_else(|| self.too_large(end))?;
         out.resize(nbytes, 0);
         self.data.read_ranges(&spans, out)?;
         Ok(offsets)

@@ -283,7 +283,9 @@ impl Sampler {
     /// The number of this shard's rows that are left in this epoch.
     #[inline]
     pub(super) fn remaining(&self) -> u64 {
-        self.shard_len().saturating_sub(self.position)
+        let len = self.shard_len();
+        // The shard may have been chosen after the position.
+        len - self.position.min(len)
     }
 
     /// Returns whether the rows are in the order of the array.
@@ -300,7 +302,7 @@ impl Sampler {
             return None;
         };
         let first = self.epoch_position(self.position);
-        Some((order, first..first.saturating_add(self.remaining()).min(self.draws)))
+        Some((order, first..first + self.remaining().min(self.draws - first)))
     }
 
     /// Returns the state, for [`resume`](Sampler::resume).
@@ -397,7 +399,7 @@ impl Sampler {
         if self.order.has_contiguous_shards() {
             range_start(len, worker + 1, num_workers) - range_start(len, worker, num_workers)
         } else {
-            len.saturating_sub(to_u64(worker)).div_ceil(to_u64(num_workers))
+            share(len, worker, num_workers)
         }
     }
 
@@ -412,7 +414,7 @@ impl Sampler {
                 range_start(self.draws, rank + 1, world_size)
                     - range_start(self.draws, rank, world_size)
             }
-            Tail::Keep => self.draws.saturating_sub(to_u64(rank)).div_ceil(to_u64(world_size)),
+            Tail::Keep => share(self.draws, rank, world_size),
         }
     }
 
@@ -473,7 +475,7 @@ impl Iterator for Sampler {
 
     #[inline]
     fn nth(&mut self, n: usize) -> Option<usize> {
-        self.seek(self.position.saturating_add(to_u64(n)));
+        self.position += self.remaining().min(to_u64(n));
         self.next()
     }
 }
@@ -489,6 +491,12 @@ fn check_number(name: &str, number: usize, count: usize) -> Result<()> {
     let found = format!("{name} {number} of {count}");
     let expected = format!("a {name} below the count");
     Err(RequestError::Argument { found, expected }.into())
+}
+
+/// How many of `len` rows are dealt to `number` of `count`, in turn.
+#[inline]
+fn share(len: u64, number: usize, count: usize) -> u64 {
+    len.saturating_sub(to_u64(number)).div_ceil(to_u64(count))
 }
 
 /// The start of range `number` when `len` rows are divided into `count`

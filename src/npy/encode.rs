@@ -165,7 +165,7 @@ impl Header {
     #[inline]
     fn growth(&self) -> usize {
         let dim = self.growing_axis().and_then(|axis| self.shape.get(axis));
-        dim.map_or(0, |dim| GROWTH.saturating_sub(dim.to_string().len()))
+        dim.map_or(0, |dim| GROWTH - dim.to_string().len())
     }
 
     /// The header's dictionary.

@@ -197,7 +197,7 @@ impl Preamble {
     pub(crate) fn exceeds(self, max_len: usize) -> bool {
         let max_bytes_per_char = if self.version == Version::V3 { 4 } else { 1 };
         usize::try_from(self.header_len)
-            .map_or(true, |len| len > max_len.saturating_mul(max_bytes_per_char))
+            .map_or(true, |len| len.div_ceil(max_bytes_per_char) > max_len)
     }
 }
 

@@ -386,6 +386,7 @@ pub(crate) fn are_same_name(one: &Path, other: &Path) -> bool {
         let path = end_of_links(path);
         let directory = directory(&path);
         let found = platform::canonical(directory).unwrap_or_else(|_| directory.to_owned());
+        // A path that ends in `..` can't be created anyway.
         let name = path.file_name().unwrap_or_default();
         // Usually, names there do not differ by the case of letters.
         let ignores_case = cfg!(any(windows, target_vendor = "apple"));

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64};
+use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize};
 use crate::error::{Error, ExtentError, Result, SystemError};
 use crate::source::platform::{self, FileSize, FileStat};
 
@@ -104,7 +104,7 @@ pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Resu
 /// `len` bytes were read. `size` is the file's size, if it is known.
 #[inline]
 pub(crate) fn short_file(offset: u64, len: usize, found: usize, size: Option<u64>) -> Error {
-    let (needed, read) = (offset.saturating_add(to_u64(len)), offset.saturating_add(to_u64(found)));
+    let (needed, read) = (offset + to_u64(len), offset + to_u64(found));
     ExtentError::ShortFile { needed, found: size.map_or(read, |size| size.min(read)) }.into()
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io
     if let Some(free) = platform::free_space(file) {
         // What the file occupies may be before the offset, or reserved after it.
         let occupied = platform::allocated(&file.metadata()?);
-        let asked = len.min(offset.saturating_add(len).saturating_sub(occupied));
+        let asked = len.min((offset + len).saturating_sub(occupied));
         if asked > free {
             let source = platform::disk_full();
             return Err(io::Error::other(Error::from(SystemError::Space { asked, free, source })));
@@ -146,7 +146,7 @@ pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
 fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
     let zeros = vec![0; ZEROS];
     while at < end {
-        let count = usize::try_from(end - at).unwrap_or(ZEROS).min(ZEROS);
+        let count = to_usize((end - at).min(to_u64(ZEROS)));
         write_at(file, zeros.get(..count).invariant(IN_BUFFER), at)?;
         at += to_u64(count);
     }
@@ -190,7 +190,7 @@ pub(crate) fn extend(file: &File, to: u64) -> io::Result<()> {
 fn append_zeros(file: &File, end: &mut u64, to: u64) -> io::Result<()> {
     let zeros = vec![0; ZEROS];
     while *end < to {
-        let count = usize::try_from(to - *end).unwrap_or(ZEROS).min(ZEROS);
+        let count = to_usize((to - *end).min(to_u64(ZEROS)));
         match platform::append(file, zeros.get(..count).invariant(IN_BUFFER), *end) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(n) => *end += to_u64(n),

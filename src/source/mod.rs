@@ -36,7 +36,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::invariant::to_u64;
-use crate::error::{RequestError, Result, SystemError};
+use crate::error::{RequestError, Result};
 use crate::source::map::MappedRanges;
 use crate::source::storage::{InMemory, Storage};
 
@@ -299,7 +299,8 @@ impl Source<MapMut> {
     ///
     /// # Errors
     ///
-    /// Returns [`Io`](crate::ErrorKind::Io) if its size cannot be determined.
+    /// Returns [`Io`](crate::ErrorKind::Io) if its size cannot be determined, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it exceeds `i64::MAX`.
     ///
     /// # Examples
     ///
@@ -326,7 +327,7 @@ impl Source<MapMut> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_read_at(storage: impl ReadAt + 'static) -> Result<Source<MapMut>> {
-        let len = storage.size().map_err(SystemError::io("get the length"))?;
+        let len = storage::check_size(storage.size())?;
         Ok(Source::new(Storage::from_reader(Arc::new(storage), len), Access::Copy))
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
+use crate::error::invariant::to_u64;
 use crate::error::{Error, ExtentError};
 use crate::source::storage::Storage;
 
@@ -27,10 +27,8 @@ pub(crate) struct RangeReader<'a> {
 impl Read for RangeReader<'_> {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = to_usize_saturating(self.end.saturating_sub(self.at));
-        let len = left.min(buffer.len());
-        let n = self.source.read_at(buffer.get_mut(..len).invariant(IN_BUFFER), self.at)?;
-        if n == 0 && len > 0 {
+        let n = self.source.read_part(&(0..self.end), buffer, self.at)?;
+        if n == 0 && self.at < self.end && !buffer.is_empty() {
             let error = ExtentError::ShortFile { needed: self.end, found: self.at };
             return Err(Error::from(error).into());
         }

@@ -11,10 +11,10 @@ use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize};
 /// The most bytes read at a time to get several nearby ranges.
 const SPAN: u64 = 1 << 20;
 
-/// The number of bytes in a range.
+/// The number of bytes in a range, which does not end before its start.
 #[inline]
 pub(crate) fn len(range: &Range<u64>) -> u64 {
-    range.end.saturating_sub(range.start)
+    range.end - range.start
 }
 
 /// Returns whether a range starts inside or shortly after `near`, so that they can be
@@ -22,7 +22,7 @@ pub(crate) fn len(range: &Range<u64>) -> u64 {
 #[inline]
 pub(crate) fn is_near(near: &Range<u64>, range: &Range<u64>) -> bool {
     near.start <= range.start
-        && range.start <= near.end.saturating_add(to_u64(GAP))
+        && range.start.checked_sub(near.end).is_none_or(|gap| gap <= to_u64(GAP))
         && range.end.max(near.end) - near.start <= SPAN
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::error::invariant::to_u64;
+use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
 use crate::error::{Error, ExtentError, RequestError, Result, SystemError};
 use crate::source::file;
 use crate::source::lock::{self, FileLock, Locking};
@@ -230,6 +230,17 @@ pub(crate) fn read_full_at(
     Ok(filled)
 }
 
+/// Checks the size that storage reports: no offset may exceed `i64::MAX`, as in files.
+#[inline]
+pub(crate) fn check_size(size: io::Result<u64>) -> Result<u64> {
+    let size = size.map_err(SystemError::io("get the length"))?;
+    if i64::try_from(size).is_ok() {
+        return Ok(size);
+    }
+    let found = format!("storage of {size} bytes");
+    Err(RequestError::Argument { found, expected: "at most 2⁶³ - 1".to_owned() }.into())
+}
+
 /// Storage with its path, length, identity and lock.
 pub(crate) struct Storage {
     bytes: Backend,
@@ -260,7 +271,7 @@ impl Storage {
         Ok(Storage { bytes: Backend::File(file), path: None, len, id, lock: None })
     }
 
-    /// Uses a reader of `len` bytes.
+    /// Uses a reader of `len` bytes, fewer than 2⁶³.
     #[inline]
     pub(crate) fn from_reader(reader: Arc<dyn ReadAt>, len: u64) -> Storage {
         let path = reader.name().map(|name| Arc::from(Path::new(name)));
@@ -354,9 +365,7 @@ impl Storage {
     pub(crate) fn current_len(&self) -> Result<u64> {
         match &self.bytes {
             Backend::File(file) => file::len(file),
-            Backend::Other(other) => {
-                other.current_size().map_err(SystemError::io("get the length"))
-            }
+            Backend::Other(other) => check_size(other.current_size()),
         }
     }
 
@@ -364,7 +373,7 @@ impl Storage {
     #[inline]
     pub(crate) fn check_len(&self, offset: u64, len: usize) -> Result<()> {
         let found = self.current_len()?;
-        let needed = offset.saturating_add(to_u64(len));
+        let needed = offset + to_u64(len);
         if needed <= found { Ok(()) } else { Err(ExtentError::ShortFile { needed, found }.into()) }
     }
 
@@ -379,6 +388,19 @@ impl Storage {
             Backend::File(file) => read_full_at(file, buffer, offset),
             Backend::Other(other) => read_full_at(&**other, buffer, offset),
         }
+    }
+
+    /// Reads at an offset in a part of the storage, until `buffer` is full or the part ends.
+    #[inline]
+    pub(crate) fn read_part(
+        &self,
+        part: &Range<u64>,
+        buffer: &mut [u8],
+        offset: u64,
+    ) -> io::Result<usize> {
+        let Some(left) = ranges::len(part).checked_sub(offset) else { return Ok(0) };
+        let len = to_usize_saturating(left).min(buffer.len());
+        self.read_at(buffer.get_mut(..len).invariant(IN_BUFFER), part.start + offset)
     }
 
     /// Fills `buffer` with elements that start at `offset`.

@@ -486,6 +486,6 @@ fn store_ticks(
 #[inline]
 fn encode_ticks(dtype: &DType, ticks: Ticks) -> [u8; 8] {
     let mut bytes = [0; 8];
-    let _ = ticks.encode(&dtype.byte_order(), &mut bytes);
+    ticks.encode(&dtype.byte_order(), &mut bytes).invariant("every integer is a tick");
     bytes
 }

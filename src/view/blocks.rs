@@ -79,6 +79,7 @@ impl<'a, T: Element> Blocks<'a, T> {
         }
         let room = self.room();
         if self.buffer.is_empty() {
+            // Values of types without a zero are appended.
             self.buffer = T::fast_path().zeros(room).unwrap_or_default();
         }
         if !self.is_reused {
@@ -114,7 +115,7 @@ impl<'a, T: Element> Blocks<'a, T> {
     #[cfg(feature = "rayon")]
     pub(super) fn at(&mut self, position: Position) -> &[T] {
         self.position = position;
-        self.next().unwrap_or_default()
+        self.next().invariant("a block starts at each position")
     }
 
     /// Borrows a run if it is a block of its own.

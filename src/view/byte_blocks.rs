@@ -4,6 +4,7 @@ use super::{DynView, planes};
 use crate::dtype::ByteOrder;
 use crate::element::recode::Recoding;
 use crate::kernel;
+use crate::layout::geometry::nbytes;
 
 /// The longest block, in bytes, unless a single element is longer.
 const BLOCK: usize = 8 << 20;
@@ -118,7 +119,7 @@ fn visit_blocks<E>(
     f: &mut impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     let size = recode.format.size;
-    let nbytes = view.len().saturating_mul(size);
+    let nbytes = nbytes(view.len(), size);
     if nbytes == 0 {
         return Ok(());
     }

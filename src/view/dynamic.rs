@@ -6,8 +6,8 @@ use crate::dtype::DType;
 use crate::element::Element;
 use crate::element::value::Value;
 use crate::error::Result;
-use crate::layout::axes::Axes;
-use crate::layout::geometry::{Geometry, signed};
+use crate::layout::geometry::Geometry;
+use crate::layout::{Layout, Order};
 
 /// A view with a dtype known only at run time. Its elements are [`Value`]s.
 ///
@@ -143,14 +143,9 @@ pub(crate) fn field_geometry(
 #[inline]
 pub(super) fn with_subarrays(geometry: Geometry, dtype: DType) -> Result<(Geometry, DType)> {
     let Some((base, shape)) = dtype.subarray() else { return Ok((geometry, dtype)) };
-    let mut stride = signed(base.itemsize());
-    let mut strides: Axes<isize> = Axes::new();
-    for &dim in shape.iter().rev() {
-        strides.push(stride);
-        stride = stride.saturating_mul(signed(dim));
-    }
+    let items = Layout::new(base.clone(), shape, Order::C, 0)?;
     let mut geometry = geometry;
     geometry.shape.extend(shape.iter().copied());
-    geometry.strides.extend(strides.iter().rev().copied());
+    geometry.strides.extend(items.byte_strides().iter().copied());
     with_subarrays(geometry.check_countable(base.itemsize())?, base.clone())
 }

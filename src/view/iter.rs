@@ -67,7 +67,7 @@ impl<'a, T: Element> Iter<'a, T> {
     /// Skips the last `count` elements, or all if there are fewer.
     fn skip_last(&mut self, count: usize) {
         let count = self.later.get_mut().map_or(count, |later| later.skip_last(count));
-        self.run.count = self.run.count.saturating_sub(count);
+        self.run.count -= count.min(self.run.count);
     }
 }
 

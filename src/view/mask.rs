@@ -241,9 +241,9 @@ impl<T: Element> View<'_, T> {
     }
 
     /// Copies slices that have no common stride: those at `positions`, in C
-    /// order, of the first `ndim` axes.
+    /// order, of the first `ndim` axes, of which there is one at least.
     fn select_scattered(&self, ndim: usize, positions: &[usize]) -> Result<ArrayD<T>> {
-        let axis = ndim.saturating_sub(1);
+        let axis = ndim - 1;
         let slices = AxisSlices::rows(&self.geometry, axis, self.itemsize())?;
         let len = positions.len() * slices.len;
         check_unbacked(self.itemsize(), self.shape(), len)?;

@@ -331,7 +331,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ) -> (ViewMut<'a, T>, ViewMut<'a, T>) {
         let at = at.min(self.bytes.len());
         let (before, after) = self.bytes.split_at_mut(at);
-        let second = Geometry { offset: second.offset.saturating_sub(at), ..second };
+        let second = Geometry { offset: second.offset - at, ..second };
         let codec = self.codec.clone();
         (
             ViewMut { bytes: before, geometry: first, codec },

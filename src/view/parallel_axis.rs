@@ -9,6 +9,7 @@ use super::parallel_bulk::SMALL;
 use super::sum_axis::{Lines, add};
 use crate::element::Real;
 use crate::error::Result;
+use crate::layout::geometry::nbytes;
 
 /// How many parts threads work on before their totals are combined.
 const BATCH: usize = 64;
@@ -57,7 +58,7 @@ impl<T: Real> View<'_, T> {
 
     /// Adds up lines, one half of them on another thread if that is worth it.
     fn add_halves(&self, lines: &Lines, sums: &mut [f64]) {
-        let nbytes = sums.len().saturating_mul(lines.dim).saturating_mul(self.itemsize());
+        let nbytes = nbytes(sums.len() * lines.dim, self.itemsize());
         match lines.halves() {
             Some((low, high)) if nbytes >= SMALL => {
                 let (low_sums, high_sums) = sums.split_at_mut(low.starts.len());

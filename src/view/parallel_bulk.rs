@@ -15,7 +15,8 @@ use crate::element::cast::{Casting, Number, check_cast};
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, Real, STREAMS};
 use crate::error::Result;
-use crate::error::invariant::{Invariant, PAIRED};
+use crate::error::invariant::{IN_BUFFER, Invariant, PAIRED};
+use crate::layout::geometry::nbytes;
 
 /// Less work than this, in bytes, is not worth waking other threads.
 pub(super) const SMALL: usize = 512 << 10;
@@ -35,11 +36,11 @@ impl<T: Element> View<'_, T> {
     /// run of at least `run` bytes.
     fn is_worth_threads(&self, run: usize) -> bool {
         let size = self.itemsize();
-        if self.len().saturating_mul(size) < SMALL {
+        if nbytes(self.len(), size) < SMALL {
             return false;
         }
         let geometry = self.geometry.memory_order().merged();
-        geometry.shape.last().is_some_and(|&dim| dim.saturating_mul(size) >= run)
+        geometry.shape.last().is_some_and(|&dim| nbytes(dim, size) >= run)
     }
 }
 
@@ -123,7 +124,7 @@ impl<T: Real> View<'_, T> {
             let mut blocks = self.blocks();
             let mut stats = Vec::new();
             for (position, part) in parts {
-                let block = blocks.at(*position).get(part.clone()).unwrap_or_default();
+                let block = blocks.at(*position).get(part.clone()).invariant(IN_BUFFER);
                 stats.extend(chunk_stats(block));
             }
             stats

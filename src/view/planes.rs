@@ -28,7 +28,7 @@ pub(super) fn transpose(
     {
         return false;
     }
-    let own = in_c_order(geometry, format.size);
+    let Some(own) = in_c_order(geometry, format.size) else { return false };
     let (Some((planes, [rows, columns])), Some((own_planes, [own_rows, _]))) =
         (geometry.planes(down, across), own.planes(down, across))
     else {
@@ -52,17 +52,17 @@ fn is_narrow(geometry: &Geometry, axis: usize) -> bool {
     geometry.shape.get(axis).is_none_or(|&dim| dim < NARROW)
 }
 
-/// A contiguous geometry of the same shape.
+/// A contiguous geometry of the same shape. Returns `None` if it is too large.
 #[inline]
-fn in_c_order(geometry: &Geometry, itemsize: usize) -> Geometry {
+fn in_c_order(geometry: &Geometry, itemsize: usize) -> Option<Geometry> {
     let mut stride = signed(itemsize);
     let mut strides: Axes<isize> = Axes::new();
     for &dim in geometry.shape.iter().rev() {
         strides.push(stride);
-        stride = stride.saturating_mul(signed(dim));
+        stride = stride.checked_mul(signed(dim))?;
     }
     strides.reverse();
-    Geometry { offset: 0, shape: geometry.shape.clone(), strides }
+    Some(Geometry { offset: 0, shape: geometry.shape.clone(), strides })
 }
 
 /// Length and stride of an axis.

@@ -52,7 +52,7 @@ impl Run {
             return (self, false);
         }
         let start = advance(self.start, self.count - 1, self.stride);
-        (Run { start, stride: self.stride.saturating_abs(), ..self }, true)
+        (Run { start, stride: -self.stride, ..self }, true)
     }
 
     /// Iterates over the bytes of each element.

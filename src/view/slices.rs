@@ -7,6 +7,7 @@ use ndarray::SliceInfoElem;
 
 use crate::dtype::MAX_NDIM;
 use crate::dtype::literal::tuple;
+use crate::error::invariant::Invariant;
 use crate::error::{Error, Result, ShapeError, excerpt};
 
 /// Selects elements by NumPy's index notation, for example from a command line.
@@ -230,7 +231,7 @@ fn split_items(text: &str) -> Vec<&str> {
     for (at, c) in text.char_indices() {
         match c {
             '[' => depth += 1,
-            ']' => depth = depth.saturating_sub(1),
+            ']' if depth > 0 => depth -= 1,
             ',' if depth == 0 => {
                 items.extend(text.get(start..at));
                 start = at + 1;
@@ -238,7 +239,7 @@ fn split_items(text: &str) -> Vec<&str> {
             _ => {}
         }
     }
-    let last = text.get(start..).unwrap_or("");
+    let last = text.get(start..).invariant("text is split at character boundaries");
     items.extend(Some(last).filter(|last| !last.trim().is_empty()));
     items
 }

@@ -12,7 +12,7 @@ use crate::error::invariant::Invariant;
 use crate::error::{Result, ShapeError};
 use crate::layout::MAX_UNBACKED;
 use crate::layout::axes::Axes;
-use crate::layout::geometry::{Geometry, advance};
+use crate::layout::geometry::{Geometry, advance, nbytes};
 
 /// Long lines are added up in parts of at least this many bytes, counting all lines.
 const PART: usize = 4 << 20;
@@ -179,7 +179,7 @@ impl SummedAxis {
     #[inline]
     pub(super) fn parts(&self, itemsize: usize) -> impl ExactSizeIterator<Item = Lines> {
         let (count, dim) = (self.lines.starts.len(), self.lines.dim);
-        let nbytes = count.saturating_mul(itemsize).saturating_mul(dim);
+        let nbytes = nbytes(count * dim, itemsize);
         let parts = if count > FEW_LINES { 1 } else { (nbytes / PART).clamp(1, MAX_PARTS) };
         let len = dim.div_ceil(parts).max(1).next_multiple_of(ROW_BLOCK);
         (0..dim.div_ceil(len)).map(move |number| {

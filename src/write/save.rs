@@ -12,6 +12,7 @@ use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Error, Result, SystemError};
 use crate::layout::Order;
+use crate::layout::geometry::nbytes;
 use crate::npy::{Encoded, Header, Version};
 
 /// An array that can be written to a file or an archive: a [`MappedArray`] of any
@@ -160,7 +161,7 @@ impl<T: Element, D: Dimension> sealed::Save for WithDType<'_, T, D> {
     }
 
     fn nbytes(&self) -> usize {
-        self.dtype.itemsize().saturating_mul(self.array.len())
+        nbytes(self.array.len(), self.dtype.itemsize())
     }
 
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {

@@ -95,7 +95,7 @@ impl<'a> DirectoryReader<'a> {
     #[inline]
     fn new(source: &'a Storage, location: &Location) -> DirectoryReader<'a> {
         let Location { start, size, .. } = *location;
-        let part = source.range_reader(start, start.saturating_add(size));
+        let part = source.range_reader(start, start + size);
         let capacity = to_usize(size.min(BUFFER));
         DirectoryReader { reader: BufReader::with_capacity(capacity, part), remaining: size }
     }

@@ -95,8 +95,8 @@ fn end_record(source: &Storage) -> Result<(u64, EndRecord)> {
             return Ok((at, end));
         }
     }
-    let start = len.saturating_sub(SEARCHED);
-    let mut tail = vec![0; to_usize(len - start)];
+    let searched = len.min(SEARCHED);
+    let (start, mut tail) = (len - searched, vec![0; to_usize(searched)]);
     let found = source.read_at(&mut tail, start).map_err(read_error())?;
     let tail = tail.get(..found).invariant(READ);
     let position = tail.windows(4).rposition(|window| window == EndRecord::SIGNATURE);
@@ -279,7 +279,7 @@ fn check_unshifted(source: &Storage, location: &Location) -> Result<()> {
     };
     let directory = start - prefix;
     if is_at(directory, CentralHeader::SIGNATURE)?
-        || (is_zip64 && is_at(directory.saturating_add(size), Zip64EndRecord::SIGNATURE)?)
+        || (is_zip64 && is_at(directory + size, Zip64EndRecord::SIGNATURE)?)
     {
         let found = format!("two directories, at byte {directory} and {prefix} bytes later");
         return Err(damaged(found));
@@ -304,6 +304,7 @@ fn several_disks() -> Error {
 #[inline]
 fn no_archive(source: &Storage) -> Error {
     let mut start = [0; 8];
+    // Only the message is shorter without these bytes.
     let found = source.read_at(&mut start, 0).unwrap_or(0);
     let start = start.get(..found).invariant(READ);
     if start.starts_with(b"PK") {

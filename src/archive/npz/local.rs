@@ -11,7 +11,7 @@ use zerocopy::FromBytes;
 use super::directory::{DirectoryEntry, damaged, read_error, wrong_signature};
 use super::extra::{self, SizeFields};
 use super::reader::HEADER_BUFFER;
-use super::records::{DESCRIPTOR_SIGNATURE, EndRecord, Flags, LocalHeader, len_of};
+use super::records::{DESCRIPTOR_LEN, EndRecord, Flags, LocalHeader, len_of, split_descriptor};
 use crate::error::invariant::{Invariant, READ, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
@@ -23,14 +23,14 @@ const SHORT: usize = 512;
 const LONG: u64 = 8 << 10;
 
 /// The ranges read for the headers of a member, if only a data descriptor is
-/// between the member and the next member.
+/// between the member and the next member. Returns `None` for a member that is
+/// longer than its place, which is refused when it is read.
 #[inline]
-pub(super) fn header_ranges(entry: &DirectoryEntry) -> [Range<u64>; 2] {
+pub(super) fn header_ranges(entry: &DirectoryEntry) -> Option<[Range<u64>; 2]> {
     let DirectoryEntry { start, stored, limit, .. } = *entry;
-    let local_len = limit.saturating_sub(stored).saturating_sub(start).min(LONG);
-    let end = start.saturating_add(local_len).saturating_add(to_u64(HEADER_BUFFER));
-    let rest = limit.saturating_sub(FOLLOWING)..limit;
-    [start..end.max(start.saturating_add(to_u64(SHORT))), rest]
+    let local_len = limit.checked_sub(start)?.checked_sub(stored)?.min(LONG);
+    let end = start.checked_add(local_len + to_u64(HEADER_BUFFER))?;
+    Some([start..end, limit - limit.min(FOLLOWING)..limit])
 }
 
 /// The range of a member's bytes. Checks that the directory and the local header
@@ -48,12 +48,14 @@ pub(super) fn data_range(source: &Storage, entry: &DirectoryEntry) -> Result<(u6
     }
     let name_len = usize::from(local.name_len.get());
     let len = name_len + usize::from(local.extra_len.get());
-    let variable = entry.start.checked_add(len_of::<LocalHeader>()).ok_or_else(cut_off)?;
+    // No storage has bytes at offsets from 2⁶³ on.
+    let variable = entry.start + len_of::<LocalHeader>();
+    let start = variable + to_u64(len);
     if let Some(variable) = rest.get(..len) {
         compare(entry, &local, variable.split_at(name_len))?;
     } else {
         // Many members could claim the same bytes.
-        if variable.saturating_add(to_u64(len)) > entry.limit {
+        if start > entry.limit {
             let found = "the extra fields of its header overlap the next member or the directory";
             return Err(contradictory(found.to_owned()));
         }
@@ -64,7 +66,6 @@ pub(super) fn data_range(source: &Storage, entry: &DirectoryEntry) -> Result<(u6
         }
         compare(entry, &local, long.split_at(name_len))?;
     }
-    let start = variable.saturating_add(to_u64(len));
     check_range(source, entry, start)
 }
 
@@ -127,9 +128,6 @@ fn check_range(source: &Storage, entry: &DirectoryEntry, start: u64) -> Result<(
     Ok((start, end))
 }
 
-/// The longest data descriptor: a signature, a CRC-32 and two sizes of 64 bits.
-const DESCRIPTOR: usize = 24;
-
 /// The most bytes requested after a member.
 const FOLLOWING: u64 = 28;
 
@@ -149,7 +147,7 @@ fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<(
     if gap > MAX_GAP {
         return Err(contradictory(format!("is followed by {gap} bytes of no member")));
     }
-    let (mut short, mut long) = ([0; DESCRIPTOR + LocalHeader::SIGNATURE.len()], Vec::new());
+    let (mut short, mut long) = ([0; DESCRIPTOR_LEN + LocalHeader::SIGNATURE.len()], Vec::new());
     let buffer = if let Some(short) = short.get_mut(..to_usize(gap)) {
         short
     } else {
@@ -170,19 +168,13 @@ fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<(
     Ok(())
 }
 
-/// The bytes after a member's data descriptor. Its signature is optional, and
-/// its sizes have 32 or 64 bits. All bytes if there is none.
+/// The bytes after a member's data descriptor. All bytes if there is none.
 #[inline]
 fn skip_descriptor<'a>(entry: &DirectoryEntry, bytes: &'a [u8]) -> &'a [u8] {
-    let rest = bytes.strip_prefix(&DESCRIPTOR_SIGNATURE).unwrap_or(bytes);
-    let Some(sizes) = rest.strip_prefix(&entry.crc32.to_le_bytes()) else { return bytes };
-    let long = sizes
-        .strip_prefix(&entry.stored.to_le_bytes())
-        .and_then(|rest| rest.strip_prefix(&entry.size.to_le_bytes()));
-    let short = [entry.stored, entry.size].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
-    let [stored, size] = short.map(u32::to_le_bytes);
-    let short = sizes.strip_prefix(&stored).and_then(|rest| rest.strip_prefix(&size));
-    long.or(short).unwrap_or(bytes)
+    match split_descriptor(bytes, entry.stored, entry.size) {
+        Some((crc32, rest)) if crc32 == entry.crc32 => rest,
+        _ => bytes,
+    }
 }
 
 #[inline]

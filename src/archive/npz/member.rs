@@ -289,7 +289,7 @@ impl<'a, D: Mapping> Member<'a, D> {
             return Err(ArchiveError::unsupported("is patched data", "store the array itself"));
         }
         if !self.is_stored() && method != Method::DEFLATED {
-            let name = method.name().map(|name| format!(" ({name})")).unwrap_or_default();
+            let name = method.name().map_or(String::new(), |name| format!(" ({name})"));
             let found = format!("is compressed with method {}{name}", method.0);
             let expected = "only stored and deflated members are supported";
             return Err(ArchiveError::unsupported(found, expected));

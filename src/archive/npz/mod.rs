@@ -179,7 +179,7 @@ impl<D: Mapping> Npz<D> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn prefetch_headers(&self) -> Result<()> {
-        let ranges = self.entries.iter().flat_map(local::header_ranges);
+        let ranges = self.entries.iter().filter_map(local::header_ranges).flatten();
         self.source.storage().prefetch_headers(ranges)
     }
 
@@ -225,5 +225,6 @@ impl<D: Mapping> Npz<D> {
 /// When a file was modified last; `None` for other storage.
 #[inline]
 fn modified(storage: &Storage) -> Option<SystemTime> {
+    // A file system without times is not an error.
     storage.file()?.metadata().ok()?.modified().ok()
 }

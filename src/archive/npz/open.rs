@@ -3,18 +3,20 @@
 use std::fmt;
 #[cfg(feature = "tar")]
 use std::io;
+#[cfg(feature = "tar")]
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::directory::{self, DirectoryEntry};
 use super::{Npz, modified};
 use crate::archive::entries::EntryList;
-#[cfg(feature = "tar")]
-use crate::error::invariant::{IN_BUFFER, Invariant, to_usize_saturating};
 use crate::error::{RequestError, Result};
 use crate::npy::MAX_HEADER_LEN;
 use crate::source::Source;
 use crate::source::mode::Mode;
 use crate::source::pages::Mapping;
+#[cfg(feature = "tar")]
+use crate::source::ranges;
 #[cfg(feature = "tar")]
 use crate::source::storage::{ReadAt, Storage};
 
@@ -186,9 +188,10 @@ impl NpzOptions {
     ) -> Result<Npz<D>> {
         reject_writable(&source)?;
         let modified = modified(source.storage());
-        let part = Part { source: Arc::clone(&source), start, len };
+        let part = Part { source: Arc::clone(&source), range: start..start + len };
         let mut entries = directory::read(&Storage::from_reader(Arc::new(part), len))?;
         for entry in &mut entries {
+            // The start may be any number, and then nothing is there.
             entry.start = entry.start.saturating_add(start);
             entry.limit = entry.limit.saturating_add(start);
         }
@@ -200,21 +203,17 @@ impl NpzOptions {
 #[cfg(feature = "tar")]
 struct Part<D> {
     source: Arc<Source<D>>,
-    start: u64,
-    len: u64,
+    range: Range<u64>,
 }
 
 #[cfg(feature = "tar")]
 impl<D> ReadAt for Part<D> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let rest = to_usize_saturating(self.len.saturating_sub(offset));
-        let len = rest.min(buffer.len());
-        let buffer = buffer.get_mut(..len).invariant(IN_BUFFER);
-        self.source.storage().read_at(buffer, self.start.saturating_add(offset))
+        self.source.storage().read_part(&self.range, buffer, offset)
     }
 
     fn size(&self) -> io::Result<u64> {
-        Ok(self.len)
+        Ok(ranges::len(&self.range))
     }
 }
 

@@ -17,6 +17,9 @@ pub(super) const IN_ZIP64_SHORT: u16 = u16::MAX;
 /// The signature that most writers put before a data descriptor.
 pub(super) const DESCRIPTOR_SIGNATURE: [u8; 4] = *b"PK\x07\x08";
 
+/// The longest data descriptor: a signature, a CRC-32 and two sizes of 64 bits.
+pub(super) const DESCRIPTOR_LEN: usize = 24;
+
 /// A compression method (APPNOTE.TXT 4.4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Method(pub(super) u16);
@@ -210,6 +213,21 @@ pub(super) fn read<T: FromBytes + IntoBytes>(
     let mut record = T::new_zeroed();
     let found = source.read_at(record.as_mut_bytes(), offset)?;
     Ok((found == size_of::<T>()).then_some(record))
+}
+
+/// The CRC-32 in a data descriptor, which must have these sizes in 32 or 64 bits, and the
+/// bytes after it. Its signature is optional.
+pub(super) fn split_descriptor(bytes: &[u8], stored: u64, size: u64) -> Option<(u32, &[u8])> {
+    let fields = bytes.strip_prefix(&DESCRIPTOR_SIGNATURE).unwrap_or(bytes);
+    let (crc32, sizes) = fields.split_first_chunk::<4>()?;
+    let long = [stored.to_le_bytes(), size.to_le_bytes()].concat();
+    let rest = if let Some(rest) = sizes.strip_prefix(&*long) {
+        rest
+    } else {
+        let [stored, size] = [u32::try_from(stored).ok()?, u32::try_from(size).ok()?];
+        sizes.strip_prefix(&*[stored.to_le_bytes(), size.to_le_bytes()].concat())?
+    };
+    Some((u32::from_le_bytes(*crc32), rest))
 }
 
 /// The length of a record as an offset.

@@ -14,21 +14,18 @@ use super::open::NpzOptions;
 use super::open::reject_writable;
 use super::reader::BUFFER;
 use super::records::{
-    self, CentralHeader, DESCRIPTOR_SIGNATURE, EndRecord, Flags, LocalHeader, Method,
-    Zip64EndRecord, len_of,
+    self, CentralHeader, DESCRIPTOR_LEN, DESCRIPTOR_SIGNATURE, EndRecord, Flags, LocalHeader,
+    Method, Zip64EndRecord, len_of, split_descriptor,
 };
 use super::writer;
 use super::{Npz, modified};
 use crate::archive::entries::EntryList;
-use crate::error::invariant::{to_u64, to_usize_saturating};
+use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
 use crate::error::{ErrorKind, Result};
 use crate::npy::HeaderText;
 use crate::source::Source;
 use crate::source::pages::Mapping;
 use crate::source::storage::Storage;
-
-/// The longest data descriptor: a signature, a CRC-32 and two sizes of 64 bits.
-const DESCRIPTOR_LEN: usize = 24;
 
 /// Sizes of 32 bits are modulo this number. The unit tests have a smaller one, so that they
 /// need no archive of this size.
@@ -189,11 +186,11 @@ impl Scanner<'_> {
         let (mut crc, mut at, mut block) = (Crc::new(), 0, vec![0; BUFFER]);
         let mut is_right = false;
         while at < whole {
-            let len = to_usize_saturating((whole - at).min(to_u64(BUFFER)));
-            let len = if at < summed { len.min(to_usize_saturating(summed - at)) } else { len };
-            let bytes = block.get_mut(..len).unwrap_or_default();
+            let end = if at < summed { summed } else { whole };
+            let len = to_usize((end - at).min(to_u64(BUFFER)));
+            let bytes = block.get_mut(..len).invariant(IN_BUFFER);
             let found = self.source.read_at(bytes, data + at)?;
-            crc.update(bytes.get(..found).unwrap_or_default());
+            crc.update(bytes.get(..found).invariant(READ));
             if found < len {
                 return Ok(None);
             }
@@ -266,7 +263,7 @@ impl Scanner<'_> {
         let (mut at, mut crc, mut block) = (data, Crc::new(), vec![0; BUFFER]);
         loop {
             let found = self.source.read_at(&mut block, at)?;
-            let bytes = block.get(..found).unwrap_or_default();
+            let bytes = block.get(..found).invariant(READ);
             // A descriptor at the end of a block is found at the start of the next one.
             let searched = if found < BUFFER { found } else { BUFFER - DESCRIPTOR_LEN };
             let mut summed = 0;
@@ -276,9 +273,9 @@ impl Scanner<'_> {
                 if start >= searched {
                     break;
                 }
-                crc.update(bytes.get(summed..start).unwrap_or_default());
+                crc.update(bytes.get(summed..start).invariant(IN_BUFFER));
                 summed = start;
-                let (start, rest) = (at + to_u64(start), bytes.get(start..).unwrap_or_default());
+                let (start, rest) = (at + to_u64(start), bytes.get(start..).invariant(IN_BUFFER));
                 let size = start - data;
                 let end = parse_descriptor(rest, start, size, size);
                 if let Some(end) = end.filter(|end| end.crc32 == crc.sum()) {
@@ -290,7 +287,7 @@ impl Scanner<'_> {
             if found < BUFFER {
                 return Ok(None);
             }
-            crc.update(bytes.get(summed..searched).unwrap_or_default());
+            crc.update(bytes.get(summed..searched).invariant(IN_BUFFER));
             at += to_u64(searched);
         }
     }
@@ -300,7 +297,7 @@ impl Scanner<'_> {
     fn descriptor(&self, at: u64, size: u64, stored: u64) -> io::Result<Option<MemberEnd>> {
         let mut buffer = [0; DESCRIPTOR_LEN];
         let found = self.source.read_at(&mut buffer, at)?;
-        let bytes = buffer.get(..found).unwrap_or_default();
+        let bytes = buffer.get(..found).invariant(READ);
         Ok(parse_descriptor(bytes, at, size, stored))
     }
 
@@ -325,20 +322,12 @@ impl Scanner<'_> {
     }
 }
 
-/// Parses the data descriptor at `at`, which must have these sizes, in 32 or 64 bits.
+/// Parses the data descriptor at `at`, which must have these sizes.
 #[inline]
 fn parse_descriptor(bytes: &[u8], at: u64, size: u64, stored: u64) -> Option<MemberEnd> {
-    let fields = bytes.strip_prefix(&DESCRIPTOR_SIGNATURE).unwrap_or(bytes);
-    let (crc32, sizes) = fields.split_first_chunk::<4>()?;
-    let long = [stored.to_le_bytes(), size.to_le_bytes()].concat();
-    let rest = if let Some(rest) = sizes.strip_prefix(&*long) {
-        rest
-    } else {
-        let [stored, size] = [u32::try_from(stored).ok()?, u32::try_from(size).ok()?];
-        sizes.strip_prefix(&*[stored.to_le_bytes(), size.to_le_bytes()].concat())?
-    };
+    let (crc32, rest) = split_descriptor(bytes, stored, size)?;
     let next = at + to_u64(bytes.len() - rest.len());
-    Some(MemberEnd { crc32: u32::from_le_bytes(*crc32), size, stored, next })
+    Some(MemberEnd { crc32, size, stored, next })
 }
 
 /// Returns whether an error says that the bytes are not a complete deflate

@@ -206,6 +206,7 @@ impl<W: Write> ZipWriter<W> {
             };
             self.write_all(locator.as_bytes())?;
         }
+        // Too many are counted in the zip64 record.
         let entries = u16::try_from(entries).unwrap_or(IN_ZIP64_SHORT);
         let record = EndRecord {
             signature: EndRecord::SIGNATURE,

@@ -187,8 +187,8 @@ impl<D: Mapping> TarFile<D> {
     pub fn prefetch_headers(&self) -> Result<()> {
         let starts = self.entries.iter().map(|entry| {
             let len = entry.size.min(to_u64(HEADER_BUFFER));
-            // A sparse member may end before.
-            entry.start..entry.start.saturating_add(len)
+            // A sparse member may end before. Its header is at an offset below 2⁶³.
+            entry.start..entry.start + len
         });
         self.source.storage().prefetch_headers(starts)
     }

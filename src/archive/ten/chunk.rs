@@ -46,8 +46,8 @@ pub(super) fn parse_prefix(bytes: &[u8], at: u64) -> Result<u64> {
 
 /// The length of a payload including its padding.
 #[inline]
-pub(super) fn padded_len(len: u64) -> Option<u64> {
-    len.checked_next_multiple_of(64)
+pub(super) fn padded_len(len: u64) -> u64 {
+    len.next_multiple_of(64)
 }
 
 /// Writes one chunk.

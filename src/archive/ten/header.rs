@@ -70,7 +70,8 @@ impl TenHeader {
         };
         let mut payload = raw.as_bytes().to_vec();
         for &dim in &self.shape {
-            payload.extend(i64::try_from(dim).unwrap_or(i64::MAX).to_le_bytes());
+            let dim = i64::try_from(dim).invariant("an axis is at most `isize::MAX` long");
+            payload.extend(dim.to_le_bytes());
         }
         Ok(payload)
     }

@@ -7,7 +7,6 @@ use super::check_extension;
 use super::read::{TenEntry, scan};
 use crate::archive::entries::{EntryList, no_member};
 use crate::array::{MappedArray, Place};
-use crate::error::invariant::{IN_BUFFER, Invariant, to_usize_saturating};
 use crate::error::{ArchiveError, Error, Result};
 use crate::layout::Order;
 use crate::source::Source;
@@ -135,9 +134,7 @@ impl<D: Mapping> Ten<D> {
     pub(crate) fn open_range(source: Arc<Source<D>>, start: u64, len: u64) -> Result<Ten<D>> {
         let storage = source.storage();
         let entries = scan(len, &|buffer: &mut [u8], offset: u64| {
-            let len = to_usize_saturating(len.saturating_sub(offset)).min(buffer.len());
-            let buffer = buffer.get_mut(..len).invariant(IN_BUFFER);
-            storage.read_at(buffer, start + offset)
+            storage.read_part(&(start..start + len), buffer, offset)
         })?;
         Ok(Ten { source, start, entries: Arc::new(EntryList::new(entries)) })
     }

@@ -76,13 +76,12 @@ fn read_entry(
     let size = chunk::parse_prefix(rest, start)?;
     let needed = check_nbytes(&header, size)?;
     let offset = start + to_u64(PREFIX_LEN);
-    let left = len.saturating_sub(offset);
+    let left = len - offset;
     if size > left {
         let found = to_usize_saturating(left);
         return Err(HeaderError::Eof { what: "elements", needed, found }.into());
     }
-    let end = chunk::padded_len(size).and_then(|size| offset.checked_add(size)).unwrap_or(u64::MAX);
-    Ok((TenEntry { header, offset }, end))
+    Ok((TenEntry { header, offset }, offset + chunk::padded_len(size)))
 }
 
 /// Checks that a chunk of `size` bytes is as long as its array, and returns that

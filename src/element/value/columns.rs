@@ -263,7 +263,9 @@ impl FloatFormat {
             let has_sign = self.plus || values.iter().any(|float| float.value == f64::NEG_INFINITY);
             // `nan` and `inf` have three characters, one of them at the point.
             let width = 2 + usize::from(has_sign);
-            self.left = self.left.max(width.saturating_sub(self.right));
+            if self.left + self.right < width {
+                self.left = width - self.right;
+            }
         }
     }
 

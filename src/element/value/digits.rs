@@ -61,7 +61,8 @@ fn nearest_text<T: Copy + FromStr + PartialEq>(
     exact: impl Fn(usize) -> String,
 ) -> String {
     let digits = shortest.bytes().take_while(|&b| b != b'e').filter(u8::is_ascii_digit).count();
-    let rounded = exact(digits.saturating_sub(1));
+    // `inf` and `NaN` have no digits.
+    let rounded = exact(digits.max(1) - 1);
     if rounded.parse::<T>().is_ok_and(|parsed| parsed == value) { rounded } else { shortest }
 }
 

@@ -95,8 +95,8 @@ fn length(base: UnitBase) -> (i128, bool) {
 #[inline]
 pub(crate) fn to_seconds(ticks: Ticks, unit: Unit) -> (i128, i128) {
     let (day, attoseconds) = to_days(ticks, unit);
-    let seconds = day.saturating_mul(86_400).saturating_add(attoseconds / ATTOSECONDS);
-    (seconds, attoseconds % ATTOSECONDS)
+    // There are less than 2¹⁰⁴ days: 64 bits times 32 bits of years.
+    (day * 86_400 + attoseconds / ATTOSECONDS, attoseconds % ATTOSECONDS)
 }
 
 /// A date from nanoseconds since 1970, rounded down. Returns `None` if it

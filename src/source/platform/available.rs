@@ -22,7 +22,7 @@ fn available(read: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let groups = read("/proc/self/cgroup");
     let lines = groups.iter().flat_map(|groups| groups.lines());
     let limits = lines.flat_map(|line| group_limits(line, &read));
-    limits.chain([kib.saturating_mul(1024)]).min()
+    limits.chain([kib * 1024]).min()
 }
 
 /// The file names for a version of control groups.
@@ -77,9 +77,8 @@ impl Group {
         let [limit, usage] = [self.limit, self.usage]
             .map(|file| read(&format!("{directory}/{file}"))?.trim().parse::<u64>().ok());
         let stat = read(&format!("{directory}/memory.stat"));
-        let cached = stat.map_or(0, |stat| {
-            self.cached.iter().filter_map(|name| value(&stat, name)).fold(0, u64::saturating_add)
-        });
+        let cached =
+            stat.map_or(0, |stat| self.cached.iter().filter_map(|name| value(&stat, name)).sum());
         Some(limit?.saturating_sub(usage?.saturating_sub(cached)))
     }
 }

@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use crate::error::invariant::to_u64;
 #[cfg(target_os = "linux")]
-use crate::error::invariant::{to_u64, to_usize};
+use crate::error::invariant::to_usize;
 
 /// The largest range to request in one call. Linux silently cuts longer
 /// requests to the device's read-ahead window, which is rarely smaller.
@@ -22,12 +24,9 @@ pub(crate) const HAS_READ_AHEAD: bool = cfg!(any(target_os = "linux", target_os 
 pub(crate) fn read_ahead(file: &File, offset: u64, len: u64) -> io::Result<()> {
     use rustix::fs::{Advice, fadvise};
 
-    let end = offset.saturating_add(len);
-    let step = std::num::NonZero::<usize>::new(READ_AHEAD).and_then(|n| n.try_into().ok());
-    let mut start = offset;
-    while start < end {
+    let step = std::num::NonZero::new(to_u64(READ_AHEAD));
+    for start in (offset..offset + len).step_by(READ_AHEAD) {
         fadvise(file, start, step, Advice::WillNeed)?;
-        start = start.saturating_add(step.map_or(len, std::num::NonZeroU64::get));
     }
     Ok(())
 }

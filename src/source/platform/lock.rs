@@ -89,6 +89,7 @@ pub(crate) fn has_no_locks(error: &io::Error) -> bool {
 #[cfg(unix)]
 #[inline]
 pub(crate) fn unlock(file: &File) {
+    // Closing the file unlocks it, too.
     let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingUnlock);
 }
 

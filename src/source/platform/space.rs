@@ -16,7 +16,7 @@ pub(crate) fn is_sparse(mut file: &File) -> io::Result<bool> {
     let metadata = file.metadata()?;
     // `st_blocks` counts units of 512 bytes, whatever the block size, and also space that
     // was reserved after the end, and that of extended attributes and lists of blocks.
-    let (len, occupied) = (metadata.len(), metadata.blocks().saturating_mul(512));
+    let (len, occupied) = (metadata.len(), allocated(&metadata));
     if occupied < len {
         return Ok(true);
     }
@@ -106,7 +106,7 @@ pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io
 #[inline]
 pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io::Result<bool> {
     if size == FileSize::Extend {
-        file.set_len(offset.saturating_add(len))?;
+        file.set_len(offset + len)?;
     }
     Ok(true)
 }

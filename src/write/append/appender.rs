@@ -452,6 +452,7 @@ impl Appender {
         push: impl FnOnce(&mut RowWriter) -> Result<()>,
     ) -> Result<()> {
         let old = self.rows();
+        // No array has `usize::MAX` rows.
         let rows = old.saturating_add(count);
         self.writer.head().layout(rows)?;
         let added = Unfinished { writer: &mut self.writer, rows: old };

@@ -219,10 +219,10 @@ impl RecoverOptions {
         // The header may have become longer since.
         let nbytes = len.saturating_sub(head.data_offset());
         // Rows of no bytes can't be counted, so the header is right about them.
-        let rows = nbytes.checked_div(row).map_or(header_rows, to_usize_saturating);
+        let rows = nbytes.checked_div(row).unwrap_or(to_u64(header_rows));
         let rest = nbytes.checked_rem(row).unwrap_or(nbytes);
         let fills = self.zero_fill && rest > 0 && row > 0;
-        let rows = rows.saturating_add(fills.into());
+        let rows = to_usize_saturating(rows + u64::from(fills));
         let (dropped, filled) = if fills { (0, row - rest) } else { (rest, 0) };
         head.layout(rows)?;
         let (header_shape, shape) = (head.header().shape.clone(), head.shape(rows));

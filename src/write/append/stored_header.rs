@@ -163,7 +163,7 @@ impl StoredHeader {
 fn changed_range(old: &[u8], new: &[u8]) -> Range<usize> {
     let start = new.iter().zip(old).take_while(|(new, old)| new == old).count();
     let same = new.iter().zip(old).rev().take_while(|(new, old)| new == old).count();
-    start..new.len().saturating_sub(same).max(start)
+    start..(new.len() - same).max(start)
 }
 
 #[cfg(test)]
