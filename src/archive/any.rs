@@ -14,7 +14,7 @@ use crate::array::{MappedArray, OpenOptions, Place};
 #[cfg(feature = "tar")]
 use crate::error::invariant::to_u64;
 use crate::error::invariant::{Invariant, READ};
-use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
+use crate::error::{ArchiveError, Error, ErrorKind, IoContext as _, Result};
 use crate::npy::MAGIC;
 use crate::source::Source;
 use crate::source::map::Map;
@@ -74,7 +74,7 @@ const USTAR: std::ops::Range<usize> = 257..262;
 #[inline]
 fn recognize(storage: &Storage) -> Result<Format> {
     let mut start = [0; 512];
-    let found = storage.read_at(&mut start, 0).map_err(SystemError::io("read the header"))?;
+    let found = storage.read_at(&mut start, 0).context("read the header")?;
     let path = storage.path().unwrap_or(Path::new(""));
     let start = start.get(..found).invariant(READ);
     let extension = path.extension().unwrap_or_default();

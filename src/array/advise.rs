@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::MappedArray;
 use crate::dtype::literal::tuple;
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
-use crate::error::{ExtentError, RequestError, Result, ShapeError, SystemError};
+use crate::error::{ExtentError, IoContext as _, RequestError, Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::source::Mode;
 use crate::source::file;
@@ -193,7 +193,7 @@ impl<D: Mapping> MappedArray<D> {
         if !self.data.unload(range)? {
             return Ok(());
         }
-        platform::evict(&file, offset, to_u64(len)).map_err(SystemError::io("drop its pages"))
+        platform::evict(&file, offset, to_u64(len)).context("drop its pages")
     }
 
     /// Checks that the array's path still refers to the opened file, and that

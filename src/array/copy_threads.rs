@@ -32,7 +32,7 @@ pub(super) fn for_each<I: Send>(
             match thread.spawn_scoped(scope, move || queue.work(&send, work)) {
                 Ok(thread) => running.push(thread),
                 Err(error) if running.is_empty() => {
-                    return Err(SystemError::io("start a thread")(error));
+                    return Err(SystemError::io("start a thread", error));
                 }
                 // The other threads do its work.
                 Err(_) => break,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{MappedArray, MappedArrayMut, Place, RawSpec, replace, with_path_in_errors};
 use crate::dtype::DType;
-use crate::error::{Result, SystemError};
+use crate::error::{IoContext as _, Result, SystemError};
 use crate::kernel::PAGE;
 use crate::layout::Order;
 use crate::npy::{Header, Version};
@@ -199,7 +199,7 @@ impl CreateOptions {
             plan.write(new.file())?;
             let name = Arc::from(new.target());
             let (file, new) = if platform::CAN_RENAME_MAPPED_FILES {
-                (new.file().try_clone().map_err(SystemError::io("create"))?, Some(new))
+                (new.file().try_clone().context("create")?, Some(new))
             } else {
                 (new.finish()?, None)
             };
@@ -285,9 +285,9 @@ impl Plan {
     #[inline]
     pub(crate) fn write(&self, file: &File) -> Result<()> {
         let end = self.end()?;
-        file::write_at(file, &self.head, 0).map_err(SystemError::io("write the header"))?;
+        file::write_at(file, &self.head, 0).context("write the header")?;
         let result = if self.sparse { file.set_len(end) } else { file::reserve(file, end) };
-        result.map_err(SystemError::io("reserve space"))
+        result.context("reserve space")
     }
 
     /// Maps the elements of the file, which has or will have this path.

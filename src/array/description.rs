@@ -4,7 +4,7 @@ use std::path::{self, PathBuf};
 
 use super::{MappedArray, OpenOptions, RawSpec};
 use crate::dtype::DType;
-use crate::error::{RequestError, Result, SystemError};
+use crate::error::{IoContext as _, RequestError, Result};
 use crate::layout::Order;
 use crate::source::FileId;
 use crate::source::mode::Mode;
@@ -64,8 +64,9 @@ impl Description {
     #[inline]
     pub fn options(&self) -> OpenOptions {
         let dtype = self.dtype.clone();
-        let raw = RawSpec::new(dtype).shape(&self.shape).order(self.order).offset(self.offset);
-        OpenOptions::new().raw(raw.without_growth())
+        let mut raw = RawSpec::new(dtype).shape(&self.shape).order(self.order).offset(self.offset);
+        raw.grows = false;
+        OpenOptions::new().raw(raw)
     }
 }
 
@@ -84,7 +85,7 @@ impl<D> MappedArray<D> {
             return Err(RequestError::NoPath { operation: "share its description" }.into());
         };
         let mode = if mode == Mode::Create { Mode::ReadWrite } else { mode };
-        let path = path::absolute(path).map_err(SystemError::io("find the absolute path"));
+        let path = path::absolute(path).context("find the absolute path");
         Ok(Description {
             path: origin.add_path_on_err(path)?,
             offset: place.offset,

@@ -9,7 +9,7 @@ use super::{MappedArray, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::error::{Result, ShapeError, SystemError, memory};
+use crate::error::{IoContext as _, Result, ShapeError, memory};
 use crate::layout::Layout;
 use crate::source::atomic;
 use crate::source::map::{MapMut, stores::Stores};
@@ -92,7 +92,7 @@ impl MappedArray<MapMut> {
         self.origin.add_path_on_err(self.data.flush())?;
         match &self.origin.new_name {
             Some(path) => {
-                let synced = atomic::sync_directory(path).map_err(SystemError::io("sync"));
+                let synced = atomic::sync_directory(path).context("sync");
                 self.origin.add_path_on_err(synced)
             }
             None => Ok(()),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::MappedArray;
 use crate::error::invariant::{to_u64, to_usize};
-use crate::error::{Result, SystemError};
+use crate::error::{IoContext as _, Result};
 use crate::source::mode::Mode;
 use crate::source::pages::Mapping;
 use crate::source::platform;
@@ -58,7 +58,7 @@ impl<D: Mapping> MappedArray<D> {
         let (file, _) = self.reopen()?;
         let start = self.file_offset(self.place.layout.offset());
         let end = start + to_u64(len);
-        let ranges = ranges(&file, start..end).map_err(SystemError::io("find its holes"))?;
+        let ranges = ranges(&file, start..end).context("find its holes")?;
         let relative = ranges.iter().map(|r| to_usize(r.start - start)..to_usize(r.end - start));
         Ok(relative.collect())
     }

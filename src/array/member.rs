@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::Place;
 use crate::error::invariant::{Invariant, READ, to_usize_saturating};
-use crate::error::{HeaderError, Result, SystemError};
+use crate::error::{HeaderError, IoContext as _, Result};
 use crate::npy::{Header, HeaderText, MAGIC, fill};
 
 /// The contents of an archive member.
@@ -25,7 +25,7 @@ impl MemberContent {
         max_header_len: usize,
     ) -> Result<MemberContent> {
         let mut magic = [0; MAGIC.len()];
-        let found = fill(from, &mut magic).map_err(SystemError::io("read the header"))?;
+        let found = fill(from, &mut magic).context("read the header")?;
         let magic = magic.get(..found).invariant(READ);
         if magic != MAGIC {
             return Ok(MemberContent::Other(magic.to_vec()));

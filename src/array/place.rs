@@ -8,7 +8,7 @@ use super::{OpenOptions, RawSpec};
 use crate::dtype::literal::tuple;
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_usize_saturating};
 use crate::error::{
-    Error, ErrorDetail, ExtentError, HeaderError, RequestError, Result, ShapeError, SystemError,
+    Error, ErrorDetail, ExtentError, HeaderError, IoContext as _, RequestError, Result, ShapeError,
 };
 use crate::layout::{Layout, Order};
 use crate::npy::{Header, MAGIC, Preamble};
@@ -112,10 +112,14 @@ impl OpenOptions {
         let place = match &self.raw {
             // As `numpy.memmap`; but what a description says was mapped before.
             Some(raw) if len == 0 && raw.grows => Err(ExtentError::Empty.into()),
-            Some(raw) => self.raw_place(raw, len).map_err(|error| {
-                let is_npy = raw.offset == 0 && is_npy(storage, self.offset);
-                if is_npy { ExtentError::NotRaw.into() } else { error }
-            }),
+            Some(raw) => {
+                let place = raw.place(self.offset, len);
+                let place = place.and_then(|place| place.check_inside(len).map(|()| place));
+                place.map_err(|error| {
+                    let is_npy = raw.offset == 0 && is_npy(storage, self.offset);
+                    if is_npy { ExtentError::NotRaw.into() } else { error }
+                })
+            }
             None => retry_on_append(storage, |len| {
                 let mut place = self.header_place(storage, len)?;
                 let is_followed = place.end().is_some_and(|end| end < len);
@@ -137,14 +141,6 @@ impl OpenOptions {
     #[inline]
     fn header_place(&self, storage: &Storage, len: u64) -> Result<Place> {
         Place::from_header(self.read_header(storage, len)?, self.offset)
-    }
-
-    /// The place of a raw array, if a file of `len` bytes contains it.
-    #[inline]
-    fn raw_place(&self, raw: &RawSpec, len: u64) -> Result<Place> {
-        let place = raw.place(self.offset, len)?;
-        place.check_inside(len)?;
-        Ok(place)
     }
 
     /// Reads the header and checks that all elements exist.
@@ -253,7 +249,7 @@ fn retry<T>(
 
 /// Reads part of the header.
 fn read_at(from: &(impl ReadAt + ?Sized), buffer: &mut [u8], offset: u64) -> Result<usize> {
-    storage::read_full_at(from, buffer, offset).map_err(SystemError::io("read the header"))
+    storage::read_full_at(from, buffer, offset).context("read the header")
 }
 
 #[cfg(test)]

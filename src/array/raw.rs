@@ -68,12 +68,6 @@ impl RawSpec {
         RawSpec { offset, ..self }
     }
 
-    /// Disallows extending files.
-    #[inline]
-    pub(crate) fn without_growth(self) -> RawSpec {
-        RawSpec { grows: false, ..self }
-    }
-
     /// The place of the array in a file of `len` bytes, which may be too short.
     /// Offsets are relative to `start`.
     #[inline]

@@ -59,7 +59,9 @@ impl MappedArray<Map> {
     #[inline]
     fn reloaded(&self) -> Result<(Place, Map, u64)> {
         let (file, stat) = self.reopen()?;
-        let (header, header_len) = self.header_range().ok_or_else(cannot_reload)?;
+        let header = if self.member().is_none() { self.place.header.as_ref() } else { None };
+        let header_len = header.ok_or_else(cannot_reload)?.data_offset;
+        let header = self.place.offset.checked_sub(to_u64(header_len)).ok_or_else(cannot_reload)?;
         let storage = Storage::from_file(file)?;
         let options =
             OpenOptions::new().offset(header).max_header_len(header_len.max(MAX_HEADER_LEN));
@@ -67,16 +69,6 @@ impl MappedArray<Map> {
         let file = storage.file().ok_or_else(cannot_reload)?;
         let data = self.data.map_same_file(file, stat.id, place.offset, place.layout.nbytes())?;
         Ok((place, data.ok_or_else(cannot_reload)?, storage.len()))
-    }
-
-    /// The offset of the header in the file, and its length.
-    #[inline]
-    fn header_range(&self) -> Option<(u64, usize)> {
-        if self.member().is_some() {
-            return None;
-        }
-        let len = self.place.header.as_ref()?.data_offset;
-        Some((self.place.offset.checked_sub(to_u64(len))?, len))
     }
 }
 

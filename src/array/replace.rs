@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::OpenOptions;
 use super::trailing::Trailing;
-use crate::error::{ErrorKind, ExtentError, Result, SystemError};
+use crate::error::{ErrorKind, ExtentError, IoContext as _, Result};
 use crate::source::lock::Locking;
 use crate::source::{AtomicFile, atomic, file};
 
@@ -179,13 +179,9 @@ pub(crate) fn write(
     WriteMode { sync, discards }: WriteMode,
     write: impl FnOnce(&File, bool) -> Result<()>,
 ) -> Result<()> {
-    if let Some(file) = atomic::open_directly(path).map_err(SystemError::io("open"))? {
+    if let Some(file) = atomic::open_directly(path).context("open")? {
         write(&file, false)?;
-        return if sync {
-            atomic::sync_if_possible(&file).map_err(SystemError::io("sync"))
-        } else {
-            Ok(())
-        };
+        return if sync { atomic::sync_if_possible(&file).context("sync") } else { Ok(()) };
     }
     let new = begin(path, true, discards)?;
     write(new.file(), true)?;

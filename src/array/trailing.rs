@@ -2,7 +2,7 @@
 
 use super::{OpenOptions, Place};
 use crate::error::invariant::to_u64;
-use crate::error::{Result, SystemError};
+use crate::error::{IoContext as _, Result};
 use crate::layout::Layout;
 use crate::npy::{Header, MAGIC};
 use crate::source::Source;
@@ -97,8 +97,7 @@ impl Trailing {
 /// Returns whether a `.npy` starts at this offset.
 pub(crate) fn is_npy_at(from: &(impl ReadAt + ?Sized), offset: u64) -> Result<bool> {
     let mut first = [0; MAGIC.len()];
-    storage::read_full_at(from, &mut first, offset)
-        .map_err(SystemError::io("read the elements"))?;
+    storage::read_full_at(from, &mut first, offset).context("read the elements")?;
     Ok(first == MAGIC)
 }
 

@@ -8,7 +8,7 @@ use compact_str::CompactString;
 use super::compound::field_end;
 use super::{DType, DTypeRepr, Field, Kind, typestr};
 use crate::dtype::literal::{self, Items, Reader, quoted};
-use crate::error::{DTypeError, Error, Result};
+use crate::error::{DTypeError, Result};
 
 /// Reads a descr.
 pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<DType> {
@@ -143,7 +143,7 @@ fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
         let is_scalar = is_unsized && base.scalar().is_some();
         return if is_scalar { with_size(&base, size) } else { DType::array(base, &[size]) };
     };
-    let is_tuple = items.closes_with(b')');
+    let is_tuple = items.close == b')';
     let mut shape = Vec::new();
     while reader.next_item(&mut items)? {
         shape.push(read_dim(reader)?);
@@ -279,7 +279,13 @@ fn read_sequence<'a, T>(
 /// arrays either.
 #[inline]
 pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
-    list_form(dtype).map_err(|(inner, field)| overlap_error(inner, field))
+    list_form(dtype).map_err(|(inner, field)| {
+        let reason = format!(
+            "field `{}` at byte {} overlaps the one before it or is out of order, which a .npy header cannot express: copy the array to a dtype with its fields in order",
+            field.name, field.offset
+        );
+        DTypeError::Invalid { descr: dictionary_text(inner, to_text), reason }.into()
+    })
 }
 
 /// A struct in a dtype, and its field that overlaps or precedes the one before it.
@@ -343,15 +349,6 @@ fn name_text(field: &Field) -> String {
     }
 }
 
-#[inline]
-fn overlap_error(dtype: &DType, field: &Field) -> Error {
-    let reason = format!(
-        "field `{}` at byte {} overlaps the one before it or is out of order, which a .npy header cannot express: copy the array to a dtype with its fields in order",
-        field.name, field.offset
-    );
-    DTypeError::Invalid { descr: dictionary_text(dtype, to_text), reason }.into()
-}
-
 /// Prints the argument that makes `np.dtype` return this type: a bare type
 /// string, or a literal for `ast.literal_eval`.
 #[cfg(feature = "serde")]
@@ -398,7 +395,8 @@ fn is_packed(fields: &super::Struct) -> bool {
 fn dictionary_text(dtype: &DType, format: fn(&DType) -> String) -> String {
     let fields = dtype.fields();
     let titles = if fields.iter().any(|field| field.title.is_some()) {
-        format!(", 'titles': {}", list_text(fields, title_text))
+        let text = |field: &Field| field.title.as_deref().map_or("None".to_owned(), quoted);
+        format!(", 'titles': {}", list_text(fields, text))
     } else {
         String::new()
     };
@@ -415,9 +413,4 @@ fn dictionary_text(dtype: &DType, format: fn(&DType) -> String) -> String {
 fn list_text(fields: &[Field], text: impl Fn(&Field) -> String) -> String {
     let items: Vec<String> = fields.iter().map(text).collect();
     format!("[{}]", items.join(", "))
-}
-
-#[inline]
-fn title_text(field: &Field) -> String {
-    field.title.as_deref().map_or_else(|| "None".to_owned(), quoted)
 }

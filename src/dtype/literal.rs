@@ -27,18 +27,13 @@ pub(crate) struct Reader<'a> {
 /// The state of reading the items of a bracket.
 #[derive(Debug)]
 pub(crate) struct Items {
-    close: u8,
+    /// The bracket that closes them.
+    pub(super) close: u8,
     count: usize,
     comma: bool,
 }
 
 impl Items {
-    /// True if the bracket is closed by `close`.
-    #[inline]
-    pub(crate) fn closes_with(&self, close: u8) -> bool {
-        self.close == close
-    }
-
     /// True if the items form a tuple: `(3,)` does, `(3)` does not.
     #[inline]
     pub(crate) fn is_tuple(&self) -> bool {

@@ -11,6 +11,7 @@ mod unit;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -210,6 +211,12 @@ impl Field {
     #[inline]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Its bytes in an element of the struct.
+    #[inline]
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.offset..self.offset + self.dtype.itemsize()
     }
 
     #[inline]

@@ -154,7 +154,7 @@ impl FixList {
             if !overlaps {
                 self.add(&field.dtype, offset + field.offset);
             }
-            covered = covered.max(field.offset + field.dtype.itemsize());
+            covered = covered.max(field.range().end);
         }
         self.add_padding(offset, covered..dtype.itemsize());
     }
@@ -213,7 +213,7 @@ fn overlap(fields: &[&Field]) -> bool {
     let mut covered = 0;
     fields.iter().filter(|field| field.dtype.itemsize() > 0).any(|field| {
         let is_free = field.offset >= covered;
-        covered = covered.max(field.offset + field.dtype.itemsize());
+        covered = covered.max(field.range().end);
         !is_free
     })
 }
@@ -244,21 +244,18 @@ fn copy_between_gaps(fixes: &[Fix], from: &[u8], to: &mut [u8]) {
                 let items = part.chunks_exact(*size).zip(to.chunks_exact_mut(*size));
                 items.for_each(|(from, item)| copy_between_gaps(fixes, from, item));
             }
-            Fix::Overlapping { fields, .. } => copy_fields(fields, part, to),
+            Fix::Overlapping { fields, .. } => {
+                for FieldFixes { offset, len, fixes } in fields {
+                    let (from, to) = (bytes(part, *offset, *len), bytes_mut(to, *offset, *len));
+                    copy_between_gaps(fixes, from, to);
+                }
+            }
             Fix::Zero { .. } | Fix::Swap { .. } => {}
         }
         at = at.max(offset + len);
     }
     let rest = from.len() - at;
     bytes_mut(to, at, rest).copy_from_slice(bytes(from, at, rest));
-}
-
-/// Copies fields that overlap, except for their padding.
-#[inline]
-fn copy_fields(fields: &[FieldFixes], from: &[u8], to: &mut [u8]) {
-    for FieldFixes { offset, len, fixes } in fields {
-        copy_between_gaps(fixes, bytes(from, *offset, *len), bytes_mut(to, *offset, *len));
-    }
 }
 
 #[inline]
@@ -311,7 +308,7 @@ fn is_swapped(dtype: &DType, order: Option<ByteOrder>) -> bool {
 
 /// How many bytes of a scalar are reversed together.
 #[inline]
-fn swap_width(dtype: &DType) -> usize {
+pub(crate) fn swap_width(dtype: &DType) -> usize {
     match dtype.kind() {
         Kind::Complex => dtype.itemsize() / 2,
         Kind::Unicode => 4,

@@ -58,7 +58,7 @@ impl Error {
     #[cold]
     #[must_use]
     pub fn io(action: &'static str, source: io::Error) -> Error {
-        SystemError::io(action)(source)
+        SystemError::io(action, source)
     }
 
     /// Wraps any error as one of kind [`Other`](ErrorKind::Other). An

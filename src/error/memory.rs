@@ -30,5 +30,5 @@ pub(crate) fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
 /// The error when there is no memory for `count` elements.
 pub(crate) fn out_of_memory<T>(count: usize) -> super::Error {
     let len = count.saturating_mul(size_of::<T>());
-    SystemError::map("allocate", len)(io::ErrorKind::OutOfMemory.into())
+    SystemError::map("allocate", len, io::ErrorKind::OutOfMemory.into())
 }

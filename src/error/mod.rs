@@ -28,7 +28,7 @@ pub(crate) use header::HeaderError;
 pub use kind::ErrorKind;
 pub(crate) use request::RequestError;
 pub(crate) use shape::ShapeError;
-pub(crate) use system::SystemError;
+pub(crate) use system::{IoContext, SystemError};
 
 use custom::Custom;
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::{Error, ErrorKind};
+use super::{Error, ErrorKind, Result};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SystemError {
@@ -113,18 +113,20 @@ pub(crate) enum SystemError {
 impl SystemError {
     /// Wraps an error of the operating system about a file. An [`Error`] that
     /// passed through a reader or writer is unwrapped instead.
+    #[cold]
     #[inline]
-    pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> Error {
-        move |source| match source.downcast::<Error>() {
+    pub(crate) fn io(action: &'static str, source: io::Error) -> Error {
+        match source.downcast::<Error>() {
             Ok(error) => error,
             Err(source) => SystemError::Io { action, source }.into(),
         }
     }
 
     /// Wraps an error of the operating system about memory.
+    #[cold]
     #[inline]
-    pub(crate) fn map(action: &'static str, len: usize) -> impl FnOnce(io::Error) -> Error {
-        move |source| SystemError::Map { action, len, source }.into()
+    pub(crate) fn map(action: &'static str, len: usize, source: io::Error) -> Error {
+        SystemError::Map { action, len, source }.into()
     }
 
     /// Names the array whose bytes could not be written, if the system could not read them:
@@ -173,6 +175,27 @@ impl SystemError {
             SystemError::NotLoaded { reason, .. } => reason.io_error(),
             _ => None,
         }
+    }
+}
+
+/// Says in an error of the operating system what failed.
+pub(crate) trait IoContext<T> {
+    /// What was done with a file, or with another source or target of bytes.
+    fn context(self, action: &'static str) -> Result<T>;
+
+    /// What was done with `len` bytes of memory.
+    fn memory_context(self, action: &'static str, len: usize) -> Result<T>;
+}
+
+impl<T> IoContext<T> for io::Result<T> {
+    #[inline]
+    fn context(self, action: &'static str) -> Result<T> {
+        self.map_err(|source| SystemError::io(action, source))
+    }
+
+    #[inline]
+    fn memory_context(self, action: &'static str, len: usize) -> Result<T> {
+        self.map_err(|source| SystemError::map(action, len, source))
     }
 }
 

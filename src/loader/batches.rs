@@ -13,7 +13,7 @@ use super::index_batch::{BatchIndices, IndexBatch, Job};
 use super::pace::Pace;
 use super::pipeline::{CONSUMER, Next, Pipeline};
 use crate::array::MAX_THREADS;
-use crate::error::{Error, RequestError, Result, SystemError};
+use crate::error::{Error, IoContext as _, RequestError, Result};
 use crate::source::platform::{self, Clock};
 
 /// An iterator over batches, in order, which background threads read ahead if that is
@@ -356,7 +356,7 @@ where
             let worker = Worker { number, ..self.worker.clone() };
             let thread = thread::Builder::new().name("npymap batches".to_owned());
             let thread = thread.spawn(move || worker.run());
-            let thread = thread.map_err(SystemError::io("start a thread"))?;
+            let thread = thread.context("start a thread")?;
             if let Some(place) = self.threads.get_mut(number) {
                 *place = Some(thread);
             }

@@ -78,7 +78,7 @@ pub(super) fn visit_stored(
 #[inline]
 fn allocate(len: usize) -> Result<Vec<u128>> {
     try_zeroed_vec(len.div_ceil(size_of::<u128>()))
-        .map_err(|()| SystemError::map("allocate", len)(io::ErrorKind::OutOfMemory.into()))
+        .map_err(|()| SystemError::map("allocate", len, io::ErrorKind::OutOfMemory.into()))
 }
 
 /// Checks that ranges of rows exist, and that `len` is their length in bytes.

@@ -332,19 +332,12 @@ impl RaggedAppender {
     fn write(&mut self, write: impl Fn(&mut Appender) -> Result<()>) -> Result<()> {
         self.has_failed = true;
         write(&mut self.data)?;
-        self.append_offsets()?;
-        write(&mut self.offsets)?;
-        self.has_failed = false;
-        Ok(())
-    }
-
-    /// Passes the pending offsets to their appender.
-    #[inline]
-    fn append_offsets(&mut self) -> Result<()> {
         if !self.pending.is_empty() {
             self.offsets.append_slice(&self.pending)?;
             self.pending.clear();
         }
+        write(&mut self.offsets)?;
+        self.has_failed = false;
         Ok(())
     }
 }

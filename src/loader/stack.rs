@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{DTypeError, Error, Result, SystemError};
+use crate::error::{DTypeError, Error, IoContext as _, Result};
 
 /// The longest `info` that is read. Useful arrays have far shorter headers.
 const MAX_INFO_LEN: u64 = 64 << 20;
@@ -18,8 +18,8 @@ pub(super) fn array_paths(directory: &Path) -> Result<Vec<PathBuf>> {
 fn find_arrays(directory: &Path) -> Result<Vec<PathBuf>> {
     check_info(&directory.join("info"))?;
     let mut numbers = Vec::new();
-    for entry in fs::read_dir(directory).map_err(SystemError::io("open"))? {
-        let name = entry.map_err(SystemError::io("open"))?.file_name();
+    for entry in fs::read_dir(directory).context("open")? {
+        let name = entry.context("open")?.file_name();
         let number =
             name.to_str().and_then(|name| name.strip_suffix(".npy")?.parse::<usize>().ok());
         numbers.extend(number);
@@ -35,12 +35,12 @@ fn find_arrays(directory: &Path) -> Result<Vec<PathBuf>> {
 /// Checks that arrays are stacked along the first axis.
 #[inline]
 fn check_info(path: &Path) -> Result<()> {
-    let len = fs::metadata(path).map_err(SystemError::io("open"))?.len();
+    let len = fs::metadata(path).context("open")?.len();
     if len > MAX_INFO_LEN {
         let found = format!("`info` of {len} bytes");
         return Err(unexpected(found, "the output of Dask's to_npy_stack"));
     }
-    match parse_axis(&fs::read(path).map_err(SystemError::io("open"))?) {
+    match parse_axis(&fs::read(path).context("open")?) {
         Some(0) => Ok(()),
         Some(axis) => Err(unexpected(format!("a stack along axis {axis}"), "one along axis 0")),
         None => Err(unexpected("`info`".to_owned(), "the output of Dask's to_npy_stack")),

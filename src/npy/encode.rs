@@ -6,7 +6,7 @@ use super::header::Header;
 use super::preamble::{MAGIC, Version};
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind, descr_text};
-use crate::error::{DTypeError, HeaderError, Result, SystemError};
+use crate::error::{DTypeError, HeaderError, IoContext as _, Result};
 use crate::layout::Order;
 
 /// The alignment of the elements in the file, so that they can be mapped.
@@ -148,7 +148,7 @@ impl Header {
     /// the writer fails.
     pub fn write(&self, mut to: impl Write, version: Option<Version>) -> Result<Version> {
         let encoded = self.encode(version)?;
-        to.write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
+        to.write_all(&encoded.bytes).context("write the header")?;
         Ok(encoded.version)
     }
 

@@ -7,7 +7,7 @@ use zerocopy::byteorder::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_usize_saturating};
-use crate::error::{HeaderError, Result, SystemError};
+use crate::error::{HeaderError, IoContext as _, Result};
 
 pub(crate) const MAGIC: [u8; 6] = *b"\x93NUMPY";
 
@@ -133,10 +133,10 @@ impl Preamble {
     pub(super) fn read(mut from: impl Read) -> Result<Preamble> {
         let mut bytes = [0; size_of::<WireV2>()];
         let (start, _) = bytes.split_at_mut(size_of::<Magic>());
-        let mut filled = fill(&mut from, start).map_err(SystemError::io("read the header"))?;
+        let mut filled = fill(&mut from, start).context("read the header")?;
         let version = Version::parse(bytes.get(..filled).invariant(READ))?;
         let rest = bytes.get_mut(filled..version.text_offset()).invariant(IN_BUFFER);
-        filled += fill(&mut from, rest).map_err(SystemError::io("read the header"))?;
+        filled += fill(&mut from, rest).context("read the header")?;
         Preamble::parse(bytes.get(..filled).invariant(READ))
     }
 

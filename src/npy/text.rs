@@ -5,7 +5,7 @@ use std::io::Read;
 
 use super::preamble::{Preamble, Version};
 use crate::error::invariant::{Invariant, to_usize_saturating};
-use crate::error::{HeaderError, Result, SystemError};
+use crate::error::{HeaderError, IoContext as _, Result};
 
 /// The text of a header as in the file, including padding.
 ///
@@ -44,7 +44,7 @@ impl HeaderText<'static> {
         let needed = checked_len(preamble, max_len)?;
         let mut bytes = Vec::new();
         let mut rest = from.take(u64::from(preamble.header_len()));
-        let found = rest.read_to_end(&mut bytes).map_err(SystemError::io("read the header"))?;
+        let found = rest.read_to_end(&mut bytes).context("read the header")?;
         if found < needed {
             return Err(HeaderError::Eof { what: "header", needed, found }.into());
         }

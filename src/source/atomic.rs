@@ -9,7 +9,7 @@ use super::lock::{FileLock, Locking};
 use super::platform::{FileId, LockKind};
 use super::temporary::{self, Occupant, TemporaryFile};
 use super::{file, platform};
-use crate::error::{ErrorKind, Result, SystemError};
+use crate::error::{ErrorKind, IoContext as _, Result, SystemError};
 
 /// The number of symbolic links that Linux follows in a path.
 const MAX_LINKS: usize = 40;
@@ -100,7 +100,7 @@ impl AtomicFile {
     #[inline]
     pub(crate) fn lock_and_begin(path: &Path, locking: Locking) -> Result<AtomicFile> {
         loop {
-            let exists = path.try_exists().map_err(SystemError::io("create"))?;
+            let exists = path.try_exists().context("create")?;
             if let Some(new) = AtomicFile::begin_locked(path, locking, exists)? {
                 return Ok(new);
             }
@@ -158,7 +158,7 @@ impl AtomicFile {
             Ok(_) if existing == Existing::Refused => return Err(SystemError::Exists.into()),
             Ok(metadata) => Some(metadata),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(SystemError::io("create")(error)),
+            Err(error) => return Err(SystemError::io("create", error)),
         };
         if let Some(found) = old.as_ref().and_then(platform::irregular_kind) {
             return Err(SystemError::NotRegular { found }.into());
@@ -168,11 +168,10 @@ impl AtomicFile {
             Some(_) => platform::canonical(path),
             None => std::path::absolute(end_of_links(path)),
         };
-        let target = target.map_err(SystemError::io("create"))?;
+        let target = target.context("create")?;
         // The old file may be private, so the new one is private from the start.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
-        let new =
-            TemporaryFile::create(directory(&target), mode).map_err(SystemError::io("create"))?;
+        let new = TemporaryFile::create(directory(&target), mode).context("create")?;
         Ok(AtomicFile { new, path: path.to_owned(), target, old, existing, lock })
     }
 
@@ -216,7 +215,7 @@ impl AtomicFile {
             return Ok(());
         }
         let reserved = file::allocate(self.file(), 0, len, platform::FileSize::Keep);
-        let reserved = reserved.map(drop).map_err(SystemError::io("reserve space"));
+        let reserved = reserved.map(drop).context("reserve space");
         reserved.map_err(|error| error.with_path(&self.path))
     }
 
@@ -261,17 +260,13 @@ impl AtomicFile {
     /// is then removed, unless only the directory could not be synced.
     #[inline]
     pub fn commit_sync(self) -> Result<File> {
-        let path = self.path.clone();
-        self.finish_sync().map_err(|error| error.with_path(&path))
-    }
-
-    #[inline]
-    fn finish_sync(self) -> Result<File> {
-        self.file().sync_all().map_err(SystemError::io("sync"))?;
-        let target = self.target.clone();
-        let file = self.finish()?;
-        sync_directory(&target).map_err(SystemError::io("sync"))?;
-        Ok(file)
+        let (path, target) = (self.path.clone(), self.target.clone());
+        let synced = self.file().sync_all().context("sync");
+        let finished = synced.and_then(|()| {
+            let file = self.finish()?;
+            sync_directory(&target).context("sync").map(|()| file)
+        });
+        finished.map_err(|error| error.with_path(&path))
     }
 
     /// Like [`commit`](AtomicFile::commit), without the path in errors.
@@ -287,8 +282,7 @@ impl AtomicFile {
             _ => old.clone(),
         };
         if let Some(replaced) = &replaced {
-            platform::keep_access(new.file(), replaced, &target)
-                .map_err(SystemError::io("copy the permissions"))?;
+            platform::keep_access(new.file(), replaced, &target).context("copy the permissions")?;
         }
         let occupant = match (existing, &old) {
             (Existing::Replaced | Existing::ReplacedIfSame, Some(_)) => Occupant::File,
@@ -303,7 +297,7 @@ impl AtomicFile {
             io::ErrorKind::ResourceBusy if cfg!(unix) && occupant != Occupant::None => {
                 SystemError::MountPoint { source: error }.into()
             }
-            _ => SystemError::io(action)(error),
+            _ => SystemError::io(action, error),
         });
         // Processes that wait for the lock find the new file under the name.
         drop(lock);
@@ -352,7 +346,7 @@ fn check_unchanged(path: &Path, old: Option<&Metadata>) -> Result<()> {
     let found = match fs::metadata(path) {
         Ok(found) => Some(found),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(SystemError::io("replace")(error)),
+        Err(error) => return Err(SystemError::io("replace", error)),
     };
     match (old, found) {
         (None, None) => Ok(()),
@@ -372,7 +366,7 @@ pub(crate) fn commit_over(new: AtomicFile, open: &mut File) -> Result<()> {
     }
     let target = new.target.clone();
     // Closes the old file.
-    *open = new.file().try_clone().map_err(SystemError::io("replace"))?;
+    *open = new.file().try_clone().context("replace")?;
     let done = new.finish();
     *open = file::open(&target, true)?.0;
     done?;
@@ -402,16 +396,12 @@ fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The target of a symbolic link.
-#[inline]
-fn next_link(path: &Path) -> Option<PathBuf> {
-    fs::read_link(path).ok().map(|link| directory(path).join(link))
-}
-
 /// A path, and the target of each symbolic link in turn.
 #[inline]
 fn links(path: &Path) -> impl Iterator<Item = PathBuf> {
-    std::iter::successors(Some(path.to_owned()), |path| next_link(path)).take(MAX_LINKS + 1)
+    // What can't be read is not a link.
+    let next = |path: &PathBuf| Some(directory(path).join(fs::read_link(path).ok()?));
+    std::iter::successors(Some(path.to_owned()), next).take(MAX_LINKS + 1)
 }
 
 /// The path that symbolic links lead to, whether or not it exists.
@@ -440,13 +430,9 @@ pub(crate) fn open_directly(path: &Path) -> io::Result<Option<File>> {
 /// to.
 #[inline]
 fn descriptor(path: &Path) -> Option<PathBuf> {
-    links(path).find(|link| is_proc_link(link))
-}
-
-#[inline]
-fn is_proc_link(path: &Path) -> bool {
-    fs::read_link(path).is_ok()
-        && directory(path).canonicalize().is_ok_and(|parent| parent.starts_with("/proc"))
+    links(path)
+        .filter(|link| fs::read_link(link).is_ok())
+        .find(|link| directory(link).canonicalize().is_ok_and(|parent| parent.starts_with("/proc")))
 }
 
 /// Syncs a file or device. Others, such as pipes, cannot be synced.

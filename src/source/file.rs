@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize};
-use crate::error::{Error, ExtentError, Result, SystemError};
+use crate::error::{Error, ExtentError, IoContext as _, Result, SystemError};
 use crate::source::platform::{self, FileSize, FileStat};
 
 /// The number of zeros per write when no system call reserves space.
@@ -29,7 +29,7 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<(File, FileStat)> {
         if path.is_dir() {
             return SystemError::NotRegular { found: "a directory" }.into();
         }
-        SystemError::io("open")(error)
+        SystemError::io("open", error)
     })?;
     let stat = stat(&file)?;
     Ok((file, stat))
@@ -38,7 +38,7 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<(File, FileStat)> {
 /// The length and identity of a regular file.
 #[inline]
 pub(crate) fn stat(file: &File) -> Result<FileStat> {
-    let (kind, stat) = platform::stat(file).map_err(SystemError::io("get the length"))?;
+    let (kind, stat) = platform::stat(file).context("get the length")?;
     match kind {
         Some(found) => Err(SystemError::NotRegular { found }.into()),
         None => Ok(stat),
@@ -93,7 +93,7 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()>
 /// Fills `buffer` with elements that start at `offset`.
 #[inline]
 pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Result<()> {
-    let found = read_at(file, buffer, offset).map_err(SystemError::io("read the elements"))?;
+    let found = read_at(file, buffer, offset).context("read the elements")?;
     if found == buffer.len() {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::error::{Result, SystemError};
+use crate::error::{IoContext as _, Result, SystemError};
 use crate::source::file;
 use crate::source::platform::{self, FileId, FileStat, LockKind};
 
@@ -101,7 +101,7 @@ impl FileLock {
     /// [`Changed`](crate::ErrorKind::Changed) if it leads to a different file.
     pub fn check(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        let found = std::fs::metadata(path).map_err(SystemError::io("open"));
+        let found = std::fs::metadata(path).context("open");
         let checked = found.and_then(|found| {
             let is_same = platform::file_id(&found) == self.id;
             if is_same { Ok(()) } else { Err(SystemError::Replaced.into()) }
@@ -138,7 +138,7 @@ impl Drop for FileLock {
 pub(crate) fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock>> {
     loop {
         let (file, FileStat { id, .. }) = open(path, kind)?;
-        if !platform::lock(&file, kind, waits).map_err(lock_error())? {
+        if !platform::lock(&file, kind, waits).context("lock")? {
             return Ok(None);
         }
         let lock = FileLock { file, id };
@@ -153,8 +153,8 @@ pub(crate) fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Opti
 #[inline]
 fn lock_file(file: &File, waits: bool) -> Result<Option<FileLock>> {
     let id = file::stat(file)?.id;
-    let file = file.try_clone().map_err(lock_error())?;
-    let is_locked = platform::lock(&file, LockKind::Exclusive, waits).map_err(lock_error())?;
+    let file = file.try_clone().context("lock")?;
+    let is_locked = platform::lock(&file, LockKind::Exclusive, waits).context("lock")?;
     Ok(is_locked.then(|| FileLock { file, id }))
 }
 
@@ -215,9 +215,4 @@ fn is_unsupported(error: &crate::error::Error) -> bool {
             || platform::needs_write_access(source)
             || source.kind() == io::ErrorKind::PermissionDenied
     })
-}
-
-#[inline]
-fn lock_error() -> impl FnOnce(io::Error) -> crate::error::Error {
-    SystemError::io("lock")
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::invariant::to_u64;
-use crate::error::{RequestError, Result, SystemError};
+use crate::error::{IoContext as _, RequestError, Result, SystemError};
 use crate::kernel;
 use crate::source::mappable::Mappable;
 use crate::source::on_demand::OnDemand;
@@ -140,7 +140,7 @@ impl MapWriter<'_> {
     #[inline]
     pub(crate) fn write(&self, at: usize, bytes: &[u8]) -> Result<()> {
         let at = self.offset + to_u64(at);
-        file::write_at(self.file, bytes, at).map_err(SystemError::io("write the elements"))
+        file::write_at(self.file, bytes, at).context("write the elements")
     }
 
     /// Reads bytes of the file at an offset into the map.
@@ -251,7 +251,7 @@ impl Map {
         let memory = MmapOptions::new().offset(offset).len(len).map_if_safe(file);
         let memory = memory.map_err(|error: MapIfSafeError| {
             if error.map_failed() {
-                SystemError::map("map", len)(error.into())
+                SystemError::map("map", len, error.into())
             } else {
                 SystemError::NotImmutable.into()
             }
@@ -297,7 +297,7 @@ impl MapMut {
         ranges: &Arc<MappedRanges>,
     ) -> Result<MapMut> {
         let guard = RangeGuard::new(ranges, offset, len)?;
-        let file = file.file().try_clone().map_err(SystemError::io("duplicate the descriptor"))?;
+        let file = file.file().try_clone().context("duplicate the descriptor")?;
         Ok(MapMut { memory: None, shared: Some((file, offset)), guard })
     }
 
@@ -338,7 +338,7 @@ impl MapMut {
     #[inline]
     pub(crate) fn anonymous(len: usize) -> Result<MapMut> {
         let memory = (len > 0).then(|| MmapOptions::new().len(len).map_anon()).transpose();
-        let memory = memory.map_err(SystemError::map("allocate", len))?;
+        let memory = memory.memory_context("allocate", len)?;
         Ok(MapMut { memory, shared: None, guard: None })
     }
 
@@ -356,7 +356,7 @@ impl MapMut {
         let (shared, guard) = (self.shared.is_some(), self.guard.map(Arc::new));
         let Some(memory) = self.memory else { return Ok(Map::once(None, shared, guard)) };
         let len = memory.len();
-        let memory = memory.make_read_only().map_err(SystemError::map("protect", len))?;
+        let memory = memory.make_read_only().memory_context("protect", len)?;
         Ok(Map::once(Some(memory), shared, guard))
     }
 
@@ -367,8 +367,7 @@ impl MapMut {
         let Some((file, _)) = &self.shared else { return Err(RequestError::NoFile.into()) };
         // The caller may share the open file description, so the flag can change
         // at any time.
-        let appends =
-            platform::is_append_only(file).map_err(SystemError::io("write the elements"))?;
+        let appends = platform::is_append_only(file).context("write the elements")?;
         if appends { Err(RequestError::Appends.into()) } else { Ok(()) }
     }
 
@@ -391,7 +390,7 @@ impl MapMut {
     #[inline]
     pub(crate) fn is_sparse(&self) -> Result<bool> {
         let Some((file, _)) = &self.shared else { return Ok(false) };
-        platform::is_sparse(file).map_err(SystemError::io("get its allocated size"))
+        platform::is_sparse(file).context("get its allocated size")
     }
 
     /// Writes bytes to the file at an offset into the map, which shows them.
@@ -414,8 +413,7 @@ impl MapMut {
     #[inline]
     pub(crate) fn flush(&self) -> Result<()> {
         let Some((file, _)) = &self.shared else { return Ok(()) };
-        platform::sync(file, self.memory.as_ref())
-            .map_err(SystemError::map("flush", self.as_ref().len()))
+        platform::sync(file, self.memory.as_ref()).memory_context("flush", self.as_ref().len())
     }
 
     /// Starts writing everything stored to the disk, without waiting.
@@ -424,8 +422,7 @@ impl MapMut {
         let (Some(memory), Some((file, offset))) = (&self.memory, &self.shared) else {
             return Ok(());
         };
-        platform::start_writeback(file, *offset, memory)
-            .map_err(SystemError::map("flush", memory.len()))
+        platform::start_writeback(file, *offset, memory).memory_context("flush", memory.len())
     }
 
     /// Unmaps and returns the kernel's error.
@@ -446,7 +443,7 @@ fn map_nonempty<M>(
         return Ok(None);
     }
     let memory = map(MmapOptions::new().offset(offset).len(len));
-    memory.map(Some).map_err(SystemError::map("map", len))
+    memory.map(Some).memory_context("map", len)
 }
 
 impl AsRef<[u8]> for Map {
@@ -525,7 +522,7 @@ impl Pages for Map {
         }
         // SAFETY: the bytes are of this map, which is shared with its file.
         let done = unsafe { platform::unload(bytes) };
-        done.map(|()| true).map_err(SystemError::map("unload", bytes.len()))
+        done.map(|()| true).memory_context("unload", bytes.len())
     }
 }
 
@@ -562,7 +559,7 @@ impl Pages for MapMut {
         match &self.memory {
             Some(memory) if self.shared.is_some() && !range.is_empty() => {
                 let len = range.len();
-                memory.flush_range(range.start, len).map_err(SystemError::map("flush", len))
+                memory.flush_range(range.start, len).memory_context("flush", len)
             }
             _ => Ok(()),
         }
@@ -576,12 +573,12 @@ impl Pages for MapMut {
         }
         // SAFETY: the bytes are of this map, which is shared with its file.
         let done = unsafe { platform::unload(bytes) };
-        done.map(|()| true).map_err(SystemError::map("unload", bytes.len()))
+        done.map(|()| true).memory_context("unload", bytes.len())
     }
 }
 
 /// Unmaps and returns the kernel's error.
 fn unmap(memory: impl platform::Memmap) -> Result<()> {
     let len = memory.as_ref().len();
-    platform::unmap(memory).map_err(SystemError::map("unmap", len))
+    platform::unmap(memory).memory_context("unmap", len)
 }

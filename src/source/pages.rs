@@ -41,7 +41,7 @@ pub(crate) mod sealed {
     use std::sync::Arc;
 
     use super::{Advice, Range};
-    use crate::error::{Result, SystemError};
+    use crate::error::{IoContext as _, Result};
     use crate::source::Source;
     use crate::source::map::MapMut;
     use crate::source::mappable::Mappable;
@@ -91,14 +91,14 @@ pub(crate) mod sealed {
             if bytes.is_empty() {
                 return Ok(());
             }
-            platform::advise(bytes, advice).map_err(SystemError::map("advise", bytes.len()))
+            platform::advise(bytes, advice).memory_context("advise", bytes.len())
         }
 
         /// Counts the bytes that are in memory. Returns `None` if the kernel
         /// does not report it.
         fn resident(&self, range: Range<usize>) -> Result<Option<usize>> {
             let bytes = self.bytes(range)?;
-            platform::resident(bytes).map_err(SystemError::map("ask about", bytes.len()))
+            platform::resident(bytes).memory_context("ask about", bytes.len())
         }
 
         /// Faults all pages in, so that you get an error for unreadable pages;
@@ -108,7 +108,7 @@ pub(crate) mod sealed {
             if bytes.is_empty() {
                 return Ok(true);
             }
-            platform::populate(bytes).map_err(SystemError::map("read", bytes.len()))
+            platform::populate(bytes).memory_context("read", bytes.len())
         }
     }
 }

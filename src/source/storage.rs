@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
-use crate::error::{Error, ExtentError, RequestError, Result, SystemError};
+use crate::error::{Error, ExtentError, IoContext as _, RequestError, Result, SystemError};
 use crate::source::file;
 use crate::source::lock::{self, FileLock, Locking};
 use crate::source::map::MapMut;
@@ -233,7 +233,7 @@ pub(crate) fn read_full_at(
 /// Checks the size that storage reports: no offset may exceed `i64::MAX`, as in files.
 #[inline]
 pub(crate) fn check_size(size: io::Result<u64>) -> Result<u64> {
-    let size = size.map_err(SystemError::io("get the length"))?;
+    let size = size.context("get the length")?;
     if i64::try_from(size).is_ok() {
         return Ok(size);
     }
@@ -325,7 +325,7 @@ impl Storage {
     pub(crate) fn duplicate(&self) -> Result<Storage> {
         let bytes = match &self.bytes {
             Backend::File(file) => {
-                let file = file.try_clone().map_err(SystemError::io("duplicate the descriptor"));
+                let file = file.try_clone().context("duplicate the descriptor");
                 Backend::File(self.add_path_on_err(file)?)
             }
             Backend::Other(other) => Backend::Other(Arc::clone(other)),
@@ -406,7 +406,7 @@ impl Storage {
     /// Fills `buffer` with elements that start at `offset`.
     #[inline]
     pub(crate) fn read_elements(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
-        let found = self.read_at(buffer, offset).map_err(SystemError::io("read the elements"))?;
+        let found = self.read_at(buffer, offset).context("read the elements")?;
         if found == buffer.len() {
             return Ok(());
         }
@@ -416,7 +416,7 @@ impl Storage {
     /// Fills `buffer` with the elements in several ranges, in turn.
     #[inline]
     pub(crate) fn read_ranges(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> Result<()> {
-        self.read_ranges_at(ranges, buffer).map_err(SystemError::io("read the elements"))
+        self.read_ranges_at(ranges, buffer).context("read the elements")
     }
 
     /// Like [`read_ranges`](Storage::read_ranges), but awaited.
@@ -430,7 +430,7 @@ impl Storage {
             Backend::File(_) => self.read_ranges_at(ranges, buffer),
             Backend::Other(other) => other.read_ranges_async(ranges, buffer).await,
         };
-        read.map_err(SystemError::io("read the elements"))
+        read.context("read the elements")
     }
 
     /// Announces ranges of headers that are about to be read.
@@ -438,7 +438,7 @@ impl Storage {
     pub(crate) fn prefetch_headers(&self, ranges: impl Iterator<Item = Range<u64>>) -> Result<()> {
         let Backend::Other(other) = &self.bytes else { return Ok(()) };
         let ranges: Vec<Range<u64>> = ranges.collect();
-        self.add_path_on_err(other.prefetch(&ranges).map_err(SystemError::io("read the headers")))
+        self.add_path_on_err(other.prefetch(&ranges).context("read the headers"))
     }
 
     /// Copies a range into memory.
@@ -453,9 +453,7 @@ impl Storage {
     #[inline]
     pub(crate) fn extend(&self, to: u64) -> Result<()> {
         match &self.bytes {
-            Backend::File(file) => {
-                file::extend(file, to).map_err(SystemError::io("extend the file"))
-            }
+            Backend::File(file) => file::extend(file, to).context("extend the file"),
             Backend::Other(_) => Err(RequestError::NoFile.into()),
         }
     }

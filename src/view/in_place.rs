@@ -218,18 +218,14 @@ pub(crate) fn zero_sized_slice<T: InPlace>(len: usize) -> Box<[T]> {
 /// Checks that the elements are a `T` in memory: otherwise, they can have a
 /// different size.
 fn check_form<T: InPlace>(codec: &T::Codec) -> Result<()> {
-    if size_of::<T>() > 0 && !T::is_in_place(codec) {
-        return Err(wrong_form::<T>(codec));
+    if size_of::<T>() == 0 || T::is_in_place(codec) {
+        return Ok(());
     }
-    Ok(())
-}
-
-fn wrong_form<T: InPlace>(codec: &T::Codec) -> Error {
-    if let Some(error) = T::fast_path().mismatch(codec) {
-        return error;
-    }
-    let works = T::fast_path().exact_name(codec);
-    DTypeError::ByteOrder { stored: format!("`{works}`"), asked: short_name::<T>(), works }.into()
+    Err(T::fast_path().mismatch(codec).unwrap_or_else(|| {
+        let works = T::fast_path().exact_name(codec);
+        let (stored, asked) = (format!("`{works}`"), short_name::<T>());
+        DTypeError::ByteOrder { stored, asked, works }.into()
+    }))
 }
 
 fn unaligned<T: InPlace>() -> Error {
@@ -249,13 +245,9 @@ fn unsuitable_strides(geometry: &Geometry) -> Error {
 
 /// The shape, if it has as many axes as `N`.
 pub(crate) fn dimension<N: Dimension>(geometry: &Geometry) -> Result<N> {
-    N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| wrong_rank::<N>(geometry))
-}
-
-/// The error for a request with the wrong number of axes.
-fn wrong_rank<N: Dimension>(geometry: &Geometry) -> Error {
-    let ndim = geometry.ndim();
-    let works = if ndim <= 6 { format!("Ix{ndim}") } else { "IxDyn".to_owned() };
-    let shape = tuple(&geometry.shape);
-    ShapeError::Rank { shape, ndim, asked: N::NDIM.unwrap_or(ndim), works }.into()
+    N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| {
+        let (ndim, shape) = (geometry.ndim(), tuple(&geometry.shape));
+        let works = if ndim <= 6 { format!("Ix{ndim}") } else { "IxDyn".to_owned() };
+        ShapeError::Rank { shape, ndim, asked: N::NDIM.unwrap_or(ndim), works }.into()
+    })
 }

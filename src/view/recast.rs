@@ -5,6 +5,7 @@ use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::literal::tuple;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::Element;
+use crate::element::recode::swap_width;
 use crate::element::value::Value;
 use crate::error::invariant::{IN_ELEMENT, Invariant};
 use crate::error::{DTypeError, Error, Result, ShapeError};
@@ -287,8 +288,7 @@ fn byteswap(dtype: &DType, bytes: &mut [u8]) {
     let width = match dtype.kind() {
         Kind::Struct => {
             for field in dtype.fields() {
-                let own = field.offset..field.offset + field.dtype.itemsize();
-                byteswap(&field.dtype, bytes.get_mut(own).invariant(IN_ELEMENT));
+                byteswap(&field.dtype, bytes.get_mut(field.range()).invariant(IN_ELEMENT));
             }
             return;
         }
@@ -298,9 +298,7 @@ fn byteswap(dtype: &DType, bytes: &mut [u8]) {
             return items.for_each(|item| byteswap(base, item));
         }
         Kind::Bytes | Kind::Void => return,
-        Kind::Complex => dtype.itemsize() / 2,
-        Kind::Unicode => 4,
-        _ => dtype.itemsize(),
+        _ => swap_width(dtype),
     };
     match width {
         2 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),

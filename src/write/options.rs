@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::Save;
 use crate::array::{WriteMode, write_file};
-use crate::error::{Result, SystemError};
+use crate::error::{IoContext as _, Result};
 use crate::npy::{Encoded, Version};
 
 /// Writes complete arrays to `.npy` files and streams, as `numpy.save` does, with
@@ -103,14 +103,11 @@ impl WriteOptions {
     /// ```
     pub fn write(&self, path: impl AsRef<Path>, array: &dyn Save) -> Result<Version> {
         let path = path.as_ref();
-        self.replace_file(path, array).map_err(|error| error.with_path(path))
-    }
-
-    #[inline]
-    fn replace_file(&self, path: &Path, array: &dyn Save) -> Result<Version> {
-        let header = array.header(self.version)?;
-        write_file(path, self.mode, |mut file, _| write(&mut file, &header, array))?;
-        Ok(header.version)
+        let written = array.header(self.version).and_then(|header| {
+            write_file(path, self.mode, |mut file, _| write(&mut file, &header, array))?;
+            Ok(header.version)
+        });
+        written.map_err(|error| error.with_path(path))
     }
 
     /// Writes an array to any writer and returns the format version. Several
@@ -145,7 +142,7 @@ impl WriteOptions {
 /// Writes an array whose header was encoded.
 #[inline]
 fn write(to: &mut dyn Write, header: &Encoded, array: &dyn Save) -> Result<()> {
-    to.write_all(&header.bytes).map_err(SystemError::io("write the header"))?;
+    to.write_all(&header.bytes).context("write the header")?;
     array.write_elements(to)?;
-    to.flush().map_err(SystemError::io("write the elements"))
+    to.flush().context("write the elements")
 }

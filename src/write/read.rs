@@ -2,7 +2,7 @@
 //! it is read, not for what a header announces.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
 use ndarray::{Array, Dimension, ShapeBuilder as _};
@@ -14,7 +14,7 @@ use crate::element::cast::{Casting, Number, check_cast};
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, decode_onto};
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
-use crate::error::{HeaderError, Result, ShapeError, SystemError, memory};
+use crate::error::{HeaderError, IoContext as _, Result, ShapeError, SystemError, memory};
 use crate::layout::{Layout, Order, check_unbacked};
 use crate::npy::{HeaderText, fill};
 use crate::source::storage::Storage;
@@ -107,8 +107,8 @@ impl OpenOptions {
         path: &Path,
         read: impl FnOnce(Place, &mut dyn Read, Length) -> Result<A>,
     ) -> Result<A> {
-        let mut file = File::open(path).map_err(SystemError::io("open"))?;
-        let metadata = file.metadata().map_err(SystemError::io("get the length"))?;
+        let mut file = File::open(path).context("open")?;
+        let metadata = file.metadata().context("get the length")?;
         if metadata.is_file() {
             let storage = Storage::from_file(file)?;
             let place = self.place(&storage)?;
@@ -273,7 +273,7 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
             let bytes = T::fast_path()
                 .copy_target(&self.codec, new)
                 .map_or(Default::default(), |(_, bytes)| bytes);
-            let found = fill(from, bytes).map_err(read_error())?;
+            let found = fill(from, bytes).context("read the elements")?;
             if found < bytes.len() {
                 return Err(self.short(start, found));
             }
@@ -298,7 +298,7 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
             // `take` and `read_to_end`: a single element may be announced larger
             // than memory.
             let mut part = from.by_ref().take(to_u64(needed));
-            let found = part.read_to_end(&mut block).map_err(read_error())?;
+            let found = part.read_to_end(&mut block).context("read the elements")?;
             if found < needed {
                 return Err(self.short(done, found));
             }
@@ -349,9 +349,4 @@ impl<T: Number, D: Dimension> ArrayReader<T, D> {
         })?;
         self.into_array(cast)
     }
-}
-
-#[inline]
-fn read_error() -> impl FnOnce(io::Error) -> crate::error::Error {
-    SystemError::io("read the elements")
 }

@@ -1,6 +1,6 @@
 //! The arrays that can be written complete, byte for byte as `numpy.save` does.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, Dimension};
 
@@ -10,7 +10,7 @@ use crate::dtype::DType;
 use crate::element::fast_path::stored_bytes;
 use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::error::{Error, Result, SystemError};
+use crate::error::{IoContext as _, Result, SystemError};
 use crate::layout::Order;
 use crate::layout::geometry::nbytes;
 use crate::npy::{Encoded, Header, Version};
@@ -67,7 +67,7 @@ impl<D: AsRef<[u8]>> sealed::Save for MappedArray<D> {
     }
 
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
-        let written = to.write_all(self.as_bytes()?).map_err(write_error());
+        let written = to.write_all(self.as_bytes()?).context("write the elements");
         written.map_err(SystemError::of_map(self.path()))
     }
 }
@@ -90,7 +90,7 @@ impl sealed::Save for InParts<'_> {
         let outline = self.0.outline();
         let all = outline.with(outline.view.memory_order());
         let written = self.0.for_each_window(&all, |part| {
-            to.write_all(part.as_bytes().invariant(IN_BUFFER)).map_err(write_error())
+            to.write_all(part.as_bytes().invariant(IN_BUFFER)).context("write the elements")
         });
         written.map_err(SystemError::of_map(self.0.path()))
     }
@@ -174,7 +174,7 @@ impl<T: Element, D: Dimension> sealed::Save for WithDType<'_, T, D> {
             return encode(elements.iter(), &codec, &dtype, to);
         };
         match stored_bytes(&codec, &dtype, slice)? {
-            Some(bytes) => to.write_all(bytes).map_err(write_error()),
+            Some(bytes) => to.write_all(bytes).context("write the elements"),
             None => encode(slice.iter(), &codec, &dtype, to),
         }
     }
@@ -199,16 +199,11 @@ fn encode<'v, T: Element>(
             value.encode(codec, bytes)?;
             filled += size;
         }
-        to.write_all(block.get(..filled).invariant(IN_BUFFER)).map_err(write_error())?;
+        to.write_all(block.get(..filled).invariant(IN_BUFFER)).context("write the elements")?;
         if filled < block.len() {
             return Ok(());
         }
         // Encoding skips padding, which must be zero.
         block.fill(0);
     }
-}
-
-#[inline]
-fn write_error() -> impl FnOnce(io::Error) -> Error {
-    SystemError::io("write the elements")
 }

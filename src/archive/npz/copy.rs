@@ -2,13 +2,13 @@
 
 use std::io::{Read, Write};
 
-use super::directory::{DirectoryEntry, read_error};
+use super::directory::{DirectoryEntry, READ_ARCHIVE};
 use super::member::Member;
-use super::member_writer::{WriterState, write_error};
+use super::member_writer::{WRITE_ARCHIVE, WriterState};
 use super::writer::{NpzWriter, new_mode};
 use super::zip_writer::{MemberStart, Numbers};
 use crate::error::invariant::{Invariant, READ, to_u64, to_usize_saturating};
-use crate::error::{HeaderError, Result};
+use crate::error::{HeaderError, IoContext as _, Result};
 use crate::source::pages::Mapping;
 
 /// The size of the blocks copied from another archive.
@@ -80,21 +80,21 @@ impl<W: Write> NpzWriter<W> {
         let aligned = header_len.map(|len| (len, self.align));
         let numbers = Numbers { crc32: member.crc32, stored: member.stored, size: member.size };
         let new = MemberStart { name, is_utf8, method: member.method, mode, aligned };
-        let mut entry = self.zip.start(&new, numbers).map_err(write_error())?;
+        let mut entry = self.zip.start(&new, numbers).context(WRITE_ARCHIVE)?;
         let (mut block, mut copied) = (vec![0; BLOCK], 0);
         loop {
-            let count = bytes.read(&mut block).map_err(read_error())?;
+            let count = bytes.read(&mut block).context(READ_ARCHIVE)?;
             if count == 0 {
                 break;
             }
-            entry.write_all(block.get(..count).invariant(READ)).map_err(write_error())?;
+            entry.write_all(block.get(..count).invariant(READ)).context(WRITE_ARCHIVE)?;
             copied += to_u64(count);
         }
         if copied < member.stored {
             let (needed, found) = (to_usize_saturating(member.stored), to_usize_saturating(copied));
             return Err(HeaderError::Eof { what: "member", needed, found }.into());
         }
-        entry.finish(member.crc32, member.size).map_err(write_error())?;
+        entry.finish(member.crc32, member.size).context(WRITE_ARCHIVE)?;
         self.state = WriterState::Ready;
         Ok(())
     }

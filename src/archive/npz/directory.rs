@@ -149,7 +149,7 @@ impl<'a> DirectoryReader<'a> {
         self.remaining = self.remaining.checked_sub(len).ok_or_else(cut_off)?;
         self.reader.read_exact(buffer).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => cut_off(),
-            _ => read_error()(error),
+            _ => SystemError::io(READ_ARCHIVE, error),
         })
     }
 }
@@ -222,7 +222,5 @@ pub(super) fn damaged(found: String) -> Error {
     ArchiveError::damaged(found, expected)
 }
 
-#[inline]
-pub(super) fn read_error() -> impl FnOnce(io::Error) -> Error {
-    SystemError::io("read the archive")
-}
+/// What fails if the archive cannot be read.
+pub(super) const READ_ARCHIVE: &str = "read the archive";

@@ -8,13 +8,13 @@
 
 use zerocopy::FromBytes;
 
-use super::directory::{damaged, read_error};
+use super::directory::{READ_ARCHIVE, damaged};
 use super::records::{
     CentralHeader, EndRecord, IN_ZIP64, IN_ZIP64_SHORT, LocalHeader, Zip64EndRecord, Zip64Locator,
     len_of, read,
 };
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
-use crate::error::{ArchiveError, Error, Result};
+use crate::error::{ArchiveError, Error, IoContext as _, Result};
 use crate::source::storage::Storage;
 
 /// The number of bytes at the end of an archive searched for the end record, of
@@ -89,7 +89,7 @@ pub(super) fn locate(source: &Storage) -> Result<Location> {
 fn end_record(source: &Storage) -> Result<(u64, EndRecord)> {
     let len = source.len();
     if let Some(at) = len.checked_sub(len_of::<EndRecord>()) {
-        let end = read::<EndRecord>(source, at).map_err(read_error())?;
+        let end = read::<EndRecord>(source, at).context(READ_ARCHIVE)?;
         let end = end.filter(|end| end.signature == EndRecord::SIGNATURE && end.comment_len == 0);
         if let Some(end) = end {
             return Ok((at, end));
@@ -97,7 +97,7 @@ fn end_record(source: &Storage) -> Result<(u64, EndRecord)> {
     }
     let searched = len.min(SEARCHED);
     let (start, mut tail) = (len - searched, vec![0; to_usize(searched)]);
-    let found = source.read_at(&mut tail, start).map_err(read_error())?;
+    let found = source.read_at(&mut tail, start).context(READ_ARCHIVE)?;
     let tail = tail.get(..found).invariant(READ);
     let position = tail.windows(4).rposition(|window| window == EndRecord::SIGNATURE);
     let Some(position) = position else { return Err(no_archive(source)) };
@@ -115,14 +115,14 @@ fn end_record(source: &Storage) -> Result<(u64, EndRecord)> {
 #[inline]
 fn zip64_record(source: &Storage, at: u64) -> Result<Option<(u64, Zip64Locator, Zip64EndRecord)>> {
     let Some(at_locator) = at.checked_sub(len_of::<Zip64Locator>()) else { return Ok(None) };
-    let locator = read::<Zip64Locator>(source, at_locator).map_err(read_error())?;
+    let locator = read::<Zip64Locator>(source, at_locator).context(READ_ARCHIVE)?;
     let Some(locator) = locator.filter(|locator| locator.signature == Zip64Locator::SIGNATURE)
     else {
         return Ok(None);
     };
     let record = match at_locator.checked_sub(len_of::<Zip64EndRecord>()) {
         Some(at64) => {
-            read::<Zip64EndRecord>(source, at64).map_err(read_error())?.map(|end| (at64, end))
+            read::<Zip64EndRecord>(source, at64).context(READ_ARCHIVE)?.map(|end| (at64, end))
         }
         None => None,
     };
@@ -233,7 +233,7 @@ fn find_record(source: &Storage, end: u64) -> Result<Option<u64>> {
     };
     for part in parts {
         let mut bytes = vec![0; to_usize(part.end - part.start)];
-        let found = source.read_at(&mut bytes, part.start).map_err(read_error())?;
+        let found = source.read_at(&mut bytes, part.start).context(READ_ARCHIVE)?;
         let bytes = bytes.get(..found).invariant(READ);
         let starts = bytes.windows(4).enumerate().filter(|(_, window)| window.starts_with(b"PK"));
         let mut starts = starts.map(|(at, _)| (bytes.get(at..).invariant(IN_BUFFER), at));
@@ -250,12 +250,12 @@ fn find_record(source: &Storage, end: u64) -> Result<Option<u64>> {
 #[inline]
 fn is_record(bytes: &[u8], start: u64, end: u64) -> bool {
     let is_member = LocalHeader::read_from_prefix(bytes).is_ok_and(|(local, _)| {
-        let [name, extra] = [local.name_len, local.extra_len].map(|len| u64::from(len.get()));
+        let len = u64::from(local.name_len.get()) + u64::from(local.extra_len.get());
         local.signature == LocalHeader::SIGNATURE
             && local.version_needed.get() < 256
             && local.method.get() < 100
-            && name > 0
-            && start + len_of::<LocalHeader>() + name + extra <= end
+            && local.name_len.get() > 0
+            && start + len_of::<LocalHeader>() + len <= end
     });
     let is_end = EndRecord::read_from_prefix(bytes).is_ok_and(|(record, _)| {
         record.signature == EndRecord::SIGNATURE
@@ -275,7 +275,7 @@ fn check_unshifted(source: &Storage, location: &Location) -> Result<()> {
         return Ok(());
     }
     let is_at = |offset, signature| -> Result<bool> {
-        Ok(read::<[u8; 4]>(source, offset).map_err(read_error())? == Some(signature))
+        Ok(read::<[u8; 4]>(source, offset).context(READ_ARCHIVE)? == Some(signature))
     };
     let directory = start - prefix;
     if is_at(directory, CentralHeader::SIGNATURE)?
@@ -290,7 +290,7 @@ fn check_unshifted(source: &Storage, location: &Location) -> Result<()> {
 /// Returns whether a local header starts at an offset.
 #[inline]
 fn is_member_at(source: &Storage, offset: u64) -> Result<bool> {
-    let local = read::<LocalHeader>(source, offset).map_err(read_error())?;
+    let local = read::<LocalHeader>(source, offset).context(READ_ARCHIVE)?;
     Ok(local.is_some_and(|local| local.signature == LocalHeader::SIGNATURE))
 }
 

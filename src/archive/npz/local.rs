@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use zerocopy::FromBytes;
 
-use super::directory::{DirectoryEntry, damaged, read_error, wrong_signature};
+use super::directory::{DirectoryEntry, READ_ARCHIVE, damaged, wrong_signature};
 use super::extra::{self, SizeFields};
 use super::reader::HEADER_BUFFER;
 use super::records::{DESCRIPTOR_LEN, EndRecord, Flags, LocalHeader, len_of, split_descriptor};
 use crate::error::invariant::{Invariant, READ, to_u64, to_usize};
-use crate::error::{ArchiveError, Error, Result};
+use crate::error::{ArchiveError, Error, IoContext as _, Result};
 use crate::source::storage::Storage;
 
 /// Headers of at most this length are read with one call, without allocating.
@@ -38,7 +38,7 @@ pub(super) fn header_ranges(entry: &DirectoryEntry) -> Option<[Range<u64>; 2]> {
 #[inline]
 pub(super) fn data_range(source: &Storage, entry: &DirectoryEntry) -> Result<(u64, u64)> {
     let mut short = [0; SHORT];
-    let found = source.read_at(&mut short, entry.start).map_err(read_error())?;
+    let found = source.read_at(&mut short, entry.start).context(READ_ARCHIVE)?;
     let Ok((local, rest)) = LocalHeader::read_from_prefix(short.get(..found).invariant(READ))
     else {
         return Err(cut_off());
@@ -60,7 +60,7 @@ pub(super) fn data_range(source: &Storage, entry: &DirectoryEntry) -> Result<(u6
             return Err(contradictory(found.to_owned()));
         }
         let mut long = vec![0; len];
-        let found = source.read_at(&mut long, variable).map_err(read_error())?;
+        let found = source.read_at(&mut long, variable).context(READ_ARCHIVE)?;
         if found < len {
             return Err(cut_off());
         }
@@ -154,7 +154,7 @@ fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<(
         long.resize(to_usize(gap), 0);
         &mut long[..]
     };
-    let found = source.read_at(buffer, end).map_err(read_error())?;
+    let found = source.read_at(buffer, end).context(READ_ARCHIVE)?;
     let bytes = buffer.get(..found).invariant(READ);
     let rest = if entry.flags.has_descriptor() { skip_descriptor(entry, bytes) } else { bytes };
     if rest.windows(4).any(|bytes| bytes == LocalHeader::SIGNATURE) {

@@ -8,7 +8,7 @@ use flate2::write::DeflateEncoder;
 
 use super::zip_writer::EntryWriter;
 use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize_saturating};
-use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError, memory};
+use crate::error::{ArchiveError, HeaderError, IoContext as _, Result, memory};
 
 /// More bytes than the state and the buffer of an encoder have.
 const DEFLATE_STATE: usize = 512 * 1024;
@@ -115,9 +115,9 @@ impl<W: Write> MemberWriter<'_, W> {
         }
         let entry = match self.output {
             MemberOutput::Stored(entry) => entry,
-            MemberOutput::Deflated(encoder) => encoder.finish().map_err(write_error())?,
+            MemberOutput::Deflated(encoder) => encoder.finish().context(WRITE_ARCHIVE)?,
         };
-        entry.finish(self.crc.sum(), self.size).map_err(write_error())?;
+        entry.finish(self.crc.sum(), self.size).context(WRITE_ARCHIVE)?;
         *self.state = WriterState::Ready;
         Ok(())
     }
@@ -154,7 +154,5 @@ impl<W: Write> Write for MemberWriter<'_, W> {
     }
 }
 
-#[inline]
-pub(super) fn write_error() -> impl FnOnce(io::Error) -> Error {
-    SystemError::io("write the archive")
-}
+/// What fails if the archive cannot be written.
+pub(super) const WRITE_ARCHIVE: &str = "write the archive";

@@ -7,7 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::directory::{self, DirectoryEntry};
+use super::directory;
 use super::{Npz, modified};
 use crate::archive::entries::EntryList;
 use crate::error::{RequestError, Result};
@@ -172,7 +172,9 @@ impl NpzOptions {
     /// cannot be read.
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Npz<D>> {
         let modified = modified(source.storage());
-        let entries = source.storage().add_path_on_err(open_entries(&source))?;
+        let storage = source.storage();
+        let entries = reject_writable(&source).and_then(|()| directory::read(storage));
+        let entries = storage.add_path_on_err(entries)?;
         let (source, entries) = (Arc::new(source), EntryList::new(entries));
         Ok(Npz { source, entries, options: self.clone(), modified })
     }
@@ -215,11 +217,6 @@ impl<D> ReadAt for Part<D> {
     fn size(&self) -> io::Result<u64> {
         Ok(ranges::len(&self.range))
     }
-}
-
-fn open_entries<D: Mapping>(source: &Source<D>) -> Result<Vec<DirectoryEntry>> {
-    reject_writable(source)?;
-    directory::read(source.storage())
 }
 
 /// Rejects archives with writable arrays.

@@ -8,7 +8,7 @@ use flate2::read::DeflateDecoder;
 
 use super::open::{MemberProgress, ProgressCallback};
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
-use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError, memory};
+use crate::error::{ArchiveError, Error, HeaderError, IoContext as _, Result, memory};
 use crate::source::range_reader::RangeReader;
 
 /// The most bytes that one call of `read` returns: few enough that they are
@@ -147,7 +147,7 @@ impl<'a> MemberReader<'a> {
     #[inline]
     pub(super) fn finish(mut self) -> Result<()> {
         let mut sink = vec![0; BUFFER];
-        while self.read(&mut sink).map_err(SystemError::io("read the member"))? > 0 {}
+        while self.read(&mut sink).context("read the member")? > 0 {}
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl<'a> MemberReader<'a> {
     #[inline]
     pub(super) fn fill(&mut self, buffer: &mut [u8], what: &'static str) -> Result<()> {
         let needed = buffer.len();
-        let found = crate::npy::fill(self, buffer).map_err(SystemError::io("read the member"))?;
+        let found = crate::npy::fill(self, buffer).context("read the member")?;
         if found < needed {
             return Err(HeaderError::Eof { what, needed, found }.into());
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
-use super::directory::{DirectoryEntry, read_error, wrong_signature};
+use super::directory::{DirectoryEntry, READ_ARCHIVE, wrong_signature};
 use super::extra::SizeFields;
 use super::name;
 use super::open::NpzOptions;
@@ -21,7 +21,7 @@ use super::writer;
 use super::{Npz, modified};
 use crate::archive::entries::EntryList;
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, IoContext as _, Result};
 use crate::npy::HeaderText;
 use crate::source::Source;
 use crate::source::pages::Mapping;
@@ -93,12 +93,12 @@ impl Scanner<'_> {
     #[inline]
     fn entries(&self) -> Result<Vec<DirectoryEntry>> {
         let mut signature = [0; 4];
-        self.source.read_at(&mut signature, 0).map_err(read_error())?;
+        self.source.read_at(&mut signature, 0).context(READ_ARCHIVE)?;
         if ![LocalHeader::SIGNATURE, EndRecord::SIGNATURE].contains(&signature) {
             return Err(wrong_signature("the archive", signature, LocalHeader::SIGNATURE));
         }
         let (mut entries, mut at): (Vec<DirectoryEntry>, _) = (Vec::new(), 0);
-        while let Some(entry) = self.entry(at).map_err(read_error())? {
+        while let Some(entry) = self.entry(at).context(READ_ARCHIVE)? {
             at = entry.limit;
             entries.push(entry);
         }

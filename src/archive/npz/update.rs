@@ -14,7 +14,7 @@ use super::{EntryList, Npz, name};
 use crate::archive::entries::no_member;
 use crate::array::MappedArray;
 use crate::error::invariant::{to_u64, to_usize_saturating};
-use crate::error::{ArchiveError, Result, SystemError, plural};
+use crate::error::{ArchiveError, IoContext as _, Result, plural};
 use crate::source::Source;
 use crate::source::atomic::AtomicFile;
 use crate::source::lock::Locking;
@@ -509,7 +509,7 @@ fn check_prefix(old: &Npz<MapMut>) -> Result<()> {
         None => {
             let mut start = [0; 4];
             let found = old.source.storage().read_at(&mut start, 0);
-            found.map_err(SystemError::io("read the archive"))?;
+            found.context("read the archive")?;
             if [*b"PK\x05\x06", *b"PK\x06\x06"].contains(&start) {
                 return Ok(());
             }

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::io::{Seek, Write};
 use std::path::PathBuf;
 
-use super::member_writer::{Compression, MemberWriter, WriterState, write_error};
+use super::member_writer::{Compression, MemberWriter, WRITE_ARCHIVE, WriterState};
 use super::name;
 use super::records::Method;
 use super::zip_writer::{MemberStart, ZipWriter};
 use crate::dtype::DType;
 use crate::error::invariant::to_u64;
-use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
+use crate::error::{ArchiveError, Error, IoContext as _, Result, excerpt};
 use crate::kernel::PAGE;
 use crate::layout::Order;
 use crate::npy::Header;
@@ -105,7 +105,7 @@ impl<W: Write> NpzWriter<W> {
     where
         W: Seek,
     {
-        ZipWriter::new_seekable(to).map(NpzWriter::with_zip).map_err(write_error())
+        ZipWriter::new_seekable(to).map(NpzWriter::with_zip).context(WRITE_ARCHIVE)
     }
 
     fn with_zip(zip: ZipWriter<W>) -> NpzWriter<W> {
@@ -150,7 +150,7 @@ impl<W: Write> NpzWriter<W> {
     pub(super) fn write_file(&mut self, file_name: &str, array: &dyn Save) -> Result<()> {
         let header = array.header(None)?.bytes;
         let done = self.start(file_name, (header.len(), array.nbytes())).and_then(|mut member| {
-            member.write_all(&header).map_err(SystemError::io("write the header"))?;
+            member.write_all(&header).context("write the header")?;
             array.write_elements(&mut member)?;
             member.finish()
         });
@@ -197,7 +197,7 @@ impl<W: Write> NpzWriter<W> {
         let nbytes = header.layout()?.nbytes();
         let encoded = header.encode(None)?;
         let mut member = self.start(&file_name(name), (encoded.bytes.len(), nbytes))?;
-        member.write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
+        member.write_all(&encoded.bytes).context("write the header")?;
         Ok(member)
     }
 
@@ -209,7 +209,7 @@ impl<W: Write> NpzWriter<W> {
     /// not finished, and [`Io`](crate::ErrorKind::Io) if writing fails.
     pub fn into_inner(self) -> Result<W> {
         self.check_finished()?;
-        self.zip.finish().map_err(write_error())
+        self.zip.finish().context(WRITE_ARCHIVE)
     }
 
     /// Starts a member with a header and elements of these lengths.
@@ -231,7 +231,7 @@ impl<W: Write> NpzWriter<W> {
         let mode = Some(new_mode(name));
         let member = MemberStart { name, is_utf8: true, method, mode, aligned };
         let len = to_u64(nbytes) + header_len;
-        let entry = self.zip.start_unknown(&member, len).map_err(write_error())?;
+        let entry = self.zip.start_unknown(&member, len).context(WRITE_ARCHIVE)?;
         MemberWriter::new(entry, compression, len, &mut self.state)
     }
 

@@ -310,8 +310,7 @@ impl MemberRecord {
     #[inline]
     fn local_header(&self) -> Vec<u8> {
         let Numbers { crc32, stored, size } = self.numbers;
-        let [short_stored, short_size] =
-            [stored, size].map(|size| if self.is_large { IN_ZIP64 } else { saturate(size) });
+        let short_size = |size| if self.is_large { IN_ZIP64 } else { saturate(size) };
         let record = LocalHeader {
             signature: LocalHeader::SIGNATURE,
             version_needed: u16::from(self.version()).into(),
@@ -319,8 +318,8 @@ impl MemberRecord {
             method: self.method.0.into(),
             time: DATE.into(),
             crc32: crc32.into(),
-            stored: short_stored.into(),
-            size: short_size.into(),
+            stored: short_size(stored).into(),
+            size: short_size(size).into(),
             name_len: short(to_u64(self.name.len())).into(),
             extra_len: self.local_extra.into(),
         };

@@ -16,7 +16,7 @@ use crate::archive::npz::{Npz, NpzOptions};
 use crate::archive::ten::{self, Ten};
 use crate::array::{MappedArray, MemberContent};
 use crate::error::invariant::to_u64;
-use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
+use crate::error::{ArchiveError, Error, IoContext as _, Result, excerpt};
 use crate::npy::{Header, MAX_HEADER_LEN};
 use crate::source::Source;
 use crate::source::map::Map;
@@ -250,7 +250,7 @@ impl<'a, D: Mapping> Member<'a, D> {
         }
         let mut magic = [0; 8];
         let found = self.tar.source.storage().read_at(&mut magic, self.entry.start);
-        let found = self.name_member(found.map_err(SystemError::io("read the archive")))?;
+        let found = self.name_member(found.context("read the archive"))?;
         Ok(if self.entry.size == 0 {
             ten::has_extension(Path::new(self.name()))
         } else {
@@ -306,7 +306,7 @@ impl<'a, D: Mapping> Member<'a, D> {
             return Ok(false);
         }
         let found = self.tar.source.storage().read_at(&mut magic, self.entry.start);
-        let found = self.name_member(found.map_err(SystemError::io("read the archive")))?;
+        let found = self.name_member(found.context("read the archive"))?;
         Ok(found == magic.len() && matches!(magic, [b'P', b'K', 3 | 5 | 6, _]))
     }
 

@@ -4,12 +4,11 @@
 //! programs would find different members.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
 
 use super::pax::{Pax, without_slashes};
 use crate::archive::entries::ArchiveEntry;
 use crate::error::invariant::{Invariant, to_u64, to_usize};
-use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
+use crate::error::{ArchiveError, Error, ErrorKind, IoContext as _, Result};
 use crate::source::storage::Storage;
 
 /// Headers and members start at multiples of this.
@@ -258,7 +257,7 @@ impl TarHeader {
     #[inline]
     fn read(source: &Storage, offset: u64) -> Result<Option<TarHeader>> {
         let mut bytes = [0; BLOCK];
-        match source.read_at(&mut bytes, offset).map_err(read_error())? {
+        match source.read_at(&mut bytes, offset).context("read the archive")? {
             0 => return Ok(None),
             BLOCK => {}
             _ => return Err(damaged("it ends inside a header")),
@@ -395,7 +394,7 @@ impl TarHeader {
         while is_extended {
             let mut block = [0; BLOCK];
             let found = source.read_at(&mut block, start + len);
-            if found.map_err(read_error())? < BLOCK {
+            if found.context("read the archive")? < BLOCK {
                 return Err(damaged("it ends inside the map of a sparse member"));
             }
             if !block.chunks_exact(12).all(is_number) {
@@ -435,7 +434,7 @@ fn read_extension(source: &Storage, start: u64, size: u64) -> Result<Vec<u8>> {
         return Err(ArchiveError::with_kind(ErrorKind::LimitExceeded, found, expected));
     }
     let mut bytes = vec![0; to_usize(size)];
-    let found = source.read_at(&mut bytes, start).map_err(read_error())?;
+    let found = source.read_at(&mut bytes, start).context("read the archive")?;
     if found < bytes.len() {
         return Err(damaged("it ends inside an extension record"));
     }
@@ -506,9 +505,4 @@ fn damaged(problem: &str) -> Error {
         format!("not a tar file, or damaged ({problem})"),
         "expected an uncompressed tar file",
     )
-}
-
-#[inline]
-fn read_error() -> impl FnOnce(io::Error) -> Error {
-    SystemError::io("read the archive")
 }

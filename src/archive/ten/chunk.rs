@@ -1,14 +1,14 @@
 //! The chunks of a `.ten` file. Each consists of magic bytes, a length, a payload
 //! and padding.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use zerocopy::byteorder::little_endian::I64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{damaged, misuse};
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::error::{HeaderError, Result, SystemError};
+use crate::error::{HeaderError, IoContext as _, Result};
 
 const MAGIC: [u8; 8] = *b"~TenBin~";
 
@@ -53,7 +53,7 @@ pub(super) fn padded_len(len: u64) -> u64 {
 /// Writes one chunk.
 pub(super) fn write_chunk(to: &mut impl Write, payload: &[u8]) -> Result<()> {
     write_prefix(to, payload.len())?;
-    to.write_all(payload).map_err(write_error())?;
+    to.write_all(payload).context(WRITE_CHUNK)?;
     write_padding(to, payload.len())
 }
 
@@ -63,21 +63,14 @@ pub(super) fn write_prefix(to: &mut impl Write, len: usize) -> Result<()> {
         return misuse(format!("a chunk of {len} bytes"), "expected at most 2^63 - 1");
     };
     let prefix = ChunkPrefix { magic: MAGIC, nbytes: I64::new(nbytes) };
-    to.write_all(prefix.as_bytes()).map_err(write_error())
+    to.write_all(prefix.as_bytes()).context(WRITE_CHUNK)
 }
 
 /// Writes the padding of a payload of `len` bytes.
 pub(super) fn write_padding(to: &mut impl Write, len: usize) -> Result<()> {
     let padding = len.wrapping_neg() % ALIGN;
-    to.write_all([0; ALIGN].get(..padding).invariant(IN_BUFFER)).map_err(write_error())
+    to.write_all([0; ALIGN].get(..padding).invariant(IN_BUFFER)).context(WRITE_CHUNK)
 }
 
-#[inline]
-pub(super) fn read_error() -> impl FnOnce(io::Error) -> crate::error::Error {
-    SystemError::io("read the chunk")
-}
-
-#[inline]
-pub(super) fn write_error() -> impl FnOnce(io::Error) -> crate::error::Error {
-    SystemError::io("write the chunk")
-}
+/// What fails if a chunk cannot be written.
+pub(super) const WRITE_CHUNK: &str = "write the chunk";

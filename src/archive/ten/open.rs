@@ -101,15 +101,13 @@ impl TenOptions {
     /// they end too early. Returns [`Io`](crate::ErrorKind::Io) if reading
     /// fails.
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Ten<D>> {
-        let source = Arc::new(source);
-        source.storage().add_path_on_err(self.open_shared(&source))
-    }
-
-    fn open_shared<D: Mapping>(self, source: &Arc<Source<D>>) -> Result<Ten<D>> {
-        if let (Some(path), false) = (source.path(), self.any_extension) {
-            check_extension(path)?;
-        }
-        Ten::open_range(Arc::clone(source), 0, source.nbytes())
+        let (nbytes, source) = (source.nbytes(), Arc::new(source));
+        let checked = match source.path() {
+            Some(path) if !self.any_extension => check_extension(path),
+            _ => Ok(()),
+        };
+        let opened = checked.and_then(|()| Ten::open_range(Arc::clone(&source), 0, nbytes));
+        source.storage().add_path_on_err(opened)
     }
 }
 

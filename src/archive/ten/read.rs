@@ -5,7 +5,7 @@ use super::header::{self, TenHeader};
 use super::{damaged, truncated};
 use crate::archive::entries::ArchiveEntry;
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
-use crate::error::{HeaderError, Result};
+use crate::error::{HeaderError, IoContext as _, Result};
 
 /// One array in a file or buffer.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ fn read_entry(
     read: &dyn Fn(&mut [u8], u64) -> std::io::Result<usize>,
 ) -> Result<(TenEntry, u64)> {
     let mut bytes = [0; READ_LEN];
-    let found = read(&mut bytes, at).map_err(chunk::read_error())?;
+    let found = read(&mut bytes, at).context("read the chunk")?;
     let bytes = bytes.get(..found).invariant(READ);
     let size = chunk::parse_prefix(bytes, at)?;
     let Some(size) = usize::try_from(size).ok().filter(|size| *size <= header::MAX_LEN) else {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ndarray::{ArrayRef, Dimension, LayoutRef};
 
-use super::chunk::{write_chunk, write_error, write_padding, write_prefix};
+use super::chunk::{WRITE_CHUNK, write_chunk, write_padding, write_prefix};
 use super::header::{TenHeader, is_u4};
 use super::{check_extension, misuse};
 use crate::array::{InParts, MappedArray, WriteMode, with_path_in_errors, write_file};
@@ -13,7 +13,7 @@ use crate::dtype::{ByteOrder, DType};
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::error::{DTypeError, Result, SystemError, plural};
+use crate::error::{DTypeError, IoContext as _, Result, SystemError, plural};
 use crate::view::DynView;
 use crate::write::BLOCK;
 
@@ -108,7 +108,7 @@ where
     let view = all.view::<[u8; N]>()?;
     let is_big = all.dtype().byte_order() == ByteOrder::Big;
     match view.as_bytes() {
-        Some(bytes) if !is_big => to.write_all(bytes).map_err(write_error()),
+        Some(bytes) if !is_big => to.write_all(bytes).context(WRITE_CHUNK),
         _ => write_blocks(
             view.iter().map(|mut number| {
                 if is_big {
@@ -129,11 +129,11 @@ fn write_blocks<const N: usize>(
     for number in numbers {
         block.extend(number);
         if block.len() >= BLOCK {
-            to.write_all(&block).map_err(write_error())?;
+            to.write_all(&block).context(WRITE_CHUNK)?;
             block.clear();
         }
     }
-    to.write_all(&block).map_err(write_error())
+    to.write_all(&block).context(WRITE_CHUNK)
 }
 
 impl<T: Element + Typed, D: Dimension> WriteTensor for ArrayRef<T, D> {
@@ -152,7 +152,7 @@ impl<T: Element + Typed, D: Dimension> WriteTensor for ArrayRef<T, D> {
         let is_big = dtype.byte_order() == ByteOrder::Big;
         let slice = if is_big { None } else { self.as_slice() };
         if let Some(bytes) = slice.and_then(|slice| T::fast_path().bytes_of(&codec, slice)) {
-            return to.write_all(bytes).map_err(write_error());
+            return to.write_all(bytes).context(WRITE_CHUNK);
         }
         let size = dtype.itemsize();
         let mut block = Vec::with_capacity(BLOCK);
@@ -165,11 +165,11 @@ impl<T: Element + Typed, D: Dimension> WriteTensor for ArrayRef<T, D> {
                 number.reverse();
             }
             if block.len() >= BLOCK {
-                to.write_all(&block).map_err(write_error())?;
+                to.write_all(&block).context(WRITE_CHUNK)?;
                 block.clear();
             }
         }
-        to.write_all(&block).map_err(write_error())
+        to.write_all(&block).context(WRITE_CHUNK)
     }
 }
 
@@ -362,5 +362,5 @@ fn write_all(mut to: impl Write, headers: &[TenHeader], arrays: &[&dyn WriteTens
         array.write_elements(&mut to)?;
         write_padding(&mut to, nbytes)?;
     }
-    to.flush().map_err(write_error())
+    to.flush().context(WRITE_CHUNK)
 }

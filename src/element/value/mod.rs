@@ -115,9 +115,12 @@ impl Element for Value {
                 Ok(text) => Value::Text(String::decode(&text, bytes)),
                 Err(_) => Value::Void(bytes.to_vec()),
             },
-            (Kind::Struct, _) => Value::Record(
-                dtype.fields().iter().map(|field| decode_field(field, bytes)).collect(),
-            ),
+            (Kind::Struct, _) => {
+                let fields = dtype.fields().iter();
+                let decode =
+                    |field: &Field| Value::decode(&field.dtype, item(bytes, field.range()));
+                Value::Record(fields.map(decode).collect())
+            }
             (Kind::Subarray, _) => match nonempty_subarray(dtype) {
                 Some((base, shape)) => decode_nested(base, shape, bytes),
                 None => Value::Array(Vec::new()),
@@ -187,7 +190,9 @@ impl Element for Value {
             (Kind::Struct, _) => match self {
                 Value::Record(values) if values.len() == dtype.fields().len() => {
                     let mut fields = dtype.fields().iter().zip(values);
-                    fields.try_for_each(|(field, value)| value.encode_field(field, bytes))
+                    fields.try_for_each(|(field, value)| {
+                        value.encode(&field.dtype, item_mut(bytes, field.range()))
+                    })
                 }
                 _ => Err(self.misfit(dtype)),
             },
@@ -211,13 +216,6 @@ impl Element for Value {
 }
 
 impl Value {
-    /// Encodes a field to the bytes of its struct.
-    #[inline]
-    fn encode_field(&self, field: &Field, bytes: &mut [u8]) -> Result<()> {
-        let range = field.offset..field.offset + field.dtype.itemsize();
-        self.encode(&field.dtype, item_mut(bytes, range))
-    }
-
     /// Encodes a subarray axis by axis.
     #[inline]
     fn encode_nested(&self, base: &DType, shape: &[usize], bytes: &mut [u8]) -> Result<()> {
@@ -291,13 +289,6 @@ impl Value {
 #[inline]
 fn to_f32(value: f64) -> f32 {
     num_traits::ToPrimitive::to_f32(&value).unwrap_or(f32::NAN)
-}
-
-/// Decodes a field from the bytes of its struct.
-#[inline]
-fn decode_field(field: &Field, bytes: &[u8]) -> Value {
-    let range = field.offset..field.offset + field.dtype.itemsize();
-    Value::decode(&field.dtype, item(bytes, range))
 }
 
 /// The base dtype and shape of a subarray. Returns `None` if it has no bytes.

@@ -8,7 +8,7 @@ use super::appender::Appender;
 use super::stored_header::StoredHeader;
 use crate::array::{OpenOptions, is_npy_at, with_path_in_errors};
 use crate::error::invariant::{to_u64, to_usize_saturating};
-use crate::error::{ExtentError, Result, SystemError};
+use crate::error::{ExtentError, IoContext as _, Result};
 use crate::npy::Header;
 use crate::source::lock::{self, FileLock, Locking};
 use crate::source::platform::{self, FileStat};
@@ -264,7 +264,7 @@ impl Examined {
     pub(crate) fn read_elements(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
         let at = self.head.data_offset() + to_u64(at * self.header().dtype.itemsize());
         let count = file::read_at(&self.file, bytes, at);
-        match count.map_err(SystemError::io("read the elements"))? {
+        match count.context("read the elements")? {
             count if count == bytes.len() => Ok(()),
             count => Err(ExtentError::ShortFile {
                 needed: at + to_u64(bytes.len()),
@@ -298,23 +298,23 @@ impl Examined {
     fn repair(&mut self, rows: usize) -> Result<()> {
         let Examined { file, head, .. } = self;
         let end = head.end(rows)?;
-        file::extend(file, end).map_err(SystemError::io("reserve space"))?;
+        file::extend(file, end).context("reserve space")?;
         let is_longer = file::len(file)? > end;
         if is_longer && rows >= head.rows() {
-            file.set_len(end).map_err(SystemError::io("cut off the incomplete row"))?;
+            file.set_len(end).context("cut off the incomplete row")?;
         }
         if !head.write(file, rows)? {
-            let path = platform::canonical(&self.path).map_err(SystemError::io("open"))?;
+            let path = platform::canonical(&self.path).context("open")?;
             let (new, new_head) = head.rewrite(file, &path, rows)?;
             // Locked before it is renamed, so that no waiting process locks it first.
             let lock = if self.lock.is_some() { FileLock::lock_new(new.file())? } else { None };
             atomic::commit_over(new, file)?;
             (*head, self.lock) = (new_head, lock);
-            return atomic::sync_directory(&path).map_err(SystemError::io("sync"));
+            return atomic::sync_directory(&path).context("sync");
         }
         if is_longer {
-            file.set_len(end).map_err(SystemError::io("cut off the incomplete row"))?;
+            file.set_len(end).context("cut off the incomplete row")?;
         }
-        file.sync_all().map_err(SystemError::io("sync"))
+        file.sync_all().context("sync")
     }
 }

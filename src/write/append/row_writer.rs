@@ -8,7 +8,7 @@ use super::stored_header::StoredHeader;
 use crate::element::Element;
 use crate::element::fast_path::stored_bytes;
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
-use crate::error::{Result, SystemError, memory};
+use crate::error::{IoContext as _, Result, SystemError, memory};
 use crate::source::lock::FileLock;
 use crate::source::{atomic, file, platform};
 
@@ -48,7 +48,7 @@ impl RowWriter {
     ) -> Result<RowWriter> {
         // Fails early if the dtype can't be written.
         head.header().encode_in_place()?;
-        let path = platform::canonical(path).map_err(SystemError::io("open"))?;
+        let path = platform::canonical(path).context("open")?;
         let end = head.end(head.rows())?;
         let (buffer, capacity) = (Vec::new(), BUFFER);
         Ok(RowWriter { file, path, lock, head, end, buffer, capacity, is_renamed, has_lost: false })
@@ -124,7 +124,7 @@ impl RowWriter {
             return Err(SystemError::Changed { expected, found }.into());
         }
         self.end = end;
-        self.file.set_len(end).map_err(SystemError::io("undo the write"))
+        self.file.set_len(end).context("undo the write")
     }
 
     /// Returns whether rows added after the first `rows` must be written out now:
@@ -155,7 +155,7 @@ impl RowWriter {
         if self.is_renamed {
             let synced = atomic::sync_directory(&self.path);
             self.has_lost = synced.is_err();
-            synced.map_err(SystemError::io("sync"))?;
+            synced.context("sync")?;
             self.is_renamed = false;
         }
         self.check_path()
@@ -168,7 +168,7 @@ impl RowWriter {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let text = "it was renamed or removed: the rows are not under this name";
-                return Err(SystemError::io("find it")(io::Error::new(error.kind(), text)));
+                return Err(SystemError::io("find it", io::Error::new(error.kind(), text)));
             }
             // Without the permission to search the directory, this is not known.
             Err(_) => return Ok(()),
@@ -187,7 +187,7 @@ impl RowWriter {
         if rows < old {
             return self.rewrite(rows);
         }
-        file::extend(&self.file, end).map_err(SystemError::io("reserve space"))?;
+        file::extend(&self.file, end).context("reserve space")?;
         self.end = end;
         let resized = self.write_out(rows);
         if resized.is_err() {
@@ -237,7 +237,7 @@ impl RowWriter {
             if file::len(&self.file).is_ok_and(|len| partial.contains(&len)) {
                 let _ = self.file.set_len(self.end);
             }
-            return Err(SystemError::io("write the elements")(error));
+            return Err(SystemError::io("write the elements", error));
         }
         self.end += to_u64(bytes.len());
         Ok(())
@@ -262,6 +262,6 @@ impl RowWriter {
             self.file.sync_data()
         };
         self.has_lost = synced.is_err();
-        synced.map_err(SystemError::io("sync"))
+        synced.context("sync")
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::array::OpenOptions;
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
-use crate::error::{Result, ShapeError, SystemError};
+use crate::error::{IoContext as _, Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::npy::Header;
 use crate::source::atomic::AtomicFile;
@@ -36,7 +36,7 @@ impl StoredHeader {
     pub(super) fn read(file: &File, len: u64, options: &OpenOptions) -> Result<StoredHeader> {
         let header = options.read_header(file, len)?;
         let mut bytes = vec![0; header.data_offset];
-        file::read_at(file, &mut bytes, 0).map_err(SystemError::io("read the header"))?;
+        file::read_at(file, &mut bytes, 0).context("read the header")?;
         StoredHeader::new(header, bytes)
     }
 
@@ -120,7 +120,7 @@ impl StoredHeader {
         let new = bytes.get(changed.clone()).invariant(IN_BUFFER);
         if let Err(error) = write_at(new, to_u64(changed.start)) {
             self.is_written = write_at(&self.bytes, 0).is_ok();
-            return Err(SystemError::io("write the header")(error));
+            return Err(SystemError::io("write the header", error));
         }
         (self.header, self.bytes, self.is_written) = (header, bytes, true);
         Ok(true)
@@ -141,11 +141,10 @@ impl StoredHeader {
         header.data_offset = encoded.bytes.len();
         let nbytes = to_u64(header.layout()?.nbytes());
         let new = AtomicFile::replace(path, file::stat(file)?.id)?;
-        new.file().write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
-        self.copy_elements(file, new.file(), nbytes)
-            .map_err(SystemError::io("write the elements"))?;
+        new.file().write_all(&encoded.bytes).context("write the header")?;
+        self.copy_elements(file, new.file(), nbytes).context("write the elements")?;
         // Once this copy is renamed, it is the only one.
-        new.file().sync_all().map_err(SystemError::io("sync"))?;
+        new.file().sync_all().context("sync")?;
         Ok((new, StoredHeader::new(header, encoded.bytes)?))
     }
 
