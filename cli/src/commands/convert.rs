@@ -25,9 +25,9 @@ use crate::output::output_format::OutputFormat;
 use crate::output::report::ReportArgs;
 use crate::output::row_output;
 use crate::output::sink::Sink;
+use crate::select::bfloat16::{self, TargetDType};
 use crate::select::layout_args::{self, LayoutArgs};
 use crate::select::limits;
-use crate::select::small_floats::{self, TargetDType};
 
 /// Convert an array or archive to another format, dtype or layout.
 ///
@@ -240,7 +240,7 @@ impl ConvertArgs {
             options.array(&self.input).map_err(CliError::of_input(self.input.name()))?
         };
         if self.is_bfloat16() {
-            return small_floats::to_bfloat16(&array, casting).at(self.input.name());
+            return bfloat16::to_bfloat16(&array, casting).at(self.input.name());
         }
         Ok(array)
     }

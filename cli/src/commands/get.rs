@@ -14,12 +14,12 @@ use crate::output::draft::IfExists;
 use crate::output::elements;
 use crate::output::row_output::RowFormatArgs;
 use crate::output::sink::Sink;
+use crate::select::bfloat16::ValueArgs;
 use crate::select::filter::Filter;
 use crate::select::limits;
 use crate::select::matching;
 use crate::select::rows::RowSelection;
 use crate::select::selection::{IndexArg, Selected};
-use crate::select::small_floats::ValueArgs;
 
 /// Print elements of an array, or write them to a file.
 ///

@@ -14,10 +14,10 @@ use crate::input::text;
 use crate::output::row_copy::ArrayRows;
 use crate::output::row_output::{RowFormatArgs, RowOutput};
 use crate::output::{elements, row_copy};
+use crate::select::bfloat16::ValueArgs;
 use crate::select::filter::Filter;
 use crate::select::limits;
 use crate::select::matching;
-use crate::select::small_floats::ValueArgs;
 
 /// Bytes of rows in memory while writing a file.
 const MEMORY: usize = 256 << 20;

@@ -14,9 +14,9 @@ use crate::input::inputs::{Input, Inputs};
 use crate::input::threads::ThreadArgs;
 use crate::input::url::shown;
 use crate::output::diff_one::DiffReport;
+use crate::select::bfloat16::ValueArgs;
 use crate::select::filter::Filter;
 use crate::select::matching;
-use crate::select::small_floats::ValueArgs;
 use crate::stats::compare::Comparison;
 use crate::stats::tolerance::{Tolerance, comparable};
 

@@ -13,10 +13,10 @@ use crate::input::input_args::InputArgs;
 use crate::output::output_format::OutputFormat;
 use crate::output::row_output::{RowFormatArgs, RowOutput};
 use crate::output::sheet::{PrintedTable, Sheet};
+use crate::select::bfloat16::ValueArgs;
 use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::selection::IndexArg;
-use crate::select::small_floats::ValueArgs;
 
 /// Which rows of which array are printed, and how.
 #[derive(Debug, Args)]

@@ -17,10 +17,10 @@ use crate::output::output_format::OutputFormat;
 use crate::output::report::ReportArgs;
 use crate::output::row_output;
 use crate::output::sink::Sink;
+use crate::select::bfloat16::ValueArgs;
 use crate::select::fields::Fields;
 use crate::select::rows::RowSelection;
 use crate::select::selection::IndexArg;
-use crate::select::small_floats::ValueArgs;
 use crate::sort::records::Unit;
 use crate::sort::sorter::SortOptions;
 

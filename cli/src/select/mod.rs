@@ -1,6 +1,7 @@
 //! Which part of an array: indices and conditions, and casts of what they select.
 
 pub(crate) mod axis_arg;
+pub(crate) mod bfloat16;
 pub(crate) mod cast;
 pub(crate) mod edited;
 pub(crate) mod fields;
@@ -14,4 +15,3 @@ pub(crate) mod origins;
 pub(crate) mod rows;
 pub(crate) mod selection;
 pub(crate) mod set_matching;
-pub(crate) mod small_floats;
