@@ -24,13 +24,13 @@ use crate::view::{DynView, check_assign};
 const BLOCK: usize = 8 << 20;
 
 /// What [`write_array`](MappedArray::write_array) copies: a mapped array, whose holes
-/// and pages are known, a view, or what was selected of the
-/// [outline](MappedArray::outline) of an array. This trait is sealed.
+/// and pages are known, a view, or what was selected of the [outline](MappedArray::outline)
+/// of an array. This trait is sealed.
 pub trait CopySource: sealed::CopySource {}
 
 impl CopySource for MappedArray {}
 impl CopySource for DynView<'_> {}
-impl CopySource for (&MappedArray, Outline<'_>) {}
+impl CopySource for Outline<'_> {}
 
 mod sealed {
     use super::{DynView, MappedArray, Outline};
@@ -42,11 +42,6 @@ mod sealed {
         /// The array, if these are all of it.
         fn whole(&self) -> Option<&MappedArray> {
             None
-        }
-
-        /// The array that they are of, if it is known.
-        fn array(&self) -> Option<&MappedArray> {
-            self.whole()
         }
     }
 
@@ -69,15 +64,10 @@ mod sealed {
         }
     }
 
-    impl CopySource for (&MappedArray, Outline<'_>) {
+    impl CopySource for Outline<'_> {
         #[inline]
         fn outline(&self) -> Outline<'_> {
-            self.1.clone()
-        }
-
-        #[inline]
-        fn array(&self) -> Option<&MappedArray> {
-            Some(self.0)
+            self.clone()
         }
     }
 }
@@ -149,17 +139,17 @@ impl MappedArrayMut {
         options: &CopyOptions,
         mut progress: impl FnMut(usize),
     ) -> Result<()> {
-        let (view, whole, array) = (from.outline(), from.whole(), from.array());
-        let written = self.write_original(&view, (whole, array), options, &mut progress);
+        let (view, whole) = (from.outline(), from.whole());
+        let written = self.write_original(&view, whole, options, &mut progress);
         written.map_err(SystemError::of_map(whole.and_then(MappedArray::path)))
     }
 
-    /// Writes a view, of an array if one is known, and all of it if that is known.
+    /// Writes a view, of all of an array if one is known.
     #[inline]
     fn write_original(
         &mut self,
         view: &Outline<'_>,
-        (from, array): (Option<&MappedArray>, Option<&MappedArray>),
+        from: Option<&MappedArray>,
         options: &CopyOptions,
         progress: &mut dyn FnMut(usize),
     ) -> Result<()> {
@@ -170,7 +160,7 @@ impl MappedArrayMut {
         if view.is_empty() || layout.dtype().itemsize() == 0 {
             return Ok(());
         }
-        let copy = ArrayCopy::new((from, array), view, conversion, (layout, &to, origin), options)?;
+        let copy = ArrayCopy::new(from, view, conversion, (layout, &to, origin), options)?;
         let pieces = copy.pieces();
         // No more threads than pieces.
         let threads = copy.pieces().take(options.threads).count();
@@ -277,8 +267,6 @@ enum Piece {
 struct ArrayCopy<'a> {
     /// The array, if all of it is copied.
     from: Option<&'a MappedArray>,
-    /// The array of which the view is, if it is known.
-    array: Option<&'a MappedArray>,
     view: &'a Outline<'a>,
     /// The axes of both are in the order of decreasing strides of the target.
     from_geometry: Geometry,
@@ -301,7 +289,7 @@ struct ArrayCopy<'a> {
 impl<'a> ArrayCopy<'a> {
     #[inline]
     fn new(
-        (from, array): (Option<&'a MappedArray>, Option<&'a MappedArray>),
+        from: Option<&'a MappedArray>,
         view: &'a Outline<'a>,
         conversion: Conversion,
         (layout, to, to_origin): (&'a Layout, &'a MapWriter<'a>, &'a Origin),
@@ -323,7 +311,6 @@ impl<'a> ArrayCopy<'a> {
         });
         Ok(ArrayCopy {
             from,
-            array,
             view,
             from_geometry,
             to_geometry,
@@ -454,10 +441,7 @@ impl<'a> ArrayCopy<'a> {
     #[inline]
     fn window(&self, part: Geometry) -> Result<Window<'a>> {
         let part = DynView::from_parts(self.view.view.raw_bytes(), part, self.view.dtype().clone());
-        match self.array {
-            Some(array) => array.window(&self.view.with(part)),
-            None => Ok(part.into()),
-        }
+        self.view.with(part).window()
     }
 
     /// Has the kernel read the pages of a tile. Page faults would read past the

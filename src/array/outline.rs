@@ -5,6 +5,7 @@ use std::ptr;
 
 use ndarray::SliceInfoElem;
 
+use super::{Origin, Window, window};
 use crate::dtype::DType;
 use crate::error::{RequestError, Result};
 use crate::layout::Geometry;
@@ -34,8 +35,8 @@ use crate::view::DynView;
 pub struct Outline<'a> {
     /// The elements, of which only the geometry may be used unless they are in memory.
     pub(crate) view: DynView<'a>,
-    /// Where the elements can be read.
-    source: Option<&'a OnDemand>,
+    /// Where the elements can be read, and the name of that for errors.
+    source: Option<(&'a OnDemand, &'a Origin)>,
 }
 
 /// Elements that are in memory.
@@ -48,7 +49,10 @@ impl<'a> From<DynView<'a>> for Outline<'a> {
 
 impl<'a> Outline<'a> {
     #[inline]
-    pub(crate) fn new(view: DynView<'a>, source: Option<&'a OnDemand>) -> Outline<'a> {
+    pub(super) fn new(
+        view: DynView<'a>,
+        source: Option<(&'a OnDemand, &'a Origin)>,
+    ) -> Outline<'a> {
         Outline { view, source }
     }
 
@@ -61,7 +65,19 @@ impl<'a> Outline<'a> {
     /// Returns whether the elements can be read from `source`.
     #[inline]
     pub(crate) fn is_of(&self, source: &OnDemand) -> bool {
-        self.source.is_some_and(|own| ptr::eq(own, source))
+        self.source.is_some_and(|(own, _)| ptr::eq(own, source))
+    }
+
+    /// Brings the elements into memory.
+    #[inline]
+    pub(super) fn window(&self) -> Result<Window<'a>> {
+        match self.source {
+            Some((source, origin)) if !self.is_loaded() => {
+                let read = window::read(source, self.view.geometry(), self.dtype());
+                origin.add_path_on_err(read)
+            }
+            _ => self.view().map(Window::from),
+        }
     }
 
     /// Returns the elements, if they are in memory.

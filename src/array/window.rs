@@ -57,7 +57,8 @@ impl MappedArray<Map> {
         // Memory of the caller that became shorter is reported by `Outline::view`.
         let bytes = bytes.get(..layout.end()).unwrap_or_default();
         let (geometry, dtype) = (layout.geometry().clone(), layout.dtype().clone());
-        Outline::new(DynView::from_parts(bytes, geometry, dtype), self.data.on_demand())
+        let source = self.data.on_demand().map(|source| (source, self.origin()));
+        Outline::new(DynView::from_parts(bytes, geometry, dtype), source)
     }
 
     /// Brings selected elements into memory: maps the part of the file that has them, or
@@ -87,13 +88,10 @@ impl MappedArray<Map> {
     /// ```
     #[inline]
     pub fn window<'a>(&'a self, part: &Outline<'a>) -> Result<Window<'a>> {
-        if part.is_loaded() {
-            return Ok(part.view.clone().into());
+        if !part.is_loaded() {
+            self.origin().add_path_on_err(self.deferred(part))?;
         }
-        let read =
-            self.deferred(part).and_then(|from| read(from, part.view.geometry(), part.dtype()));
-        let (bytes, geometry) = self.origin().add_path_on_err(read)?;
-        Ok(Window(Part::Own { bytes, geometry, dtype: part.dtype().clone() }))
+        part.window()
     }
 
     /// The bytes of elements that are not in memory.
@@ -324,9 +322,16 @@ impl Window<'_> {
     }
 }
 
+/// Maps or reads elements of a range.
+#[inline]
+pub(super) fn read(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<Window<'static>> {
+    let (bytes, geometry) = read_elements(from, geometry, dtype)?;
+    Ok(Window(Part::Own { bytes, geometry, dtype: dtype.clone() }))
+}
+
 /// Maps or reads elements of a range, and returns where they are in the result.
 #[inline]
-fn read(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<(Map, Geometry)> {
+fn read_elements(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<(Map, Geometry)> {
     let size = dtype.itemsize();
     let span = geometry.span(size);
     let nbytes = nbytes(geometry.len(), size);

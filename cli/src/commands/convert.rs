@@ -404,7 +404,7 @@ impl ConvertArgs {
             let (part, shape) = self.layout.arrange(&part).at(self.input.name())?;
             let dtype = self.output_dtype(part.dtype());
             let array = draft.array(&dtype, &shape, &self.new_file.options(order))?;
-            let written = layout_args::write(&(from, part), array, self.casting_of_output());
+            let written = layout_args::write(&part, array, self.casting_of_output());
             written.map_err(|error| self.write_error(error))
         })
     }

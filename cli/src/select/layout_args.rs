@@ -2,7 +2,7 @@
 
 use clap::Args;
 use npymap::{Error, ErrorKind, array::Outline, layout::Layout};
-use npymap::{MappedArray, MappedArrayMut, Order, Result, element::Casting};
+use npymap::{MappedArrayMut, Order, Result, element::Casting};
 
 use crate::input::memory;
 use crate::input::progress::Progress;
@@ -60,13 +60,9 @@ impl LayoutArgs {
 }
 
 /// Writes arranged elements to a new array, in C order if it was reshaped.
-pub(crate) fn write(
-    from: &(&MappedArray, Outline<'_>),
-    mut to: MappedArrayMut,
-    casting: Casting,
-) -> Result<()> {
+pub(crate) fn write(from: &Outline<'_>, mut to: MappedArrayMut, casting: Casting) -> Result<()> {
     let mut progress = Progress::new(to.nbytes());
-    let shape = from.1.shape();
+    let shape = from.shape();
     // Elements in C order have the same places in every shape.
     if to.shape() != shape {
         let layout = Layout::new(to.dtype().clone(), shape, Order::C, 0)?;

@@ -404,10 +404,8 @@ impl<'a> RowSelection<'a> {
             let mut progress = Progress::new(to.nbytes());
             let options = memory::copy_options().casting(casting);
             let mut progress = |bytes| progress.add(bytes);
-            let written = self.unfiltered().and_then(|from| match self.array {
-                Some(array) => to.write_array(&(array, from), &options, &mut progress),
-                None => to.write_array(&from.view()?, &options, &mut progress),
-            });
+            let written = self.unfiltered();
+            let written = written.and_then(|from| to.write_array(&from, &options, &mut progress));
             return written.and_then(|()| to.close()).map_err(to_error);
         }
         let dtype = to.dtype().clone();
