@@ -20,8 +20,7 @@ impl DateTime64 {
     /// Parses an ISO date in `unit`, or `NaT`.
     #[inline]
     pub(crate) fn parse(text: &str, unit: Unit) -> Result<DateTime64> {
-        let ticks =
-            if text == "NaT" { Some(Ticks::NAT) } else { parse_date(text, unit).map(Ticks) };
+        let ticks = if text == "NaT" { Some(Ticks::NAT) } else { parse_date(text, unit) };
         let unit = Some(unit);
         ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| invalid_date(text, unit))
     }

@@ -1,84 +1,46 @@
 //! Prints and parses dates as ISO text, in all of NumPy's units, in the proleptic
 //! Gregorian calendar without leap seconds.
 
+use super::units::{to_days, to_ticks};
 use crate::dtype::{Unit, UnitBase};
+use crate::element::Ticks;
 
-/// The number of units in a day, for units shorter than a day.
-#[inline]
-pub(super) fn per_day(base: UnitBase) -> Option<i128> {
-    let seconds = 86_400_i128;
-    match base {
-        UnitBase::Hour => Some(24),
-        UnitBase::Minute => Some(1_440),
-        UnitBase::Second => Some(seconds),
-        UnitBase::Millisecond => Some(seconds * 1_000),
-        UnitBase::Microsecond => Some(seconds * 1_000_000),
-        UnitBase::Nanosecond => Some(seconds * 1_000_000_000),
-        UnitBase::Picosecond => Some(seconds * 1_000_000_000_000),
-        UnitBase::Femtosecond => Some(seconds * 1_000_000_000_000_000),
-        UnitBase::Attosecond => Some(seconds * 1_000_000_000_000_000_000),
-        _ => None,
-    }
-}
+/// Attoseconds in a second.
+pub(super) const SECOND: i128 = 1_000_000_000_000_000_000;
 
-/// The number of digits in the fraction of a second.
-#[inline]
-fn fraction_digits(base: UnitBase) -> usize {
-    match base {
-        UnitBase::Millisecond => 3,
-        UnitBase::Microsecond => 6,
-        UnitBase::Nanosecond => 9,
-        UnitBase::Picosecond => 12,
-        UnitBase::Femtosecond => 15,
-        UnitBase::Attosecond => 18,
-        _ => 0,
-    }
-}
+/// Attoseconds in a day.
+pub(super) const DAY: i128 = 86_400 * SECOND;
 
 /// Prints a date as NumPy does, down to its unit.
 #[inline]
-pub(super) fn format_date(ticks: i64, unit: Unit) -> String {
-    let count = i128::from(ticks) * i128::from(unit.multiple);
-    let (days, rest, per_day) = match unit.base {
-        UnitBase::Year => return year_text(1970 + count),
-        UnitBase::Month => {
-            let (year, month) = (count.div_euclid(12), count.rem_euclid(12) + 1);
-            return format!("{}-{month:02}", year_text(1970 + year));
-        }
-        UnitBase::Week => (count * 7, 0, 1),
-        base => {
-            let per_day = per_day(base).unwrap_or(1);
-            (count.div_euclid(per_day), count.rem_euclid(per_day), per_day)
-        }
-    };
+pub(super) fn format_date(ticks: Ticks, unit: Unit) -> String {
+    let (days, attoseconds) = to_days(ticks, unit);
     let (year, month, day) = civil_from_days(days);
-    let date = format!("{}-{month:02}-{day:02}", year_text(year));
+    // The width of four includes the sign, as in NumPy.
+    let year = format!("{year:04}");
+    let date = format!("{year}-{month:02}-{day:02}");
+    let (second, fraction) = (attoseconds / SECOND, attoseconds % SECOND);
+    let (hour, minute) = (second / 3600, second / 60 % 60);
     match unit.base {
+        UnitBase::Year => year,
+        UnitBase::Month => format!("{year}-{month:02}"),
         UnitBase::Week | UnitBase::Day => date,
-        UnitBase::Hour => format!("{date}T{rest:02}"),
-        UnitBase::Minute => format!("{date}T{:02}:{:02}", rest / 60, rest % 60),
+        UnitBase::Hour => format!("{date}T{hour:02}"),
+        UnitBase::Minute => format!("{date}T{hour:02}:{minute:02}"),
+        UnitBase::Second => format!("{date}T{hour:02}:{minute:02}:{:02}", second % 60),
         base => {
-            let a_second = per_day / 86_400;
-            let (second, fraction) = (rest / a_second, rest % a_second);
-            let time = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
-            match fraction_digits(base) {
-                0 => format!("{date}T{time}"),
-                digits => format!("{date}T{time}.{fraction:0digits$}"),
-            }
+            let tick = base.attoseconds().unwrap_or(1);
+            let (second, digits) = (second % 60, (SECOND / tick).to_string().len() - 1);
+            let fraction = fraction / tick;
+            format!("{date}T{hour:02}:{minute:02}:{second:02}.{fraction:0digits$}")
         }
     }
-}
-
-#[inline]
-fn year_text(year: i128) -> String {
-    // The width of four includes the sign, as in NumPy.
-    format!("{year:04}")
 }
 
 /// Parses an ISO date as ticks of a unit. Returns `None` if the text is not a
 /// date, is more precise than the unit, or falls between two ticks.
 #[inline]
-pub(crate) fn parse_date(text: &str, unit: Unit) -> Option<i64> {
+pub(crate) fn parse_date(text: &str, unit: Unit) -> Option<Ticks> {
     let (date, time) = match text.split_once(['T', ' ']) {
         Some((date, time)) => (date, Some(time.strip_suffix('Z').unwrap_or(time))),
         None => (text, None),
@@ -104,25 +66,17 @@ pub(crate) fn parse_date(text: &str, unit: Unit) -> Option<i64> {
         return None;
     }
     let since_midnight = parse_time(time.unwrap_or("00"))?;
-    let count = match unit.base {
-        UnitBase::Year if since_midnight == 0 && month == 1 && day == 1 => year - 1970,
-        UnitBase::Month if since_midnight == 0 && day == 1 => (year - 1970) * 12 + month - 1,
-        UnitBase::Week if since_midnight == 0 => exact_quotient(days, 7)?,
-        UnitBase::Day if since_midnight == 0 => days,
-        base => {
-            // `None` for a day or longer, which the arms above didn't match.
-            let per_day = per_day(base)?;
-            let tick = ATTOSECONDS * 86_400 / per_day;
-            days.checked_mul(per_day)?.checked_add(exact_quotient(since_midnight, tick)?)?
+    let count = match (unit.base, unit.base.attoseconds()) {
+        (UnitBase::Year, _) if since_midnight == 0 && month == 1 && day == 1 => year - 1970,
+        (UnitBase::Month, _) if since_midnight == 0 && day == 1 => (year - 1970) * 12 + month - 1,
+        (_, Some(tick)) if tick < DAY => {
+            days.checked_mul(DAY / tick)?.checked_add(exact_quotient(since_midnight, tick)?)?
         }
+        (_, Some(tick)) if since_midnight == 0 => exact_quotient(days, tick / DAY)?,
+        _ => return None,
     };
-    i64::try_from(exact_quotient(count, unit.multiple.into())?)
-        .ok()
-        .filter(|&ticks| ticks != i64::MIN)
+    to_ticks(exact_quotient(count, unit.multiple.into())?)
 }
-
-/// Attoseconds in a second.
-pub(super) const ATTOSECONDS: i128 = 1_000_000_000_000_000_000;
 
 /// Parses `HH[:MM[:SS[.fraction]]]` as attoseconds since midnight.
 #[inline]
@@ -138,7 +92,7 @@ fn parse_time(time: &str) -> Option<i128> {
         return None;
     }
     let fraction = if fraction.is_empty() { 0 } else { parse_number(&format!("{fraction:0<18}"))? };
-    Some(((hour * 60 + minute) * 60 + second) * ATTOSECONDS + fraction)
+    Some(((hour * 60 + minute) * 60 + second) * SECOND + fraction)
 }
 
 #[inline]

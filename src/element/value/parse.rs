@@ -261,11 +261,10 @@ fn parse_date(text: &str, dtype: &DType) -> Option<Ticks> {
     if inner == "NaT" {
         return Some(Ticks::NAT);
     }
-    let ticks = match dtype.unit() {
+    match dtype.unit() {
         Some(unit) => date::parse_date(inner, unit),
-        None => inner.parse().ok(),
-    };
-    ticks.map(Ticks)
+        None => inner.parse().ok().map(Ticks),
+    }
 }
 
 /// Parses text in quotes, or else takes it as it is, with the spaces around it.

@@ -56,7 +56,7 @@ impl Value {
 pub(crate) fn date_text(ticks: Ticks, unit: Option<Unit>) -> String {
     match (ticks, unit) {
         (Ticks::NAT, _) => "NaT".to_owned(),
-        (Ticks(count), Some(unit)) => date::format_date(count, unit),
+        (ticks, Some(unit)) => date::format_date(ticks, unit),
         (Ticks(count), None) => count.to_string(),
     }
 }

@@ -1,7 +1,7 @@
 //! Conversion of dates and time differences to other units, as in NumPy. Unlike
 //! NumPy's, results that don't fit 64 bits are rejected instead of wrapped.
 
-use super::date::{ATTOSECONDS, civil_from_days, days_from_civil, per_day};
+use super::date::{DAY, civil_from_days, days_from_civil};
 use crate::dtype::{Unit, UnitBase};
 use crate::element::Ticks;
 
@@ -9,17 +9,14 @@ use crate::element::Ticks;
 #[inline]
 pub(crate) fn to_days(Ticks(count): Ticks, unit: Unit) -> (i128, i128) {
     let count = i128::from(count) * i128::from(unit.multiple);
-    match unit.base {
-        UnitBase::Year => (days_from_civil(1970 + count, 1, 1), 0),
-        UnitBase::Month => {
-            (days_from_civil(1970 + count.div_euclid(12), count.rem_euclid(12) + 1, 1), 0)
+    match unit.base.attoseconds() {
+        None => {
+            let months = if unit.base == UnitBase::Year { 12 * count } else { count };
+            let (year, month) = (1970 + months.div_euclid(12), months.rem_euclid(12) + 1);
+            (days_from_civil(year, month, 1), 0)
         }
-        UnitBase::Week => (count * 7, 0),
-        base => {
-            let per_day = per_day(base).unwrap_or(1);
-            let tick = ATTOSECONDS * 86_400 / per_day;
-            (count.div_euclid(per_day), count.rem_euclid(per_day) * tick)
-        }
+        Some(tick) if tick >= DAY => (count * (tick / DAY), 0),
+        Some(tick) => (count.div_euclid(DAY / tick), count.rem_euclid(DAY / tick) * tick),
     }
 }
 
@@ -27,17 +24,14 @@ pub(crate) fn to_days(Ticks(count): Ticks, unit: Unit) -> (i128, i128) {
 /// 64 bits.
 #[inline]
 fn from_days((day, attoseconds): (i128, i128), unit: Unit) -> Option<Ticks> {
-    let count = match unit.base {
-        UnitBase::Year => civil_from_days(day).0 - 1970,
-        UnitBase::Month => {
+    let count = match unit.base.attoseconds() {
+        None => {
             let (year, month, _) = civil_from_days(day);
-            (year - 1970) * 12 + month - 1
+            let years = year - 1970;
+            if unit.base == UnitBase::Year { years } else { 12 * years + month - 1 }
         }
-        UnitBase::Week => day.div_euclid(7),
-        base => {
-            let per_day = per_day(base).unwrap_or(1);
-            day.checked_mul(per_day)?.checked_add(attoseconds / (ATTOSECONDS * 86_400 / per_day))?
-        }
+        Some(tick) if tick >= DAY => day.div_euclid(tick / DAY),
+        Some(tick) => day.checked_mul(DAY / tick)?.checked_add(attoseconds / tick)?,
     };
     to_ticks(count.checked_div_euclid(unit.multiple.into())?)
 }
@@ -94,9 +88,11 @@ fn length(base: UnitBase) -> (i128, bool) {
 #[cfg(feature = "jiff")]
 #[inline]
 pub(crate) fn to_seconds(ticks: Ticks, unit: Unit) -> (i128, i128) {
+    use super::date::SECOND;
+
     let (day, attoseconds) = to_days(ticks, unit);
     // There are less than 2¹⁰⁴ days: 64 bits times 32 bits of years.
-    (day * 86_400 + attoseconds / ATTOSECONDS, attoseconds % ATTOSECONDS)
+    (day * 86_400 + attoseconds / SECOND, attoseconds % SECOND)
 }
 
 /// A date from nanoseconds since 1970, rounded down. Returns `None` if it
@@ -104,8 +100,9 @@ pub(crate) fn to_seconds(ticks: Ticks, unit: Unit) -> (i128, i128) {
 #[cfg(feature = "jiff")]
 #[inline]
 pub(crate) fn date_from_nanoseconds(count: i128, unit: Unit) -> Option<Ticks> {
-    let per_day = per_day(UnitBase::Nanosecond)?;
-    from_days((count.div_euclid(per_day), count.rem_euclid(per_day) * 1_000_000_000), unit)
+    /// Attoseconds in a nanosecond.
+    const TICK: i128 = 1_000_000_000;
+    from_days((count.div_euclid(DAY / TICK), count.rem_euclid(DAY / TICK) * TICK), unit)
 }
 
 /// A time difference from nanoseconds, rounded down. Returns `None` if it
