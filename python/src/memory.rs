@@ -294,8 +294,7 @@ impl RowSource for MemoryRows {
         let start = self.buffer.buf_ptr().expose_provenance();
         let mut parts = out.chunks_exact_mut(row.max(1));
         for number in ranges.iter().flat_map(Range::clone) {
-            let Some(row_number) =
-                isize::try_from(number).ok().filter(|_| number < self.row_count())
+            let (Ok(row_number), true) = (isize::try_from(number), number < self.row_count())
             else {
                 let text = format!("row {number} of {}", self.row_count());
                 return Err(Error::new(ErrorKind::OutOfBounds, text));

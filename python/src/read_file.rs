@@ -77,11 +77,12 @@ impl ReadFile {
     /// Reads the elements in some ranges of each axis, in the order of the file.
     fn read_ranges(&self, axes: &[Ranges], out: &mut [u8]) -> Result<()> {
         let shape = self.file.shape();
-        let rows = axes.first().filter(|_| !self.is_fortran && is_whole_rows(shape, axes));
-        match rows {
+        match axes.first() {
             _ if out.is_empty() => Ok(()),
-            Some(rows) => self.file.read_ranges(rows, out),
-            None => {
+            Some(rows) if !self.is_fortran && is_whole_rows(shape, axes) => {
+                self.file.read_ranges(rows, out)
+            }
+            _ => {
                 let mut batch = Batch { file: self.bytes()?, ranges: Vec::new(), out };
                 let mut axes: Vec<_> = shape.iter().copied().zip(axes).collect();
                 if self.is_fortran {

@@ -77,7 +77,7 @@ fn recognize(storage: &Storage) -> Result<Format> {
     let found = storage.read_at(&mut start, 0).context("read the header")?;
     let path = storage.path().unwrap_or(Path::new(""));
     let start = start.get(..found).invariant(READ);
-    let extension = path.extension().unwrap_or_default();
+    let extension = path.extension().unwrap_or_default(); // None is none of those below.
     Ok(match start {
         _ if start.starts_with(&MAGIC) => Format::Npy,
         [b'P', b'K', 3 | 5 | 6, ..] => Format::Npz,

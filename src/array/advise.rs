@@ -338,9 +338,8 @@ pub(crate) fn resolve_rows(
     match (start, end) {
         (Some(start), Some(end)) if start <= end && end <= dim => Ok(start..end),
         _ => {
-            let [start, end] =
-                [start, end].map(|bound| bound.map_or("…".to_owned(), |n| n.to_string()));
-            let asked = format!("range {start}..{end}");
+            let text = |bound: Option<usize>| bound.map_or("…".to_owned(), |n| n.to_string());
+            let asked = format!("range {}..{}", text(start), text(end));
             Err(ShapeError::Index { axis: 0, asked, shape: tuple(shape) }.into())
         }
     }

@@ -397,6 +397,7 @@ impl ArrayFile {
         for rows in ranges {
             let piece = self.columns().piece(0, rows.clone());
             let start = self.file_offset(piece.start);
+            // Without it, the rows are read when they are needed.
             platform::read_ahead(file, start, to_u64(piece.len)).ok();
         }
     }

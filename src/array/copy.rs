@@ -153,7 +153,12 @@ impl MappedArrayMut {
         options: &CopyOptions,
         progress: &mut dyn FnMut(usize),
     ) -> Result<()> {
-        let conversion = self.conversion_from(&view.view, options.casting);
+        let conversion = if view.shape() == self.shape() {
+            Conversion::new(view.dtype(), self.dtype(), options.casting)
+        } else {
+            let (from, to) = (tuple(view.shape()), tuple(self.shape()));
+            Err(ShapeError::Broadcast { from, to }.into())
+        };
         let conversion = self.origin.add_path_on_err(conversion)?;
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
         let to = origin.add_path_on_err(data.writer())?;
@@ -167,16 +172,6 @@ impl MappedArrayMut {
         copy_threads::for_each(pieces, threads, progress, |piece, buffer, report| {
             copy.copy(&piece, buffer, report)
         })
-    }
-
-    /// Checks the shape and dtype of a view, and selects the conversion.
-    #[inline]
-    fn conversion_from(&self, from: &DynView<'_>, casting: Casting) -> Result<Conversion> {
-        if from.shape() != self.shape() {
-            let (from, to) = (tuple(from.shape()), tuple(self.shape()));
-            return Err(ShapeError::Broadcast { from, to }.into());
-        }
-        Conversion::new(from.dtype(), self.dtype(), casting)
     }
 }
 
@@ -201,15 +196,6 @@ impl Conversion {
             Some(order) => Conversion::Recode(Recoding::new(from, Some(order), false)),
             None => Conversion::Cast(to.clone(), casting),
         })
-    }
-
-    /// Whether elements of zero bytes stay zero.
-    #[inline]
-    fn keeps_zeros(&self, from: &DType) -> bool {
-        match self {
-            Conversion::Recode(_) => true,
-            Conversion::Cast(to, _) => is_number(from) && is_number(to),
-        }
     }
 
     /// Fills `buffer` with the converted elements of `from`, in C order.
@@ -297,9 +283,16 @@ impl<'a> ArrayCopy<'a> {
     ) -> Result<ArrayCopy<'a>> {
         let (size, to_size) = (view.itemsize(), layout.dtype().itemsize());
         let over_zeros = options.over_zeros;
-        // Everything is read if the holes are not known.
-        let skips = over_zeros && conversion.keeps_zeros(view.dtype());
-        let stored = if skips { from.and_then(|from| from.stored_ranges().ok()) } else { None };
+        // Elements of zero bytes stay zero.
+        let keeps_zeros = match &conversion {
+            Conversion::Recode(_) => true,
+            Conversion::Cast(to, _) => is_number(view.dtype()) && is_number(to),
+        };
+        let stored = match from {
+            // Everything is read if the holes are not known.
+            Some(from) if over_zeros && keeps_zeros => from.stored_ranges().ok(),
+            _ => None,
+        };
         let to_geometry = layout.geometry();
         let axes = to_geometry.axes_by_stride();
         let to_geometry = to_geometry.permuted(&axes)?;

@@ -359,7 +359,7 @@ fn read_elements(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<
 fn copy_parts(from: &OnDemand, part: &Geometry, dtype: &DType, out: &mut [u8]) -> Result<()> {
     let span = part.span(dtype.itemsize());
     let slowest = part.shape.iter().copied().enumerate().find(|(_, dim)| *dim > 1);
-    if let Some((axis, dim)) = slowest.filter(|_| span.len() > SHORT) {
+    if let (Some((axis, dim)), true) = (slowest, span.len() > SHORT) {
         let (low, high) = part.split_at(axis, dim / 2)?;
         let (own, rest) = out.split_at_mut(low.len() * dtype.itemsize());
         copy_parts(from, &low, dtype, own)?;

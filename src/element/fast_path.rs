@@ -110,8 +110,8 @@ pub(super) fn items<'d>(stored: &'d DType, declared: &'d DType) -> Option<(&'d D
     fn items(dtype: &DType) -> &DType {
         dtype.subarray().map_or(dtype, |(base, _)| items(base))
     }
-    let are_subarrays = [stored, declared].map(|dtype| dtype.subarray().is_some());
-    (are_subarrays[0] == are_subarrays[1]).then(|| (items(stored), items(declared)))
+    let are_alike = stored.subarray().is_some() == declared.subarray().is_some();
+    are_alike.then(|| (items(stored), items(declared)))
 }
 
 /// The stored form of values, if their bytes in memory are that. Bytes of a

@@ -134,7 +134,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
         let job = jobs.next();
         let mut state = self.lock();
         state.waiting = None;
-        let Some(job) = job.filter(|_| !state.is_ended) else {
+        let (Some(job), false) = (job, state.is_ended) else {
             state.is_ended = true;
             drop(state);
             self.wake();

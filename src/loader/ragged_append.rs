@@ -276,7 +276,7 @@ impl RaggedAppender {
     #[must_use]
     #[inline]
     pub fn item_shape(&self) -> &[usize] {
-        self.data.shape().get(1..).unwrap_or_default()
+        self.data.shape().get(1..).invariant("the data has a first axis")
     }
 
     /// Writes all rows, elements first, so that readers that open the files see

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize};
 use crate::error::{Error, ExtentError, IoContext as _, Result, SystemError};
 use crate::source::platform::{self, FileSize, FileStat};
+use crate::source::storage::read_full_at;
 
 /// The number of zeros per write when no system call reserves space.
 const ZEROS: usize = 1 << 20;
@@ -55,20 +56,7 @@ pub(crate) fn len(file: &File) -> Result<u64> {
 /// own position.
 #[inline]
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    let mut at = offset;
-    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match platform::read_at(file, rest, at) {
-            Ok(0) => break,
-            Ok(n) => {
-                filled += n;
-                at += to_u64(n);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
+    read_full_at(file, buffer, offset)
 }
 
 /// Writes all bytes at `offset`, whatever the file's own position.

@@ -306,7 +306,10 @@ impl MapMut {
     /// has the part, of which there is one at a time.
     #[inline]
     fn part(&mut self, range: Range<usize>) -> Option<MapMut> {
-        let (file, offset) = self.shared.as_ref().filter(|_| self.memory.is_none())?;
+        if self.memory.is_some() {
+            return None;
+        }
+        let (file, offset) = self.shared.as_ref()?;
         let map = |options: &mut MmapOptions| {
             // SAFETY: the file is that of `unmapped`, and so not truncated while it is
             // mapped. Others do not change its bytes while they are borrowed, nor read them

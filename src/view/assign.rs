@@ -474,18 +474,14 @@ fn store_ticks(
         let exact_cast =
             cast.filter(|&cast| !exact || convert(cast, unit, other_unit) == Some(ticks));
         exact_cast.ok_or_else(|| {
-            let value = Value::decode(&other, &encode_ticks(&other, ticks)).to_string();
+            let value = match other.kind() {
+                Kind::DateTime => Value::DateTime(ticks, other.unit()),
+                _ => Value::TimeDelta(ticks, other.unit()),
+            };
             let exactly = if cast.is_some() { " exactly" } else { "" };
             let expected = format!("a value that {own} can hold{exactly}");
-            DTypeError::Value { value, expected }.into()
+            DTypeError::Value { value: value.to_string(), expected }.into()
         })
     });
     to.into_view::<Ticks>()?.store_all(ticks)
-}
-
-#[inline]
-fn encode_ticks(dtype: &DType, ticks: Ticks) -> [u8; 8] {
-    let mut bytes = [0; 8];
-    ticks.encode(&dtype.byte_order(), &mut bytes).invariant("every integer is a tick");
-    bytes
 }

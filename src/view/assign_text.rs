@@ -19,8 +19,7 @@ pub(super) fn store_text(
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
     let exact = casting == Casting::SameValue;
     let changes_encoding = own.kind() != other.kind();
-    let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| code_points(&other, e)).collect();
-    let mut elements = elements.into_iter();
+    let mut elements = code_points(from).into_iter();
     let width = width(&own);
     to.try_for_each_in_c_order(|_, bytes| {
         let points = elements.next().invariant(PAIRED);
@@ -64,13 +63,14 @@ fn unfit_text(points: &[u32], expected: String) -> Error {
     DTypeError::Value { value: format!("'{text}'"), expected }.into()
 }
 
-/// The code points of text, or its bytes, without trailing NULs.
+/// The code points of each text, or its bytes, without trailing NULs.
 #[inline]
-fn code_points(dtype: &DType, bytes: &[u8]) -> Vec<u32> {
-    if dtype.kind() == Kind::Bytes {
-        return trim_nuls(bytes).iter().copied().map(u32::from).collect();
+fn code_points(from: &DynView<'_>) -> Vec<Vec<u32>> {
+    let elements = from.element_bytes();
+    if from.dtype().kind() == Kind::Bytes {
+        return elements.map(|e| trim_nuls(e).iter().copied().map(u32::from).collect()).collect();
     }
-    decode_points(dtype.byte_order(), bytes).collect()
+    elements.map(|e| decode_points(from.dtype().byte_order(), e).collect()).collect()
 }
 
 /// Parses text, and stores the values. Exact results may be the nearest numbers
@@ -81,9 +81,7 @@ pub(super) fn parse_text(
     from: &DynView<'_>,
     casting: Casting,
 ) -> Result<()> {
-    let other = from.dtype().clone();
-    let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| code_points(&other, e)).collect();
-    let mut elements = elements.into_iter();
+    let mut elements = code_points(from).into_iter();
     to.try_for_each_in_c_order(|dtype, bytes| {
         let points = elements.next().invariant(PAIRED);
         let text: Option<String> = points.iter().map(|&point| char::from_u32(point)).collect();

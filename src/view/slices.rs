@@ -308,11 +308,8 @@ fn parse_saturating(text: &str) -> Option<isize> {
 #[inline]
 fn clip_slice(start: Option<isize>, end: Option<isize>, step: isize, dim: isize) -> SliceInfoElem {
     let (lowest, highest) = if step > 0 { (0, dim) } else { (-1, dim - 1) };
-    let [start, end] = [start, end].map(|bound| {
-        let bound = bound?;
-        let bound = if bound < 0 { bound + dim } else { bound };
-        Some(bound.clamp(lowest, highest))
-    });
+    let clip = |bound: isize| (if bound < 0 { bound + dim } else { bound }).clamp(lowest, highest);
+    let (start, end) = (start.map(clip), end.map(clip));
     let (low, high) = if step > 0 {
         (start.unwrap_or(0), end.unwrap_or(dim))
     } else {

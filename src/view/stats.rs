@@ -148,7 +148,8 @@ impl<T: Real> Job for Chunk<'_, T> {
                 }
             }
         }
-        let [low, high] = [low, high].map(|sums| i128::from(sums.iter().sum::<i64>()));
+        let sum = |sums: [i64; LANES]| i128::from(sums.iter().sum::<i64>());
+        let (low, high) = (sum(low), sum(high));
         let integer_sum = T::IS_INTEGER.then_some((high << 32) + low);
         let ends = (min.into_iter().reduce(lesser), max.into_iter().reduce(greater));
         Stats {

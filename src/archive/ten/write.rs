@@ -92,48 +92,8 @@ impl WriteTensor for InParts<'_> {
 /// Writes elements in C order.
 #[inline]
 fn write_view(view: &DynView<'_>, to: &mut dyn Write) -> Result<()> {
-    match view.itemsize() {
-        1 => write_numbers::<1>(view, to),
-        2 => write_numbers::<2>(view, to),
-        4 => write_numbers::<4>(view, to),
-        _ => write_numbers::<8>(view, to),
-    }
-}
-
-/// Writes numbers of `N` bytes.
-fn write_numbers<const N: usize>(all: &DynView<'_>, to: &mut dyn Write) -> Result<()>
-where
-    [u8; N]: Element,
-{
-    let view = all.view::<[u8; N]>()?;
-    let is_big = all.dtype().byte_order() == ByteOrder::Big;
-    match view.as_bytes() {
-        Some(bytes) if !is_big => to.write_all(bytes).context(WRITE_CHUNK),
-        _ => write_blocks(
-            view.iter().map(|mut number| {
-                if is_big {
-                    number.reverse();
-                }
-                number
-            }),
-            to,
-        ),
-    }
-}
-
-fn write_blocks<const N: usize>(
-    numbers: impl Iterator<Item = [u8; N]>,
-    to: &mut dyn Write,
-) -> Result<()> {
-    let mut block = Vec::with_capacity(BLOCK);
-    for number in numbers {
-        block.extend(number);
-        if block.len() >= BLOCK {
-            to.write_all(&block).context(WRITE_CHUNK)?;
-            block.clear();
-        }
-    }
-    to.write_all(&block).context(WRITE_CHUNK)
+    let blocks = view.byte_blocks().byte_order(ByteOrder::Little);
+    blocks.try_for_each(|block| to.write_all(block)).context(WRITE_CHUNK)
 }
 
 impl<T: Element + Typed, D: Dimension> WriteTensor for ArrayRef<T, D> {

@@ -176,7 +176,8 @@ fn unit_casting(from: &DType, to: &DType) -> Casting {
     };
     let is_difference = from.kind() == Kind::TimeDelta;
     // Months and years have no fixed length.
-    let [from_varies, to_varies] = [from_unit, to_unit].map(|unit| unit.base <= UnitBase::Month);
+    let varies = |unit: Unit| unit.base <= UnitBase::Month;
+    let (from_varies, to_varies) = (varies(from_unit), varies(to_unit));
     let divides_to = divides(from_unit, to_unit, is_difference);
     let divides_from = divides(to_unit, from_unit, is_difference);
     if from_unit == to_unit || from_unit.base != to_unit.base && divides_to && divides_from {

@@ -103,7 +103,9 @@ pub(super) fn format_float(number: &Digits) -> String {
     if number.is_scientific(number.large) {
         let (first, rest) = digits.split_at(1);
         let point = if rest.is_empty() { "" } else { "." };
-        return format!("{sign}{first}{point}{rest}e{}", format_exponent(exponent));
+        // At least two digits.
+        let (minus, exponent) = (if exponent < 0 { '-' } else { '+' }, exponent.unsigned_abs());
+        return format!("{sign}{first}{point}{rest}e{minus}{exponent:02}");
     }
     let (whole, fraction) = split_at_point(&digits, exponent);
     let fraction = if fraction.is_empty() { "0" } else { &fraction };
@@ -117,13 +119,6 @@ pub(super) fn format_nonfinite(text: &str) -> String {
         "NaN" => "nan".to_owned(),
         other => other.to_owned(),
     }
-}
-
-/// An exponent with its sign and at least two digits.
-#[inline]
-fn format_exponent(exponent: i32) -> String {
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{sign}{:02}", exponent.unsigned_abs())
 }
 
 /// `str` of a complex number: `(1+2j)`, or `2j` alone.

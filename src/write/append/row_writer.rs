@@ -118,11 +118,8 @@ impl RowWriter {
             return Ok(());
         }
         self.buffer.clear();
-        let (expected, found) = (self.end, file::len(&self.file)?);
-        if found != expected {
-            // Without locks, another writer may have appended rows or written another file.
-            return Err(SystemError::Changed { expected, found }.into());
-        }
+        // Without locks, another writer may have appended rows or written another file.
+        self.check_len()?;
         self.end = end;
         self.file.set_len(end).context("undo the write")
     }
