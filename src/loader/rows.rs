@@ -410,14 +410,14 @@ impl RowReader for MappedReader<'_> {
 
     #[inline]
     fn span(&self, numbers: Range<usize>) -> usize {
-        let (mut start, mut end) = (usize::MAX, 0);
-        for number in [numbers.start, numbers.end.saturating_sub(1)] {
+        let mut span: Option<Range<usize>> = None;
+        for number in [numbers.clone().next(), numbers.last()].into_iter().flatten() {
             self.batch.for_each_range(number..number + 1, &mut |range| {
-                start = start.min(range.start);
-                end = end.max(range.end);
+                let all = span.get_or_insert_with(|| range.clone());
+                *all = all.start.min(range.start)..all.end.max(range.end);
             });
         }
-        end.saturating_sub(start)
+        span.map_or(0, |span| span.len())
     }
 
     #[inline]

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize};
 use crate::error::{Error, ExtentError, IoContext as _, Result, SystemError};
 use crate::source::platform::{self, FileSize, FileStat};
+use crate::source::ranges;
 use crate::source::storage::read_full_at;
 
 /// The number of zeros per write when no system call reserves space.
@@ -81,11 +82,7 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()>
 /// Fills `buffer` with elements that start at `offset`.
 #[inline]
 pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Result<()> {
-    let found = read_at(file, buffer, offset).context("read the elements")?;
-    if found == buffer.len() {
-        return Ok(());
-    }
-    Err(short_file(offset, buffer.len(), found, self::len(file).ok()))
+    ranges::read_exact_at(file, buffer, offset).context("read the elements")
 }
 
 /// The error for a file that ends inside a range, or before it: `found` of its

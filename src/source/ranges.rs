@@ -99,7 +99,11 @@ fn read_together<'b>(
 }
 
 /// Fills a buffer with the bytes at an offset.
-fn read_exact_at(from: &(impl ReadAt + ?Sized), buffer: &mut [u8], offset: u64) -> io::Result<()> {
+pub(super) fn read_exact_at(
+    from: &(impl ReadAt + ?Sized),
+    buffer: &mut [u8],
+    offset: u64,
+) -> io::Result<()> {
     let found = read_full_at(from, buffer, offset)?;
     if found == buffer.len() {
         return Ok(());

@@ -77,10 +77,9 @@ pub(crate) fn convert_difference(from: Ticks, unit: Unit, to: Unit) -> Option<Ti
 /// The length of a unit in months (true) or in attoseconds (false).
 #[inline]
 fn length(base: UnitBase) -> (i128, bool) {
-    match base {
-        UnitBase::Year => (12, true),
-        UnitBase::Month => (1, true),
-        base => (base.attoseconds().unwrap_or(1), false),
+    match base.attoseconds() {
+        Some(length) => (length, false),
+        None => (if base == UnitBase::Year { 12 } else { 1 }, true),
     }
 }
 
