@@ -96,6 +96,11 @@ impl In<c_char> {
         if self.is_null() { Ok(None) } else { self.text(what).map(Some) }
     }
 
+    /// The dtype that the pointer describes.
+    pub(crate) fn dtype(&self) -> Result<DType> {
+        Ok(self.text("`descr`")?.parse()?)
+    }
+
     /// The path that the pointer refers to: bytes on Unix, elsewhere UTF-8.
     pub(crate) fn path(&self) -> Result<&Path> {
         #[cfg(unix)]

@@ -40,10 +40,24 @@ impl<W> Owned<W> {
                     file after the fork";
         if self.is_own() { Ok(&self.writer) } else { Err(PyValueError::new_err(text)) }
     }
+}
 
-    /// Closes the writer. Does nothing in a forked process.
-    fn take(&self) -> Option<W> {
-        if self.is_own() { locked(&self.writer).take() } else { None }
+impl<W: Send> Owned<W> {
+    /// Closes the writer after it has written its buffer. Does nothing in a forked process.
+    fn close(
+        &self,
+        py: Python<'_>,
+        shown: &Path,
+        flush: fn(&mut W) -> npymap::Result<()>,
+    ) -> PyResult<()> {
+        if !self.is_own() {
+            return Ok(());
+        }
+        let flushed = py.detach(|| {
+            let writer = locked(&self.writer).take();
+            writer.map_or(Ok(()), |mut writer| flush(&mut writer))
+        });
+        flushed.or_raise_for(py, shown)
     }
 }
 
@@ -199,11 +213,7 @@ impl Appender {
 
     /// Writes the buffer, and closes the file.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let flushed = py.detach(|| match self.writer.take() {
-            Some(mut writer) => writer.flush(),
-            None => Ok(()),
-        });
-        flushed.or_raise_for(py, &self.shown)
+        self.writer.close(py, &self.shown, Writer::flush)
     }
 }
 
@@ -275,11 +285,7 @@ impl RaggedAppender {
 
     /// Writes all rows, and closes the files.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let flushed = py.detach(|| match self.writer.take() {
-            Some(mut writer) => writer.flush(),
-            None => Ok(()),
-        });
-        flushed.or_raise_for(py, &self.shown)
+        self.writer.close(py, &self.shown, RaggedWriter::flush)
     }
 }
 

@@ -39,7 +39,7 @@ pub extern "C" fn npymap_appender_create(
             | status::NPYMAP_PAGE_ALIGNED
             | status::NPYMAP_FORTRAN_ORDER;
         let options = Flags::new(flags, allowed)?.create_options();
-        let (dtype, row) = (descr.text("`descr`")?.parse()?, row.slice(ndim, "`row`")?);
+        let (dtype, row) = (descr.dtype()?, row.slice(ndim, "`row`")?);
         Ok(npymap::Appender::create(path.path()?, &dtype, row, &options)?.into())
     })
 }
@@ -62,7 +62,7 @@ pub extern "C" fn npymap_appender_open_or_create(
         let allowed =
             status::NPYMAP_PAGE_ALIGNED | status::NPYMAP_FORTRAN_ORDER | status::NPYMAP_WAIT;
         let flags = Flags::new(flags, allowed)?;
-        let (dtype, row) = (descr.text("`descr`")?.parse()?, row.slice(ndim, "`row`")?);
+        let (dtype, row) = (descr.dtype()?, row.slice(ndim, "`row`")?);
         let (path, options) = (path.path()?, flags.create_options());
         Ok(flags.open_options().append_or_create(path, &dtype, row, &options)?.into())
     })

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 
 use npymap::array::{AnyArray, RawSpec};
 use npymap::source::AnySource;
-use npymap::{DType, OpenOptions, Source};
+use npymap::{OpenOptions, Source};
 
 use crate::array::Array;
 use crate::boundary::{self, Handle, In, Out};
@@ -88,7 +88,7 @@ pub extern "C" fn npymap_open_raw(
 ) -> npymap_status {
     give(array, "`array`", || {
         let flags = Flags::new(flags, status::NPYMAP_FORTRAN_ORDER)?;
-        let raw = RawSpec::new(descr.text("`descr`")?.parse()?).order(flags.order()).offset(offset);
+        let raw = RawSpec::new(descr.dtype()?).order(flags.order()).offset(offset);
         let raw = if shape.is_null() { raw } else { raw.shape(shape.slice(ndim, "`shape`")?) };
         let source = boundary::source(path.path()?, mode)?;
         Ok(OpenOptions::new().raw(raw).open_mode(source)?.into())
@@ -132,7 +132,7 @@ pub extern "C" fn npymap_create(
             | status::NPYMAP_PAGE_ALIGNED
             | status::NPYMAP_FORTRAN_ORDER;
         let flags = Flags::new(flags, allowed)?;
-        let dtype: DType = descr.text("`descr`")?.parse()?;
+        let dtype = descr.dtype()?;
         let shape = shape.slice(ndim, "`shape`")?;
         let array = if path.is_null() {
             save::zeros(dtype, shape, flags.order())?

@@ -47,7 +47,7 @@ pub extern "C" fn npymap_appender_create_ragged(
             | status::NPYMAP_DISCARD_TRAILING
             | status::NPYMAP_PAGE_ALIGNED;
         let options = Flags::new(flags, allowed)?.create_options();
-        let (dtype, item) = (descr.text("`descr`")?.parse()?, item.slice(ndim, "`item`")?);
+        let (dtype, item) = (descr.dtype()?, item.slice(ndim, "`item`")?);
         let (data, offsets) = (data.path()?, offsets.path()?);
         Ok(RaggedAppender::create(data, offsets, &dtype, item, &options)?.into())
     })
@@ -68,7 +68,7 @@ pub extern "C" fn npymap_appender_open_or_create_ragged(
 ) -> npymap_status {
     give(appender, "`appender`", || {
         let flags = Flags::new(flags, status::NPYMAP_PAGE_ALIGNED | status::NPYMAP_WAIT)?;
-        let (dtype, item) = (descr.text("`descr`")?.parse()?, item.slice(ndim, "`item`")?);
+        let (dtype, item) = (descr.dtype()?, item.slice(ndim, "`item`")?);
         let (data, offsets, options) = (data.path()?, offsets.path()?, flags.create_options());
         let open = flags.open_options();
         Ok(open.append_or_create_ragged(data, offsets, &dtype, item, &options)?.into())

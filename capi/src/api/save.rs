@@ -64,6 +64,6 @@ fn array<'a>(
     bytes: &'a [u8],
     flags: Flags,
 ) -> Result<MappedArray<&'a [u8]>> {
-    let dtype = descr.text("`descr`")?.parse()?;
+    let dtype = descr.dtype()?;
     save::elements(bytes, dtype, shape.slice(ndim, "`shape`")?, flags.order())
 }
