@@ -6,8 +6,8 @@ use std::path::Path;
 
 use ndarray::{Array1, Ix1, OwnedRepr};
 use ndarray_npy::NpzReader;
-use npymap::npz::{self, Compression, Npz, NpzWriter};
 use npymap::Source;
+use npymap::npz::{self, Compression, Npz, NpzWriter};
 
 use crate::Result;
 use crate::files::{check_space, settle};

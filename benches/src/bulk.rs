@@ -288,7 +288,8 @@ fn field<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<Benchmark<'
     let view = array.dyn_view()?.field("x")?.view::<f64>()?;
     let mut peers = by_numpy(numpy, "field", "`a['x'].sum()`", None);
     peers.push(fastest_loads(arrays, "records", Some(1.25))?);
-    let theirs: ArrayView1<'a, f64> = array.dyn_view()?.field("x")?.view::<f64>()?.as_ndarray::<Ix1>()?;
+    let theirs: ArrayView1<'a, f64> =
+        array.dyn_view()?.field("x")?.view::<f64>()?.as_ndarray::<Ix1>()?;
     let theirs = batch(move || Result::<_>::Ok(theirs.sum()));
     peers.push(Peer::new("ndarray `sum()`", None, theirs));
     Ok(benchmark("sum a field of records of 24 bytes".into(), move || Ok(view.sum()), peers))

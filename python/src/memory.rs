@@ -337,7 +337,9 @@ impl Block {
     /// The address of the first byte, whose provenance is exposed, and the length.
     fn expose(&mut self) -> Result<(usize, usize)> {
         Ok(match &mut self.0 {
-            Some(memory) => (memory.as_bytes_mut()?.as_mut_ptr().expose_provenance(), memory.nbytes()),
+            Some(memory) => {
+                (memory.as_bytes_mut()?.as_mut_ptr().expose_provenance(), memory.nbytes())
+            }
             None => (NOTHING.as_ptr().expose_provenance(), 0),
         })
     }

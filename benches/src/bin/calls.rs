@@ -60,7 +60,8 @@ fn take(path: &Path, iterations: usize, count: usize) -> Result<Duration> {
     let rows = unsafe { MappedArray::open(path)? }.rows()?;
     let mut out = vec![0; count * rows.row_len() * 4];
     repeat(iterations, |number| {
-        let indices: Vec<_> = (number..number + count).map(|i| i * STEP % rows.row_count()).collect();
+        let indices: Vec<_> =
+            (number..number + count).map(|i| i * STEP % rows.row_count()).collect();
         Ok(rows.take_bytes(&indices, &mut out)?)
     })
 }
