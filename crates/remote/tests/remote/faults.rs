@@ -10,7 +10,7 @@ use npymap_remote::object_store::{BackoffConfig, ClientOptions, RetryConfig, pat
 use npymap_remote::{Remote, RemoteOptions, interruptible};
 
 use crate::server::{Action, Server, Tags};
-use crate::{array, rows, take};
+use crate::{array, at_once, rows, take};
 
 /// 1000 rows.
 fn file() -> Vec<u8> {
@@ -67,13 +67,14 @@ const ALL: [Tags; 4] = [Tags::Strong, Tags::Weak, Tags::None, Tags::Ignored];
 
 #[test]
 fn errors_of_the_server_are_retried() {
-    for action in [500, 503, 429].map(Action::Status).into_iter().chain([Action::Close]) {
+    let actions = [500, 503, 429].map(Action::Status).into_iter().chain([Action::Close]);
+    at_once(actions, |action| {
         for tags in ALL {
             for numbers in [&[0][..], &[0, 1, 2], &[1, 2], &[2, 3, 4]] {
                 read(&failing(action, tags, numbers)).unwrap();
             }
         }
-    }
+    });
 }
 
 /// With stores that the caller made, `object_store` allocates as much memory as such a
@@ -144,7 +145,7 @@ fn requests_and_reads_have_limits() {
     let (short, long) = (Duration::from_millis(300), Duration::from_secs(300));
     let text = "cannot get an answer: the request took more than 300ms: allow more by NPYMAP_REQUEST_TIMEOUT or `RemoteOptions::request_timeout`";
     let options = RemoteOptions::new().request_timeout(short).read_timeout(long);
-    for action in [Action::Nothing, Action::Trickle, Action::Status(503)] {
+    at_once([Action::Nothing, Action::Trickle, Action::Status(503)], |action| {
         // It fails at once, or after it was opened.
         for first in [0, 1] {
             let server = Server::failing(file(), Tags::Strong, move |number, _| {
@@ -167,7 +168,7 @@ fn requests_and_reads_have_limits() {
             assert!(error.to_string().ends_with(text), "{action:?}: {error}");
             assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
         }
-    }
+    });
     // A request in which nothing arrives for a while is repeated.
     let options = RemoteOptions::new().read_timeout(Duration::from_secs(1));
     let server = failing(Action::Nothing, Tags::Strong, &[0, 2]);
@@ -238,14 +239,14 @@ fn errors_that_stay_are_reported() {
 
 #[test]
 fn bodies_that_are_cut_are_requested_again_or_errors() {
-    for tags in ALL {
+    at_once(ALL, |tags| {
         for numbers in [&[0][..], &[1], &[1, 2], &[2, 3]] {
             read(&failing(Action::Half, tags, numbers)).unwrap();
         }
         // Each attempt gets half, with a tag half of the rest.
         let server = failing(Action::Half, tags, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
         assert_eq!(read(&server).unwrap_err().kind(), ErrorKind::Io);
-    }
+    });
 }
 
 #[test]

@@ -35,6 +35,16 @@ fn rows(rows: u32) -> Vec<u8> {
     npy("<u4", &[usize::try_from(rows).unwrap(), 1024], Order::C, &bytes)
 }
 
+/// Checks all cases at once, because they mostly wait.
+fn at_once<T: Send>(cases: impl IntoIterator<Item = T>, check: impl Fn(T) + Sync) {
+    std::thread::scope(|scope| {
+        for case in cases {
+            let check = &check;
+            scope.spawn(move || check(case));
+        }
+    });
+}
+
 /// Opens the array of a server.
 fn open(server: &Server) -> npymap::Result<ArrayFile> {
     let object = RemoteOptions::new().open(&server.url("a.npy"))?;
