@@ -212,7 +212,7 @@ fn owned_for_loop(pair: Pair<'_>) -> Result<Benchmark<'_>> {
 
 fn owned_for_loop_sum(view: &View<'_, f32>) -> f32 {
     let mut sum = 0.0;
-    for x in view.slice(s![.., ..]).unwrap() {
+    for x in view.slice(s![.., ..]).expect("all elements are selected") {
         sum += x;
     }
     sum

@@ -381,7 +381,9 @@ const MOST_NAMES: u64 = 16;
 #[cfg(feature = "tar")]
 fn tar_names<D: Mapping>(member: &tar::Member<'_, D>) -> Vec<String> {
     let name = member.name();
-    let is_short = |count| to_u64(name.len() * count).div_ceil(MOST_NAMES) <= member.size();
+    // A name has at most 1 MiB, so that this fits 64 bits.
+    let is_short =
+        |count| (to_u64(name.len()) * to_u64(count)).div_ceil(MOST_NAMES) <= member.size();
     #[cfg(feature = "npz")]
     if let Ok(true) = member.is_npz() {
         return match member.npz() {

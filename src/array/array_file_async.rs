@@ -13,6 +13,21 @@ use crate::source::map::MapMut;
 use crate::source::ranges;
 
 impl ArrayFile {
+    /// Like [`read`](ArrayFile::read), but awaited: see
+    /// [`select_rows_async`](ArrayFile::select_rows_async).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the file has
+    /// become too short, and [`Io`](crate::ErrorKind::Io) if reading fails or
+    /// there is not enough memory.
+    #[inline]
+    pub async fn read_async(&self) -> Result<MappedArrayMut> {
+        let layout = self.layout().clone();
+        let whole = Piece { start: 0, len: layout.nbytes() };
+        self.named(self.copy_pieces_async(layout, [whole].into_iter()).await)
+    }
+
     /// Like [`rows`](ArrayFile::rows), but awaited: see
     /// [`select_rows_async`](ArrayFile::select_rows_async).
     ///

@@ -124,8 +124,8 @@ impl<'a> Outline<'a> {
         geometry::nbytes(self.len(), self.itemsize())
     }
 
-    /// Selects elements by [`ndarray::s!`] or [`IndexExpr`](crate::IndexExpr), like
-    /// [`View::slice`](crate::View::slice).
+    /// Selects elements by [`ndarray::s!`] or the slices of an
+    /// [`IndexExpr`](crate::IndexExpr), like [`View::slice`](crate::View::slice).
     ///
     /// # Errors
     ///

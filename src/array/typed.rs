@@ -166,6 +166,15 @@ impl<T: InPlace, N: Dimension, D: AsMut<[u8]>> TypedArray<T, N, D> {
     }
 }
 
+impl<T, N, D> TypedArray<T, N, D> {
+    /// Returns the array, to close or to change it.
+    #[must_use]
+    #[inline]
+    pub fn into_array(self) -> MappedArray<D> {
+        self.array
+    }
+}
+
 /// The array: its path, dtype, shape and other views.
 impl<T, N, D> Deref for TypedArray<T, N, D> {
     type Target = MappedArray<D>;

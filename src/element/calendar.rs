@@ -12,8 +12,10 @@ impl DateTime64 {
     /// `NaT`, without a unit. It can be stored in arrays of any unit.
     pub const NAT: DateTime64 = DateTime64 { ticks: Ticks::NAT, unit: None };
 
+    /// Returns whether this is `NaT`.
+    #[must_use]
     #[inline]
-    pub(super) fn is_nat(self) -> bool {
+    pub fn is_nat(self) -> bool {
         self.ticks == Ticks::NAT
     }
 
@@ -23,6 +25,35 @@ impl DateTime64 {
         let ticks = if text == "NaT" { Some(Ticks::NAT) } else { parse_date(text, unit) };
         let unit = Some(unit);
         ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| invalid_date(text, unit))
+    }
+
+    /// Converts the date to another unit, rounded down.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// doesn't fit 64 bits, where NumPy wraps around, or if the date has no
+    /// unit.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::element::DateTime64;
+    ///
+    /// let date: DateTime64 = "1969-12-31T23:59".parse()?;
+    /// assert_eq!(date.to_unit("D".parse()?)?.to_string(), "1969-12-31");
+    /// assert_eq!(date.to_unit("ns".parse()?)?.ticks.0, -60_000_000_000);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[inline]
+    pub fn to_unit(self, unit: Unit) -> Result<DateTime64> {
+        let ticks = match self.unit {
+            _ if self.is_nat() => Some(Ticks::NAT),
+            Some(from) => units::convert_date(self.ticks, from, unit),
+            None => None,
+        };
+        let unit = Some(unit);
+        ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| out_of_range(&self, unit))
     }
 
     /// Compares two dates in any units. Returns `None` if one is `NaT`, or only
@@ -67,6 +98,38 @@ impl FromStr for DateTime64 {
 impl TimeDelta64 {
     /// `NaT`, without a unit. It can be stored in arrays of any unit.
     pub const NAT: TimeDelta64 = TimeDelta64 { ticks: Ticks::NAT, unit: None };
+
+    /// Returns whether this is `NaT`.
+    #[must_use]
+    #[inline]
+    pub fn is_nat(self) -> bool {
+        self.ticks == Ticks::NAT
+    }
+
+    /// Converts the difference to another unit, rounded down.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count
+    /// doesn't fit 64 bits, where NumPy wraps around, or for conversions
+    /// between months or years and weeks or shorter units, because months vary
+    /// in length.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::element::{Ticks, TimeDelta64};
+    ///
+    /// let delta = TimeDelta64 { ticks: Ticks(-90), unit: Some("m".parse()?) };
+    /// assert_eq!(delta.to_unit("h".parse()?)?.to_string(), "-2 hours");
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[inline]
+    pub fn to_unit(self, unit: Unit) -> Result<TimeDelta64> {
+        let unit = Some(unit);
+        let ticks = convert(self.ticks, self.unit, unit, units::convert_difference);
+        ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| out_of_range(&self, unit))
+    }
 }
 
 #[inline]
@@ -75,4 +138,28 @@ fn invalid_date(text: &str, unit: Option<Unit>) -> Error {
     let in_unit = unit.map_or(String::new(), |unit| format!(" in unit {unit}"));
     let expected = format!("a date{in_unit}, such as 2020-02-29T12:00, or NaT");
     DTypeError::Value { value, expected }.into()
+}
+
+/// Converts a count to another unit. Counts without a unit stay the same in any.
+#[inline]
+fn convert(
+    ticks: Ticks,
+    unit: Option<Unit>,
+    to: Option<Unit>,
+    convert: fn(Ticks, Unit, Unit) -> Option<Ticks>,
+) -> Option<Ticks> {
+    match (unit, to) {
+        (Some(unit), Some(to)) => convert(ticks, unit, to),
+        (None, _) => Some(ticks),
+        (Some(_), None) => None,
+    }
+}
+
+#[inline]
+fn out_of_range(value: &dyn ToString, unit: Option<Unit>) -> Error {
+    let expected = match unit {
+        Some(unit) => format!("a 64-bit count in unit {unit}"),
+        None => "a 64-bit count without a unit".to_owned(),
+    };
+    DTypeError::Value { value: value.to_string(), expected }.into()
 }

@@ -23,8 +23,8 @@ use crate::layout::axes::Axes;
 /// ```
 //
 // Every index within the shape refers to an element inside the buffer that the geometry
-// was made for. All methods preserve that. The stride times the length of each axis
-// is an `isize` other than `isize::MIN`, also if there are no elements.
+// was made for. All methods preserve that. The stride of each axis times its last index
+// is an `isize`, also if there are no elements, and no stride is `isize::MIN`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
     pub(crate) offset: usize,

@@ -2,8 +2,8 @@
 //!
 //! Linux cuts a read-ahead request to the device's read-ahead window, and
 //! blocks when the disk's queue is full. So a thread requests large ranges in
-//! pieces. Callers wait for the disk only if they ask to, and for a lock only some
-//! milliseconds, because a process forked while another thread held it could never release
+//! pieces. Callers wait for the disk only if they ask to, and never for a lock,
+//! because a process forked while another thread held it could never release
 //! it.
 
 use std::collections::VecDeque;
@@ -19,6 +19,9 @@ use crate::source::file;
 use crate::source::platform::{self, HUGE_PAGE};
 use crate::source::ranges;
 use crate::source::tuning::{PATIENCE, PIECE};
+
+/// How often to try to lock the queue.
+const ATTEMPTS: usize = 100;
 
 /// What is read after a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,10 +179,16 @@ impl ReadAhead {
         None
     }
 
-    /// Locks the queue. A thread holds the lock for a moment only.
+    /// Tries to lock the queue several times: a thread holds the lock for a moment only.
     #[inline]
     fn lock_soon(&self) -> Option<MutexGuard<'_, Queue>> {
-        lock_within(&self.queue, PATIENCE / 100)
+        (0..ATTEMPTS).find_map(|_| {
+            let queue = try_lock(&self.queue);
+            if queue.is_none() {
+                thread::yield_now();
+            }
+            queue
+        })
     }
 
     /// Waits for the lock. Only for threads that belong to a reader of this

@@ -144,6 +144,7 @@ impl OpenOptions {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if it contains Python
     /// objects, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
     /// longer than the limit or it has more than a million elements of zero size,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for options with `raw`,
     /// [`Truncated`](crate::ErrorKind::Truncated) if elements are missing, and
     /// [`Io`](crate::ErrorKind::Io) if reading fails or there is not enough memory.
     /// After an error, the reader's position is unspecified.

@@ -59,7 +59,8 @@ impl AxisIndices {
                 let distance = to_isize(position) * *step;
                 start.checked_add_signed(distance).expect("the index is in the array")
             }
-            AxisIndices::List(rows) => *rows.get(position).expect("the list has it"),
+            // More rows can match than were listed, if another process changes elements.
+            AxisIndices::List(rows) => rows.get(position).copied().unwrap_or(position),
         }
     }
 }

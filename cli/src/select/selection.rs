@@ -267,8 +267,9 @@ impl IndexArg {
                     AxisOrigin::Fixed(at.expect("the index is in range"))
                 }
                 SliceInfoElem::Slice { start, end, step } => {
-                    // ndarray counts negative steps from the end.
-                    let start = if step < 0 { end.map_or(start, |end| end - 1) } else { start };
+                    // ndarray counts negative steps from the end, which is 0 if there are none.
+                    let last = |end: isize| end.max(1) - 1;
+                    let start = if step < 0 { end.map_or(start, last) } else { start };
                     let start = usize::try_from(start).expect("it was resolved");
                     AxisOrigin::Axis(AxisIndices::Slice { start, step })
                 }

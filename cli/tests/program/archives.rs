@@ -497,15 +497,21 @@ fn arrays_of_archives_in_tar_files_need_no_unpacking() {
     assert!(error.contains("no member `z`: the members are `x`, `y`"), "{error}");
 }
 
+fn save_deflated(path: &str, arrays: &[(&str, &dyn Save)]) {
+    let mut to = NpzWriter::create(path).unwrap();
+    to.compression(Compression::Deflated(6));
+    for (name, array) in arrays {
+        to.write(name, *array).unwrap();
+    }
+    to.finish().unwrap();
+}
+
 #[test]
 fn members_of_an_npz_are_edited_by_rewriting_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = text(directory.path().join("x.npz"));
     let (a, b) = (arr1(&[1_u8, 2, 3]), arr2(&[[0.5_f64, 1.5]]));
-    let mut deflated = NpzWriter::create(&path).unwrap();
-    deflated.compression(Compression::Deflated(6)).write("deep/a", &a).unwrap();
-    deflated.write("b", &b).unwrap();
-    deflated.finish().unwrap();
+    save_deflated(&path, &[("deep/a", &a), ("b", &b)]);
     let named = format!("{path}[deep/a]");
     assert_eq!(run_ok(["set", &named, "1:", "9"]), format!("{named}: 2 elements set\n"));
     assert_eq!(run_ok(["get", &named, ":"]), "[1, 9, 9]\n");
@@ -578,7 +584,7 @@ fn members_are_joined_added_and_compared() {
     let directory = tempfile::tempdir().unwrap();
     let path = text(directory.path().join("x.npz"));
     let (a, b) = (arr1(&[1_u8, 2]), arr1(&[3_u8]));
-    npz::savez(&path, &[("a", &a), ("b", &b)]).unwrap();
+    save_deflated(&path, &[("a", &a), ("b", &b)]);
     let [a, b] = ["a", "b"].map(|member| format!("{path}[{member}]"));
     let all = text(directory.path().join("all.npy"));
     run_ok(["concat", &a, &b, "-o", &all]);

@@ -337,7 +337,7 @@ fn long_subarrays_are_cast_in_bounded_memory() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["a.npy", "b.npy"].map(|name| directory.path().join(name));
     let from = from.to_str().unwrap();
-    run_ok(["create", from, "--shape", "1", "--sparse", "--dtype", "[('a','<f4',(5000000,))]"]);
+    run_ok(["create", from, "--shape", "2", "--sparse", "--dtype", "[('a','<f4',(5000000,))]"]);
     let mut shell = std::process::Command::new("sh");
     let script = "ulimit -v 400000; exec \"$0\" \"$@\" --dtype \"[('a','<f8',(5000000,))]\"";
     shell.args(["-c", script, env!("CARGO_BIN_EXE_npymap"), "convert", from]).arg(&to);

@@ -62,6 +62,31 @@ fn an_index_applies_to_the_rows_that_match() {
 }
 
 #[test]
+fn an_index_that_runs_backwards_may_select_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let [rows, none] = ["rows.npy", "none.npy"].map(|name| path_in(&directory, name));
+    run_ok(["create", &rows, "--shape", "(10, 4)"]);
+    run_ok(["create", &none, "--shape", "(0, 4)"]);
+    let never = ["--where", "value[0] > 1"];
+    for command in ["head", "tail", "stats", "get"] {
+        for arguments in [
+            &[&*rows, "-20::-1"][..],
+            &[&rows, ":, -20::-1"],
+            &[&none, "::-1"],
+            &[&none, "-1::-1, 0"],
+            &[&rows, "::-1", never[0], never[1]],
+            &[&rows, "1:, -20::-1", never[0], never[1]],
+        ] {
+            run_ok([command].iter().chain(arguments));
+        }
+    }
+    let sorted = path_in(&directory, "sorted.npy");
+    run_ok(["sort", &rows, "--by", ":, -20::-1", "-o", &sorted]);
+    let error = run_err(1, ["sort", &none, "--by", "::-1", "-o", &sorted, "--overwrite"]);
+    assert!(error.contains("--by selects part of each row"), "{error}");
+}
+
+#[test]
 fn tables_have_the_numbers_of_the_array() {
     let directory = tempfile::tempdir().unwrap();
     let [c, r] = ["c.npy", "r.npy"].map(|name| path_in(&directory, name));

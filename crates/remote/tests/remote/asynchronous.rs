@@ -179,7 +179,7 @@ fn other_sources_and_layouts_are_read_too() {
             assert_eq!(some.as_bytes().unwrap(), expected.as_bytes().unwrap());
             let some = file.rows_async(7..9).await.unwrap();
             assert_eq!(some.as_bytes().unwrap(), file.rows(7..9).unwrap().as_bytes().unwrap());
-            let whole = file.rows_async(..).await.unwrap();
+            let whole = file.read_async().await.unwrap();
             assert_eq!(whole.as_bytes().unwrap(), elements);
         }
     });
