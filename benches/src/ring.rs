@@ -21,7 +21,7 @@ const PAGE: usize = 4096;
 #[derive(Clone)]
 struct Page([u8; PAGE]);
 
-/// A file that is read by a ring, in blocks of one size.
+/// A file and the ring that reads it, in blocks of one size.
 pub(crate) struct Ring {
     file: File,
     io: IoUring,

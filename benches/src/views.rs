@@ -326,7 +326,7 @@ fn blocks(pair: Pair<'_>) -> Result<Benchmark<'_>> {
     reduction("`blocks` sum", pair, block_sum, peers.get(..count).unwrap_or_default(), None)
 }
 
-/// Copies native elements to the buffer that others are decoded into, and sums them there.
+/// Copies native elements to a buffer as large as that for decoding, and sums them there.
 fn sum_of_copies(array: &ArrayView2<'_, f32>) -> f32 {
     let mut buffer = [0.0; 2048];
     let mut sum = 0.0;

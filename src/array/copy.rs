@@ -144,7 +144,7 @@ impl MappedArrayMut {
         written.map_err(SystemError::of_map(whole.and_then(MappedArray::path)))
     }
 
-    /// Writes a view, of all of an array if one is known.
+    /// Writes a view. `from` is the array that it shows completely, if one is known.
     #[inline]
     fn write_original(
         &mut self,

@@ -43,7 +43,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// Returns the bytes of all elements, in memory order.
     ///
     /// A pointer to them, for foreign functions, is valid until the array is dropped or
-    /// closed; moving the array does not move a map. Everything that the promise of
+    /// closed. Moving the array does not move a map. Everything that the promise of
     /// [`Source`](crate::Source#safety) says about borrowed bytes also holds for reads
     /// through the pointer.
     ///

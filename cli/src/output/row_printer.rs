@@ -18,7 +18,7 @@ use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::selection::IndexArg;
 
-/// Which rows of which array are printed, and how.
+/// The array to print, its rows, and their format.
 #[derive(Debug, Args)]
 pub(crate) struct TableArgs {
     /// Maximum line length, in characters [default: the width of the terminal]
