@@ -167,7 +167,7 @@ pub(crate) fn epoch(arguments: &[&str]) -> Result<()> {
         }
         "io_uring" => {
             let rows = sampler.batches(BATCH).flat_map(|batch| batch.to_vec());
-            let ring = Ring::open(Path::new(path), ROW)?;
+            let ring = Ring::direct(Path::new(path), ROW)?;
             ring.read(usize::try_from(offset)?, rows, || start.elapsed() < LONGEST)?
         }
         _ => take_all(&array, &sampler, way == "plain map")?,

@@ -1,4 +1,4 @@
-//! The most random reads that a disk answers: `io_uring`, without the page cache.
+//! The most random reads that a disk answers: `io_uring`, with or without the page cache.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use io_uring::{IoUring, opcode, types};
+use rustix::fs::{Advice, fadvise};
 
 use crate::Result;
 
@@ -30,8 +31,19 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    pub(crate) fn open(path: &Path, size: usize) -> Result<Ring> {
-        let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(path)?;
+    /// Reads from the disk, without the page cache.
+    pub(crate) fn direct(path: &Path, size: usize) -> Result<Ring> {
+        Ring::new(File::options().read(true).custom_flags(libc::O_DIRECT).open(path)?, size)
+    }
+
+    /// Reads through the page cache, without reading ahead.
+    pub(crate) fn cached(path: &Path, size: usize) -> Result<Ring> {
+        let file = File::open(path)?;
+        fadvise(&file, 0, None, Advice::Random)?;
+        Ring::new(file, size)
+    }
+
+    fn new(file: File, size: usize) -> Result<Ring> {
         let io = IoUring::new(u32::try_from(DEPTH)?)?;
         let buffers = vec![Page([0; PAGE]); DEPTH * size.div_ceil(PAGE)];
         Ok(Ring { file, io, buffers, size })

@@ -42,7 +42,7 @@ const SIZES: [(usize, Targets); 3] = [
             take: 1.05,
             default: [Some(0.05), Some(0.20)],
             advised: 0.55,
-            ring: None,
+            cached: 1.25,
         },
     ),
     (
@@ -53,7 +53,7 @@ const SIZES: [(usize, Targets); 3] = [
             take: 0.95,
             default: [Some(0.05), Some(0.20)],
             advised: 0.60,
-            ring: None,
+            cached: 1.25,
         },
     ),
     (
@@ -64,7 +64,7 @@ const SIZES: [(usize, Targets); 3] = [
             take: 1.05,
             default: [None, Some(0.45)],
             advised: 0.25,
-            ring: Some(1.25),
+            cached: 1.25,
         },
     ),
 ];
@@ -80,8 +80,8 @@ struct Targets {
     default: [Option<f64>; 2],
     /// Cold, with `MADV_RANDOM`.
     advised: f64,
-    /// Cold, against `io_uring`.
-    ring: Option<f64>,
+    /// Cold, against `io_uring` through the page cache.
+    cached: f64,
 }
 
 /// The names of the benchmarks in `numpy_peer.py`, by the size of a row.
@@ -140,7 +140,16 @@ pub(crate) fn benchmarks<'a>(
             name: format!("{ROWS} random rows of {size} bytes, {cold}"),
             ours: cold_rows(path.clone(), size),
             peers: [
-                Some(Peer::new("`io_uring`, all at once", targets.ring, by_ring(path, size))),
+                Some(Peer::new(
+                    "`io_uring`, all at once, through the page cache",
+                    Some(targets.cached),
+                    by_cached_ring(path.clone(), size),
+                )),
+                Some(Peer::new(
+                    "`io_uring`, all at once, past the page cache",
+                    None,
+                    by_ring(path, size),
+                )),
                 by_numpy(numpy, default, "`mm[idx]`", default_target),
                 by_numpy(numpy, advised, "`mm[idx]` with `MADV_RANDOM`", Some(targets.advised)),
                 by_ninja(numpy, cold_ninja),
@@ -305,11 +314,29 @@ fn by_ring(path: PathBuf, size: usize) -> Batch<'static> {
         (0..times)
             .map(|_| {
                 evict(&path)?;
-                let ring = Ring::open(&path, size)?;
+                let ring = Ring::direct(&path, size)?;
                 let blocks = random.indices(ROWS, FILE / size);
                 let start = Instant::now();
                 ring.read(0, blocks.into_iter(), || true)?;
                 Ok(start.elapsed())
+            })
+            .sum()
+    })
+}
+
+/// Reads rows as they are in the file, through the page cache.
+fn by_cached_ring(path: PathBuf, size: usize) -> Batch<'static> {
+    let mut random = Random(2);
+    Box::new(move |times| {
+        (0..times)
+            .map(|_| {
+                evict(&path)?;
+                let start = open(&path)?.data_offset().ok_or("the array is not in a file")?;
+                let ring = Ring::cached(&path, size)?;
+                let rows = random.indices(ROWS, FILE / size);
+                let timer = Instant::now();
+                ring.read(usize::try_from(start)?, rows.into_iter(), || true)?;
+                Ok(timer.elapsed())
             })
             .sum()
     })
