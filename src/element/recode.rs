@@ -308,7 +308,7 @@ fn is_swapped(dtype: &DType, order: Option<ByteOrder>) -> bool {
 
 /// How many bytes of a scalar are reversed together.
 #[inline]
-pub(crate) fn swap_width(dtype: &DType) -> usize {
+fn swap_width(dtype: &DType) -> usize {
     match dtype.kind() {
         Kind::Complex => dtype.itemsize() / 2,
         Kind::Unicode => 4,

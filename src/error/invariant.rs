@@ -9,9 +9,6 @@ use std::ops::Range;
 /// For bytes that a [`Layout`](crate::Layout) was checked against.
 pub(crate) const IN_BYTES: &str = "elements lie inside the bytes their layout was checked against";
 
-/// For parts of elements.
-pub(crate) const IN_ELEMENT: &str = "fields and items lie inside their element";
-
 /// For counts of bytes read.
 pub(crate) const READ: &str = "no more bytes are read than the buffer holds";
 

@@ -285,17 +285,17 @@ fn append_axes(view: DynView<'_>, ndim: usize) -> DynView<'_> {
 /// truncated.
 #[inline]
 fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
-    let swaps = to.dtype() != from.dtype() && to.dtype().kind() != Kind::Void;
-    let order = (to.dtype().kind() == Kind::Void).then_some(ByteOrder::NATIVE);
-    let recode = Recoding::new(from.dtype(), order, false);
-    let mut native = Vec::new();
+    let is_void = to.dtype().kind() == Kind::Void;
+    let order = if is_void { ByteOrder::NATIVE } else { to.dtype().byte_order() };
+    let recode = Recoding::new(from.dtype(), Some(order), false);
+    let mut recoded = Vec::new();
     let mut elements: Vec<&[u8]> = memory::with_capacity(from.len())?;
     if recode.is_identity() {
         elements.extend(from.element_bytes());
     } else {
-        memory::resize(&mut native, from.len() * from.dtype().itemsize())?;
-        from.copy_recoded(&recode, &mut native);
-        elements.extend(native.chunks_exact(from.dtype().itemsize()));
+        memory::resize(&mut recoded, from.len() * from.dtype().itemsize())?;
+        from.copy_recoded(&recode, &mut recoded);
+        elements.extend(recoded.chunks_exact(from.dtype().itemsize()));
     }
     let mut elements = elements.into_iter();
     to.try_for_each_in_c_order(|dtype, bytes| {
@@ -312,8 +312,7 @@ fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
         bytes.fill(0);
         bytes.iter_mut().zip(element).for_each(|(to, from)| *to = *from);
         Ok(())
-    })?;
-    if swaps { to.byteswap_inplace() } else { Ok(()) }
+    })
 }
 
 /// Reads numbers, and dates and time differences as counts.

@@ -32,18 +32,4 @@ impl<T: Element> ViewMut<'_, T> {
         }
         Ok(())
     }
-
-    /// Calls `f` with the bytes of each element, in memory order. Skips elements
-    /// of zero size.
-    pub(super) fn try_for_each_in_memory_order(
-        &mut self,
-        mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>,
-    ) -> Result<()> {
-        let codec = self.codec.clone();
-        let size = T::itemsize(&codec);
-        let geometry = self.geometry.memory_order().merged();
-        geometry
-            .runs()
-            .try_for_each(|run| run.try_for_each_mut(self.bytes, size, |bytes| f(&codec, bytes)))
-    }
 }

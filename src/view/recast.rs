@@ -5,9 +5,7 @@ use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::literal::tuple;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::Element;
-use crate::element::recode::swap_width;
 use crate::element::value::Value;
-use crate::error::invariant::{IN_ELEMENT, Invariant};
 use crate::error::{DTypeError, Error, Result, ShapeError};
 use crate::layout::geometry::{Geometry, signed};
 
@@ -117,16 +115,6 @@ impl<'a> ViewMut<'a, Value> {
     pub(super) fn getfield(self, dtype: &DType, offset: usize) -> Result<DynViewMut<'a>> {
         let (geometry, codec) = subfield(&self.geometry, &self.codec, dtype, offset)?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
-    }
-
-    /// Reverses the bytes of every number, of each field and of each code point. Bytes
-    /// that are not numbers do not change.
-    #[inline]
-    pub(super) fn byteswap_inplace(&mut self) -> Result<()> {
-        self.try_for_each_in_memory_order(|dtype, bytes| {
-            byteswap(dtype, bytes);
-            Ok(())
-        })
     }
 }
 
@@ -280,30 +268,4 @@ fn wrong_size(from: &DType, to: &DType, reason: &str) -> Error {
 #[inline]
 fn cannot_view(from: &DType, to: &DType, reason: String) -> Error {
     DTypeError::Reinterpret { from: from.to_string(), to: to.to_string(), reason }.into()
-}
-
-/// Reverses the bytes of every number in an element.
-#[inline]
-fn byteswap(dtype: &DType, bytes: &mut [u8]) {
-    let width = match dtype.kind() {
-        Kind::Struct => {
-            for field in dtype.fields() {
-                byteswap(&field.dtype, bytes.get_mut(field.range()).invariant(IN_ELEMENT));
-            }
-            return;
-        }
-        Kind::Subarray => {
-            let Some((base, _)) = dtype.subarray() else { return };
-            let items = bytes.chunks_exact_mut(base.itemsize().max(1));
-            return items.for_each(|item| byteswap(base, item));
-        }
-        Kind::Bytes | Kind::Void => return,
-        _ => swap_width(dtype),
-    };
-    match width {
-        2 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
-        4 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
-        8 => bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse),
-        width => bytes.chunks_exact_mut(width.max(1)).for_each(<[u8]>::reverse),
-    }
 }
