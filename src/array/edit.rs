@@ -161,13 +161,7 @@ fn fill<T: Element>(
     value: &T,
 ) -> Result<usize> {
     data.check_writable()?;
-    // Only its geometry is used.
-    let all = DynView::from_parts(&[], layout.geometry().clone(), layout.dtype().clone());
-    let selected = all.slice(slice)?;
-    let selected = match field {
-        Some(field) => selected.field(field)?,
-        None => selected,
-    };
+    let selected = selected(layout, slice, field)?;
     let (count, size) = (selected.len(), selected.itemsize());
     let encoded = Encoded::new(value, &T::codec(selected.dtype())?, size)?;
     if count > 0 && size > 0 {
@@ -175,6 +169,20 @@ fn fill<T: Element>(
         encoded.write((data, end), selected.byte_ranges(BLOCK), count)?;
     }
     Ok(count)
+}
+
+/// The elements to write, of which only the geometry and the dtype are used.
+#[inline]
+pub(super) fn selected(
+    layout: &Layout,
+    slice: &[SliceInfoElem],
+    field: Option<&str>,
+) -> Result<DynView<'static>> {
+    let all = DynView::from_parts(&[], layout.geometry().clone(), layout.dtype().clone());
+    match field {
+        Some(field) => all.slice(slice)?.field(field),
+        None => all.slice(slice),
+    }
 }
 
 /// A value to write to many elements.

@@ -3,7 +3,7 @@
 use ndarray::SliceInfoElem;
 
 use super::copy::{Conversion, assign_over};
-use super::edit::{BLOCK, MAX_WRITES};
+use super::edit::{BLOCK, MAX_WRITES, selected};
 use super::tiles::{Tiles, part_at};
 use super::{MappedArray, MappedArrayMut, Place};
 use crate::dtype::DType;
@@ -80,14 +80,7 @@ impl Target<'_> {
     #[inline]
     fn write(&self, data: &mut MapMut, from: &DynView<'_>, casting: Casting) -> Result<usize> {
         data.check_writable()?;
-        let (geometry, dtype) = (self.layout.geometry().clone(), self.layout.dtype().clone());
-        // Only its geometry is used.
-        let all = DynView::from_parts(&[], geometry, dtype);
-        let selected = all.slice(self.slice)?;
-        let selected = match self.field {
-            Some(field) => selected.field(field)?,
-            None => selected,
-        };
+        let selected = selected(self.layout, self.slice, self.field)?;
         let from = from.broadcast(selected.shape())?;
         let conversion = Conversion::new(from.dtype(), selected.dtype(), casting)?;
         let (count, size) = (selected.len(), selected.itemsize());

@@ -59,8 +59,8 @@ pub use description::Description;
 pub use element_writer::ElementWriter;
 #[cfg(any(feature = "npz", feature = "tar"))]
 pub(crate) use member::MemberContent;
+pub(crate) use open::with_path_in_errors;
 pub use open::{AnyArray, OpenOptions};
-pub(crate) use open::{StorageReader, with_path_in_errors};
 pub use outline::Outline;
 pub(crate) use place::Place;
 pub use raw::RawSpec;

@@ -6,13 +6,11 @@ use std::path::Path;
 use super::raw::RawSpec;
 use super::{MappedArray, MappedArrayMut};
 use crate::error::Result;
-use crate::error::invariant::to_u64;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
 use crate::source::lock::Locking;
 use crate::source::map::MapMut;
 use crate::source::pages::Mapping;
 use crate::source::platform::Advice;
-use crate::source::storage::Storage;
 use crate::source::{AnySource, Source};
 
 /// Options for opening an array, such as its offset in the source.
@@ -237,7 +235,8 @@ impl OpenOptions {
     pub fn header_text<D>(&self, source: &Source<D>) -> Result<HeaderText<'static>> {
         let storage = source.storage();
         let text = self.expect_header().and_then(|()| {
-            HeaderText::read(StorageReader { storage, offset: self.offset }, self.max_header_len)
+            let reader = storage.range_reader(self.offset, storage.len());
+            HeaderText::read(reader, self.max_header_len)
                 .map_err(|error| error.with_offset(self.offset))
         });
         storage.add_path_on_err(text)
@@ -291,21 +290,6 @@ impl MappedArray<MapMut> {
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
         MappedArray::from_source(Source::open(path)?)
-    }
-}
-
-/// Reads storage sequentially, starting at an offset.
-pub(crate) struct StorageReader<'a> {
-    pub(crate) storage: &'a Storage,
-    pub(crate) offset: u64,
-}
-
-impl std::io::Read for StorageReader<'_> {
-    #[inline]
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.storage.read_at(buffer, self.offset)?;
-        self.offset += to_u64(n);
-        Ok(n)
     }
 }
 

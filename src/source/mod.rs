@@ -12,7 +12,6 @@ pub(crate) mod mode;
 pub(crate) mod on_demand;
 pub(crate) mod pages;
 pub(crate) mod platform;
-#[cfg(any(feature = "npz", feature = "tar"))]
 pub(crate) mod range_reader;
 pub(crate) mod ranges;
 pub(crate) mod read_ahead;

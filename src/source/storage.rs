@@ -489,14 +489,6 @@ impl ReadAt for Storage {
     }
 
     #[inline]
-    fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
-        match &self.bytes {
-            Backend::File(_) => Ok(()),
-            Backend::Other(other) => other.prefetch(ranges),
-        }
-    }
-
-    #[inline]
     fn size(&self) -> io::Result<u64> {
         Ok(self.len)
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use ndarray::{Array, Dimension, ShapeBuilder as _};
 
 use super::BLOCK;
-use crate::array::{OpenOptions, Place, StorageReader};
+use crate::array::{OpenOptions, Place};
 use crate::dtype::literal::tuple;
 use crate::element::cast::{Casting, Number, check_cast};
 use crate::element::fast_path::FastPath as _;
@@ -112,8 +112,9 @@ impl OpenOptions {
         if metadata.is_file() {
             let storage = Storage::from_file(file)?;
             let place = self.place(&storage)?;
-            let offset = place.offset;
-            return read(place, &mut StorageReader { storage: &storage, offset }, Length::Checked);
+            let end = place.offset + to_u64(place.layout.nbytes());
+            let mut elements = storage.range_reader(place.offset, end);
+            return read(place, &mut elements, Length::Checked);
         }
         if self.is_placed() {
             return Err(SystemError::NotRegular { found: "a pipe or device" }.into());
