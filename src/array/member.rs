@@ -34,7 +34,7 @@ impl MemberContent {
         let place = Place::from_header(header, 0)?;
         if place.end().is_none_or(|end| end > size) {
             let needed = place.layout.nbytes();
-            let found = to_usize_saturating(size.saturating_sub(place.offset));
+            let found = to_usize_saturating(size - place.offset.min(size));
             return Err(HeaderError::Eof { what: "elements", needed, found }.into());
         }
         Ok(MemberContent::Array(Box::new(place)))

@@ -321,7 +321,7 @@ pub(super) fn take_vec_as<U: Number>(
 /// Changes the length of a vector so that the copied rows fit; `false` if its
 /// elements have no zero value.
 fn resize<T: Element>(out: &mut Vec<T>, len: usize) -> bool {
-    let missing = if out.capacity() < len { len } else { len.saturating_sub(out.len()) };
+    let missing = if out.capacity() < len { len } else { len.max(out.len()) - out.len() };
     let Some(mut zeros) = T::fast_path().zeros(missing) else { return false };
     if out.capacity() < len {
         *out = zeros;

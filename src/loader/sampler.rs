@@ -496,7 +496,7 @@ fn check_number(name: &str, number: usize, count: usize) -> Result<()> {
 /// How many of `len` rows are dealt to `number` of `count`, in turn.
 #[inline]
 fn share(len: u64, number: usize, count: usize) -> u64 {
-    len.saturating_sub(to_u64(number)).div_ceil(to_u64(count))
+    len / to_u64(count) + u64::from(len % to_u64(count) > to_u64(number))
 }
 
 /// The start of range `number` when `len` rows are divided into `count`

@@ -103,7 +103,8 @@ pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io
     if let Some(free) = platform::free_space(file) {
         // What the file occupies may be before the offset, or reserved after it.
         let occupied = platform::allocated(&file.metadata()?);
-        let asked = len.min((offset + len).saturating_sub(occupied));
+        let end = offset + len;
+        let asked = len.min(end - occupied.min(end));
         if asked > free {
             let source = platform::disk_full();
             return Err(io::Error::other(Error::from(SystemError::Space { asked, free, source })));

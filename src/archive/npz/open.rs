@@ -194,8 +194,8 @@ impl NpzOptions {
         let mut entries = directory::read(&Storage::from_reader(Arc::new(part), len))?;
         for entry in &mut entries {
             // The start may be any number, and then nothing is there.
-            entry.start = entry.start.saturating_add(start);
-            entry.limit = entry.limit.saturating_add(start);
+            entry.start = entry.start.min(len) + start;
+            entry.limit = entry.limit.min(len) + start;
         }
         Ok(Npz { source, entries: EntryList::new(entries), options: self.clone(), modified })
     }

@@ -79,7 +79,8 @@ impl Group {
         let stat = read(&format!("{directory}/memory.stat"));
         let cached =
             stat.map_or(0, |stat| self.cached.iter().filter_map(|name| value(&stat, name)).sum());
-        Some(limit?.saturating_sub(usage?.saturating_sub(cached)))
+        let (limit, usage) = (limit?, usage?);
+        Some(limit - (usage - cached.min(usage)).min(limit))
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn is_sparse(_: &File) -> io::Result<bool> {
 pub(crate) fn free_space(file: &File) -> Option<u64> {
     let found = rustix::fs::fstatvfs(file).ok()?;
     // Some file systems have no number of blocks, such as tmpfs without a limit.
-    (found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize))
+    if found.f_blocks > 0 { found.f_bavail.checked_mul(found.f_frsize) } else { None }
 }
 
 #[cfg(not(unix))]

@@ -217,7 +217,7 @@ impl RecoverOptions {
             return Err(ExtentError::Follows { end }.into());
         }
         // The header may have become longer since.
-        let nbytes = len.saturating_sub(head.data_offset());
+        let nbytes = len - head.data_offset().min(len);
         // Rows of no bytes can't be counted, so the header is right about them.
         let rows = nbytes.checked_div(row).unwrap_or(to_u64(header_rows));
         let rest = nbytes.checked_rem(row).unwrap_or(nbytes);

@@ -122,7 +122,7 @@ mod large {
 
     impl ReadAt for Sparse {
         fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-            let len = to_usize(self.len.saturating_sub(offset).min(to_u64(buffer.len())));
+            let len = to_usize((self.len - offset.min(self.len)).min(to_u64(buffer.len())));
             buffer[..len].fill(0);
             for (start, part) in &self.parts {
                 for (at, byte) in (*start..).zip(part) {
