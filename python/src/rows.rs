@@ -291,7 +291,7 @@ impl Rows {
             match &self.source {
                 Source::Mapped(source) => source.prefetch(&rows),
                 Source::Concat(source) => source.prefetch(&rows),
-                Source::Other(_) => Ok(()),
+                Source::Other(source) => source.prefetch(&rows),
             }
         });
         requested.or_raise(py)

@@ -17,7 +17,6 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::error::invariant::Invariant;
 use crate::error::{RequestError, Result};
-use crate::layout::row_index::RowIndex;
 use crate::source::read_ahead::ReadAhead;
 use crate::view::SelectedSlices;
 
@@ -142,41 +141,6 @@ impl Concat {
         Ok(Concat { dtype, shape, arrays, starts: self.starts.clone() })
     }
 
-    /// Asks the kernel to read rows that will be needed soon, like
-    /// [`Rows::prefetch`].
-    ///
-    /// # Errors
-    ///
-    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is
-    /// out of range.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{MappedArray, loader::Concat};
-    ///
-    /// // SAFETY: no other process writes to or truncates this file.
-    /// let open = || unsafe { MappedArray::open("data/penguins.npy") };
-    /// let both = Concat::new([open()?, open()?])?;
-    /// both.prefetch(&[683, 0])?;
-    /// assert!(both.prefetch(&[684]).is_err());
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    pub fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()> {
-        let mut rows = gather::resolve_rows(self, indices)?;
-        rows.sort_unstable();
-        for rows in
-            rows.chunk_by(|one, other| self.array_position(*one) == self.array_position(*other))
-        {
-            let Some((array, own)) = rows.first().and_then(|&row| self.array_of(row)) else {
-                continue;
-            };
-            let own: Vec<usize> = rows.iter().map(|row| row - own.start).collect();
-            array.prefetch(&own)?;
-        }
-        Ok(())
-    }
-
     /// The array that contains a row, and the range of its rows.
     #[inline]
     fn array_of(&self, row: usize) -> Option<(&Rows, Range<usize>)> {
@@ -257,6 +221,21 @@ impl RowSource for Concat {
     }
 
     #[inline]
+    fn request(&self, rows: &[usize]) -> Result<()> {
+        let mut rows = rows.to_vec();
+        rows.sort_unstable();
+        for rows in
+            rows.chunk_by(|one, other| self.array_position(*one) == self.array_position(*other))
+        {
+            let Some((array, own)) = rows.first().and_then(|&row| self.array_of(row)) else {
+                continue;
+            };
+            let own: Vec<usize> = rows.iter().map(|row| row - own.start).collect();
+            array.request(&own)?;
+        }
+        Ok(())
+    }
+
     fn rows_ahead(&self) -> RowsAhead {
         let arrays = self.starts.iter().copied().zip(&self.arrays);
         RowsAhead::concat(arrays.map(|(first, rows)| (first, rows.rows_ahead())))

@@ -128,6 +128,13 @@ pub trait RowSource {
         gather::visit_stored(self, starts, len, None, decode)
     }
 
+    /// Requests rows, which exist, for [`prefetch`](RowSource::prefetch).
+    #[doc(hidden)]
+    #[inline]
+    fn request(&self, _: &[usize]) -> Result<()> {
+        Ok(())
+    }
+
     /// Adds the path of the file to an error.
     #[doc(hidden)]
     fn add_path(&self, error: Error) -> Error {
@@ -148,6 +155,34 @@ pub trait RowSource {
     /// How many elements a row has.
     fn row_len(&self) -> usize {
         self.shape().iter().skip(1).product()
+    }
+
+    /// Asks the kernel to read rows that will be needed soon, without waiting for them. Does
+    /// nothing if the rows are not those of maps.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is out of range.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, RowSource, loader::Concat};
+    ///
+    /// // SAFETY: no other process writes to or truncates this file.
+    /// let open = || unsafe { MappedArray::open("data/penguins.npy") };
+    /// let both = Concat::new([open()?, open()?])?;
+    /// both.prefetch(&[683, 0])?;
+    /// assert!(both.prefetch(&[684]).is_err());
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[inline]
+    fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()>
+    where
+        Self: Sized,
+    {
+        let requested = gather::resolve_rows(self, indices).and_then(|rows| self.request(&rows));
+        requested.map_err(|error| self.add_path(error))
     }
 
     /// Copies rows into `out`, decoded, in the order of `indices`. Its length must be
@@ -496,6 +531,11 @@ macro_rules! pointer {
 
             fn visit(&self, starts: &[usize], len: usize, decode: &mut dyn DecodeRows) -> Result<()> {
                 (**self).visit(starts, len, decode)
+            }
+
+            #[inline]
+            fn request(&self, rows: &[usize]) -> Result<()> {
+                (**self).request(rows)
             }
 
             fn add_path(&self, error: Error) -> Error {

@@ -24,7 +24,6 @@ use crate::error::{Error, Result, ShapeError};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
-use crate::layout::row_index::RowIndex;
 use crate::source::map::Map;
 use crate::source::platform::{self, Clock};
 use crate::source::read_ahead::ReadAhead;
@@ -201,20 +200,6 @@ impl Rows {
         copy.into_read_only()?.into_rows()
     }
 
-    /// Asks the kernel to read rows that will be needed soon, without waiting
-    /// for them.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if an index is
-    /// out of range.
-    pub fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()> {
-        let rows = self.name_file(gather::resolve_rows(self, indices))?;
-        let slices = self.name_file(self.slices(1))?;
-        self.advise(&BatchSlices::Rows(&slices, &rows), 0..rows.len());
-        Ok(())
-    }
-
     /// The windows of these rows, as an array of this shape, which is checked.
     #[inline]
     pub(super) fn with_windows(&self, shape: &[usize]) -> Rows {
@@ -298,6 +283,11 @@ impl RowSource for Rows {
     #[inline]
     fn visit(&self, starts: &[usize], len: usize, decode: &mut dyn DecodeRows) -> Result<()> {
         self.read(&BatchSlices::Rows(&self.slices(len)?, starts), decode);
+        Ok(())
+    }
+
+    fn request(&self, rows: &[usize]) -> Result<()> {
+        self.advise(&BatchSlices::Rows(&self.slices(1)?, rows), 0..rows.len());
         Ok(())
     }
 
