@@ -475,7 +475,7 @@ fn errors_name_the_file_that_was_truncated_while_it_was_mapped() {
     let copied = to.write_array(&array, &CopyOptions::new(), |_| {}).unwrap_err();
     let saved = npymap::npz::savez(&archive, &[("a", &array)]).unwrap_err();
     let ten = directory.path().join("a.ten");
-    let sent = npymap::ten::save(&ten, &[&array]).unwrap_err();
+    let sent = npymap::ten::TenWriteOptions::new().save(&ten, &[&array]).unwrap_err();
     for error in [copied, saved, sent] {
         assert_eq!(error.kind(), npymap::ErrorKind::Changed, "{error}");
         assert_eq!(error.path(), Some(&*path), "{error}");

@@ -22,7 +22,7 @@ fn borrows_or_copies<T: InPlace + PartialEq + Debug>(dtype: &str) {
     for (shape, order) in SHAPES.iter().flat_map(|&shape| [(shape, Order::C), (shape, Order::F)]) {
         for offset in [0, 1, 2, 4, 8] {
             let layout = Layout::new(dtype.parse().unwrap(), shape, order, offset).unwrap();
-            let mut memory = vec![0_u128; layout.end().div_ceil(16) + 1];
+            let mut memory = vec![0_u128; (layout.offset() + layout.nbytes()).div_ceil(16) + 1];
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut memory);
             bytes.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i * 29 % 97) as u8);
             let array = MappedArray::from_parts(&*bytes, layout).unwrap();

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use npymap::ndarray::{ArrayD, IxDyn};
-use npymap::ten::{Ten, TenOptions, TenWriteOptions, WriteTensor};
+use npymap::ten::{Ten, TenWriteOptions};
+use npymap::write::Save;
 use npymap::{MappedArray, Source};
 use serde_json::{Value, json};
 
@@ -43,8 +44,9 @@ fn contents<D: AsRef<[u8]>>(info: &str, array: &MappedArray<D>) -> Value {
 
 /// The arrays that we read.
 fn opened(bytes: &[u8]) -> npymap::Result<Value> {
-    let ten: Ten<_> = TenOptions::new().open(Source::bytes(bytes.to_vec()))?;
-    let arrays = ten.infos().zip(0..).map(|(info, at)| Ok(contents(info, &ten.get(at)?)));
+    let ten = Ten::open(Source::bytes(bytes.to_vec()))?;
+    let arrays =
+        ten.headers().zip(0..).map(|(header, at)| Ok(contents(&header.info, &ten.get(at)?)));
     arrays.collect::<npymap::Result<Value>>()
 }
 
@@ -74,7 +76,7 @@ fn webdatasets(answer: &Value) -> Answer {
 
 /// A list of up to three arrays.
 fn list(random: &mut Random) -> Vec<u8> {
-    let mut arrays: Vec<Box<dyn WriteTensor>> = Vec::new();
+    let mut arrays: Vec<Box<dyn Save>> = Vec::new();
     let mut infos = Vec::new();
     for _ in 0..random.below(4) {
         let axes = random.below(4);
@@ -82,7 +84,7 @@ fn list(random: &mut Random) -> Vec<u8> {
         arrays.push(tensor(random, &shape));
         infos.push(random.pick(&["", "img", "cls", "12345678", "a b", "a\0b"]));
     }
-    let arrays: Vec<&dyn WriteTensor> = arrays.iter().map(|array| &**array).collect();
+    let arrays: Vec<&dyn Save> = arrays.iter().map(|array| &**array).collect();
     let options = TenWriteOptions::new().allow_u4(true);
     let options = if infos.is_empty() { options } else { options.infos(&infos) };
     let mut bytes = Vec::new();
@@ -90,7 +92,7 @@ fn list(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-fn tensor(random: &mut Random, shape: &[usize]) -> Box<dyn WriteTensor> {
+fn tensor(random: &mut Random, shape: &[usize]) -> Box<dyn Save> {
     macro_rules! of { ($($at:literal $type:ty),*) => { match random.below(10) {
         $($at => Box::new(ArrayD::<$type>::from_elem(IxDyn(shape), number(random).into())),)*
         _ => Box::new(ArrayD::from_elem(IxDyn(shape), npymap::half::f16::from(number(random)))),

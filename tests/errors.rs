@@ -4,10 +4,10 @@
 use std::error::Error as _;
 use std::fs::File;
 
-use npymap::ndarray::{Ix1, Ix2};
+use npymap::ndarray::{Ix1, Ix2, arr1};
 use npymap::{
     Be, CreateOptions, DType, Error, ErrorKind, Header, MappedArray, Mode, OpenOptions, Order,
-    Source, element::Bool, layout::Layout, npy::Version,
+    Source, WriteOptions, element::Bool, layout::Layout, npy::Version,
 };
 
 use crate::modes::open_errors;
@@ -60,8 +60,8 @@ fn failures_of_readers_and_writers_are_io() {
         }
     }
     assert_error(Header::read(Broken), ErrorKind::Io, "cannot read the header: broken");
-    let header = Header::new(DType::of::<f64>(), &[3], Order::C).unwrap();
-    assert_error(header.write(Broken, None), ErrorKind::Io, "cannot write the header: broken");
+    let written = WriteOptions::new().write_to(Broken, &arr1(&[0.5]));
+    assert_error(written, ErrorKind::Io, "cannot write the header: broken");
 }
 
 #[test]

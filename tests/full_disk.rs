@@ -83,10 +83,10 @@ fn archives(path: &Path) {
     let (small, large) =
         (Array2::from_elem((9, 9), 7_u64), Array2::from_shape_fn((700, 300), random));
     npz::savez(&npz, &[("a", &small)]).unwrap();
-    ten::save(&list, &[&small]).unwrap();
+    ten::TenWriteOptions::new().save(&list, &[&small]).unwrap();
     let before = read_both(&npz, &list);
     is_full(&npz::savez(&npz, &[("a", &small), ("b", &large)]).unwrap_err());
-    is_full(&ten::save(&list, &[&small, &large]).unwrap_err());
+    is_full(&ten::TenWriteOptions::new().save(&list, &[&small, &large]).unwrap_err());
     for compression in [Compression::Stored, Compression::Deflated(1)] {
         let mut writer = NpzWriter::create(&npz).unwrap();
         writer.compression(compression).write("a", &small).unwrap();

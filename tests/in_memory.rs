@@ -91,7 +91,7 @@ fn tar() -> Result<()> {
     let mut member = Vec::new();
     WriteOptions::new().write_to(&mut member, &table())?;
     let bytes = tar_file(&[("a.npy", &member)]);
-    let array = npymap::tar::TarFile::open(Source::bytes(bytes))?.get("a.npy")?;
+    let array = npymap::tar::TarFile::open(Source::bytes(bytes))?.member("a.npy")?.open()?;
     assert_eq!(array.view::<f64>()?.to_vec(), table().into_raw_vec_and_offset().0);
     Ok(())
 }
@@ -189,7 +189,7 @@ fn archives(member: &[u8]) -> Result<Vec<Opened>> {
     {
         let bytes = tar_file(&[("a.txt", b"text"), ("a.npy", member)]);
         let shard = npymap::tar::TarFile::open(Source::bytes(bytes.clone()))?;
-        let copy = shard.get("a.npy")?;
+        let copy = shard.member("a.npy")?.open()?;
         let at = copy.data_offset().unwrap();
         all.push((bytes, copy, at));
     }

@@ -3,7 +3,8 @@
 use std::fs;
 
 use npymap::MappedArray;
-use npymap::ten::{Ten, TenWriteOptions, WriteTensor};
+use npymap::ten::{Ten, TenWriteOptions};
+use npymap::write::Save;
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};
@@ -35,13 +36,12 @@ fn files_are_exchanged_both_ways() {
         let path = file["path"].as_str().unwrap();
         let ten = map(path).and_then(Ten::open).unwrap();
         let found = (0..ten.headers().len()).map(|at| ten.get(at).unwrap()).collect::<Vec<_>>();
-        let infos: Vec<_> = ten.infos().collect();
+        let infos: Vec<_> = ten.headers().map(|header| header.info.as_str()).collect();
         let named = infos.iter().zip(&found).map(|(info, array)| json!([info, contents(array)]));
         assert_eq!(Value::from(named.collect::<Vec<_>>()), file["arrays"], "{path}");
         let bytes = fs::read(path).unwrap();
 
-        let tensors: Vec<&dyn WriteTensor> =
-            found.iter().map(|array| array as &dyn WriteTensor).collect();
+        let tensors: Vec<&dyn Save> = found.iter().map(|array| array as &dyn Save).collect();
         let options = TenWriteOptions::new();
         let options = if infos.is_empty() { options } else { options.infos(&infos) };
         let copy = format!("{path}.again.ten");

@@ -383,7 +383,7 @@ impl<T: Sample> Stored<T> {
         let shape = IxDyn(&spec.shape).set_f(spec.fortran);
         let places = ArrayD::from_shape_vec(shape, places).unwrap();
         // Bytes after the last element do not belong to the array.
-        let len = layout.end() + 5;
+        let len = (layout.offset() + layout.nbytes()) + 5;
         let mut stored =
             Stored { words: vec![!0 / 3; len.div_ceil(16)], len, layout, big, values, places };
         for n in 0..count {

@@ -218,7 +218,8 @@ fn numbers(dtype: &DType, shape: &[usize], offset: usize) -> MappedArray<Vec<u8>
     let values: Vec<f64> = random.take(wide.len()).collect();
     wide.view_mut::<f64>().unwrap().copy_from_slice(&values).unwrap();
     let layout = Layout::new(dtype.clone(), shape, Order::C, offset).unwrap();
-    let mut array = MappedArray::from_parts(vec![0; layout.end()], layout).unwrap();
+    let mut array =
+        MappedArray::from_parts(vec![0; layout.offset() + layout.nbytes()], layout).unwrap();
     let mut view = array.dyn_view_mut().unwrap();
     view.assign_as(&wide.dyn_view().unwrap(), Casting::Unsafe).unwrap();
     array

@@ -8,7 +8,6 @@ use npymap::source::{AtomicFile, Locking};
 use npymap::{
     Appender, CreateOptions, DType, ErrorKind, MappedArrayMut, OpenOptions, Order, Result, Source,
     loader::RaggedAppender,
-    ten::TenWriteOptions,
     write::{WriteOptions, recover},
 };
 
@@ -29,7 +28,7 @@ fn create(path: &Path, options: &CreateOptions) -> Result<MappedArrayMut> {
 type Writer = (&'static str, fn(&Path, bool) -> Result<()>);
 
 /// Everything that replaces a file, and whether it may drop what follows the elements.
-const WRITERS: [Writer; 8] = [
+const WRITERS: [Writer; 7] = [
     ("AtomicFile::create", |path, discards| {
         let new =
             if discards { AtomicFile::create_discarding(path) } else { AtomicFile::create(path) };
@@ -58,10 +57,6 @@ const WRITERS: [Writer; 8] = [
     ("WriteOptions::write", |path, discards| {
         let options = WriteOptions::new().discard_trailing(discards);
         options.write(path, &arr1(&[7_u8])).map(drop)
-    }),
-    ("TenWriteOptions::save", |path, discards| {
-        let options = TenWriteOptions::new().any_extension(true).discard_trailing(discards);
-        options.save(path, &[&arr1(&[7_i64])])
     }),
 ];
 

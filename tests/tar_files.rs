@@ -5,7 +5,8 @@ use npymap::{
     any::{AnyFile, Format},
     npz::{Compression, NpzWriter},
     tar::TarFile,
-    ten::{TenWriteOptions, WriteTensor},
+    ten::TenWriteOptions,
+    write::Save,
 };
 
 use tar::Header;
@@ -23,7 +24,7 @@ fn members_are_used_in_place() {
     let copies = [read, memory].map(|source| TarFile::open(source.into_read_only()).unwrap());
     for shard in [&mapped].into_iter().chain(&copies) {
         assert_eq!(shard.members().len(), 7);
-        let array = shard.get("000000.npy").unwrap();
+        let array = shard.member("000000.npy").unwrap().open().unwrap();
         assert_eq!(array.view::<f32>().unwrap().to_vec(), [0.5, 1.5, 2.5, 3.5]);
         let offset = shard.member("000000.npy").unwrap().offset();
         assert_eq!(array.data_offset(), Some(offset + 128));
@@ -40,7 +41,7 @@ fn members_are_used_in_place() {
         let kinds: Vec<_> = shard.members().map(|member| member.is_ten().unwrap()).collect();
         assert_eq!(kinds, [false, true, false, false, true, true, false]);
     }
-    let array = mapped.get("000000.npy").unwrap();
+    let array = mapped.member("000000.npy").unwrap().open().unwrap();
     assert_eq!((array.mode(), array.member()), (Some(Mode::ReadOnly), Some("000000.npy")));
     drop(mapped);
     assert_eq!(array.as_slice::<f32>().unwrap()[3..], [3.5]);
@@ -95,14 +96,16 @@ fn files_that_other_members_replace_are_not_found() {
     header.set_size(npy().len().try_into().unwrap());
     builder.append_data(&mut header, "again.npy", npy().as_slice()).unwrap();
     let shard = TarFile::open(Source::bytes(builder.into_inner().unwrap())).unwrap();
-    let found = names.map(|name| shard.get(name).map_err(|error| error.kind()).is_ok());
+    let found = names.map(|name| {
+        shard.member(name).and_then(|member| member.open()).map_err(|error| error.kind()).is_ok()
+    });
     assert_eq!(found, [false, true, false, true, true]);
     let error = shard.member("x.npy").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("is no regular file"), "{error}");
 }
 
-fn ten_of(arrays: &[&dyn WriteTensor]) -> Vec<u8> {
+fn ten_of(arrays: &[&dyn Save]) -> Vec<u8> {
     let mut bytes = Vec::new();
     TenWriteOptions::new().write(&mut bytes, arrays).unwrap();
     bytes
@@ -226,7 +229,11 @@ fn errors_name_the_problem() {
         }
     }
     let sizes = with_field(&whole, 124, b"\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff");
-    assert!(TarFile::open(Source::bytes(sizes)).and_then(|shard| shard.get("000000.npy")).is_err());
+    assert!(
+        TarFile::open(Source::bytes(sizes))
+            .and_then(|shard| shard.member("000000.npy").and_then(|member| member.open()))
+            .is_err()
+    );
 }
 
 /// Replaces a field of the first header, and its checksum.
@@ -361,11 +368,11 @@ fn names_that_are_not_utf_8_are_not_taken_for_each_other() {
             .map(|name| with_field(first, 0, name));
     let open = |parts: &[&[u8]]| TarFile::open(Source::bytes(parts.concat())).unwrap();
     for parts in [&[&ff[..]][..], &[&ff, &ff], &[&text]] {
-        assert_eq!(open(parts).get("a\u{fffd}.npy").unwrap().shape(), [2, 2]);
+        assert_eq!(open(parts).member("a\u{fffd}.npy").unwrap().open().unwrap().shape(), [2, 2]);
     }
     for parts in [[&ff, &fe], [&text, &fe], [&ff, &text]] {
         let shard = open(&parts.map(|part| &part[..]));
-        let error = shard.get("a\u{fffd}.npy").unwrap_err();
+        let error = shard.member("a\u{fffd}.npy").and_then(|member| member.open()).unwrap_err();
         assert_eq!(error.kind(), npymap::ErrorKind::Unsupported);
         let expected = "several members are `a\u{fffd}.npy`: rename them: their names differ in bytes that are not UTF-8";
         assert_eq!(error.to_string(), expected);
@@ -396,7 +403,11 @@ fn names_have_a_prefix_in_ustar_only() {
 
 fn member_error(bytes: &[u8], name: &str) -> String {
     let shard = TarFile::open(Source::bytes(bytes.to_vec()));
-    shard.and_then(|shard| shard.get(name)).map(drop).unwrap_err().to_string()
+    shard
+        .and_then(|shard| shard.member(name).and_then(|member| member.open()))
+        .map(drop)
+        .unwrap_err()
+        .to_string()
 }
 
 #[test]
@@ -437,12 +448,12 @@ fn sparse_members_are_rejected_by_name() {
             shard.members().map(|member| member.name()).collect::<Vec<_>>(),
             ["a.npy", "b.npy"]
         );
-        let error = shard.get("a.npy").unwrap_err().to_string();
+        let error = shard.member("a.npy").and_then(|member| member.open()).unwrap_err().to_string();
         assert_eq!(error, "[a.npy]: is stored as a sparse file: extract it with tar", "{format}");
         let member = shard.member("a.npy").unwrap();
         assert_eq!((member.size(), member.is_ten().unwrap()), (4096, false), "{format}");
         assert!(member.header().is_err() && member.ten().is_err());
-        assert_eq!(shard.get("b.npy").unwrap().shape(), [2, 2], "{format}");
+        assert_eq!(shard.member("b.npy").unwrap().open().unwrap().shape(), [2, 2], "{format}");
     }
 }
 
@@ -450,7 +461,7 @@ fn sparse_members_are_rejected_by_name() {
 fn names_and_sizes_are_those_of_pax_headers() {
     let bytes = pax(&[("path", "größe.npy"), ("size", "144"), ("mtime", "1.5")]);
     let shard = TarFile::open(Source::bytes(bytes)).unwrap();
-    assert_eq!(shard.get("größe.npy").unwrap().shape(), [2, 2]);
+    assert_eq!(shard.member("größe.npy").unwrap().open().unwrap().shape(), [2, 2]);
     assert_eq!(shard.members().len(), 1);
     for records in [[("path", "a\0b"), ("mtime", "1")], [("size", "x"), ("mtime", "1")]] {
         assert!(TarFile::open(Source::bytes(pax(&records))).is_err());
@@ -504,7 +515,7 @@ fn names_and_targets_of_links_are_those_of_their_extension_records() {
     let other = format!("{long}2");
     let open = |name: &str, kind, records: &[(u8, &str)], format: &Header| {
         let shard = TarFile::open(Source::bytes(linked(name, kind, records, format)))?;
-        shard.get(name).map(drop)
+        shard.member(name).and_then(|member| member.open()).map(drop)
     };
     let pax = |key: &str, value: &str| {
         let len = |len: &usize| format!("{len} {key}={value}\n").len() == *len;

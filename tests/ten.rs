@@ -5,7 +5,8 @@ use std::fs;
 
 use npymap::ndarray::{Array1, Array2, Axis, arr0, arr1, arr2};
 use npymap::source::MapMut;
-use npymap::ten::{self, Ten, TenOptions, TenWriteOptions, WriteTensor};
+use npymap::ten::{Ten, TenWriteOptions};
+use npymap::write::Save;
 use npymap::{Be, Le, MappedArray, Mode, Source};
 
 use crate::support::{directory, file, map, map_mut, names, some};
@@ -34,7 +35,7 @@ fn bytes_equal_webdatasets() {
     assert!(empty.is_empty() && opened(empty).headers().len() == 0);
 }
 
-fn write(options: &TenWriteOptions, arrays: &[&dyn WriteTensor]) -> npymap::Result<Vec<u8>> {
+fn write(options: &TenWriteOptions, arrays: &[&dyn Save]) -> npymap::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     options.write(&mut bytes, arrays)?;
     Ok(bytes)
@@ -54,11 +55,11 @@ fn all_orders_and_byte_orders_are_written_the_same() {
     npymap::WriteOptions::new().write_to(&mut fortran, &turned).unwrap();
     let fortran = MappedArray::from_bytes(fortran).unwrap();
     assert!(fortran.layout().is_f_contiguous());
-    let sources: [&dyn WriteTensor; 3] = [&array, &fortran, &table()];
+    let sources: [&dyn Save; 3] = [&array, &fortran, &table()];
     let mut reversed = table();
     reversed.invert_axis(Axis(0));
     reversed.invert_axis(Axis(0));
-    for array in sources.into_iter().chain([&reversed as &dyn WriteTensor]) {
+    for array in sources.into_iter().chain([&reversed as &dyn Save]) {
         let options = TenWriteOptions::new().infos(&["img"]);
         assert!(write(&options, &[array]).unwrap() == image());
     }
@@ -76,7 +77,10 @@ fn all_ways_of_reading_agree() {
     let memory = Source::bytes(bytes.clone());
     let others = [read, memory].map(|source| Ten::open(source.into_read_only()).unwrap());
     for ten in [&mapped].into_iter().chain(&others) {
-        assert_eq!(ten.infos().collect::<Vec<_>>(), ["img", "n"]);
+        assert_eq!(
+            ten.headers().map(|header| header.info.as_str()).collect::<Vec<_>>(),
+            ["img", "n"]
+        );
         assert_eq!(
             ten.get(ten.position("n").unwrap()).unwrap().as_slice::<Le<i64>>().unwrap(),
             [1, -2].map(Le::new)
@@ -114,7 +118,7 @@ fn encode_two(infos: &[&str]) -> npymap::Result<Vec<u8>> {
 #[test]
 fn infos_are_one_for_all_or_one_each() {
     let ten = opened(encode_two(&["x"]).unwrap());
-    assert_eq!(ten.infos().collect::<Vec<_>>(), ["x", "x"]);
+    assert_eq!(ten.headers().map(|header| header.info.as_str()).collect::<Vec<_>>(), ["x", "x"]);
     for (given, expected) in [
         (&["x", "y", "z"][..], "3 infos for 2 arrays: expected one for all, or one each"),
         (&[], "0 infos for 2 arrays: expected one for all, or one each"),
@@ -158,42 +162,28 @@ fn numbers_of_either_byte_order_are_written() {
     assert_eq!(encode(&columns.mapv(Be::new).reversed_axes()).unwrap(), expected);
 }
 
-fn encode(array: &dyn WriteTensor) -> npymap::Result<Vec<u8>> {
+fn encode(array: &dyn Save) -> npymap::Result<Vec<u8>> {
     write(&TenWriteOptions::new(), &[array])
 }
 
 #[test]
-fn other_dtype_names_are_opt_in() {
+fn other_extensions_are_read_and_not_saved() {
     let directory = directory();
     let path = directory.path().join("x.bin");
     let expected = format!(
-        "{}: the name ends neither in .ten nor in .tb: rename it, or allow it with `any_extension`",
+        "{}: the name ends neither in .ten nor in .tb: rename it, webdataset refuses others",
         path.display()
     );
-    assert_eq!(ten::save(&path, &[&table()]).unwrap_err().to_string(), expected);
+    let options = TenWriteOptions::new();
+    assert_eq!(options.save(&path, &[&table()]).unwrap_err().to_string(), expected);
     assert!(names(directory.path()).is_empty());
-    TenWriteOptions::new().any_extension(true).save(&path, &[&table()]).unwrap();
-    assert_eq!(Source::open(&path).and_then(Ten::open).unwrap_err().to_string(), expected);
-    assert_eq!(
-        TenOptions::new()
-            .any_extension(true)
-            .open(Source::open(&path).unwrap())
-            .unwrap()
-            .headers()
-            .len(),
-        1
-    );
-    let penguins = MappedArray::load("data/penguins.npy").unwrap();
-    ten::save(directory.path().join("x.tb"), &[&penguins]).unwrap();
-    assert_eq!(
-        Source::open(directory.path().join("x.tb"))
-            .and_then(Ten::open)
-            .unwrap()
-            .get(0)
-            .unwrap()
-            .len(),
-        1368
-    );
+    options.write(fs::File::create(&path).unwrap(), &[&table()]).unwrap();
+    assert_eq!(Source::open(&path).and_then(Ten::open).unwrap().headers().len(), 1);
+    let (penguins, path) =
+        (MappedArray::load("data/penguins.npy").unwrap(), directory.path().join("x.tb"));
+    options.save(&path, &[&penguins]).unwrap();
+    let list = Source::open(&path).and_then(Ten::open).unwrap();
+    assert_eq!(list.get(0).unwrap().len(), 1368);
 }
 
 /// Changes words of a good file.

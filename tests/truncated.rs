@@ -24,7 +24,7 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
 /// The header of a complete array, and the end of the array.
 fn complete_array(bytes: &[u8]) -> Option<(Header, usize)> {
     let array = MappedArray::from_bytes(bytes).ok()?;
-    Some((array.header().unwrap(), array.layout().end()))
+    Some((array.header().unwrap(), array.layout().offset() + array.layout().nbytes()))
 }
 
 #[test]
@@ -134,7 +134,11 @@ fn damaged_headers_are_rejected_or_describe_bytes_of_the_file() {
                 bytes[at] = bad;
                 if let Some((header, end)) = complete_array(&bytes) {
                     assert!(end <= bytes.len(), "{name}: {bad} at {at}");
-                    assert_eq!(header.layout().unwrap().end(), end, "{name}: {bad} at {at}");
+                    assert_eq!(
+                        header.data_offset + header.layout().unwrap().nbytes(),
+                        end,
+                        "{name}: {bad} at {at}"
+                    );
                 }
             }
             bytes[at] = good;

@@ -26,7 +26,7 @@ const SHAPES: [&[usize]; 9] =
 /// `offset` bytes after the start.
 fn memory(dtype: &str, shape: &[usize], order: Order, offset: usize) -> (Vec<u128>, Layout) {
     let layout = Layout::new(dtype.parse().unwrap(), shape, order, offset).unwrap();
-    let mut memory = vec![0_u128; layout.end().div_ceil(16) + 1];
+    let mut memory = vec![0_u128; (layout.offset() + layout.nbytes()).div_ceil(16) + 1];
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut memory);
     bytes.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i * 37 % 251) as u8);
     (memory, layout)

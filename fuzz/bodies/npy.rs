@@ -21,7 +21,7 @@ pub(crate) fn npy(data: &[u8]) {
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
     let layout = array.layout().clone();
-    assert!(layout.end() <= data.len());
+    assert!((layout.offset() + layout.nbytes()) <= data.len());
     read_view(&array.dyn_view().unwrap(), 0);
     if array.len() <= MAX_ELEMENTS {
         let _ = OpenOptions::new().read_ndarray_from::<f64, IxDyn>(data);
@@ -192,7 +192,7 @@ fn write_back(data: &[u8]) {
             assert!(all.iter().all(|text| *text == before[0]), "{all:?} of {}", before[0]);
         }
     }
-    let end = array.layout().end();
+    let end = array.layout().offset() + array.layout().nbytes();
     let start = array.layout().offset();
     drop(array);
     assert_eq!((&copy[..start], &copy[end..]), (&data[..start], &data[end..]));

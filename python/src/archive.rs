@@ -8,7 +8,6 @@ use npymap::array::AnyArray;
 use npymap::npz::NpzOptions;
 use npymap::source::{AnySource, Map, MapMut};
 use npymap::tar::TarFile;
-use npymap::ten::TenOptions;
 use npymap::{ArrayFile, Error, ErrorKind, Mode, Order, Result, npz, ten};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -184,11 +183,10 @@ impl Ten {
     #[new]
     fn new(py: Python<'_>, path: Location, mode: Option<&str>) -> PyResult<Ten> {
         let mode = parse_mode(py, mode)?;
-        let options = TenOptions::new().any_extension(true);
         let list = detached(py, || {
             Ok(match source(&path, mode)? {
-                AnySource::ReadOnly(source) => Either::ReadOnly(options.open(source)?),
-                AnySource::Writable(source) => Either::Writable(options.open(source)?),
+                AnySource::ReadOnly(source) => Either::ReadOnly(ten::Ten::open(source)?),
+                AnySource::Writable(source) => Either::Writable(ten::Ten::open(source)?),
             })
         });
         Ok(Ten { list: list.or_raise_for(py, &path)?, shown: path.to_path_buf() })
@@ -196,7 +194,7 @@ impl Ten {
 
     /// The infos of all arrays.
     fn infos(&self) -> Vec<String> {
-        for_either!(&self.list, ten => ten.infos().map(str::to_owned).collect())
+        for_either!(&self.list, ten => ten.headers().map(|header| header.info.clone()).collect())
     }
 
     /// Opens an array.

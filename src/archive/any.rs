@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::archive::npz::{Member, Npz};
 #[cfg(feature = "tar")]
 use crate::archive::tar::{self, TarFile};
-use crate::archive::ten::{self, Ten, TenOptions};
+use crate::archive::ten::{self, Ten};
 use crate::array::{MappedArray, OpenOptions, Place};
 #[cfg(feature = "tar")]
 use crate::error::invariant::to_u64;
@@ -197,7 +197,7 @@ impl<D: Mapping> Npy<D> {
 pub fn open_any<D: Mapping>(source: Source<D>) -> Result<AnyFile<D>> {
     match Format::recognize(&source)? {
         Format::Npy => Npy::new(source, OpenOptions::new()).map(AnyFile::Npy),
-        Format::Ten => TenOptions::new().any_extension(true).open(source).map(AnyFile::Ten),
+        Format::Ten => Ten::open(source).map(AnyFile::Ten),
         #[cfg(feature = "npz")]
         Format::Npz => Npz::open(source).map(AnyFile::Npz),
         #[cfg(feature = "tar")]
@@ -327,7 +327,7 @@ impl<D: Mapping> AnyFile<D> {
                         return ten.get(ten.index(inner)?);
                     }
                 }
-                tar.get(name)
+                tar.member(name)?.open()
             }
             #[cfg(feature = "tar")]
             (AnyFile::Tar(tar), None) => match tar.members().collect::<Vec<_>>().as_slice() {

@@ -311,17 +311,11 @@ impl DType {
         })
     }
 
-    /// Returns a struct with some of the fields, selected by name or title, or by
-    /// path: `pos.z` is a nested field, and its name in the new struct. Offsets and
-    /// itemsize stay the same, as in NumPy's `a[['x', 'y']]`.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a field does not
-    /// exist. Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is
-    /// selected twice.
+    /// A struct with some of the fields, selected by name or title, or by path: `pos.z`
+    /// is a nested field, and its name in the new struct. Offsets and itemsize stay the
+    /// same, as in NumPy's `a[['x', 'y']]`.
     #[inline]
-    pub fn select(&self, names: &[&str]) -> Result<DType> {
+    pub(crate) fn select(&self, names: &[&str]) -> Result<DType> {
         let fields = names.iter().map(|path| self.nested_field(path)).collect::<Result<_>>()?;
         // As in NumPy, it is not aligned, even if the struct is.
         DType::from_fields(fields, self.itemsize(), 1)

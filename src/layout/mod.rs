@@ -131,10 +131,9 @@ impl Layout {
         self.nbytes
     }
 
-    /// Returns the offset of the byte after the last element.
-    #[must_use]
+    /// The offset of the byte after the last element.
     #[inline]
-    pub fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.geometry.offset + self.nbytes
     }
 

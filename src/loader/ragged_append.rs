@@ -1,6 +1,6 @@
 //! Appends rows of different lengths.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::array::{CreateOptions, OpenOptions, with_path_in_errors};
 use crate::dtype::DType;
@@ -53,7 +53,6 @@ const PENDING: usize = 8192;
 pub struct RaggedAppender {
     data: Appender,
     offsets: Appender,
-    path: PathBuf,
     pending: Vec<i64>,
     /// Whether the last attempt to write failed.
     has_failed: bool,
@@ -88,7 +87,7 @@ impl RaggedAppender {
         let new_offsets = begin_offsets(offsets, options)?;
         // If the second one fails, the old data is still there.
         let offsets = new_offsets.finish()?;
-        RaggedAppender::of_files(path, new_data.finish()?, offsets)
+        RaggedAppender::of_files(new_data.finish()?, offsets)
     }
 
     /// Opens both files for appending. All offsets are read. Removes what a killed writer
@@ -162,13 +161,8 @@ impl RaggedAppender {
 
     /// Combines the two files, which must be empty or new.
     #[inline]
-    pub(super) fn of_files(
-        path: &Path,
-        data: Appender,
-        offsets: Appender,
-    ) -> Result<RaggedAppender> {
-        let (path, pending) = (path.to_owned(), vec![0]);
-        let mut new = RaggedAppender { data, offsets, path, pending, has_failed: false };
+    pub(super) fn of_files(data: Appender, offsets: Appender) -> Result<RaggedAppender> {
+        let mut new = RaggedAppender { data, offsets, pending: vec![0], has_failed: false };
         new.flush()?;
         Ok(new)
     }
@@ -183,7 +177,6 @@ impl RaggedAppender {
         options: &OpenOptions,
         keeps_counted: bool,
     ) -> Result<RaggedAppender> {
-        let path = path.to_owned();
         // Nothing changes before the offsets are known.
         let (found, rows, end) = with_path_in_errors(offsets, |path| {
             let found = examine(path, options)?;
@@ -193,7 +186,7 @@ impl RaggedAppender {
             }
             Ok((found, rows, end))
         })?;
-        let keep_data = |data: Examined| with_path_in_errors(&path, |_| data.keep(end));
+        let keep_data = |data: Examined| with_path_in_errors(path, |_| data.keep(end));
         let keep_offsets = |found: Examined| with_path_in_errors(offsets, |_| found.keep(rows));
         // No offset is counted before its elements are.
         let (data, offsets) = if end > data.counted_rows() {
@@ -203,7 +196,7 @@ impl RaggedAppender {
             (keep_data(data)?, offsets)
         };
         let pending = if rows == 0 { vec![0] } else { Vec::new() };
-        Ok(RaggedAppender { data, offsets, path, pending, has_failed: false })
+        Ok(RaggedAppender { data, offsets, pending, has_failed: false })
     }
 
     /// The appender of the elements.
@@ -319,13 +312,6 @@ impl RaggedAppender {
     #[inline]
     pub fn close(mut self) -> Result<()> {
         self.sync()
-    }
-
-    /// Returns the path of the file with the data.
-    #[must_use]
-    #[inline]
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Writes all rows, elements first.

@@ -115,7 +115,7 @@ impl OpenOptions {
             };
             match new_data.and_then(NewAppender::finish) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                created => return RaggedAppender::of_files(data, created?, new_offsets.finish()?),
+                created => return RaggedAppender::of_files(created?, new_offsets.finish()?),
             }
         }
     }
@@ -144,5 +144,5 @@ fn complete(
         check_rows_like(&data, dtype, row, options)?;
         Ok(data)
     })?;
-    RaggedAppender::of_files(path, data, begin_offsets(offsets, options)?.finish()?)
+    RaggedAppender::of_files(data, begin_offsets(offsets, options)?.finish()?)
 }

@@ -1,12 +1,10 @@
 //! Writes headers that equal NumPy 2.4's byte for byte.
 
-use std::io::Write;
-
 use super::header::Header;
 use super::preamble::{MAGIC, Version};
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind, descr_text};
-use crate::error::{DTypeError, HeaderError, IoContext as _, Result};
+use crate::error::{DTypeError, HeaderError, Result};
 use crate::layout::Order;
 
 /// The alignment of the elements in the file, so that they can be mapped.
@@ -135,21 +133,6 @@ impl Header {
             }
             _ => Ok(None),
         }
-    }
-
-    /// Writes the bytes of [`encode`](Header::encode) and returns their
-    /// version.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr
-    /// cannot express the dtype, or the version cannot hold the header. These
-    /// errors come before any output. Returns [`Io`](crate::ErrorKind::Io) if
-    /// the writer fails.
-    pub fn write(&self, mut to: impl Write, version: Option<Version>) -> Result<Version> {
-        let encoded = self.encode(version)?;
-        to.write_all(&encoded.bytes).context("write the header")?;
-        Ok(encoded.version)
     }
 
     /// The axis for appending rows without moving existing rows: the first in C

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::Save;
 use crate::array::{WriteMode, write_file};
 use crate::error::{IoContext as _, Result};
+use crate::layout::Order;
 use crate::npy::{Encoded, Version};
 
 /// Writes complete arrays to `.npy` files and streams, as `numpy.save` does, with
@@ -103,9 +104,12 @@ impl WriteOptions {
     /// ```
     pub fn write(&self, path: impl AsRef<Path>, array: &dyn Save) -> Result<Version> {
         let path = path.as_ref();
-        let written = array.header(self.version).and_then(|header| {
-            write_file(path, self.mode, |mut file, _| write(&mut file, &header, array))?;
-            Ok(header.version)
+        let written = array.header().and_then(|header| {
+            let encoded = header.encode(self.version)?;
+            write_file(path, self.mode, |mut file, _| {
+                write(&mut file, &encoded, header.order, array)
+            })?;
+            Ok(encoded.version)
         });
         written.map_err(|error| error.with_path(path))
     }
@@ -133,16 +137,17 @@ impl WriteOptions {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn write_to(&self, mut to: impl Write, array: &dyn Save) -> Result<Version> {
-        let header = array.header(self.version)?;
-        write(&mut to, &header, array)?;
-        Ok(header.version)
+        let header = array.header()?;
+        let encoded = header.encode(self.version)?;
+        write(&mut to, &encoded, header.order, array)?;
+        Ok(encoded.version)
     }
 }
 
 /// Writes an array whose header was encoded.
 #[inline]
-fn write(to: &mut dyn Write, header: &Encoded, array: &dyn Save) -> Result<()> {
+fn write(to: &mut dyn Write, header: &Encoded, order: Order, array: &dyn Save) -> Result<()> {
     to.write_all(&header.bytes).context("write the header")?;
-    array.write_elements(to)?;
+    array.write_elements(order, to)?;
     to.flush().context("write the elements")
 }

@@ -12,8 +12,7 @@ use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{IoContext as _, Result, SystemError};
 use crate::layout::Order;
-use crate::layout::geometry::nbytes;
-use crate::npy::{Encoded, Header, Version};
+use crate::npy::Header;
 
 /// An array that can be written to a file or an archive: a [`MappedArray`] of any
 /// dtype, an ndarray array or view, or one [with a dtype](WithDType). This trait is
@@ -39,58 +38,51 @@ use crate::npy::{Encoded, Header, Version};
 pub trait Save: sealed::Save {}
 
 pub(crate) mod sealed {
-    use super::{Encoded, Result, Version, Write};
+    use super::{Header, Order, Result, Write};
 
     /// What writers need to know of an array.
     pub trait Save {
-        /// Checks that the elements can be stored, and encodes the header.
-        fn header(&self, version: Option<Version>) -> Result<Encoded>;
+        /// The header of a `.npy` file of the array, whose elements can be stored.
+        fn header(&self) -> Result<Header>;
 
-        /// The size of all elements in bytes; `usize::MAX` if it is too large.
-        fn nbytes(&self) -> usize;
-
-        /// Writes all elements in the order that the header says.
-        fn write_elements(&self, to: &mut dyn Write) -> Result<()>;
+        /// Writes all elements in the order of the header, or in C order.
+        fn write_elements(&self, order: Order, to: &mut dyn Write) -> Result<()>;
     }
 }
 
 impl<D: AsRef<[u8]>> Save for MappedArray<D> {}
 
 impl<D: AsRef<[u8]>> sealed::Save for MappedArray<D> {
-    fn header(&self, version: Option<Version>) -> Result<Encoded> {
+    fn header(&self) -> Result<Header> {
         let order = if self.layout().is_c_contiguous() { Order::C } else { Order::F };
-        Header::new(self.dtype().clone(), self.shape(), order)?.encode(version)
+        Header::new(self.dtype().clone(), self.shape(), order)
     }
 
-    fn nbytes(&self) -> usize {
-        self.layout().nbytes()
-    }
-
-    fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
-        let written = to.write_all(self.as_bytes()?).context("write the elements");
-        written.map_err(SystemError::of_map(self.path()))
+    fn write_elements(&self, order: Order, to: &mut dyn Write) -> Result<()> {
+        let written = if order == Order::F || self.layout().is_c_contiguous() {
+            to.write_all(self.as_bytes()?)
+        } else {
+            self.dyn_view()?.byte_blocks().try_for_each(|block| to.write_all(block))
+        };
+        written.context("write the elements").map_err(SystemError::of_map(self.path()))
     }
 }
 
 impl Save for InParts<'_> {}
 
 impl sealed::Save for InParts<'_> {
-    #[inline]
-    fn header(&self, version: Option<Version>) -> Result<Encoded> {
-        sealed::Save::header(self.0, version)
+    fn header(&self) -> Result<Header> {
+        sealed::Save::header(self.0)
     }
 
-    #[inline]
-    fn nbytes(&self) -> usize {
-        self.0.nbytes()
-    }
-
-    #[inline]
-    fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
-        let outline = self.0.outline();
-        let all = outline.with(outline.view.memory_order());
+    fn write_elements(&self, order: Order, to: &mut dyn Write) -> Result<()> {
+        let mut all = self.0.outline();
+        if order == Order::F {
+            all = all.with(all.view.memory_order());
+        }
         let written = self.0.for_each_window(&all, |part| {
-            to.write_all(part.as_bytes().invariant(IN_BUFFER)).context("write the elements")
+            let blocks = part.byte_blocks().try_for_each(|block| to.write_all(block));
+            blocks.context("write the elements")
         });
         written.map_err(SystemError::of_map(self.0.path()))
     }
@@ -99,16 +91,12 @@ impl sealed::Save for InParts<'_> {
 impl<S: Data<Elem: Element + Typed>, D: Dimension> Save for ArrayBase<S, D> {}
 
 impl<S: Data<Elem: Element + Typed>, D: Dimension> sealed::Save for ArrayBase<S, D> {
-    fn header(&self, version: Option<Version>) -> Result<Encoded> {
-        WithDType::new(self, S::Elem::dtype()).header(version)
+    fn header(&self) -> Result<Header> {
+        WithDType::new(self, S::Elem::dtype()).header()
     }
 
-    fn nbytes(&self) -> usize {
-        WithDType::new(self, S::Elem::dtype()).nbytes()
-    }
-
-    fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
-        WithDType::new(self, S::Elem::dtype()).write_elements(to)
+    fn write_elements(&self, order: Order, to: &mut dyn Write) -> Result<()> {
+        WithDType::new(self, S::Elem::dtype()).write_elements(order, to)
     }
 }
 
@@ -156,17 +144,13 @@ impl<'a, T: Element, D: Dimension> WithDType<'a, T, D> {
 impl<T: Element, D: Dimension> Save for WithDType<'_, T, D> {}
 
 impl<T: Element, D: Dimension> sealed::Save for WithDType<'_, T, D> {
-    fn header(&self, version: Option<Version>) -> Result<Encoded> {
-        self.checked()?.1.encode(version)
+    fn header(&self) -> Result<Header> {
+        Ok(self.checked()?.1)
     }
 
-    fn nbytes(&self) -> usize {
-        nbytes(self.array.len(), self.dtype.itemsize())
-    }
-
-    fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
+    fn write_elements(&self, order: Order, to: &mut dyn Write) -> Result<()> {
         let (codec, Header { dtype, .. }) = self.checked()?;
-        let elements: ArrayView<'_, T, D> = match self.order() {
+        let elements: ArrayView<'_, T, D> = match order {
             Order::F => self.array.t(),
             Order::C => self.array.view(),
         };

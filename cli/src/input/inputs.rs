@@ -192,7 +192,7 @@ impl<'a> Inputs<'a> {
                 Ok(inputs)
             }
             AnyFile::Ten(ten) if member.is_none() => {
-                let names = unique_names(ten.infos());
+                let names = unique_names(ten.headers().map(|header| header.info.as_str()));
                 let inputs = names.into_iter().enumerate().map(|(index, name)| Input {
                     name,
                     member: Some(MemberName::Position(index)),
@@ -216,7 +216,8 @@ impl<'a> Inputs<'a> {
                     }
                     (AnyFile::Ten(ten), Some(member)) => {
                         if let Ok(index) = ten.index(member) {
-                            name = unique_names(ten.infos()).swap_remove(index);
+                            name = unique_names(ten.headers().map(|header| header.info.as_str()))
+                                .swap_remove(index);
                             key = Some(index.to_string());
                             own = Some(MemberName::Position(index));
                         }

@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 
 use npymap::npz::{Npz, NpzOptions};
-use npymap::ten::{Ten, TenOptions};
+use npymap::ten::Ten;
 use npymap::{
     CreateOptions, DType, MappedArray, MappedArrayMut, OpenOptions, Order, Result, Source,
     any::{AnyFile, Format, Npy},
@@ -114,7 +114,7 @@ pub(crate) fn any_of(
 ) -> Result<AnyFile> {
     Ok(match Format::recognize(&source)? {
         Format::Npz => AnyFile::Npz(npz_options(max_header_len).open(source)?),
-        Format::Ten => AnyFile::Ten(TenOptions::new().any_extension(true).open(source)?),
+        Format::Ten => AnyFile::Ten(Ten::open(source)?),
         Format::Tar => AnyFile::Tar(TarFile::open(source)?),
         _ => {
             let (options, offset) = npy_options(input, max_header_len);
@@ -160,7 +160,7 @@ pub(crate) fn scanned_npz(path: &Path) -> Result<Npz> {
 
 /// Opens a `.ten` file whose arrays are mapped.
 pub(crate) fn ten(path: &Path) -> Result<Ten> {
-    TenOptions::new().any_extension(true).open(map_arrays(path, MAX_HEADER_LEN)?)
+    Ten::open(map_arrays(path, MAX_HEADER_LEN)?)
 }
 
 /// Opens a `.npy` file, or an array of a `.ten`, to be written and not mapped, and another
@@ -175,8 +175,8 @@ pub(crate) fn write_array(
     if let Some(member) = input.member.as_deref()
         && !is_npy
     {
-        let ten = TenOptions::new().any_extension(true).open(source)?;
-        let stored = TenOptions::new().any_extension(true).open(stored)?;
+        let ten = Ten::open(source)?;
+        let stored = Ten::open(stored)?;
         let index = ten.index(member)?;
         return Ok((ten.get(index)?, stored.get(index)?));
     }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use npymap::any::Format;
 use npymap::source::ReadAt;
-use npymap::{OpenOptions, Source, tar::TarFile, ten::TenOptions};
+use npymap::{OpenOptions, Source, tar::TarFile, ten::Ten};
 
 use crate::input::platform;
 use crate::input::progress::Progress;
@@ -210,7 +210,7 @@ impl Growing {
         Ok(match Format::recognize(&source)? {
             Format::Npz => u64::MAX,
             Format::Ten => {
-                let _ = TenOptions::new().any_extension(true).open(source);
+                let _ = Ten::open(source);
                 0
             }
             Format::Tar => {

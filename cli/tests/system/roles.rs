@@ -92,7 +92,7 @@ fn play(role: &str, directory: &Path) -> Result<()> {
             writer.write("a", &rows(400))?;
             writer.into_inner()?.commit().map(drop)
         }
-        "ten" => ten::save(&list, &[&rows(3), &rows(400)]),
+        "ten" => ten::TenWriteOptions::new().save(&list, &[&rows(3), &rows(400)]),
         "update" => {
             let mut update = Npz::update(&archive, Locking::Wait)?;
             let added = rows(30);

@@ -24,26 +24,8 @@ impl NpzWriter<AtomicFile> {
     /// [`AtomicFile::create_discarding`](crate::source::AtomicFile::create_discarding)
     /// to [`new_seekable`](NpzWriter::new_seekable).
     pub fn create(path: impl AsRef<Path>) -> Result<NpzWriter<AtomicFile>> {
-        NpzWriter::create_file(path.as_ref(), true)
-    }
-
-    /// Like [`create`](NpzWriter::create), but does not replace an existing
-    /// file.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file
-    /// exists, [`NotFound`](crate::ErrorKind::NotFound) if the directory of
-    /// `path` does not exist, and [`Io`](crate::ErrorKind::Io) if the temporary
-    /// file cannot be created.
-    pub fn create_new(path: impl AsRef<Path>) -> Result<NpzWriter<AtomicFile>> {
-        NpzWriter::create_file(path.as_ref(), false)
-    }
-
-    #[inline]
-    fn create_file(path: &Path, overwrite: bool) -> Result<NpzWriter<AtomicFile>> {
-        with_path_in_errors(path, |path| {
-            let mut writer = NpzWriter::new_seekable(begin_file(path, overwrite, false)?)?;
+        with_path_in_errors(path.as_ref(), |path| {
+            let mut writer = NpzWriter::new_seekable(begin_file(path, true, false)?)?;
             writer.path = Some(path.to_owned());
             Ok(writer)
         })
@@ -54,7 +36,8 @@ impl NpzWriter<AtomicFile> {
     /// a file, it gets the permissions of that file.
     ///
     /// [`savez`] does not wait for the disk. Nor does an archive in an
-    /// [`AtomicFile`](crate::source::AtomicFile) that is committed:
+    /// [`AtomicFile`](crate::source::AtomicFile) that is committed, and
+    /// `AtomicFile::create_new` does not replace a file:
     ///
     /// ```
     /// use npymap::{ndarray::arr1, npz::NpzWriter, source::AtomicFile};

@@ -198,9 +198,8 @@ impl<D: Mapping> Npz<D> {
         self.members().try_for_each(|member| member.verify())
     }
 
-    /// Returns the path that the archive was opened by.
-    #[must_use]
-    pub fn path(&self) -> Option<&Path> {
+    #[inline]
+    pub(crate) fn path(&self) -> Option<&Path> {
         self.source.path()
     }
 

@@ -6,7 +6,8 @@ use super::open::{MemberProgress, ProgressCallback};
 use super::reader::STEP;
 use crate::error::Result;
 use crate::error::invariant::to_u64;
-use crate::npy::{Encoded, Version};
+use crate::layout::Order;
+use crate::npy::Header;
 use crate::write::Save;
 use crate::write::save::sealed;
 
@@ -73,17 +74,12 @@ impl Save for ReportedArray<'_> {}
 
 impl sealed::Save for ReportedArray<'_> {
     #[inline]
-    fn header(&self, version: Option<Version>) -> Result<Encoded> {
-        self.array.header(version)
+    fn header(&self) -> Result<Header> {
+        self.array.header()
     }
 
     #[inline]
-    fn nbytes(&self) -> usize {
-        self.array.nbytes()
-    }
-
-    #[inline]
-    fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
-        self.array.write_elements(&mut Reported::new(to, self.report))
+    fn write_elements(&self, order: Order, to: &mut dyn Write) -> Result<()> {
+        self.array.write_elements(order, &mut Reported::new(to, self.report))
     }
 }

@@ -119,7 +119,8 @@ impl NewMember<'_> {
     ) -> Result<()> {
         writer.compression(self.compression.unwrap_or(own));
         let mut write = |array: &dyn Save| {
-            let (member, size) = (name::key(&self.full_name), to_u64(array.nbytes()));
+            let size = to_u64(array.header()?.layout()?.nbytes());
+            let member = name::key(&self.full_name);
             let array = ReportedArray { array, report: Report { member, size, progress } };
             writer.write_file(&self.full_name, &array)
         };

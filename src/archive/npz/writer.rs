@@ -148,10 +148,9 @@ impl<W: Write> NpzWriter<W> {
 
     /// Writes an array as the member with this full name.
     pub(super) fn write_file(&mut self, file_name: &str, array: &dyn Save) -> Result<()> {
-        let header = array.header(None)?.bytes;
-        let done = self.start(file_name, (header.len(), array.nbytes())).and_then(|mut member| {
-            member.write_all(&header).context("write the header")?;
-            array.write_elements(&mut member)?;
+        let header = array.header()?;
+        let done = self.start(file_name, &header).and_then(|mut member| {
+            array.write_elements(header.order, &mut member)?;
             member.finish()
         });
         self.name_file(done)
@@ -194,11 +193,7 @@ impl<W: Write> NpzWriter<W> {
         order: Order,
     ) -> Result<MemberWriter<'_, W>> {
         let header = Header::new(dtype.clone(), shape, order)?;
-        let nbytes = header.layout()?.nbytes();
-        let encoded = header.encode(None)?;
-        let mut member = self.start(&file_name(name), (encoded.bytes.len(), nbytes))?;
-        member.write_all(&encoded.bytes).context("write the header")?;
-        Ok(member)
+        self.start(&file_name(name), &header)
     }
 
     /// Finishes the archive and returns the underlying writer.
@@ -212,17 +207,14 @@ impl<W: Write> NpzWriter<W> {
         self.zip.finish().context(WRITE_ARCHIVE)
     }
 
-    /// Starts a member with a header and elements of these lengths.
-    fn start(
-        &mut self,
-        file_name: &str,
-        (header_len, nbytes): (usize, usize),
-    ) -> Result<MemberWriter<'_, W>> {
+    /// Starts the member of an array, and writes its header.
+    fn start(&mut self, file_name: &str, header: &Header) -> Result<MemberWriter<'_, W>> {
+        let (bytes, nbytes) = (header.encode(None)?.bytes, header.layout()?.nbytes());
         self.check_finished()?;
         check_file_name(file_name)?;
         self.add_name(file_name)?;
         self.state = WriterState::InMember;
-        let (compression, header_len) = (self.compression, to_u64(header_len));
+        let (compression, header_len) = (self.compression, to_u64(bytes.len()));
         let (method, aligned) = match compression {
             Compression::Deflated(_) => (Method::DEFLATED, None),
             Compression::Stored => (Method::STORED, Some((header_len, self.align))),
@@ -232,7 +224,9 @@ impl<W: Write> NpzWriter<W> {
         let member = MemberStart { name, is_utf8: true, method, mode, aligned };
         let len = to_u64(nbytes) + header_len;
         let entry = self.zip.start_unknown(&member, len).context(WRITE_ARCHIVE)?;
-        MemberWriter::new(entry, compression, len, &mut self.state)
+        let mut member = MemberWriter::new(entry, compression, len, &mut self.state)?;
+        member.write_all(&bytes).context("write the header")?;
+        Ok(member)
     }
 
     /// Records the full name of a new member, which must be unique.

@@ -100,9 +100,8 @@ impl<D: Mapping> TarFile<D> {
         Ok(TarFile { source: Arc::new(source), entries, replaced })
     }
 
-    /// Returns the path that the file was opened by.
-    #[must_use]
-    pub fn path(&self) -> Option<&Path> {
+    #[inline]
+    pub(crate) fn path(&self) -> Option<&Path> {
         self.source.path()
     }
 
@@ -141,22 +140,6 @@ impl<D: Mapping> TarFile<D> {
                 Err(self.name_file(no_member(name, self.members().map(|member| member.name()))))
             }
         }
-    }
-
-    /// Opens the `.npy` member of this name. See [`Member::open`].
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
-    /// name, [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy`
-    /// file, [`Unsupported`](crate::ErrorKind::Unsupported) if it is sparse or
-    /// contains Python objects,
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
-    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it
-    /// ends after the end of the file, and [`Io`](crate::ErrorKind::Io) if
-    /// reading or mapping fails.
-    pub fn get(&self, name: &str) -> Result<MappedArray<D>> {
-        self.member(name)?.open()
     }
 
     /// Requests the first bytes of all members at once, if each read of the

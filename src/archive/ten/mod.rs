@@ -6,10 +6,9 @@
 //! | webdataset | here |
 //! |---|---|
 //! | `load`, `decode_buffer`, `read` | [`Ten::open`] a file or bytes |
-//! | `save` | [`save`] |
-//! | `write`, `encode_buffer`, `save` with `infos` | [`TenWriteOptions`] |
-//! | `infos` | [`Ten::infos`], [`TenWriteOptions::infos`] |
-//! | `nocheck` | [`TenOptions::any_extension`], [`TenWriteOptions::any_extension`] |
+//! | `save`, `write`, `encode_buffer` | [`TenWriteOptions`] |
+//! | `infos` | [`TenHeader::info`], [`TenWriteOptions::infos`] |
+//! | `nocheck` | opening checks no extension, and [`TenWriteOptions::write`] has none |
 
 mod chunk;
 mod header;
@@ -20,8 +19,8 @@ mod write;
 use std::path::Path;
 
 pub use header::TenHeader;
-pub use open::{Ten, TenOptions};
-pub use write::{TenWriteOptions, WriteTensor, save};
+pub use open::Ten;
+pub use write::TenWriteOptions;
 
 use crate::error::{ArchiveError, Result};
 
@@ -41,13 +40,4 @@ fn misuse<T>(found: String, expected: &'static str) -> Result<T> {
 #[inline]
 pub(crate) fn has_extension(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "ten" || extension == "tb")
-}
-
-#[inline]
-fn check_extension(path: &Path) -> Result<()> {
-    if has_extension(path) {
-        return Ok(());
-    }
-    let found = "the name ends neither in .ten nor in .tb".to_owned();
-    misuse(found, "rename it, or allow it with `any_extension`")
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::check_extension;
 use super::read::{TenEntry, scan};
 use crate::archive::entries::{EntryList, no_member};
 use crate::array::{MappedArray, Place};
@@ -53,79 +52,20 @@ impl<D> Clone for Ten<D> {
     }
 }
 
-/// Options for opening a list of arrays. Setters take the options and return
-/// them.
-///
-/// # Examples
-///
-/// ```
-/// use npymap::{Source, ndarray::arr1};
-/// use npymap::ten::{TenOptions, TenWriteOptions};
-///
-/// let directory = tempfile::tempdir()?;
-/// let path = directory.path().join("batch.cache");
-/// TenWriteOptions::new().any_extension(true).save(&path, &[&arr1(&[1_u8, 2])])?;
-/// let options = TenOptions::new().any_extension(true);
-/// assert_eq!(options.open(Source::open(&path)?)?.headers().len(), 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-#[must_use]
-pub struct TenOptions {
-    any_extension: bool,
-}
-
-impl TenOptions {
-    /// Returns the defaults: the extension must be `.ten` or `.tb`.
-    #[inline]
-    pub fn new() -> TenOptions {
-        TenOptions::default()
-    }
-
-    /// Accepts files with extensions other than `.ten` and `.tb`: webdataset's
-    /// `nocheck`.
-    #[inline]
-    pub fn any_extension(self, any: bool) -> TenOptions {
-        TenOptions { any_extension: any }
-    }
-
+impl<D: Mapping> Ten<D> {
     /// Opens a list of arrays.
     ///
     /// # Errors
     ///
-    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
-    /// extension is not `.ten` or `.tb`. Returns
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes have a wrong magic,
-    /// a negative length or an unknown type, or describe an array larger than
-    /// the address space, and [`Truncated`](crate::ErrorKind::Truncated) if
-    /// they end too early. Returns [`Io`](crate::ErrorKind::Io) if reading
-    /// fails.
-    pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Ten<D>> {
-        let (nbytes, source) = (source.nbytes(), Arc::new(source));
-        let checked = match source.path() {
-            Some(path) if !self.any_extension => check_extension(path),
-            _ => Ok(()),
-        };
-        let opened = checked.and_then(|()| Ten::open_range(Arc::clone(&source), 0, nbytes));
-        source.storage().add_path_on_err(opened)
-    }
-}
-
-impl<D: Mapping> Ten<D> {
-    /// Opens a list of arrays. If the source has a path, its extension must be
-    /// `.ten` or `.tb`. See [`TenOptions::any_extension`].
-    ///
-    /// # Errors
-    ///
-    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
-    /// extension is not `.ten` or `.tb`. Returns
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes have a wrong magic,
-    /// a negative length or an unknown type, or describe an array larger than
-    /// the address space, and [`Truncated`](crate::ErrorKind::Truncated) if
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes have a wrong
+    /// magic, a negative length or an unknown type, or describe an array larger
+    /// than the address space, and [`Truncated`](crate::ErrorKind::Truncated) if
     /// they end too early. Returns [`Io`](crate::ErrorKind::Io) if reading
     /// fails.
     pub fn open(source: Source<D>) -> Result<Ten<D>> {
-        TenOptions::new().open(source)
+        let (nbytes, source) = (source.nbytes(), Arc::new(source));
+        let opened = Ten::open_range(Arc::clone(&source), 0, nbytes);
+        source.storage().add_path_on_err(opened)
     }
 
     /// Opens the list in the `len` bytes of a source from `start` on.
@@ -137,9 +77,8 @@ impl<D: Mapping> Ten<D> {
         Ok(Ten { source, start, entries: Arc::new(EntryList::new(entries)) })
     }
 
-    /// Returns the path that the source was opened by.
-    #[must_use]
-    pub fn path(&self) -> Option<&Path> {
+    #[inline]
+    pub(crate) fn path(&self) -> Option<&Path> {
         self.source.path()
     }
 
@@ -147,12 +86,6 @@ impl<D: Mapping> Ten<D> {
     #[must_use]
     pub fn headers(&self) -> impl ExactSizeIterator<Item = &TenHeader> {
         self.entries.iter().map(|entry| &entry.header)
-    }
-
-    /// Returns the infos, or names, of the arrays; often empty.
-    #[must_use]
-    pub fn infos(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.headers().map(|header| header.info.as_str())
     }
 
     /// Returns the position of the first array with this info.
@@ -163,7 +96,9 @@ impl<D: Mapping> Ten<D> {
     /// info.
     pub fn position(&self, info: &str) -> Result<usize> {
         let first = self.entries.positions(info).first().copied();
-        first.ok_or_else(|| self.name_file(no_member(info, self.infos())))
+        first.ok_or_else(|| {
+            self.name_file(no_member(info, self.headers().map(|header| header.info.as_str())))
+        })
     }
 
     /// Returns the offset of an array's elements in the source.

@@ -116,7 +116,7 @@ fn every_format_opens_from_a_store() -> Result<()> {
     let tar = TarFile::open(Bucket::new(tar("a.npy", &penguins())).source())?;
     let whole = MappedArray::from_source(Bucket::new(penguins()).source())?;
     let any = open_any(Bucket::new(penguins()).source())?.get(None)?;
-    for array in [npz.get("a")?, tar.get("a.npy")?, whole, any] {
+    for array in [npz.get("a")?, tar.member("a.npy")?.open()?, whole, any] {
         assert_eq!(array.as_slice::<f64>()?, expected.as_slice::<f64>()?);
     }
     Ok(())
