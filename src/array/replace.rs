@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::OpenOptions;
 use super::trailing::Trailing;
+use super::{OpenOptions, with_path_in_errors};
 use crate::error::{ErrorKind, ExtentError, IoContext as _, Result};
 use crate::source::lock::Locking;
 use crate::source::{AtomicFile, atomic, file};
@@ -33,7 +33,7 @@ impl AtomicFile {
     /// `.npy` file that would be replaced, and [`Io`](crate::ErrorKind::Io) if the
     /// temporary file cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<AtomicFile> {
-        create(path.as_ref(), false)
+        with_path_in_errors(path.as_ref(), |path| begin(path, true, false))
     }
 
     /// Creates a file that replaces any existing file, and drops whatever follows its
@@ -46,7 +46,7 @@ impl AtomicFile {
     /// leads to something that cannot be replaced, such as a directory, and
     /// [`Io`](crate::ErrorKind::Io) if the temporary file cannot be created.
     pub fn create_discarding(path: impl AsRef<Path>) -> Result<AtomicFile> {
-        create(path.as_ref(), true)
+        with_path_in_errors(path.as_ref(), |path| begin(path, true, true))
     }
 
     /// Creates a file that replaces the existing one, which is locked exclusively
@@ -83,7 +83,7 @@ impl AtomicFile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update(path: impl AsRef<Path>, locking: Locking) -> Result<AtomicFile> {
-        update(path.as_ref(), locking, false)
+        with_path_in_errors(path.as_ref(), |path| begin_locked(path, locking, false))
     }
 
     /// Creates a file that replaces the existing one, which is locked exclusively until
@@ -97,26 +97,15 @@ impl AtomicFile {
     /// [`Locked`](crate::ErrorKind::Locked) if another program has locked the file,
     /// and [`Io`](crate::ErrorKind::Io) if the temporary file cannot be created.
     pub fn update_discarding(path: impl AsRef<Path>, locking: Locking) -> Result<AtomicFile> {
-        update(path.as_ref(), locking, true)
+        with_path_in_errors(path.as_ref(), |path| begin_locked(path, locking, true))
     }
-}
-
-#[inline]
-fn create(path: &Path, discards: bool) -> Result<AtomicFile> {
-    begin(path, true, discards).map_err(|error| error.with_path(path))
-}
-
-#[inline]
-fn update(path: &Path, locking: Locking, discards: bool) -> Result<AtomicFile> {
-    begin_locked(path, locking, discards).map_err(|error| error.with_path(path))
 }
 
 /// Creates a file that replaces an existing one, or must not if it is not one that
 /// `replaces`. Without the path in errors.
 #[inline]
 pub(crate) fn begin(path: &Path, replaces: bool, discards: bool) -> Result<AtomicFile> {
-    let new = AtomicFile::new(path, replaces)?;
-    checked(new, discards)
+    checked(AtomicFile::new(path, replaces)?, discards)
 }
 
 /// As [`AtomicFile::update`], without the path in errors.

@@ -95,7 +95,7 @@ impl ErrorDetail {
             ErrorDetail::DType(error) => error.kind(),
             ErrorDetail::Shape(error) => error.kind(),
             ErrorDetail::Archive(error) => error.kind(),
-            ErrorDetail::Request(error) => error.kind(),
+            ErrorDetail::Request(_) => ErrorKind::InvalidInput,
             ErrorDetail::Custom(error) => error.kind,
         }
     }

@@ -1,7 +1,5 @@
 //! Errors about calls that this array or these options do not allow.
 
-use super::ErrorKind;
-
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RequestError {
     /// `numpy.memmap` has no mode of this name.
@@ -65,21 +63,4 @@ pub(crate) enum RequestError {
         "the threads that read these batches are in the process that this one was forked from: start them after the fork"
     )]
     Forked,
-}
-
-impl RequestError {
-    #[inline]
-    pub(super) fn kind(&self) -> ErrorKind {
-        match self {
-            RequestError::Mode { .. }
-            | RequestError::Argument { .. }
-            | RequestError::Call { .. }
-            | RequestError::CreateMode
-            | RequestError::Placed
-            | RequestError::NoPath { .. }
-            | RequestError::NoFile
-            | RequestError::Appends
-            | RequestError::Forked => ErrorKind::InvalidInput,
-        }
-    }
 }

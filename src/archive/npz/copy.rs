@@ -80,7 +80,7 @@ impl<W: Write> NpzWriter<W> {
         let aligned = header_len.map(|len| (len, self.align));
         let numbers = Numbers { crc32: member.crc32, stored: member.stored, size: member.size };
         let new = MemberStart { name, is_utf8, method: member.method, mode, aligned };
-        let mut entry = self.zip.start(&new, numbers).context(WRITE_ARCHIVE)?;
+        let mut entry = self.zip.start(&new, numbers, true).context(WRITE_ARCHIVE)?;
         let (mut block, mut copied) = (vec![0; BLOCK], 0);
         loop {
             let count = bytes.read(&mut block).context(READ_ARCHIVE)?;

@@ -107,15 +107,6 @@ impl<W: Write> ZipWriter<W> {
         Ok(zip)
     }
 
-    /// Starts a member with known numbers.
-    pub(super) fn start(
-        &mut self,
-        member: &MemberStart<'_>,
-        numbers: Numbers,
-    ) -> io::Result<EntryWriter<'_, W>> {
-        self.write_local_header(member, numbers, true)
-    }
-
     /// Starts a member of `size` bytes. Its CRC-32 and its length in the archive are found
     /// while it is written.
     pub(super) fn start_unknown(
@@ -127,11 +118,11 @@ impl<W: Write> ZipWriter<W> {
         // more, with codes of 9 bits, and some bits for each block.
         let added = if member.method == Method::DEFLATED { size / 7 } else { 0 };
         let stored = size + added;
-        self.write_local_header(member, Numbers { crc32: 0, stored, size }, false)
+        self.start(member, Numbers { crc32: 0, stored, size }, false)
     }
 
-    /// Writes a local header, with zeros for numbers that are not known.
-    fn write_local_header(
+    /// Starts a member, with zeros in its local header for numbers that are not known.
+    pub(super) fn start(
         &mut self,
         member: &MemberStart<'_>,
         numbers: Numbers,

@@ -228,17 +228,10 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// Returns [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn is_ten(&self) -> Result<bool> {
-        if self.entry.is_sparse {
-            return Ok(false);
+        if self.entry.size == 0 {
+            return Ok(!self.entry.is_sparse && ten::has_extension(Path::new(self.name())));
         }
-        let mut magic = [0; 8];
-        let found = self.tar.source.storage().read_at(&mut magic, self.entry.start);
-        let found = self.name_member(found.context("read the archive"))?;
-        Ok(if self.entry.size == 0 {
-            ten::has_extension(Path::new(self.name()))
-        } else {
-            found == magic.len() && magic == *b"~TenBin~"
-        })
+        Ok(self.magic()? == Some(*b"~TenBin~"))
     }
 
     /// Opens a `.npy` member: in place if the source is mapped. Otherwise, it
@@ -284,13 +277,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     #[cfg(feature = "npz")]
     #[inline]
     pub fn is_npz(&self) -> Result<bool> {
-        let mut magic = [0; 4];
-        if self.entry.is_sparse || self.entry.size < to_u64(magic.len()) {
-            return Ok(false);
-        }
-        let found = self.tar.source.storage().read_at(&mut magic, self.entry.start);
-        let found = self.name_member(found.context("read the archive"))?;
-        Ok(found == magic.len() && matches!(magic, [b'P', b'K', 3 | 5 | 6, _]))
+        Ok(matches!(self.magic()?, Some([b'P', b'K', 3 | 5 | 6, _])))
     }
 
     /// Opens an `.npz` member. If the source is mapped, its stored arrays are opened in
@@ -322,6 +309,18 @@ impl<'a, D: Mapping> Member<'a, D> {
             let TarEntry { start, size, .. } = *self.entry;
             NpzOptions::new().open_range(Arc::clone(&self.tar.source), start, size)
         }))
+    }
+
+    /// The first bytes of a member, if it has as many and can be opened.
+    #[inline]
+    fn magic<const N: usize>(&self) -> Result<Option<[u8; N]>> {
+        let mut magic = [0; N];
+        if self.entry.is_sparse || self.entry.size < to_u64(N) {
+            return Ok(None);
+        }
+        let found = self.tar.source.storage().read_at(&mut magic, self.entry.start);
+        let found = self.name_member(found.context("read the archive"))?;
+        Ok((found == N).then_some(magic))
     }
 
     fn open_array(&self) -> Result<MappedArray<D>> {

@@ -67,7 +67,7 @@ fn an_archive_may_have_more_than_65535_members() {
             let (name, method) = (name.as_bytes(), Method::STORED);
             let member = MemberStart { name, is_utf8: true, method, mode: None, aligned: None };
             let numbers = Numbers { crc32: 0, stored: 0, size: 0 };
-            zip.start(&member, numbers).unwrap().finish(0, 0).unwrap();
+            zip.start(&member, numbers, true).unwrap().finish(0, 0).unwrap();
         }
         let bytes = zip.finish().unwrap().into_inner();
         let has_zip64 = bytes.windows(4).any(|word| word == Zip64EndRecord::SIGNATURE);
@@ -156,7 +156,7 @@ mod large {
             let member = MemberStart { name, is_utf8: true, method, mode: None, aligned };
             let numbers = Numbers { crc32: 1, stored: size, size };
             let entry = if is_known {
-                zip.start(&member, numbers)
+                zip.start(&member, numbers, true)
             } else {
                 zip.start_unknown(&member, size)
             };
