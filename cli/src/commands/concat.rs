@@ -13,6 +13,7 @@ use crate::input::error::{At as _, CliError};
 use crate::input::file_set;
 use crate::input::input_args::InputArgs;
 use crate::input::input_rows::{self, InputRows, RowSpec};
+use crate::input::lengths::{length, with_length};
 use crate::input::progress::Progress;
 use crate::input::promotion::PromotionArgs;
 use crate::input::url;
@@ -106,9 +107,7 @@ impl ConcatArgs {
             }
         }
         let count = input_rows::count(&rows);
-        if let Some(dim) = shape.get_mut(axis) {
-            *dim = count;
-        }
+        let shape = with_length(&shape, axis, count);
         let options = self.new_file.options(Order::C);
         let array = draft.array(&dtype, &shape, &options)?;
         let filled = if axis == 0 {
@@ -143,7 +142,7 @@ fn write_in_sequence(rows: &[InputRows], array: MappedArrayMut) -> npymap::Resul
 fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> npymap::Result<()> {
     let (dtype, shape) = (array.dtype().clone(), array.shape().to_vec());
     let along = shape.iter().take(axis).position(|&dim| dim > 1).unwrap_or(0);
-    let dims = shape.get(along).copied().unwrap_or(1);
+    let dims = length(&shape, along);
     let nbytes = array.nbytes();
     if nbytes == 0 {
         return array.close();
@@ -152,11 +151,7 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
     let step = (BLOCK / (nbytes / dims)).clamp(1, dims);
     for start in (0..dims).step_by(step) {
         let end = dims.min(start + step);
-        let mut shape = shape.clone();
-        if let Some(dim) = shape.get_mut(along) {
-            *dim = end - start;
-        }
-        let mut block = MappedArray::zeros(&dtype, &shape)?;
+        let mut block = MappedArray::zeros(&dtype, &with_length(&shape, along, end - start))?;
         let mut position = 0;
         for rows in rows {
             let mut from = rows.array().outline();

@@ -9,6 +9,7 @@ use npymap::{Error, array::Outline, view::DynView};
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
+use crate::input::lengths::first_len;
 use crate::input::progress;
 use crate::output::draft::IfExists;
 use crate::output::elements;
@@ -176,8 +177,7 @@ impl GetArgs {
             self.print_view(&mut out, view)?;
             return Ok(out);
         }
-        let count = view.shape().first().copied().unwrap_or(0);
-        for number in 0..count {
+        for number in 0..first_len(view.shape()) {
             let row = view.index_axis(0, number)?;
             self.print_view(&mut out, &row)?;
         }

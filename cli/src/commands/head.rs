@@ -6,6 +6,7 @@ use clap::Args;
 use npymap::{MappedArray, array::Outline};
 
 use crate::input::error::{At as _, CliError};
+use crate::input::lengths::first_len;
 use crate::input::stream_start::StreamStart;
 use crate::output::row_printer::{RowPrinter, TableArgs};
 use crate::output::sheet::{self, Sheet};
@@ -134,7 +135,7 @@ impl HeadArgs {
     ) -> Result<(), CliError> {
         let path = self.table.path();
         // An array without axes, which is refused, has one element.
-        let all = stream.shape().first().copied().unwrap_or(1);
+        let all = first_len(stream.shape());
         let mut known = FIRST_BYTES.div_ceil(stream.row_nbytes().max(1)).min(all);
         loop {
             let array = stream.array(known).at(path)?;

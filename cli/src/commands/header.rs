@@ -1,6 +1,6 @@
 //! `npymap header`: corrects the header of a file in place.
 
-use crate::input::lengths::{to_u64, to_usize};
+use crate::input::lengths::{to_u64, to_usize, with_length};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
@@ -236,8 +236,7 @@ fn fitting_shape(header: &Header, nbytes: u64) -> String {
         let others = header.shape.iter().enumerate().filter(|(at, _)| *at != axis);
         let step = itemsize * others.map(|(_, dim)| dim).product::<usize>();
         if step > 0 && nbytes.is_multiple_of(step) {
-            let mut shape = header.shape.clone();
-            shape.iter_mut().skip(axis).take(1).for_each(|dim| *dim = nbytes / step);
+            let shape = with_length(&header.shape, axis, nbytes / step);
             return format!("--shape '{}' would fit", text::shape(&shape));
         }
     }

@@ -3,11 +3,12 @@
 use std::io::{BufWriter, Write as _};
 
 use clap::Args;
-use npymap::{CreateOptions, MappedArray, Sampler};
+use npymap::{CreateOptions, MappedArray, RowSource as _, Sampler};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
+use crate::input::lengths::with_length;
 use crate::input::open::Temporary;
 use crate::input::progress::{self, Progress};
 use crate::input::text;
@@ -86,11 +87,11 @@ impl SampleArgs {
             array = self.values.of_array(array).at(path)?;
         }
         let (array, _) = matching::copy_matching(path, array, None, self.filter.as_ref())?;
-        let rows = ArrayRows::open(path, &array)?;
+        let rows = row_copy::open(path, &array)?;
         let indices = self.sampler(&rows)?;
         if self.values.apply(rows.dtype()) {
             let values = self.sampled(&rows, indices).at(path)?;
-            let rows = ArrayRows::open(path, &values)?;
+            let rows = row_copy::open(path, &values)?;
             return self.output(&rows, 0..self.rows, output);
         }
         self.output(&rows, indices, output)
@@ -102,10 +103,7 @@ impl SampleArgs {
         rows: &ArrayRows,
         indices: impl Iterator<Item = usize>,
     ) -> npymap::Result<MappedArray> {
-        let mut shape = rows.shape().to_vec();
-        if let Some(first) = shape.first_mut() {
-            *first = self.rows;
-        }
+        let shape = with_length(rows.shape(), 0, self.rows);
         let file = Temporary::new()?;
         let to = file.create(rows.dtype(), &shape, &CreateOptions::new())?;
         row_copy::write(rows, indices, to, MEMORY)?;
@@ -140,10 +138,7 @@ impl SampleArgs {
     ) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
         if let Some(draft) = output.npy() {
-            let mut shape = rows.shape().to_vec();
-            if let Some(first) = shape.first_mut() {
-                *first = self.rows;
-            }
+            let shape = with_length(rows.shape(), 0, self.rows);
             let to = draft.array(rows.dtype(), &shape, &self.format.options())?;
             row_copy::write(rows, indices, to, MEMORY).at(draft.path())?;
             return output.finish();
@@ -166,9 +161,9 @@ impl SampleArgs {
 
     fn sampler(&self, rows: &ArrayRows) -> Result<impl Iterator<Item = usize> + use<>, CliError> {
         let sampler = if self.with_replacement {
-            Sampler::with_replacement(rows.len(), self.rows, self.seed)
+            Sampler::with_replacement(rows.row_count(), self.rows, self.seed)
         } else {
-            Sampler::shuffled(rows.len(), self.seed)
+            Sampler::shuffled(rows.row_count(), self.seed)
         };
         if sampler.len() < self.rows {
             let advice = if self.with_replacement {
@@ -178,7 +173,7 @@ impl SampleArgs {
             };
             let what = format!(
                 "{}, and {} were requested: request fewer{advice}",
-                text::plural(rows.len(), "row"),
+                text::plural(rows.row_count(), "row"),
                 self.rows
             );
             return Err(CliError::mismatch(self.file.name(), what));

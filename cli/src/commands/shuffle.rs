@@ -12,7 +12,7 @@ use crate::output::new_file::NewFileArgs;
 use crate::output::out_args::OutArgs;
 use crate::output::output_format::{self, OutputFormat};
 use crate::output::report::ReportArgs;
-use crate::output::row_copy::{self, ArrayRows};
+use crate::output::row_copy;
 
 /// Write the rows of an array in random order.
 ///
@@ -67,10 +67,10 @@ impl ShuffleArgs {
         // If the output replaces the input, that one is locked before it is read.
         let draft = Draft::begin(output, self.new_file.if_exists())?;
         let from = self.read.options().whole().array(&self.input).at(path)?;
-        let rows = ArrayRows::open(path, &from)?;
+        let rows = row_copy::open(path, &from)?;
         let options = self.new_file.options(Order::C);
         let to = draft.array(from.dtype(), from.shape(), &options)?;
-        let order = Sampler::shuffled(rows.len(), self.seed);
+        let order = Sampler::shuffled(rows.row_count(), self.seed);
         row_copy::write(&rows, order, to, self.memory).at(output)?;
         // The output may replace the input, which Windows does not do while it
         // is mapped.

@@ -9,6 +9,7 @@ use clap::Args;
 use npymap::{DType, MappedArray, array::Outline};
 
 use crate::input::error::{At as _, CliError};
+use crate::input::lengths::first_len;
 use crate::input::messages;
 use crate::input::platform;
 use crate::input::stream;
@@ -182,7 +183,7 @@ impl TailArgs {
         let kind = (array.dtype().clone(), array.shape().iter().skip(1).copied().collect());
         let is_other = printed.kind.as_ref().is_some_and(|old| *old != kind);
         if let Some(filter) = filter {
-            let count = all.shape().first().copied().unwrap_or(0);
+            let count = first_len(all.shape());
             printed.check(path, is_other || count < printed.rows);
             let (start, is_first) = (printed.rows, printed.kind.is_none());
             let values = values.of_indices((array, &all), start..count).at(path)?;

@@ -7,6 +7,7 @@ use npymap::{ByteOrder, DType, ErrorKind, MappedArray, Order, element::Casting, 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError, VANISHED};
 use crate::input::input_args::InputOptions;
+use crate::input::lengths::first_len;
 use crate::input::promotion::promote;
 use crate::input::{platform, text};
 
@@ -161,7 +162,7 @@ fn cast_blocks(
     if view.is_empty() || dtype.itemsize() == 0 {
         return Ok(());
     }
-    let rows = view.shape().first().copied().unwrap_or(1);
+    let rows = first_len(view.shape());
     // A dtype may be of any size.
     let row = (view.len() / rows).saturating_mul(view.itemsize().max(dtype.itemsize()));
     if row > STEP && view.ndim() > 1 {

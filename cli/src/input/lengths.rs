@@ -18,6 +18,22 @@ pub(crate) fn part<T>(all: &[T], range: Range<usize>) -> &[T] {
     all.get(range).expect("the range is in the slice")
 }
 
+/// The length of an axis that a shape has.
+pub(crate) fn length(shape: &[usize], axis: usize) -> usize {
+    *shape.get(axis).expect("the array has the axis")
+}
+
+/// A shape with another length of an axis that it has.
+pub(crate) fn with_length(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
+    let lens = shape.iter().enumerate();
+    lens.map(|(at, &dim)| if at == axis { len } else { dim }).collect()
+}
+
+/// The length of the first axis; one for an array without axes, as it has one element.
+pub(crate) fn first_len(shape: &[usize]) -> usize {
+    shape.iter().take(1).product()
+}
+
 /// A length in a file as one in memory. Returns `usize::MAX` if it is longer: for
 /// comparisons, progress and messages.
 pub(crate) fn to_usize(n: u64) -> usize {

@@ -1,6 +1,6 @@
 //! The first rows of a `.npy` in a stream, without waiting for the rest.
 
-use crate::input::lengths::to_u64;
+use crate::input::lengths::{first_len, to_u64};
 use std::io;
 use std::path::Path;
 
@@ -43,8 +43,8 @@ impl StreamStart {
 
     /// The size of an index of the first axis, in bytes.
     pub(crate) fn row_nbytes(&self) -> usize {
-        let count = self.shape().first().copied().unwrap_or(1);
-        self.layout.nbytes().checked_div(count).unwrap_or(0)
+        // There are some bytes, and so some rows.
+        self.layout.nbytes() / first_len(self.shape())
     }
 
     /// Reads at least the first `rows` indices of the first axis, and returns the

@@ -7,7 +7,7 @@
 //! the same numbers.
 
 use crate::input::array_bytes::ArrayBytes;
-use crate::input::lengths::to_u64;
+use crate::input::lengths::{first_len, to_u64, with_length};
 use std::iter;
 
 use npymap::dtype::Kind;
@@ -141,14 +141,13 @@ impl Numbers {
     /// Writes the numbers to an array in Fortran order, some rows at a time.
     fn write_rows(&self, array: &mut MappedArrayMut, progress: &mut Progress) -> Result<()> {
         let (shape, dtype) = (array.shape().to_vec(), array.dtype().clone());
-        let rows = shape.first().copied().unwrap_or(1);
+        let rows = first_len(&shape);
         let row = array.len() / rows;
         let step = (BLOCK / row).max(1);
         for first in (0..rows).step_by(step) {
             let len = step.min(rows - first);
             let block = self.block(first * row, len * row, &dtype)?;
-            let mut part = shape.clone();
-            part.iter_mut().take(1).for_each(|dim| *dim = len);
+            let part = with_length(&shape, 0, len);
             let range = cast::axis_range(shape.len(), Axis(0), first, len);
             array.write_slice(range, None, &block.dyn_view()?.reshape(&part)?, Casting::Equiv)?;
             progress.add(block.nbytes());

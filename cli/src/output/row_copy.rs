@@ -2,64 +2,24 @@
 
 use std::path::Path;
 
-use npymap::{
-    ArrayFile, DType, MappedArray, MappedArrayMut, Order, Result, RowSource as _, Rows,
-    layout::Layout,
-};
+use npymap::{MappedArray, MappedArrayMut, Order, Result, RowSource, layout::Layout};
 
 use crate::input::array_bytes;
 use crate::input::error::{At as _, CliError};
-use crate::input::lengths::part;
+use crate::input::lengths::{part, with_length};
 use crate::input::memory;
 use crate::input::parallel;
 use crate::input::progress::Progress;
 
 /// The rows of an array.
-pub(crate) enum ArrayRows {
-    Mapped(Rows),
-    /// Which are read, because they are mapped on demand.
-    File(ArrayFile),
-}
+pub(crate) type ArrayRows = Box<dyn RowSource>;
 
-impl ArrayRows {
-    /// Opens an array for reading its rows.
-    pub(crate) fn open(path: &Path, array: &MappedArray) -> Result<ArrayRows, CliError> {
-        let rows = match array.to_file() {
-            Ok(Some(file)) if array.ndim() > 0 => Ok(ArrayRows::File(file)),
-            Ok(_) => array.rows().map(ArrayRows::Mapped),
-            Err(error) => Err(error),
-        };
-        rows.at(path)
-    }
-
-    pub(crate) fn dtype(&self) -> &DType {
-        match self {
-            ArrayRows::Mapped(rows) => rows.dtype(),
-            ArrayRows::File(file) => file.dtype(),
-        }
-    }
-
-    pub(crate) fn shape(&self) -> &[usize] {
-        match self {
-            ArrayRows::Mapped(rows) => rows.shape(),
-            ArrayRows::File(file) => file.shape(),
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.shape().first().copied().unwrap_or(0)
-    }
-
-    /// The number of elements of a row.
-    pub(crate) fn row_len(&self) -> usize {
-        self.shape().iter().skip(1).product()
-    }
-
-    fn take_bytes(&self, indices: &[usize], out: &mut [u8]) -> Result<()> {
-        match self {
-            ArrayRows::Mapped(rows) => rows.take_bytes(indices, out),
-            ArrayRows::File(file) => file.take_bytes(indices, out),
-        }
+/// Opens an array for reading its rows: if it is mapped on demand, they are read.
+pub(crate) fn open(path: &Path, array: &MappedArray) -> Result<ArrayRows, CliError> {
+    let file = if array.ndim() > 0 { array.to_file().at(path)? } else { None };
+    match file {
+        Some(file) => Ok(Box::new(file)),
+        None => Ok(Box::new(array.rows().at(path)?)),
     }
 }
 
@@ -70,10 +30,7 @@ pub(crate) fn row_size(rows: &ArrayRows) -> usize {
 
 /// Copies some rows to an array in memory.
 pub(crate) fn take(rows: &ArrayRows, indices: &[usize]) -> Result<MappedArray<Vec<u8>>> {
-    let mut shape = rows.shape().to_vec();
-    if let Some(first) = shape.first_mut() {
-        *first = indices.len();
-    }
+    let shape = with_length(rows.shape(), 0, indices.len());
     let layout = Layout::new(rows.dtype().clone(), &shape, Order::C, 0)?;
     let mut bytes = memory::zeros(layout.nbytes())?;
     rows.take_bytes(indices, &mut bytes)?;
@@ -116,7 +73,7 @@ pub(crate) fn write(
     let mut written = 0;
     let writer = to.element_writer()?;
     loop {
-        let mut order: Vec<(usize, usize)> = memory::with_capacity(room.min(rows.len()))?;
+        let mut order: Vec<(usize, usize)> = memory::with_capacity(room.min(rows.row_count()))?;
         order.extend(indices.by_ref().take(room).zip(0..));
         if order.is_empty() {
             return to.close();

@@ -12,7 +12,7 @@ use npymap::{
 
 use crate::input::array_bytes::ArrayBytes;
 use crate::input::error::CliError;
-use crate::input::lengths::part;
+use crate::input::lengths::{first_len, part};
 use crate::input::stream;
 use crate::input::text_format::Delimiter;
 use crate::input::url;
@@ -236,7 +236,7 @@ impl RowOutput<'_> {
             return self.write_some((None, &items.clone().into()), 0..rows, &Fields::All, to_error);
         }
         let mut lines = Vec::new();
-        for number in 0..items.shape().first().copied().unwrap_or(0) {
+        for number in 0..first_len(items.shape()) {
             let item = items.index_axis(0, number).map_err(to_error)?;
             elements::check_json(self.input, &item.clone().into())?;
             elements::print_json(&mut lines, &item)?;

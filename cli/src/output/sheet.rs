@@ -65,8 +65,7 @@ impl PrintedTable {
         sheet: &Sheet<'_>,
         rows: Range<usize>,
     ) -> Result<(), CliError> {
-        let row = sheet.view.len().checked_div(sheet.rows()).unwrap_or(0);
-        let row = row * sheet.view.itemsize();
+        let row = sheet.view.nbytes() / sheet.rows().max(1);
         let mut progress = Progress::new(rows.len() * row);
         for start in rows.clone().step_by(BLOCK) {
             let range = start..rows.end.min(start + BLOCK);

@@ -13,6 +13,7 @@ use npymap::{
 
 use crate::input::array_bytes::ArrayBytes;
 use crate::input::error::CliError;
+use crate::input::lengths::with_length;
 use crate::input::memory;
 use crate::input::parallel;
 use crate::input::progress::Progress;
@@ -385,11 +386,10 @@ impl<'a> RowSelection<'a> {
         let template = self.template()?;
         let template = template.outline()?;
         let dtype = self.fields.packed_dtype(&template)?;
-        let mut shape = template.shape().to_vec();
-        if let (true, Some(rows)) = (self.is_filtered(), shape.first_mut()) {
-            *rows = self.count()?;
+        if self.is_filtered() {
+            return Ok((dtype, with_length(template.shape(), 0, self.count()?)));
         }
-        Ok((dtype, shape))
+        Ok((dtype, template.shape().to_vec()))
     }
 
     /// Writes the rows to a new array, whose dtype may differ as `casting` allows.

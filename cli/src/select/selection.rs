@@ -8,7 +8,7 @@ use npymap::ndarray::SliceInfoElem;
 use npymap::view::{DynView, ResolvedIndex};
 use npymap::{Error, ErrorKind, IndexExpr, MappedArray, MappedArrayMut, Result, element::Casting};
 
-use crate::input::lengths::to_isize;
+use crate::input::lengths::{to_isize, with_length};
 use crate::select::cast;
 use crate::select::fields::Fields;
 use crate::select::origins::{AxisIndices, AxisOrigin, Origins};
@@ -238,13 +238,9 @@ impl IndexArg {
     pub(crate) fn grows_at_its_end(&self, shape: &[usize]) -> bool {
         // Longer than any index in the text.
         const ROWS: usize = isize::MAX.unsigned_abs() / 2;
-        let first = |rows: usize| {
-            let mut shape = shape.to_vec();
-            *shape.first_mut()? = rows;
-            match self.first_slice(&shape)? {
-                SliceInfoElem::Slice { start, step: 1.., .. } => Some(start),
-                _ => None,
-            }
+        let first = |rows: usize| match self.first_slice(&with_length(shape, 0, rows))? {
+            SliceInfoElem::Slice { start, step: 1.., .. } => Some(start),
+            _ => None,
         };
         self.without_field() == IndexArg::default()
             || first(ROWS).is_some_and(|start| first(ROWS + 1) == Some(start))
@@ -348,11 +344,7 @@ fn move_axis<'a>(view: &Outline<'a>, from: usize, to: usize) -> Result<Outline<'
 
 /// Copies some rows along an axis to memory.
 fn copy_rows(from: &DynView<'_>, axis: usize, rows: &[usize]) -> Result<MappedArrayMut> {
-    let mut shape = from.shape().to_vec();
-    if let Some(dim) = shape.get_mut(axis) {
-        *dim = rows.len();
-    }
-    let mut copy = MappedArray::zeros(from.dtype(), &shape)?;
+    let mut copy = MappedArray::zeros(from.dtype(), &with_length(from.shape(), axis, rows.len()))?;
     let mut to = copy.dyn_view_mut()?;
     for (position, &row) in rows.iter().enumerate() {
         let from = from.index_axis(axis, row)?;

@@ -3,6 +3,7 @@
 use npymap::{DType, Error, ErrorKind, Result, array::Outline};
 use npymap::{dtype::Kind, view::DynView, with_type};
 
+use crate::input::lengths::first_len;
 use crate::select::leaf_fields;
 use crate::select::origins::{AxisIndices, AxisOrigin};
 use crate::select::selection::{IndexArg, Selected};
@@ -87,7 +88,7 @@ impl<'a> Keys<'a> {
         let array = self.records.array(bytes, is_counted)?;
         let view = array.dyn_view()?;
         let view = if is_counted { view.field(VALUE)? } else { view };
-        let count = view.shape().first().copied().unwrap_or(0);
+        let count = first_len(view.shape());
         keys.clear();
         keys.resize(count * self.len, 0);
         let mut at = 0;

@@ -147,7 +147,7 @@ impl<'a> Tree<'a> {
     /// Goes to the next record.
     #[inline]
     fn advance(&mut self) -> Result<()> {
-        let winner = self.nodes.first().copied().unwrap_or(NONE);
+        let Some(&winner) = self.nodes.first() else { return Ok(()) };
         if let (Some(cursor), Some(head)) =
             (self.cursors.get_mut(winner), self.heads.get_mut(winner))
         {

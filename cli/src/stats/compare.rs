@@ -1,6 +1,6 @@
 //! Compares arrays element by element, equal bytes at the speed of memory.
 
-use crate::input::lengths::{to_u64, to_usize};
+use crate::input::lengths::{first_len, to_u64, to_usize};
 use std::num::NonZero;
 
 use npymap::array::Outline;
@@ -125,8 +125,8 @@ impl Comparison {
     /// Compares block by block; `outer` is the index of these views in the
     /// whole arrays.
     fn compare_blocks(&mut self, a: &DynView<'_>, b: &DynView<'_>, outer: &[usize]) -> Result<()> {
-        let row = a.len().checked_div(a.shape().first().copied().unwrap_or(0)).unwrap_or(0);
-        let row = row * a.itemsize().max(1);
+        // There are some elements.
+        let row = a.len() / first_len(a.shape()) * a.itemsize().max(1);
         if a.ndim() > 1 && row > BLOCK {
             for (i, (a, b)) in a.outer_iter().zip(b.outer_iter()).enumerate() {
                 self.compare_blocks(&a, &b, &[outer, &[i]].concat())?;

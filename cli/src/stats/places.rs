@@ -102,8 +102,8 @@ fn indices_of<T: Element>(
 /// The index in the whole array of an element of a column.
 fn whole_index(index: &[usize], column: Option<&[Option<usize>]>) -> Vec<usize> {
     let Some(column) = column else { return index.to_vec() };
-    let along = index.first().copied().unwrap_or(0);
-    column.iter().map(|at| at.unwrap_or(along)).collect()
+    let mut along = index.iter().copied();
+    column.iter().filter_map(|at| at.or_else(|| along.next())).collect()
 }
 
 /// A view of none of the elements.
