@@ -4,7 +4,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use npymap::npz::Compression;
 use npymap::ten::TenWriteOptions;
-use npymap::{ByteOrder, DType, ErrorKind, MappedArray, Order, element::Casting};
+use npymap::{ByteOrder, DType, MappedArray, Order, element::Casting};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
@@ -143,6 +143,8 @@ const BFLOAT16: &str = "bfloat16 is for .npy files of all rows: convert to one i
 const LAYOUT: &str = "--axes and --reshape are for .npy files: convert in two steps";
 
 const SINGLE: &str = "--select, --field and --where are for one array: name it as FILE[MEMBER]";
+
+const NO_DTYPE: &str = "text has no dtype: convert to .npy with --dtype or --byte-order first";
 
 fn byte_order_parser() -> impl TypedValueParser<Value = ByteOrder> {
     PossibleValuesParser::new(["little", "big", "native"]).map(|name| match name.as_str() {
@@ -294,12 +296,10 @@ impl ConvertArgs {
         limits::check_count(path, array.dtype().itemsize(), array.len())?;
         self.selection.with_rows(path, array, |rows| {
             if format != OutputFormat::Raw {
-                let (text, to_error) = (self.text.output(format), CliError::with_path(path));
-                return row_output::write(rows, format, text, sink, path, &to_error);
+                return row_output::write(rows, format, self.text.output(format), sink);
             }
             let dtype = self.output_dtype(&rows.dtype().at(path)?);
-            let cast = (&dtype, self.casting_of_output());
-            row_output::write_raw(rows, cast, sink, path, &|error| self.write_error(error))
+            row_output::write_raw(rows, (&dtype, self.casting_of_output()), sink)
         })
     }
 
@@ -316,16 +316,16 @@ impl ConvertArgs {
     /// Rejects options that a format without a header cannot store.
     fn reject_layout(&self, format: OutputFormat) -> Result<(), CliError> {
         self.reject_archive_options(format)?;
-        self.reject_if(self.new_file.version.is_some(), "--version is for .npy files")?;
-        self.reject_if(self.out_order().is_some(), "--order is for .npy and .npz files")?;
-        self.reject_if(self.layout.is_given(), LAYOUT)?;
         let is_text = format != OutputFormat::Raw;
         let is_cast = self.byte_order.is_some() || self.dtype.is_some();
         let from_text = self.text_input().is_some();
-        self.reject_if(
-            is_text && is_cast && !from_text,
-            "text has no dtype: convert to .npy with --dtype or --byte-order first",
-        )
+        let reasons = [
+            (self.new_file.version.is_some(), "--version is for .npy files"),
+            (self.out_order().is_some(), "--order is for .npy and .npz files"),
+            (self.layout.is_given(), LAYOUT),
+            (is_text && is_cast && !from_text, NO_DTYPE),
+        ];
+        CliError::usage_if_any(self.out.path(), reasons)
     }
 
     fn reject_archive_options(&self, format: OutputFormat) -> Result<(), CliError> {
@@ -333,16 +333,17 @@ impl ConvertArgs {
             OutputFormat::Npy => "a .npy can't be deflated: use .npz",
             _ => "text and raw files can't be deflated: use .npz",
         };
-        self.reject_if(self.deflate.is_some(), reason)?;
-        self.reject_if(self.allow_u4, "--allow-u4 is for .ten files")
+        let reasons =
+            [(self.deflate.is_some(), reason), (self.allow_u4, "--allow-u4 is for .ten files")];
+        CliError::usage_if_any(self.out.path(), reasons)
     }
 
     fn write_npz(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
-        self.reject_if(
-            self.new_file.version.is_some(),
-            "--version does not apply to members of an .npz",
-        )?;
-        self.reject_if(self.allow_u4, "--allow-u4 is for .ten files")?;
+        let reasons = [
+            (self.new_file.version.is_some(), "--version does not apply to members of an .npz"),
+            (self.allow_u4, "--allow-u4 is for .ten files"),
+        ];
+        CliError::usage_if_any(self.out.path(), reasons)?;
         let options = MemberOptions {
             bytes: self.byte_order,
             order: self.out_order(),
@@ -356,9 +357,12 @@ impl ConvertArgs {
     fn write_ten(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
         let is_c = self.out_order() != Some(Order::F);
         let is_little = self.byte_order.is_none_or(|order| order == ByteOrder::Little);
-        self.reject_if(!is_c || !is_little, "a .ten is in C order and little-endian")?;
-        self.reject_if(self.new_file.version.is_some(), "--version does not apply to .ten files")?;
-        self.reject_if(self.deflate.is_some(), "a .ten can't be deflated: use .npz")?;
+        let reasons = [
+            (!is_c || !is_little, "a .ten is in C order and little-endian"),
+            (self.new_file.version.is_some(), "--version does not apply to .ten files"),
+            (self.deflate.is_some(), "a .ten can't be deflated: use .npz"),
+        ];
+        CliError::usage_if_any(self.out.path(), reasons)?;
         let (dtype, casting) = (self.stored_dtype().cloned(), self.casting());
         let options = MemberOptions { dtype, casting, ..MemberOptions::of(Compression::Stored) };
         let ten_options = TenWriteOptions::new().allow_u4(self.allow_u4);
@@ -384,55 +388,49 @@ impl ConvertArgs {
             .threads(self.threads.count().get());
         let mut progress = Progress::new(array.nbytes());
         let written = array.write_array(from, &copying, |bytes| progress.add(bytes));
-        written.map_err(|error| self.write_error(error))?;
+        written.map_err(self.write_error())?;
         array.close().at(self.out.path())
     }
 
     /// Writes an array with other axes, in C order unless --order is given.
     fn write_arranged(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
         let order = self.out_order().unwrap_or(Order::C);
-        self.reject_if(
-            order == Order::F && self.layout.reshapes(),
-            "--reshape writes C order: use --order F in a second step",
-        )?;
-        self.reject_if(
-            self.selection.is_filtered(),
-            "--axes and --reshape are for all rows: use --where in a first step",
-        )?;
+        let reasons = [
+            (
+                order == Order::F && self.layout.reshape.is_some(),
+                "--reshape writes C order: use --order F in a second step",
+            ),
+            (
+                self.selection.is_filtered(),
+                "--axes and --reshape are for all rows: use --where in a first step",
+            ),
+        ];
+        CliError::usage_if_any(self.out.path(), reasons)?;
         self.selection.with_rows(self.input.name(), from, |rows| {
             let part = rows.unfiltered().at(self.input.name())?;
             let (part, shape) = self.layout.arrange(&part).at(self.input.name())?;
             let dtype = self.output_dtype(part.dtype());
             let array = draft.array(&dtype, &shape, &self.new_file.options(order))?;
             let written = layout_args::write(&part, array, self.casting_of_output());
-            written.map_err(|error| self.write_error(error))
+            written.map_err(self.write_error())
         })
     }
 
     /// Writes the selected part of an array, in C order unless --order is given.
     fn write_selection(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
         let order = self.out_order().unwrap_or(Order::C);
-        self.reject_if(
-            order == Order::F && self.selection.is_filtered(),
-            "--where writes C order",
-        )?;
+        let is_unsuited = order == Order::F && self.selection.is_filtered();
+        self.reject_if(is_unsuited, "--where writes C order")?;
         self.selection.with_rows(self.input.name(), from, |rows| {
             let (dtype, shape) = rows.dtype_and_shape().at(self.input.name())?;
             let dtype = self.output_dtype(&dtype);
             let array = draft.array(&dtype, &shape, &self.new_file.options(order))?;
-            rows.write(array, self.casting_of_output(), &|error| self.write_error(error))
+            rows.write(array, self.out.path(), self.casting_of_output())
         })
     }
 
-    /// Attaches the path of the input to errors about values and dtypes, that
-    /// of the output to others.
-    fn write_error(&self, error: npymap::Error) -> CliError {
-        match error.kind() {
-            ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::DTypeMismatch => {
-                CliError::with_path(self.input.name())(error)
-            }
-            _ => CliError::with_path(self.out.path())(error),
-        }
+    fn write_error(&self) -> impl Fn(npymap::Error) -> CliError {
+        CliError::of_copy(self.input.name(), self.out.path())
     }
 
     fn casting(&self) -> Casting {

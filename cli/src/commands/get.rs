@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use clap::Args;
-use npymap::{Error, array::Outline, view::DynView};
+use npymap::{array::Outline, view::DynView};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
@@ -89,18 +89,16 @@ pub(crate) struct GetArgs {
 
 const ONE_INDEX: &str = "--format, --where and --output take one INDEX";
 
-type ToError<'a> = &'a (dyn Fn(Error) -> CliError + Sync);
-
 impl GetArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         match self.format.format(self.file.name())? {
             None if self.filter.is_none() => self.print_all()?,
-            None => self.with_rows(|rows, to_error| self.print_rows(rows, to_error))?,
+            None => self.with_rows(|rows| self.print_rows(rows))?,
             // If the output replaces the input, that one is locked before it is read,
             // and on Windows no longer mapped when it is replaced.
             Some(format) => {
                 let mut output = self.format.begin(format, self.file.name())?;
-                self.with_rows(|rows, to_error| output.write_all(rows, to_error))?;
+                self.with_rows(|rows| output.write_all(rows))?;
                 output.finish()?;
             }
         }
@@ -140,10 +138,9 @@ impl GetArgs {
     /// Calls `process` with the selected rows of the file.
     fn with_rows(
         &self,
-        process: impl FnOnce(&RowSelection<'_>, ToError<'_>) -> Result<(), CliError>,
+        process: impl FnOnce(&RowSelection<'_>) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let path = self.file.name();
-        let to_error = CliError::with_path(path);
         let index = match self.selections.as_slice() {
             [] => IndexArg::default(),
             [only] => only.clone(),
@@ -154,19 +151,19 @@ impl GetArgs {
         matching::with_rows(path, &array, (&index, &[]), self.filter.as_ref(), |rows| {
             let template = rows.template().at(path)?;
             self.check_count(path, &template.outline().at(path)?)?;
-            process(rows, &to_error)
+            process(rows)
         })
     }
 
     /// Prints each row by itself, or what an index of one row selects.
-    fn print_rows(&self, rows: &RowSelection<'_>, to_error: ToError<'_>) -> Result<(), CliError> {
+    fn print_rows(&self, rows: &RowSelection<'_>) -> Result<(), CliError> {
         let mut sink = Sink::begin(None, IfExists::Fail)?;
         if rows.is_single {
             let all = rows.whole().and_then(|all| self.text_of_rows(&all.view()?, true));
-            sink.write(&all.map_err(to_error)?)?;
+            sink.write(&all.at(rows.path)?)?;
         } else {
             let text = |block: &DynView<'_>| self.text_of_rows(block, false);
-            rows.each_block(to_error, text, |text| sink.write(&text))?;
+            rows.each_block(text, |text| sink.write(&text))?;
         }
         sink.finish()
     }

@@ -15,7 +15,6 @@ use crate::select::filter::Filter;
 use crate::select::limits;
 use crate::select::matching::{self, Shown};
 use crate::select::origins::AxisIndices;
-use crate::select::rows::RowSelection;
 use crate::select::selection::IndexArg;
 
 /// Print the first elements of an array or a selection as a table.
@@ -145,8 +144,7 @@ impl HeadArgs {
             let rows = array.outline();
             limits::check_count(path, rows.itemsize(), rows.len())?;
             let rows = if known < all { rows.split_at(0, known).at(path)?.0 } else { rows };
-            let rows =
-                RowSelection::matching(Some(array), rows, filter, IndexArg::default(), Fields::All);
+            let rows = matching::whole_rows((path, array), &rows, filter);
             let first = rows.and_then(|rows| rows.first(self.rows)).at(path)?;
             if first.has_more || known == all {
                 let axes = first.axes().at(path)?;

@@ -136,7 +136,6 @@ impl SampleArgs {
         mut indices: impl Iterator<Item = usize>,
         mut output: RowOutput<'_>,
     ) -> Result<(), CliError> {
-        let to_error = CliError::with_path(self.file.name());
         if let Some(draft) = output.npy() {
             let shape = with_length(rows.shape(), 0, self.rows);
             let to = draft.array(rows.dtype(), &shape, &self.format.options())?;
@@ -150,7 +149,7 @@ impl SampleArgs {
         loop {
             let next: Vec<usize> = indices.by_ref().take(room).collect();
             let block = row_copy::take(rows, &next).at(self.file.name())?;
-            output.write_items(&block.dyn_view().at(self.file.name())?, &to_error)?;
+            output.write_items(&block.dyn_view().at(self.file.name())?)?;
             progress.add(next.len() * row_size);
             if next.len() < room {
                 drop(progress);

@@ -140,7 +140,8 @@ impl SetArgs {
         // Everything is checked before the first element is written.
         value.check(&dtype, self.casting())?;
         if let Some(filter) = &self.filter {
-            return set_matching::set(edited, (&self.selection, filter), &value, self.casting());
+            let (path, by) = (self.file.name(), (&self.selection, filter));
+            return set_matching::set(path, edited, by, &value, self.casting());
         }
         let parts = self.selection.parts(edited.array.shape())?;
         let shape = self.selection.shape(&edited.outline())?;

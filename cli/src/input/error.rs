@@ -45,6 +45,15 @@ impl CliError {
         if is_wrong { Err(CliError::usage(path, reason)) } else { Ok(()) }
     }
 
+    /// Rejects arguments for the first reason that applies.
+    pub(crate) fn usage_if_any<const N: usize>(
+        path: &Path,
+        reasons: [(bool, &'static str); N],
+    ) -> Result<(), Self> {
+        let first = reasons.into_iter().find(|(applies, _)| *applies);
+        first.map_or(Ok(()), |(_, reason)| Err(CliError::usage(path, reason)))
+    }
+
     /// Rejects a file that does not suit the command.
     pub(crate) fn rejected_if(
         is_wrong: bool,
@@ -81,6 +90,17 @@ impl CliError {
             // Of the file that was read, not of the one that was written.
             ErrorKind::Changed if error.path().is_some() => CliError::Library(error),
             _ => CliError::WithPath { path: path.to_owned(), error },
+        }
+    }
+
+    /// Attaches the path of the input to errors about values and dtypes, that of the output to
+    /// others.
+    pub(crate) fn of_copy(input: &Path, output: &Path) -> impl Fn(npymap::Error) -> CliError {
+        move |error| match error.kind() {
+            ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::DTypeMismatch => {
+                CliError::with_path(input)(error)
+            }
+            _ => CliError::with_path(output)(error),
         }
     }
 

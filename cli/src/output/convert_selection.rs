@@ -61,7 +61,7 @@ impl SelectionArgs {
 
     /// Copies the selected rows of an array to a temporary array.
     pub(crate) fn copy(&self, path: &Path, array: &MappedArray) -> Result<MappedArray, CliError> {
-        self.with_rows(path, array, |rows| matching::copy_rows(path, rows))
+        self.with_rows(path, array, matching::copy_rows)
     }
 }
 
@@ -153,10 +153,7 @@ impl TextArgs {
                 "--delimiter is for CSV: a TSV has tabs",
             ),
         ];
-        match is_unused.into_iter().find(|(is_unused, _)| *is_unused) {
-            Some((_, reason)) => Err(CliError::usage(path, reason)),
-            None => Ok(()),
-        }
+        CliError::usage_if_any(path, is_unused)
     }
 
     /// The format of IN, if it may be text.

@@ -30,18 +30,12 @@ impl NewFileArgs {
     /// Rejects options without an effect: those for files if none is written, and those for
     /// `.npy` files if it is another one.
     pub(crate) fn check(&self, path: &Path, is_file: bool, is_npy: bool) -> Result<(), CliError> {
-        CliError::usage_if(
-            self.replace.overwrite && !is_file,
-            path,
-            "--overwrite is for --output",
-        )?;
-        CliError::usage_if(
-            self.replace.wait.no_wait && !is_file,
-            path,
-            "--no-wait is for --output",
-        )?;
-        CliError::usage_if(self.version.is_some() && !is_npy, path, "--version is for .npy files")?;
-        Ok(())
+        let is_unused = [
+            (self.replace.overwrite && !is_file, "--overwrite is for --output"),
+            (self.replace.wait.no_wait && !is_file, "--no-wait is for --output"),
+            (self.version.is_some() && !is_npy, "--version is for .npy files"),
+        ];
+        CliError::usage_if_any(path, is_unused)
     }
 
     /// The options for the library.

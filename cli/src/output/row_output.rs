@@ -11,7 +11,7 @@ use npymap::{
 };
 
 use crate::input::array_bytes::ArrayBytes;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::lengths::{first_len, part};
 use crate::input::stream;
 use crate::input::text_format::Delimiter;
@@ -67,8 +67,6 @@ const DELIMITER: &str = "--delimiter is for --format csv";
 
 const EXTENSION: &str = "the extension of a new file selects its format: use .npy, .csv, .tsv, .jsonl, .json or .bin, or --format";
 
-type ToError<'a> = &'a (dyn Fn(npymap::Error) -> CliError + Sync);
-
 impl RowFormatArgs {
     /// The format, unless rows are printed for people or by --json. Rejects options that it
     /// does not have.
@@ -78,21 +76,13 @@ impl RowFormatArgs {
             (format, _) => format,
         };
         let is_separated = matches!(format, Some(OutputFormat::Csv | OutputFormat::Tsv));
-        CliError::usage_if(
-            !is_separated && (self.no_header || self.nan.is_some()),
-            input,
-            SEPARATED,
-        )?;
-        CliError::usage_if(
-            format != Some(OutputFormat::Csv) && self.delimiter.is_some(),
-            input,
-            DELIMITER,
-        )?;
-        CliError::usage_if(
-            matches!(format, Some(OutputFormat::Npz | OutputFormat::Ten)),
-            self.output.as_deref().unwrap_or(input),
-            ARCHIVE,
-        )?;
+        let is_unused = [
+            (!is_separated && (self.no_header || self.nan.is_some()), SEPARATED),
+            (format != Some(OutputFormat::Csv) && self.delimiter.is_some(), DELIMITER),
+        ];
+        CliError::usage_if_any(input, is_unused)?;
+        let is_archive = matches!(format, Some(OutputFormat::Npz | OutputFormat::Ten));
+        CliError::usage_if(is_archive, self.output.as_deref().unwrap_or(input), ARCHIVE)?;
         let is_npy = format == Some(OutputFormat::Npy);
         self.new_file.check(input, self.output.is_some(), is_npy)?;
         Ok(format)
@@ -155,21 +145,17 @@ impl RowOutput<'_> {
     }
 
     /// Writes all rows of a selection. A `.npy` and JSON keep its axes.
-    pub(crate) fn write_all(
-        &mut self,
-        rows: &RowSelection<'_>,
-        to_error: ToError<'_>,
-    ) -> Result<(), CliError> {
+    pub(crate) fn write_all(&mut self, rows: &RowSelection<'_>) -> Result<(), CliError> {
         if let Target::Npy(draft) = &self.target {
-            let (dtype, shape) = rows.dtype_and_shape().map_err(to_error)?;
+            let (dtype, shape) = rows.dtype_and_shape().at(rows.path)?;
             let array = draft.array(&dtype, &shape, &self.args.options())?;
-            return rows.write(array, Casting::Equiv, to_error);
+            return rows.write(array, draft.path(), Casting::Equiv);
         }
         if let (OutputFormat::Json, Target::Stream(sink)) = (self.format, &mut self.target) {
             self.list.is_done = true;
-            return write_json(rows, sink, self.input, to_error);
+            return write_json(rows, sink);
         }
-        self.write_part(rows, to_error)
+        self.write_part(rows)
     }
 
     /// Writes some of the rows of a view of an array, which its leading axes enumerate. A
@@ -179,9 +165,8 @@ impl RowOutput<'_> {
         (array, view): (&MappedArray, &Outline<'_>),
         range: Range<usize>,
         fields: &Fields,
-        to_error: ToError<'_>,
     ) -> Result<(), CliError> {
-        self.write_some((Some(array), view), range, fields, to_error)
+        self.write_some((Some(array), view), range, fields)
     }
 
     fn write_some(
@@ -189,55 +174,46 @@ impl RowOutput<'_> {
         (array, view): (Option<&MappedArray>, &Outline<'_>),
         range: Range<usize>,
         fields: &Fields,
-        to_error: ToError<'_>,
     ) -> Result<(), CliError> {
+        let path = self.input;
         let leading = leading_axes(view.dtype(), view.ndim());
         let mut parts = Vec::new();
-        add_parts(&mut parts, view, leading, range.clone()).map_err(to_error)?;
+        add_parts(&mut parts, view, leading, range.clone()).at(path)?;
         if let Target::Npy(draft) = &self.target {
-            let (dtype, _) = selected(array, view, fields)
-                .and_then(|rows| rows.dtype_and_shape())
-                .map_err(to_error)?;
-            let inner = fields.select(view.clone()).map_err(to_error)?;
+            let (dtype, _) = selected((path, array), view, fields)?.dtype_and_shape().at(path)?;
+            let inner = fields.select(view.clone()).at(path)?;
             let mut shape = inner.shape().split_at(leading).1.to_vec();
             if leading > 0 {
                 shape.insert(0, range.len());
             }
             let new = draft.array(&dtype, &shape, &self.args.options())?;
-            let mut to = ArrayBytes::new(new).map_err(to_error)?;
+            let mut to = ArrayBytes::new(new).at(draft.path())?;
             for part in &parts {
-                let rows = selected(array, part, fields).map_err(to_error)?;
-                let push = |block: &[u8]| to.push(block).map_err(to_error);
-                rows.bytes(&dtype, Casting::Equiv, to_error, push)?;
+                let push = |block: &[u8]| to.push(block).at(draft.path());
+                selected((path, array), part, fields)?.bytes(&dtype, Casting::Equiv, push)?;
             }
-            return to.close().map_err(to_error);
+            return to.close().at(draft.path());
         }
         self.list.is_value = leading == 0;
         if parts.is_empty() && !self.is_started {
             // Only the names of the fields.
             let none = view.ndim().checked_sub(1).map(|_| view.split_at(0, 0)).transpose();
-            let none = none.map_err(to_error)?.map(|(none, _)| none);
+            let none = none.at(path)?.map(|(none, _)| none);
             parts.extend(none);
         }
-        parts.iter().try_for_each(|part| {
-            self.write_part(&selected(array, part, fields).map_err(to_error)?, to_error)
-        })
+        parts.iter().try_for_each(|part| self.write_part(&selected((path, array), part, fields)?))
     }
 
     /// Writes each element in memory along the first axis, or in CSV, TSV and raw, the rows in it.
-    pub(crate) fn write_items(
-        &mut self,
-        items: &DynView<'_>,
-        to_error: ToError<'_>,
-    ) -> Result<(), CliError> {
+    pub(crate) fn write_items(&mut self, items: &DynView<'_>) -> Result<(), CliError> {
         if !matches!(self.format, OutputFormat::Jsonl | OutputFormat::Json) {
             let leading = leading_axes(items.dtype(), items.ndim());
             let rows: usize = items.shape().iter().take(leading).product();
-            return self.write_some((None, &items.clone().into()), 0..rows, &Fields::All, to_error);
+            return self.write_some((None, &items.clone().into()), 0..rows, &Fields::All);
         }
         let mut lines = Vec::new();
         for number in 0..first_len(items.shape()) {
-            let item = items.index_axis(0, number).map_err(to_error)?;
+            let item = items.index_axis(0, number).at(self.input)?;
             elements::check_json(self.input, &item.clone().into())?;
             elements::print_json(&mut lines, &item)?;
         }
@@ -245,18 +221,13 @@ impl RowOutput<'_> {
         self.sink_write(&lines)
     }
 
-    fn write_part(
-        &mut self,
-        rows: &RowSelection<'_>,
-        to_error: ToError<'_>,
-    ) -> Result<(), CliError> {
+    fn write_part(&mut self, rows: &RowSelection<'_>) -> Result<(), CliError> {
         let Target::Stream(sink) = &mut self.target else { return Ok(()) };
         if self.format == OutputFormat::Json {
-            rows.check_empty(self.input)?;
+            rows.check_empty()?;
             let list = &mut self.list;
-            return rows.each_block(to_error, text_output::json_lines, |lines| {
-                sink.write(&list.listed(&lines))
-            });
+            return rows
+                .each_block(text_output::json_lines, |lines| sink.write(&list.listed(&lines)));
         }
         let header = !self.args.no_header && !std::mem::replace(&mut self.is_started, true);
         let text = self.format.text().map(|format| TextOptions {
@@ -264,7 +235,7 @@ impl RowOutput<'_> {
             header,
             nan: self.args.nan.as_deref(),
         });
-        write(rows, self.format, text, sink, self.input, to_error)
+        write(rows, self.format, text, sink)
     }
 
     /// Lines of JSON as they are written in this format.
@@ -306,19 +277,14 @@ pub(crate) fn write(
     format: OutputFormat,
     text: Option<TextOptions<'_>>,
     sink: &mut Sink,
-    input: &Path,
-    to_error: ToError<'_>,
 ) -> Result<(), CliError> {
     match text {
         Some(text) => {
-            rows.check_empty(input)?;
-            text.write(rows, sink, to_error)
+            rows.check_empty()?;
+            text.write(rows, sink)
         }
-        None if format == OutputFormat::Json => write_json(rows, sink, input, to_error),
-        None => {
-            let dtype = rows.dtype().map_err(to_error)?;
-            write_raw(rows, (&dtype, Casting::Equiv), sink, input, to_error)
-        }
+        None if format == OutputFormat::Json => write_json(rows, sink),
+        None => write_raw(rows, (&rows.dtype().at(rows.path)?, Casting::Equiv), sink),
     }
 }
 
@@ -327,43 +293,34 @@ pub(crate) fn write_raw(
     rows: &RowSelection<'_>,
     (dtype, casting): (&DType, Casting),
     sink: &mut Sink,
-    input: &Path,
-    to_error: ToError<'_>,
 ) -> Result<(), CliError> {
-    rows.bytes(dtype, casting, to_error, |block| {
-        sink.write(block).map_err(|error| error.of_map(input))
-    })
+    rows.bytes(dtype, casting, |block| sink.write(block).map_err(|error| error.of_map(rows.path)))
 }
 
 /// Writes all rows of a selection as one JSON value: in the lists of NumPy's `tolist`, or in
 /// one list if a condition selects them.
-fn write_json(
-    rows: &RowSelection<'_>,
-    sink: &mut Sink,
-    input: &Path,
-    to_error: ToError<'_>,
-) -> Result<(), CliError> {
-    let template = rows.template().map_err(to_error)?;
-    let all = template.outline().map_err(to_error)?;
+fn write_json(rows: &RowSelection<'_>, sink: &mut Sink) -> Result<(), CliError> {
+    let template = rows.template().at(rows.path)?;
+    let all = template.outline().at(rows.path)?;
     if all.is_empty() && !rows.is_filtered() {
-        elements::check_json(input, &all)?;
+        elements::check_json(rows.path, &all)?;
         let mut text = Vec::new();
-        elements::print_json(&mut text, &all.view().map_err(to_error)?)?;
+        elements::print_json(&mut text, &all.view().at(rows.path)?)?;
         return sink.write(&text);
     }
-    rows.check_empty(input)?;
+    rows.check_empty()?;
     let mut list = if rows.is_filtered() { JsonList::default() } else { JsonList::nested(&all) };
-    rows.each_block(to_error, text_output::json_lines, |lines| sink.write(&list.listed(&lines)))?;
+    rows.each_block(text_output::json_lines, |lines| sink.write(&list.listed(&lines)))?;
     sink.write(list.end())
 }
 
 /// All rows of a view, with some fields.
 fn selected<'a>(
-    array: Option<&'a MappedArray>,
+    (path, array): (&'a Path, Option<&'a MappedArray>),
     rows: &Outline<'a>,
     fields: &Fields,
-) -> Result<RowSelection<'a>> {
-    RowSelection::all(array, rows.clone(), fields.clone())
+) -> Result<RowSelection<'a>, CliError> {
+    RowSelection::all(path, array, rows.clone(), fields.clone()).at(path)
 }
 
 /// Adds the parts of a view that hold some of its rows, in order.

@@ -127,10 +127,9 @@ impl SortingArgs {
                 let copy = Temporary::new().map_err(CliError::io(path, "create a copy of"))?;
                 fill(&|dtype, shape| copy.create(dtype, shape, &CreateOptions::new()).at(path))?;
                 let array = copy.open().at(path)?;
-                let rows =
-                    RowSelection::all(Some(&array), array.outline(), Fields::All).at(path)?;
-                let (text, to_error) = (self.text.output(format), CliError::with_path(path));
-                row_output::write(&rows, format, text, &mut sink, path, &to_error)?;
+                let rows = RowSelection::all(path, Some(&array), array.outline(), Fields::All);
+                let text = self.text.output(format);
+                row_output::write(&rows.at(path)?, format, text, &mut sink)?;
                 sink.finish()
             }
         }

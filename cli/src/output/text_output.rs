@@ -6,7 +6,7 @@ use csv::{Writer, WriterBuilder};
 use npymap::{Error, ErrorKind, Result, Value, array::Outline, dtype::Kind, view::DynView};
 use serde::{Serialize, Serializer};
 
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::escape;
 use crate::input::json_value::JsonValue;
 use crate::input::row_blocks;
@@ -29,16 +29,11 @@ pub(crate) struct TextOptions<'a> {
 
 impl TextOptions<'_> {
     /// Writes rows, block by block.
-    pub(crate) fn write(
-        &self,
-        rows: &RowSelection<'_>,
-        sink: &mut Sink,
-        to_error: &(dyn Fn(npymap::Error) -> CliError + Sync),
-    ) -> Result<(), CliError> {
+    pub(crate) fn write(&self, rows: &RowSelection<'_>, sink: &mut Sink) -> Result<(), CliError> {
         // On a terminal, text of the file could send commands to it.
         let is_escaped = matches!(sink, Sink::Standard(_)) && io::stdout().is_terminal();
-        let all = rows.template().map_err(to_error)?;
-        let all = all.outline().map_err(to_error)?;
+        let all = rows.template().at(rows.path)?;
+        let all = all.outline().at(rows.path)?;
         let mut is_at_start = true;
         let mut write = |text: Vec<u8>| {
             let text = if is_at_start { self.quote_mark(text) } else { text };
@@ -46,10 +41,9 @@ impl TextOptions<'_> {
             sink.write(&text)
         };
         if let (TextFormat::Separated(separator), true) = (self.format, self.header) {
-            write(header(&all, separator, is_escaped).map_err(to_error)?)?;
+            write(header(&all, separator, is_escaped).at(rows.path)?)?;
         }
         rows.each_block(
-            to_error,
             |view| match self.format {
                 TextFormat::Separated(separator) => self.lines(view, separator, is_escaped),
                 TextFormat::JsonLines => json_lines(view),

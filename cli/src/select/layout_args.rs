@@ -19,7 +19,7 @@ pub(crate) struct LayoutArgs {
     /// New shape of the elements, in C order and after --axes, like in NumPy's
     /// reshape. One axis can be -1
     #[arg(long, value_name = "SHAPE", value_parser = shape_arg::parse)]
-    reshape: Option<PartialShape>,
+    pub(crate) reshape: Option<PartialShape>,
 }
 
 /// An order of axes.
@@ -30,11 +30,6 @@ impl LayoutArgs {
     /// Returns whether any option was given.
     pub(crate) fn is_given(&self) -> bool {
         self.axes.is_some() || self.reshape.is_some()
-    }
-
-    /// Returns whether the shape changes, which only arrays in C order can.
-    pub(crate) fn reshapes(&self) -> bool {
-        self.reshape.is_some()
     }
 
     /// Elements with other axes, and the shape of the array that they are written to.

@@ -36,16 +36,16 @@ pub(crate) fn with_rows<T>(
             limits::check_count(path, all.itemsize(), all.len())?;
             let inner = inner(&all, filter);
             if own.keeps_rows(inner) {
-                let rows = RowSelection::matching(Some(array), all.clone(), filter, own, fields);
+                let rows = RowSelection::matching((path, array), all, filter, own, fields);
                 return process(&rows.at(path)?);
             }
-            let rows = whole_rows(array, &all, filter).at(path)?;
-            copy = copy_rows(path, &rows)?;
+            copy = copy_rows(&whole_rows((path, array), &all, filter).at(path)?)?;
             (&copy, copy.outline(), own.row_axis(inner) != Some(0))
         }
     };
     let selected = own.select(array, &all).at(path)?;
-    let rows = selected.outline().and_then(|all| RowSelection::all(Some(array), all, fields));
+    let rows = selected.outline();
+    let rows = rows.and_then(|all| RowSelection::all(path, Some(array), all, fields));
     let mut rows = rows.at(path)?;
     rows.is_single = is_single;
     process(&rows)
@@ -64,13 +64,12 @@ pub(crate) fn copy_matching(
     limits::check_count(path, all.itemsize(), all.len())?;
     let index = index.cloned().unwrap_or_default();
     if !index.keeps_rows(inner(&all, filter)) {
-        let rows = whole_rows(&array, &all, filter).at(path)?;
-        return Ok((copy_rows(path, &rows)?, Some(index)));
+        let rows = whole_rows((path, &array), &all, filter).at(path)?;
+        return Ok((copy_rows(&rows)?, Some(index)));
     }
-    let fields = index.fields(&all);
-    let own = index.without_field();
-    let rows = RowSelection::matching(Some(&array), all.clone(), filter, own, fields);
-    Ok((copy_rows(path, &rows.at(path)?)?, None))
+    let (fields, own) = (index.fields(&all), index.without_field());
+    let rows = RowSelection::matching((path, &array), all, filter, own, fields);
+    Ok((copy_rows(&rows.at(path)?)?, None))
 }
 
 /// Which rows of a table are printed.
@@ -100,9 +99,8 @@ pub(crate) fn with_table(
     limits::check_count(path, all.itemsize(), all.len())?;
     let inner = inner(all, filter);
     if index.keeps_rows(inner) {
-        let fields = index.fields(all);
-        let own = index.without_field();
-        let rows = RowSelection::matching(Some(array), all.clone(), filter, own, fields);
+        let (fields, own) = (index.fields(all), index.without_field());
+        let rows = RowSelection::matching((path, array), all.clone(), filter, own, fields);
         let rows = rows.and_then(|rows| match shown {
             Shown::First(count) => rows.first(count),
             Shown::Last(count) => rows.last(count),
@@ -111,20 +109,21 @@ pub(crate) fn with_table(
         let axes = rows.axes().at(path)?;
         return print(array, rows.view().at(path)?.into(), axes, rows.has_more);
     }
-    let rows = whole_rows(array, all, filter).at(path)?;
+    let rows = whole_rows((path, array), all, filter).at(path)?;
     let mut numbers = Vec::new();
     let found = rows.each_match(|of_block| {
         numbers.extend(of_block);
         Ok(())
     });
     found.at(path)?;
-    let copy = copy_rows(path, &rows)?;
+    let copy = copy_rows(&rows)?;
     let copied = copy.outline();
     let mut axes = index.axis_indices(copy.shape()).at(path)?;
     let selected = index.outline(&copy, &copied).at(path)?;
     let part = selected.outline().at(path)?;
-    let of_rows = index.row_axis(inner).unwrap_or(usize::MAX);
-    if let (Some(rows), Some(&len)) = (axes.get_mut(of_rows), part.shape().get(of_rows)) {
+    if let Some(of_rows) = index.row_axis(inner)
+        && let (Some(rows), Some(&len)) = (axes.get_mut(of_rows), part.shape().get(of_rows))
+    {
         let found = (0..len).filter_map(|at| numbers.get(rows.at(at)).copied());
         *rows = AxisIndices::List(found.collect());
     }
@@ -148,18 +147,19 @@ fn inner<'v>(all: &'v Outline<'_>, filter: &Filter) -> &'v [usize] {
 
 /// The whole rows that satisfy a condition.
 pub(crate) fn whole_rows<'a>(
-    array: &'a MappedArray,
+    of: (&'a Path, &'a MappedArray),
     all: &Outline<'a>,
     filter: &'a Filter,
 ) -> Result<RowSelection<'a>> {
-    RowSelection::matching(Some(array), all.clone(), filter, IndexArg::default(), Fields::All)
+    RowSelection::matching(of, all.clone(), filter, IndexArg::default(), Fields::All)
 }
 
 /// Copies selected rows to a temporary array.
-pub(crate) fn copy_rows(path: &Path, rows: &RowSelection<'_>) -> Result<MappedArray, CliError> {
+pub(crate) fn copy_rows(rows: &RowSelection<'_>) -> Result<MappedArray, CliError> {
+    let path = rows.path;
     let (dtype, shape) = rows.dtype_and_shape().at(path)?;
     let file = Temporary::new().map_err(CliError::io(path, "create a copy of"))?;
     let to = file.create(&dtype, &shape, &CreateOptions::new()).at(path)?;
-    rows.write(to, Casting::Equiv, &CliError::with_path(path))?;
+    rows.write(to, path, Casting::Equiv)?;
     file.open().at(path)
 }

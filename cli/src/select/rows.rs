@@ -12,7 +12,7 @@ use npymap::{
 };
 
 use crate::input::array_bytes::ArrayBytes;
-use crate::input::error::CliError;
+use crate::input::error::{At as _, CliError};
 use crate::input::lengths::with_length;
 use crate::input::memory;
 use crate::input::parallel;
@@ -27,6 +27,8 @@ use crate::select::selection::{IndexArg, Selected};
 
 /// The rows of a view that satisfy a condition, and what of them is selected.
 pub(crate) struct RowSelection<'a> {
+    /// The path for errors.
+    pub(crate) path: &'a Path,
     /// The array that the rows are of, unless they are in memory.
     array: Option<&'a MappedArray>,
     rows: Outline<'a>,
@@ -35,7 +37,7 @@ pub(crate) struct RowSelection<'a> {
     /// An index of the rows that satisfy the condition, of which it selects all.
     index: IndexArg,
     fields: Fields,
-    blocks: RowBlocks,
+    pub(crate) blocks: RowBlocks,
     /// Whether the first axis is not that of rows: one of them is selected by an index.
     pub(crate) is_single: bool,
 }
@@ -135,28 +137,29 @@ impl SomeRows {
 impl<'a> RowSelection<'a> {
     /// All rows of a selection of an array, or of one in memory.
     pub(crate) fn all(
+        path: &'a Path,
         array: Option<&'a MappedArray>,
         rows: Outline<'a>,
         fields: Fields,
     ) -> Result<RowSelection<'a>> {
-        RowSelection::new(array, rows, None, IndexArg::default(), fields)
+        RowSelection::new((path, array), rows, None, IndexArg::default(), fields)
     }
 
     /// The rows that satisfy a condition. `index` selects all of them, or some elements
     /// of each.
     pub(crate) fn matching(
-        array: Option<&'a MappedArray>,
+        (path, array): (&'a Path, &'a MappedArray),
         rows: Outline<'a>,
         filter: &'a Filter,
         index: IndexArg,
         fields: Fields,
     ) -> Result<RowSelection<'a>> {
-        RowSelection::new(array, rows, Some(filter), index, fields)
+        RowSelection::new((path, Some(array)), rows, Some(filter), index, fields)
     }
 
     /// Selects rows, and checks that the condition, the index and the fields suit them.
     fn new(
-        array: Option<&'a MappedArray>,
+        (path, array): (&'a Path, Option<&'a MappedArray>),
         rows: Outline<'a>,
         filter: Option<&'a Filter>,
         index: IndexArg,
@@ -179,7 +182,7 @@ impl<'a> RowSelection<'a> {
         }
         let is_single = false;
         let selection =
-            RowSelection { array, rows, leading, filter, index, fields, blocks, is_single };
+            RowSelection { path, array, rows, leading, filter, index, fields, blocks, is_single };
         selection.template()?.outline()?;
         Ok(selection)
     }
@@ -206,7 +209,7 @@ impl<'a> RowSelection<'a> {
     /// further than the next one.
     pub(crate) fn first(&self, count: usize) -> Result<SomeRows> {
         let (mut bytes, mut numbers) = (Vec::new(), Vec::new());
-        for number in 0..self.blocks() {
+        for number in 0..self.blocks.len() {
             let (block, of_block) = self.matches(number)?;
             bytes.extend_from_slice(&block);
             numbers.extend(of_block);
@@ -224,7 +227,7 @@ impl<'a> RowSelection<'a> {
     /// them.
     pub(crate) fn last(&self, count: usize) -> Result<SomeRows> {
         let (mut blocks, mut found) = (Vec::new(), 0);
-        for number in (0..self.blocks()).rev() {
+        for number in (0..self.blocks.len()).rev() {
             if found >= count {
                 break;
             }
@@ -270,14 +273,9 @@ impl<'a> RowSelection<'a> {
 
     /// Rejects more rows without elements than are printed: a header can claim any
     /// number.
-    pub(crate) fn check_empty(&self, path: &Path) -> Result<(), CliError> {
+    pub(crate) fn check_empty(&self) -> Result<(), CliError> {
         let rows: usize = self.rows.shape().iter().take(self.leading).product();
-        limits::check_empty_rows(path, if self.rows.is_empty() { rows } else { 0 })
-    }
-
-    /// The number of blocks.
-    pub(crate) fn blocks(&self) -> usize {
-        self.blocks.len()
+        limits::check_empty_rows(self.path, if self.rows.is_empty() { rows } else { 0 })
     }
 
     /// The size of all rows, in bytes.
@@ -322,7 +320,7 @@ impl<'a> RowSelection<'a> {
     pub(crate) fn each_match(&self, mut visit: impl FnMut(Vec<usize>) -> Result<()>) -> Result<()> {
         let mut progress = Progress::new(self.nbytes());
         parallel::in_order(
-            self.blocks(),
+            self.blocks.len(),
             |number| self.numbers(number),
             |_, (numbers, bytes)| {
                 visit(numbers)?;
@@ -392,26 +390,25 @@ impl<'a> RowSelection<'a> {
         Ok((dtype, template.shape().to_vec()))
     }
 
-    /// Writes the rows to a new array, whose dtype may differ as `casting` allows.
+    /// Writes the rows to a new array of a file, whose dtype may differ as `casting` allows.
     /// It is in C order if a condition selects the rows.
     pub(crate) fn write(
         &self,
         mut to: MappedArrayMut,
+        path: &Path,
         casting: Casting,
-        to_error: &(dyn Fn(Error) -> CliError + Sync),
     ) -> Result<(), CliError> {
         if !self.is_filtered() {
+            let from = self.unfiltered().at(self.path)?;
             let mut progress = Progress::new(to.nbytes());
             let options = memory::copy_options().casting(casting);
-            let mut progress = |bytes| progress.add(bytes);
-            let written = self.unfiltered();
-            let written = written.and_then(|from| to.write_array(&from, &options, &mut progress));
-            return written.and_then(|()| to.close()).map_err(to_error);
+            let written = to.write_array(&from, &options, |bytes| progress.add(bytes));
+            return written.and_then(|()| to.close()).map_err(CliError::of_copy(self.path, path));
         }
         let dtype = to.dtype().clone();
-        let mut to = ArrayBytes::new(to).map_err(to_error)?;
-        self.bytes(&dtype, casting, to_error, |block| to.push(block).map_err(to_error))?;
-        to.close().map_err(to_error)
+        let mut to = ArrayBytes::new(to).at(path)?;
+        self.bytes(&dtype, casting, |block| to.push(block).at(path))?;
+        to.close().at(path)
     }
 
     /// Calls `visit` with the bytes of each block of rows, in C order.
@@ -419,33 +416,32 @@ impl<'a> RowSelection<'a> {
         &self,
         dtype: &DType,
         casting: Casting,
-        to_error: &(dyn Fn(Error) -> CliError + Sync),
         mut visit: impl FnMut(&[u8]) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let convert = |view: &DynView<'_>| converted(view, dtype, casting);
         // There may be any number of rows without elements, which have no bytes.
         if self.rows.is_empty() {
-            let template = self.template().map_err(to_error)?;
-            let all = template.outline().and_then(|all| all.view());
-            return all.and_then(|all| convert(&all)).map(drop).map_err(to_error);
+            let template = self.template().at(self.path)?;
+            let all = template.outline().and_then(|all| all.view()).at(self.path)?;
+            convert(&all).at(self.path)?;
+            return Ok(());
         }
-        self.each_block(to_error, convert, |bytes| visit(&bytes))
+        self.each_block(convert, |bytes| visit(&bytes))
     }
 
     /// Calls `work` with each block of rows, on several threads, and `visit` with
     /// the results in order.
     pub(crate) fn each_block<T: Send>(
         &self,
-        to_error: &(dyn Fn(Error) -> CliError + Sync),
         work: impl Fn(&DynView<'_>) -> Result<T> + Sync,
         mut visit: impl FnMut(T) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let mut progress = Progress::new(self.nbytes());
         parallel::in_order(
-            self.blocks(),
+            self.blocks.len(),
             |number| {
-                let block = self.block(number).map_err(to_error)?;
-                let result = block.view().and_then(|view| work(&view)).map_err(to_error)?;
+                let block = self.block(number).at(self.path)?;
+                let result = block.view().and_then(|view| work(&view)).at(self.path)?;
                 Ok((result, block.bytes_read))
             },
             |_, (result, bytes_read)| {

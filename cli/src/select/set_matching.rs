@@ -2,6 +2,7 @@
 //! `a[numpy.flatnonzero(mask)[rows], …] = value`.
 
 use std::ops::Range;
+use std::path::Path;
 
 use npymap::array::Outline;
 use npymap::ndarray::SliceInfoElem;
@@ -18,6 +19,7 @@ use crate::select::selection::IndexArg;
 /// Sets the elements and returns their number. Nothing is written if `value` does not fit
 /// them.
 pub(crate) fn set(
+    path: &Path,
     edited: &mut Edited,
     (index, filter): (&IndexArg, &Filter),
     value: &NewValue,
@@ -26,8 +28,8 @@ pub(crate) fn set(
     let all = edited.outline();
     let (leading, dims) = (filter.leading(all.dtype(), all.ndim()), all.shape().to_vec());
     let (leading, inner) = dims.split_at(leading);
-    let rows = whole_rows(&edited.stored, &all, filter)?;
-    let (blocks, count) = (rows.blocks(), rows.count()?);
+    let rows = whole_rows((path, &edited.stored), &all, filter)?;
+    let (blocks, count) = (rows.blocks.len(), rows.count()?);
     let shape: Vec<usize> = std::iter::once(count).chain(inner.iter().copied()).collect();
     let parts = index.parts(&shape)?;
     let shape = selected_shape(&all, leading.len(), &shape, index)?;
@@ -36,7 +38,7 @@ pub(crate) fn set(
     for block in 0..blocks {
         // What was written decides about no other row.
         let all = edited.outline();
-        let rows = whole_rows(&edited.stored, &all, filter)?;
+        let rows = whole_rows((path, &edited.stored), &all, filter)?;
         let (numbers, _) = rows.numbers(block)?;
         for (number, part) in parts.indices.iter().enumerate() {
             let values = match (&values, parts.list_axis) {
