@@ -102,8 +102,8 @@ impl ConcatArgs {
         let spec = RowSpec { path: input.name(), dtype: &dtype, shape: &shape, axis, casting };
         let rows = input_rows::open_all(&spec, &inputs, self.read.options())?;
         for (rows, input) in rows.iter().zip(&inputs) {
-            if rows.shape().len() + usize::from(self.stack) != shape.len() {
-                return Err(spec.shape_error(input, rows.shape()));
+            if rows.array.ndim() + usize::from(self.stack) != shape.len() {
+                return Err(spec.shape_error(input, rows.array.shape()));
             }
         }
         let count = input_rows::count(&rows);
@@ -154,7 +154,7 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
         let mut block = MappedArray::zeros(&dtype, &with_length(&shape, along, end - start))?;
         let mut position = 0;
         for rows in rows {
-            let mut from = rows.array().outline();
+            let mut from = rows.array.outline();
             if from.ndim() < shape.len() {
                 from = with_axis(&from, axis)?;
             }
@@ -162,7 +162,7 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
                 from.slice(cast::axis_range(from.ndim(), Axis(along), start, end - start))?;
             let to = block.dyn_view_mut()?;
             let part = cast::axis_range(to.ndim(), Axis(axis), position, rows.count);
-            let from = rows.array().window(&from)?;
+            let from = rows.array.window(&from)?;
             cast::copy_whole(to.slice(part)?, &from.view(), rows.casting())?;
             position += rows.count;
         }

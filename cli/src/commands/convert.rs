@@ -168,7 +168,8 @@ impl ConvertArgs {
     }
 
     fn write(&self, format: OutputFormat, text: Option<TextInputOptions>) -> Result<(), CliError> {
-        if format.is_sequential() {
+        // Without headers, files are written row by row, from their start.
+        if !format.has_headers() {
             self.reject_layout(format)?;
             let mut sink = Sink::begin(Some(self.out.path()), self.new_file.if_exists())?;
             self.write_rows(&self.open_single(text)?, format, &mut sink)?;

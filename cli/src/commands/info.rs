@@ -104,7 +104,7 @@ impl InfoArgs {
         for file in files {
             let info = options
                 .array(file)
-                .and_then(|array| ArrayInfo::from_raw(&array, options.raw_order(), self.digest));
+                .and_then(|array| ArrayInfo::from_raw(&array, options.order, self.digest));
             let content = info.map(|info| EntryContent::Array(Box::new(info)));
             let entry = FileEntry { format: "raw", member: None, info: None, content };
             if self.json {

@@ -57,7 +57,7 @@ impl AddArgs {
         let files = self.members.files(&self.inputs, None)?;
         let open = files.open();
         let inputs = open.arrays()?;
-        let max_header_len = self.members.max_header_len();
+        let max_header_len = self.members.read.file.max_header_len;
         let mut update = npz_update::begin(&self.file, self.wait, max_header_len)?;
         if self.members.deflate.is_some() {
             update.compression(self.members.compression());

@@ -71,9 +71,9 @@ impl SortArgs {
             &|array, options, create| {
                 let all = array.outline();
                 self.check(&all)?;
-                let sorter = Sorter::new(array, all, *options).at(self.input.name())?;
-                let array = create(sorter.dtype(), sorter.shape())?;
-                sorter.sort(array).map_err(&to_output_error)
+                let to = || create(all.dtype(), all.shape());
+                let sorter = Sorter::new(array, all.clone(), *options).at(self.input.name())?;
+                sorter.sort(to()?).map_err(&to_output_error)
             },
         )
     }

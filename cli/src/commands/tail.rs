@@ -248,7 +248,7 @@ impl Printed<'_> {
         if is_other {
             let note = format!("{}: was replaced, or has lost rows", path.display());
             messages::print_note(&note);
-            self.printer.end_table();
+            self.printer.table = None;
             (self.rows, self.kind) = (0, None);
         }
     }

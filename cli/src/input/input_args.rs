@@ -81,17 +81,13 @@ impl FileArgs {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InputOptions<'a> {
     args: &'a FileArgs,
-    order: Order,
+    /// The memory order of raw files.
+    pub(crate) order: Order,
     is_whole: bool,
     takes_all: bool,
 }
 
 impl InputOptions<'_> {
-    /// The memory order of raw files.
-    pub(crate) fn raw_order(self) -> Order {
-        self.order
-    }
-
     /// Makes it an error if something follows the array of a stream: it would be lost
     /// where the array is written.
     pub(crate) fn whole(self) -> Self {

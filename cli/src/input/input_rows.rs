@@ -13,7 +13,8 @@ use crate::input::{platform, text};
 
 /// Rows of a file, to be written to another one.
 pub(crate) struct InputRows {
-    array: MappedArray,
+    /// Of which parts are brought into memory.
+    pub(crate) array: MappedArray,
     /// The byte order to convert to; `None` keeps that of the file.
     byte_order: Option<ByteOrder>,
     /// The dtype to cast to.
@@ -114,15 +115,6 @@ impl InputRows {
     /// How [`array`](InputRows::array) is cast.
     pub(crate) fn casting(&self) -> Casting {
         self.cast.as_ref().map_or(Casting::Equiv, |(_, casting)| *casting)
-    }
-
-    /// The array, of which parts are brought into memory.
-    pub(crate) fn array(&self) -> &MappedArray {
-        &self.array
-    }
-
-    pub(crate) fn shape(&self) -> &[usize] {
-        self.array.shape()
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Inputs<'a> {
     file: AnyFile,
     /// The output replaces the file, so members that are left out would be
     /// lost.
-    is_replaced: bool,
+    pub(crate) is_replaced: bool,
 }
 
 impl<'a> Inputs<'a> {
@@ -123,11 +123,6 @@ impl<'a> Inputs<'a> {
             return Err(CliError::rejected(self.input.name(), reason));
         }
         Ok(inputs)
-    }
-
-    /// Returns whether the output replaces the file.
-    pub(crate) fn is_replaced(&self) -> bool {
-        self.is_replaced
     }
 
     /// The array with the key of an input, which is an offset if a `.npy` has several arrays.

@@ -33,7 +33,7 @@ pub(crate) struct MemberArgs {
     pub(crate) deflate: Option<u32>,
 
     #[command(flatten)]
-    read: InputArgs,
+    pub(crate) read: InputArgs,
 }
 
 /// A file to take arrays from, and its name in the archive.
@@ -75,10 +75,6 @@ const MANY: &str = "contains several arrays: name one as FILE[MEMBER], or omit -
 impl MemberArgs {
     pub(crate) fn compression(&self) -> Compression {
         self.deflate.map_or(Compression::Stored, Compression::Deflated)
-    }
-
-    pub(crate) fn max_header_len(&self) -> usize {
-        self.read.file.max_header_len
     }
 
     /// The files to take arrays from: those in directories, too. If the output replaces one
@@ -139,7 +135,7 @@ impl<'a> OpenFiles<'a> {
                 (None, [array]) => array.name = stem(&file.path)?,
                 (None, several) => number(several, &stem(&file.path)?),
             }
-            if inputs.is_replaced() {
+            if inputs.is_replaced {
                 let kept = &mut replaced.get_or_insert((position, HashSet::new())).1;
                 kept.extend(found.iter().filter_map(|array| array.key.clone()));
             }

@@ -71,7 +71,7 @@ pub(crate) struct TextArgs {
     /// Format of OUT: npy, npz, ten, csv, tsv, jsonl, json or raw [default: by its
     /// extension, or npy for -]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "FORMAT")]
-    format: Option<OutputFormat>,
+    pub(crate) format: Option<OutputFormat>,
 
     /// Read IN as text in this format [default: by its extension]
     #[arg(long, value_parser = text_format_parser(), hide_possible_values = true,
@@ -160,11 +160,6 @@ impl TextArgs {
     fn input_format(&self, path: &Path) -> Option<TextFormat> {
         let by_extension = || OutputFormat::from_extension(path).ok()?.text();
         self.from.or_else(by_extension)
-    }
-
-    /// The format of the output that is asked for.
-    pub(crate) fn format(&self) -> Option<OutputFormat> {
-        self.format
     }
 
     /// The format of the output.

@@ -35,11 +35,6 @@ impl OutputFormat {
         matches!(self, OutputFormat::Npy | OutputFormat::Npz | OutputFormat::Ten)
     }
 
-    /// Returns whether files in this format are written row by row, from their start.
-    pub(crate) fn is_sequential(self) -> bool {
-        !self.has_headers()
-    }
-
     /// The format of text, if it is one.
     pub(crate) fn text(self) -> Option<TextFormat> {
         match self {

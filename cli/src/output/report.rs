@@ -19,7 +19,7 @@ use crate::output::output_format::{OutputFormat, STREAM};
 pub(crate) struct ReportArgs {
     /// Print a line of JSON for each written array, like `npymap info --json`
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 const URL: &str = "--json is for files: this output is a URL";
@@ -29,13 +29,7 @@ impl ReportArgs {
     /// output gets itself.
     pub(crate) fn check(self, output: &Path) -> Result<(), CliError> {
         CliError::usage_if(self.json && url::is_url(output), output, URL)?;
-        CliError::usage_if(self.json && stream::is_output(output), output, STREAM)?;
-        Ok(())
-    }
-
-    /// Rejects a report where no file is written.
-    pub(crate) fn reject(self, path: &Path, reason: &'static str) -> Result<(), CliError> {
-        if self.json { Err(CliError::usage(path, reason)) } else { Ok(()) }
+        CliError::usage_if(self.json && stream::is_output(output), output, STREAM)
     }
 
     /// Prints the report of a complete file.

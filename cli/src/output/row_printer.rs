@@ -74,7 +74,8 @@ impl TableArgs {
 pub(crate) struct RowPrinter<'a> {
     args: &'a TableArgs,
     output: Option<RowOutput<'a>>,
-    table: Option<PrintedTable>,
+    /// The table that more rows are added to.
+    pub(crate) table: Option<PrintedTable>,
 }
 
 impl RowPrinter<'_> {
@@ -99,11 +100,6 @@ impl RowPrinter<'_> {
         let omitted = table.omitted_columns(&sheet);
         self.table = Some(table);
         Ok(Some(omitted))
-    }
-
-    /// Starts another table.
-    pub(crate) fn end_table(&mut self) {
-        self.table = None;
     }
 
     /// Completes the output.

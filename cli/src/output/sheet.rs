@@ -257,7 +257,7 @@ impl LineFit {
         for column in columns {
             // The first column, of indices or names, takes half a line at most.
             let limit = if count == 0 { width / 2 } else { usize::MAX };
-            let room = column.width().min(limit) + GAP;
+            let room = column.width.min(limit) + GAP;
             // The last column needs no gap after it.
             if count > 1 && room > left + GAP {
                 break;

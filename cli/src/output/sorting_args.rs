@@ -74,7 +74,7 @@ impl SortingArgs {
         process: Process<'_>,
     ) -> Result<(), CliError> {
         let path = input.name();
-        let format = match (self.text.format(), output) {
+        let format = match (self.text.format, output) {
             (Some(format), _) => format,
             (None, Some(output)) => OutputFormat::from_extension(output)?,
             (None, None) => OutputFormat::Csv,
@@ -84,7 +84,7 @@ impl SortingArgs {
         self.new_file.check(path, output.is_some(), format == OutputFormat::Npy)?;
         match output {
             Some(output) => self.report.check(output)?,
-            None => self.report.reject(path, REPORT)?,
+            None => CliError::usage_if(self.report.json, path, REPORT)?,
         }
         // Temporary files are where there is room for the output.
         let directory = output.filter(|output| !stream::is_output(output) && !url::is_url(output));

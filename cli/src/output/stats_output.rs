@@ -117,7 +117,7 @@ fn float(number: f64) -> String {
 /// `11.34 ▁▁▁▃▅██▇▆▅▅▆▇██▇▄▂▁ 29.11`
 fn bars(histogram: &Histogram) -> String {
     let bars = histogram::sparkline(&histogram.counts, terminal::is_unicode());
-    let edges = histogram.bins.edges();
+    let edges = &histogram.bins.edges;
     let [first, last] =
         [edges.first(), edges.last()].map(|edge| edge.copied().map(terminal::brief));
     format!("{} {bars} {}", first.unwrap_or_default(), last.unwrap_or_default())
@@ -181,7 +181,7 @@ pub(crate) fn print_json(out: &mut impl Write, row: &StatsRow) -> io::Result<()>
         found.map(|(quantile, value)| (quantile.to_string(), json!(json_float(*value)))).collect()
     });
     let histogram = row.histogram.as_ref().map(|histogram| match histogram {
-        Some(Histogram { bins, counts }) => json!({ "counts": counts, "edges": bins.edges() }),
+        Some(Histogram { bins, counts }) => json!({ "counts": counts, "edges": bins.edges }),
         None => Json::Null,
     });
     let requested = [

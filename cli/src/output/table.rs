@@ -22,8 +22,8 @@ pub(crate) struct Column {
     pub(crate) cells: Vec<(String, Style)>,
     side: Alignment,
     cut: CutSide,
-    /// The widest cell so far.
-    width: usize,
+    /// The widest cell so far, in terminal columns.
+    pub(crate) width: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -86,11 +86,6 @@ impl Column {
     /// Makes the column at least as wide as another.
     pub(crate) fn widen(&mut self, other: &Column) {
         self.width = self.width.max(other.width);
-    }
-
-    /// The width in terminal columns.
-    pub(crate) fn width(&self) -> usize {
-        self.width
     }
 
     /// Cuts heading and cells to a width of `room`.

@@ -50,7 +50,7 @@ pub(super) fn prefix(key: &[u8]) -> u64 {
 
 /// The length of what follows the prefix of a key.
 pub(super) fn rest_len(keys: &Keys<'_>) -> usize {
-    keys.len().max(PREFIX) - PREFIX
+    keys.len.max(PREFIX) - PREFIX
 }
 
 impl RecordBatch {
@@ -66,19 +66,19 @@ impl RecordBatch {
         let mut entries = memory::with_capacity(count)?;
         let mut rests = memory::with_capacity(count * rest_len)?;
         let mut part_keys = Vec::new();
-        let step = (PART / (size + keys.len())).max(1);
+        let step = (PART / (size + keys.len)).max(1);
         for (number, part) in records.chunks(step * size).enumerate() {
             keys.encode(part, false, &mut part_keys)?;
             let first = number * step;
-            if keys.len() == PREFIX {
+            if keys.len == PREFIX {
                 let (all, _) = part_keys.as_chunks::<PREFIX>();
                 let prefixes = all.iter().map(|key| u64::from_be_bytes(*key));
                 entries.extend(prefixes.zip(first..).map(|(prefix, at)| Entry { prefix, at }));
-            } else if keys.len() == 0 {
+            } else if keys.len == 0 {
                 let all = first..first + part.len() / size;
                 entries.extend(all.map(|at| Entry { prefix: 0, at }));
             } else {
-                for (key, at) in part_keys.chunks_exact(keys.len()).zip(first..) {
+                for (key, at) in part_keys.chunks_exact(keys.len).zip(first..) {
                     entries.push(Entry { prefix: prefix(key), at });
                     rests.extend_from_slice(key.get(PREFIX..).unwrap_or_default());
                 }
@@ -103,7 +103,7 @@ impl RecordBatch {
 
     /// Adds the records to blocks, in order.
     pub(super) fn write(&self, blocks: &mut Blocks<'_>) -> Result<()> {
-        if !blocks.is_counted() {
+        if !blocks.is_counted {
             return self.entries.iter().try_for_each(|entry| blocks.push(self.record(entry)));
         }
         let mut key = Vec::new();

@@ -18,7 +18,7 @@ pub(super) struct Blocks<'a> {
     len: usize,
     /// If records are counted, the last record and how many are equal.
     last: Option<Last>,
-    is_counted: bool,
+    pub(super) is_counted: bool,
 }
 
 /// The first of equal records.
@@ -31,10 +31,6 @@ struct Last {
 impl<'a> Blocks<'a> {
     pub(super) fn new(len: usize, is_counted: bool, visit: Visit<'a>) -> Blocks<'a> {
         Blocks { visit, block: Vec::with_capacity(len), len, last: None, is_counted }
-    }
-
-    pub(super) fn is_counted(&self) -> bool {
-        self.is_counted
     }
 
     /// Adds a record without a count.

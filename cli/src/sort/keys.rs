@@ -13,14 +13,14 @@ use crate::sort::records::{Records, VALUE};
 
 /// How records are compared: by what each INDEX selects of them, in turn.
 pub(super) struct Keys<'a> {
-    records: Records<'a>,
+    pub(super) records: Records<'a>,
     /// Empty for all of a record.
     by: &'a [IndexArg],
     is_reversed: bool,
     /// Whether all complex numbers with a NaN are equal.
     has_one_nan: bool,
     /// The length of a key, in bytes.
-    len: usize,
+    pub(super) len: usize,
 }
 
 /// The longest key, in bytes: sizes of records and keys can be added.
@@ -43,7 +43,7 @@ impl<'a> Keys<'a> {
         is_reversed: bool,
     ) -> Result<Keys<'a>> {
         for index in by {
-            check_index(index, records.part())?;
+            check_index(index, &records.part)?;
         }
         let mut keys = Keys { records, by, is_reversed, has_one_nan: false, len: 0 };
         let none = keys.records.array(&[], false)?;
@@ -59,28 +59,13 @@ impl<'a> Keys<'a> {
 
     /// The format of records that are single numbers.
     pub(super) fn numbers(&self) -> Option<NumberFormat> {
-        let is_number = self.by.is_empty() && self.records.inner().is_empty();
-        if !is_number {
-            return None;
-        }
-        NumberFormat::of(self.records.dtype(), self.is_reversed)
+        let is_number = self.by.is_empty() && self.records.inner.is_empty();
+        if is_number { NumberFormat::of(&self.records.dtype, self.is_reversed) } else { None }
     }
 
     /// Makes complex numbers equal if any part of them is NaN, as in NumPy's unique.
     pub(super) fn with_one_nan(self) -> Keys<'a> {
         Keys { has_one_nan: true, ..self }
-    }
-
-    pub(super) fn records(&self) -> &Records<'a> {
-        &self.records
-    }
-
-    pub(super) fn into_records(self) -> Records<'a> {
-        self.records
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.len
     }
 
     /// Replaces `keys` with the keys of some records, which have counts if `is_counted`.

@@ -18,8 +18,8 @@ pub(super) fn merge(
     buffer: usize,
     blocks: &mut Blocks<'_>,
 ) -> Result<()> {
-    let room = (buffer / (size + keys.len())).max(1) * size;
-    let is_counted = blocks.is_counted();
+    let room = (buffer / (size + keys.len)).max(1) * size;
+    let is_counted = blocks.is_counted;
     let cursors = ranges.iter().map(|run| {
         let len = to_usize(run.end - run.start);
         let buffers = (memory::with_capacity(room.min(len))?, Vec::new());
@@ -73,7 +73,7 @@ impl Cursor<'_> {
 
     #[inline]
     fn key(&self) -> &[u8] {
-        let len = self.keys.len();
+        let len = self.keys.len;
         // None after the last record.
         self.buffers.1.get(self.at * len..(self.at + 1) * len).unwrap_or_default()
     }
@@ -188,7 +188,7 @@ impl<'a> Tree<'a> {
         let order = self.heads.get(a).cmp(&self.heads.get(b));
         let order = order.then_with(|| {
             let rest = |run: usize| self.cursors.get(run).map(Cursor::rest);
-            if self.cursors.first().is_some_and(|cursor| cursor.keys.len() > PREFIX) {
+            if self.cursors.first().is_some_and(|cursor| cursor.keys.len > PREFIX) {
                 rest(a).cmp(&rest(b))
             } else {
                 Ordering::Equal

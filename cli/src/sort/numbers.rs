@@ -240,7 +240,7 @@ pub(super) fn write(
 
 /// Writes sorted keys.
 fn write_keys(format: NumberFormat, mut keys: &[u64], blocks: &mut Blocks<'_>) -> Result<()> {
-    if blocks.is_counted() {
+    if blocks.is_counted {
         return keys.chunk_by(|a, b| a == b).try_for_each(|same| {
             let key = *same.first().expect("chunks are not empty");
             let mut bytes = [0; KEY];
@@ -270,7 +270,7 @@ fn write_others(
             continue;
         }
         let number = format.stored(bits, &mut bytes);
-        if blocks.is_counted() {
+        if blocks.is_counted {
             blocks.push_counted(&format.any_key(bits).to_be_bytes(), number, 1)?;
         } else {
             blocks.push(number)?;

@@ -22,14 +22,14 @@ pub(crate) enum Unit {
 pub(crate) struct Records<'a> {
     array: &'a MappedArray,
     /// What is sorted of it.
-    part: Outline<'a>,
+    pub(super) part: Outline<'a>,
     /// The axes that enumerate them.
     leading: usize,
-    dtype: DType,
+    pub(super) dtype: DType,
     /// The shape of a record.
-    inner: Vec<usize>,
+    pub(super) inner: Vec<usize>,
     /// The size of a record, in bytes.
-    size: usize,
+    pub(super) size: usize,
 }
 
 impl<'a> Records<'a> {
@@ -39,22 +39,6 @@ impl<'a> Records<'a> {
         let dtype = part.dtype().clone();
         let size = inner.iter().product::<usize>() * dtype.itemsize();
         Records { array, part, leading, dtype, inner, size }
-    }
-
-    pub(super) fn part(&self) -> &Outline<'a> {
-        &self.part
-    }
-
-    pub(super) fn size(&self) -> usize {
-        self.size
-    }
-
-    pub(super) fn dtype(&self) -> &DType {
-        &self.dtype
-    }
-
-    pub(super) fn inner(&self) -> &[usize] {
-        &self.inner
     }
 
     fn dims(&self) -> &[usize] {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use npymap::{DType, MappedArray, MappedArrayMut, Result, array::Outline};
+use npymap::{MappedArray, MappedArrayMut, Result, array::Outline};
 
 use crate::input::array_bytes;
 use crate::input::lengths::{to_u64, to_usize};
@@ -70,14 +70,6 @@ impl<'a> Sorter<'a> {
         Ok(Sorter { keys, options, is_counted: false })
     }
 
-    pub(crate) fn dtype(&self) -> &DType {
-        self.records().dtype()
-    }
-
-    pub(crate) fn shape(&self) -> &[usize] {
-        self.records().part().shape()
-    }
-
     /// Writes all records to a new array of the same dtype and shape, in order.
     pub(crate) fn sort(&self, to: MappedArrayMut) -> Result<()> {
         let mut to = array_bytes::as_bytes(to)?;
@@ -108,17 +100,17 @@ impl<'a> Sorter<'a> {
     pub(crate) fn unique(mut self) -> Result<Unique<'a>> {
         self = Sorter { keys: self.keys.with_one_nan(), is_counted: true, ..self };
         let mut unique = Collected::new(self.options.memory / 8, self.options.directory);
-        match (self.records().size(), self.records().count()) {
+        match (self.records().size, self.records().count()) {
             (_, 0) => {}
             // All are equal.
             (0, count) => unique.push(&to_u64(count).to_le_bytes())?,
             _ => self.visit_unique(&mut |block| unique.push(block))?,
         }
-        Ok(unique.finish(self.keys.into_records()))
+        Ok(unique.finish(self.keys.records))
     }
 
     fn records(&self) -> &Records<'a> {
-        self.keys.records()
+        &self.keys.records
     }
 
     fn progress(&self) -> Progress {
@@ -135,7 +127,7 @@ impl<'a> Sorter<'a> {
     /// Sorts the records, or returns `None` if they have no bytes.
     fn sorted(&self, progress: &mut Progress) -> Result<Option<Sorted>> {
         let count = self.records().count();
-        if count == 0 || self.records().size() == 0 {
+        if count == 0 || self.records().size == 0 {
             return Ok(None);
         }
         if !self.fits() {
@@ -182,7 +174,7 @@ impl<'a> Sorter<'a> {
         threads: usize,
     ) -> Result<RecordBatch> {
         let (block, rows) = self.records().block(blocks, number)?;
-        let size = self.records().size();
+        let size = self.records().size;
         let mut records = memory::with_capacity(rows.len() * size)?;
         self.records().read(&block, &mut |part| append(&mut records, part))?;
         RecordBatch::sorted(&self.keys, records, size, threads)
@@ -206,7 +198,7 @@ impl<'a> Sorter<'a> {
     fn record_memory(&self) -> usize {
         if self.keys.numbers().is_some() {
             // Numbers that are apart in the file are copied while all threads read them.
-            let part = self.records().part();
+            let part = &self.records().part;
             let stride = part.byte_strides().last().map(|stride| stride.unsigned_abs());
             return if stride.is_none_or(|stride| stride == part.itemsize()) {
                 KEY
@@ -214,12 +206,12 @@ impl<'a> Sorter<'a> {
                 2 * KEY
             };
         }
-        self.records().size() + ENTRY + batch::rest_len(&self.keys)
+        self.records().size + ENTRY + batch::rest_len(&self.keys)
     }
 
     /// The size of a record in a file.
     fn stored_size(&self) -> usize {
-        self.records().size() + if self.is_counted { COUNT } else { 0 }
+        self.records().size + if self.is_counted { COUNT } else { 0 }
     }
 
     /// Calls `write` with blocks that `visit` gets.
@@ -274,7 +266,7 @@ impl<'a> Sorter<'a> {
             |number, run| {
                 runs.push(run);
                 let (_, rows) = self.records().block(&parts, number)?;
-                progress.add(rows.len() * self.records().size());
+                progress.add(rows.len() * self.records().size);
                 Ok(())
             },
         )?;

@@ -33,7 +33,7 @@ impl Collected {
     }
 
     pub(super) fn finish(self, records: Records<'_>) -> Unique<'_> {
-        let count = self.nbytes / (records.size() + COUNT);
+        let count = self.nbytes / (records.size + COUNT);
         Unique { records, file: self.file, count }
     }
 }
@@ -52,15 +52,15 @@ impl Unique<'_> {
         if with_counts {
             return Ok((self.records.counted_dtype()?, vec![self.count]));
         }
-        let shape = [&[self.count], self.records.inner()].concat();
-        Ok((self.records.dtype().clone(), shape))
+        let shape = [&[self.count], self.records.inner.as_slice()].concat();
+        Ok((self.records.dtype.clone(), shape))
     }
 
     /// Writes the records to a new array.
     pub(crate) fn write(mut self, to: MappedArrayMut, with_counts: bool) -> Result<()> {
         let mut to = ArrayBytes::new(to)?;
-        let size = self.records.size() + COUNT;
-        let kept = if with_counts { size } else { self.records.size() };
+        let size = self.records.size + COUNT;
+        let kept = if with_counts { size } else { self.records.size };
         if kept == 0 || self.count == 0 {
             return to.close();
         }

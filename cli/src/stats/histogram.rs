@@ -7,7 +7,7 @@ use npymap::element::Real as _;
 /// The edges of equal bins.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bins {
-    edges: Vec<f64>,
+    pub(crate) edges: Vec<f64>,
     count: f64,
 }
 
@@ -31,10 +31,6 @@ impl Bins {
     /// The number of bins.
     pub(crate) fn len(&self) -> usize {
         self.edges.len() - 1
-    }
-
-    pub(crate) fn edges(&self) -> &[f64] {
-        &self.edges
     }
 
     /// The bin of a finite number between the extremes. The last bin has both
@@ -87,12 +83,12 @@ mod tests {
     #[test]
     fn edges_belong_to_the_upper_bin_and_the_last_one_to_the_last() {
         let bins = Bins::new(0.0, 0.7, 7);
-        let found: Vec<_> = bins.edges().iter().map(|edge| bins.bin(*edge)).collect();
+        let found: Vec<_> = bins.edges.iter().map(|edge| bins.bin(*edge)).collect();
         assert_eq!(found, [0, 1, 2, 3, 4, 5, 6, 6]);
-        assert_eq!(Bins::new(3.0, 3.0, 2).edges(), [2.5, 3.0, 3.5]);
+        assert_eq!(Bins::new(3.0, 3.0, 2).edges, [2.5, 3.0, 3.5]);
         let wide = Bins::new(-f64::MAX, f64::MAX, 4);
-        assert!(wide.edges().iter().all(|edge| edge.is_finite()), "{wide:?}");
-        let found: Vec<_> = wide.edges().iter().map(|edge| wide.bin(*edge)).collect();
+        assert!(wide.edges.iter().all(|edge| edge.is_finite()), "{wide:?}");
+        let found: Vec<_> = wide.edges.iter().map(|edge| wide.bin(*edge)).collect();
         assert_eq!(found, [0, 1, 2, 3, 3]);
         assert_eq!(Bins::new(0.0, 1.0, 0).len(), 1);
     }
