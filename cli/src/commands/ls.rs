@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anstyle::Style;
 use clap::{Args, ValueEnum};
 use npymap::npy::MAX_HEADER_LEN;
 use serde_json::json;
@@ -91,22 +92,14 @@ enum SortKey {
 struct LsRow {
     /// The name, which can be used as an argument.
     name: String,
-    content: RowContent,
-    /// The bytes of its elements; `usize::MAX` for more, which sparse files may have together.
-    nbytes: usize,
-}
-
-enum RowContent {
-    Array {
-        dtype: String,
-        shape: String,
-    },
-    /// An archive that is not searched, with the number of its arrays.
-    Archive(usize),
-    /// A directory that is not searched.
-    Directory,
-    /// A member that is not an array.
-    Other,
+    /// The style of the name.
+    style: Style,
+    /// The dtype, or what else it is, and the shape.
+    cells: [String; 2],
+    /// The bytes of its elements, unless it has none; `usize::MAX` for more, which sparse files
+    /// may have together.
+    nbytes: Option<usize>,
+    is_array: bool,
 }
 
 /// Prints the list: JSON at once, and lines at the end.
@@ -187,7 +180,7 @@ impl Lister<'_> {
             return escape::json_line(&mut self.out, &line);
         }
         let name = format!("{}{}", path.display(), std::path::MAIN_SEPARATOR);
-        self.rows.push(LsRow { name, content: RowContent::Directory, nbytes: 0 });
+        self.rows.push(LsRow { style: DIRECTORY, ..LsRow::other(name, "directory") });
         Ok(())
     }
 
@@ -226,10 +219,10 @@ impl Lister<'_> {
         }
         let (mut arrays, mut nbytes) = (0, 0);
         for entry in entries {
-            if let Some(row) = self.row(&file.path, entry).filter(LsRow::is_array) {
+            if let Some(row) = self.row(&file.path, entry).filter(|row| row.is_array) {
                 self.count(&file.path, &row);
                 arrays += 1;
-                nbytes = row.nbytes.saturating_add(nbytes);
+                nbytes = total(nbytes, &row);
             }
         }
         let name = shown(&file.path);
@@ -237,7 +230,8 @@ impl Lister<'_> {
             let line = json!({ "path": name, "arrays": arrays, "nbytes": nbytes });
             return escape::json_line(&mut self.out, &line);
         }
-        self.rows.push(LsRow { name, content: RowContent::Archive(arrays), nbytes });
+        let row = LsRow::other(name, &text::plural(arrays, "array"));
+        self.rows.push(LsRow { nbytes: Some(nbytes), ..row });
         Ok(())
     }
 
@@ -255,12 +249,15 @@ impl Lister<'_> {
             Column::text("shape"),
             Column::numbers("size"),
         ];
-        self.rows.iter().for_each(|row| row.push_to(&mut columns));
-        if let Some(width) = table::terminal_width() {
-            table::fit(&mut columns, width);
+        for row in &self.rows {
+            let [name, dtype, shape, size] = &mut columns;
+            name.push_styled(safe(&row.name), row.style);
+            dtype.push(&row.cells[0]);
+            shape.push(&row.cells[1]);
+            size.push(row.nbytes.map_or_else(String::new, text::size));
         }
         if !self.rows.is_empty() {
-            table::print(&mut self.out, &columns)?;
+            table::print_fitted(&mut self.out, &mut columns)?;
         }
         let arrays = text::plural(self.arrays, "array");
         let files = text::plural(self.files.len(), "file");
@@ -273,12 +270,11 @@ impl Lister<'_> {
         match entry.content {
             Ok(EntryContent::Array(array)) => {
                 let layout = &array.layout;
-                let (dtype, shape) =
-                    (describe::abbreviated(layout.dtype()), text::shape(layout.shape()));
-                let content = RowContent::Array { dtype, shape };
-                Some(LsRow { name, content, nbytes: layout.nbytes() })
+                let cells = [describe::abbreviated(layout.dtype()), text::shape(layout.shape())];
+                let (style, nbytes) = (Style::new(), Some(layout.nbytes()));
+                Some(LsRow { name, style, cells, nbytes, is_array: true })
             }
-            Ok(_) => Some(LsRow { name, content: RowContent::Other, nbytes: 0 }),
+            Ok(_) => Some(LsRow::other(name, "not an array")),
             Err(error) => {
                 messages::print_error(&CliError::of_input(path)(error));
                 self.failures += 1;
@@ -289,9 +285,9 @@ impl Lister<'_> {
 
     /// Adds an array to the totals.
     fn count(&mut self, path: &Path, row: &LsRow) {
-        if row.is_array() {
+        if row.is_array {
             self.arrays += 1;
-            self.nbytes = self.nbytes.saturating_add(row.nbytes);
+            self.nbytes = total(self.nbytes, row);
             self.files.insert(path.to_owned());
         }
     }
@@ -314,27 +310,16 @@ impl LsArgs {
 }
 
 impl LsRow {
-    fn is_array(&self) -> bool {
-        matches!(self.content, RowContent::Array { .. })
+    /// What is no array, or is not searched.
+    fn other(name: String, what: &str) -> LsRow {
+        let cells = [what.to_owned(), String::new()];
+        LsRow { name, style: Style::new(), cells, nbytes: None, is_array: false }
     }
+}
 
-    fn push_to(&self, columns: &mut [Column; 4]) {
-        let (dtype, shape) = match &self.content {
-            RowContent::Array { dtype, shape } => (dtype.clone(), shape.clone()),
-            RowContent::Archive(arrays) => (text::plural(*arrays, "array"), String::new()),
-            RowContent::Directory => ("directory".to_owned(), String::new()),
-            RowContent::Other => ("not an array".to_owned(), String::new()),
-        };
-        let has_size = matches!(self.content, RowContent::Array { .. } | RowContent::Archive(_));
-        let size = if has_size { text::size(self.nbytes) } else { String::new() };
-        let is_directory = matches!(self.content, RowContent::Directory);
-        let style = if is_directory { DIRECTORY } else { anstyle::Style::new() };
-        let [name, ..] = columns;
-        name.push_styled(safe(&self.name), style);
-        for (column, cell) in columns.iter_mut().skip(1).zip([dtype, shape, size]) {
-            column.push(cell);
-        }
-    }
+/// A sum of sizes, with those of a line.
+fn total(nbytes: usize, row: &LsRow) -> usize {
+    row.nbytes.map_or(nbytes, |own| nbytes.saturating_add(own))
 }
 
 /// `weights.npz[layer1/w]`

@@ -187,10 +187,7 @@ pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::
             column
         })
         .collect();
-    if let Some(width) = table::terminal_width() {
-        table::fit(&mut columns, width);
-    }
-    table::print(out, &columns)
+    table::print_fitted(out, &mut columns)
 }
 
 /// A cell for each array, and an empty one for other members.

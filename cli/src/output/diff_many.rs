@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use anstyle::Style;
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
@@ -98,19 +99,11 @@ struct DiffTable<'a> {
 
 /// A line of the table.
 struct DiffRow {
-    name: String,
-    status: Status,
-    elements: String,
-    count: String,
-    /// The largest and mean absolute difference, and the rms.
-    distances: [String; 3],
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    Equal,
-    Different,
-    Only(Side),
+    /// The name, the status, the elements, how many differ, the largest and the mean absolute
+    /// difference, and the rms.
+    cells: [String; 7],
+    /// The style of the status.
+    style: Style,
 }
 
 impl<'a> DiffTable<'a> {
@@ -244,10 +237,11 @@ impl<'a> DiffTable<'a> {
                 Column::numbers("rms"),
             ];
             for row in &self.rows {
-                row.push_to(&mut columns);
+                for (number, (column, cell)) in columns.iter_mut().zip(&row.cells).enumerate() {
+                    column.push_styled(cell, if number == 1 { row.style } else { Style::new() });
+                }
             }
-            table::fit(&mut columns, table::terminal_width().unwrap_or(usize::MAX));
-            table::print(&mut self.out, &columns)?;
+            table::print_fitted(&mut self.out, &mut columns)?;
         }
         let mut parts = Vec::new();
         for (count, what) in [(self.equal, "equal"), (self.different, "different")] {
@@ -279,9 +273,10 @@ fn check_opens(input: &Input<'_>) -> Result<(), CliError> {
 
 impl DiffRow {
     fn new(name: &str, report: &DiffReport) -> DiffRow {
-        let status = if report.is_equal { Status::Equal } else { Status::Different };
+        let (status, style) =
+            if report.is_equal { ("equal", Style::new()) } else { ("different", CHANGED) };
         let changed = report.elements.as_ref().filter(|comparison| comparison.count > 0);
-        let distances = changed.map(|changed| [changed.largest, changed.mean(), changed.rms()]);
+        let distances = changed.map_or([None; 3], |all| [all.largest, all.mean(), all.rms()]);
         let is_same_shape = report.shapes[0] == report.shapes[1];
         let elements = match (report.is_same_type, is_same_shape) {
             (true, true) => format!("{} {}", report.dtype_text(), report.shape_text()),
@@ -289,35 +284,21 @@ impl DiffRow {
             (true, false) => report.shape_text(),
             (false, false) => format!("{}, {}", report.dtype_text(), report.shape_text()),
         };
-        let count = report.elements.as_ref().map(|comparison| comparison.count.to_string());
-        DiffRow {
-            name: safe(name),
-            status,
-            elements,
-            count: count.unwrap_or_default(),
-            distances: distances
-                .unwrap_or_default()
-                .map(|distance| distance.map_or_else(String::new, terminal::brief)),
-        }
+        let compared = report.elements.as_ref();
+        let count = compared.map_or_else(String::new, |compared| compared.count.to_string());
+        let [largest, mean, rms] =
+            distances.map(|distance| distance.map_or_else(String::new, terminal::brief));
+        let cells = [safe(name), status.into(), elements, count, largest, mean, rms];
+        DiffRow { cells, style }
     }
 
     fn only(name: &str, side: Side) -> DiffRow {
-        let (elements, count) = (String::new(), String::new());
-        let distances = [const { String::new() }; 3];
-        DiffRow { name: safe(name), status: Status::Only(side), elements, count, distances }
-    }
-
-    fn push_to(&self, columns: &mut [Column]) {
-        let (style, status) = match self.status {
-            Status::Equal => (anstyle::Style::new(), "equal"),
-            Status::Different => (CHANGED, "different"),
-            Status::Only(Side::A) => (REMOVED, "only in a"),
-            Status::Only(Side::B) => (ADDED, "only in b"),
+        let (status, style) = match side {
+            Side::A => ("only in a", REMOVED),
+            Side::B => ("only in b", ADDED),
         };
-        let [largest, mean, rms] = &self.distances;
-        let cells = [&self.name, status, &self.elements, &self.count, largest, mean, rms];
-        for (number, (column, cell)) in columns.iter_mut().zip(cells).enumerate() {
-            column.push_styled(cell, if number == 1 { style } else { anstyle::Style::new() });
-        }
+        let mut cells = [const { String::new() }; 7];
+        (cells[0], cells[1]) = (safe(name), status.into());
+        DiffRow { cells, style }
     }
 }

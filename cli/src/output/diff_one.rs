@@ -98,11 +98,8 @@ fn print_pairs(
         let cells = [format!("[{}]", index.join(", ")), safe(a), safe(b)];
         columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
     }
-    if let Some(width) = table::terminal_width() {
-        table::fit(&mut columns, width);
-    }
     writeln!(out)?;
-    table::print(out, &columns)?;
+    table::print_fitted(out, &mut columns)?;
     let more = comparison.count - comparison.first.len();
     if more > 0 { writeln!(out, "… and {more} more") } else { Ok(()) }
 }

@@ -132,6 +132,14 @@ pub(crate) fn fit(columns: &mut [Column], room: usize) {
     }
 }
 
+/// Prints columns, cut so that they fit the terminal.
+pub(crate) fn print_fitted(out: &mut impl Write, columns: &mut [Column]) -> io::Result<()> {
+    if let Some(width) = terminal_width() {
+        fit(columns, width);
+    }
+    print(out, columns)
+}
+
 /// Prints headings and rows.
 pub(crate) fn print(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
     print_headings(out, columns)?;
