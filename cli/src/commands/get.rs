@@ -113,8 +113,7 @@ impl GetArgs {
         let selected = self.selections.iter().map(|selection| selection.select(&array, &all));
         let selected = selected.map(|selected| self.values.of_selected(&array, selected?));
         let selected = selected.collect::<npymap::Result<Vec<_>>>().at(self.file.name())?;
-        let parts = selected.iter().map(Selected::outline).collect::<npymap::Result<Vec<_>>>();
-        let parts = parts.at(self.file.name())?;
+        let parts: Vec<_> = selected.iter().map(Selected::outline).collect();
         for part in &parts {
             self.check_count(self.file.name(), part)?;
         }

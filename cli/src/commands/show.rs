@@ -121,7 +121,7 @@ impl ShowArgs {
         let selected = selection.unwrap_or_default().select(&array, &all);
         let selected = selected.and_then(|selected| self.values.of_selected(&array, selected));
         let selected = selected.at(path)?;
-        let view = selected.outline().at(path)?;
+        let view = selected.outline();
         let image = self.image(&view)?;
         // A fourth channel is not drawn.
         let drawn = match &image {

@@ -192,7 +192,7 @@ impl StatsArgs {
             selection.as_ref().map(|selection| selection.origins(all.shape())).transpose();
         let origins = origins.at(&input.path)?;
         let selected = selection.unwrap_or_default().select(&array, &all).at(&input.path)?;
-        let selected = selected.outline().at(&input.path)?;
+        let selected = selected.outline();
         let axis = self.axis.map(|axis| axis.resolve(selected.shape())).transpose();
         let axis = axis.map_err(|what| CliError::mismatch(&input.path, what))?;
         let columns = Columns::new(&array, &selected, axis, self.threads.count()).at(&input.path)?;

@@ -213,7 +213,7 @@ impl TailArgs {
         }
         let axes = index.axis_indices(all.shape()).at(path)?;
         let selected = index.outline(array, &all).at(path)?;
-        let sheet = Sheet::new(path, array, selected.outline().at(path)?, axes)?;
+        let sheet = Sheet::new(path, array, selected.outline(), axes)?;
         let rows = sheet.rows();
         printed.check(path, is_other || rows < printed.rows);
         let first = if printed.kind.is_some() { printed.rows } else { self.first_of(&sheet) };

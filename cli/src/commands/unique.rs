@@ -65,8 +65,7 @@ impl UniqueArgs {
         self.sorting.run(&self.file, output, (unit, false), &|array, options, create| {
             let all = array.outline();
             let selected = index.outline(array, &all).at(self.file.name())?;
-            let part = selected.outline().at(self.file.name())?;
-            let sorter = Sorter::new(array, part, *options).at(self.file.name())?;
+            let sorter = Sorter::new(array, selected.outline(), *options).at(self.file.name())?;
             let unique = sorter.unique().map_err(&to_output_error)?;
             let (dtype, shape) = unique.dtype_and_shape(self.counts).at(self.file.name())?;
             let array = create(&dtype, &shape)?;

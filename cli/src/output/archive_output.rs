@@ -13,7 +13,9 @@ use crate::input::input_rows::{byte_blocks, each_block};
 use crate::input::inputs::Input;
 use crate::input::progress::Progress;
 use crate::output::draft::Draft;
-use crate::select::{cast, rows};
+use crate::select::fields::Fields;
+use crate::select::matching;
+use crate::select::rows::{self, RowSelection};
 
 /// How to store the members of an archive.
 #[derive(Clone, Debug)]
@@ -104,21 +106,18 @@ pub(crate) fn write_ten(
     let mut to = BufWriter::new(draft.file());
     // One map at a time: Linux allows about 65,000 per process.
     for input in inputs {
-        let array = cast((input.open)().map_err(CliError::Library)?, options).at(&input.path)?;
+        let array = cast(&input.path, (input.open)().map_err(CliError::Library)?, options)?;
         let ten_options = ten_options.clone().infos(&[&input.name]);
         ten_options.write(&mut to, &[&array.in_parts()]).at(path)?;
     }
     to.flush().map_err(CliError::io(path, "write"))
 }
 
-/// Casts an array to the requested dtype, in memory, unless it has that dtype.
-fn cast(array: MappedArray, options: &MemberOptions) -> npymap::Result<MappedArray> {
+/// Casts an array to the requested dtype, in a temporary file, unless it has that dtype.
+fn cast(path: &Path, array: MappedArray, options: &MemberOptions) -> Result<MappedArray, CliError> {
     let Some(dtype) = options.dtype.as_ref().filter(|&dtype| dtype != array.dtype()) else {
         return Ok(array);
     };
-    let mut copy = MappedArray::zeros(dtype, array.shape())?;
-    let mut progress = Progress::new(array.nbytes());
-    let (from, mut to) = (array.dyn_view()?, copy.dyn_view_mut()?);
-    cast::copy(&from, &mut to, options.casting, &mut |bytes| progress.add(bytes))?;
-    copy.into_read_only()
+    let rows = RowSelection::all(path, Some(&array), array.outline(), Fields::All).at(path)?;
+    matching::copy_as(&rows, dtype, array.shape(), options.casting)
 }

@@ -117,12 +117,10 @@ impl ValueArgs {
         array: &MappedArray,
         selected: Selected<'a>,
     ) -> Result<Selected<'a>> {
-        let part = selected.outline()?;
-        if !self.apply(part.dtype()) {
-            drop(part);
+        if !self.apply(selected.outline().dtype()) {
             return Ok(selected);
         }
-        values(array, &part).map(|values| Selected::Values(Box::new(values)))
+        values(array, &selected.outline()).map(|values| Selected::Own(Box::new(values)))
     }
 }
 
@@ -182,7 +180,7 @@ fn copy(
     let to = file.create(dtype, shape, &options)?;
     let mut to = ArrayBytes::new(to)?.skipping(start);
     let in_order = if order == Order::F { from.t() } else { from.clone() };
-    cast::in_blocks(&in_order, &mut |block| to.push(&convert(&array.window(block)?.view())?))?;
+    array.for_each_window(&in_order, |block| to.push(&convert(block)?))?;
     to.close()?;
     file.open()
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use npymap::array::Outline;
-use npymap::{CreateOptions, MappedArray, Result, element::Casting};
+use npymap::{CreateOptions, DType, MappedArray, Result, element::Casting};
 
 use crate::input::error::{At as _, CliError};
 use crate::input::open::Temporary;
@@ -44,9 +44,7 @@ pub(crate) fn with_rows<T>(
         }
     };
     let selected = own.select(array, &all).at(path)?;
-    let rows = selected.outline();
-    let rows = rows.and_then(|all| RowSelection::all(path, Some(array), all, fields));
-    let mut rows = rows.at(path)?;
+    let mut rows = RowSelection::all(path, Some(array), selected.outline(), fields).at(path)?;
     rows.is_single = is_single;
     process(&rows)
 }
@@ -94,7 +92,7 @@ pub(crate) fn with_table(
     let Some(filter) = filter else {
         let axes = index.axis_indices(all.shape()).at(path)?;
         let selected = index.outline(array, all).at(path)?;
-        return print(array, selected.outline().at(path)?, axes, false);
+        return print(array, selected.outline(), axes, false);
     };
     limits::check_count(path, all.itemsize(), all.len())?;
     let inner = inner(all, filter);
@@ -120,7 +118,7 @@ pub(crate) fn with_table(
     let copied = copy.outline();
     let mut axes = index.axis_indices(copy.shape()).at(path)?;
     let selected = index.outline(&copy, &copied).at(path)?;
-    let part = selected.outline().at(path)?;
+    let part = selected.outline();
     if let Some(of_rows) = index.row_axis(inner)
         && let (Some(rows), Some(&len)) = (axes.get_mut(of_rows), part.shape().get(of_rows))
     {
@@ -156,10 +154,19 @@ pub(crate) fn whole_rows<'a>(
 
 /// Copies selected rows to a temporary array.
 pub(crate) fn copy_rows(rows: &RowSelection<'_>) -> Result<MappedArray, CliError> {
+    let (dtype, shape) = rows.dtype_and_shape().at(rows.path)?;
+    copy_as(rows, &dtype, &shape, Casting::Equiv)
+}
+
+/// As [`copy_rows`], cast to a dtype.
+pub(crate) fn copy_as(
+    rows: &RowSelection<'_>,
+    dtype: &DType,
+    shape: &[usize],
+    casting: Casting,
+) -> Result<MappedArray, CliError> {
     let path = rows.path;
-    let (dtype, shape) = rows.dtype_and_shape().at(path)?;
     let file = Temporary::new().map_err(CliError::io(path, "create a copy of"))?;
-    let to = file.create(&dtype, &shape, &CreateOptions::new()).at(path)?;
-    rows.write(to, path, Casting::Equiv)?;
+    rows.write(file.create(dtype, shape, &CreateOptions::new()).at(path)?, path, casting)?;
     file.open().at(path)
 }

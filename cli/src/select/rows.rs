@@ -77,13 +77,13 @@ pub(crate) struct MatchedRows {
     index: IndexArg,
     fields: Fields,
     /// The elements, if the index copies them.
-    copy: Option<Box<MappedArrayMut>>,
+    copy: Option<Box<MappedArray>>,
 }
 
 impl MatchedRows {
     fn new(rows: MappedArray<Vec<u8>>, index: &IndexArg, fields: &Fields) -> Result<MatchedRows> {
         let copy = match index.select_loaded(&rows.dyn_view()?)? {
-            Selected::Copy(copy) => Some(copy),
+            Selected::Own(copy) => Some(copy),
             _ => None,
         };
         Ok(MatchedRows { rows, index: index.clone(), fields: fields.clone(), copy })
@@ -91,7 +91,7 @@ impl MatchedRows {
 
     fn view(&self) -> Result<DynView<'_>> {
         let selected = match &self.copy {
-            Some(copy) => copy.dyn_view()?.into(),
+            Some(copy) => copy.outline(),
             None => self.index.select_view(&self.rows.dyn_view()?)?,
         };
         self.fields.select(selected)?.view()

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use npymap::array::{Outline, Window};
 use npymap::ndarray::SliceInfoElem;
 use npymap::view::{DynView, ResolvedIndex};
-use npymap::{Error, ErrorKind, IndexExpr, MappedArray, MappedArrayMut, Result, element::Casting};
+use npymap::{Error, ErrorKind, IndexExpr, MappedArray, Result, element::Casting};
 
 use crate::input::lengths::{to_isize, with_length};
 use crate::select::cast;
@@ -38,24 +38,17 @@ impl FromStr for IndexArg {
 pub(crate) enum Selected<'a> {
     Part(Outline<'a>),
     Read(Window<'a>),
-    /// Other values, in a temporary array.
-    Values(Box<MappedArray>),
-    Copy(Box<MappedArrayMut>),
+    /// A copy, or other values in a temporary array.
+    Own(Box<MappedArray>),
 }
 
 impl Selected<'_> {
-    pub(crate) fn outline(&self) -> Result<Outline<'_>> {
+    pub(crate) fn outline(&self) -> Outline<'_> {
         match self {
-            Selected::Part(part) => Ok(part.clone()),
-            Selected::Read(window) => Ok(window.view().into()),
-            Selected::Values(array) => Ok(array.outline()),
-            Selected::Copy(copy) => Ok(copy.dyn_view()?.into()),
+            Selected::Part(part) => part.clone(),
+            Selected::Read(window) => window.view().into(),
+            Selected::Own(array) => array.outline(),
         }
-    }
-
-    /// The elements, if they are in memory.
-    pub(crate) fn view(&self) -> Result<DynView<'_>> {
-        self.outline()?.view()
     }
 }
 
@@ -138,7 +131,7 @@ impl IndexArg {
             }
             None => copy_rows(&whole.view()?, list.target, &list.indices),
         };
-        copy.map(|copy| Selected::Copy(Box::new(copy)))
+        copy.map(|copy| Selected::Own(Box::new(copy)))
     }
 
     /// Selects elements of a view without a list.
@@ -343,14 +336,14 @@ fn move_axis<'a>(view: &Outline<'a>, from: usize, to: usize) -> Result<Outline<'
 }
 
 /// Copies some rows along an axis to memory.
-fn copy_rows(from: &DynView<'_>, axis: usize, rows: &[usize]) -> Result<MappedArrayMut> {
+fn copy_rows(from: &DynView<'_>, axis: usize, rows: &[usize]) -> Result<MappedArray> {
     let mut copy = MappedArray::zeros(from.dtype(), &with_length(from.shape(), axis, rows.len()))?;
     let mut to = copy.dyn_view_mut()?;
     for (position, &row) in rows.iter().enumerate() {
         let from = from.index_axis(axis, row)?;
         cast::copy_whole(to.reborrow().index_axis(axis, position)?, &from, Casting::Unsafe)?;
     }
-    Ok(copy)
+    copy.into_read_only()
 }
 
 #[cfg(test)]

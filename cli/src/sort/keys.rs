@@ -105,7 +105,7 @@ impl<'a> Keys<'a> {
         }
         self.by.iter().try_for_each(|index| {
             let selected: Selected<'_> = index.select_loaded(view)?;
-            visit_all(&selected.view()?)
+            visit_all(&selected.outline().view()?)
         })
     }
 
