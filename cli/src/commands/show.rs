@@ -198,14 +198,8 @@ impl ShowArgs {
             Some(ColorRange::Percentiles(low, high)) => vec![low / 100.0, high / 100.0],
             _ => Vec::new(),
         };
-        let wanted = Wanted {
-            std: false,
-            quantiles: &quantiles,
-            bins: None,
-            ignored: Ignored::Infinite,
-            unwanted: &[],
-            places: 0,
-        };
+        let (quantiles, ignored) = (quantiles.as_slice(), Ignored::Infinite);
+        let wanted = Wanted { quantiles, ignored, ..Wanted::default() };
         let columns = Columns::new(array, view, None, self.threads.count()).at(self.file.name())?;
         let rows = stats_rows::compute(&columns, &wanted).at(self.file.name())?;
         let Some(row) = rows.first() else { return Ok((Norm::new(scale, 0.0, 1.0), 0)) };

@@ -8,7 +8,6 @@ use npymap::element::Real as _;
 use npymap::{MappedArray, Result, array::Outline};
 
 use crate::output::picture::Norm;
-use crate::stats::places::no_elements;
 use crate::stats::scan::Ignored;
 use crate::stats::summary::Summary;
 use crate::stats::tiles;
@@ -39,7 +38,7 @@ impl Line {
                 let [start, end] = [*part, part + 1].map(|at| place(at, view.len(), count));
                 let (_, rest) = view.split_at(0, start)?;
                 let (own, _) = rest.split_at(0, end - start)?;
-                let mut all = Summary::compute(&no_elements(&own)?, Ignored::Nothing)?;
+                let mut all = Summary::none(own.dtype(), Ignored::Nothing)?;
                 array.for_each_window(&own, |part| {
                     all.merge(Summary::compute(part, Ignored::Nothing)?);
                     Ok(())

@@ -117,8 +117,7 @@ impl<'a> Columns<'a> {
                 let window = (!is_hole).then(|| self.array.window(&tile.part)).transpose()?;
                 let own = window.as_ref().map(|window| window.view().into());
                 let leaves = leaf_fields::find_real(own.as_ref().unwrap_or(&tile.part))?;
-                let part = TilePart { leaves, origin: &tile.origin, is_hole };
-                self.work_on(&part, &work)
+                self.work_on(&leaves, (&tile.origin, is_hole), &work)
             },
             |tile, results| {
                 for (number, result) in results {
@@ -131,18 +130,17 @@ impl<'a> Columns<'a> {
 
     fn work_on<T>(
         &self,
-        tile: &TilePart<'_>,
+        leaves: &[(String, Outline<'_>)],
+        (origin, is_hole): (&[usize], bool),
         work: &impl Fn(&Column<'_>) -> npymap::Result<T>,
     ) -> npymap::Result<Vec<(usize, T)>> {
         let (mut first, mut results) = (0, Vec::new());
-        for ((field, whole), (_, leaf)) in self.leaves.iter().zip(&tile.leaves) {
+        for ((field, whole), (_, leaf)) in self.leaves.iter().zip(leaves) {
             for number in 0..count(leaf.shape(), self.axis) {
                 let index = self.axis.map(|axis| index(leaf.shape(), axis, number));
-                let own = index
-                    .as_deref()
-                    .map_or(0, |index| column_number(index, tile.origin, whole.shape()));
+                let own =
+                    index.as_deref().map_or(0, |index| column_number(index, origin, whole.shape()));
                 let part = column_part(leaf, index.as_deref())?;
-                let is_hole = tile.is_hole;
                 let column = Column { number: first + own, field, index, part, is_hole };
                 results.push((column.number, work(&column)?));
             }
@@ -184,13 +182,6 @@ impl<'a> Columns<'a> {
 fn of_column(tasks: &[(usize, Task<'_>)], number: usize) -> Range<usize> {
     let start = tasks.partition_point(|(column, _)| *column < number);
     start..tasks.partition_point(|(column, _)| *column <= number)
-}
-
-/// The fields of a tile.
-struct TilePart<'a> {
-    leaves: Vec<(String, Outline<'a>)>,
-    origin: &'a [usize],
-    is_hole: bool,
 }
 
 /// The holes of a sparse file. Their elements are zero and need not be read.

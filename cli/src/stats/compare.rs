@@ -9,11 +9,10 @@ use npymap::{MappedArray, Result, Value, View, element::Real, with_type};
 
 use crate::input::progress::Progress;
 use crate::input::row_blocks;
+use crate::select::filter::Number;
 use crate::stats::summary::joined;
 use crate::stats::tiles::{self, Tile};
-use crate::stats::tolerance::{
-    NumericValue, Stored, Tolerance, difference, distance, has_distances,
-};
+use crate::stats::tolerance::{Stored, Tolerance, difference, distance, has_distances};
 
 /// Bytes compared at a time.
 const BLOCK: usize = 1 << 18;
@@ -158,12 +157,12 @@ impl Comparison {
                 // Doubles have all integers of 32 bits.
                 let is_fast = bytes.is_some() && a.itemsize() <= 4;
                 let views = (a.view::<T>()?, b.view::<T>()?);
-                self.compare_views(block, views, is_fast, |x| NumericValue::Integer(x.into()));
+                self.compare_views(block, views, is_fast, |x| Number::Int(x.into()));
                 return Ok(());
             }, _ => {});
             with_type!(a.dtype(), float T => {
                 let views = (a.view::<T>()?, b.view::<T>()?);
-                let number = |x: T| NumericValue::Float(x.to_f64());
+                let number = |x: T| Number::Float(x.to_f64());
                 self.compare_views(block, views, bytes.is_some(), number);
                 return Ok(());
             }, _ => {});
@@ -190,7 +189,7 @@ impl Comparison {
         block: &Block<'_, '_>,
         (a, b): (View<'_, T>, View<'_, T>),
         is_fast: bool,
-        number: impl Fn(T) -> NumericValue,
+        number: impl Fn(T) -> Number,
     ) {
         if is_fast {
             return self.compare_slices(block, a.blocks(), b.blocks());
@@ -228,7 +227,7 @@ impl Comparison {
             }
             if !self.compare_finite(x, y) {
                 for (at, (x, y)) in x.iter().zip(y).enumerate() {
-                    let (x, y) = (NumericValue::Float(x.to_f64()), NumericValue::Float(y.to_f64()));
+                    let (x, y) = (Number::Float(x.to_f64()), Number::Float(y.to_f64()));
                     self.compare_numbers(block, number + at, x, y);
                 }
             }
@@ -274,13 +273,7 @@ impl Comparison {
         true
     }
 
-    fn compare_numbers(
-        &mut self,
-        block: &Block<'_, '_>,
-        number: usize,
-        x: NumericValue,
-        y: NumericValue,
-    ) {
+    fn compare_numbers(&mut self, block: &Block<'_, '_>, number: usize, x: Number, y: Number) {
         let is_equal = self.tolerance.equal_numbers(x, y);
         self.record(block, number, is_equal, Some(difference(x, y)));
     }

@@ -1,9 +1,7 @@
 //! Where the elements are that `stats --fail-on` rejects.
 
 use clap::ValueEnum;
-use npymap::array::Outline;
 use npymap::element::{Real, Ticks};
-use npymap::ndarray::SliceInfoElem;
 use npymap::view::DynView;
 use npymap::{Element, Result, View, dtype::Kind, with_type};
 
@@ -104,14 +102,6 @@ fn whole_index(index: &[usize], column: Option<&[Option<usize>]>) -> Vec<usize> 
     let Some(column) = column else { return index.to_vec() };
     let mut along = index.iter().copied();
     column.iter().filter_map(|at| at.or_else(|| along.next())).collect()
-}
-
-/// A view of none of the elements.
-pub(crate) fn no_elements<'a>(all: &Outline<'a>) -> Result<DynView<'a>> {
-    if all.ndim() == 0 {
-        return all.slice([SliceInfoElem::NewAxis])?.split_at(0, 0)?.0.view();
-    }
-    all.split_at(0, 0)?.0.view()
 }
 
 /// Elements with which `--fail-on` fails.

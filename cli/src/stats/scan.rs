@@ -2,16 +2,16 @@
 //! known: squares of distances, histograms, and elements by their order.
 
 use crate::input::lengths::{to_u64, to_usize};
-use npymap::{
-    Order, Result, array::Outline, element::Real, layout::Layout, view::DynView, with_type,
-};
+use npymap::{Result, array::Outline, element::Real, view::DynView, with_type};
 
 use crate::stats::histogram::Bins;
 use crate::stats::keys::{Key, KeyRange};
+use crate::stats::tiles::with_zeros;
 
 /// Elements that are ignored besides NaN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ignored {
+    #[default]
     Nothing,
     Infinite,
 }
@@ -91,10 +91,8 @@ impl Task<'_> {
     /// The same for zeros, without reading the elements.
     pub(crate) fn compute_zeros(self, zeros: &Outline<'_>) -> Result<Answer> {
         let count = zeros.len();
-        let layout = Layout::new(zeros.dtype().clone(), &[count.min(1)], Order::C, 0)?;
-        let zero = vec![0; layout.nbytes()];
-        let one = DynView::from_bytes(&zero, &layout)?;
-        Ok(self.compute(&one, Ignored::Nothing)?.repeated(count))
+        let compute = |one: &DynView<'_>| self.compute(one, Ignored::Nothing);
+        Ok(with_zeros(zeros.dtype(), count.min(1), compute)?.repeated(count))
     }
 
     fn add<T: Key>(self, answer: &mut Answer, block: &[T], ignored: Ignored) {

@@ -17,7 +17,7 @@ use crate::stats::scan::{Answer, Ignored, Task};
 use crate::stats::summary::Summary;
 
 /// The statistics to compute besides a summary.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted<'a> {
     pub(crate) std: bool,
     pub(crate) quantiles: &'a [f64],
@@ -58,7 +58,7 @@ pub(crate) struct Histogram {
 
 impl StatsRow {
     fn new(column: &Column<'_>, ignored: Ignored) -> Result<StatsRow> {
-        let empty = Summary::compute(&places::no_elements(&column.part)?, ignored)?;
+        let empty = Summary::none(column.part.dtype(), ignored)?;
         Ok(StatsRow {
             path: PathBuf::new(),
             member: None,

@@ -1,15 +1,15 @@
 //! Statistics of elements whose type is known at run time.
 
 use crate::input::lengths::to_u64;
+use crate::select::filter::Number;
 use crate::stats::keys::KeyRange;
 use std::fmt;
 
 use npymap::{
-    DType, Element, Order, Result, Value, View,
+    DType, Element, Result, Value, View,
     array::Outline,
     dtype::Kind,
     element::{Real, Ticks},
-    layout::Layout,
     view::DynView,
     with_type,
 };
@@ -20,6 +20,7 @@ use crate::input::json_value::JsonScalar;
 use crate::stats::keys::{self, Key};
 use crate::stats::quantiles::Population;
 use crate::stats::scan::Ignored;
+use crate::stats::tiles::with_zeros;
 
 /// The statistics of a column. Those that its dtype does not have are `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,7 +31,8 @@ pub(crate) struct Summary {
     pub(crate) nan: Option<usize>,
     pub(crate) nat: Option<usize>,
     pub(crate) infinite: Option<usize>,
-    pub(crate) sum: Option<Sum>,
+    /// Exact if it is of integers.
+    pub(crate) sum: Option<Number>,
     pub(crate) min: Option<Value>,
     pub(crate) max: Option<Value>,
     /// The keys of the minimum and the maximum.
@@ -39,45 +41,28 @@ pub(crate) struct Summary {
     pub(crate) finite: Option<(f64, f64)>,
 }
 
-/// A sum, exact if it is of integers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Sum {
-    Integer(i128),
-    Float(f64),
-}
-
-impl Sum {
-    fn add(self, other: Sum) -> Sum {
-        match (self, other) {
-            // No file holds enough integers for 128 bits to overflow.
-            (Sum::Integer(a), Sum::Integer(b)) => Sum::Integer(a.wrapping_add(b)),
-            (a, b) => Sum::Float(a.to_f64() + b.to_f64()),
-        }
-    }
-
-    #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "rounded once")]
-    fn to_f64(self) -> f64 {
-        match self {
-            Sum::Integer(sum) => sum as f64,
-            Sum::Float(sum) => sum,
-        }
+fn add(a: Number, b: Number) -> Number {
+    match (a, b) {
+        // No file holds enough integers for 128 bits to overflow.
+        (Number::Int(a), Number::Int(b)) => Number::Int(a.wrapping_add(b)),
+        (a, b) => Number::Float(a.to_f64() + b.to_f64()),
     }
 }
 
-impl fmt::Display for Sum {
+impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Sum::Integer(sum) => sum.fmt(f),
-            Sum::Float(sum) => f.write_str(&float_text::text(&Value::F64(*sum))),
+            Number::Int(number) => number.fmt(f),
+            Number::Float(number) => f.write_str(&float_text::text(&Value::F64(*number))),
         }
     }
 }
 
-impl Serialize for Sum {
+impl Serialize for Number {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
-            Sum::Integer(sum) => to.serialize_i128(*sum),
-            Sum::Float(sum) => JsonScalar(Value::F64(*sum)).serialize(to),
+            Number::Int(number) => to.serialize_i128(*number),
+            Number::Float(number) => JsonScalar(Value::F64(*number)).serialize(to),
         }
     }
 }
@@ -94,12 +79,16 @@ impl Summary {
         }, _ => Ok(Summary { count: view.len(), ..Summary::default() }))
     }
 
-    /// The same for zeros, without reading the elements.
+    /// The statistics of no elements.
+    pub(crate) fn none(dtype: &DType, ignored: Ignored) -> Result<Summary> {
+        with_zeros(dtype, 0, |none| Summary::compute(none, ignored))
+    }
+
+    /// Those of zeros, without reading the elements.
     pub(crate) fn compute_zeros(zeros: &Outline<'_>) -> Result<Summary> {
         let count = zeros.len();
-        let layout = Layout::new(zeros.dtype().clone(), &[count.min(1)], Order::C, 0)?;
-        let one = vec![0; layout.nbytes()];
-        let one = Summary::compute(&DynView::from_bytes(&one, &layout)?, Ignored::Nothing)?;
+        let compute = |one: &DynView<'_>| Summary::compute(one, Ignored::Nothing);
+        let one = with_zeros(zeros.dtype(), count.min(1), compute)?;
         Ok(Summary { count, numbers: count, ..one })
     }
 
@@ -129,7 +118,7 @@ impl Summary {
         self.nan = joined(self.nan, other.nan, |a, b| a + b);
         self.nat = joined(self.nat, other.nat, |a, b| a + b);
         self.infinite = joined(self.infinite, other.infinite, |a, b| a + b);
-        self.sum = joined(self.sum, other.sum, Sum::add);
+        self.sum = joined(self.sum, other.sum, add);
         let (min, max) = (self.min.take(), self.max.take());
         self.min = joined(min, other.min, |a, b| if is_less(&b, &a) { b } else { a });
         self.max = joined(max, other.max, |a, b| if is_less(&a, &b) { b } else { a });
@@ -155,7 +144,7 @@ pub(crate) fn joined<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T
 fn summarize_numbers<T: Key>(view: &View<'_, T>, dtype: &DType, ignored: Ignored) -> Summary {
     let stats = view.stats();
     let floats = dtype.kind() == Kind::Float;
-    let sum = stats.integer_sum.map_or(Sum::Float(stats.sum), Sum::Integer);
+    let sum = stats.integer_sum.map_or(Number::Float(stats.sum), Number::Int);
     let all =
         NumberStats { count: stats.count - stats.nan, sum, extremes: stats.min.zip(stats.max) };
     let finite = if stats.infinite > 0 { finite_stats(view) } else { all };
@@ -179,7 +168,7 @@ fn summarize_numbers<T: Key>(view: &View<'_, T>, dtype: &DType, ignored: Ignored
 #[derive(Clone, Copy, Debug)]
 struct NumberStats<T> {
     count: usize,
-    sum: Sum,
+    sum: Number,
     extremes: Option<(T, T)>,
 }
 
@@ -202,7 +191,7 @@ fn finite_stats<T: Real>(view: &View<'_, T>) -> NumberStats<T> {
             total += sum;
         }
     }
-    NumberStats { count, sum: Sum::Float(total), extremes }
+    NumberStats { count, sum: Number::Float(total), extremes }
 }
 
 /// Converts an element to a value.

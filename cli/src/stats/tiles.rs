@@ -2,7 +2,8 @@
 
 use std::num::NonZero;
 
-use npymap::{Result, array::Outline};
+use npymap::view::DynView;
+use npymap::{DType, Order, Result, array::Outline, layout::Layout};
 
 use crate::input::parallel;
 
@@ -70,6 +71,16 @@ fn bytes_read(part: &Outline<'_>) -> usize {
     let reach = axes.map(|(stride, dim)| (dim - 1) * stride.unsigned_abs());
     let all = part.itemsize() + reach.sum::<usize>();
     if all / PAGE > part.len() { own } else { own.max(all) }
+}
+
+/// Calls `f` with some zeros of a dtype.
+pub(crate) fn with_zeros<T>(
+    dtype: &DType,
+    count: usize,
+    f: impl FnOnce(&DynView<'_>) -> Result<T>,
+) -> Result<T> {
+    let layout = Layout::new(dtype.clone(), &[count], Order::C, 0)?;
+    f(&DynView::from_bytes(&vec![0; layout.nbytes()], &layout)?)
 }
 
 /// Calls `work` with each item, such as a tile, on several threads, and `merge`

@@ -4,6 +4,7 @@ use npymap::{ByteOrder, DType, Element as _, Value, dtype::Kind};
 
 use crate::input::lengths::part;
 use crate::input::text::code_points;
+use crate::select::filter::Number;
 
 /// How far apart two numbers, real or complex, may be to count as equal:
 /// `|a - b| <= absolute + relative * |b|`, as in `numpy.isclose`.
@@ -57,8 +58,8 @@ impl Tolerance {
         distance <= 0.0 || (b.is_finite() && self.contains(distance, b.magnitude()))
     }
 
-    pub(crate) fn equal_numbers(self, a: NumericValue, b: NumericValue) -> bool {
-        let (NumericValue::Float(x), NumericValue::Float(y)) = (a, b) else {
+    pub(crate) fn equal_numbers(self, a: Number, b: Number) -> bool {
+        let (Number::Float(x), Number::Float(y)) = (a, b) else {
             return match (a.integer(), b.integer()) {
                 (Some(x), Some(y)) => x == y || self.allows(a.minus(b), b),
                 _ => self.allows(a.minus(b), b),
@@ -67,7 +68,7 @@ impl Tolerance {
         x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()) || self.allows(x - y, b)
     }
 
-    fn allows(self, distance: f64, b: NumericValue) -> bool {
+    fn allows(self, distance: f64, b: Number) -> bool {
         let b = b.to_f64();
         b.is_finite() && self.contains(distance.abs(), b.abs())
     }
@@ -142,19 +143,12 @@ impl LongDouble {
     }
 }
 
-/// A number, exact if it is an integer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum NumericValue {
-    Integer(i128),
-    Float(f64),
-}
-
-impl NumericValue {
-    #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "near enough")]
-    fn to_f64(self) -> f64 {
+impl Number {
+    #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "rounded once")]
+    pub(crate) fn to_f64(self) -> f64 {
         match self {
-            NumericValue::Integer(value) => value as f64,
-            NumericValue::Float(value) => value,
+            Number::Int(value) => value as f64,
+            Number::Float(value) => value,
         }
     }
 
@@ -163,18 +157,18 @@ impl NumericValue {
     #[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "it is whole")]
     fn integer(self) -> Option<i128> {
         match self {
-            NumericValue::Integer(value) => Some(value),
-            NumericValue::Float(value) if value.abs() < 1e36 && value.fract() == 0.0 => {
+            Number::Int(value) => Some(value),
+            Number::Float(value) if value.abs() < 1e36 && value.fract() == 0.0 => {
                 Some(value as i128)
             }
-            NumericValue::Float(_) => None,
+            Number::Float(_) => None,
         }
     }
 
     /// The difference, rounded once.
-    fn minus(self, other: NumericValue) -> f64 {
+    fn minus(self, other: Number) -> f64 {
         match (self.integer(), other.integer()) {
-            (Some(a), Some(b)) => NumericValue::Integer(a - b).to_f64(),
+            (Some(a), Some(b)) => Number::Int(a - b).to_f64(),
             _ => self.to_f64() - other.to_f64(),
         }
     }
@@ -183,8 +177,8 @@ impl NumericValue {
 /// The real and imaginary parts of a number.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
-    real: NumericValue,
-    imag: NumericValue,
+    real: Number,
+    imag: Number,
 }
 
 impl Parts {
@@ -210,23 +204,21 @@ impl Parts {
 
 fn parts(value: &Value) -> Option<Parts> {
     let (real, imag) = match value {
-        Value::C64(value) => {
-            (NumericValue::Float(value.re.into()), NumericValue::Float(value.im.into()))
-        }
-        Value::C128(value) => (NumericValue::Float(value.re), NumericValue::Float(value.im)),
-        _ => (real_number(value)?, NumericValue::Integer(0)),
+        Value::C64(value) => (Number::Float(value.re.into()), Number::Float(value.im.into())),
+        Value::C128(value) => (Number::Float(value.re), Number::Float(value.im)),
+        _ => (real_number(value)?, Number::Int(0)),
     };
     Some(Parts { real, imag })
 }
 
-fn real_number(value: &Value) -> Option<NumericValue> {
+fn real_number(value: &Value) -> Option<Number> {
     Some(match value {
-        Value::Bool(value) => NumericValue::Integer((*value).into()),
-        Value::Int(value) => NumericValue::Integer((*value).into()),
-        Value::UInt(value) => NumericValue::Integer((*value).into()),
-        Value::F16(value) => NumericValue::Float(f64::from(*value)),
-        Value::F32(value) => NumericValue::Float((*value).into()),
-        Value::F64(value) => NumericValue::Float(*value),
+        Value::Bool(value) => Number::Int((*value).into()),
+        Value::Int(value) => Number::Int((*value).into()),
+        Value::UInt(value) => Number::Int((*value).into()),
+        Value::F16(value) => Number::Float(f64::from(*value)),
+        Value::F32(value) => Number::Float((*value).into()),
+        Value::F64(value) => Number::Float(*value),
         _ => return None,
     })
 }
@@ -280,7 +272,7 @@ pub(crate) fn distance(a: &Value, b: &Value) -> Option<f64> {
 }
 
 /// The difference of two numbers; zero for equal infinities.
-pub(crate) fn difference(a: NumericValue, b: NumericValue) -> f64 {
+pub(crate) fn difference(a: Number, b: Number) -> f64 {
     if a.to_f64().is_infinite() && a.to_f64().total_cmp(&b.to_f64()).is_eq() {
         return 0.0;
     }

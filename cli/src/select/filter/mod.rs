@@ -11,6 +11,8 @@ use npymap::{DType, Error, ErrorKind, Result, dtype::Kind, view::DynView};
 use column::Column;
 use syntax::{Comparison, Condition, FieldRef, Operand, SyntaxError};
 
+pub(crate) use self::syntax::Number;
+
 /// A condition on rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Filter(Condition);
