@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use npymap::Result;
 
-use crate::input::lengths::{part, to_u64, to_usize};
+use crate::input::lengths::{part, to_usize};
 use crate::input::memory;
 use crate::sort::batch::{self, PREFIX};
 use crate::sort::blocks::{Blocks, split_count};
@@ -98,10 +98,7 @@ impl Cursor<'_> {
     /// Reads the next block, if there is one.
     fn load(&mut self) -> Result<()> {
         let (records, keys) = &mut self.buffers;
-        let left = to_usize(self.left.end - self.left.start);
-        records.resize(left.min(self.room), 0);
-        self.file.read(records, self.left.start)?;
-        self.left.start += to_u64(records.len());
+        self.file.read_next(&mut self.left, self.room, records)?;
         self.keys.encode(records, self.is_counted, keys)?;
         (self.at, self.count) = (0, records.len() / self.size);
         Ok(())

@@ -353,12 +353,8 @@ impl Cursor {
         if self.at < self.bytes.len() {
             return Ok(());
         }
-        let left = to_usize(self.left.end - self.left.start);
-        self.bytes.resize(left.min(room), 0);
-        file.read(&mut self.bytes, self.left.start)?;
-        self.left.start += to_u64(self.bytes.len());
         self.at = 0;
-        Ok(())
+        file.read_next(&mut self.left, room, &mut self.bytes)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use npymap::{Result, source::ReadAt};
 
-use crate::input::lengths::to_u64;
+use crate::input::lengths::{to_u64, to_usize};
 use crate::input::platform;
 
 /// A file of consecutive sorted runs.
@@ -35,6 +35,14 @@ impl RunFile {
 
     pub(super) fn write(&self, bytes: &[u8], offset: u64) -> Result<()> {
         Ok(platform::write_all_at(&self.0, bytes, offset)?)
+    }
+
+    /// Reads the next block of a run, of at most `room` bytes.
+    pub(super) fn read_next(&self, left: &mut Run, room: usize, bytes: &mut Vec<u8>) -> Result<()> {
+        bytes.resize(to_usize(left.end - left.start).min(room), 0);
+        self.read(bytes, left.start)?;
+        left.start += to_u64(bytes.len());
+        Ok(())
     }
 
     /// Reads bytes written before.

@@ -1,7 +1,6 @@
 //! Sorts an array, or finds its unique values.
 
 use std::path::Path;
-use std::sync::OnceLock;
 
 use npymap::{MappedArray, MappedArrayMut, Result, array::Outline};
 
@@ -137,15 +136,12 @@ impl<'a> Sorter<'a> {
         let threads = threads::processors().get();
         if let Some(format) = self.keys.numbers() {
             let blocks = self.records().blocks(count.div_ceil(threads).max(CHUNK));
-            let parts: Vec<OnceLock<Numbers>> =
-                (0..blocks.len()).map(|_| OnceLock::new()).collect();
-            let sort = |number| {
-                let sorted = self.sorted_numbers(format, &blocks, number)?;
-                parts.get(number).map(|part| part.set(sorted));
-                Ok::<_, npymap::Error>(number)
-            };
-            parallel::in_order(blocks.len(), sort, |_, _| Ok(()))?;
-            let parts = parts.into_iter().filter_map(OnceLock::into_inner).collect();
+            let mut parts = Vec::new();
+            let sort = |number| self.sorted_numbers(format, &blocks, number);
+            parallel::in_order(blocks.len(), sort, |_, part| {
+                parts.push(part);
+                Ok(())
+            })?;
             return Ok(Some(Sorted::InMemory(Batch::Numbers(format, parts))));
         }
         let batch = self.sorted_records(&self.records().blocks(count), 0, threads)?;
