@@ -88,10 +88,10 @@ impl DiffArgs {
     fn compare_one(
         &self,
         out: &mut impl Write,
-        a: (&Inputs<'_>, Option<&[Input<'_>]>),
-        b: (&Inputs<'_>, Option<&[Input<'_>]>),
+        a: (&Inputs, Option<&[Input<'_>]>),
+        b: (&Inputs, Option<&[Input<'_>]>),
     ) -> Result<DiffResult, CliError> {
-        let open = |(inputs, members): (&Inputs<'_>, Option<&[Input<'_>]>), path: &ArrayPath| {
+        let open = |(inputs, members): (&Inputs, Option<&[Input<'_>]>), path: &ArrayPath| {
             let array = match members {
                 // It may be inside a member, and says then why it can't be opened.
                 Some([one]) => (one.open)().at(&one.path),
@@ -120,6 +120,6 @@ const ONE_SET: &str =
 const NO_PATTERN: &str = "--match is for two archives or two directories";
 
 /// The arrays of an archive; `None` if it is a single array.
-fn members<'i>(inputs: &'i Inputs<'_>) -> Result<Option<Vec<Input<'i>>>, CliError> {
+fn members(inputs: &Inputs) -> Result<Option<Vec<Input<'_>>>, CliError> {
     if inputs.is_collection() { inputs.arrays().map(Some) } else { Ok(None) }
 }

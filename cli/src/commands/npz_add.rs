@@ -55,8 +55,7 @@ pub(crate) struct AddArgs {
 impl AddArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let files = self.members.files(&self.inputs, None)?;
-        let open = files.open();
-        let inputs = open.arrays()?;
+        let inputs = files.arrays()?;
         let max_header_len = self.members.read.file.max_header_len;
         let mut update = npz_update::begin(&self.file, self.wait, max_header_len)?;
         if self.members.deflate.is_some() {
@@ -89,7 +88,7 @@ impl AddArgs {
         let members: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
         // Windows doesn't replace an archive whose members are mapped.
         drop(inputs);
-        open.close();
+        files.close();
         new.commit_sync().map_err(CliError::Library)?;
         npz_update::print(&self.file, "added", &members, self.json)
     }

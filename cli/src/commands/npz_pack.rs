@@ -55,14 +55,13 @@ impl PackArgs {
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.replace.if_exists())?;
         let files = self.members.files(&self.inputs, Some(&self.output))?;
-        let open = files.open();
-        let arrays = open.arrays()?;
+        let arrays = files.arrays()?;
         let options = MemberOptions::of(self.members.compression());
         archive_output::write_npz(&draft, &arrays, &options)?;
         let members: Vec<String> = arrays.iter().map(|array| array.name.clone()).collect();
         // Windows does not replace a file that is mapped.
         drop(arrays);
-        open.close();
+        files.close();
         draft.commit()?;
         if !stream::is_output(&self.output) {
             npz_update::print(&self.output, "packed", &members, self.json)?;

@@ -45,18 +45,17 @@ impl Input<'_> {
 }
 
 /// An open file, and which of its arrays to convert.
-pub(crate) struct Inputs<'a> {
-    input: &'a ArrayPath,
+pub(crate) struct Inputs {
+    input: ArrayPath,
     file: AnyFile,
     /// The output replaces the file, so members that are left out would be
     /// lost.
     pub(crate) is_replaced: bool,
 }
 
-impl<'a> Inputs<'a> {
-    pub(crate) fn open(input: &'a ArrayPath, options: InputOptions<'_>) -> Result<Inputs<'a>> {
-        let file = options.file(input)?;
-        Ok(Inputs { input, file, is_replaced: false })
+impl Inputs {
+    pub(crate) fn open(input: &ArrayPath, options: InputOptions<'_>) -> Result<Inputs> {
+        Ok(Inputs { input: input.clone(), file: options.file(input)?, is_replaced: false })
     }
 
     /// Makes it an error to skip members if `output` is the file itself.
@@ -84,7 +83,8 @@ impl<'a> Inputs<'a> {
         if !matches!(self.file, AnyFile::Npy(_)) {
             return self.arrays();
         }
-        let offsets = options.offsets(self.input).map_err(CliError::of_input(self.input.name()))?;
+        let offsets =
+            options.offsets(&self.input).map_err(CliError::of_input(self.input.name()))?;
         if let [_] = offsets.as_slice() {
             return self.arrays();
         }
@@ -103,7 +103,7 @@ impl<'a> Inputs<'a> {
 
     /// The selected array, or the only one of the file.
     pub(crate) fn single(&self) -> Result<MappedArray> {
-        members::open(&self.file, self.input)
+        members::open(&self.file, &self.input)
     }
 
     /// The selected array, those whose names match a pattern, or all arrays in

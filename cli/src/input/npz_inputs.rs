@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -44,21 +43,16 @@ struct NamedFile {
     is_in_directory: bool,
 }
 
-/// The files to take arrays from. Few of them are open at a time, because a process may
-/// have only about a thousand.
+/// The files to take arrays from, which are opened again when their arrays are written. Few of
+/// them are open at a time, because a process may have only about a thousand.
 pub(crate) struct MemberFiles<'a> {
     files: Vec<NamedFile>,
     options: InputOptions<'a>,
     /// The file that the output replaces.
     output: Option<&'a Path>,
-}
-
-/// Opens the files again when their arrays are written.
-pub(crate) struct OpenFiles<'a> {
-    files: &'a MemberFiles<'a>,
     /// Those that are open, with their positions: the members of an archive usually follow
     /// each other.
-    recent: RefCell<Vec<(usize, Inputs<'a>)>>,
+    recent: RefCell<Vec<(usize, Inputs)>>,
 }
 
 /// The most files that are open at a time.
@@ -101,26 +95,21 @@ impl MemberArgs {
                 find_arrays(&input.path, "", &mut files)?;
             }
         }
-        Ok(MemberFiles { files, options: self.read.options().whole().taking_all(), output })
+        let options = self.read.options().whole().taking_all();
+        Ok(MemberFiles { files, options, output, recent: RefCell::default() })
     }
 }
 
 impl MemberFiles<'_> {
-    pub(crate) fn open(&self) -> OpenFiles<'_> {
-        OpenFiles { files: self, recent: RefCell::default() }
-    }
-}
-
-impl<'a> OpenFiles<'a> {
     /// The arrays of all files, which must have different names. They are opened when they
     /// are needed, as they are then.
     pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, CliError> {
         let mut arrays = Vec::new();
         let mut replaced: Option<(usize, HashSet<String>)> = None;
-        for (position, file) in self.files.files.iter().enumerate() {
+        for (position, file) in self.files.iter().enumerate() {
             let name_file = CliError::with_path(file.path.name());
             let inputs = self.inputs(position).map_err(name_file)?;
-            let mut found = inputs.all_arrays(self.files.options)?;
+            let mut found = inputs.all_arrays(self.options)?;
             match (&file.name, found.as_mut_slice()) {
                 (Some(name), [array]) => array.name.clone_from(name),
                 (Some(name), several) if file.is_in_directory || !inputs.is_collection() => {
@@ -171,28 +160,27 @@ impl<'a> OpenFiles<'a> {
 
     fn open(&self, position: usize, key: Option<&str>) -> npymap::Result<MappedArray> {
         let inputs = self.inputs(position)?;
-        let array = inputs.get(key, self.files.options);
+        let array = inputs.get(key, self.options);
         self.keep(position, inputs);
         array
     }
 
     /// A file that is open, or else opens it.
-    fn inputs(&self, position: usize) -> npymap::Result<Inputs<'a>> {
+    fn inputs(&self, position: usize) -> npymap::Result<Inputs> {
         let mut recent = self.recent.borrow_mut();
         if let Some(at) = recent.iter().position(|(known, _)| *known == position) {
             return Ok(recent.remove(at).1);
         }
-        let MemberFiles { files, options, output } = self.files;
-        let file = files.get(position).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-        let mut inputs = Inputs::open(&file.path, *options)?;
-        if let Some(output) = output {
+        let file = self.files.get(position).expect("it is the position of a file");
+        let mut inputs = Inputs::open(&file.path, self.options)?;
+        if let Some(output) = self.output {
             inputs.set_output(output);
         }
         Ok(inputs)
     }
 
     /// Leaves an archive open.
-    fn keep(&self, position: usize, inputs: Inputs<'a>) {
+    fn keep(&self, position: usize, inputs: Inputs) {
         let mut recent = self.recent.borrow_mut();
         if !inputs.is_collection() {
             return;

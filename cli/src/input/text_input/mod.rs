@@ -12,6 +12,8 @@ mod passes;
 mod rows;
 mod target;
 
+pub(crate) use self::target::column_names;
+
 use crate::input::lengths::{to_u64, to_usize};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};

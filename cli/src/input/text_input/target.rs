@@ -203,13 +203,12 @@ fn part_of_complex(dtype: &DType) -> Option<DType> {
 
 /// Returns whether cells have the names of all columns that a struct needs.
 pub(super) fn are_names_of(cells: &[Cell<'_>], dtype: &DType) -> bool {
-    let mut leaves = Vec::new();
-    let found = add_leaves(dtype, "", 0, &mut leaves);
     let cells: HashSet<&str> =
         cells.iter().flat_map(|cell| [cell.text, cell.text.trim()]).collect();
-    found.is_ok()
-        && !leaves.is_empty()
-        && leaves.iter().all(|(name, ..)| cells.contains(name.as_str()))
+    let are_all = |names: Vec<String>| {
+        !names.is_empty() && names.iter().all(|name| cells.contains(name.as_str()))
+    };
+    column_names(dtype).is_ok_and(are_all)
 }
 
 /// Returns whether cells may be elements of a dtype. Any text may be one of a
@@ -217,6 +216,13 @@ pub(super) fn are_names_of(cells: &[Cell<'_>], dtype: &DType) -> bool {
 pub(super) fn are_elements_of(cells: &[Cell<'_>], dtype: &DType) -> bool {
     matches!(dtype.kind(), Kind::Unicode | Kind::Bytes)
         || cells.iter().all(|cell| value(*cell, dtype).is_ok())
+}
+
+/// The names of the cells of a struct.
+pub(crate) fn column_names(dtype: &DType) -> Result<Vec<String>> {
+    let mut leaves = Vec::new();
+    add_leaves(dtype, "", 0, &mut leaves)?;
+    Ok(leaves.into_iter().map(|(name, ..)| name).collect())
 }
 
 /// A name, dtype and offset for each cell of a struct.
