@@ -54,21 +54,11 @@ pub(crate) fn print_paragraph(out: &mut impl Write, row: &DescribedEntry) -> io:
     let EntryContent::Array(array) = &row.content else {
         return writeln!(out, "{HEADING}{name}{HEADING:#}\n  not an array");
     };
-    print_facts(out, &name, row.format, row.info.as_deref(), array)
-}
-
-fn print_facts(
-    out: &mut impl Write,
-    name: &str,
-    format: &str,
-    info: Option<&str>,
-    array: &ArrayInfo,
-) -> io::Result<()> {
-    let ArrayInfo { layout, order: axes, version, data_offset, digest, trailing } = array;
-    let version = version.map(|version| format!(" {version}")).unwrap_or_default();
+    let ArrayInfo { layout, order: axes, version, data_offset, digest, trailing } = &**array;
+    let version = version.map_or_else(String::new, |version| format!(" {version}"));
     let storage = match data_offset {
-        Some(offset) => format!("{format}{version}, elements from byte {offset}"),
-        None => format!("{format}{version}, deflated"),
+        Some(offset) => format!("{}{version}, elements from byte {offset}", row.format),
+        None => format!("{}{version}, deflated", row.format),
     };
     writeln!(out, "{HEADING}{name}{HEADING:#}")?;
     let mut lines = vec![
@@ -77,7 +67,7 @@ fn print_facts(
         ("size ", size(layout)),
         ("file ", storage),
     ];
-    lines.extend(info.iter().map(|info| ("info ", safe(info))));
+    lines.extend(row.info.iter().map(|info| ("info ", safe(info))));
     lines.extend(digest.iter().map(|digest| ("hash ", format!("sha256 {digest}"))));
     lines.extend(trailing.iter().map(|found| ("rest ", trailing::describe(found))));
     let room = table::terminal_width().map_or(usize::MAX, |width| table::left(width, INDENT));

@@ -90,7 +90,6 @@ struct DiffTable<'a> {
     roots: [&'a ArrayPath; 2],
     out: &'a mut dyn Write,
     rows: Vec<DiffRow>,
-    count: usize,
     equal: usize,
     different: usize,
     only: [usize; 2],
@@ -113,7 +112,7 @@ impl<'a> DiffTable<'a> {
         out: &'a mut dyn Write,
     ) -> DiffTable<'a> {
         let (rows, only, result) = (Vec::new(), [0, 0], DiffResult::Equal);
-        DiffTable { args, roots, out, rows, count: 0, equal: 0, different: 0, only, result }
+        DiffTable { args, roots, out, rows, equal: 0, different: 0, only, result }
     }
 
     /// Compares two files of the same name.
@@ -181,7 +180,6 @@ impl<'a> DiffTable<'a> {
 
     fn compare(&mut self, name: &str, a: &Input<'_>, b: &Input<'_>) -> Result<(), CliError> {
         let (report, paths) = self.args.compare_inputs(a, b)?;
-        self.count += 1;
         if report.is_equal {
             self.equal += 1;
             if self.args.only_changed {
@@ -200,7 +198,6 @@ impl<'a> DiffTable<'a> {
 
     /// Adds an array, or a file, that only one of the two has.
     fn add_only(&mut self, name: &str, side: Side) -> Result<(), CliError> {
-        self.count += 1;
         let [in_a, in_b] = &mut self.only;
         *(if side == Side::A { in_a } else { in_b }) += 1;
         self.result = self.result.max(DiffResult::Different);
@@ -214,7 +211,7 @@ impl<'a> DiffTable<'a> {
     }
 
     fn finish(mut self) -> Result<DiffResult, CliError> {
-        if self.args.pattern.is_some() && self.count == 0 && self.result == DiffResult::Equal {
+        if self.args.pattern.is_some() && self.count() == 0 && self.result == DiffResult::Equal {
             let [first, _] = self.roots;
             return Err(CliError::rejected(first.name(), NO_MATCH));
         }
@@ -252,7 +249,12 @@ impl<'a> DiffTable<'a> {
             parts.extend((*count > 0).then(|| format!("{count} only in {name}")));
         }
         let parts = if parts.is_empty() { "none to compare".to_owned() } else { parts.join(", ") };
-        writeln!(self.out, "{}: {parts}", crate::input::text::plural(self.count, "array"))
+        writeln!(self.out, "{}: {parts}", crate::input::text::plural(self.count(), "array"))
+    }
+
+    /// How many arrays either has.
+    fn count(&self) -> usize {
+        self.equal + self.different + self.only.iter().sum::<usize>()
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) struct DiffOptions {
 }
 
 impl DiffOptions {
-    pub(crate) fn open_file<'p>(&self, path: &'p ArrayPath) -> Result<Inputs<'p>, CliError> {
+    pub(crate) fn open_file(&self, path: &ArrayPath) -> Result<Inputs, CliError> {
         Inputs::open(path, self.read.options()).at(path.name())
     }
 

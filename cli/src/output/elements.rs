@@ -126,7 +126,12 @@ impl Style {
     /// Separates an element from the previous one, which ended `closed` rows.
     fn separate(self, out: &mut impl Write, closed: usize, ndim: usize) -> io::Result<()> {
         match self {
-            Style::Text => separate(out, closed, ndim),
+            // On the same line, or on a new line indented to the row's bracket, with empty
+            // lines between matrices.
+            Style::Text if closed > 0 => {
+                write!(out, ",{}{}", "\n".repeat(closed), " ".repeat(ndim - closed))
+            }
+            Style::Text => write!(out, ", "),
             Style::Line => write!(out, ", "),
             Style::Json => write!(out, ","),
         }
@@ -196,18 +201,6 @@ fn row_lens(shape: &[usize]) -> Vec<usize> {
 
 fn write_brackets(out: &mut impl Write, bracket: &[u8], count: usize) -> io::Result<()> {
     (0..count).try_for_each(|_| out.write_all(bracket))
-}
-
-/// Separates an element from the previous one, which ended `closed` rows: on
-/// the same line, or on a new line indented to the row's bracket, with empty
-/// lines between matrices.
-fn separate(out: &mut impl Write, closed: usize, ndim: usize) -> io::Result<()> {
-    match closed {
-        0 => write!(out, ", "),
-        _ => {
-            write!(out, ",{}{}", "\n".repeat(closed), " ".repeat(ndim - closed))
-        }
-    }
 }
 
 /// Writes an element in brackets. Numbers have all digits, as by themselves;

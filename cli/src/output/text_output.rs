@@ -3,15 +3,15 @@
 use std::io::{self, IsTerminal as _};
 
 use csv::{Writer, WriterBuilder};
-use npymap::{Error, ErrorKind, Result, Value, array::Outline, dtype::Kind, view::DynView};
+use npymap::{DType, Error, ErrorKind, Result, Value, array::Outline, dtype::Kind, view::DynView};
 use serde::{Serialize, Serializer};
 
 use crate::input::error::{At as _, CliError};
 use crate::input::escape;
 use crate::input::json_value::JsonValue;
-use crate::input::row_blocks;
 use crate::input::text::join;
 use crate::input::text_format::{MARK, MAX_COLUMNS, TextFormat};
+use crate::input::text_input::column_names;
 use crate::output::cells::{self, Cells};
 use crate::output::sink::Sink;
 use crate::select::filter::leading_axes;
@@ -32,8 +32,6 @@ impl TextOptions<'_> {
     pub(crate) fn write(&self, rows: &RowSelection<'_>, sink: &mut Sink) -> Result<(), CliError> {
         // On a terminal, text of the file could send commands to it.
         let is_escaped = matches!(sink, Sink::Standard(_)) && io::stdout().is_terminal();
-        let all = rows.template().at(rows.path)?;
-        let all = all.outline().at(rows.path)?;
         let mut is_at_start = true;
         let mut write = |text: Vec<u8>| {
             let text = if is_at_start { self.quote_mark(text) } else { text };
@@ -41,7 +39,8 @@ impl TextOptions<'_> {
             sink.write(&text)
         };
         if let (TextFormat::Separated(separator), true) = (self.format, self.header) {
-            write(header(&all, separator, is_escaped).at(rows.path)?)?;
+            let header = rows.dtype().and_then(|dtype| header(&dtype, separator, is_escaped));
+            write(header.at(rows.path)?)?;
         }
         rows.each_block(
             |view| match self.format {
@@ -144,35 +143,24 @@ fn add_leaves<'a>(
 
 /// Rejects more columns than text may have that is read.
 fn check_columns(count: usize) -> Result<()> {
-    if count <= MAX_COLUMNS {
-        return Ok(());
-    }
+    if count <= MAX_COLUMNS { Ok(()) } else { Err(too_many()) }
+}
+
+fn too_many() -> Error {
     let text =
         format!("has more than {MAX_COLUMNS} elements in a row, too many for columns: use .jsonl");
-    Err(Error::new(ErrorKind::LimitExceeded, text))
+    Error::new(ErrorKind::LimitExceeded, text)
 }
 
 /// The names of the columns of records: fields, and the indices of subarrays, as
 /// `pos.0`. Other arrays have no names.
-fn header(view: &Outline<'_>, separator: u8, is_escaped: bool) -> Result<Vec<u8>> {
-    if view.dtype().kind() != Kind::Struct {
+fn header(dtype: &DType, separator: u8, is_escaped: bool) -> Result<Vec<u8>> {
+    if dtype.kind() != Kind::Struct {
         return Ok(Vec::new());
     }
     let mut out = writer(separator);
-    let mut columns = 0;
-    for (name, leaf) in leaves(view)? {
-        let axes = leaf.shape().split_at(view.ndim()).1;
-        let count = axes.iter().product();
-        columns += count;
-        check_columns(columns)?;
-        for number in 0..count {
-            let mut name = name.clone();
-            for at in row_blocks::index(axes, number) {
-                name.push('.');
-                name.push_str(&at.to_string());
-            }
-            write_field(&mut out, &name, is_escaped)?;
-        }
+    for name in column_names(dtype).map_err(|_| too_many())? {
+        write_field(&mut out, &name, is_escaped)?;
     }
     out.write_record(None::<&[u8]>).map_err(csv_error)?;
     into_bytes(out)

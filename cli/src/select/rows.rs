@@ -311,9 +311,14 @@ impl<'a> RowSelection<'a> {
         let (block, rows) = self.part(number)?;
         let window = self.window(&block)?;
         let block = window.view();
-        let Some(filter) = self.filter else { return Ok((bytes_of(&block)?, rows.collect())) };
-        let mask = filter.mask(&block, self.leading)?;
+        let mask = self.mask(&block, &rows)?;
         Ok((self.bytes_of_matches(&block, &mask)?, matches(rows, &mask).collect()))
+    }
+
+    /// Returns which rows of a block satisfy the condition, if there is one.
+    fn mask(&self, block: &DynView<'_>, rows: &Range<usize>) -> Result<Vec<bool>> {
+        let all = || Ok(vec![true; rows.len()]);
+        self.filter.map_or_else(all, |filter| filter.mask(block, self.leading))
     }
 
     /// Calls `visit` with the numbers of the rows of each block that satisfy the condition.
@@ -334,15 +339,8 @@ impl<'a> RowSelection<'a> {
     /// were read for them.
     pub(crate) fn numbers(&self, number: usize) -> Result<(Vec<usize>, usize)> {
         let (block, rows) = self.part(number)?;
-        let bytes = block.nbytes();
-        let numbers = match self.filter {
-            Some(filter) => {
-                let window = self.window(&block)?;
-                matches(rows, &filter.mask(&window.view(), self.leading)?).collect()
-            }
-            None => rows.collect(),
-        };
-        Ok((numbers, bytes))
+        let mask = self.mask(&self.window(&block)?.view(), &rows)?;
+        Ok((matches(rows, &mask).collect(), block.nbytes()))
     }
 
     /// The size of a row, in bytes.
