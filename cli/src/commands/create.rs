@@ -255,8 +255,10 @@ impl CreateArgs {
     }
 
     fn float(&self, text: &str) -> Result<f64, CliError> {
-        let parsed = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
-        parsed.ok_or_else(|| self.mismatch(&format!("and `{text}` is not a finite number")))
+        match text.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(number),
+            _ => Err(self.mismatch(&format!("and `{text}` is not a finite number"))),
+        }
     }
 
     /// A bound of random floats, which is finite in the dtype too.

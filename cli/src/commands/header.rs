@@ -131,18 +131,21 @@ impl HeaderArgs {
     /// The header with the requested changes, whose elements take exactly the
     /// bytes of the file.
     fn new_header(&self, path: &Path, stored: &StoredHeader) -> Result<Header, CliError> {
-        let old = stored.parsed.as_ref().ok();
-        let dtype = self.dtype.as_ref().or(old.map(|old| &old.dtype));
-        let has_shape = self.shape.is_some() || old.is_some();
-        let Some(dtype) = dtype.filter(|_| has_shape) else {
-            let error = stored.parsed.as_ref().err();
-            let error = error.map(|error| rephrase_advice(error)).unwrap_or_default();
-            let what = format!("a header that cannot be read: {error}: {UNREADABLE}");
-            return Err(CliError::mismatch(path, what));
+        let (dtype, own, order) = match (&stored.parsed, &self.dtype) {
+            (Ok(old), dtype) => {
+                let order = self.order.unwrap_or(old.order);
+                (dtype.as_ref().unwrap_or(&old.dtype), old.shape.as_slice(), order)
+            }
+            (Err(_), Some(dtype)) if self.shape.is_some() => {
+                (dtype, &[][..], self.order.unwrap_or(Order::C))
+            }
+            (Err(error), _) => {
+                let error = rephrase_advice(error);
+                let what = format!("a header that cannot be read: {error}: {UNREADABLE}");
+                return Err(CliError::mismatch(path, what));
+            }
         };
-        let order = self.order.or(old.map(|old| old.order)).unwrap_or(Order::C);
-        let own = old.map(|old| old.shape.as_slice()).unwrap_or_default();
-        let count = stored.nbytes.checked_div(to_u64(dtype.itemsize())).unwrap_or(0);
+        let count = stored.nbytes / to_u64(dtype.itemsize().max(1));
         let shape = match &self.shape {
             Some(shape) => shape.fill(to_usize(count)).at(path)?,
             None => own.to_vec(),

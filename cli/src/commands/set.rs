@@ -108,13 +108,11 @@ impl SetArgs {
     /// Opens the array whose elements are the new values. The file to change would
     /// change them while they are written.
     fn open_value(&self, path: &ArrayPath) -> Result<MappedArray, CliError> {
-        let names = path.path.canonicalize().ok().zip(self.file.path.canonicalize().ok());
+        let has_same_name = platform::is_same_file(&path.path, &self.file.path);
         let source = open::map_arrays(&path.path, self.max_header_len).at(path.name())?;
         // Standard input and hard links have other names.
         let ids = source.file_id().zip(platform::file_id(&self.file.path));
-        if names.is_some_and(|(value, file)| value == file)
-            || ids.is_some_and(|(value, file)| value == file)
-        {
+        if has_same_name || ids.is_some_and(|(value, file)| value == file) {
             return Err(CliError::rejected(path.name(), SAME_FILE));
         }
         open::any_of(path, source, self.max_header_len, false)

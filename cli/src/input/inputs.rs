@@ -15,6 +15,8 @@ use crate::input::inspect::MemberName;
 use crate::input::lengths::to_u64;
 use crate::input::members;
 use crate::input::messages;
+use crate::input::platform;
+use crate::input::text;
 use crate::input::url::shown;
 
 /// An array that is opened when it is needed.
@@ -60,8 +62,7 @@ impl Inputs {
 
     /// Makes it an error to skip members if `output` is the file itself.
     pub(crate) fn set_output(&mut self, output: &Path) {
-        let same = self.input.path.canonicalize().ok().zip(output.canonicalize().ok());
-        self.is_replaced = same.is_some_and(|(input, output)| input == output);
+        self.is_replaced = platform::is_same_file(&self.input.path, output);
     }
 
     /// Returns whether this is an archive, without the name of one member.
@@ -218,7 +219,7 @@ impl Inputs {
                         }
                     }
                     (AnyFile::Tar(_), Some(member)) => {
-                        member.strip_suffix(".npy").unwrap_or(member).clone_into(&mut name);
+                        name = text::without_npy(member);
                     }
                     _ => {}
                 }

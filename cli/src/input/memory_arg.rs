@@ -8,9 +8,11 @@ pub(crate) fn parse(text: &str) -> Result<usize, &'static str> {
         Some(number) => (number, 20),
         None => (text, 20),
     };
-    let number = number.parse::<usize>().ok().filter(|&number| number > 0).ok_or(SIZE)?;
-    // More than any memory is all of it.
-    Ok(number.saturating_mul(1 << shift))
+    match number.parse::<usize>() {
+        // More than any memory is all of it.
+        Ok(number @ 1..) => Ok(number.saturating_mul(1 << shift)),
+        _ => Err(SIZE),
+    }
 }
 
 const SIZE: &str = "expected a size such as 512M or 2G, or a number of MiB";

@@ -17,6 +17,7 @@ use crate::input::input_args::{InputArgs, InputOptions};
 use crate::input::inputs::{Input, Inputs};
 use crate::input::natural_order::by_name;
 use crate::input::stream;
+use crate::input::text;
 
 /// The arrays to put into an archive.
 #[derive(Debug, Args)]
@@ -202,7 +203,7 @@ fn number(arrays: &mut [Input<'_>], name: &str) {
 /// The name of a file without its extension, or of a member.
 fn stem(path: &ArrayPath) -> Result<String, CliError> {
     if let Some(member) = &path.member {
-        return Ok(member.strip_suffix(".npy").unwrap_or(member).to_owned());
+        return Ok(text::without_npy(member));
     }
     let stem = path.path.file_stem().and_then(|stem| stem.to_str());
     let error = || CliError::rejected(path.name(), NOT_UNICODE);
@@ -233,7 +234,7 @@ fn find_arrays(directory: &Path, prefix: &str, found: &mut Vec<NamedFile>) -> Re
         if is_directory {
             find_arrays(&path, &format!("{prefix}{name}/"), found)?;
         } else {
-            let name = format!("{prefix}{}", name.strip_suffix(".npy").unwrap_or(name));
+            let name = format!("{prefix}{}", text::without_npy(name));
             let path = ArrayPath::from_file(&path);
             found.push(NamedFile { path, name: Some(name), is_in_directory: true });
         }

@@ -125,6 +125,11 @@ pub(crate) fn standard_input() -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Returns whether two paths lead to the same file, which exists.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
 /// Returns whether a path names a pipe, a socket or a device, which can be read
 /// only once and in order.
 pub(crate) fn is_stream(path: &Path) -> bool {

@@ -52,7 +52,7 @@ impl RowBlocks {
     /// The block that has a row.
     pub(crate) fn find(&self, row: usize) -> usize {
         let at = row / self.inner().max(1);
-        let dim = self.leading.get(self.axis).map_or(1, |&dim| dim.max(1));
+        let dim = self.dim().max(1);
         at / dim * self.per_outer() + at % dim / self.step
     }
 
@@ -63,7 +63,12 @@ impl RowBlocks {
 
     /// The number of blocks along the axis that is divided.
     fn per_outer(&self) -> usize {
-        self.leading.get(self.axis).map_or(1, |dim| dim.div_ceil(self.step))
+        self.dim().div_ceil(self.step)
+    }
+
+    /// The length of the axis that is divided; one if there is none.
+    fn dim(&self) -> usize {
+        self.leading.iter().skip(self.axis).take(1).product()
     }
 
     /// The number of rows in each index of the axis that is divided.
@@ -86,7 +91,7 @@ impl RowBlocks {
     ) -> (Vec<SliceInfoElem>, Range<usize>) {
         let per_outer = self.per_outer().max(1);
         let (outer, along) = (block / per_outer, block % per_outer);
-        let dim = self.leading.get(self.axis).copied().unwrap_or(1);
+        let dim = self.dim();
         let start = along * self.step;
         let end = dim.min(start + self.step);
         let (inner, before) = (self.inner().max(1), outer * dim);

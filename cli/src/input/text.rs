@@ -18,6 +18,11 @@ pub(crate) fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
+/// The name of an array, of the name of its file or member.
+pub(crate) fn without_npy(name: &str) -> String {
+    name.strip_suffix(".npy").unwrap_or(name).to_owned()
+}
+
 /// `10.69 KiB`
 pub(crate) fn size(bytes: usize) -> String {
     format_size(bytes, BINARY)

@@ -194,8 +194,10 @@ impl TextArgs {
 
 /// Parses the longest row: blocks of text are not shorter.
 fn parse_max_row(text: &str) -> Result<usize, String> {
-    let parsed = text.parse().ok().filter(|&len| len >= BLOCK);
-    parsed.ok_or_else(|| format!("expected a number of at least {BLOCK}"))
+    match text.parse() {
+        Ok(len @ BLOCK..) => Ok(len),
+        _ => Err(format!("expected a number of at least {BLOCK}")),
+    }
 }
 
 /// Reads a text into a temporary array.

@@ -34,7 +34,7 @@ impl DescribedEntry {
     }
 
     fn member_name(&self) -> String {
-        self.member.as_ref().map(ToString::to_string).unwrap_or_default()
+        self.member.as_ref().map_or_else(String::new, ToString::to_string)
     }
 
     fn dtype_text(&self) -> String {
@@ -49,7 +49,7 @@ pub(crate) fn print_empty(out: &mut impl Write, files: &[ArrayPath]) -> io::Resu
 
 /// Describes one entry in a few lines.
 pub(crate) fn print_paragraph(out: &mut impl Write, row: &DescribedEntry) -> io::Result<()> {
-    let member = row.member.as_ref().map(|member| format!("[{member}]")).unwrap_or_default();
+    let member = row.member.as_ref().map_or_else(String::new, |member| format!("[{member}]"));
     let name = format!("{}{member}", safe(shown(&row.path)));
     let EntryContent::Array(array) = &row.content else {
         return writeln!(out, "{HEADING}{name}{HEADING:#}\n  not an array");
@@ -130,7 +130,7 @@ fn add_fields(columns: &mut [Column], prefix: &str, start: usize, dtype: &DType)
             (start + field.offset).to_string(),
             abbreviated(base),
             if axes.is_empty() { String::new() } else { shape(axes) },
-            safe(field.title.as_deref().unwrap_or("")),
+            field.title.as_ref().map_or_else(String::new, safe),
         ];
         columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
         add_fields(columns, &format!("{name}."), start + field.offset, base);
@@ -148,7 +148,7 @@ pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::
         (
             infos,
             Column::text("info"),
-            rows.iter().map(|row| safe(row.info.as_deref().unwrap_or(""))).collect(),
+            rows.iter().map(|row| row.info.as_ref().map_or_else(String::new, safe)).collect(),
         ),
         (true, Column::text("dtype"), rows.iter().map(DescribedEntry::dtype_text).collect()),
         (true, Column::text("shape"), cells(rows, |array| shape(array.layout.shape()))),
@@ -165,7 +165,7 @@ pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::
         (
             digests,
             Column::numbers("sha256"),
-            cells(rows, |array| array.digest.clone().unwrap_or_default()),
+            cells(rows, |array| array.digest.clone().into_iter().collect()),
         ),
     ];
     let shown = columns.into_iter().filter(|(is_shown, ..)| *is_shown);
@@ -182,7 +182,7 @@ pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::
 
 /// A cell for each array, and an empty one for other members.
 fn cells(rows: &[DescribedEntry], cell: impl Fn(&ArrayInfo) -> String) -> Vec<String> {
-    rows.iter().map(|row| row.array().map(&cell).unwrap_or_default()).collect()
+    rows.iter().map(|row| row.array().map_or_else(String::new, &cell)).collect()
 }
 
 /// `'<f8', float of 8 bytes, little-endian`

@@ -63,7 +63,10 @@ pub(crate) struct ShapeArg(pub(crate) Vec<usize>);
 
 /// Parses `(3, 4)`, `(3,)`, `()` or `3, 4`.
 pub(crate) fn parse_shape(text: &str) -> Result<ShapeArg, &'static str> {
-    shape_arg::parse(text).ok().and_then(PartialShape::known).map(ShapeArg).ok_or(SHAPE)
+    match shape_arg::parse(text).map(PartialShape::known) {
+        Ok(Some(shape)) => Ok(ShapeArg(shape)),
+        _ => Err(SHAPE),
+    }
 }
 
 const SHAPE: &str = "expected a shape such as '(3, 4)', '(3,)' or '()'";

@@ -22,7 +22,6 @@ pub(crate) struct OutArgs {
 impl OutArgs {
     /// The path of the new file.
     pub(crate) fn path(&self) -> &Path {
-        // One of the two is required.
-        self.output.as_deref().or(self.last.as_deref()).unwrap_or(Path::new("-"))
+        self.output.as_deref().or(self.last.as_deref()).expect("one of the two is required")
     }
 }

@@ -43,7 +43,8 @@ const INDEX: usize = 4 * size_of::<usize>();
 
 /// How many rows fit into memory, with the indices that order them.
 fn rows_per_block(memory: usize, row: usize) -> usize {
-    (memory / row.saturating_add(INDEX)).max(1)
+    // Both are lengths in memory, of at most 63 bits.
+    (memory / (row + INDEX)).max(1)
 }
 
 /// How many bytes of rows are written at a time.

@@ -227,11 +227,8 @@ fn legend(picture: &Picture<'_>, [dims, size]: [[usize; 2]; 2], palette: Palette
         Drawing::push_text(&mut line, &format!(" {high}{log}"), Style::new());
     }
     push_nan(&mut line, picture, palette);
-    let [rows, columns] = [0, 1].map(|axis| {
-        let [dim, pixels] = [dims, size].map(|size| size.get(axis).copied().unwrap_or(1));
-        let [dim, pixels] = [dim, pixels].map(|n| to_u64(n).to_f64());
-        dim / pixels
-    });
+    let ratio = |dim, pixels| to_u64(dim).to_f64() / to_u64(pixels).to_f64();
+    let (rows, columns) = (ratio(dims[0], size[0]), ratio(dims[1], size[1]));
     if rows > 1.0 || columns > 1.0 {
         let gap = if line.is_empty() { "" } else { "  " };
         let times = if terminal::is_unicode() { '×' } else { 'x' };

@@ -118,9 +118,8 @@ fn float(number: f64) -> String {
 fn bars(histogram: &Histogram) -> String {
     let bars = histogram::sparkline(&histogram.counts, terminal::is_unicode());
     let edges = &histogram.bins.edges;
-    let [first, last] =
-        [edges.first(), edges.last()].map(|edge| edge.copied().map(terminal::brief));
-    format!("{} {bars} {}", first.unwrap_or_default(), last.unwrap_or_default())
+    let (Some(first), Some(last)) = (edges.first(), edges.last()) else { return bars };
+    format!("{} {bars} {}", terminal::brief(*first), terminal::brief(*last))
 }
 
 fn index_text(index: &[Option<usize>]) -> String {
@@ -136,7 +135,7 @@ fn print_paragraphs(
     width: usize,
 ) -> io::Result<()> {
     let headings = columns.iter().map(|column| table::width(&column.heading));
-    let room = headings.max().unwrap_or(0).max(8);
+    let room = headings.fold(8, usize::max);
     for row in 0..rows {
         if row > 0 {
             writeln!(out)?;

@@ -151,7 +151,7 @@ pub(crate) fn print_headings(out: &mut impl Write, columns: &[Column]) -> io::Re
 }
 
 pub(crate) fn print_rows(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
-    let count = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
+    let count = columns.iter().map(|column| column.cells.len()).fold(0, usize::max);
     (0..count).try_for_each(|row| {
         let cells = columns.iter().map(|column| match column.cells.get(row) {
             Some((cell, style)) => (column, cell.as_str(), *style),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::input::text;
 
 /// An axis; `-1` is the last.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AxisArg(isize);
 
 impl AxisArg {

@@ -8,6 +8,7 @@ use crate::input::memory;
 use crate::input::progress::Progress;
 use crate::input::shape_arg::{self, PartialShape};
 use crate::input::text;
+use crate::select::axis_arg::AxisArg;
 
 /// The axes of the output.
 #[derive(Args, Clone, Debug)]
@@ -24,7 +25,7 @@ pub(crate) struct LayoutArgs {
 
 /// An order of axes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct AxesArg(Vec<isize>);
+struct AxesArg(Vec<AxisArg>);
 
 impl LayoutArgs {
     /// Returns whether any option was given.
@@ -35,7 +36,13 @@ impl LayoutArgs {
     /// Elements with other axes, and the shape of the array that they are written to.
     pub(crate) fn arrange<'a>(&self, part: &Outline<'a>) -> Result<(Outline<'a>, Vec<usize>)> {
         let part = match &self.axes {
-            Some(axes) => part.permuted_axes(&axes.resolve(part.ndim()))?,
+            Some(AxesArg(axes)) => {
+                let axes = axes.iter().map(|axis| axis.resolve(part.shape()));
+                let axes = axes
+                    .collect::<Result<Vec<_>, _>>()
+                    .map_err(|what| Error::new(ErrorKind::OutOfBounds, format!("has {what}")))?;
+                part.permuted_axes(&axes)?
+            }
             None => part.clone(),
         };
         let shape = match &self.reshape {
@@ -67,22 +74,8 @@ pub(crate) fn write(from: &Outline<'_>, mut to: MappedArrayMut, casting: Casting
     to.close()
 }
 
-impl AxesArg {
-    /// The axes counted from the first. Others are left for the library to
-    /// reject.
-    fn resolve(&self, ndim: usize) -> Vec<usize> {
-        let axes = self.0.iter().map(|&axis| match usize::try_from(axis) {
-            Ok(axis) => axis,
-            Err(_) => ndim.checked_add_signed(axis).unwrap_or(usize::MAX),
-        });
-        axes.collect()
-    }
-}
-
 fn parse_axes(text: &str) -> Result<AxesArg, &'static str> {
-    let text = text.trim();
-    let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(text);
-    let axes = inner.split(',').map(|axis| axis.trim().parse());
+    let axes = text.trim().trim_matches(['(', ')']).split(',').map(str::parse);
     let axes = axes.collect::<Result<Vec<_>, std::num::ParseIntError>>();
     axes.map(AxesArg).map_err(|_| "expected axes such as 2,0,1")
 }

@@ -80,7 +80,8 @@ impl RecordBatch {
             } else {
                 for (key, at) in part_keys.chunks_exact(keys.len).zip(first..) {
                     entries.push(Entry { prefix: prefix(key), at });
-                    rests.extend_from_slice(key.get(PREFIX..).unwrap_or_default());
+                    // Shorter keys have no rest.
+                    rests.extend_from_slice(key.split_at(PREFIX.min(key.len())).1);
                 }
             }
         }

@@ -60,18 +60,18 @@ impl Bins {
     }
 }
 
-const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-const LETTERS: [char; 8] = ['_', '.', '-', '~', '=', '+', '*', '#'];
+const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const LETTERS: [char; 9] = [' ', '_', '.', '-', '~', '=', '+', '*', '#'];
 
 /// Draws counts as bars, the largest one at full height. Bins without elements
 /// are blank.
 pub(crate) fn sparkline(counts: &[u64], unicode: bool) -> String {
     let levels = if unicode { &BLOCKS } else { &LETTERS };
-    let most = u128::from(counts.iter().copied().max().unwrap_or(0).max(1));
-    let heights = counts.iter().map(|&count| (u128::from(count) * 8).div_ceil(most));
-    let bars = heights.map(|height| {
-        let level = usize::try_from(height).ok().and_then(|height| height.checked_sub(1));
-        level.and_then(|level| levels.get(level)).copied().unwrap_or(' ')
+    let most = u128::from(counts.iter().copied().fold(1, u64::max));
+    let bars = counts.iter().map(|&count| {
+        let height = (u128::from(count) * 8).div_ceil(most);
+        let height = usize::try_from(height).expect("it is at most 8");
+        levels.get(height).expect("there is a level for each height")
     });
     bars.collect()
 }

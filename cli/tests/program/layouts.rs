@@ -64,7 +64,7 @@ fn axes_and_shapes_that_do_not_fit_write_nothing() {
             &["convert", &path, &out, "--axes", "0,0"][..],
             "axes (0, 0) are not a permutation of 0..2",
         ),
-        (&["convert", &path, &out, "--axes", "0,1,2"], "are not a permutation of 0..2"),
+        (&["convert", &path, &out, "--axes", "0,1,2"], "axis 2 is out of range -2..2"),
         (
             &["convert", &path, &out, "--reshape", "4"],
             "has 6 elements, which do not have a shape (4,)",

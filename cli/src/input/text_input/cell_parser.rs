@@ -69,7 +69,7 @@ fn would_become(text: &str, other: &str, dtype: &DType) -> Error {
 
 /// The integer that a text becomes as a float of 64 bits, if it is another one.
 fn rounded(text: &str) -> Option<String> {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text).trim_start_matches('0');
+    let digits = text.trim_start_matches(['-', '+']).trim_start_matches('0');
     // All integers of so few digits are floats.
     if digits.len() <= 15 || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;

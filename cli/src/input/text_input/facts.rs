@@ -193,8 +193,7 @@ pub(super) fn is_any_date(text: &str) -> bool {
 
 /// Returns whether a text starts with a digit, or a sign and a digit.
 pub(super) fn has_digit_first(text: &str) -> bool {
-    let text = trimmed(text);
-    text.strip_prefix(['-', '+']).unwrap_or(text).starts_with(|c: char| c.is_ascii_digit())
+    without_sign(trimmed(text).as_bytes()).first().is_some_and(u8::is_ascii_digit)
 }
 
 /// Parses a boolean as Python, JSON and spreadsheets write it.
@@ -216,9 +215,7 @@ enum Number {
 
 /// Recognizes the numbers that `f64` is parsed from, without computing them.
 fn number(text: &str) -> Option<Number> {
-    let bytes = text.as_bytes();
-    let unsigned = bytes.strip_prefix(b"-").or(bytes.strip_prefix(b"+")).unwrap_or(bytes);
-    let (whole, rest) = split_digits(unsigned);
+    let (whole, rest) = split_digits(without_sign(text.as_bytes()));
     if rest.is_empty() && whole > 0 {
         return Some(Number::Integer);
     }
@@ -229,9 +226,15 @@ fn number(text: &str) -> Option<Number> {
     let [b'e' | b'E', rest @ ..] = rest else {
         return rest.is_empty().then_some(Number::Float);
     };
-    let rest = rest.strip_prefix(b"-").or(rest.strip_prefix(b"+")).unwrap_or(rest);
-    let (exponent, rest) = split_digits(rest);
+    let (exponent, rest) = split_digits(without_sign(rest));
     (exponent > 0 && rest.is_empty()).then_some(Number::Float)
+}
+
+fn without_sign(number: &[u8]) -> &[u8] {
+    match number {
+        [b'-' | b'+', rest @ ..] => rest,
+        _ => number,
+    }
 }
 
 /// The number of digits at the start, and the rest.
