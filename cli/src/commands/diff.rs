@@ -8,7 +8,7 @@ use clap::Args;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::file_set::FileSet;
-use crate::input::inputs::{Input, Inputs};
+use crate::input::inputs::Input;
 use crate::input::url::shown;
 use crate::output::diff_many;
 use crate::output::diff_one;
@@ -69,38 +69,30 @@ impl DiffArgs {
             }
         }
         let (a, b) = (self.options.open_file(&self.a)?, self.options.open_file(&self.b)?);
-        let lists = (members(&a)?, members(&b)?);
+        let (first, second) = (a.arrays()?, b.arrays()?);
         let selects = self.options.pattern.is_some() || self.options.only_changed;
-        let found = match &lists {
-            (Some(a), Some(b)) if selects || a.len() != 1 || b.len() != 1 => {
-                diff_many::archives(&self.options, [&self.a, &self.b], out, a, b)?
-            }
-            _ if self.options.pattern.is_some() => {
-                return Err(CliError::usage(self.a.name(), NO_PATTERN));
-            }
-            (first, second) => {
-                self.compare_one(out, (&a, first.as_deref()), (&b, second.as_deref()))?
-            }
+        let is_one = !selects && first.len() == 1 && second.len() == 1;
+        if a.is_collection() && b.is_collection() && !is_one {
+            let found = diff_many::archives(&self.options, roots, out, &first, &second)?;
+            return Ok(found.exit_code());
+        }
+        CliError::usage_if(self.options.pattern.is_some(), self.a.name(), NO_PATTERN)?;
+        // An archive of several arrays is refused.
+        let ([first], [second]) = (first.as_slice(), second.as_slice()) else {
+            let (several, path) = if first.len() == 1 { (&b, &self.b) } else { (&a, &self.a) };
+            several.single().at(path.name())?;
+            return Err(CliError::rejected(path.name(), ONE_SET));
         };
-        Ok(found.exit_code())
+        Ok(self.compare_one(out, first, second)?.exit_code())
     }
 
     fn compare_one(
         &self,
         out: &mut impl Write,
-        a: (&Inputs, Option<&[Input<'_>]>),
-        b: (&Inputs, Option<&[Input<'_>]>),
+        a: &Input<'_>,
+        b: &Input<'_>,
     ) -> Result<DiffResult, CliError> {
-        let open = |(inputs, members): (&Inputs, Option<&[Input<'_>]>), path: &ArrayPath| {
-            let array = match members {
-                // It may be inside a member, and says then why it can't be opened.
-                Some([one]) => (one.open)().at(&one.path),
-                _ => inputs.single().at(path.name()),
-            };
-            self.options.rows(path.name(), array?)
-        };
-        let (a, b) = (open(a, &self.a)?, open(b, &self.b)?);
-        let report = self.options.compare(&a, &b).at(self.a.name())?;
+        let (report, _) = self.options.compare_inputs(a, b)?;
         let names = [&self.a, &self.b].map(|path| shown(path.name()));
         if self.options.only_changed && report.is_equal {
             // Nothing changed.
@@ -118,8 +110,3 @@ const ONE_SET: &str =
     "is one file, and the other argument a set of files: compare two directories or patterns";
 
 const NO_PATTERN: &str = "--match is for two archives or two directories";
-
-/// The arrays of an archive; `None` if it is a single array.
-fn members(inputs: &Inputs) -> Result<Option<Vec<Input<'_>>>, CliError> {
-    if inputs.is_collection() { inputs.arrays().map(Some) } else { Ok(None) }
-}

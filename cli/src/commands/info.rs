@@ -187,14 +187,7 @@ impl InfoArgs {
         parallel::pipeline(
             threads.get().min(files.len()),
             || Ok(files.next()),
-            |path| {
-                let mut entries = Vec::new();
-                inspector.for_each_entry(path, &mut |entry| {
-                    entries.push(entry);
-                    Ok(())
-                })?;
-                Ok((path, entries))
-            },
+            |path| Ok((path, inspector.entries(path)?)),
             |(path, entries)| entries.into_iter().try_for_each(|entry| visit(path, entry)),
         )
     }

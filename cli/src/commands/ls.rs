@@ -209,11 +209,7 @@ impl Lister<'_> {
         if !self.args.is_selected(&file.path, None) {
             return Ok(());
         }
-        let mut entries = Vec::new();
-        self.args.inspector().for_each_entry(file, &mut |entry| {
-            entries.push(entry);
-            Ok(())
-        })?;
+        let entries = self.args.inspector().entries(file)?;
         if let [FileEntry { member: None, .. }] = entries.as_slice() {
             return self.list_file(file);
         }

@@ -1,7 +1,7 @@
 //! `npymap show`: draws arrays.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -12,6 +12,7 @@ use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
 use crate::input::inputs::Inputs;
+use crate::input::stream;
 use crate::input::threads::ThreadArgs;
 use crate::input::url::{self, shown};
 use crate::output::draft::Draft;
@@ -235,12 +236,8 @@ impl ShowArgs {
     }
 
     fn write_png(&self, output: &Path, picture: &Picture<'_>) -> Result<(), CliError> {
-        if output == Path::new("-") {
-            let mut out = BufWriter::new(io::stdout().lock());
-            let written = show_png::write(&mut out, picture, output);
-            return written.map_err(CliError::of_output).and_then(|()| Ok(out.flush()?));
-        }
-        if !output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
+        let is_png = output.extension().is_some_and(|own| own.eq_ignore_ascii_case("png"));
+        if !is_png && !stream::is_standard(output) {
             let reason = "only images are written: use the extension .png";
             return Err(CliError::rejected(output, reason));
         }

@@ -132,14 +132,6 @@ impl CliError {
         }
     }
 
-    /// An error of a writer that writes to standard output.
-    pub(crate) fn of_output(self) -> CliError {
-        match self {
-            CliError::Io { action: "write", error, .. } => CliError::Output(error),
-            other => other,
-        }
-    }
-
     /// The error of a report on what was done to a file: that it was done, but the
     /// report cannot be written.
     pub(crate) fn after<E: Into<CliError>>(path: &Path, done: &str) -> impl Fn(E) -> CliError {

@@ -133,6 +133,16 @@ impl Inspector {
         self.for_each_named(path, visit)
     }
 
+    /// All entries of a file, as [`for_each_entry`](Inspector::for_each_entry) visits them.
+    pub(crate) fn entries(self, path: &ArrayPath) -> io::Result<Vec<FileEntry>> {
+        let mut entries = Vec::new();
+        self.for_each_entry(path, &mut |entry| {
+            entries.push(entry);
+            Ok(())
+        })?;
+        Ok(entries)
+    }
+
     /// The entries that match the pattern in `path`. There are none if it is the
     /// name of a member.
     fn matching(self, path: &ArrayPath) -> io::Result<Vec<FileEntry>> {

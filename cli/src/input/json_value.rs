@@ -48,6 +48,12 @@ impl Serialize for JsonValue<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct JsonScalar(pub(crate) Value);
 
+impl JsonScalar {
+    pub(crate) fn float(number: Option<f64>) -> Option<JsonScalar> {
+        number.map(|number| JsonScalar(Value::F64(number)))
+    }
+}
+
 impl Serialize for JsonScalar {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         JsonValue(&self.0, &DType::of::<u8>()).serialize(to)

@@ -120,9 +120,9 @@ pub(crate) fn print_json(
         "descr": report.dtypes.each_ref().map(ToString::to_string),
         "shape": report.shapes,
         "differ": elements.map(|comparison| comparison.count),
-        "largest": json_number(elements.and_then(|comparison| comparison.largest)),
-        "mean": json_number(elements.and_then(Comparison::mean)),
-        "rms": json_number(elements.and_then(Comparison::rms)),
+        "largest": JsonScalar::float(elements.and_then(|comparison| comparison.largest)),
+        "mean": JsonScalar::float(elements.and_then(Comparison::mean)),
+        "rms": JsonScalar::float(elements.and_then(Comparison::rms)),
     });
     let pairs = elements.into_iter().flat_map(|comparison| &comparison.first);
     let first: Vec<Json> = pairs.map(|pair| json_pair(pair, report)).collect();
@@ -133,10 +133,6 @@ pub(crate) fn print_json(
         line.insert("first".to_owned(), first.into());
     }
     escape::json_line(out, &line)
-}
-
-fn json_number(number: Option<f64>) -> Option<JsonScalar> {
-    number.map(|number| JsonScalar(Value::F64(number)))
 }
 
 fn json_pair(pair: &Pair, report: &DiffReport) -> Json {

@@ -86,12 +86,12 @@ impl DiffOptions {
     }
 
     /// The rows of an array that are compared.
-    pub(crate) fn rows(&self, path: &Path, array: MappedArray) -> Result<MappedArray, CliError> {
+    fn rows(&self, path: &Path, array: MappedArray) -> Result<MappedArray, CliError> {
         let array = self.value_args.of_array(array).at(path)?;
         Ok(matching::copy_matching(path, array, None, self.filter.as_ref())?.0)
     }
 
-    pub(crate) fn compare(&self, a: &MappedArray, b: &MappedArray) -> npymap::Result<DiffReport> {
+    fn compare(&self, a: &MappedArray, b: &MappedArray) -> npymap::Result<DiffReport> {
         let tolerance = Tolerance { relative: self.rtol, absolute: self.atol };
         let elements = if a.shape() == b.shape() && comparable(a.dtype(), b.dtype()) {
             let threads = self.threads.count();

@@ -153,10 +153,6 @@ fn print_paragraphs(
     Ok(())
 }
 
-fn json_float(number: Option<f64>) -> Option<JsonScalar> {
-    number.map(|number| JsonScalar(Value::F64(number)))
-}
-
 /// Prints a line of JSON. What was not requested is left out.
 pub(crate) fn print_json(out: &mut impl Write, row: &StatsRow) -> io::Result<()> {
     let summary = &row.summary;
@@ -173,18 +169,20 @@ pub(crate) fn print_json(out: &mut impl Write, row: &StatsRow) -> io::Result<()>
         "min": summary.min.clone().map(JsonScalar),
         "max": summary.max.clone().map(JsonScalar),
         "sum": summary.sum,
-        "mean": json_float(summary.mean()),
+        "mean": JsonScalar::float(summary.mean()),
     });
     let quantiles = row.quantiles.as_ref().map(|found| {
         let found = found.iter();
-        found.map(|(quantile, value)| (quantile.to_string(), json!(json_float(*value)))).collect()
+        found
+            .map(|(quantile, value)| (quantile.to_string(), json!(JsonScalar::float(*value))))
+            .collect()
     });
     let histogram = row.histogram.as_ref().map(|histogram| match histogram {
         Some(Histogram { bins, counts }) => json!({ "counts": counts, "edges": bins.edges }),
         None => Json::Null,
     });
     let requested = [
-        ("std", row.std.map(|std| json!(json_float(std)))),
+        ("std", row.std.map(|std| json!(JsonScalar::float(std)))),
         ("quantiles", quantiles),
         ("histogram", histogram),
         ("places", row.places.as_ref().map(|places| json!(places.0))),

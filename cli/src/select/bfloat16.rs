@@ -29,40 +29,32 @@ impl FromStr for TargetDType {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<TargetDType> {
-        match text.parse::<BFloat16>() {
-            Ok(BFloat16) => Ok(TargetDType::BFloat16),
-            Err(error) if dtype_arg::is_of_ml_dtypes(text) => Err(error),
-            Err(_) => text.parse().map(TargetDType::Stored),
+        match text {
+            "bfloat16" => Ok(TargetDType::BFloat16),
+            _ if dtype_arg::is_of_ml_dtypes(text) => {
+                let what =
+                    "of the types of ml_dtypes, only the values of bfloat16 are read and written";
+                Err(Error::new(ErrorKind::InvalidInput, what))
+            }
+            _ => text.parse().map(TargetDType::Stored),
         }
     }
 }
 
-/// The only type of `ml_dtypes` with values that are read and written.
-#[derive(Clone, Copy, Debug)]
-struct BFloat16;
-
-impl FromStr for BFloat16 {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<BFloat16> {
-        if text == "bfloat16" {
-            return Ok(BFloat16);
-        }
-        let what = if dtype_arg::is_of_ml_dtypes(text) {
-            "of the types of ml_dtypes, only the values of bfloat16 are read and written"
-        } else {
-            "expected bfloat16: the dtypes of NumPy are in the header"
-        };
-        Err(Error::new(ErrorKind::InvalidInput, what))
+fn parse_value_dtype(text: &str) -> Result<TargetDType> {
+    if dtype_arg::is_of_ml_dtypes(text) {
+        return text.parse();
     }
+    let what = "expected bfloat16: the dtypes of NumPy are in the header";
+    Err(Error::new(ErrorKind::InvalidInput, what))
 }
 
 /// How to take elements that NumPy stores as void.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ValueArgs {
     /// Take elements of dtype V2 as this type of `ml_dtypes`: bfloat16
-    #[arg(long, value_name = "DTYPE")]
-    dtype: Option<BFloat16>,
+    #[arg(long, value_name = "DTYPE", value_parser = parse_value_dtype)]
+    dtype: Option<TargetDType>,
 }
 
 impl ValueArgs {

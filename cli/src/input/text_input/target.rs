@@ -241,20 +241,13 @@ fn add_elements(dtype: &DType, name: &str, offset: usize, leaves: &mut Leaves) -
     match (dtype.kind(), dtype.subarray()) {
         (Kind::Struct, _) => add_leaves(dtype, name, offset, leaves),
         (_, Some((base, shape))) => {
-            let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
-            let count = if shape.contains(&0) { 0 } else { count.unwrap_or(usize::MAX) };
-            if count > MAX_COLUMNS {
-                let text = format!(
-                    "has a subarray of {count} elements, and a row of text at most {MAX_COLUMNS}"
-                );
-                return Err(Error::new(ErrorKind::LimitExceeded, text));
-            }
-            for number in 0..count {
+            let some = usize::from(!shape.contains(&0));
+            let count = shape.iter().try_fold(some, |count, dim| count.checked_mul(*dim));
+            // If there are too many to count, the limit on cells is reached.
+            for number in (0..).take_while(|number| Some(*number) != count) {
                 let before = leaves.len();
-                let index = row_blocks::index(shape, number)
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>();
+                let index = row_blocks::index(shape, number);
+                let index: Vec<_> = index.iter().map(ToString::to_string).collect();
                 let name = join(name, &index.join("."));
                 add_elements(base, &name, offset + number * base.itemsize(), leaves)?;
                 // A struct without fields, as all others.

@@ -54,6 +54,25 @@ impl Comparison {
     }
 }
 
+impl Values {
+    /// Returns whether the comparison holds for each value and the one in the same row of
+    /// `other`, or its only one; `None` if they are not compared.
+    fn compare(&self, by: Comparison, other: &Values) -> Option<Vec<bool>> {
+        use Values as V;
+        Some(match (self, other) {
+            (V::Bool(a), V::Bool(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
+            (V::Int(a), V::Int(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
+            (V::Float(a), V::Float(b)) => mask(a, b, |a, b| by.holds(a.partial_cmp(b))),
+            (V::Int(a), V::Float(b)) => mask(a, b, |&a, &b| by.holds(order(a, Number::Float(b)))),
+            (V::Float(_), V::Int(_)) => return other.compare(by.reversed(), self),
+            (V::Text(a), V::Text(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
+            (V::Bytes(a), V::Bytes(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
+            (V::Ticks(a), V::Ticks(b)) => mask(a, b, |&a, &b| by.holds(order_of_ticks(a, b))),
+            _ => return None,
+        })
+    }
+}
+
 impl Column {
     pub(super) fn new(name: String, view: &DynView<'_>) -> Result<Column> {
         let dtype = view.dtype().clone();
@@ -96,67 +115,39 @@ impl Column {
 
     /// Compares each value with a constant.
     pub(super) fn compare_with(&self, by: Comparison, constant: &Operand) -> Result<Vec<bool>> {
-        match (&self.values, constant) {
-            (Values::Bool(values), Operand::Bool(bool)) => {
-                Ok(values.iter().map(|value| by.holds(Some(value.cmp(bool)))).collect())
+        use Values as V;
+        let constant = match (&self.values, constant) {
+            (V::Bool(_), Operand::Bool(bool)) => V::Bool(vec![*bool]),
+            (V::Int(_), Operand::Number(Number::Int(number))) => V::Int(vec![*number]),
+            (V::Int(_), Operand::Number(Number::Float(number))) => V::Float(vec![*number]),
+            (V::Float(_), Operand::Number(number)) => V::Float(vec![self.rounded(*number)?]),
+            (V::Text(_), Operand::Text(text)) => {
+                V::Text(vec![text.chars().map(u32::from).collect()])
             }
-            (Values::Int(values), Operand::Number(number)) => {
-                Ok(values.iter().map(|&value| by.holds(order(value, *number))).collect())
-            }
-            (Values::Float(values), Operand::Number(number)) => {
-                let constant = self.rounded(*number)?;
-                Ok(values.iter().map(|value| by.holds(value.partial_cmp(&constant))).collect())
-            }
-            (Values::Text(values), Operand::Text(text)) => {
-                let text: Vec<u32> = text.chars().map(u32::from).collect();
-                Ok(values.iter().map(|value| by.holds(Some(value.cmp(&text)))).collect())
-            }
-            (Values::Bytes(values), Operand::Text(text)) => {
-                let text = text.as_bytes();
-                Ok(values.iter().map(|value| by.holds(Some(value.as_slice().cmp(text)))).collect())
-            }
-            (Values::Ticks(values), Operand::Text(text)) => {
-                let ticks = self.ticks(text)?;
-                Ok(values.iter().map(|&value| by.holds(order_of_ticks(value, ticks))).collect())
-            }
-            (Values::Ticks(values), Operand::Number(Number::Int(count)))
+            (V::Bytes(_), Operand::Text(text)) => V::Bytes(vec![text.clone().into_bytes()]),
+            (V::Ticks(_), Operand::Text(text)) => V::Ticks(vec![self.ticks(text)?]),
+            (V::Ticks(_), Operand::Number(Number::Int(count)))
                 if self.dtype.kind() == Kind::TimeDelta =>
             {
-                let ticks = self.ticks(&count.to_string())?;
-                Ok(values.iter().map(|&value| by.holds(order_of_ticks(value, ticks))).collect())
+                V::Ticks(vec![self.ticks(&count.to_string())?])
             }
             _ => {
-                Err(self
-                    .mismatch(&format!("it is not compared with {constant}: {}", self.expected())))
+                let text = format!("it is not compared with {constant}: {}", self.expected());
+                return Err(self.mismatch(&text));
             }
-        }
+        };
+        Ok(self.values.compare(by, &constant).expect("the constant is of their type"))
     }
 
     /// Compares each value with a second field in the same row.
     pub(super) fn compare(&self, by: Comparison, other: &Column) -> Result<Vec<bool>> {
-        use Values as V;
-        let mask = match (&self.values, &other.values) {
-            (V::Bool(a), V::Bool(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
-            (V::Int(a), V::Int(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
-            (V::Float(a), V::Float(b)) => mask(a, b, |a, b| by.holds(a.partial_cmp(b))),
-            (V::Int(a), V::Float(b)) => mask(a, b, |&a, &b| by.holds(order(a, Number::Float(b)))),
-            (V::Float(_), V::Int(_)) => return other.compare(by.reversed(), self),
-            (V::Text(a), V::Text(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
-            (V::Bytes(a), V::Bytes(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
-            (V::Ticks(a), V::Ticks(b)) if self.has_same_unit(other) => {
-                mask(a, b, |&a, &b| by.holds(order_of_ticks(a, b)))
-            }
-            _ => {
-                let text =
-                    format!("it is not compared with {} of dtype {}", other.name, other.dtype);
-                return Err(self.mismatch(&text));
-            }
-        };
-        Ok(mask)
-    }
-
-    fn has_same_unit(&self, other: &Column) -> bool {
-        self.dtype.kind() == other.dtype.kind() && self.dtype.unit() == other.dtype.unit()
+        let units = [self, other].map(|column| (column.dtype.kind(), column.dtype.unit()));
+        let is_other_unit = matches!(self.values, Values::Ticks(_)) && units[0] != units[1];
+        let mask = if is_other_unit { None } else { self.values.compare(by, &other.values) };
+        mask.ok_or_else(|| {
+            let text = format!("it is not compared with {} of dtype {}", other.name, other.dtype);
+            self.mismatch(&text)
+        })
     }
 
     /// A constant rounded to the field's type, as NumPy does: `x == 0.1` holds for
@@ -216,7 +207,10 @@ fn incomparable(name: &str, dtype: &DType) -> Error {
 }
 
 fn mask<A, B>(a: &[A], b: &[B], holds: impl Fn(&A, &B) -> bool) -> Vec<bool> {
-    a.iter().zip(b).map(|(a, b)| holds(a, b)).collect()
+    match b {
+        [b] => a.iter().map(|a| holds(a, b)).collect(),
+        _ => a.iter().zip(b).map(|(a, b)| holds(a, b)).collect(),
+    }
 }
 
 fn is_nat(ticks: i64) -> bool {
