@@ -13,8 +13,9 @@ use crate::output::sheet::{self, Sheet};
 use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::limits;
-use crate::select::matching::{self, Shown};
+use crate::select::matching;
 use crate::select::origins::AxisIndices;
+use crate::select::rows::RowSelection;
 use crate::select::selection::IndexArg;
 
 /// Print the first elements of an array or a selection as a table.
@@ -97,7 +98,8 @@ impl HeadArgs {
         };
         let array = values.as_ref().unwrap_or(array);
         let all = array.outline();
-        let (fields, shown) = (index.fields(&all).of_selected(), Shown::First(self.rows));
+        let fields = index.fields(&all).of_selected();
+        let shown = |rows: &RowSelection<'_>| rows.first(self.rows);
         let print = |array: &MappedArray, part: Outline<'_>, axes, has_more| {
             self.print_rows(printer, (array, part), axes, (&fields, has_more))
         };

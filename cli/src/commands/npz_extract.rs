@@ -278,7 +278,7 @@ impl ExtractArgs {
         target: &Path,
         progress: &mut Progress,
     ) -> Result<(), CliError> {
-        let directory = target.parent().unwrap_or(&self.directory);
+        let directory = target.parent().expect("it is in the directory");
         fs::create_dir_all(directory).map_err(CliError::io(directory, "create"))?;
         let draft = Draft::begin_at(target, self.replace.if_exists())?;
         self.copy(member, &draft, progress)?;

@@ -18,8 +18,9 @@ use crate::output::output_format::OutputFormat;
 use crate::output::row_printer::{RowPrinter, TableArgs};
 use crate::output::sheet::{self, Sheet};
 use crate::select::fields::Fields;
-use crate::select::matching::{self, Shown};
+use crate::select::matching;
 use crate::select::origins::AxisIndices;
+use crate::select::rows::RowSelection;
 
 /// Print the last elements of an array or a selection as a table.
 ///
@@ -206,7 +207,7 @@ impl TailArgs {
                 let first = if is_first { self.first_of(&sheet) } else { 0 };
                 self.print_rows(out, (sheet, &fields), first, printed)
             };
-            let shown = Shown::Last(shown);
+            let shown = |rows: &RowSelection<'_>| rows.last(shown);
             matching::with_table(path, (array, &new), &index, Some(filter), shown, print)?;
             (printed.rows, printed.kind) = (count, Some(kind));
             return Ok(());

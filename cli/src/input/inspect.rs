@@ -255,17 +255,13 @@ impl Inspector {
     fn list_ten(self, path: &ArrayPath, visit: Visit<'_>) -> Result<(), ListError> {
         let ten = open::ten(&path.path)?;
         let requested = path.member.as_deref().map(|name| ten.index(name)).transpose()?;
-        for (index, header) in ten.headers().enumerate() {
-            if requested.is_none_or(|requested| requested == index) {
-                visit(FileEntry {
-                    format: "ten",
-                    member: Some(MemberName::Position(index)),
-                    info: Some(header.info.clone()),
-                    content: self.ten_content(&ten, index, header),
-                })?;
-            }
-        }
-        Ok(())
+        let headers = ten.headers().enumerate();
+        let mut own = headers.filter(|(index, _)| requested.is_none_or(|own| own == *index));
+        own.try_for_each(|(index, header)| {
+            let (info, member) = (Some(header.info.clone()), Some(MemberName::Position(index)));
+            let content = self.ten_content(&ten, index, header);
+            Ok(visit(FileEntry { format: "ten", member, info, content })?)
+        })
     }
 
     fn ten_content(self, ten: &Ten, index: usize, header: &TenHeader) -> Result<EntryContent> {

@@ -83,7 +83,7 @@ pub(crate) fn promote(one: &DType, other: &DType) -> Option<DType> {
         return Some(native(one));
     }
     let both = ["i2", "i4", "i8", "f4", "f8", "c8", "c16"].iter().find_map(|text| {
-        let dtype: DType = text.parse().ok()?;
+        let dtype: DType = text.parse().expect("it is a dtype");
         let holds = |from: &DType| from.can_cast(&dtype, Casting::Safe);
         (is_number(one_kind) && is_number(other_kind) && holds(one) && holds(other))
             .then_some(dtype)

@@ -1,7 +1,6 @@
 //! Edits an array in place: a file, or a member of one.
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use npymap::any::Format;
 use npymap::source::{FileLock, LockKind};
@@ -109,7 +108,7 @@ fn edit_member(
     // Where the new archive needs space, too.
     let copy = path
         .canonicalize()
-        .and_then(|path| tempfile::tempfile_in(path.parent().unwrap_or(Path::new("."))));
+        .and_then(|path| tempfile::tempfile_in(path.parent().expect("it is in a directory")));
     let copy = copy.map_err(CliError::io(path, "create a copy of"))?;
     let reader = member.reader().map_err(CliError::Library)?;
     member_copy::copy(reader, target.name(), (&copy, path), &mut |_| ())?;

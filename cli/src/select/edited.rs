@@ -4,6 +4,7 @@ use npymap::array::Outline;
 use npymap::ndarray::SliceInfoElem;
 use npymap::{MappedArray, MappedArrayMut, Result, element::Casting};
 
+use crate::input::lengths::to_isize;
 use crate::input::progress::Progress;
 use crate::select::new_value::{NewValue, Target};
 
@@ -80,8 +81,8 @@ fn halve(part: &[SliceInfoElem], shape: &[usize], size: usize) -> Option<Halves>
                 continue;
             }
             SliceInfoElem::Slice { start, end, step } => {
-                let dim = isize::try_from(*dims.next()?).ok()?;
-                (start, end.unwrap_or(dim), step)
+                let dim = *dims.next().expect("each other element has an axis");
+                (start, end.unwrap_or_else(|| to_isize(dim)), step)
             }
         };
         let count = end.abs_diff(start).div_ceil(step.unsigned_abs());
@@ -98,11 +99,9 @@ fn halve(part: &[SliceInfoElem], shape: &[usize], size: usize) -> Option<Halves>
         part.get_mut(position).into_iter().for_each(|element| *element = own);
         part
     };
-    let middle = isize::try_from(at).ok()? * step;
     // A negative step counts from the end.
-    let middle = if step < 0 { end + middle } else { start + middle };
-    let halves = [slice(start, middle), slice(middle, end)];
-    let [low, high] = halves;
+    let middle = to_isize(at) * step + if step < 0 { end } else { start };
+    let (low, high) = (slice(start, middle), slice(middle, end));
     Some(Halves { parts: if step < 0 { [high, low] } else { [low, high] }, axis, at })
 }
 

@@ -12,7 +12,7 @@ use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::limits;
 use crate::select::origins::AxisIndices;
-use crate::select::rows::RowSelection;
+use crate::select::rows::{RowSelection, SomeRows};
 use crate::select::selection::IndexArg;
 
 /// Calls `process` with the selected rows of an array. `names` are fields of the selection.
@@ -70,13 +70,6 @@ pub(crate) fn copy_matching(
     Ok((copy_rows(&rows.at(path)?)?, None))
 }
 
-/// Which rows of a table are printed.
-#[derive(Clone, Copy)]
-pub(crate) enum Shown {
-    First(usize),
-    Last(usize),
-}
-
 /// Calls `print` with an array, the elements that are selected of it, the indices that they
 /// have in the array, and whether there are more rows. Of rows that satisfy a condition,
 /// there may only be those that are shown; where several axes enumerate them, they are
@@ -86,7 +79,7 @@ pub(crate) fn with_table(
     (array, all): (&MappedArray, &Outline<'_>),
     index: &IndexArg,
     filter: Option<&Filter>,
-    shown: Shown,
+    shown: impl FnOnce(&RowSelection<'_>) -> Result<SomeRows>,
     print: impl FnOnce(&MappedArray, Outline<'_>, Vec<AxisIndices>, bool) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let Some(filter) = filter else {
@@ -99,11 +92,7 @@ pub(crate) fn with_table(
     if index.keeps_rows(inner) {
         let (fields, own) = (index.fields(all), index.without_field());
         let rows = RowSelection::matching((path, array), all.clone(), filter, own, fields);
-        let rows = rows.and_then(|rows| match shown {
-            Shown::First(count) => rows.first(count),
-            Shown::Last(count) => rows.last(count),
-        });
-        let rows = rows.at(path)?;
+        let rows = rows.and_then(|rows| shown(&rows)).at(path)?;
         let axes = rows.axes().at(path)?;
         return print(array, rows.view().at(path)?.into(), axes, rows.has_more);
     }

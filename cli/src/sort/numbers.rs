@@ -47,7 +47,8 @@ impl NumberFormat {
         if !is_number || size > KEY {
             return None;
         }
-        let mask = u64::MAX << (u64::BITS - 8 * u32::try_from(size).ok()?);
+        // As many bytes as the numbers have.
+        let mask = u64::MAX << (8 * (KEY - size));
         let exponent = match size {
             2 => 5,
             4 => 8,

@@ -1,6 +1,6 @@
 //! Common properties of the cells of a column, and the dtype that holds them all.
 
-use npymap::{DType, Value, dtype::Kind};
+use npymap::{DType, Value};
 
 use crate::input::text_format::is_bytes_literal;
 
@@ -270,9 +270,8 @@ fn date_unit(text: &str) -> Option<DateUnit> {
         Some(..=9) => DateUnit::Nanosecond,
         Some(_) => return None,
     };
-    let dtype: DType = unit.type_string().parse().ok()?;
-    let is_date = dtype.kind() == Kind::DateTime && Value::parse(text, &dtype).is_ok();
-    is_date.then_some(unit)
+    let dtype: DType = unit.type_string().parse().expect("it is a dtype");
+    Value::parse(text, &dtype).is_ok().then_some(unit)
 }
 
 #[cfg(test)]
