@@ -158,7 +158,7 @@ impl GetArgs {
     fn print_rows(&self, rows: &RowSelection<'_>) -> Result<(), CliError> {
         let mut sink = Sink::begin(None, IfExists::Fail)?;
         if rows.is_single {
-            let all = rows.whole().and_then(|all| self.text_of_rows(&all.view()?, true));
+            let all = rows.with_whole(|all| self.text_of_rows(all, true));
             sink.write(&all.at(rows.path)?)?;
         } else {
             let text = |block: &DynView<'_>| self.text_of_rows(block, false);

@@ -131,8 +131,7 @@ impl Style {
             Style::Text if closed > 0 => {
                 write!(out, ",{}{}", "\n".repeat(closed), " ".repeat(ndim - closed))
             }
-            Style::Text => write!(out, ", "),
-            Style::Line => write!(out, ", "),
+            Style::Text | Style::Line => write!(out, ", "),
             Style::Json => write!(out, ","),
         }
     }

@@ -42,19 +42,6 @@ pub(crate) struct RowSelection<'a> {
     pub(crate) is_single: bool,
 }
 
-/// Some of the rows.
-pub(crate) struct RowBlock<'a> {
-    content: Content<'a>,
-    /// The bytes of the array that were read for them.
-    pub(crate) bytes_read: usize,
-}
-
-enum Content<'a> {
-    Rows(Box<Window<'a>>, Fields),
-    /// Rows that satisfy the condition, and what of them is selected.
-    Copy(Box<MatchedRows>),
-}
-
 /// What rows are selected, without reading them.
 pub(crate) enum RowTemplate<'a> {
     All(Outline<'a>),
@@ -95,15 +82,6 @@ impl MatchedRows {
             None => self.index.select_view(&self.rows.dyn_view()?)?,
         };
         self.fields.select(selected)?.view()
-    }
-}
-
-impl RowBlock<'_> {
-    pub(crate) fn view(&self) -> Result<DynView<'_>> {
-        match &self.content {
-            Content::Rows(rows, fields) => fields.select(rows.view().into())?.view(),
-            Content::Copy(rows) => rows.view(),
-        }
     }
 }
 
@@ -255,10 +233,19 @@ impl<'a> RowSelection<'a> {
         }
     }
 
-    /// All rows; the condition is ignored.
-    pub(crate) fn whole(&self) -> Result<RowBlock<'a>> {
-        let content = Content::Rows(Box::new(self.window(&self.rows)?), self.fields.clone());
-        Ok(RowBlock { content, bytes_read: self.nbytes() })
+    /// Calls `work` with rows; the condition is ignored.
+    fn with_fields<T>(
+        &self,
+        rows: &Outline<'a>,
+        work: impl FnOnce(&DynView<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let window = self.window(rows)?;
+        work(&self.fields.select(window.view().into())?.view()?)
+    }
+
+    /// Calls `work` with all rows; the condition is ignored.
+    pub(crate) fn with_whole<T>(&self, work: impl FnOnce(&DynView<'_>) -> Result<T>) -> Result<T> {
+        self.with_fields(&self.rows, work)
     }
 
     /// All rows with the selected fields, which need not be in memory; the condition is
@@ -289,21 +276,18 @@ impl<'a> RowSelection<'a> {
         Ok((self.rows.slice(slice)?, rows))
     }
 
-    /// The selected rows of a block. If there is a condition, they are a copy with
-    /// one axis of rows.
-    pub(crate) fn block(&self, number: usize) -> Result<RowBlock<'a>> {
-        let (block, _) = self.part(number)?;
-        let bytes_read = block.nbytes();
-        let window = self.window(&block)?;
-        let Some(filter) = self.filter else {
-            let content = Content::Rows(Box::new(window), self.fields.clone());
-            return Ok(RowBlock { content, bytes_read });
-        };
-        let block = window.view();
-        let mask = filter.mask(&block, self.leading)?;
-        let count = mask.iter().filter(|holds| **holds).count();
-        let rows = self.matched(self.bytes_of_matches(&block, &mask)?, count)?;
-        Ok(RowBlock { content: Content::Copy(Box::new(rows)), bytes_read })
+    /// Calls `work` with the selected rows of a block. If there is a condition, they are a copy
+    /// with one axis of rows.
+    fn with_block<T>(
+        &self,
+        number: usize,
+        work: impl FnOnce(&DynView<'_>) -> Result<T>,
+    ) -> Result<T> {
+        if !self.is_filtered() {
+            return self.with_fields(&self.part(number)?.0, work);
+        }
+        let (bytes, numbers) = self.matches(number)?;
+        work(&self.matched(bytes, numbers.len())?.view()?)
     }
 
     /// The bytes and the numbers of the rows of a block that satisfy the condition.
@@ -438,13 +422,12 @@ impl<'a> RowSelection<'a> {
         parallel::in_order(
             self.blocks.len(),
             |number| {
-                let block = self.block(number).at(self.path)?;
-                let result = block.view().and_then(|view| work(&view)).at(self.path)?;
-                Ok((result, block.bytes_read))
+                let result = self.with_block(number, &work).at(self.path)?;
+                Ok((result, self.part(number).at(self.path)?.0.nbytes()))
             },
-            |_, (result, bytes_read)| {
+            |_, (result, nbytes)| {
                 visit(result)?;
-                progress.add(bytes_read);
+                progress.add(nbytes);
                 Ok(())
             },
         )

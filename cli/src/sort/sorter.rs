@@ -1,5 +1,6 @@
 //! Sorts an array, or finds its unique values.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use npymap::{MappedArray, MappedArrayMut, Result, array::Outline};
@@ -22,7 +23,7 @@ use crate::sort::parts;
 use crate::sort::radix::CHUNK;
 use crate::sort::records::{COUNT, Records, Unit};
 use crate::sort::runs::{Run, RunFile, Runs};
-use crate::sort::unique::{Collected, Unique};
+use crate::sort::unique::{self, Unique};
 
 /// How to sort.
 #[derive(Clone, Copy, Debug)]
@@ -98,14 +99,14 @@ impl<'a> Sorter<'a> {
     /// Finds the first of equal records, in order, and counts them.
     pub(crate) fn unique(mut self) -> Result<Unique<'a>> {
         self = Sorter { keys: self.keys.with_one_nan(), is_counted: true, ..self };
-        let mut unique = Collected::new(self.options.memory / 8, self.options.directory);
+        let mut file = unique::collecting(self.options.memory / 8, self.options.directory);
         match (self.records().size, self.records().count()) {
             (_, 0) => {}
             // All are equal.
-            (0, count) => unique.push(&to_u64(count).to_le_bytes())?,
-            _ => self.visit_unique(&mut |block| unique.push(block))?,
+            (0, count) => file.write_all(&to_u64(count).to_le_bytes())?,
+            _ => self.visit_unique(&mut |block| Ok(file.write_all(block)?))?,
         }
-        Ok(unique.finish(self.keys.records))
+        Unique::new(self.keys.records, file)
     }
 
     fn records(&self) -> &Records<'a> {

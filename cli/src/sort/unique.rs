@@ -1,40 +1,22 @@
 //! Unique records, which are kept until their number is known.
 
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{Read as _, Seek as _};
 use std::path::Path;
 
 use npymap::{DType, MappedArrayMut, Result};
 use tempfile::SpooledTempFile;
 
 use crate::input::array_bytes::ArrayBytes;
+use crate::input::lengths::to_usize;
 use crate::input::memory;
-
 use crate::sort::blocks::BLOCK;
 use crate::sort::records::{COUNT, Records};
 
-/// Collects records with counts, in memory if there are few, or in a temporary file.
-pub(super) struct Collected {
-    file: SpooledTempFile,
-    nbytes: usize,
-}
-
-impl Collected {
-    pub(super) fn new(memory: usize, directory: Option<&Path>) -> Collected {
-        let file = match directory {
-            Some(directory) => tempfile::spooled_tempfile_in(memory, directory),
-            None => tempfile::spooled_tempfile(memory),
-        };
-        Collected { file, nbytes: 0 }
-    }
-
-    pub(super) fn push(&mut self, block: &[u8]) -> Result<()> {
-        self.nbytes += block.len();
-        Ok(self.file.write_all(block)?)
-    }
-
-    pub(super) fn finish(self, records: Records<'_>) -> Unique<'_> {
-        let count = self.nbytes / (records.size + COUNT);
-        Unique { records, file: self.file, count }
+/// A file that collects records with counts, in memory if there are few.
+pub(super) fn collecting(memory: usize, directory: Option<&Path>) -> SpooledTempFile {
+    match directory {
+        Some(directory) => tempfile::spooled_tempfile_in(memory, directory),
+        None => tempfile::spooled_tempfile(memory),
     }
 }
 
@@ -45,7 +27,12 @@ pub(crate) struct Unique<'a> {
     count: usize,
 }
 
-impl Unique<'_> {
+impl<'a> Unique<'a> {
+    /// The records that a file has collected.
+    pub(super) fn new(records: Records<'a>, mut file: SpooledTempFile) -> Result<Unique<'a>> {
+        let count = to_usize(file.stream_position()?) / (records.size + COUNT);
+        Ok(Unique { records, file, count })
+    }
     /// The dtype and shape of an array of these records, or of structs of a `value` and
     /// its `count`.
     pub(crate) fn dtype_and_shape(&self, with_counts: bool) -> Result<(DType, Vec<usize>)> {
@@ -64,7 +51,7 @@ impl Unique<'_> {
         if kept == 0 || self.count == 0 {
             return to.close();
         }
-        self.file.seek(SeekFrom::Start(0))?;
+        self.file.rewind()?;
         let mut block = memory::zeros((BLOCK / size).max(1).min(self.count) * size)?;
         let mut values = memory::with_capacity(block.len())?;
         let mut left = self.count;
