@@ -71,9 +71,8 @@ impl SortArgs {
             &|array, options, create| {
                 let all = array.outline();
                 self.check(&all)?;
-                let to = || create(all.dtype(), all.shape());
                 let sorter = Sorter::new(array, all.clone(), *options).at(self.input.name())?;
-                sorter.sort(to()?).map_err(&to_output_error)
+                sorter.sort(create(all.dtype(), all.shape())?).map_err(&to_output_error)
             },
         )
     }

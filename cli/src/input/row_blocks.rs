@@ -104,7 +104,7 @@ impl RowBlocks {
         let mut ranges: Vec<_> = ranges.collect();
         ranges.extend((self.axis < self.leading.len()).then_some(start..end));
         let mut slice: Vec<_> = ranges.into_iter().map(element).collect();
-        slice.resize(ndim, SliceInfoElem::Slice { start: 0, end: None, step: 1 });
+        slice.resize(ndim, WHOLE);
         (slice, rows)
     }
 }
@@ -125,7 +125,11 @@ pub(crate) fn index(shape: &[usize], number: usize) -> Vec<usize> {
     index
 }
 
-fn element(range: Range<usize>) -> SliceInfoElem {
+/// A whole axis.
+pub(crate) const WHOLE: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+
+/// A range of an axis.
+pub(crate) fn element(range: Range<usize>) -> SliceInfoElem {
     SliceInfoElem::Slice { start: to_isize(range.start), end: Some(to_isize(range.end)), step: 1 }
 }
 

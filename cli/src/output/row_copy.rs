@@ -129,10 +129,11 @@ mod tests {
 
     #[test]
     fn indices_of_short_rows_count_as_memory() {
+        const LONGEST: usize = isize::MAX.unsigned_abs();
         for row in [1, 2, 8, 4096, 1 << 20] {
             let count = rows_per_block(64 << 20, row);
             assert!(count * (row + INDEX) <= 64 << 20 && count > 0, "{row}: {count}");
         }
-        assert_eq!((rows_per_block(100, 1 << 20), rows_per_block(100, usize::MAX)), (1, 1));
+        assert_eq!((rows_per_block(100, 1 << 20), rows_per_block(100, LONGEST)), (1, 1));
     }
 }

@@ -1,10 +1,10 @@
 //! Copies elements, and slices of one axis.
 
-use npymap::ndarray::{Axis, Slice, SliceInfoElem};
+use npymap::ndarray::{Axis, SliceInfoElem};
 use npymap::view::{DynView, DynViewMut};
 use npymap::{Result, element::Casting};
 
-use crate::input::lengths::to_isize;
+use crate::input::row_blocks::{WHOLE, element};
 
 /// Copies elements as NumPy's `take` and `concatenate` do: of the same dtype whole, with
 /// their bytes that belong to no field.
@@ -20,7 +20,6 @@ pub(crate) fn copy_whole(to: DynViewMut<'_>, from: &DynView<'_>, casting: Castin
 
 /// A slice of one axis, with the other axes whole.
 pub(crate) fn axis_range(ndim: usize, along: Axis, start: usize, len: usize) -> Vec<SliceInfoElem> {
-    let range = Slice::new(to_isize(start), Some(to_isize(start + len)), 1);
-    let whole = Slice::new(0, None, 1);
-    (0..ndim).map(|axis| if axis == along.0 { range } else { whole }.into()).collect()
+    let range = element(start..start + len);
+    (0..ndim).map(|axis| if axis == along.0 { range } else { WHOLE }).collect()
 }

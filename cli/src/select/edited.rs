@@ -6,6 +6,7 @@ use npymap::{MappedArray, MappedArrayMut, Result, element::Casting};
 
 use crate::input::lengths::to_isize;
 use crate::input::progress::Progress;
+use crate::input::row_blocks::WHOLE;
 use crate::select::new_value::{NewValue, Target};
 
 /// The elements that are written in a step, in bytes.
@@ -68,9 +69,8 @@ struct Halves {
 /// Halves a part of an array of this shape along its first axis of several indices, unless
 /// it is a step.
 fn halve(part: &[SliceInfoElem], shape: &[usize], size: usize) -> Option<Halves> {
-    let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
     let given = part.iter().filter(|element| !matches!(element, SliceInfoElem::NewAxis)).count();
-    let missing = std::iter::repeat_n(whole, shape.len() - given);
+    let missing = std::iter::repeat_n(WHOLE, shape.len() - given);
     let part: Vec<SliceInfoElem> = part.iter().copied().chain(missing).collect();
     let (mut dims, mut axis, mut nbytes, mut first) = (shape.iter(), 0, size, None);
     for (position, element) in part.iter().enumerate() {

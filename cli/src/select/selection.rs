@@ -9,6 +9,7 @@ use npymap::view::{DynView, ResolvedIndex};
 use npymap::{Error, ErrorKind, IndexExpr, MappedArray, Result, element::Casting};
 
 use crate::input::lengths::{to_isize, with_length};
+use crate::input::row_blocks::WHOLE;
 use crate::select::cast;
 use crate::select::fields::Fields;
 use crate::select::origins::{AxisIndices, AxisOrigin, Origins};
@@ -274,10 +275,9 @@ impl IndexArg {
 
     /// How the first axis is selected, unless by a list; `None` also if there is none.
     fn first_slice(&self, shape: &[usize]) -> Option<SliceInfoElem> {
-        let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
         let resolved = self.resolve(shape).ok().filter(|_| !shape.is_empty())?;
         let is_moved = resolved.list.is_some_and(|list| list.target == 0);
-        if is_moved { None } else { Some(resolved.slices.first().copied().unwrap_or(whole)) }
+        if is_moved { None } else { Some(resolved.slices.first().copied().unwrap_or(WHOLE)) }
     }
 
     /// How many indices of the first axis have to be known to print the first

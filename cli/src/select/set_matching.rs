@@ -9,7 +9,7 @@ use npymap::ndarray::SliceInfoElem;
 use npymap::{MappedArray, Order, Result, element::Casting, layout::Layout};
 
 use crate::input::lengths::to_isize;
-use crate::input::row_blocks::index as index_of;
+use crate::input::row_blocks::{element, index as index_of};
 use crate::select::edited::Edited;
 use crate::select::filter::Filter;
 use crate::select::matching::whole_rows;
@@ -143,7 +143,7 @@ impl<'a> Part<'a> {
         if let Some((&last, outer)) = run.index.split_last() {
             slices.extend(outer.iter().map(|&at| SliceInfoElem::Index(to_isize(at))));
             let single = SliceInfoElem::Index(to_isize(last));
-            slices.push(if self.is_single { single } else { slice(last, run.len) });
+            slices.push(if self.is_single { single } else { element(last..last + run.len) });
         }
         slices.extend(self.inner);
         slices
@@ -154,12 +154,8 @@ impl<'a> Part<'a> {
         if self.is_single {
             return Vec::new();
         }
-        let mut slices = vec![slice(0, 1); self.new_axes];
-        slices.push(slice(run.position, run.len));
+        let mut slices = vec![element(0..1); self.new_axes];
+        slices.push(element(run.position..run.position + run.len));
         slices
     }
-}
-
-fn slice(start: usize, len: usize) -> SliceInfoElem {
-    SliceInfoElem::Slice { start: to_isize(start), end: Some(to_isize(start + len)), step: 1 }
 }

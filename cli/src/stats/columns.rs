@@ -13,7 +13,7 @@ use npymap::ndarray::SliceInfoElem;
 use crate::input::error::CliError;
 use crate::input::lengths::{part, to_isize};
 use crate::input::progress::Progress;
-use crate::input::row_blocks;
+use crate::input::row_blocks::{self, WHOLE};
 use crate::select::leaf_fields;
 use crate::stats::scan::{Answer, Ignored, Task};
 use crate::stats::tiles::{self, Tile};
@@ -30,7 +30,9 @@ pub(crate) struct Columns<'a> {
     leaves: Vec<(String, Outline<'a>)>,
     axis: Option<usize>,
     tiles: Vec<Tile<'a>>,
-    holes: Holes<'a>,
+    /// The ranges of the array's bytes outside the holes of a sparse file, whose elements are
+    /// zero and need not be read.
+    stored: Vec<Range<usize>>,
     threads: NonZero<usize>,
 }
 
@@ -61,8 +63,18 @@ impl<'a> Columns<'a> {
             all.split_at(axis, 0)?;
         }
         let leaves = leaf_fields::find_real(all)?;
-        let (tiles, holes) = (Tile::split(all)?, Holes::new(array));
-        Ok(Columns { array, all: all.clone(), leaves, axis, tiles, holes, threads })
+        // If the holes are not known, everything is read.
+        let stored = array.stored_ranges();
+        let stored = stored.unwrap_or_else(|_| iter::once(0..array.nbytes()).collect());
+        let (all, tiles) = (all.clone(), Tile::split(all)?);
+        Ok(Columns { array, all, leaves, axis, tiles, stored, threads })
+    }
+
+    /// Returns whether elements are contiguous and inside a hole.
+    fn is_hole(&self, part: &Outline<'_>) -> bool {
+        let Some(own) = self.array.byte_range(part) else { return false };
+        let next = self.stored.partition_point(|range| range.end <= own.start);
+        self.stored.get(next).is_none_or(|range| range.start >= own.end)
     }
 
     /// The number of columns.
@@ -113,7 +125,7 @@ impl<'a> Columns<'a> {
             self.threads,
             &self.tiles,
             |tile| {
-                let is_hole = self.holes.contain(&tile.part);
+                let is_hole = self.is_hole(&tile.part);
                 let window = (!is_hole).then(|| self.array.window(&tile.part)).transpose()?;
                 let own = window.as_ref().map(|window| window.view().into());
                 let leaves = leaf_fields::find_real(own.as_ref().unwrap_or(&tile.part))?;
@@ -184,28 +196,6 @@ fn of_column(tasks: &[(usize, Task<'_>)], number: usize) -> Range<usize> {
     start..tasks.partition_point(|(column, _)| *column <= number)
 }
 
-/// The holes of a sparse file. Their elements are zero and need not be read.
-struct Holes<'a> {
-    array: &'a MappedArray,
-    /// The ranges of its bytes outside holes.
-    stored: Vec<Range<usize>>,
-}
-
-impl<'a> Holes<'a> {
-    fn new(array: &'a MappedArray) -> Holes<'a> {
-        // If the holes are not known, everything is read.
-        let all = || iter::once(0..array.nbytes()).collect();
-        Holes { array, stored: array.stored_ranges().unwrap_or_else(|_| all()) }
-    }
-
-    /// Returns whether elements are contiguous and inside a hole.
-    fn contain(&self, part: &Outline<'_>) -> bool {
-        let Some(own) = self.array.byte_range(part) else { return false };
-        let next = self.stored.partition_point(|range| range.end <= own.start);
-        self.stored.get(next).is_none_or(|range| range.start >= own.end)
-    }
-}
-
 /// The number of columns along an axis.
 fn count(shape: &[usize], axis: Option<usize>) -> usize {
     let Some(axis) = axis else { return 1 };
@@ -245,7 +235,7 @@ fn column_part<'a>(
 fn element(index: Option<usize>) -> SliceInfoElem {
     match index {
         Some(index) => SliceInfoElem::Index(to_isize(index)),
-        None => SliceInfoElem::Slice { start: 0, end: None, step: 1 },
+        None => WHOLE,
     }
 }
 
