@@ -2,9 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::Path;
 
 use clap::Args;
 use npymap::MappedArray;
@@ -15,9 +14,9 @@ use crate::input::error::CliError;
 use crate::input::file_set;
 use crate::input::input_args::{InputArgs, InputOptions};
 use crate::input::inputs::{Input, Inputs};
-use crate::input::natural_order::by_name;
 use crate::input::stream;
 use crate::input::text;
+use crate::input::walk::{self, Depth};
 
 /// The arrays to put into an archive.
 #[derive(Debug, Args)]
@@ -93,7 +92,7 @@ impl MemberArgs {
             } else if name.is_some() {
                 return Err(CliError::rejected(input.name(), DIRECTORY_NAME));
             } else {
-                find_arrays(&input.path, "", &mut files)?;
+                find_arrays(&input.path, &mut files)?;
             }
         }
         let options = self.read.options().whole().taking_all();
@@ -212,32 +211,20 @@ fn stem(path: &ArrayPath) -> Result<String, CliError> {
 
 /// Finds the `.npy` files in a directory and below, in the order of their names.
 /// Their names in the archive are their paths from there, with `/`.
-fn find_arrays(directory: &Path, prefix: &str, found: &mut Vec<NamedFile>) -> Result<(), CliError> {
-    let to_error = CliError::io(directory, "read");
-    let entries = fs::read_dir(directory).map_err(&to_error)?;
-    let mut paths: Vec<(OsString, PathBuf)> = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(&to_error)?;
-        paths.push((entry.file_name(), entry.path()));
+fn find_arrays(directory: &Path, found: &mut Vec<NamedFile>) -> Result<(), CliError> {
+    let listing = walk::list(directory, Depth::All).map_err(CliError::io(directory, "list"))?;
+    if let Some((inner, error)) = listing.unreadable.into_iter().next() {
+        return Err(CliError::io(&directory.join(inner), "list")(error));
     }
-    paths.sort_by(|(a, _), (b, _)| by_name(Path::new(a), Path::new(b)));
-    for (name, path) in paths {
-        let is_array = path.extension().is_some_and(|extension| extension == "npy");
-        // Links to directories may lead back here.
-        let is_directory = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
-        if !(is_directory || is_array && path.is_file()) {
+    for file in &listing.files {
+        if file.extension().is_none_or(|extension| extension != "npy") {
             continue;
         }
-        let Some(name) = name.to_str() else {
-            return Err(CliError::rejected(path, NOT_UNICODE));
-        };
-        if is_directory {
-            find_arrays(&path, &format!("{prefix}{name}/"), found)?;
-        } else {
-            let name = format!("{prefix}{}", text::without_npy(name));
-            let path = ArrayPath::from_file(&path);
-            found.push(NamedFile { path, name: Some(name), is_in_directory: true });
-        }
+        let path = directory.join(file);
+        let parts = file.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>();
+        let Some(parts) = parts else { return Err(CliError::rejected(path, NOT_UNICODE)) };
+        let (path, name) = (ArrayPath::from_file(&path), text::without_npy(&parts.join("/")));
+        found.push(NamedFile { path, name: Some(name), is_in_directory: true });
     }
     Ok(())
 }
