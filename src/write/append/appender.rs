@@ -455,9 +455,10 @@ impl Appender {
         // No array has `usize::MAX` rows.
         let rows = old.saturating_add(count);
         self.writer.head().layout(rows)?;
+        let before = self.writer.len();
         let added = Unfinished { writer: &mut self.writer, rows: old };
         push(added.writer)?;
-        if added.writer.must_write_out(old)? {
+        if added.writer.must_write_out(before) {
             added.writer.write_out(rows)?;
         }
         std::mem::forget(added);

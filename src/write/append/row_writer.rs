@@ -124,11 +124,17 @@ impl RowWriter {
         self.file.set_len(end).context("undo the write")
     }
 
-    /// Returns whether rows added after the first `rows` must be written out now:
+    /// The length that the file has once the buffer is written.
+    #[inline]
+    pub(super) fn len(&self) -> u64 {
+        self.end + to_u64(self.buffer.len())
+    }
+
+    /// Returns whether rows added since the `len` of before must be written out now:
     /// some of them are in the file already, or the buffer is full.
     #[inline]
-    pub(super) fn must_write_out(&self, rows: usize) -> Result<bool> {
-        Ok(self.end > self.head.end(rows)? || self.buffer.len() >= self.capacity)
+    pub(super) fn must_write_out(&self, before: u64) -> bool {
+        self.end > before || self.buffer.len() >= self.capacity
     }
 
     /// Writes the buffer, then the number of rows to the header.

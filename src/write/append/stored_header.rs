@@ -22,13 +22,16 @@ pub(super) struct StoredHeader {
     /// some of them.
     is_written: bool,
     axis: usize,
+    /// Where `bytes` has the digits of the number of rows. Empty until `write` has
+    /// encoded the header, because other programs format it in other ways.
+    digits: Range<usize>,
 }
 
 impl StoredHeader {
     #[inline]
     pub(super) fn new(header: Header, bytes: Vec<u8>) -> Result<StoredHeader> {
         let axis = header.growing_axis().ok_or(ShapeError::NoRows)?;
-        Ok(StoredHeader { header, bytes, is_written: true, axis })
+        Ok(StoredHeader { header, bytes, is_written: true, axis, digits: 0..0 })
     }
 
     /// Reads the header of a file with `len` bytes, whatever follows it.
@@ -112,18 +115,34 @@ impl StoredHeader {
         if self.has_rows(rows) {
             return Ok(true);
         }
-        let header = self.with_rows(rows);
-        let Some(bytes) = header.encode_in_place()? else { return Ok(false) };
+        let Some((at, new)) = self.encode(rows)? else { return Ok(false) };
+        let old = self.bytes.get_mut(at..at + new.len()).invariant(IN_BUFFER);
         // The whole header if the file may have parts of another one.
-        let changed =
-            if self.is_written { changed_range(&self.bytes, &bytes) } else { 0..bytes.len() };
-        let new = bytes.get(changed.clone()).invariant(IN_BUFFER);
-        if let Err(error) = write_at(new, to_u64(changed.start)) {
+        let changed = if self.is_written { changed_range(old, &new) } else { 0..new.len() };
+        let written = new.get(changed.clone()).invariant(IN_BUFFER);
+        if let Err(error) = write_at(written, to_u64(at + changed.start)) {
             self.is_written = write_at(&self.bytes, 0).is_ok();
             return Err(SystemError::io("write the header", error));
         }
-        (self.header, self.bytes, self.is_written) = (header, bytes, true);
+        old.copy_from_slice(&new);
+        self.header.shape.iter_mut().skip(self.axis).take(1).for_each(|dim| *dim = rows);
+        self.is_written = true;
+        if at == 0 {
+            self.digits = digits_of_rows(&self.bytes, self.axis);
+        }
         Ok(true)
+    }
+
+    /// The bytes for this number of rows, and where they are in the header: only
+    /// the digits, if there are as many as before, or else all. Encoding the header
+    /// takes longer than writing a short row.
+    #[inline]
+    fn encode(&self, rows: usize) -> Result<Option<(usize, Vec<u8>)>> {
+        let digits = rows.to_string();
+        if self.is_written && digits.len() == self.digits.len() {
+            return Ok(Some((self.digits.start, digits.into_bytes())));
+        }
+        Ok(self.with_rows(rows).encode_in_place()?.map(|bytes| (0, bytes)))
     }
 
     /// Creates a copy of the file with `rows` rows, no more than it has, to
@@ -157,7 +176,19 @@ impl StoredHeader {
     }
 }
 
-/// The smallest range that covers all differences between two headers.
+/// Where a header that this library encoded has the length of an axis.
+#[inline]
+fn digits_of_rows(bytes: &[u8], axis: usize) -> Range<usize> {
+    // Only the shape follows the last opening parenthesis.
+    let shape = bytes.iter().rposition(|&byte| byte == b'(').map_or(bytes.len(), |at| at + 1);
+    let dims = bytes.get(shape..).unwrap_or_default().split_inclusive(|&byte| byte == b' ');
+    let start = shape + dims.take(axis).map(<[u8]>::len).sum::<usize>();
+    let digits = bytes.iter().skip(start).take_while(|byte| byte.is_ascii_digit());
+    start..start + digits.count()
+}
+
+/// The smallest range that covers all differences between two headers, or between
+/// the same part of both.
 #[inline]
 fn changed_range(old: &[u8], new: &[u8]) -> Range<usize> {
     let start = new.iter().zip(old).take_while(|(new, old)| new == old).count();
@@ -196,6 +227,33 @@ mod tests {
         let header = Header::parse(&encoded.bytes).unwrap();
         let file = Failing { bytes: encoded.bytes.clone(), limits: Vec::new() };
         (StoredHeader::new(header, encoded.bytes).unwrap(), file)
+    }
+
+    #[test]
+    fn changed_digits_make_the_same_header_as_encoding_all_of_it() {
+        let shapes: [(&[usize], Order); 5] = [
+            (&[7], Order::C),
+            (&[7], Order::F),
+            (&[7, 12], Order::C),
+            (&[3, 10, 7], Order::F),
+            (&[7, 0], Order::C),
+        ];
+        for (shape, order) in shapes {
+            let dtype = "[('f(1, 2', '<i4', (2,)), ('y', '<f8')]".parse().unwrap();
+            let encoded = Header::new(dtype, shape, order).unwrap().encode(None).unwrap();
+            // Another program's spaces.
+            let text = String::from_utf8_lossy(&encoded.bytes[10..]).replacen("': (", "':(", 1);
+            let mut bytes = encoded.bytes.clone();
+            bytes.splice(10.., text.trim_end().bytes().chain(*b"   "));
+            bytes.resize(encoded.bytes.len(), b' ');
+            let mut file = Failing { bytes: bytes.clone(), limits: Vec::new() };
+            let mut head = StoredHeader::new(Header::parse(&bytes).unwrap(), bytes).unwrap();
+            for rows in [8, 9, 10, 11, 99, 10, 100, 999, 1000, 1001, 7, 6] {
+                assert!(head.write_with(rows, |bytes, at| file.write_at(bytes, at)).unwrap());
+                assert_eq!(Some(&file.bytes), head.header.encode_in_place().unwrap().as_ref());
+                assert_eq!((file.shape(), head.rows()), (head.shape(rows), rows));
+            }
+        }
     }
 
     #[test]
