@@ -132,9 +132,20 @@ impl DType {
         alignment: usize,
     ) -> Result<DType> {
         let mut names: Vec<&str> = Vec::with_capacity(fields.len());
+        let (mut depth, mut is_too_large) = (0, itemsize > MAX_ITEMSIZE);
         for field in &fields {
             names.push(field.name());
-            names.extend(field.title.as_deref());
+            if let Some(title) = &field.title {
+                names.push(title);
+                // A title is in brackets with the name.
+                depth = depth.max(1);
+            }
+            is_too_large |= field.offset > MAX_ITEMSIZE;
+            depth = depth.max(match &field.dtype.0 {
+                // The descr of a subarray field has no brackets of its own.
+                DTypeRepr::Subarray(array) => array.base.depth().max(1),
+                _ => field.dtype.depth(),
+            });
         }
         if !names.is_sorted_by(|a, b| a < b) {
             names.sort_unstable();
@@ -148,17 +159,10 @@ impl DType {
                 "`{name}` is the name or title of two fields, expected distinct ones"
             )));
         }
-        if itemsize > MAX_ITEMSIZE || fields.iter().any(|field| field.offset > MAX_ITEMSIZE) {
+        if is_too_large {
             return Err(too_large());
         }
-        // The descr of a subarray field has no brackets of its own.
-        let depths = fields.iter().map(|field| match &field.dtype.0 {
-            DTypeRepr::Subarray(array) => array.base.depth().max(1),
-            _ => field.dtype.depth(),
-        });
-        // A title is in brackets with the name.
-        let names = usize::from(fields.iter().any(|field| field.title.is_some()));
-        let depth = 2 + depths.max().unwrap_or(0).max(names);
+        let depth = 2 + depth;
         if depth > MAX_DEPTH {
             return Err(too_deep());
         }

@@ -30,7 +30,12 @@ fn read_struct(reader: &mut Reader<'_>) -> Result<DType> {
         return Err(reader.error("a list of fields"));
     };
     while reader.next_item(&mut items)? {
-        let (name, dtype) = read_field(reader)?;
+        let (name, dtype) = match reader.plain_pair() {
+            Some((name, typestr)) => {
+                (FieldName::Plain(name.into()), typestr::parse(typestr)?.into())
+            }
+            None => read_field(reader)?,
+        };
         let offset = end;
         end = field_end(offset, &dtype)?;
         let unnamed = matches!(&name, FieldName::Plain(name) if name.is_empty());
@@ -64,11 +69,6 @@ const FIELD: &str = "a field such as ('x', '<f8') or ('x', '<f8', (3,))";
 
 /// Reads one field: a tuple (or list) of two or three items.
 fn read_field(reader: &mut Reader<'_>) -> Result<(FieldName, DType)> {
-    if reader.peek() == Some(b'(') {
-        if let Some((name, typestr)) = reader.plain_pair() {
-            return Ok((FieldName::Plain(name.into()), typestr::parse(typestr)?.into()));
-        }
-    }
     let start = *reader;
     let mut items = open_sequence(reader)?.ok_or_else(|| start.error(FIELD))?;
     if !reader.next_item(&mut items)? {

@@ -138,28 +138,31 @@ enum TypestrError {
 /// Reads a letter and a size: `f8`, `S10`, `M8[ns]`.
 #[inline]
 fn parse_sized(short: &str, order: ByteOrder) -> Result<ScalarType, TypestrError> {
-    if short.starts_with(['M', 'm', 'd', 't']) {
+    let (letter, digits) = short.as_bytes().split_first().ok_or(TypestrError::Unknown)?;
+    if matches!(letter, b'M' | b'm' | b'd' | b't') {
         let (kind, metadata) = split_date(short).ok_or(TypestrError::Unknown)?;
         return Ok(ScalarType { kind, order, itemsize: 8, unit: parse_unit(metadata)? });
     }
-    let (letter, digits) = short.split_at_checked(1).ok_or(TypestrError::Unknown)?;
-    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+    if !digits.iter().all(u8::is_ascii_digit) {
         return Err(TypestrError::Unknown);
     }
-    let size = match digits.as_bytes() {
+    let size = match digits {
         [digit] => usize::from(digit - b'0'),
-        _ => digits.parse().map_err(|_| TypestrError::Unknown)?,
+        _ => {
+            let size = short.get(1..).and_then(|digits| digits.parse().ok());
+            size.ok_or(TypestrError::Unknown)?
+        }
     };
     let (kind, itemsize) = match (letter, size) {
-        ("b", 1) => (Kind::Bool, 1),
-        ("i", 1 | 2 | 4 | 8) => (Kind::Int, size),
-        ("u", 1 | 2 | 4 | 8) => (Kind::UInt, size),
-        ("f", 2 | 4 | 8 | 16) => (Kind::Float, size),
-        ("c", 8 | 16 | 32) => (Kind::Complex, size),
-        ("S" | "a", 0..=MAX_ITEMSIZE) => (Kind::Bytes, size),
-        ("U", 0..=0x1fff_ffff) => (Kind::Unicode, 4 * size),
-        ("V", 0..=MAX_ITEMSIZE) => (Kind::Void, size),
-        ("O", _) => return Err(TypestrError::Object),
+        (b'b', 1) => (Kind::Bool, 1),
+        (b'i', 1 | 2 | 4 | 8) => (Kind::Int, size),
+        (b'u', 1 | 2 | 4 | 8) => (Kind::UInt, size),
+        (b'f', 2 | 4 | 8 | 16) => (Kind::Float, size),
+        (b'c', 8 | 16 | 32) => (Kind::Complex, size),
+        (b'S' | b'a', 0..=MAX_ITEMSIZE) => (Kind::Bytes, size),
+        (b'U', 0..=0x1fff_ffff) => (Kind::Unicode, 4 * size),
+        (b'V', 0..=MAX_ITEMSIZE) => (Kind::Void, size),
+        (b'O', _) => return Err(TypestrError::Object),
         _ => return Err(TypestrError::Unknown),
     };
     Ok(ScalarType { kind, order: effective_order(kind, itemsize, order), itemsize, unit: None })
