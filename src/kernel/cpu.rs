@@ -75,6 +75,41 @@ fn fetch(line: &[u8]) {
 #[inline]
 fn fetch(_: &[u8]) {}
 
+/// Copies each slice of bytes to the other of its pair, of the same length, without
+/// reading the cache lines that it overwrites, and without keeping them.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline]
+pub(super) fn stream<'a>(pairs: impl Iterator<Item = (&'a [u8], &'a mut [u8])>) {
+    use std::arch::x86_64::{_mm_sfence, _mm_stream_si128};
+    for (from, to) in pairs {
+        // A line that other stores share would be written to memory in parts.
+        let start = to.as_ptr().align_offset(LINE).min(to.len());
+        let end = to.len() - (to.len() - start) % LINE;
+        let lines = to.get_mut(start..end).unwrap_or_default();
+        let (_, words, _) = bytemuck::pod_align_to_mut::<u8, u128>(lines);
+        let bytes = from.get(start..end).unwrap_or_default().chunks_exact(size_of::<u128>());
+        for (word, bytes) in words.iter_mut().zip(bytes) {
+            let value = bytemuck::pod_read_unaligned(bytes);
+            // SAFETY: a mutable reference is valid for writing and a `u128` is aligned to 16
+            // bytes. The fence below comes before any other access to it.
+            unsafe { _mm_stream_si128(std::ptr::from_mut(word).cast(), value) };
+        }
+        for edge in [0..start, end..to.len()] {
+            if let (Some(to), Some(from)) = (to.get_mut(edge.clone()), from.get(edge)) {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+    // SAFETY: all x86-64 processors support it.
+    unsafe { _mm_sfence() };
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[inline]
+pub(super) fn stream<'a>(pairs: impl Iterator<Item = (&'a [u8], &'a mut [u8])>) {
+    pairs.for_each(|(from, to)| to.copy_from_slice(from));
+}
+
 /// The smallest buffer, in bytes, where large pages are worth a system call.
 /// The same as in NumPy.
 #[cfg(target_os = "linux")]
@@ -117,6 +152,23 @@ pub(super) mod tests {
     thread_local! {
         /// Whether this thread avoids AVX2.
         pub(super) static PORTABLE: Cell<bool> = const { Cell::new(false) };
+    }
+
+    #[test]
+    fn streams_copy_all_bytes_at_any_alignment() {
+        let from: Vec<u8> = (0..=255).collect();
+        for start in 0..20 {
+            for len in [0, 1, 15, 16, 17, 31, 32, 100, 200] {
+                let bytes = &from[start..start + len];
+                let (mut found, mut expected) = (vec![0; 4096], vec![0; 4096]);
+                let rows = found[start..].chunks_exact_mut(1001);
+                super::stream(rows.map(|row| (bytes, &mut row[..len])));
+                for row in expected[start..].chunks_exact_mut(1001) {
+                    row[..len].copy_from_slice(bytes);
+                }
+                assert!(found == expected, "{start} {len}");
+            }
+        }
     }
 
     /// Calls `test` with AVX2 and without.

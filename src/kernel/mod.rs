@@ -19,6 +19,7 @@ pub(crate) use copy::ElementFormat;
 pub(crate) use copy::{copy, copy_row};
 #[cfg(unix)]
 pub(crate) use cpu::pages;
+use cpu::stream;
 #[cfg(test)]
 pub(crate) use cpu::tests::both_ways;
 pub(crate) use cpu::{Job, prefer_large_pages, prefetch, run};
