@@ -10,7 +10,7 @@ fn main() -> Result<()> {
     let path = arguments.next().unwrap();
     let mut sum = 0.0;
     for _ in 0..count {
-        // SAFETY: nobody changes the file meanwhile.
+        // SAFETY: no other process writes to the file.
         let array = unsafe { MappedArray::open(&path)? };
         sum += array.view::<f64>()?.at([7, 2]);
     }

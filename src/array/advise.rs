@@ -279,7 +279,7 @@ impl<D: Mapping> MappedArray<D> {
         self.check_id(stat.id).map(|()| (file, stat))
     }
 
-    /// Checks that a file is the file that was opened.
+    /// Checks that a file is still the same file.
     fn check_id(&self, id: Option<FileId>) -> Result<()> {
         if id == self.origin.id { Ok(()) } else { Err(SystemError::Replaced.into()) }
     }

@@ -23,9 +23,10 @@ use crate::view::{AxisSlices, Index};
 /// The most pieces read by one call, which bounds the list of them.
 pub(super) const BATCH: usize = 1 << 14;
 
-/// An array in a file that is not mapped. Rows are copied into new memory on
-/// request, by `pread`. Rows at given indices are taken by the methods of
-/// [`RowSource`](crate::RowSource).
+/// A `.npy` file that is read on request instead of mapped.
+///
+/// Each call copies the requested rows into new memory, by `pread`. The methods
+/// of [`RowSource`](crate::RowSource) take rows at given indices.
 ///
 /// All of this is safe. If another process writes to the file during a call, you
 /// get old bytes, new bytes, or a mix of both, even within an element. If the
@@ -82,9 +83,9 @@ impl ArrayFile {
         ArrayFile::new(Source::open(path)?, OpenOptions::new())
     }
 
-    /// Opens an array of any source, such as an open file or network storage. With
-    /// `options` it can be raw binary, an array inside a file, or one with a long
-    /// header.
+    /// Opens an array from any source, such as an open file or network storage.
+    /// With `options`, you can open raw binary, an array inside a file, or a
+    /// file with a long header.
     ///
     /// # Errors
     ///

@@ -23,9 +23,9 @@ use crate::view::{DynView, check_assign};
 /// limit the memory of all threads to less.
 const BLOCK: usize = 8 << 20;
 
-/// What [`write_array`](MappedArray::write_array) copies: a mapped array, whose holes
-/// and pages are known, a view, or what was selected of the [outline](MappedArray::outline)
-/// of an array. This trait is sealed.
+/// An array that [`write_array`](MappedArray::write_array) can copy: a mapped
+/// array with known holes and pages, a view, or a selection of the
+/// [outline](MappedArray::outline) of an array. This trait is sealed.
 pub trait CopySource: sealed::CopySource {}
 
 impl CopySource for MappedArray {}
@@ -108,7 +108,7 @@ impl MappedArrayMut {
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("columns.npy");
-    /// // SAFETY: nobody else changes or truncates the files meanwhile.
+    /// // SAFETY: no other process writes to or truncates the files.
     /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
     /// let options = CreateOptions::new().order(Order::F);
     /// // SAFETY: as above.
@@ -127,7 +127,7 @@ impl MappedArrayMut {
     /// let some = penguins.dyn_view()?.slice(s![..;2, ..2])?;
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("some.npy");
-    /// // SAFETY: nobody else knows of the file yet.
+    /// // SAFETY: no other process knows of the file yet.
     /// let mut array = unsafe { MappedArray::create(&path, some.dtype(), some.shape())? };
     /// array.write_array(&some, &CopyOptions::new(), |_| {})?;
     /// assert_eq!(array.view::<f64>()?.at([1, 0]), 40.3);

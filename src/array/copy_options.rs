@@ -15,7 +15,7 @@ pub(crate) const MAX_THREADS: usize = 1024;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("small.npy");
-/// // SAFETY: nobody else changes or truncates the files meanwhile.
+/// // SAFETY: no other process writes to or truncates the files.
 /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
 /// let (dtype, shape) = (DType::of::<f32>(), penguins.shape());
 /// // SAFETY: as above.
@@ -56,12 +56,13 @@ impl CopyOptions {
         CopyOptions { casting, ..self }
     }
 
-    /// Declares that the target is all zeros, as new arrays are. Then holes of the
-    /// array that is copied (see
+    /// Declares that the target is all zeros, like a new array.
+    ///
+    /// If you set this, holes of the source (see
     /// [`stored_ranges`](crate::MappedArray::stored_ranges)) are not read where
-    /// zeros stay zeros, and pages of zeros are not written: a sparse file stays
-    /// sparse if the target was
-    /// [created sparse](crate::CreateOptions::sparse).
+    /// zeros stay zeros, and pages of zeros are not written. This means that a
+    /// sparse file stays sparse if you [created the target
+    /// sparse](crate::CreateOptions::sparse).
     #[inline]
     pub fn over_zeros(self, over_zeros: bool) -> CopyOptions {
         CopyOptions { over_zeros, ..self }

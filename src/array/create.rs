@@ -16,8 +16,9 @@ use crate::source::map::MapMut;
 use crate::source::mode::Mode;
 use crate::source::{Source, file, platform};
 
-/// Options for creating an array. Setters take the options and return them. The
-/// byte order comes from the dtype. To change it, use
+/// Options for creating an array.
+///
+/// The byte order comes from the dtype. To change it, use
 /// [`DType::with_byte_order`].
 ///
 /// # Examples
@@ -94,7 +95,7 @@ impl CreateOptions {
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("new.bin");
     /// let (dtype, options) = ("<i2".parse()?, CreateOptions::new().raw(1));
-    /// // SAFETY: nobody else knows of the file yet.
+    /// // SAFETY: no other process knows of the file yet.
     /// let mut array = unsafe { options.create(&path, &dtype, &[3, 4])? };
     /// array.view_mut::<i16>()?.set([2, 3], 7)?;
     /// array.close()?;
@@ -119,8 +120,9 @@ impl CreateOptions {
         CreateOptions { overwrite, ..self }
     }
 
-    /// With [`overwrite`](CreateOptions::overwrite), drops whatever follows the elements
-    /// of the file that is replaced: rows of a writer that died, or another array.
+    /// With [`overwrite`](CreateOptions::overwrite), drops whatever follows the
+    /// elements of the previous file: rows of a writer that died, or another
+    /// array.
     ///
     /// # Examples
     ///
@@ -136,7 +138,7 @@ impl CreateOptions {
     /// std::fs::File::options().append(true).open(&path)?.write_all(&[0; 32])?;
     ///
     /// let (options, dtype) = (CreateOptions::new().overwrite(true), "u1".parse()?);
-    /// // SAFETY: nobody else knows of the file.
+    /// // SAFETY: no other process knows of the file.
     /// unsafe {
     ///     let refused = options.create(&path, &dtype, &[2]);
     ///     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Corrupt);

@@ -9,9 +9,8 @@ use crate::layout::Order;
 use crate::source::FileId;
 use crate::source::mode::Mode;
 
-/// A description of an array in a file, so that other processes can open it, as
-/// joblib passes a `numpy.memmap` to its workers; made by
-/// [`MappedArray::description`].
+/// Where an array is stored, in a form that you can send to another process.
+/// [`MappedArray::description`] returns it.
 ///
 /// It contains the absolute path of the file, and opening it reads no header.
 /// With the feature `serde` it can be serialized. You can open a received
@@ -47,8 +46,8 @@ pub struct Description {
     pub shape: Vec<usize>,
     /// Which axis varies fastest.
     pub order: Order,
-    /// The mode to map the file in: `r`, `r+` or `c`. For arrays that were created
-    /// it is `r+`.
+    /// The mode to map the file in: `r`, `r+` or `c`. For a created array, this is
+    /// `r+`.
     pub mode: Mode,
     /// The identity of the file, on systems that report it: if the path leads to
     /// another file on the same machine, [`Source::file_id`](crate::Source::file_id) differs.

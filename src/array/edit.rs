@@ -63,7 +63,7 @@ impl MappedArray<MapMut> {
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("a.npy");
     /// npymap::WriteOptions::new().write(&path, &arr2(&[[1_u8, 2, 3], [4, 5, 6]]))?;
-    /// // SAFETY: nobody else knows of the file.
+    /// // SAFETY: no other process knows of the file.
     /// let mut array = unsafe { npymap::MappedArray::open_mut(&path)? };
     /// assert_eq!(array.write_fill_slice(s![.., 1..], None, &0_u8)?, 4);
     /// assert_eq!(array.as_slice::<u8>()?, [1, 0, 0, 4, 0, 0]);

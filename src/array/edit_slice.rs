@@ -48,7 +48,7 @@ impl MappedArrayMut {
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("a.npy");
     /// npymap::WriteOptions::new().write(&path, &arr2(&[[1_u8, 2, 3], [4, 5, 6]]))?;
-    /// // SAFETY: nobody else knows of the file.
+    /// // SAFETY: no other process knows of the file.
     /// let mut array = unsafe { MappedArray::open_mut(&path)? };
     /// let mut row = MappedArray::zeros(&DType::of::<f64>(), &[2])?;
     /// row.as_slice_mut()?.copy_from_slice(&[7.0, 8.0]);

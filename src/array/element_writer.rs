@@ -10,8 +10,8 @@ use crate::error::{Result, ShapeError, memory};
 use crate::layout::Layout;
 use crate::source::map::{MapMut, MapWriter};
 
-/// Writes elements of an array to its file, from any number of threads at once;
-/// made by [`MappedArray::element_writer`].
+/// A writer that changes elements of an array in its file, from any number of
+/// threads at once. [`MappedArray::element_writer`] returns it.
 ///
 /// It borrows the array mutably, so that no slice or view of it can observe the
 /// writes. Two threads should not write the same elements at once, not even
@@ -30,7 +30,7 @@ impl MappedArray<MapMut> {
     /// file. For many small edits scattered over a large file, this is faster than
     /// storing them, because the system tracks the bytes that were written instead
     /// of whole pages. It is also faster for filling a new file, 1 MiB or more at a
-    /// time. A full disk is an error, where a store would cause a signal.
+    /// time. If the disk is full, this returns an error, where a store would cause a signal.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl MappedArray<MapMut> {
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("a.npy");
-    /// // SAFETY: nobody else knows of the file yet.
+    /// // SAFETY: no other process knows of the file yet.
     /// let mut array = unsafe { MappedArray::create(&path, &DType::of::<f32>(), &[4, 3])? };
     /// let writer = array.element_writer()?;
     /// std::thread::scope(|scope| {
@@ -91,7 +91,7 @@ impl ElementWriter<'_> {
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("a.npy");
-    /// // SAFETY: nobody else knows of the file yet.
+    /// // SAFETY: no other process knows of the file yet.
     /// let mut array = unsafe { MappedArray::create(&path, &DType::of::<f32>(), &[100, 3])? };
     /// let writer = array.element_writer()?;
     /// writer.write(&[7], &[1.0_f32, 2.0, 3.0])?; // a row

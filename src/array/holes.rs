@@ -39,7 +39,7 @@ impl<D: Mapping> MappedArray<D> {
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("sparse.npy");
     /// let options = CreateOptions::new().sparse(true);
-    /// // SAFETY: nobody else changes or truncates the file meanwhile.
+    /// // SAFETY: no other process writes to or truncates the file.
     /// let mut array = unsafe { options.create(&path, &DType::of::<u8>(), &[1 << 30])? };
     /// array.element_writer()?.write(&[1 << 20], &[7_u8])?;
     /// let stored: usize = array.stored_ranges()?.iter().map(|range| range.len()).sum();

@@ -90,17 +90,21 @@ impl MappedArray<MapMut> {
         MappedArray::from_source(unsafe { Source::map(path) }?.into_copy_on_write())
     }
 
-    /// Creates a `.npy` file of zeros and opens it read-write: NumPy's
-    /// `open_memmap` with mode `w+`. For another memory order, version or alignment,
-    /// raw binary, a sparse file, or to replace one, see [`CreateOptions::create`].
+    /// Creates a `.npy` file of zeros and opens it read-write, like NumPy's
+    /// `open_memmap` with mode `w+`. To choose the memory order, version or
+    /// alignment, to make raw binary or a sparse file, or to replace a file, use
+    /// [`CreateOptions::create`].
     ///
     /// The file is created under another name in the same directory, with all its
     /// space reserved, and renamed when it is complete. On an error no file is left.
     ///
     /// # Safety
     ///
-    /// The promise of [`Source`](Source#safety), from the moment the file
-    /// exists.
+    /// You promise that from the moment the file exists, until the array and
+    /// everything obtained from it are dropped, no process truncates the file
+    /// below the end of the array, changes elements while you borrow them, or
+    /// reads them while you borrow them mutably. [`Source`](Source#safety)
+    /// states the promise exactly.
     ///
     /// # Errors
     ///
@@ -119,7 +123,7 @@ impl MappedArray<MapMut> {
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("new.npy");
-    /// // SAFETY: nobody else knows of the file yet.
+    /// // SAFETY: no other process knows of the file yet.
     /// let mut array = unsafe { MappedArray::create(&path, &DType::of::<f64>(), &[1000, 3])? };
     /// array.as_slice_mut::<f64>()?[0] = 1.0;
     /// array.close()?;
@@ -174,7 +178,7 @@ impl CreateOptions {
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("columns.npy");
     /// let options = CreateOptions::new().order(Order::F);
-    /// // SAFETY: nobody else knows of the file yet.
+    /// // SAFETY: no other process knows of the file yet.
     /// let array = unsafe { options.create(&path, &DType::of::<f64>(), &[1000, 3])? };
     /// assert_eq!(array.byte_strides(), [8, 8000]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

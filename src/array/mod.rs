@@ -300,13 +300,13 @@ impl MappedArray<MapMut> {
         Ok(MappedArray { place, data, origin })
     }
 
-    /// Interprets the same bytes with another layout of the same size, such as
+    /// Interprets the same bytes with a different layout of the same size, such as
     /// elements of a structured dtype as bytes.
     ///
     /// # Errors
     ///
     /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the layout starts after
-    /// the first byte or has another size.
+    /// the first byte or has a different size.
     #[inline]
     pub fn with_layout(self, layout: Layout) -> Result<MappedArrayMut> {
         let (found, expected) = (layout.end(), self.nbytes());

@@ -13,10 +13,10 @@ use crate::source::pages::Mapping;
 use crate::source::platform::Advice;
 use crate::source::{AnySource, Source};
 
-/// Options for opening an array, such as its offset in the source.
+/// Options that control how an array is opened, such as its offset in the
+/// source.
 ///
-/// Setters take the options and return them. The other methods open or read an
-/// array.
+/// Some methods set an option, and the other methods open or read an array.
 ///
 /// # Examples
 ///

@@ -6,7 +6,8 @@ use crate::error::invariant::to_u64;
 use crate::error::{ExtentError, Result, ShapeError};
 use crate::layout::{Layout, Order};
 
-/// A description of a file without a header: the arguments of `numpy.memmap`.
+/// A description of a file without a header, like the arguments of
+/// `numpy.memmap`.
 ///
 /// Pass it to [`OpenOptions::raw`](crate::OpenOptions::raw) to open such a file
 /// from any source. Only the elements are mapped, at any offset. In mode `r+`,

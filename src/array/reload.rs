@@ -8,12 +8,12 @@ use crate::source::map::Map;
 use crate::source::storage::Storage;
 
 impl MappedArray<Map> {
-    /// Reads the header again and maps the rows that were appended since the array
-    /// was opened. On an error the array does not change.
+    /// Reads the header again and maps the rows appended since you opened the
+    /// array. On an error, the array does not change.
     ///
-    /// Clones, rows and handles that were made before keep the rows they have.
-    /// The promise of [`Source`](crate::Source#safety) was made for the opened
-    /// file, and covers its new rows. It does not cover another file. So if the
+    /// Earlier clones, rows and handles keep the rows they have. You made the
+    /// promise of [`Source`](crate::Source#safety) for the opened file. This
+    /// includes its new rows, but not a different file. So if the
     /// path now leads to a different file, this returns an error: open it anew.
     ///
     /// # Errors

@@ -16,9 +16,9 @@ const MAX_HEADER_LEN: usize = 1 << 20;
 impl AtomicFile {
     /// Creates a file that replaces any existing file when it is committed.
     ///
-    /// If several are written concurrently, the last one to be committed remains.
-    /// Use [`update`](AtomicFile::update) if the new contents depend on the old
-    /// ones.
+    /// If several files are written concurrently, the last committed file remains.
+    /// Use [`update`](AtomicFile::update) if the new contents depend on the
+    /// previous contents.
     ///
     /// A `.npy` file with bytes after its elements is not replaced: these may be rows
     /// that a writer appended before it died, which [`recover`](crate::write::recover)
@@ -114,7 +114,7 @@ pub(crate) fn begin_locked(path: &Path, locking: Locking, discards: bool) -> Res
     checked(AtomicFile::lock_and_begin(path, locking)?, discards)
 }
 
-/// Checks that nothing follows the elements of the file that is replaced, unless it may be
+/// Checks that nothing follows the elements of the previous file, unless it may be
 /// dropped. A file that is no `.npy`, or may not be read, has no such bytes.
 #[inline]
 fn checked(new: AtomicFile, discards: bool) -> Result<AtomicFile> {

@@ -11,7 +11,7 @@ use crate::source::storage::{self, ReadAt};
 /// The bytes after the elements of a `.npy` file, found by [`OpenOptions::trailing`]: rows
 /// of a writer that died before it counted them, or another array.
 ///
-/// Every function that opens an array ignores them. Appending is an error, and so is
+/// Every function that opens an array ignores them. Appending returns an error, and so does
 /// replacing the file, unless an option drops them. [`recover`](crate::write::recover)
 /// keeps the rows.
 ///

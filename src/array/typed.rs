@@ -13,11 +13,11 @@ use crate::error::invariant::Invariant;
 use crate::source::map::Map;
 use crate::view::zero_sized_slice;
 
-/// An array of elements that are a `T` in memory, with `N` axes: made by
-/// [`MappedArray::into_typed`].
+/// An array of elements that are a `T` in memory, with `N` axes.
+/// [`MappedArray::into_typed`] returns it.
 ///
-/// Everything that can fail was checked then, so [`view`](TypedArray::view)
-/// returns an ndarray view instead of a `Result`, without comparing dtypes. It
+/// This checks everything that can fail. So [`view`](TypedArray::view) returns
+/// an ndarray view instead of a `Result`, without comparing dtypes. It
 /// takes 50 instructions more than [`Array2::view`](ndarray::ArrayRef::view),
 /// and a tenth of the instructions of [`as_ndarray`](MappedArray::as_ndarray).
 /// The handle owns the array and is `Send + Sync + 'static`, so it can be kept
@@ -40,7 +40,7 @@ use crate::view::zero_sized_slice;
 ///     }
 /// }
 ///
-/// // SAFETY: nobody changes or truncates the file while the server runs.
+/// // SAFETY: no other process writes to or truncates this file while the server runs.
 /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
 /// let server = Server { table: penguins.into_typed()? };
 /// let clone = server.clone();

@@ -8,8 +8,8 @@ use crate::npy::Header;
 use crate::source::Source;
 use crate::source::storage::Storage;
 
-/// An iterator over the arrays of a file, as repeated calls of `numpy.save` write
-/// them; made by [`OpenOptions::walk`].
+/// An iterator over the arrays of a file that repeated calls of `numpy.save`
+/// wrote. [`OpenOptions::walk`] returns it.
 ///
 /// It ends after the last array, or after the first error.
 ///

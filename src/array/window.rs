@@ -26,13 +26,13 @@ const BLOCK: usize = 8 << 20;
 /// Other parts, each of which may need bytes of all pages.
 const SCATTERED: usize = 64 << 20;
 
-/// Elements that are in memory until this is dropped; made by
-/// [`MappedArray::window`].
+/// Elements of an array that stay in memory until you drop this.
+/// [`MappedArray::window`] returns it.
 #[derive(Debug)]
 pub struct Window<'a>(Part<'a>);
 
-/// An array written in parts, each of which is in memory while it is written;
-/// made by [`MappedArray::in_parts`].
+/// An array that is written in parts, so that only one part is in memory at a
+/// time. [`MappedArray::in_parts`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct InParts<'a>(pub(crate) &'a MappedArray);
 

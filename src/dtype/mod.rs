@@ -58,8 +58,8 @@ impl ByteOrder {
         if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
 }
 
-/// The kind of value that an element holds: NumPy's `dtype.kind`, but structs
-/// and subarrays are distinct from void.
+/// The kind of value that an element holds, like NumPy's `dtype.kind`. However,
+/// structs and subarrays have kinds of their own instead of void.
 ///
 /// # Examples
 ///
@@ -101,7 +101,7 @@ pub enum Kind {
     Subarray,
 }
 
-/// NumPy's `dtype`: the type of the elements of an array.
+/// The type of an array's elements, like NumPy's `dtype`.
 ///
 /// Cloning is cheap. [`FromStr`] and [`Display`](fmt::Display) use `descr`, the
 /// Python literal in `.npy` headers, which is read by the rules of
@@ -257,8 +257,8 @@ impl DType {
         }
     }
 
-    /// NumPy's `dtype.alignment` on x86-64, in bytes; 1 for structs unless they
-    /// were made by [`aligned`](DType::aligned).
+    /// Returns NumPy's `dtype.alignment` on x86-64, in bytes. This is 1 for
+    /// structs, unless [`aligned`](DType::aligned) made them.
     #[must_use]
     #[inline]
     pub fn alignment(&self) -> usize {

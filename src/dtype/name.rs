@@ -4,8 +4,8 @@ use super::{DType, Kind};
 use crate::error::invariant::to_u64;
 
 impl DType {
-    /// NumPy's `dtype.name`: the kind and the size in bits, without the byte
-    /// order. Structs and subarrays are `void` with the size of an element.
+    /// Returns NumPy's `dtype.name`, which is the kind and the size in bits,
+    /// without the byte order. Structs and subarrays are `void` with the size of an element.
     ///
     /// [`Display`](std::fmt::Display) prints the `descr`, which describes the
     /// dtype completely.

@@ -11,7 +11,8 @@ use crate::kernel::ElementFormat;
 /// Operations on many elements of type `T` at once. Sealed: types choose one of
 /// the implementations here with [`Element::fast_path`].
 pub trait FastPath<T: Element>: sealed::SealedFastPath {
-    /// A value, if the type is padding, which has no field in the dtype.
+    /// Returns a value, if the type is padding, which has no field in the
+    /// dtype.
     fn padding(&self) -> Option<T> {
         None
     }
@@ -22,8 +23,8 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         false
     }
 
-    /// Why stored elements are not values of this type, if the reason is more
-    /// specific than their byte order.
+    /// Returns why stored elements are not values of this type, if the reason
+    /// is more specific than their byte order.
     fn mismatch(&self, _: &T::Codec) -> Option<Error> {
         None
     }
@@ -33,13 +34,13 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         None
     }
 
-    /// The stored form of `values`, if their bytes in memory are that.
+    /// Returns the stored form of `values`, if they have it in memory.
     fn bytes_of<'a>(&self, _: &T::Codec, _: &'a [T]) -> Option<&'a [u8]> {
         None
     }
 
-    /// The format to copy stored bytes with and the memory of `values` to copy
-    /// them to, if any bytes are valid values.
+    /// Returns the format to copy stored bytes with and the memory of `values`
+    /// to copy them to, if any bytes are valid values.
     fn copy_target<'a>(
         &self,
         _: &T::Codec,
@@ -54,18 +55,19 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         false
     }
 
-    /// Zeros, if bytes that are 0 are valid values, without touching the memory.
+    /// Returns zeros without touching the memory, if bytes that are 0 are valid
+    /// values.
     fn zeros(&self, _: usize) -> Option<Vec<T>> {
         None
     }
 
-    /// Replaces contiguous elements in bulk; returns false if that is not
-    /// supported.
+    /// Replaces contiguous elements in bulk. Returns false if the type does not
+    /// support this.
     fn map_run(&self, _: &T::Codec, _: &mut [u8], _: &mut impl FnMut(T) -> T) -> bool {
         false
     }
 
-    /// The codec for elements `[T; len]`.
+    /// Returns the codec for elements `[T; len]`.
     ///
     /// # Errors
     ///
@@ -75,18 +77,20 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         subarray_codec::<T>(dtype, len)
     }
 
-    /// Whether a stored dtype has the kind and the unit of a declared one, as have the
-    /// items of subarrays, and fields, which are found by name.
+    /// Returns whether a stored dtype has the same kind and unit as a declared
+    /// dtype. Items of subarrays must have them too, and so must fields, which
+    /// are found by name.
     fn has_kinds_of(&self, stored: &DType, declared: &DType) -> bool {
         has_kinds_of(stored, declared)
     }
 
-    /// The name of the type that can borrow the bytes as they are.
+    /// Returns the name of the type that can borrow the bytes as they are.
     fn exact_name(&self, _: &T::Codec) -> String {
         short_name::<T>()
     }
 
-    /// The name of the type to use for elements not aligned for this one.
+    /// Returns the name of the type to use for elements not aligned for this
+    /// type.
     fn unaligned_name(&self) -> String {
         format!("[u8; {}]", size_of::<T>())
     }

@@ -103,7 +103,7 @@ pub trait Element: Sized + 'static {
     /// offsets.
     type Codec: Clone + Debug + Send + Sync;
 
-    /// The codec for elements with this dtype.
+    /// Returns the codec for elements with this dtype.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ pub trait Element: Sized + 'static {
     /// `dtype` are not of this type. The error names a type that works.
     fn codec(dtype: &DType) -> Result<Self::Codec>;
 
-    /// The size of one element in bytes.
+    /// Returns the size of one element in bytes.
     fn itemsize(codec: &Self::Codec) -> usize;
 
     /// Decodes one element from exactly its bytes.
@@ -126,8 +126,8 @@ pub trait Element: Sized + 'static {
     /// doesn't fit the dtype.
     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
 
-    /// Operations on many elements at once. Implementations by hand have none.
-    /// The derives choose one.
+    /// Returns operations on many elements at once. The derives choose one. If
+    /// you implement the trait by hand, there are none.
     #[doc(hidden)]
     #[must_use]
     fn fast_path() -> impl FastPath<Self> {
@@ -203,7 +203,8 @@ pub trait InPlace: Element + Pod {
     note = "in a record, declare the dtype: `#[record(dtype = \"<M8[ns]\")]`"
 )]
 pub trait Typed {
-    /// The dtype, in this machine's byte order unless the type has its own.
+    /// Returns the dtype, in this machine's byte order unless the type has its
+    /// own.
     fn dtype() -> DType;
 }
 

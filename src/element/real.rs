@@ -25,15 +25,15 @@ use crate::dtype::ByteOrder;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub trait Real: Element + Copy + PartialOrd + Send + Sync + sealed::SealedReal {
-    /// The nearest `f64`.
+    /// Returns the nearest `f64`.
     fn to_f64(self) -> f64;
 
     /// Whether all values are integers, so that [`halves`](Real::halves) applies.
     #[doc(hidden)]
     const IS_INTEGER: bool;
 
-    /// The lower 32 bits of an integer and the rest. Summed separately, they
-    /// don't overflow before 2³¹ elements.
+    /// Returns the lower 32 bits of an integer and the rest. Summed separately,
+    /// they don't overflow before 2³¹ elements.
     #[doc(hidden)]
     fn halves(self) -> (i64, i64);
 

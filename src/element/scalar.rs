@@ -39,7 +39,7 @@ use crate::kernel::{self, ElementFormat, Job};
 pub trait Scalar:
     InPlace + Element<Codec = ByteOrder> + Debug + PartialEq + Send + Sync + sealed::SealedScalar
 {
-    /// The bytes of the number: `[u8; N]`.
+    /// The bytes of the number, such as `[u8; 8]`.
     type ByteArray: Pod + Debug;
 
     /// The name of the type, for error messages.
@@ -54,19 +54,19 @@ pub trait Scalar:
     #[doc(hidden)]
     fn is(dtype: &DType) -> bool;
 
-    /// The number from little-endian bytes.
+    /// Makes the number from little-endian bytes.
     #[doc(hidden)]
     fn from_le(bytes: Self::ByteArray) -> Self;
 
-    /// The number from big-endian bytes.
+    /// Makes the number from big-endian bytes.
     #[doc(hidden)]
     fn from_be(bytes: Self::ByteArray) -> Self;
 
-    /// The number as little-endian bytes.
+    /// Returns the number as little-endian bytes.
     #[doc(hidden)]
     fn to_le(self) -> Self::ByteArray;
 
-    /// The number as big-endian bytes.
+    /// Returns the number as big-endian bytes.
     #[doc(hidden)]
     fn to_be(self) -> Self::ByteArray;
 }
@@ -267,8 +267,8 @@ pub(super) fn write<T: Scalar>(value: T, order: ByteOrder, bytes: &mut [u8]) {
 macro_rules! element {
     ($($type:ty),*) => {$(
         impl Element for $type {
-            /// Void has no byte order, so `bf16` stored as void is taken as
-            /// little-endian.
+            // Void has no byte order, so `bf16` stored as void is taken as
+            // little-endian.
             type Codec = ByteOrder;
 
             fn codec(dtype: &DType) -> Result<ByteOrder> {

@@ -60,7 +60,7 @@ impl ArchiveError {
         ArchiveError::with_kind(ErrorKind::Truncated, found, expected)
     }
 
-    /// The archive uses a feature of its format that is not implemented.
+    /// The archive uses an unimplemented feature of its format.
     pub(crate) fn unsupported(found: impl Into<String>, expected: &'static str) -> Error {
         ArchiveError::with_kind(ErrorKind::Unsupported, found, expected)
     }

@@ -94,7 +94,7 @@ pub(crate) enum HeaderError {
 }
 
 impl HeaderError {
-    /// Returns whether the file has no format that is known, and may have raw elements.
+    /// Returns whether the file has no known format, and may have raw elements.
     #[inline]
     pub(super) fn is_raw(&self) -> bool {
         matches!(self, HeaderError::Magic { found } if format_hint(found).is_empty())

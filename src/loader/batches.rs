@@ -61,10 +61,11 @@ pub struct Batches<B, I = IndexBatch> {
     has_failed: bool,
 }
 
-/// Options for batches from your own source or with your own conversion, by a
-/// function that reads a batch. [`Loader`](crate::Loader) needs no function,
-/// and announces the order to its sources. Setters take the options and return
-/// them. [`start`](BatchOptions::start) starts the threads.
+/// Options for batches that your own function reads, for example from your own
+/// source or with your own conversion.
+///
+/// [`Loader`](crate::Loader) needs no function, and announces the order to its
+/// sources. [`start`](BatchOptions::start) starts the threads.
 ///
 /// # Examples
 ///

@@ -20,9 +20,11 @@ use crate::error::{RequestError, Result};
 use crate::source::read_ahead::ReadAhead;
 use crate::view::SelectedSlices;
 
-/// Reads rows of several arrays, for example from thousands of files, as one array
-/// concatenated along the first axis. All must have the same dtype and the same
-/// other axes.
+/// The rows of several arrays as one array, for example from thousands of
+/// files.
+///
+/// The arrays are concatenated along the first axis. They must have the same
+/// dtype, and the same length along each other axis.
 ///
 /// The arrays are mapped, so each takes address space, but no file descriptor
 /// unless it is being read in the background, by one thread for all of them, and
@@ -38,7 +40,7 @@ pub struct Concat {
 }
 
 impl Concat {
-    /// Stacks arrays in this order.
+    /// Joins arrays along their first axis, in this order.
     ///
     /// # Errors
     ///
@@ -56,7 +58,7 @@ impl Concat {
     /// let paths = ["one.npy", "two.npy"].map(|name| directory.path().join(name));
     /// WriteOptions::new().write(&paths[0], &arr2(&[[1, 2], [3, 4]]))?;
     /// WriteOptions::new().write(&paths[1], &arr2(&[[5, 6]]))?;
-    /// // SAFETY: nobody else uses the files.
+    /// // SAFETY: no other process uses the files.
     /// let arrays = paths.iter().map(|path| unsafe { MappedArray::open(path) });
     /// let both = Concat::new(arrays.collect::<Result<Vec<_>>>()?)?;
     /// assert_eq!(both.shape(), [3, 2]);

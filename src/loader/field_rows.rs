@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
 use crate::view::field_geometry;
 
-/// One field of each element of any [`RowSource`]. If it is a subarray, its axes are the
-/// last ones. Whole rows are read.
+/// One field of each element of any [`RowSource`], as rows. If the field is a
+/// subarray, its axes come last. Whole rows are read.
 ///
 /// [`Rows::field`](crate::Rows::field) is a [`Rows`](crate::Rows) again, and
 /// [`Concat::field`](crate::loader::Concat::field) a `Concat`.

@@ -10,7 +10,7 @@ use super::shard::SamplerState;
 use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::error::{Error, Result};
 
-/// The indices of one batch of a [`Sampler`], and its place in the epochs.
+/// One batch of row indices from a [`Sampler`], with its place in the epochs.
 ///
 /// It derefs to the indices.
 ///
@@ -262,7 +262,7 @@ impl Sampler {
 /// [`BatchOptions::start`](crate::BatchOptions::start) accepts: an [`IndexBatch`],
 /// a `Vec<usize>`, or a `Result` of these with any error. Sealed.
 pub trait BatchIndices: sealed::SealedBatchIndices {
-    /// The type of the indices of a batch.
+    /// The indices of a batch.
     type Indices: AsRef<[usize]> + Debug + Send + 'static;
 
     /// The indices, and the epoch and index of the batch, if it has them.

@@ -12,8 +12,12 @@ use crate::element::Element;
 use crate::element::cast::Number;
 use crate::error::{RequestError, Result};
 
-/// Options for batches of one array, or of several with the same rows, in the order of a
-/// [`Sampler`]. [`RowSource::batches`] is shorter where no option is needed.
+/// A reader of batches from one array, or from several arrays with the same
+/// rows, in the order of a [`Sampler`].
+///
+/// If you need no options, [`RowSource::batches`] is shorter.
+///
+/// If you need no options, [`RowSource::batches`] is shorter.
 ///
 /// The sampler has the rest: the order, [`shard`](Sampler::shard)s for ranks and workers, and
 /// the state to [`resume`](Sampler::resume) from. The loader announces the order to the

@@ -11,8 +11,8 @@ use crate::element::cast::{Casting, Number};
 use crate::error::Result;
 use crate::error::invariant::Invariant;
 
-/// The rows of a [`Ragged`] array padded or truncated to one length, as a
-/// [`RowSource`]: made by [`Ragged::padded`].
+/// A [`RowSource`] with the rows of a [`Ragged`] array, padded or truncated to
+/// one length. [`Ragged::padded`] returns it.
 ///
 /// [`Ragged::spans`] has the original lengths.
 ///

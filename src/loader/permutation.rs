@@ -178,7 +178,7 @@ fn below_narrow(bits: u64, end: u64) -> u64 {
 /// `SplitMix64`'s increment: the bits of the golden ratio, made odd.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The finaliser of `SplitMix64` (Steele, Lea and Flood, 2014; Stafford's
+/// The finalizer of `SplitMix64` (Steele, Lea and Flood, 2014; Stafford's
 /// variant 13): every bit of the result depends on every bit of the state.
 #[inline(always)]
 pub(super) fn mix(state: u64) -> u64 {

@@ -17,9 +17,11 @@ use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::view::{check_len, number_cast};
 
-/// Rows of different lengths, in two arrays: `data` contains all rows, in turn,
-/// and `offsets` contains the start of each row in `data`, followed by the end
-/// of the last row. Invalid offsets are an error when they are used.
+/// Rows of different lengths, such as sentences or images.
+///
+/// Two arrays hold them. `data` contains all rows, in turn, and `offsets`
+/// contains the start of each row in `data`, followed by the end of the last
+/// row. If offsets are invalid, you get an error when you use them.
 ///
 /// [`RaggedAppender`](crate::loader::RaggedAppender) writes them.
 ///
@@ -39,7 +41,7 @@ use crate::view::{check_len, number_cast};
 /// to.append_slice::<u16>(&[4])?;
 /// to.close()?;
 ///
-/// // SAFETY: nobody else uses the files.
+/// // SAFETY: no other process uses the files.
 /// let [data, offsets] = unsafe { [MappedArray::open(data)?, MappedArray::open(offsets)?] };
 /// let texts = Ragged::new(data.rows()?, offsets.rows()?)?;
 /// let mut first: Vec<u16> = Vec::new();

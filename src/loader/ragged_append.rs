@@ -15,7 +15,8 @@ use crate::write::append::{Appender, Examined, NewAppender, RecoverOptions};
 /// The number of offsets kept in memory until their data is written.
 const PENDING: usize = 8192;
 
-/// Appends rows to the two files of a [`Ragged`](crate::loader::Ragged) array.
+/// A writer that appends rows of different lengths to the two files of a
+/// [`Ragged`](crate::loader::Ragged) array.
 ///
 /// Elements are written before their offsets. If the process dies in between,
 /// some elements belong to no row: readers don't see them, and

@@ -19,10 +19,12 @@ use crate::element::cast::{Casting, Number};
 use crate::error::{Error, Result};
 use crate::layout::row_index::RowIndex;
 
-/// A source of rows of equal length: [`Rows`](crate::Rows),
-/// [`ArrayFile`](crate::ArrayFile), [`Concat`](crate::loader::Concat),
-/// [`Padded`](crate::loader::Padded) rows, the [`Windows`] and [`FieldRows`] of these,
-/// and sources of your own.
+/// A source of rows of equal length, such as [`Rows`](crate::Rows) or
+/// [`ArrayFile`](crate::ArrayFile).
+///
+/// [`Concat`](crate::loader::Concat), [`Padded`](crate::loader::Padded) rows,
+/// [`Windows`] and [`FieldRows`] of other sources, and sources of your own also
+/// implement it.
 ///
 /// A row is the part of an array at one index of the first axis. Methods take
 /// the indices, then the output, which is in C order. All indices are checked
@@ -30,8 +32,8 @@ use crate::layout::row_index::RowIndex;
 /// [`TakeMode::resolve`](crate::layout::TakeMode::resolve) wraps or clips them,
 /// or counts them from the end.
 ///
-/// Import the trait to call its methods. A source that is chosen at run time is a
-/// `Box<dyn RowSource>`, at the same speed. Rows of
+/// Import the trait to call its methods. If you choose the source at run time, use a
+/// `Box<dyn RowSource>`, which is as fast. Rows of
 /// [`Ragged`](crate::loader::Ragged) arrays have different lengths, so they are a
 /// source only after [`Ragged::padded`](crate::loader::Ragged::padded).
 ///
@@ -101,10 +103,10 @@ use crate::layout::row_index::RowIndex;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub trait RowSource {
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     fn dtype(&self) -> &DType;
 
-    /// The length of each axis. The first is the number of rows.
+    /// Returns the length of each axis. The first is the number of rows.
     fn shape(&self) -> &[usize];
 
     /// Copies ranges of rows, in turn, as stored, with the elements in C order.
@@ -141,18 +143,19 @@ pub trait RowSource {
         error
     }
 
-    /// The places of the rows in files, for reading ahead; empty by default.
+    /// Returns where the rows are in files, for reading ahead. By default, this
+    /// is empty.
     #[doc(hidden)]
     fn rows_ahead(&self) -> RowsAhead {
         RowsAhead::default()
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     fn row_count(&self) -> usize {
         self.shape().first().copied().unwrap_or(0)
     }
 
-    /// How many elements a row has.
+    /// Returns how many elements a row has.
     fn row_len(&self) -> usize {
         self.shape().iter().skip(1).product()
     }
@@ -264,14 +267,16 @@ pub trait RowSource {
         gather::take_with(self, indices, out, convert).map_err(|error| self.add_path(error))
     }
 
-    /// Converts each row as a whole: calls `convert` with the elements of the row,
-    /// in C order, and its part of `out`, `out_len` items long. The length of `out`
-    /// must be `indices.len() * out_len`. The order of the calls is unspecified.
+    /// Converts each row as a whole, for example to crop or transpose it.
+    ///
+    /// This calls `convert` with the elements of the row, in C order, and its
+    /// part of `out`, `out_len` items long. The length of `out` must be
+    /// `indices.len() * out_len`. The order of the calls is unspecified.
     ///
     /// Use it for conversions that depend on the position in the row, or that change
-    /// its length or its order: normalisation by channel, transposition, cropping.
-    /// [`take_with`](RowSource::take_with) is faster for those that are the same for
-    /// each element.
+    /// its length or its order, for example to normalize by channel, transpose or crop.
+    /// If the conversion is the same for each element,
+    /// [`take_with`](RowSource::take_with) is faster.
     ///
     /// # Errors
     ///
@@ -345,12 +350,14 @@ pub trait RowSource {
     }
 
     /// Copies rows into `out` as elements of another dtype, in C order, cast as
-    /// `casting` allows: [`take_as`](RowSource::take_as) for a dtype that is known only
-    /// at run time, and for any cast. The length of `out` must be
+    /// `casting` allows.
+    ///
+    /// Use this instead of [`take_as`](RowSource::take_as) for a dtype that you
+    /// only learn at run time, and for other casts. The length of `out` must be
     /// `indices.len() * row_len() * dtype.itemsize()`.
     ///
     /// Casts of real numbers to `f32`, `f64` and `i64` in this machine's byte order,
-    /// into aligned memory, are as fast as `take_as`; others take several times as long.
+    /// into aligned memory, are as fast as `take_as`. Other casts take several times as long.
     ///
     /// # Errors
     ///
@@ -433,8 +440,9 @@ pub trait RowSource {
         gather::take_vec(self, indices, out).map_err(|error| self.add_path(error))
     }
 
-    /// The rows in batches of `size`, in the order of a sampler. [`Loader`] has options:
-    /// casts, epochs, threads, and several arrays with the same rows.
+    /// Iterates over the rows in batches of `size`, in the order of a sampler.
+    /// [`Loader`] has options for this: casts, epochs, threads, and several
+    /// arrays with the same rows.
     ///
     /// The order is announced to the source, which reads ahead of it.
     ///
@@ -469,8 +477,8 @@ pub trait RowSource {
         Loader::new::<T>(self).batches(sampler, size)
     }
 
-    /// The sliding windows of `len` rows, as rows: see [`Windows`]. They borrow the
-    /// source; [`Windows::new`] takes it.
+    /// Returns the sliding windows of `len` rows as rows (see [`Windows`]).
+    /// They borrow the source. To move it into them, use [`Windows::new`].
     ///
     /// # Errors
     ///
@@ -496,8 +504,9 @@ pub trait RowSource {
         Windows::new(self, len)
     }
 
-    /// Selects one field of each element, such as `"x"` or `"pos.z"`: see
-    /// [`FieldRows`]. The result borrows the source; [`FieldRows::new`] takes it.
+    /// Selects one field of each element, such as `"x"` or `"pos.z"` (see
+    /// [`FieldRows`]). The result borrows the source. To move it, use
+    /// [`FieldRows::new`].
     ///
     /// # Errors
     ///

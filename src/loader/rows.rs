@@ -30,8 +30,8 @@ use crate::source::read_ahead::ReadAhead;
 use crate::source::strategy::{RowReader, Strategy};
 use crate::view::{AxisSlices, field_geometry};
 
-/// The rows of an array, for random access:
-/// [`MappedArray::rows`](crate::MappedArray::rows).
+/// Fast random access to the rows of an array.
+/// [`MappedArray::rows`](crate::MappedArray::rows) returns it.
 ///
 /// A row is the part of the array at one index of the first axis. The array may
 /// have any dtype, byte order and memory order. Values are decoded and copied

@@ -19,23 +19,6 @@ use crate::error::{RequestError, Result};
 /// It yields the rows of the current epoch that belong to its [`Shard`]. Then
 /// [`set_epoch`](Sampler::set_epoch) starts another epoch, in another order.
 ///
-/// # The order
-///
-/// With `mix` the finaliser of `SplitMix64` and
-/// `hash(k, x) = mix(k ^ mix((x + 1) · 0x9e3779b97f4a7c15))`, the key of an
-/// epoch is `hash(mix(seed), epoch)`. A permutation of `0..n` under a key has
-/// `a = ⌈√n⌉`, `b = ⌈n / a⌉` and twelve round keys `mix(key + i ·
-/// 0x9e3779b97f4a7c15)`, `i` from 1. An index is `left + right · a`; rounds add
-/// `⌊hash(round key, right) · a / 2⁶⁴⌋` to `left` modulo `a`, and alternately,
-/// with the new `left`, `⌊hash(round key, left) · b / 2⁶⁴⌋` to `right` modulo
-/// `b`. If the result is `n` or more, it is permuted again.
-///
-/// [`blocks`](Sampler::blocks) are permuted under the key of the epoch. With a
-/// [`buffer`](Sampler::buffer) of `m` blocks, the rows of blocks `g · m` to
-/// `(g + 1) · m` of that order are listed block after block, and the list is
-/// permuted under the key `hash(key, g)`. Without one, the rows of block `i` of
-/// the array are permuted under `hash(key, i)`.
-///
 /// # Examples
 ///
 /// ```
@@ -52,6 +35,23 @@ use crate::error::{RequestError, Result};
 /// # assert_eq!(some.len(), 3);
 /// # Ok::<(), npymap::Error>(())
 /// ```
+///
+/// # The order
+///
+/// With `mix` the finalizer of `SplitMix64` and
+/// `hash(k, x) = mix(k ^ mix((x + 1) · 0x9e3779b97f4a7c15))`, the key of an
+/// epoch is `hash(mix(seed), epoch)`. A permutation of `0..n` under a key has
+/// `a = ⌈√n⌉`, `b = ⌈n / a⌉` and twelve round keys `mix(key + i ·
+/// 0x9e3779b97f4a7c15)`, `i` from 1. An index is `left + right · a`; rounds add
+/// `⌊hash(round key, right) · a / 2⁶⁴⌋` to `left` modulo `a`, and alternately,
+/// with the new `left`, `⌊hash(round key, left) · b / 2⁶⁴⌋` to `right` modulo
+/// `b`. If the result is `n` or more, it is permuted again.
+///
+/// [`blocks`](Sampler::blocks) are permuted under the key of the epoch. With a
+/// [`buffer`](Sampler::buffer) of `m` blocks, the rows of blocks `g · m` to
+/// `(g + 1) · m` of that order are listed block after block, and the list is
+/// permuted under the key `hash(key, g)`. Without one, the rows of block `i` of
+/// the array are permuted under `hash(key, i)`.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     len: u64,

@@ -12,9 +12,10 @@ use crate::dtype::literal::tuple;
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::{Layout, Order};
 
-/// The sliding windows over the rows of any [`RowSource`]: each window is a row, and
-/// their length is the second axis. Windows overlap, and nothing is copied until you
-/// take them.
+/// The sliding windows over the rows of any [`RowSource`], as rows.
+///
+/// Each window is a row, and the second axis counts the rows in a window.
+/// Windows overlap. Elements are copied only when you take them.
 ///
 /// [`Rows::windows`] is a [`Rows`] again.
 ///

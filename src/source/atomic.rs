@@ -15,8 +15,10 @@ use crate::error::{ErrorKind, IoContext as _, Result, SystemError};
 const MAX_LINKS: usize = 40;
 
 /// A file that appears under its final name only once it is complete. Readers
-/// never see a partial file. (Where files can't be linked or renamed without
-/// replacing a file, an empty file has the new name for a moment.)
+/// never see a partial file.
+///
+/// However, where files can't be linked or renamed without replacing a file, an
+/// empty file has the new name for a moment.
 ///
 /// The file is created in the directory of its final name: without a name if
 /// the file system supports that (`O_TMPFILE` on Linux), otherwise under a
@@ -225,7 +227,7 @@ impl AtomicFile {
         self.old.as_ref().map(|_| &*self.target)
     }
 
-    /// The path it was created for.
+    /// Returns the path that the file will have.
     #[must_use]
     #[inline]
     pub fn path(&self) -> &Path {

@@ -72,15 +72,16 @@ use crate::source::storage::{InMemory, Storage};
 /// for everything obtained from it (archives, arrays, clones, rows, their data,
 /// and everything that borrows from these), until the last of them is dropped:
 ///
-/// - **Nobody truncates the file** below the end of an array. Accessing a
-///   page that no longer exists kills the process with a signal.
-/// - **Nobody changes the bytes of an array while they are borrowed** (a slice,
-///   a view, an iterator, a call), other than through the array itself: no
-///   process, and no other source or file handle of this one. This holds for
-///   copy-on-write arrays too, because they share with the file all pages that
-///   they have not written.
-/// - With [`map_mut`](Source::map_mut), **nobody reads or maps them elsewhere
-///   while they are borrowed mutably**. Arrays of one source never overlap:
+/// - **No process truncates the file** below the end of an array. Accessing a
+///   page that no longer exists kills the process with SIGBUS.
+/// - **No process changes the bytes of an array while you borrow them** (by a
+///   slice, a view, an iterator or a call), other than through the array itself.
+///   This includes other sources and file handles of your own process. It also
+///   includes copy-on-write arrays, because they share all pages with the file
+///   that you have not written.
+/// - With [`map_mut`](Source::map_mut), **no process reads or borrows these bytes
+///   while you borrow them mutably**. This also includes other sources and file
+///   handles of your own process. Arrays of one source never overlap, because
 ///   opening the second array returns an error.
 ///
 /// Allowed at any time: appending to the file, rewriting the header of a
@@ -224,7 +225,7 @@ impl Source<MapMut> {
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("penguins.npy");
     /// std::fs::copy("data/penguins.npy", &path)?;
-    /// // SAFETY: nobody else knows of the file.
+    /// // SAFETY: no other process knows of the file.
     /// let source = unsafe { Source::map_mut(&path)? }.locked(Locking::Try)?;
     /// let array = MappedArray::from_source(source)?;
     /// assert_eq!(OpenOptions::new().append(&path).unwrap_err().kind(), ErrorKind::Locked);

@@ -30,8 +30,8 @@ use crate::source::ranges;
 /// ```
 pub type ReadFuture<'a> = Pin<Box<dyn Future<Output = io::Result<()>> + Send + 'a>>;
 
-/// Storage that is read at an offset. Every format opens from it by
-/// [`Source::from_read_at`](crate::Source::from_read_at).
+/// Storage of your own that can be read at an offset. Every format opens from
+/// it by [`Source::from_read_at`](crate::Source::from_read_at).
 ///
 /// Only [`read_at`](ReadAt::read_at) and [`size`](ReadAt::size) are required.
 /// Storage that takes long to answer, such as an object store, reads many
@@ -84,8 +84,8 @@ pub trait ReadAt: Send + Sync {
     /// [`io::ErrorKind::Interrupted`] the read is retried.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Reads several ranges, in turn, into `buffer`, with the total length of
-    /// the ranges. They may overlap, and are in any order.
+    /// Reads several ranges, in turn, into `buffer`, which has their total
+    /// length. Ranges may overlap, and can be in any order.
     ///
     /// [`ArrayFile`](crate::ArrayFile) requests the rows of a batch by one
     /// call. By default, ranges are read in their order. Ranges that overlap or
@@ -150,15 +150,16 @@ pub trait ReadAt: Send + Sync {
         Ok(())
     }
 
-    /// The number of bytes in the storage.
+    /// Returns the number of bytes in the storage.
     ///
     /// # Errors
     ///
     /// Returns an error if the storage does not know its size.
     fn size(&self) -> io::Result<u64>;
 
-    /// The number of bytes at present, for
-    /// [`ArrayFile::check_unchanged`](crate::ArrayFile::check_unchanged) and in errors.
+    /// Returns the number of bytes at present, for
+    /// [`ArrayFile::check_unchanged`](crate::ArrayFile::check_unchanged) and in
+    /// errors.
     ///
     /// By default, it is [`size`](ReadAt::size). Storage that learned its size
     /// when it was opened should ask again here, and return an error of the
@@ -172,8 +173,8 @@ pub trait ReadAt: Send + Sync {
         self.size()
     }
 
-    /// The name in errors, in place of a path: a URL, for example. It should contain no
-    /// secret. By default, there is none.
+    /// Returns the name to show in errors instead of a path, such as a URL. It
+    /// should contain no secret. By default, there is none.
     fn name(&self) -> Option<&str> {
         None
     }

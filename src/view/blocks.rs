@@ -13,8 +13,8 @@ use crate::layout::geometry::Geometry;
 /// as long on a processor with 32 KiB (AMD EPYC).
 pub(super) const BLOCK: usize = 8 * 1024;
 
-/// All elements of a view in blocks, in memory order; made by
-/// [`View::blocks`](crate::View::blocks).
+/// An iterator over all elements of a view in blocks, in memory order.
+/// [`View::blocks`](crate::View::blocks) returns it.
 ///
 /// If the elements are stored exactly as `T` and aligned, a block is a reference
 /// to a whole contiguous run of them. Otherwise elements are decoded into a

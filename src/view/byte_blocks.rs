@@ -9,8 +9,8 @@ use crate::layout::geometry::nbytes;
 /// The longest block, in bytes, unless a single element is longer.
 const BLOCK: usize = 8 << 20;
 
-/// The bytes of a view's elements in C order, one block at a time, to write,
-/// send or hash them; made by [`DynView::byte_blocks`].
+/// An iterator over the bytes of a view's elements in C order, one block at a
+/// time, to write, send or hash them. [`DynView::byte_blocks`] returns it.
 ///
 /// The array may be larger than memory. Bytes are copied unchanged, including
 /// invalid text, except for byte order and padding if requested.

@@ -19,7 +19,7 @@
     label = "not an index"
 )]
 pub trait Index: Copy + sealed::SealedIndex {
-    /// The index along each axis.
+    /// Returns the index along each axis.
     #[doc(hidden)]
     fn axes(&self) -> &[usize];
 }

@@ -23,11 +23,11 @@ use crate::layout::check_unbacked;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub trait Mask: sealed::SealedMask {
-    /// The length of each axis.
+    /// Returns the length of each axis.
     #[doc(hidden)]
     fn dims(&self) -> Vec<usize>;
 
-    /// The positions of `true` in C order, increasing.
+    /// Returns the positions of `true` in C order, increasing.
     #[doc(hidden)]
     fn true_positions(&self) -> Vec<usize>;
 }

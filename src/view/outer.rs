@@ -9,8 +9,8 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::error::invariant::Invariant as _;
 
-/// An iterator over the first axis that yields views without that axis; made by
-/// [`View::outer_iter`].
+/// An iterator over the first axis that yields views without that axis.
+/// [`View::outer_iter`] returns it.
 ///
 /// It borrows the array and not the view, like [`Iter`](super::Iter).
 ///
@@ -42,8 +42,8 @@ impl<'a, T: Element> OuterIter<'a, T> {
     }
 }
 
-/// An iterator over the chunks of a view along an axis; made by
-/// [`View::axis_chunks`].
+/// An iterator over the chunks of a view along an axis. [`View::axis_chunks`]
+/// returns it.
 ///
 /// It borrows the array and not the view, like [`Iter`](super::Iter).
 ///
@@ -78,8 +78,8 @@ impl<'a, T: Element> AxisChunks<'a, T> {
     }
 }
 
-/// An iterator over the first axis that yields mutable views without that axis;
-/// made by [`ViewMut::outer_iter`].
+/// An iterator over the first axis that yields mutable views without that axis.
+/// [`ViewMut::outer_iter`] returns it.
 pub struct OuterIterMut<'a, T: Element> {
     /// `None` after the last view.
     left: Option<ViewMut<'a, T>>,

@@ -10,7 +10,8 @@ use crate::dtype::literal::tuple;
 use crate::error::invariant::Invariant;
 use crate::error::{Error, Result, ShapeError, excerpt};
 
-/// Selects elements by NumPy's index notation, for example from a command line.
+/// An index in NumPy's notation, such as `'-1, ::2'`, for example from a
+/// command line.
 ///
 /// It supports what you write in `a[…]`: integers, slices with steps, `...`, `None`
 /// (or `newaxis`) and one list of integers. A dot and a field path may follow, as in
@@ -53,8 +54,8 @@ enum Item {
     List(Vec<isize>),
 }
 
-/// [`IndexExpr`] for an array of some shape, returned by
-/// [`resolve`](IndexExpr::resolve).
+/// An [`IndexExpr`] for an array with a known shape.
+/// [`resolve`](IndexExpr::resolve) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResolvedIndex {
@@ -96,14 +97,14 @@ impl FromStr for IndexExpr {
 }
 
 impl IndexExpr {
-    /// The path of the field after the index, such as `pos.z`, or a list of names.
+    /// Returns the path of the field after the index, such as `pos.z`, or a list of names.
     #[must_use]
     #[inline]
     pub fn field(&self) -> Option<&str> {
         self.field.as_deref()
     }
 
-    /// The same index without a field.
+    /// Returns the same index without its field.
     #[must_use]
     #[inline]
     pub fn without_field(&self) -> IndexExpr {

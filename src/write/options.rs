@@ -9,12 +9,12 @@ use crate::error::{IoContext as _, Result};
 use crate::layout::Order;
 use crate::npy::{Encoded, Version};
 
-/// Writes complete arrays to `.npy` files and streams, as `numpy.save` does, with
-/// options: the format version, and whether to wait for the disk.
+/// Writes complete arrays to `.npy` files and streams, like `numpy.save`, but
+/// with options such as the format version.
 ///
 /// An array that is contiguous in Fortran order is written in that order, any other in
-/// C order. The dtype is that of the array, or of the Rust type of its elements; use
-/// [`WithDType`](crate::write::WithDType) for another one.
+/// C order. The dtype comes from the array, or from the Rust type of its elements. To choose
+/// it yourself, use [`WithDType`](crate::write::WithDType).
 ///
 /// # Examples
 ///
@@ -56,9 +56,9 @@ impl WriteOptions {
         WriteOptions { mode: WriteMode { sync, ..self.mode }, ..self }
     }
 
-    /// Drops whatever follows the elements of the file that is replaced: rows of a writer
-    /// that died, which [`recover`](crate::write::recover) keeps, or another array.
-    /// Otherwise, these bytes are an error.
+    /// Drops whatever follows the elements of the previous file: rows of a
+    /// writer that died, or another array. Otherwise, writing returns an error,
+    /// because [`recover`](crate::write::recover) can keep these rows.
     #[inline]
     pub fn discard_trailing(self, discard: bool) -> WriteOptions {
         WriteOptions { mode: WriteMode { discards: discard, ..self.mode }, ..self }
@@ -66,9 +66,9 @@ impl WriteOptions {
 
     /// Writes an array to a file and returns the format version.
     ///
-    /// The file replaces an existing one when it is complete: programs that have
-    /// the old file open or mapped keep using it, and an error leaves it
-    /// unchanged. The new file gets the permissions of the old one, and its owner
+    /// The new file replaces an existing file once it is complete. Programs that have
+    /// the previous file open or mapped keep using it, and an error leaves it
+    /// unchanged. The new file gets the permissions of the previous file, and its owner
     /// if the system allows it; symbolic links are followed. Pipes, devices and
     /// names such as `/dev/stdout` are written directly. See
     /// [`AtomicFile`](crate::source::AtomicFile).

@@ -46,7 +46,7 @@ pub(super) enum WriterState {
     InMember,
 }
 
-/// Writes the elements of a member. If it is dropped without
+/// A writer for the elements of one member. If you drop it without calling
 /// [`finish`](MemberWriter::finish), the archive can't be finished either.
 ///
 /// # Examples

@@ -23,7 +23,7 @@ use crate::source::storage::{ReadAt, Storage};
 /// The default of [`NpzOptions::max_inflated`]: 16 GiB.
 const MAX_INFLATED: u64 = 16 << 30;
 
-/// Options for opening an archive. Setters take the options and return them.
+/// Options for opening an archive.
 ///
 /// # Examples
 ///

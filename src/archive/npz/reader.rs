@@ -25,7 +25,7 @@ pub(super) const BUFFER: usize = 64 * 1024;
 /// More bytes than the state of a decoder has.
 const INFLATE_STATE: usize = 64 * 1024;
 
-/// Reads the uncompressed bytes of a member.
+/// A reader for the uncompressed bytes of a member.
 ///
 /// At the end, their length and CRC-32 are compared with the archive's
 /// directory, so reading to the end verifies the member. The [`io::Error`] of a

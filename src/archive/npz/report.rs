@@ -11,7 +11,7 @@ use crate::npy::Header;
 use crate::write::Save;
 use crate::write::save::sealed;
 
-/// A member that is reported under a name.
+/// A member and the name to report it under.
 #[derive(Clone, Copy)]
 pub(super) struct Report<'a> {
     pub(super) member: &'a str,

@@ -444,7 +444,7 @@ impl<'a> NpzUpdate<'a> {
     /// let path = directory.path().join("scores.npz");
     /// npz::savez(&path, &[("x", &arr1(&[1, 2]))])?;
     ///
-    /// // SAFETY: nobody changes the file meanwhile.
+    /// // SAFETY: no other process writes to the file.
     /// let x = Npz::open(unsafe { Source::map(&path)? })?.member("x")?.open()?;
     /// let mut update = Npz::update(&path, Locking::Wait)?;
     /// update.set("y", &x)?;

@@ -26,8 +26,7 @@ pub(super) fn new_mode(name: &[u8]) -> u32 {
 /// The alignment of stored elements.
 const ALIGN: u64 = 64;
 
-/// Writes an `.npz` archive, one member after another. Arrays are not buffered
-/// in memory.
+/// A writer for `.npz` archives, which does not buffer arrays in memory.
 ///
 /// Elements of stored members start at a multiple of 64 bytes, so that native
 /// numbers can be borrowed in place. NumPy, Python's `zipfile` and `unzip` can

@@ -25,7 +25,7 @@ use crate::source::pages::Mapping;
 /// The buffer for the header of a member, large enough for most headers.
 const HEADER_BUFFER: usize = 1024;
 
-/// Opens the arrays in a tar file, for example in a shard of a webdataset.
+/// An open tar file that contains arrays, for example a shard of a webdataset.
 ///
 /// # Examples
 ///

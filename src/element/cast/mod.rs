@@ -13,7 +13,7 @@ use crate::error::{DTypeError, Error, Result, excerpt};
 pub use number::Number;
 pub(crate) use number::{WideNumber, is_same_value, nearest_half};
 
-/// Which casts are allowed: NumPy's `casting`.
+/// The casts that a call allows, like NumPy's `casting`.
 ///
 /// Up to `same_kind`, each rule allows all casts that the rules before it allow.
 /// `same_value` depends on the values, and `unsafe` allows all.

@@ -32,7 +32,7 @@ pub enum WideNumber {
     label = "cannot be cast to or from"
 )]
 pub trait Number: Element + Typed + Copy + PartialEq + sealed::SealedNumber {
-    /// The exact value.
+    /// Returns the exact value.
     #[doc(hidden)]
     fn widen(self) -> WideNumber;
 

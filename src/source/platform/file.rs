@@ -3,8 +3,9 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 
-/// Identifies a file on this machine, whatever its names. Once nobody has the file
-/// open or mapped and it has no name, another file may get the same identity.
+/// Identifies a file on this machine, whatever its names. Once the file has no
+/// name and no process has it open or mapped, another file may get the same
+/// identity.
 ///
 /// Some file systems don't keep to that. On overlayfs, a file of a lower layer
 /// gets another identity when it is first written: reopening it is then

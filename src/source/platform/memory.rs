@@ -12,9 +12,9 @@ use super::mmap;
 #[cfg(unix)]
 use crate::kernel::pages;
 
-/// How elements will be accessed, so that the kernel reads ahead accordingly:
-/// `madvise`. Advice changes speed, never values, and is ignored on systems
-/// other than Unix.
+/// Says how you will access elements, so that the kernel reads ahead
+/// accordingly, by `madvise`. Advice changes speed, never values, and does
+/// nothing except on Unix.
 ///
 /// # Examples
 ///

@@ -22,8 +22,10 @@ use crate::npy::Header;
 use crate::source::lock::{self, FileLock};
 use crate::source::platform::FileStat;
 
-/// Appends rows to a `.npy` file, along its growing axis: the first in C order,
-/// the last in Fortran order.
+/// A buffered writer that appends rows to a `.npy` file.
+///
+/// In C order, the array grows along its first axis, and in Fortran order along
+/// its last.
 ///
 /// Rows are collected in a buffer. When it is full, and on
 /// [`flush`](Appender::flush), they are written after the elements. Then it

@@ -123,13 +123,14 @@ impl RecoverOptions {
         RecoverOptions { zero_fill, ..self }
     }
 
-    /// Like [`OpenOptions::max_header_len`].
+    /// Allows longer headers. The default is 10,000 characters, as in NumPy.
     #[inline]
     pub fn max_header_len(self, characters: usize) -> RecoverOptions {
         RecoverOptions { open: self.open.max_header_len(characters), ..self }
     }
 
-    /// Like [`OpenOptions::locking`]. [`Locking::Try`] is the default.
+    /// Chooses what to do if another process has locked the file. By default,
+    /// this is [`Locking::Try`], which returns an error.
     #[inline]
     pub fn locking(self, locking: Locking) -> RecoverOptions {
         RecoverOptions { open: self.open.locking(locking), ..self }
