@@ -6,43 +6,42 @@
  *
  * CONTRACT
  *
- * What a caller guarantees. Everything else is checked, and is an error.
+ * You guarantee the following. Everything else is checked, and returns an error.
  *
- * 1. Files. From npymap_open, npymap_open_max_header_len, npymap_open_raw,
- *    npymap_create or npymap_archive_open with any mode but NPYMAP_IN_MEMORY, until
- *    every array of the file is closed: nobody truncates the file below the end of
- *    an array (a load from a page that no longer exists is a signal); nobody changes
- *    elements while a function of this header reads them, except through the array
- *    itself. Appending, renaming, and replacing the file by another are always
- *    allowed. Arrays of one file that is open more than once with NPYMAP_READ_WRITE
- *    are not used at the same time.
+ * 1. Files. Unless you open an array with NPYMAP_IN_MEMORY, it maps its file. Until you
+ *    close every array of the file, no process may truncate the file below the end of an
+ *    array, because loading from a missing page raises SIGBUS. While a function of this
+ *    header reads elements, no process may change them, except through the array itself.
+ *    You can always append to the file, rename it, or replace it by another file. If you
+ *    open a file more than once with NPYMAP_READ_WRITE, use only one of its arrays at a
+ *    time.
  * 2. Objects. A pointer to an array, archive or appender is null, or comes from a
- *    function of this header and has not been closed. Closing sets it to null; other
- *    copies of it, and pointers that were obtained from it, are not used afterwards.
- * 3. Threads. An object may be used by any thread. While a function that takes it
- *    without `const` runs, no other thread uses it. Functions that take it as `const`
- *    may run at the same time, and while one runs, nobody writes the elements, through
- *    npymap_data_mut either.
- * 4. Buffers. `nbytes` bytes, `ndim` positions, `count` values can be read or written
- *    where an argument says so, by nobody else during the call. They are not memory of
- *    an array that the call uses, from npymap_data or npymap_data_mut. Texts end with a
- *    NUL. A null pointer is allowed where there is nothing to read or write.
+ *    function of this header and you have not closed it. Closing sets it to null. Don't
+ *    use other copies of it afterwards, or pointers that you got from it.
+ * 3. Threads. Any thread may use an object. While a function that takes it without
+ *    `const` runs, no other thread may use it. Functions that take it as `const` may run
+ *    concurrently. While such a function runs, no thread may write the elements, through
+ *    npymap_data_mut or otherwise.
+ * 4. Buffers. A buffer has room for the `nbytes` bytes, `ndim` positions or `count`
+ *    values that an argument says, and no other thread uses it during the call. It is not
+ *    memory of an array that the call uses, from npymap_data or npymap_data_mut. Texts end
+ *    with a NUL. A pointer may be null if there is nothing to read or write.
  *
  * ERRORS
  *
- * Functions return a npymap_status: NPYMAP_OK, another value >= 0 that is documented
- * at the function, or a negative error. npymap_error is its text. Functions that return
- * something else return 0 or null. A null object, a number of the wrong type, a buffer
- * of the wrong size, an index out of range are errors. After an error, results are not
- * stored, except that a pointer to a new object is set to null, and that a copy may
- * have been made in part. No function throws or calls longjmp; one without memory for
- * elements returns NPYMAP_ERROR_IO, unless the system lets it run into a signal, and
- * without memory for positions, texts or names the process is aborted. Errors of the
- * library itself are NPYMAP_ERROR_INTERNAL: please report them.
+ * Functions return a npymap_status. This is NPYMAP_OK, another value >= 0 that the
+ * function documents, or a negative error. npymap_error returns the text of the error.
+ * Functions with another return type return 0 or null. For example, you get an error for
+ * a null object, a number of the wrong type, a buffer of the wrong size, or an index out
+ * of range. After an error, results are not stored, but a pointer to a new object is set
+ * to null, and a copy may be partly made. No function throws or calls longjmp. Without
+ * memory for elements, functions return NPYMAP_ERROR_IO, unless the kernel overcommits
+ * and raises a signal later. Without memory for positions, texts or names, they abort the
+ * process. NPYMAP_ERROR_INTERNAL is a bug of the library: please report it.
  *
  * PATHS
  *
- * Bytes on Unix, as for open(2); UTF-8 on Windows, whatever the code page.
+ * Paths are bytes on Unix, as for open(2), and UTF-8 on Windows, whatever the code page.
  *
  * Names starting with npymap_ and NPYMAP_ belong to this library.
  */
