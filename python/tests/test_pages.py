@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["python/README.md", "README.md", "docs/processes.md"]
+PAGES = ["python/README.md", "README.md", "docs/processes.md", "docs/howto/cluster.md", "docs/howto/train.md"]
 # Tests of an installed package may lie elsewhere.
 PAGES = [page for page in PAGES if (PACKAGE.parent / page).exists()]
 
