@@ -31,7 +31,7 @@ pub(crate) fn benchmarks<'a>(
     let filled: usize = mebibytes << 17;
     let mut benchmarks = Vec::new();
     for (size, name, target) in ROWS {
-        for (how, buffer) in [("gathered", 64 << 10), ("one by one", 0)] {
+        for (how, buffer) in [("gathered", 64 << 10), ("visible at once", 0)] {
             let peers = numpy.filter(|numpy| numpy.has("npy-append-array"));
             let peers =
                 peers.map(|numpy| numpy.package_peer(name, "npy-append-array", Some(target)));

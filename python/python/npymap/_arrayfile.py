@@ -23,7 +23,7 @@ _PAGE = 4096
 
 
 class ArrayFile:
-    """Reads parts of an array in a file or an object store, without mapping it.
+    """Reads parts of an array in a file or an object store, by default without mapping it.
 
     If the file is truncated, this raises `FormatError`. A map would kill the process instead.
     It pickles as path, layout and version of the file, so schedulers send a few bytes, and

@@ -33,8 +33,8 @@ class Batches:
     `state_dict()` is the state after the last yielded batch, however many batches have been
     read ahead, so `sampler.load_state_dict(state)` will continue with the next batch.
 
-    `threads` read `prefetch` batches, by default two per thread, without the interpreter's
-    lock. By default, this measures how many threads make batches come sooner. It starts
+    `threads` read `prefetch` batches, by default two per thread, without holding the GIL.
+    By default, this measures how many threads make batches come sooner. It starts
     without threads, so you wait for each batch. A batch's memory is reused when you no longer
     refer to it. `dtype` and `casting` mean the same as for `Rows.take`. For a list of arrays,
     `dtype` may be a list.

@@ -107,8 +107,8 @@ class Rows:
     """Reads rows of an array in any order, as fast as the disk delivers them.
 
     `array.rows` returns it. A row is the part at one index of the first axis. This copies rows
-    without the interpreter's lock, and requests rows that are not in memory from the disk
-    together. Threads can share one object.
+    without holding the GIL, and requests rows that are not in memory from the disk together.
+    Threads can share one object.
 
         >>> rows = npymap.open("a.npy").rows
         >>> rows.take([2, 0])

@@ -1,4 +1,4 @@
-"""Row indices in random order."""
+"""Row indices, in the order of an epoch."""
 
 import operator
 
@@ -17,7 +17,7 @@ def _to_length(length):
 
 
 class Sampler:
-    """Yields row indices in random order, in constant memory, whatever the length.
+    """Yields the row indices of an epoch, shuffled by default, in constant memory.
 
     The order is computed instead of stored. This means that an epoch of 10¹² rows starts at
     once, that you can enter it anywhere, and that it is the same on every machine. Each
