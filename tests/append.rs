@@ -246,7 +246,7 @@ fn another_writer_is_detected() {
     one.flush().unwrap();
     other.append_slice(b"c").unwrap();
     let error = other.flush().unwrap_err();
-    let text = "the file has 130 bytes, expected 129: something else changed it while rows were being added";
+    let text = "the file has 130 bytes, expected 129: another process or handle changed it during the append";
     assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
     drop(other);
     assert_eq!(fs::read(&path).unwrap(), npy("|u1", &[2], Order::C, b"ab"));

@@ -300,7 +300,7 @@ pub(crate) fn is_error(error: &Error, kind: ErrorKind, text: &str) -> bool {
 }
 
 /// The kind of errors whose messages contain this text.
-const KINDS: [(&str, ErrorKind); 41] = [
+const KINDS: [(&str, ErrorKind); 40] = [
     (" has no elements along axis ", ErrorKind::ShapeMismatch),
     ("a mask of shape ", ErrorKind::ShapeMismatch),
     ("are not aligned to", ErrorKind::DTypeMismatch),
@@ -316,8 +316,7 @@ const KINDS: [(&str, ErrorKind); 41] = [
     ("cannot be broadcast", ErrorKind::ShapeMismatch),
     ("cannot be expressed by ndarray", ErrorKind::ShapeMismatch),
     ("interleave in memory", ErrorKind::ShapeMismatch),
-    (" values for ", ErrorKind::ShapeMismatch),
-    (" value for ", ErrorKind::ShapeMismatch),
+    (", one per element, found ", ErrorKind::ShapeMismatch),
     ("rows of shape ", ErrorKind::ShapeMismatch),
     ("no axis to append along", ErrorKind::ShapeMismatch),
     ("is out of bounds for ", ErrorKind::OutOfBounds),

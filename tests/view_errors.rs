@@ -84,8 +84,11 @@ fn errors_name_shapes_that_do_not_fit() {
         view.copy_from(Array1::zeros(12).view()),
         "shape (12,) cannot be broadcast to (4, 3): counted from the last, axes must have equal lengths or length 1",
     );
-    refused(view.copy_from_slice(&[0; 11]), "11 values for 12 elements");
-    refused(other.view::<i16>().unwrap().copy_to_slice(&mut [0; 13]), "13 values for 12 elements");
+    refused(view.copy_from_slice(&[0; 11]), "expected 12 values, one per element, found 11");
+    refused(
+        other.view::<i16>().unwrap().copy_to_slice(&mut [0; 13]),
+        "expected 12 values, one per element, found 13",
+    );
 }
 
 #[test]

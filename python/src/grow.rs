@@ -36,8 +36,8 @@ impl<W> Owned<W> {
     /// The writer, or an error in a forked process, where a thread of the other process may
     /// hold the lock.
     fn get(&self) -> PyResult<&Mutex<Option<W>>> {
-        let text = "the appender belongs to the process that this one was forked from: open the \
-                    file after the fork";
+        let text = "this appender was opened before the fork: open the file again in the child \
+                    process";
         if self.is_own() { Ok(&self.writer) } else { Err(PyValueError::new_err(text)) }
     }
 }

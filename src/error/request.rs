@@ -59,8 +59,6 @@ pub(crate) enum RequestError {
     Appends,
 
     /// Batches that threads of the parent process read.
-    #[error(
-        "the threads that read these batches are in the process that this one was forked from: start them after the fork"
-    )]
+    #[error("these batches were started before the fork: start new ones in the child process")]
     Forked,
 }

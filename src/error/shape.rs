@@ -189,11 +189,7 @@ pub(crate) enum ShapeError {
     },
 
     /// A slice with the wrong length for the array.
-    #[error(
-        "{} for {}",
-        plural(*found, "value", "values"),
-        plural(*expected, "element", "elements")
-    )]
+    #[error("expected {}, one per element, found {found}", plural(*expected, "value", "values"))]
     Length {
         /// The number of values.
         found: usize,
@@ -202,7 +198,10 @@ pub(crate) enum ShapeError {
     },
 
     /// An output for rows as bytes, of the wrong length.
-    #[error("an output of {} for rows of {expected}", plural(*found, "byte", "bytes"))]
+    #[error(
+        "expected an output of {}, the size of the rows, found {found}",
+        plural(*expected, "byte", "bytes")
+    )]
     OutputBytes {
         /// The length of the output.
         found: usize,

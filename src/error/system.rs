@@ -96,7 +96,7 @@ pub(crate) enum SystemError {
 
     /// The length of the file changed while rows were appended.
     #[error(
-        "the file has {found} bytes, expected {expected}: something else changed it while rows were being added"
+        "the file has {found} bytes, expected {expected}: another process or handle changed it during the append"
     )]
     Changed {
         /// The expected length in bytes.

@@ -85,7 +85,7 @@ fn system_errors() {
     assert_error(
         SystemError::Changed { expected: 5, found: 6 },
         K::Changed,
-        "the file has 6 bytes, expected 5: something else changed it while rows were being added",
+        "the file has 6 bytes, expected 5: another process or handle changed it during the append",
     );
     assert_error(
         SystemError::Vanished,
@@ -99,7 +99,7 @@ fn batches_of_another_process() {
     assert_error(
         RequestError::Forked,
         K::InvalidInput,
-        "the threads that read these batches are in the process that this one was forked from: start them after the fork",
+        "these batches were started before the fork: start new ones in the child process",
     );
 }
 
@@ -315,9 +315,18 @@ fn one_of_a_thing_is_singular() {
             ShapeError::Rank { shape: text("(3,)"), ndim: 1, asked: 2, works: text("Ix1") },
             "shape (3,) has 1 axis, asked for 2: use `Ix1`, or `IxDyn` for any number",
         ),
-        (ShapeError::Length { found: 1, expected: 0 }, "1 value for 0 elements"),
-        (ShapeError::Length { found: 0, expected: 1 }, "0 values for 1 element"),
-        (ShapeError::OutputBytes { found: 1, expected: 8 }, "an output of 1 byte for rows of 8"),
+        (
+            ShapeError::Length { found: 1, expected: 0 },
+            "expected 0 values, one per element, found 1",
+        ),
+        (
+            ShapeError::Length { found: 0, expected: 1 },
+            "expected 1 value, one per element, found 0",
+        ),
+        (
+            ShapeError::OutputBytes { found: 1, expected: 8 },
+            "expected an output of 8 bytes, the size of the rows, found 1",
+        ),
     ] {
         assert_eq!(Error::from(error).to_string(), expected);
     }

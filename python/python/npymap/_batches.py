@@ -111,9 +111,8 @@ class Batches:
     def __next__(self):
         if os.getpid() != self._process:
             # A thread of the other process may have held the lock.
-            text = ("the threads that read these batches are in the process that this one was "
-                    "forked from: start them after the fork")
-            raise ValueError(text)
+            raise ValueError("these batches were started before the fork: create new ones in the "
+                             "child process")
         with self._lock:
             return self._next()
 
