@@ -83,13 +83,13 @@
 // The file may be valid, but is not supported: Python objects, encryption.
 #define NPYMAP_ERROR_UNSUPPORTED -6
 
-// A limit on what is read into memory was reached.
+// A limit on what is read into memory was exceeded.
 #define NPYMAP_ERROR_LIMIT_EXCEEDED -7
 
-// Something else changed or replaced the file.
+// Another process or handle changed or replaced the file.
 #define NPYMAP_ERROR_CHANGED -8
 
-// The file is locked by another writer.
+// Another writer has locked the file.
 #define NPYMAP_ERROR_LOCKED -9
 
 // The elements do not have the requested type.
@@ -165,7 +165,7 @@
 // `double`.
 #define NPYMAP_FLOAT64 12
 
-// `float complex`, or `float[2]`: the real part, then the imaginary one.
+// `float complex`, or `float[2]`: the real part, then the imaginary part.
 #define NPYMAP_COMPLEX64 13
 
 // `double complex`, or `double[2]`.
@@ -174,7 +174,7 @@
 // Replace an existing file. Programs that have it mapped or open keep it.
 #define NPYMAP_OVERWRITE 1
 
-// Reserve no space on the disk. If it is full, a later store is a signal.
+// Reserve no space on the disk. If it is full, a later store raises SIGBUS.
 #define NPYMAP_SPARSE 2
 
 // Align the elements to 4096 bytes in the file.
@@ -186,12 +186,12 @@
 // Deflate the member of an archive.
 #define NPYMAP_COMPRESS 16
 
-// With NPYMAP_OVERWRITE, drop what follows the elements of the old file: rows of a writer
-// that died, which `npymap recover` keeps, or another array. Without this flag, such a
-// file is not replaced: NPYMAP_ERROR_CORRUPT.
+// With NPYMAP_OVERWRITE, drop what follows the elements of the previous file: rows of
+// a writer that died, which `npymap recover` keeps, or another array. Without this
+// flag, replacing such a file returns NPYMAP_ERROR_CORRUPT.
 #define NPYMAP_DISCARD_TRAILING 32
 
-// Wait for the lock of another writer, instead of NPYMAP_ERROR_LOCKED.
+// Wait for the lock of another writer, instead of returning NPYMAP_ERROR_LOCKED.
 #define NPYMAP_WAIT 64
 
 // No particular pattern of access.
@@ -230,24 +230,25 @@ typedef int32_t npymap_type;
 extern "C" {
 #endif // __cplusplus
 
-// The version of the interface of the library that is running. It is
-// NPYMAP_ABI_VERSION of the header that the program was compiled with, or the
-// program was linked with the wrong library.
+// Returns the version of the interface of the running library. If this is not
+// NPYMAP_ABI_VERSION of the header that you compiled with, you linked the wrong
+// library.
 uint32_t npymap_abi_version(void);
 
-// The version of the library, such as "0.1.0".
+// Returns the version of the library, such as "0.1.0".
 const char *npymap_version(void);
 
-// The text of the last error of this thread: the file, what was found, what was
-// asked for. It is never null, and valid until the next error of the thread, or
-// npymap_error_clear. A call that succeeds does not change it.
+// Returns the text of the last error of this thread: the file, what was found, and
+// what you requested. This is never null, and valid until the next error of the
+// thread, or npymap_error_clear. A successful call does not change it.
 const char *npymap_error(void);
 
-// The status of the last error of this thread, NPYMAP_OK if there was none.
+// Returns the status of the last error of this thread, or NPYMAP_OK if there was none.
 npymap_status npymap_error_status(void);
 
-// The code of the operating system for the last error of this thread: `errno`, or
-// GetLastError() on Windows; 0 if the system was not the reason.
+// Returns the code of the operating system for the last error of this thread. This is
+// `errno`, or GetLastError() on Windows, or 0 if the operating system was not the
+// reason.
 int32_t npymap_error_os_code(void);
 
 // Forgets the last error of this thread.
@@ -260,31 +261,36 @@ void npymap_perror(const char *prefix);
 // Opens a `.npy` file.
 //
 // `mode` is NPYMAP_READ_ONLY, NPYMAP_READ_WRITE, NPYMAP_COPY_ON_WRITE or
-// NPYMAP_IN_MEMORY. Opening reads the header; elements are read when they are
-// used. For a member of an archive, see npymap_archive_open.
+// NPYMAP_IN_MEMORY. Opening reads the header. Elements are read when you use them. To
+// open a member of an archive, use npymap_archive_open.
 npymap_status npymap_open(const char *path, npymap_mode mode, npymap_array **array);
 
-// As npymap_open, for a header of up to `max_header_len` characters: NumPy's
-// max_header_size. npymap_open allows 10,000, which is not enough for tables with
-// hundreds of columns. Time and memory to read a header are proportional to its length.
+// Opens a `.npy` file with a header of up to `max_header_len` characters, like NumPy's
+// max_header_size.
+//
+// npymap_open allows 10,000, which is not enough for tables with hundreds of columns.
+// The time and memory to read a header are proportional to its length.
 npymap_status npymap_open_max_header_len(const char *path,
                                          npymap_mode mode,
                                          size_t max_header_len,
                                          npymap_array **array);
 
-// As npymap_open, for an array whose header starts at byte `offset` of the file: one of
-// several that numpy.save wrote to one file. The next one starts where its elements end:
-// npymap_data_offset and npymap_nbytes say where.
+// Opens one of several arrays that numpy.save wrote to one file, with a header at byte
+// `offset`.
+//
+// The next array starts where the elements of this array end. To find this place, add
+// npymap_data_offset and npymap_nbytes.
 npymap_status npymap_open_at(const char *path,
                              npymap_mode mode,
                              uint64_t offset,
                              npymap_array **array);
 
-// Opens a file without a header, as numpy.memmap does: `ndim` axes of lengths
-// `shape` of elements `descr`, such as "<f4", that start at byte `offset`. If
-// `shape` is null, there is one axis that reaches to the end of the file. `flags` is
-// 0 or NPYMAP_FORTRAN_ORDER. With NPYMAP_READ_WRITE, a file that is too short is
-// extended with zeros.
+// Opens a file without a header, like numpy.memmap.
+//
+// The array has `ndim` axes of lengths `shape`, and elements of the dtype `descr`,
+// such as "<f4", from byte `offset` on. If `shape` is null, there is one axis that
+// reaches to the end of the file. `flags` is 0 or NPYMAP_FORTRAN_ORDER. With
+// NPYMAP_READ_WRITE, a file that is too short is extended with zeros.
 npymap_status npymap_open_raw(const char *path,
                               npymap_mode mode,
                               const char *descr,
@@ -297,14 +303,14 @@ npymap_status npymap_open_raw(const char *path,
 // Opens a copy of the `nbytes` bytes of a `.npy` file in memory.
 npymap_status npymap_open_bytes(const void *bytes, size_t nbytes, npymap_array **array);
 
-// Creates a `.npy` file of zeros and maps it read-write; an array in memory if
-// `path` is null.
+// Creates a `.npy` file of zeros and maps it read-write. If `path` is null, this makes
+// an array in memory.
 //
-// `descr` is the dtype as numpy.dtype.descr or numpy.dtype.str: ">f8", "<i4",
-// "|b1", "[('t', '<i8'), ('pos', '<f4', (3,))]". `flags` combines NPYMAP_OVERWRITE,
-// NPYMAP_DISCARD_TRAILING, NPYMAP_SPARSE, NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER.
-// The file gets its name when it is complete, with all its space reserved; after an error
-// there is none.
+// `descr` is the dtype like numpy.dtype.descr or numpy.dtype.str: ">f8", "<i4", "|b1",
+// "[('t', '<i8'), ('pos', '<f4', (3,))]". `flags` combines NPYMAP_OVERWRITE,
+// NPYMAP_DISCARD_TRAILING, NPYMAP_SPARSE, NPYMAP_PAGE_ALIGNED and
+// NPYMAP_FORTRAN_ORDER. The file gets its name once it is complete, with all its space
+// reserved. After an error, there is no file.
 npymap_status npymap_create(const char *path,
                             const char *descr,
                             const size_t *shape,
@@ -312,91 +318,94 @@ npymap_status npymap_create(const char *path,
                             uint32_t flags,
                             npymap_array **array);
 
-// Closes an array and sets the pointer to null. If stores to it go to a file, waits
-// until they are on the disk and reports errors of writing them. Does nothing if
-// the pointer is null already.
+// Closes an array and sets the pointer to null. If its stores go to a file, this waits
+// until they are on the disk and returns write errors. Does nothing if the pointer is
+// null already.
 npymap_status npymap_close(npymap_array **array);
 
-// Closes an array without waiting for the disk, and sets the pointer to null. What
-// was stored is not lost, but errors of writing it are not reported. Does nothing if
-// the pointer, or the pointer to it, is null.
+// Closes an array without waiting for the disk, and sets the pointer to null. Your
+// stores are not lost, but you will not see write errors. Does nothing if the pointer,
+// or the pointer to it, is null.
 void npymap_free(npymap_array **array);
 
-// The number of axes; 0 for a single element, and for a null pointer, which is an
-// error as in the functions that follow.
+// Returns the number of axes, which is 0 for a single element. For a null pointer,
+// this sets an error and returns 0, like the functions that follow.
 size_t npymap_ndim(const npymap_array *array);
 
-// The length of each axis; null for a null pointer. It is valid until the array is
-// closed or reloaded.
+// Returns the length of each axis, or null for a null pointer. This is valid until you
+// close or reload the array.
 const size_t *npymap_shape(const npymap_array *array);
 
-// Bytes from one element to the next along each axis; null for a null pointer. It is
-// valid until the array is closed or reloaded.
+// Returns the number of bytes from one element to the next along each axis, or null
+// for a null pointer. This is valid until you close or reload the array.
 const ptrdiff_t *npymap_byte_strides(const npymap_array *array);
 
-// The number of elements.
+// Returns the number of elements.
 size_t npymap_len(const npymap_array *array);
 
-// The size of one element in bytes.
+// Returns the size of one element in bytes.
 size_t npymap_itemsize(const npymap_array *array);
 
-// The size of all elements in bytes.
+// Returns the size of all elements in bytes.
 size_t npymap_nbytes(const npymap_array *array);
 
-// The type of the elements in either byte order: NPYMAP_FLOAT64 or another;
-// NPYMAP_OTHER if they are not numbers of up to 8 bytes (16 if complex).
+// Returns the type of the elements in either byte order, such as NPYMAP_FLOAT64. This
+// is NPYMAP_OTHER if they are not numbers of up to 8 bytes (16 if complex).
 npymap_type npymap_type_of(const npymap_array *array);
 
-// NumPy's dtype.kind: 'b', 'i', 'u', 'f', 'c', 'm', 'M', 'S', 'U' or 'V', which
-// includes structs and subarrays; 0 for a null pointer.
+// Returns NumPy's dtype.kind: 'b', 'i', 'u', 'f', 'c', 'm', 'M', 'S', 'U' or 'V',
+// which includes structs and subarrays. This is 0 for a null pointer.
 char npymap_kind(const npymap_array *array);
 
-// The byte order of the elements: '<', '>', or '|' if they have none, as bytes and
-// structs; 0 for a null pointer.
+// Returns the byte order of the elements: '<', '>', or '|' if they have none, like
+// bytes and structs. This is 0 for a null pointer.
 char npymap_byte_order(const npymap_array *array);
 
-// The dtype as in the header of a file: "'<f8'", with quotes, or
-// "[('t', '<i8'), ('pos', '<f4', (3,))]"; null for a null pointer. It is valid until
-// the array is closed or reloaded.
+// Returns the dtype as in the header of a file: "'<f8'", with quotes, or "[('t',
+// '<i8'), ('pos', '<f4', (3,))]". This is null for a null pointer. It is valid until
+// you close or reload the array.
 const char *npymap_descr(const npymap_array *array);
 
-// The memory order: 'C', or 'F' if the first axis varies fastest; 0 for a null
-// pointer. If it would be both, as with one axis, it is that of the header.
+// Returns the memory order: 'C', or 'F' if the first axis varies fastest, or 0 for a
+// null pointer. If both are true, for example with one axis, this is the order in the
+// header.
 char npymap_order(const npymap_array *array);
 
-// The mode that the array was opened in. It is NPYMAP_IN_MEMORY for members that
-// were inflated, NPYMAP_READ_WRITE for files that were created; -1 for a null
-// pointer.
+// Returns the mode that you opened the array in. This is NPYMAP_IN_MEMORY for inflated
+// members, NPYMAP_READ_WRITE for created files, and -1 for a null pointer.
 npymap_mode npymap_mode_of(const npymap_array *array);
 
-// The offset of the first element in the file; UINT64_MAX if there is none.
+// Returns the offset of the first element in the file, or UINT64_MAX if there is none.
 uint64_t npymap_data_offset(const npymap_array *array);
 
-// The first element, as it is stored: see npymap_borrow for numbers. The address is
-// that of the map, and is valid until the array is closed or reloaded. Null for a null
-// pointer; not null for an array without elements.
+// Returns the first element, as stored. To use numbers in place, see npymap_borrow.
+// The address belongs to the map, and is valid until you close or reload the array.
+// This is null for a null pointer, but not for an array without elements.
 const void *npymap_data(const npymap_array *array);
 
-// As npymap_data, for writing; null for a read-only array, which is an error.
+// Returns the first element for writing. For a read-only array, this sets an error and
+// returns null.
 void *npymap_data_mut(npymap_array *array);
 
-// The elements in place, as numbers of this machine: an error unless they have
-// exactly this type and this machine's byte order, and are aligned, which members of
-// a `.npz` need not be: npymap_copy reads those. Booleans are read, because other bytes
-// than 0 and 1, which files can have, are an error. Along each axis, elements are
-// npymap_byte_strides apart.
+// Borrows the elements in place, as numbers of this machine.
+//
+// This returns an error unless they have exactly this type and this machine's byte
+// order, and are aligned. Members of a `.npz` may not be aligned, but npymap_copy
+// reads them. Booleans are checked, because files can have bytes other than 0 and 1,
+// which return an error. Along each axis, elements are npymap_byte_strides apart.
 npymap_status npymap_borrow(const npymap_array *array,
                             npymap_type number,
                             const void **data);
 
-// As npymap_borrow, for writing.
+// Borrows the elements in place for writing. This has the same conditions as
+// npymap_borrow.
 npymap_status npymap_borrow_mut(npymap_array *array, npymap_type number, void **data);
 
 // Copies an element to the variable `value` of type `number`, converted from either
 // byte order and any alignment.
 //
-// `index` has one position for each of the `ndim` axes. The type may be another than
-// that of the elements if NumPy's casting 'same_kind' allows it; floats are rounded,
+// `index` has one position for each of the `ndim` axes. The type can differ from the
+// stored type if NumPy's casting 'same_kind' allows it. Floats are rounded, and
 // integers must fit.
 npymap_status npymap_get(const npymap_array *array,
                          const size_t *index,
@@ -404,15 +413,16 @@ npymap_status npymap_get(const npymap_array *array,
                          npymap_type number,
                          void *value);
 
-// Stores the variable `value` of type `number` to an element, as npymap_get.
+// Stores the variable `value` of type `number` to an element. It is converted like in
+// npymap_get.
 npymap_status npymap_set(npymap_array *array,
                          const size_t *index,
                          size_t ndim,
                          npymap_type number,
                          const void *value);
 
-// As npymap_get, for the field `field` of an element: "x", or "pos.z". The axes of a
-// subarray follow those of the array in `index`.
+// Copies the field `field` of an element, such as "x" or "pos.z", to a variable, like
+// npymap_get. The axes of a subarray follow the axes of the array in `index`.
 npymap_status npymap_get_field(const npymap_array *array,
                                const char *field,
                                const size_t *index,
@@ -420,7 +430,7 @@ npymap_status npymap_get_field(const npymap_array *array,
                                npymap_type number,
                                void *value);
 
-// As npymap_set, for a field.
+// Stores a variable to the field `field` of an element, like npymap_set.
 npymap_status npymap_set_field(npymap_array *array,
                                const char *field,
                                const size_t *index,
@@ -428,7 +438,7 @@ npymap_status npymap_set_field(npymap_array *array,
                                npymap_type number,
                                const void *value);
 
-// Copies the npymap_itemsize bytes of an element of any dtype, as they are stored.
+// Copies the npymap_itemsize bytes of an element of any dtype, as stored.
 npymap_status npymap_get_bytes(const npymap_array *array,
                                const size_t *index,
                                size_t ndim,
@@ -442,13 +452,13 @@ npymap_status npymap_set_bytes(npymap_array *array,
                                const void *bytes,
                                size_t nbytes);
 
-// Formats an element of any dtype, or its field `field` unless that is null: "1.5",
-// "b'abc'", "2026-08-21T12:00". Text of dtype 'U' is UTF-8 without quotes, and may
-// contain NUL characters.
+// Formats an element of any dtype, such as "1.5", "b'abc'" or "2026-08-21T12:00". If
+// `field` is not null, this formats this field of the element. Text of dtype 'U' is
+// UTF-8 without quotes, and may contain NUL characters.
 //
-// Stores at most `capacity` bytes in `text`, the last of which is NUL. `len`, unless
-// it is null, gets the length without the NUL; if it is `capacity` or more, the text
-// was cut. `text` may be null if `capacity` is 0.
+// This stores at most `capacity` bytes in `text`, including a NUL at the end. If `len`
+// is not null, it gets the length without the NUL. If the length is `capacity` or
+// more, the text was cut. `text` may be null if `capacity` is 0.
 npymap_status npymap_get_text(const npymap_array *array,
                               const char *field,
                               const size_t *index,
@@ -457,7 +467,7 @@ npymap_status npymap_get_text(const npymap_array *array,
                               size_t capacity,
                               size_t *len);
 
-// Parses `text` as npymap_get_text formats it, and stores the value to an element or
+// Parses `text` in the form of npymap_get_text, and stores the value to an element or
 // its field.
 npymap_status npymap_set_text(npymap_array *array,
                               const char *field,
@@ -465,19 +475,20 @@ npymap_status npymap_set_text(npymap_array *array,
                               size_t ndim,
                               const char *text);
 
-// Copies all elements, or their field `field` unless that is null, to a buffer of
-// numbers in C order, `nbytes` long: npymap_len numbers, or more if the field is a
-// subarray.
+// Copies all elements to a buffer of numbers in C order, `nbytes` long. If `field` is
+// not null, this copies this field of each element. The buffer has room for npymap_len
+// numbers, or more if the field is a subarray.
 //
-// The type may be another than that of the elements if every value fits, as in
-// NumPy's casting 'safe'; floats may also be rounded.
+// The type can differ from the stored type if every value fits, like in NumPy's
+// casting 'safe'. Floats may also be rounded.
 npymap_status npymap_copy(const npymap_array *array,
                           const char *field,
                           npymap_type number,
                           void *numbers,
                           size_t nbytes);
 
-// Stores a buffer of numbers in C order to all elements, as npymap_copy.
+// Stores a buffer of numbers in C order to all elements. They are converted like in
+// npymap_copy.
 npymap_status npymap_assign(npymap_array *array,
                             const char *field,
                             npymap_type number,
@@ -498,19 +509,20 @@ npymap_status npymap_copy_bytes(const npymap_array *array,
 //          s = npymap_next_index(array, 'C', index, ndim)) { ... }
 npymap_status npymap_first_index(const npymap_array *array, size_t *index, size_t ndim);
 
-// Sets `index` to the next element: in the order 'C', the last position changes
-// fastest, in 'F' the first. NPYMAP_END after the last element, and `index` is not
-// changed. Elements are in order in memory if `order` is npymap_order.
+// Sets `index` to the next element. In the order 'C', the last position changes
+// fastest, in 'F' the first. After the last element, this returns NPYMAP_END, and does
+// not change `index`. If `order` is npymap_order, you visit elements in the order of
+// the memory.
 npymap_status npymap_next_index(const npymap_array *array,
                                 char order,
                                 size_t *index,
                                 size_t ndim);
 
-// Copies rows of the first axis, in the order of the `count` indices `rows`, to a
-// buffer of numbers, `nbytes` long. Indices may repeat. Types are converted as by
-// npymap_copy.
+// Copies rows of the first axis to a buffer of numbers, `nbytes` long, in the order of
+// the `count` indices `rows`.
 //
-// From the disk, rows of a read-only array are requested ahead of the copy.
+// Indices may repeat. Types are converted like in npymap_copy. Rows of a read-only
+// array that are not in memory are requested from the disk before they are copied.
 npymap_status npymap_take(const npymap_array *array,
                           const size_t *rows,
                           size_t count,
@@ -518,22 +530,21 @@ npymap_status npymap_take(const npymap_array *array,
                           void *numbers,
                           size_t nbytes);
 
-// As npymap_take, for the bytes of any dtype as they are stored.
+// Copies the bytes of rows of any dtype, as stored, like npymap_take.
 npymap_status npymap_take_bytes(const npymap_array *array,
                                 const size_t *rows,
                                 size_t count,
                                 void *bytes,
                                 size_t nbytes);
 
-// Waits until everything stored is on the disk. Does nothing unless stores go to a
-// file.
+// Waits until all stores are on the disk. Does nothing unless stores go to a file.
 npymap_status npymap_flush(const npymap_array *array);
 
-// Starts writing what was stored to the disk, without waiting.
+// Starts writing stores to the disk, without waiting.
 npymap_status npymap_flush_async(const npymap_array *array);
 
-// Tells the system how the rows from `start` to before `stop` will be used, so that
-// it reads ahead accordingly: NPYMAP_ADVICE_RANDOM or another. SIZE_MAX for `stop`
+// Tells the kernel how you will use the rows from `start` to before `stop`, so that it
+// reads ahead accordingly. For example, pass NPYMAP_ADVICE_RANDOM. SIZE_MAX for `stop`
 // is the end.
 npymap_status npymap_advise(const npymap_array *array,
                             size_t start,
@@ -543,27 +554,27 @@ npymap_status npymap_advise(const npymap_array *array,
 // Starts reading rows into memory, in a thread if they are large.
 npymap_status npymap_prefetch(const npymap_array *array, size_t start, size_t stop);
 
-// Reads rows into memory and waits for them. A truncated file or a failing disk is an
-// error here, where a load would cause a signal.
+// Reads rows into memory and waits for them. If the file is truncated or the disk
+// fails, this returns an error, where a load would raise SIGBUS.
 npymap_status npymap_populate(const npymap_array *array, size_t start, size_t stop);
 
-// Checks that the path still leads to the file that was opened, and that the file
-// still has all elements.
+// Checks that the path still leads to the opened file, and that the file still has all
+// elements.
 npymap_status npymap_check_unchanged(const npymap_array *array);
 
-// Maps the rows that another program appended to the file since a read-only array was
-// opened. Pointers into the array are invalid afterwards; its shape may be another. An
-// error on Windows, where files are not identified.
+// Maps the rows that another program appended to the file since you opened a read-only
+// array. This makes pointers into the array invalid, and can change its shape. On
+// Windows, this returns an error, because files are not identified there.
 npymap_status npymap_reload(npymap_array *array);
 
-// Opens a `.npz`, `.ten`, tar or `.npy` file, recognised by its contents. Modes are
-// those of npymap_open, for a `.npz` without NPYMAP_READ_WRITE. Arrays outlive the
-// archive.
+// Opens a `.npz`, `.ten`, tar or `.npy` file, recognized by its contents. `mode` is
+// like in npymap_open, but a `.npz` cannot be opened with NPYMAP_READ_WRITE. Arrays
+// outlive the archive.
 npymap_status npymap_archive_open(const char *path,
                                   npymap_mode mode,
                                   npymap_archive **archive);
 
-// Opens a copy of the `nbytes` bytes of such a file in memory.
+// Opens a copy of the `nbytes` bytes of an archive in memory.
 npymap_status npymap_archive_open_bytes(const void *bytes,
                                         size_t nbytes,
                                         npymap_archive **archive);
@@ -572,17 +583,18 @@ npymap_status npymap_archive_open_bytes(const void *bytes,
 // pointer to it, is null.
 void npymap_archive_free(npymap_archive **archive);
 
-// The number of members; 0 for a null pointer, which is an error.
+// Returns the number of members. For a null pointer, this sets an error and returns 0.
 size_t npymap_archive_len(const npymap_archive *archive);
 
-// The name of the member at a position: without `.npy` in a `.npz`; "0", "1" and so on
-// in a `.ten`; "name.ten[0]" for arrays of a `.ten` in a tar file; empty for a `.npy`.
-// Null if there is no such position. It is valid until the archive is closed.
+// Returns the name of the member at a position. This is the name without `.npy` in a
+// `.npz`, "0", "1" and so on in a `.ten`, "name.ten[0]" for arrays of a `.ten` in a
+// tar file, and empty for a `.npy`. If there is no such position, this is null. It is
+// valid until you close the archive.
 const char *npymap_archive_name(const npymap_archive *archive, size_t position);
 
-// Opens the member called `name`; the only array if `name` is null. Stored members
-// are mapped where they are in the file, deflated ones are inflated into memory. In a
-// `.ten`, `name` may also be the info of an array.
+// Opens the member called `name`, or the only array if `name` is null. Stored members
+// are mapped in place, and deflated members are inflated into memory. In a `.ten`,
+// `name` can also be the info of an array.
 npymap_status npymap_archive_get(const npymap_archive *archive,
                                  const char *name,
                                  npymap_array **array);
@@ -592,10 +604,12 @@ npymap_status npymap_archive_get_at(const npymap_archive *archive,
                                     size_t position,
                                     npymap_array **array);
 
-// Writes a `.npy` file: the `nbytes` bytes of elements `descr`, with `ndim` axes of
-// lengths `shape`. `flags` combines NPYMAP_OVERWRITE, NPYMAP_DISCARD_TRAILING and
-// NPYMAP_FORTRAN_ORDER, which says how the elements are in memory. The file gets its name
-// when it is complete.
+// Writes a `.npy` file from the `nbytes` bytes of elements with the dtype `descr` and
+// `ndim` axes of lengths `shape`.
+//
+// `flags` combines NPYMAP_OVERWRITE, NPYMAP_DISCARD_TRAILING and NPYMAP_FORTRAN_ORDER,
+// which is the order of the elements in memory. The file gets its name once it is
+// complete.
 npymap_status npymap_save(const char *path,
                           const char *descr,
                           const size_t *shape,
@@ -604,9 +618,9 @@ npymap_status npymap_save(const char *path,
                           size_t nbytes,
                           uint32_t flags);
 
-// Adds a member to a `.npz` file, or replaces it; creates the file if there is none.
-// `flags` combines NPYMAP_COMPRESS and NPYMAP_FORTRAN_ORDER. The changed archive
-// replaces the file when it is complete, under a lock.
+// Adds a member to a `.npz` file, or replaces it. If there is no file, this creates
+// it. `flags` combines NPYMAP_COMPRESS and NPYMAP_FORTRAN_ORDER. The changed archive
+// replaces the file once it is complete, under a lock.
 npymap_status npymap_save_member(const char *path,
                                  const char *name,
                                  const char *descr,
@@ -616,13 +630,14 @@ npymap_status npymap_save_member(const char *path,
                                  size_t nbytes,
                                  uint32_t flags);
 
-// Opens a `.npy` file to append rows, and locks it; on Windows, it is not locked.
+// Opens a `.npy` file to append rows, and locks it. On Windows, it is not locked.
 npymap_status npymap_appender_open(const char *path, npymap_appender **appender);
 
-// Creates a `.npy` file without rows, to append some. `row` has the lengths of the
-// `ndim` axes of a row, so the array has one more. `flags` combines NPYMAP_OVERWRITE,
-// NPYMAP_DISCARD_TRAILING, NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER, with which the
-// last axis grows.
+// Creates a `.npy` file without rows, to append some.
+//
+// `row` has the lengths of the `ndim` axes of a row, so the array has one more axis.
+// `flags` combines NPYMAP_OVERWRITE, NPYMAP_DISCARD_TRAILING, NPYMAP_PAGE_ALIGNED and
+// NPYMAP_FORTRAN_ORDER. With NPYMAP_FORTRAN_ORDER, the last axis grows.
 npymap_status npymap_appender_create(const char *path,
                                      const char *descr,
                                      const size_t *row,
@@ -630,11 +645,13 @@ npymap_status npymap_appender_create(const char *path,
                                      uint32_t flags,
                                      npymap_appender **appender);
 
-// Opens a `.npy` file to append rows, as npymap_appender_open, or creates it if it does
-// not exist, as npymap_appender_create. Several processes can do this at once: one of them
-// creates the file. `flags` combines NPYMAP_PAGE_ALIGNED, NPYMAP_FORTRAN_ORDER and
-// NPYMAP_WAIT, with which each waits for its turn. A file with rows of another dtype is
-// NPYMAP_ERROR_DTYPE_MISMATCH, and of another shape or order NPYMAP_ERROR_SHAPE_MISMATCH.
+// Opens a `.npy` file to append rows, or creates it if it does not exist.
+//
+// Several processes can do this at once, and one of them creates the file. `flags`
+// combines NPYMAP_PAGE_ALIGNED, NPYMAP_FORTRAN_ORDER and NPYMAP_WAIT. With
+// NPYMAP_WAIT, each process waits for its turn. If the file has rows of a different
+// dtype, this returns NPYMAP_ERROR_DTYPE_MISMATCH. If they have a different shape or
+// order, it returns NPYMAP_ERROR_SHAPE_MISMATCH.
 npymap_status npymap_appender_open_or_create(const char *path,
                                              const char *descr,
                                              const size_t *row,
@@ -642,24 +659,24 @@ npymap_status npymap_appender_open_or_create(const char *path,
                                              uint32_t flags,
                                              npymap_appender **appender);
 
-// The number of rows, including those that are not written yet.
+// Returns the number of rows, including rows that are not written yet.
 size_t npymap_appender_rows(const npymap_appender *appender);
 
-// Appends complete rows from `nbytes` bytes of elements as they are stored. A ragged
-// array gets one row.
+// Appends complete rows from `nbytes` bytes of elements, as stored. A ragged array
+// gets one row.
 npymap_status npymap_append_bytes(npymap_appender *appender,
                                   const void *bytes,
                                   size_t nbytes);
 
-// Appends complete rows from `count` numbers, whose type must be that of the elements,
-// in either byte order. A ragged array gets one row. In Fortran order, the first axis of a
-// row varies fastest.
+// Appends complete rows from `count` numbers of the type of the elements, in either
+// byte order. A ragged array gets one row. In Fortran order, the first axis of a row
+// varies fastest.
 npymap_status npymap_append(npymap_appender *appender,
                             npymap_type number,
                             const void *numbers,
                             size_t count);
 
-// Writes the rows that were appended, so that other programs see them.
+// Writes the appended rows, so that other programs see them.
 npymap_status npymap_appender_flush(npymap_appender *appender);
 
 // Writes the rows and waits until they are on the disk.
@@ -673,9 +690,10 @@ npymap_status npymap_appender_close(npymap_appender **appender);
 // pointer to null. Does nothing if the pointer, or the pointer to it, is null.
 void npymap_appender_free(npymap_appender **appender);
 
-// Opens a ragged array to append rows, and locks it, as npymap_appender_open: `data` is the
-// file of all elements, and `offsets` that of the starts and ends of its rows. After a
-// writer died, its files may be NPYMAP_ERROR_CORRUPT: see npymap_appender_recover_ragged.
+// Opens a ragged array to append rows, and locks it, like npymap_appender_open. `data`
+// is the file of all elements, and `offsets` is the file with the starts and ends of
+// rows. After a writer died, this can return NPYMAP_ERROR_CORRUPT. In that case, use
+// npymap_appender_recover_ragged.
 npymap_status npymap_appender_open_ragged(const char *data,
                                           const char *offsets,
                                           npymap_appender **appender);
@@ -702,8 +720,8 @@ npymap_status npymap_appender_open_or_create_ragged(const char *data,
                                                     uint32_t flags,
                                                     npymap_appender **appender);
 
-// Opens a ragged array to append rows after its writer died: elements that belong to no
-// row, and offsets of elements that do not exist, are removed.
+// Opens a ragged array to append rows after its writer died. This removes elements
+// that belong to no row, and offsets of elements that do not exist.
 npymap_status npymap_appender_recover_ragged(const char *data,
                                              const char *offsets,
                                              npymap_appender **appender);
@@ -716,8 +734,8 @@ npymap_status npymap_ragged_span(const npymap_array *data,
                                  size_t row,
                                  size_t *span);
 
-// Copies a row to a buffer of numbers, `nbytes` long, which has to be the size of the row:
-// see npymap_ragged_span. Types are converted as by npymap_copy.
+// Copies a row to a buffer of numbers, `nbytes` long, which must be the size of the
+// row (see npymap_ragged_span). Types are converted like in npymap_copy.
 npymap_status npymap_ragged_get(const npymap_array *data,
                                 const npymap_array *offsets,
                                 size_t row,

@@ -27,11 +27,11 @@ pub const NPYMAP_ERROR_TRUNCATED: i32 = -4;
 pub const NPYMAP_ERROR_CORRUPT: i32 = -5;
 /// The file may be valid, but is not supported: Python objects, encryption.
 pub const NPYMAP_ERROR_UNSUPPORTED: i32 = -6;
-/// A limit on what is read into memory was reached.
+/// A limit on what is read into memory was exceeded.
 pub const NPYMAP_ERROR_LIMIT_EXCEEDED: i32 = -7;
-/// Something else changed or replaced the file.
+/// Another process or handle changed or replaced the file.
 pub const NPYMAP_ERROR_CHANGED: i32 = -8;
-/// The file is locked by another writer.
+/// Another writer has locked the file.
 pub const NPYMAP_ERROR_LOCKED: i32 = -9;
 /// The elements do not have the requested type.
 pub const NPYMAP_ERROR_DTYPE_MISMATCH: i32 = -10;
@@ -84,14 +84,14 @@ pub const NPYMAP_FLOAT16: i32 = 10;
 pub const NPYMAP_FLOAT32: i32 = 11;
 /// `double`.
 pub const NPYMAP_FLOAT64: i32 = 12;
-/// `float complex`, or `float[2]`: the real part, then the imaginary one.
+/// `float complex`, or `float[2]`: the real part, then the imaginary part.
 pub const NPYMAP_COMPLEX64: i32 = 13;
 /// `double complex`, or `double[2]`.
 pub const NPYMAP_COMPLEX128: i32 = 14;
 
 /// Replace an existing file. Programs that have it mapped or open keep it.
 pub const NPYMAP_OVERWRITE: u32 = 1;
-/// Reserve no space on the disk. If it is full, a later store is a signal.
+/// Reserve no space on the disk. If it is full, a later store raises SIGBUS.
 pub const NPYMAP_SPARSE: u32 = 2;
 /// Align the elements to 4096 bytes in the file.
 pub const NPYMAP_PAGE_ALIGNED: u32 = 4;
@@ -99,11 +99,11 @@ pub const NPYMAP_PAGE_ALIGNED: u32 = 4;
 pub const NPYMAP_FORTRAN_ORDER: u32 = 8;
 /// Deflate the member of an archive.
 pub const NPYMAP_COMPRESS: u32 = 16;
-/// With NPYMAP_OVERWRITE, drop what follows the elements of the old file: rows of a writer
-/// that died, which `npymap recover` keeps, or another array. Without this flag, such a
-/// file is not replaced: NPYMAP_ERROR_CORRUPT.
+/// With NPYMAP_OVERWRITE, drop what follows the elements of the previous file: rows of
+/// a writer that died, which `npymap recover` keeps, or another array. Without this
+/// flag, replacing such a file returns NPYMAP_ERROR_CORRUPT.
 pub const NPYMAP_DISCARD_TRAILING: u32 = 32;
-/// Wait for the lock of another writer, instead of NPYMAP_ERROR_LOCKED.
+/// Wait for the lock of another writer, instead of returning NPYMAP_ERROR_LOCKED.
 pub const NPYMAP_WAIT: u32 = 64;
 
 /// No particular pattern of access.

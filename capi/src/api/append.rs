@@ -11,7 +11,7 @@ use crate::save::Flags;
 use crate::status;
 use crate::status::{npymap_status, npymap_type};
 
-/// Opens a `.npy` file to append rows, and locks it; on Windows, it is not locked.
+/// Opens a `.npy` file to append rows, and locks it. On Windows, it is not locked.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_open(
     path: In<c_char>,
@@ -20,10 +20,11 @@ pub extern "C" fn npymap_appender_open(
     give(appender, "`appender`", || Ok(npymap::Appender::open(path.path()?)?.into()))
 }
 
-/// Creates a `.npy` file without rows, to append some. `row` has the lengths of the
-/// `ndim` axes of a row, so the array has one more. `flags` combines NPYMAP_OVERWRITE,
-/// NPYMAP_DISCARD_TRAILING, NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER, with which the
-/// last axis grows.
+/// Creates a `.npy` file without rows, to append some.
+///
+/// `row` has the lengths of the `ndim` axes of a row, so the array has one more axis.
+/// `flags` combines NPYMAP_OVERWRITE, NPYMAP_DISCARD_TRAILING, NPYMAP_PAGE_ALIGNED and
+/// NPYMAP_FORTRAN_ORDER. With NPYMAP_FORTRAN_ORDER, the last axis grows.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_create(
     path: In<c_char>,
@@ -44,11 +45,13 @@ pub extern "C" fn npymap_appender_create(
     })
 }
 
-/// Opens a `.npy` file to append rows, as npymap_appender_open, or creates it if it does
-/// not exist, as npymap_appender_create. Several processes can do this at once: one of them
-/// creates the file. `flags` combines NPYMAP_PAGE_ALIGNED, NPYMAP_FORTRAN_ORDER and
-/// NPYMAP_WAIT, with which each waits for its turn. A file with rows of another dtype is
-/// NPYMAP_ERROR_DTYPE_MISMATCH, and of another shape or order NPYMAP_ERROR_SHAPE_MISMATCH.
+/// Opens a `.npy` file to append rows, or creates it if it does not exist.
+///
+/// Several processes can do this at once, and one of them creates the file. `flags`
+/// combines NPYMAP_PAGE_ALIGNED, NPYMAP_FORTRAN_ORDER and NPYMAP_WAIT. With
+/// NPYMAP_WAIT, each process waits for its turn. If the file has rows of a different
+/// dtype, this returns NPYMAP_ERROR_DTYPE_MISMATCH. If they have a different shape or
+/// order, it returns NPYMAP_ERROR_SHAPE_MISMATCH.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_open_or_create(
     path: In<c_char>,
@@ -68,14 +71,14 @@ pub extern "C" fn npymap_appender_open_or_create(
     })
 }
 
-/// The number of rows, including those that are not written yet.
+/// Returns the number of rows, including rows that are not written yet.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_rows(appender: In<Appender>) -> usize {
     value(0, || Ok(each_appender!(appender.get("`appender`")?, appender => appender.rows())))
 }
 
-/// Appends complete rows from `nbytes` bytes of elements as they are stored. A ragged
-/// array gets one row.
+/// Appends complete rows from `nbytes` bytes of elements, as stored. A ragged array
+/// gets one row.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_append_bytes(
     mut appender: Out<Appender>,
@@ -89,9 +92,9 @@ pub extern "C" fn npymap_append_bytes(
     })
 }
 
-/// Appends complete rows from `count` numbers, whose type must be that of the elements,
-/// in either byte order. A ragged array gets one row. In Fortran order, the first axis of a
-/// row varies fastest.
+/// Appends complete rows from `count` numbers of the type of the elements, in either
+/// byte order. A ragged array gets one row. In Fortran order, the first axis of a row
+/// varies fastest.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_append(
     mut appender: Out<Appender>,
@@ -110,7 +113,7 @@ pub extern "C" fn npymap_append(
     })
 }
 
-/// Writes the rows that were appended, so that other programs see them.
+/// Writes the appended rows, so that other programs see them.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_flush(mut appender: Out<Appender>) -> npymap_status {
     done(|| Ok(each_appender!(appender.get_mut("`appender`")?, appender => appender.flush())?))

@@ -10,9 +10,9 @@ use crate::boundary::{self, Handle, In, Out};
 use crate::error::value;
 use crate::status::{npymap_mode, npymap_status};
 
-/// Opens a `.npz`, `.ten`, tar or `.npy` file, recognised by its contents. Modes are
-/// those of npymap_open, for a `.npz` without NPYMAP_READ_WRITE. Arrays outlive the
-/// archive.
+/// Opens a `.npz`, `.ten`, tar or `.npy` file, recognized by its contents. `mode` is
+/// like in npymap_open, but a `.npz` cannot be opened with NPYMAP_READ_WRITE. Arrays
+/// outlive the archive.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_archive_open(
     path: In<c_char>,
@@ -22,7 +22,7 @@ pub extern "C" fn npymap_archive_open(
     give(archive, "`archive`", || Archive::open(boundary::source(path.path()?, mode)?))
 }
 
-/// Opens a copy of the `nbytes` bytes of such a file in memory.
+/// Opens a copy of the `nbytes` bytes of an archive in memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_archive_open_bytes(
     bytes: In<c_void>,
@@ -39,15 +39,16 @@ pub extern "C" fn npymap_archive_free(archive: Out<Handle<Archive>>) {
     free(archive);
 }
 
-/// The number of members; 0 for a null pointer, which is an error.
+/// Returns the number of members. For a null pointer, this sets an error and returns 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_archive_len(archive: In<Archive>) -> usize {
     value(0, || Ok(archive.get("`archive`")?.names().len()))
 }
 
-/// The name of the member at a position: without `.npy` in a `.npz`; "0", "1" and so on
-/// in a `.ten`; "name.ten[0]" for arrays of a `.ten` in a tar file; empty for a `.npy`.
-/// Null if there is no such position. It is valid until the archive is closed.
+/// Returns the name of the member at a position. This is the name without `.npy` in a
+/// `.npz`, "0", "1" and so on in a `.ten`, "name.ten[0]" for arrays of a `.ten` in a
+/// tar file, and empty for a `.npy`. If there is no such position, this is null. It is
+/// valid until you close the archive.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_archive_name(archive: In<Archive>, position: usize) -> *const c_char {
     value(ptr::null(), || {
@@ -57,9 +58,9 @@ pub extern "C" fn npymap_archive_name(archive: In<Archive>, position: usize) -> 
     })
 }
 
-/// Opens the member called `name`; the only array if `name` is null. Stored members
-/// are mapped where they are in the file, deflated ones are inflated into memory. In a
-/// `.ten`, `name` may also be the info of an array.
+/// Opens the member called `name`, or the only array if `name` is null. Stored members
+/// are mapped in place, and deflated members are inflated into memory. In a `.ten`,
+/// `name` can also be the info of an array.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_archive_get(
     archive: In<Archive>,

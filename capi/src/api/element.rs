@@ -13,8 +13,8 @@ use crate::status::{npymap_status, npymap_type};
 /// Copies an element to the variable `value` of type `number`, converted from either
 /// byte order and any alignment.
 ///
-/// `index` has one position for each of the `ndim` axes. The type may be another than
-/// that of the elements if NumPy's casting 'same_kind' allows it; floats are rounded,
+/// `index` has one position for each of the `ndim` axes. The type can differ from the
+/// stored type if NumPy's casting 'same_kind' allows it. Floats are rounded, and
 /// integers must fit.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_get(
@@ -30,7 +30,8 @@ pub extern "C" fn npymap_get(
     })
 }
 
-/// Stores the variable `value` of type `number` to an element, as npymap_get.
+/// Stores the variable `value` of type `number` to an element. It is converted like in
+/// npymap_get.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_set(
     mut array: Out<Array>,
@@ -45,8 +46,8 @@ pub extern "C" fn npymap_set(
     })
 }
 
-/// As npymap_get, for the field `field` of an element: "x", or "pos.z". The axes of a
-/// subarray follow those of the array in `index`.
+/// Copies the field `field` of an element, such as "x" or "pos.z", to a variable, like
+/// npymap_get. The axes of a subarray follow the axes of the array in `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_get_field(
     array: In<Array>,
@@ -63,7 +64,7 @@ pub extern "C" fn npymap_get_field(
     })
 }
 
-/// As npymap_set, for a field.
+/// Stores a variable to the field `field` of an element, like npymap_set.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_set_field(
     mut array: Out<Array>,
@@ -80,7 +81,7 @@ pub extern "C" fn npymap_set_field(
     })
 }
 
-/// Copies the npymap_itemsize bytes of an element of any dtype, as they are stored.
+/// Copies the npymap_itemsize bytes of an element of any dtype, as stored.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_get_bytes(
     array: In<Array>,
@@ -115,13 +116,13 @@ pub extern "C" fn npymap_set_bytes(
     })
 }
 
-/// Formats an element of any dtype, or its field `field` unless that is null: "1.5",
-/// "b'abc'", "2026-08-21T12:00". Text of dtype 'U' is UTF-8 without quotes, and may
-/// contain NUL characters.
+/// Formats an element of any dtype, such as "1.5", "b'abc'" or "2026-08-21T12:00". If
+/// `field` is not null, this formats this field of the element. Text of dtype 'U' is
+/// UTF-8 without quotes, and may contain NUL characters.
 ///
-/// Stores at most `capacity` bytes in `text`, the last of which is NUL. `len`, unless
-/// it is null, gets the length without the NUL; if it is `capacity` or more, the text
-/// was cut. `text` may be null if `capacity` is 0.
+/// This stores at most `capacity` bytes in `text`, including a NUL at the end. If `len`
+/// is not null, it gets the length without the NUL. If the length is `capacity` or
+/// more, the text was cut. `text` may be null if `capacity` is 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_get_text(
     array: In<Array>,
@@ -140,7 +141,7 @@ pub extern "C" fn npymap_get_text(
     })
 }
 
-/// Parses `text` as npymap_get_text formats it, and stores the value to an element or
+/// Parses `text` in the form of npymap_get_text, and stores the value to an element or
 /// its field.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_set_text(
@@ -156,12 +157,12 @@ pub extern "C" fn npymap_set_text(
     })
 }
 
-/// Copies all elements, or their field `field` unless that is null, to a buffer of
-/// numbers in C order, `nbytes` long: npymap_len numbers, or more if the field is a
-/// subarray.
+/// Copies all elements to a buffer of numbers in C order, `nbytes` long. If `field` is
+/// not null, this copies this field of each element. The buffer has room for npymap_len
+/// numbers, or more if the field is a subarray.
 ///
-/// The type may be another than that of the elements if every value fits, as in
-/// NumPy's casting 'safe'; floats may also be rounded.
+/// The type can differ from the stored type if every value fits, like in NumPy's
+/// casting 'safe'. Floats may also be rounded.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_copy(
     array: In<Array>,
@@ -176,7 +177,8 @@ pub extern "C" fn npymap_copy(
     })
 }
 
-/// Stores a buffer of numbers in C order to all elements, as npymap_copy.
+/// Stores a buffer of numbers in C order to all elements. They are converted like in
+/// npymap_copy.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_assign(
     mut array: Out<Array>,

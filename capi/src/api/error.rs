@@ -6,15 +6,15 @@ use crate::boundary::In;
 use crate::error;
 use crate::status::npymap_status;
 
-/// The version of the interface of the library that is running. It is
-/// NPYMAP_ABI_VERSION of the header that the program was compiled with, or the
-/// program was linked with the wrong library.
+/// Returns the version of the interface of the running library. If this is not
+/// NPYMAP_ABI_VERSION of the header that you compiled with, you linked the wrong
+/// library.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_abi_version() -> u32 {
     1
 }
 
-/// The version of the library, such as "0.1.0".
+/// Returns the version of the library, such as "0.1.0".
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_version() -> *const c_char {
     const VERSION: &CStr =
@@ -25,22 +25,23 @@ pub extern "C" fn npymap_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// The text of the last error of this thread: the file, what was found, what was
-/// asked for. It is never null, and valid until the next error of the thread, or
-/// npymap_error_clear. A call that succeeds does not change it.
+/// Returns the text of the last error of this thread: the file, what was found, and
+/// what you requested. This is never null, and valid until the next error of the
+/// thread, or npymap_error_clear. A successful call does not change it.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_error() -> *const c_char {
     error::last_text()
 }
 
-/// The status of the last error of this thread, NPYMAP_OK if there was none.
+/// Returns the status of the last error of this thread, or NPYMAP_OK if there was none.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_error_status() -> npymap_status {
     error::last_codes().0
 }
 
-/// The code of the operating system for the last error of this thread: `errno`, or
-/// GetLastError() on Windows; 0 if the system was not the reason.
+/// Returns the code of the operating system for the last error of this thread. This is
+/// `errno`, or GetLastError() on Windows, or 0 if the operating system was not the
+/// reason.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_error_os_code() -> i32 {
     error::last_codes().1

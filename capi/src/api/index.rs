@@ -32,9 +32,10 @@ pub extern "C" fn npymap_first_index(
     })
 }
 
-/// Sets `index` to the next element: in the order 'C', the last position changes
-/// fastest, in 'F' the first. NPYMAP_END after the last element, and `index` is not
-/// changed. Elements are in order in memory if `order` is npymap_order.
+/// Sets `index` to the next element. In the order 'C', the last position changes
+/// fastest, in 'F' the first. After the last element, this returns NPYMAP_END, and does
+/// not change `index`. If `order` is npymap_order, you visit elements in the order of
+/// the memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_next_index(
     array: In<Array>,

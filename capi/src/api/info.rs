@@ -22,54 +22,54 @@ fn character(byte: u8) -> c_char {
     c_char::try_from(byte).unwrap_or(0)
 }
 
-/// The number of axes; 0 for a single element, and for a null pointer, which is an
-/// error as in the functions that follow.
+/// Returns the number of axes, which is 0 for a single element. For a null pointer,
+/// this sets an error and returns 0, like the functions that follow.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_ndim(array: In<Array>) -> usize {
     fact(&array, 0, |array| Ok(array.layout().ndim()))
 }
 
-/// The length of each axis; null for a null pointer. It is valid until the array is
-/// closed or reloaded.
+/// Returns the length of each axis, or null for a null pointer. This is valid until you
+/// close or reload the array.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_shape(array: In<Array>) -> *const usize {
     fact(&array, ptr::null(), |array| Ok(array.layout().shape().as_ptr()))
 }
 
-/// Bytes from one element to the next along each axis; null for a null pointer. It is
-/// valid until the array is closed or reloaded.
+/// Returns the number of bytes from one element to the next along each axis, or null
+/// for a null pointer. This is valid until you close or reload the array.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_byte_strides(array: In<Array>) -> *const isize {
     fact(&array, ptr::null(), |array| Ok(array.layout().byte_strides().as_ptr()))
 }
 
-/// The number of elements.
+/// Returns the number of elements.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_len(array: In<Array>) -> usize {
     fact(&array, 0, |array| Ok(array.layout().len()))
 }
 
-/// The size of one element in bytes.
+/// Returns the size of one element in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_itemsize(array: In<Array>) -> usize {
     fact(&array, 0, |array| Ok(array.dtype().itemsize()))
 }
 
-/// The size of all elements in bytes.
+/// Returns the size of all elements in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_nbytes(array: In<Array>) -> usize {
     fact(&array, 0, |array| Ok(array.layout().nbytes()))
 }
 
-/// The type of the elements in either byte order: NPYMAP_FLOAT64 or another;
-/// NPYMAP_OTHER if they are not numbers of up to 8 bytes (16 if complex).
+/// Returns the type of the elements in either byte order, such as NPYMAP_FLOAT64. This
+/// is NPYMAP_OTHER if they are not numbers of up to 8 bytes (16 if complex).
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_type_of(array: In<Array>) -> npymap_type {
     fact(&array, status::NPYMAP_OTHER, |array| Ok(number::type_of(array.dtype())))
 }
 
-/// NumPy's dtype.kind: 'b', 'i', 'u', 'f', 'c', 'm', 'M', 'S', 'U' or 'V', which
-/// includes structs and subarrays; 0 for a null pointer.
+/// Returns NumPy's dtype.kind: 'b', 'i', 'u', 'f', 'c', 'm', 'M', 'S', 'U' or 'V',
+/// which includes structs and subarrays. This is 0 for a null pointer.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_kind(array: In<Array>) -> c_char {
     fact(&array, 0, |array| {
@@ -88,8 +88,8 @@ pub extern "C" fn npymap_kind(array: In<Array>) -> c_char {
     })
 }
 
-/// The byte order of the elements: '<', '>', or '|' if they have none, as bytes and
-/// structs; 0 for a null pointer.
+/// Returns the byte order of the elements: '<', '>', or '|' if they have none, like
+/// bytes and structs. This is 0 for a null pointer.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_byte_order(array: In<Array>) -> c_char {
     fact(&array, 0, |array| {
@@ -101,16 +101,17 @@ pub extern "C" fn npymap_byte_order(array: In<Array>) -> c_char {
     })
 }
 
-/// The dtype as in the header of a file: "'<f8'", with quotes, or
-/// "[('t', '<i8'), ('pos', '<f4', (3,))]"; null for a null pointer. It is valid until
-/// the array is closed or reloaded.
+/// Returns the dtype as in the header of a file: "'<f8'", with quotes, or "[('t',
+/// '<i8'), ('pos', '<f4', (3,))]". This is null for a null pointer. It is valid until
+/// you close or reload the array.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_descr(array: In<Array>) -> *const c_char {
     fact(&array, ptr::null(), |array| Ok(array.descr().as_ptr()))
 }
 
-/// The memory order: 'C', or 'F' if the first axis varies fastest; 0 for a null
-/// pointer. If it would be both, as with one axis, it is that of the header.
+/// Returns the memory order: 'C', or 'F' if the first axis varies fastest, or 0 for a
+/// null pointer. If both are true, for example with one axis, this is the order in the
+/// header.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_order(array: In<Array>) -> c_char {
     fact(&array, 0, |array| {
@@ -121,39 +122,40 @@ pub extern "C" fn npymap_order(array: In<Array>) -> c_char {
     })
 }
 
-/// The mode that the array was opened in. It is NPYMAP_IN_MEMORY for members that
-/// were inflated, NPYMAP_READ_WRITE for files that were created; -1 for a null
-/// pointer.
+/// Returns the mode that you opened the array in. This is NPYMAP_IN_MEMORY for inflated
+/// members, NPYMAP_READ_WRITE for created files, and -1 for a null pointer.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_mode_of(array: In<Array>) -> npymap_mode {
     fact(&array, -1, |array| Ok(array.mode()))
 }
 
-/// The offset of the first element in the file; UINT64_MAX if there is none.
+/// Returns the offset of the first element in the file, or UINT64_MAX if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_data_offset(array: In<Array>) -> u64 {
     fact(&array, u64::MAX, |array| Ok(array.data_offset().unwrap_or(u64::MAX)))
 }
 
-/// The first element, as it is stored: see npymap_borrow for numbers. The address is
-/// that of the map, and is valid until the array is closed or reloaded. Null for a null
-/// pointer; not null for an array without elements.
+/// Returns the first element, as stored. To use numbers in place, see npymap_borrow.
+/// The address belongs to the map, and is valid until you close or reload the array.
+/// This is null for a null pointer, but not for an array without elements.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_data(array: In<Array>) -> *const c_void {
     fact(&array, ptr::null(), |array| Ok(array.bytes()?.as_ptr().cast()))
 }
 
-/// As npymap_data, for writing; null for a read-only array, which is an error.
+/// Returns the first element for writing. For a read-only array, this sets an error and
+/// returns null.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_data_mut(mut array: Out<Array>) -> *mut c_void {
     value(ptr::null_mut(), || Ok(array.get_mut("`array`")?.bytes_mut()?.as_mut_ptr().cast()))
 }
 
-/// The elements in place, as numbers of this machine: an error unless they have
-/// exactly this type and this machine's byte order, and are aligned, which members of
-/// a `.npz` need not be: npymap_copy reads those. Booleans are read, because other bytes
-/// than 0 and 1, which files can have, are an error. Along each axis, elements are
-/// npymap_byte_strides apart.
+/// Borrows the elements in place, as numbers of this machine.
+///
+/// This returns an error unless they have exactly this type and this machine's byte
+/// order, and are aligned. Members of a `.npz` may not be aligned, but npymap_copy
+/// reads them. Booleans are checked, because files can have bytes other than 0 and 1,
+/// which return an error. Along each axis, elements are npymap_byte_strides apart.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_borrow(
     array: In<Array>,
@@ -169,7 +171,8 @@ pub extern "C" fn npymap_borrow(
     })
 }
 
-/// As npymap_borrow, for writing.
+/// Borrows the elements in place for writing. This has the same conditions as
+/// npymap_borrow.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_borrow_mut(
     mut array: Out<Array>,

@@ -24,8 +24,8 @@ pub(super) fn give<T>(mut out: Out<Handle<T>>, what: &str, f: impl FnOnce() -> R
 /// Opens a `.npy` file.
 ///
 /// `mode` is NPYMAP_READ_ONLY, NPYMAP_READ_WRITE, NPYMAP_COPY_ON_WRITE or
-/// NPYMAP_IN_MEMORY. Opening reads the header; elements are read when they are
-/// used. For a member of an archive, see npymap_archive_open.
+/// NPYMAP_IN_MEMORY. Opening reads the header. Elements are read when you use them. To
+/// open a member of an archive, use npymap_archive_open.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_open(
     path: In<c_char>,
@@ -38,9 +38,11 @@ pub extern "C" fn npymap_open(
     })
 }
 
-/// As npymap_open, for a header of up to `max_header_len` characters: NumPy's
-/// max_header_size. npymap_open allows 10,000, which is not enough for tables with
-/// hundreds of columns. Time and memory to read a header are proportional to its length.
+/// Opens a `.npy` file with a header of up to `max_header_len` characters, like NumPy's
+/// max_header_size.
+///
+/// npymap_open allows 10,000, which is not enough for tables with hundreds of columns.
+/// The time and memory to read a header are proportional to its length.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_open_max_header_len(
     path: In<c_char>,
@@ -54,9 +56,11 @@ pub extern "C" fn npymap_open_max_header_len(
     })
 }
 
-/// As npymap_open, for an array whose header starts at byte `offset` of the file: one of
-/// several that numpy.save wrote to one file. The next one starts where its elements end:
-/// npymap_data_offset and npymap_nbytes say where.
+/// Opens one of several arrays that numpy.save wrote to one file, with a header at byte
+/// `offset`.
+///
+/// The next array starts where the elements of this array end. To find this place, add
+/// npymap_data_offset and npymap_nbytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_open_at(
     path: In<c_char>,
@@ -70,11 +74,12 @@ pub extern "C" fn npymap_open_at(
     })
 }
 
-/// Opens a file without a header, as numpy.memmap does: `ndim` axes of lengths
-/// `shape` of elements `descr`, such as "<f4", that start at byte `offset`. If
-/// `shape` is null, there is one axis that reaches to the end of the file. `flags` is
-/// 0 or NPYMAP_FORTRAN_ORDER. With NPYMAP_READ_WRITE, a file that is too short is
-/// extended with zeros.
+/// Opens a file without a header, like numpy.memmap.
+///
+/// The array has `ndim` axes of lengths `shape`, and elements of the dtype `descr`,
+/// such as "<f4", from byte `offset` on. If `shape` is null, there is one axis that
+/// reaches to the end of the file. `flags` is 0 or NPYMAP_FORTRAN_ORDER. With
+/// NPYMAP_READ_WRITE, a file that is too short is extended with zeros.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_open_raw(
     path: In<c_char>,
@@ -108,14 +113,14 @@ pub extern "C" fn npymap_open_bytes(
     })
 }
 
-/// Creates a `.npy` file of zeros and maps it read-write; an array in memory if
-/// `path` is null.
+/// Creates a `.npy` file of zeros and maps it read-write. If `path` is null, this makes
+/// an array in memory.
 ///
-/// `descr` is the dtype as numpy.dtype.descr or numpy.dtype.str: ">f8", "<i4",
-/// "|b1", "[('t', '<i8'), ('pos', '<f4', (3,))]". `flags` combines NPYMAP_OVERWRITE,
-/// NPYMAP_DISCARD_TRAILING, NPYMAP_SPARSE, NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER.
-/// The file gets its name when it is complete, with all its space reserved; after an error
-/// there is none.
+/// `descr` is the dtype like numpy.dtype.descr or numpy.dtype.str: ">f8", "<i4", "|b1",
+/// "[('t', '<i8'), ('pos', '<f4', (3,))]". `flags` combines NPYMAP_OVERWRITE,
+/// NPYMAP_DISCARD_TRAILING, NPYMAP_SPARSE, NPYMAP_PAGE_ALIGNED and
+/// NPYMAP_FORTRAN_ORDER. The file gets its name once it is complete, with all its space
+/// reserved. After an error, there is no file.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_create(
     path: In<c_char>,
@@ -143,9 +148,9 @@ pub extern "C" fn npymap_create(
     })
 }
 
-/// Closes an array and sets the pointer to null. If stores to it go to a file, waits
-/// until they are on the disk and reports errors of writing them. Does nothing if
-/// the pointer is null already.
+/// Closes an array and sets the pointer to null. If its stores go to a file, this waits
+/// until they are on the disk and returns write errors. Does nothing if the pointer is
+/// null already.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_close(mut array: Out<Handle<Array>>) -> npymap_status {
     done(|| match array.get_mut("`array`")?.take().map(|array| array.into_any()) {
@@ -155,9 +160,9 @@ pub extern "C" fn npymap_close(mut array: Out<Handle<Array>>) -> npymap_status {
     })
 }
 
-/// Closes an array without waiting for the disk, and sets the pointer to null. What
-/// was stored is not lost, but errors of writing it are not reported. Does nothing if
-/// the pointer, or the pointer to it, is null.
+/// Closes an array without waiting for the disk, and sets the pointer to null. Your
+/// stores are not lost, but you will not see write errors. Does nothing if the pointer,
+/// or the pointer to it, is null.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_free(array: Out<Handle<Array>>) {
     free(array);

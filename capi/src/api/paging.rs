@@ -11,8 +11,7 @@ use crate::error::{Failure, Result, done};
 use crate::status;
 use crate::status::npymap_status;
 
-/// Waits until everything stored is on the disk. Does nothing unless stores go to a
-/// file.
+/// Waits until all stores are on the disk. Does nothing unless stores go to a file.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_flush(array: In<Array>) -> npymap_status {
     done(|| match array.get("`array`")?.any() {
@@ -21,7 +20,7 @@ pub extern "C" fn npymap_flush(array: In<Array>) -> npymap_status {
     })
 }
 
-/// Starts writing what was stored to the disk, without waiting.
+/// Starts writing stores to the disk, without waiting.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_flush_async(array: In<Array>) -> npymap_status {
     done(|| match array.get("`array`")?.any() {
@@ -30,8 +29,8 @@ pub extern "C" fn npymap_flush_async(array: In<Array>) -> npymap_status {
     })
 }
 
-/// Tells the system how the rows from `start` to before `stop` will be used, so that
-/// it reads ahead accordingly: NPYMAP_ADVICE_RANDOM or another. SIZE_MAX for `stop`
+/// Tells the kernel how you will use the rows from `start` to before `stop`, so that it
+/// reads ahead accordingly. For example, pass NPYMAP_ADVICE_RANDOM. SIZE_MAX for `stop`
 /// is the end.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_advise(
@@ -64,8 +63,8 @@ pub extern "C" fn npymap_prefetch(array: In<Array>, start: usize, stop: usize) -
     })
 }
 
-/// Reads rows into memory and waits for them. A truncated file or a failing disk is an
-/// error here, where a load would cause a signal.
+/// Reads rows into memory and waits for them. If the file is truncated or the disk
+/// fails, this returns an error, where a load would raise SIGBUS.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_populate(array: In<Array>, start: usize, stop: usize) -> npymap_status {
     done(|| {
@@ -75,8 +74,8 @@ pub extern "C" fn npymap_populate(array: In<Array>, start: usize, stop: usize) -
     })
 }
 
-/// Checks that the path still leads to the file that was opened, and that the file
-/// still has all elements.
+/// Checks that the path still leads to the opened file, and that the file still has all
+/// elements.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_check_unchanged(array: In<Array>) -> npymap_status {
     done(|| check(array.get("`array`")?))
@@ -95,9 +94,9 @@ fn rows(array: &Array, start: usize, stop: usize) -> (Bound<usize>, Bound<usize>
     (Bound::Included(start), stop)
 }
 
-/// Maps the rows that another program appended to the file since a read-only array was
-/// opened. Pointers into the array are invalid afterwards; its shape may be another. An
-/// error on Windows, where files are not identified.
+/// Maps the rows that another program appended to the file since you opened a read-only
+/// array. This makes pointers into the array invalid, and can change its shape. On
+/// Windows, this returns an error, because files are not identified there.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_reload(mut array: Out<Array>) -> npymap_status {
     done(|| array.get_mut("`array`")?.reload())

@@ -15,9 +15,10 @@ use crate::save::Flags;
 use crate::status;
 use crate::status::{npymap_status, npymap_type};
 
-/// Opens a ragged array to append rows, and locks it, as npymap_appender_open: `data` is the
-/// file of all elements, and `offsets` that of the starts and ends of its rows. After a
-/// writer died, its files may be NPYMAP_ERROR_CORRUPT: see npymap_appender_recover_ragged.
+/// Opens a ragged array to append rows, and locks it, like npymap_appender_open. `data`
+/// is the file of all elements, and `offsets` is the file with the starts and ends of
+/// rows. After a writer died, this can return NPYMAP_ERROR_CORRUPT. In that case, use
+/// npymap_appender_recover_ragged.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_open_ragged(
     data: In<c_char>,
@@ -75,8 +76,8 @@ pub extern "C" fn npymap_appender_open_or_create_ragged(
     })
 }
 
-/// Opens a ragged array to append rows after its writer died: elements that belong to no
-/// row, and offsets of elements that do not exist, are removed.
+/// Opens a ragged array to append rows after its writer died. This removes elements
+/// that belong to no row, and offsets of elements that do not exist.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_recover_ragged(
     data: In<c_char>,
@@ -105,8 +106,8 @@ pub extern "C" fn npymap_ragged_span(
     })
 }
 
-/// Copies a row to a buffer of numbers, `nbytes` long, which has to be the size of the row:
-/// see npymap_ragged_span. Types are converted as by npymap_copy.
+/// Copies a row to a buffer of numbers, `nbytes` long, which must be the size of the
+/// row (see npymap_ragged_span). Types are converted like in npymap_copy.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_ragged_get(
     data: In<Array>,

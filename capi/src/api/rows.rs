@@ -7,11 +7,11 @@ use crate::boundary::{In, Out};
 use crate::error::done;
 use crate::status::{npymap_status, npymap_type};
 
-/// Copies rows of the first axis, in the order of the `count` indices `rows`, to a
-/// buffer of numbers, `nbytes` long. Indices may repeat. Types are converted as by
-/// npymap_copy.
+/// Copies rows of the first axis to a buffer of numbers, `nbytes` long, in the order of
+/// the `count` indices `rows`.
 ///
-/// From the disk, rows of a read-only array are requested ahead of the copy.
+/// Indices may repeat. Types are converted like in npymap_copy. Rows of a read-only
+/// array that are not in memory are requested from the disk before they are copied.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_take(
     array: In<Array>,
@@ -27,7 +27,7 @@ pub extern "C" fn npymap_take(
     })
 }
 
-/// As npymap_take, for the bytes of any dtype as they are stored.
+/// Copies the bytes of rows of any dtype, as stored, like npymap_take.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_take_bytes(
     array: In<Array>,

@@ -10,10 +10,12 @@ use crate::save::{self, Flags};
 use crate::status;
 use crate::status::npymap_status;
 
-/// Writes a `.npy` file: the `nbytes` bytes of elements `descr`, with `ndim` axes of
-/// lengths `shape`. `flags` combines NPYMAP_OVERWRITE, NPYMAP_DISCARD_TRAILING and
-/// NPYMAP_FORTRAN_ORDER, which says how the elements are in memory. The file gets its name
-/// when it is complete.
+/// Writes a `.npy` file from the `nbytes` bytes of elements with the dtype `descr` and
+/// `ndim` axes of lengths `shape`.
+///
+/// `flags` combines NPYMAP_OVERWRITE, NPYMAP_DISCARD_TRAILING and NPYMAP_FORTRAN_ORDER,
+/// which is the order of the elements in memory. The file gets its name once it is
+/// complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_save(
     path: In<c_char>,
@@ -34,9 +36,9 @@ pub extern "C" fn npymap_save(
     })
 }
 
-/// Adds a member to a `.npz` file, or replaces it; creates the file if there is none.
-/// `flags` combines NPYMAP_COMPRESS and NPYMAP_FORTRAN_ORDER. The changed archive
-/// replaces the file when it is complete, under a lock.
+/// Adds a member to a `.npz` file, or replaces it. If there is no file, this creates
+/// it. `flags` combines NPYMAP_COMPRESS and NPYMAP_FORTRAN_ORDER. The changed archive
+/// replaces the file once it is complete, under a lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_save_member(
     path: In<c_char>,
