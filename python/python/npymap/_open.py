@@ -201,7 +201,7 @@ def recover(path, *, dry_run=False, zero_fill=False):
 
 
 def resize(path, rows):
-    """Change the number of rows of a file.
+    """Grow or shrink the array in a file.
 
     Rows are along the growing axis, which is the last axis in Fortran order. New rows are
     zeros. To remove rows, this replaces the file by a shorter copy, so arrays that map it stay
