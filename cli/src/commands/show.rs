@@ -216,12 +216,10 @@ impl ShowArgs {
         let nan = row.summary.nan.unwrap_or(0);
         if scale == Scale::Log && high <= 0.0 {
             if matches!(self.range, Some(ColorRange::Values(..))) {
-                let reason = "--range has no positive numbers, whose logarithms could be drawn";
+                let reason = "--range has no positive numbers, and --log draws only those";
                 return Err(CliError::usage(self.file.name(), reason));
             }
-            return Err(
-                self.mismatch("no positive elements, whose logarithms could be drawn".into())
-            );
+            return Err(self.mismatch("no positive elements, and --log draws only those".into()));
         }
         Ok((Norm::new(scale, low, high), nan))
     }
