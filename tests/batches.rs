@@ -2,7 +2,8 @@
 //! their position.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak, mpsc};
+use std::sync::{Arc, Mutex, Weak, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use crate::support::is_error;
@@ -76,6 +77,25 @@ fn memory_is_reused_and_collecting_does_not_hang() {
     assert_eq!((all.len(), made.load(Ordering::Relaxed)), (100, 100));
     let kept = all.into_iter().next().unwrap().unwrap().into_data();
     assert_eq!(kept.0.len(), 20);
+}
+
+#[test]
+fn the_consumer_of_a_prompt_iterator_reads_beside_the_thread() {
+    let consumer = thread::current().id();
+    let (sender, receiver) = mpsc::channel();
+    let receiver = Mutex::new(receiver);
+    // After the first batch, the thread finishes one when the consumer has read another.
+    let read = move |indices: &[usize], (): &mut ()| -> Result<(), mpsc::RecvTimeoutError> {
+        if thread::current().id() == consumer {
+            sender.send(()).unwrap();
+        } else if *indices != [0] {
+            receiver.lock().unwrap().recv_timeout(Duration::from_secs(20))?;
+        }
+        Ok(())
+    };
+    let batches = Sampler::sequential(3).batches(1);
+    let batches = BatchOptions::new().threads(1).prompt().start(batches, read).unwrap();
+    assert_eq!(batches.map(Result::unwrap).count(), 3);
 }
 
 #[test]

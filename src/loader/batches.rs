@@ -96,6 +96,7 @@ pub struct Batches<B, I = IndexBatch> {
 pub struct BatchOptions {
     threads: Option<usize>,
     prefetch: Option<usize>,
+    is_prompt: bool,
 }
 
 type Jobs<I> = Box<dyn Iterator<Item = Job<I>> + Send>;
@@ -126,6 +127,28 @@ impl BatchOptions {
     #[inline]
     pub fn prefetch(self, batches: usize) -> BatchOptions {
         BatchOptions { prefetch: Some(batches.max(1)), ..self }
+    }
+
+    /// Declares that the iterator of indices never blocks, unlike a channel. Then, while
+    /// the next batch is being read, the thread that takes the batches reads one, too,
+    /// instead of waiting: two threads read, although `threads` is one. The batches of
+    /// a [`Loader`](crate::Loader) do so.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{BatchOptions, MappedArray, RowSource as _, Sampler};
+    ///
+    /// let rows = MappedArray::load("data/penguins.npy")?.into_read_only()?.rows()?;
+    /// let batches = Sampler::shuffled(rows.row_count(), 1).batches(100);
+    /// let read = move |indices: &[usize], data: &mut Vec<f64>| rows.take_vec(indices, data);
+    /// let batches = BatchOptions::new().threads(1).prompt().start(batches, read)?;
+    /// assert_eq!(batches.count(), 4);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[inline]
+    pub fn prompt(self) -> BatchOptions {
+        BatchOptions { is_prompt: true, ..self }
     }
 
     /// Starts the threads. `batches` yields the indices of each batch, and `read`
@@ -171,7 +194,9 @@ impl BatchOptions {
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
         let jobs: Jobs<J::Indices> = Box::new(batches.into_iter().map(J::into_indices));
-        self.start_jobs(jobs, false, move |rows, out| read(rows, out).map_err(Error::other))
+        self.start_jobs(jobs, self.is_prompt, move |rows, out| {
+            read(rows, out).map_err(Error::other)
+        })
     }
 
     /// Starts the threads. `is_prompt` is whether the iterator of jobs never blocks.
