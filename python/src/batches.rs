@@ -129,16 +129,14 @@ impl Source {
     fn next(&mut self) -> Option<Result<Next>> {
         let next = match self {
             Source::Sampler(batches) => batches.next()?.map(Source::from_sampler),
-            Source::Passed(batches) => {
-                batches.next()?.map(|batch| Ok((Buffer::of_batch(batch)?, None)))
-            }
+            Source::Passed(batches) => batches.next()?.map(|batch| (Buffer::of_batch(batch), None)),
         };
-        Some(next.unwrap_or_else(|error| Err(error.error)))
+        Some(next.map_err(|error| error.error))
     }
 
-    fn from_sampler(batch: Batch<Vec<Block>, IndexBatch>) -> Result<Next> {
+    fn from_sampler(batch: Batch<Vec<Block>, IndexBatch>) -> Next {
         let (indices, state) = (batch.indices().to_vec(), batch.state().into());
-        Ok((Buffer::of_batch(batch)?, Some((indices, state))))
+        (Buffer::of_batch(batch), Some((indices, state)))
     }
 }
 

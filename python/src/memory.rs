@@ -315,6 +315,9 @@ impl RowSource for MemoryRows {
     }
 }
 
+/// The size of a large page. Fewer bytes than half of one are in ordinary pages.
+const LARGE_PAGE: usize = 2 << 20;
+
 /// The memory of one array of a batch: pages of its own, large ones if there are many.
 #[derive(Debug, Default)]
 pub(crate) struct Block(Option<MappedArrayMut>);
@@ -326,22 +329,35 @@ impl Block {
         if nbytes == 0 {
             return Some(&mut []);
         }
-        if self.0.as_ref().is_none_or(|memory| memory.nbytes() < nbytes) {
+        if self.bytes().is_none_or(|bytes| bytes.len() < nbytes) {
             // The old memory is given back first.
             self.0 = None;
-            self.0 = MappedArray::zeros(&DType::of::<u8>(), &[nbytes]).ok();
+            let room = if nbytes < LARGE_PAGE / 2 {
+                nbytes
+            } else {
+                // The pages before the first large one and after the last one stay unused.
+                nbytes.checked_next_multiple_of(LARGE_PAGE)?.checked_add(LARGE_PAGE)?
+            };
+            self.0 = MappedArray::zeros(&DType::of::<u8>(), &[room]).ok();
         }
-        self.0.as_mut()?.as_slice_mut().ok()?.get_mut(..nbytes)
+        self.bytes()?.get_mut(..nbytes)
+    }
+
+    /// All bytes, from the first large page on.
+    fn bytes(&mut self) -> Option<&mut [u8]> {
+        let bytes: &mut [u8] = self.0.as_mut()?.as_slice_mut().ok()?;
+        let has_large_pages = bytes.len() > LARGE_PAGE;
+        let start = if has_large_pages { bytes.as_ptr().align_offset(LARGE_PAGE) } else { 0 };
+        bytes.get_mut(start..)
     }
 
     /// The address of the first byte, whose provenance is exposed, and the length.
-    fn expose(&mut self) -> Result<(usize, usize)> {
-        Ok(match &mut self.0 {
-            Some(memory) => {
-                (memory.as_bytes_mut()?.as_mut_ptr().expose_provenance(), memory.nbytes())
-            }
-            None => (NOTHING.as_ptr().expose_provenance(), 0),
-        })
+    fn expose(&mut self) -> (usize, usize) {
+        let bytes = self.bytes();
+        bytes.map_or_else(
+            || (NOTHING.as_ptr().expose_provenance(), 0),
+            |bytes| (bytes.as_mut_ptr().expose_provenance(), bytes.len()),
+        )
     }
 }
 
@@ -359,11 +375,11 @@ impl Buffer {
     /// Takes the memory of a batch, which is reached through pointers from now on.
     pub(crate) fn of_batch<I: Send + Sync + 'static>(
         mut batch: Batch<Vec<Block>, I>,
-    ) -> Result<Vec<Buffer>> {
-        let places: Result<Vec<_>> = batch.data_mut().iter_mut().map(Block::expose).collect();
+    ) -> Vec<Buffer> {
+        let places: Vec<_> = batch.data_mut().iter_mut().map(Block::expose).collect();
         let batch: Arc<dyn Any + Send + Sync> = Arc::new(batch);
         let buffer = |(address, len)| Buffer { address, len, _batch: Arc::clone(&batch) };
-        Ok(places?.into_iter().map(buffer).collect())
+        places.into_iter().map(buffer).collect()
     }
 }
 

@@ -134,6 +134,18 @@ def test_memory_is_reused_only_when_nothing_refers_to_it(arrays):
     assert len({own.__array_interface__["data"][0] for _, own in kept}) == 100
 
 
+def test_large_batches_are_in_large_pages(tmp_path):
+    # 0.5, 1, 3 and 2 MiB.
+    sizes, x = [16, 32, 96, 64], np.arange(208 << 12).reshape(208, -1)
+    np.save(tmp_path / "x.npy", x)
+    ends = np.cumsum(sizes)
+    lists = [np.arange(end - size, end)[::-1] for size, end in zip(sizes, ends)]
+    kept = list(npymap.Batches(npymap.open(tmp_path / "x.npy"), lists))
+    assert all(np.array_equal(own, x[rows]) for rows, own in kept)
+    addresses = [own.__array_interface__["data"][0] for _, own in kept]
+    assert all(address % (2 << 20) == 0 for address in addresses[1:])
+
+
 def test_views_of_a_batch_outlive_everything(arrays):
     x, _, mapped, _ = arrays
     batches = npymap.Batches(mapped, npymap.Sampler(1000), 10)
