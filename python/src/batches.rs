@@ -241,6 +241,8 @@ impl Batches {
                 let batches = sources.iter().fold(batches, |batches, rows| rows.announce(batches));
                 if drops_last { batches.drop_last() } else { batches }
             });
+            // A wait for a server ends in another thread only.
+            let options = if is_remote { options } else { options.prompt() };
             (options.start(batches, read).map(Source::Sampler), None)
         } else {
             let (sender, receiver) = mpsc::channel::<Result<Vec<usize>>>();
