@@ -6,13 +6,15 @@
 Needs npymap, NumPy, and Linux. Rows of several sizes, in batches of 256, by the default
 number of threads, 1 and 2, from a file and without maps; in memory, and cold: evicted before
 each time, which is checked. NumPy indexes a new memmap with 256 numbers of a permutation at a
-time. "The limit" reads the file into an array, which it indexes like that.
+time. "The limit" reads the file into an array, which it indexes like that. `os.preadv` reads
+each row into one buffer: without maps, no row in memory takes less than such a call.
 
 Prints seconds, processor time and page faults, and the medians of their ratios to NumPy's
 loop in the same round.
 """
 
 import argparse
+import os
 import resource
 import statistics
 import tempfile
@@ -54,6 +56,15 @@ def ways(path):
         for start in range(0, len(order), BATCH):
             array[order[start:start + BATCH]]
 
+    def preadv():
+        array = np.load(path, mmap_mode="r")
+        order = np.random.default_rng(1).permutation(len(array)).tolist()
+        size, places = array[0].nbytes, [memoryview(row) for row in np.empty_like(array[:BATCH])]
+        with open(path, "rb", buffering=0) as file:
+            for start in range(0, len(order), BATCH):
+                for row, place in zip(order[start:start + BATCH], places):
+                    os.preadv(file.fileno(), (place,), array.offset + row * size)
+
     return {
         "NumPy's `mm[idx]`": lambda: index(np.load(path, mmap_mode="r")),
         "the limit": lambda: index(np.load(path)),
@@ -62,6 +73,7 @@ def ways(path):
         "`Batches`, 1 thread": lambda: batches(npymap.open(path), threads=1),
         "`Batches`, 2 threads": lambda: batches(npymap.open(path), threads=2),
         "`Batches` of an `ArrayFile`": lambda: batches(npymap.ArrayFile(path)),
+        "`os.preadv` of each row": preadv,
     }
 
 
