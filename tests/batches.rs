@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::is_error;
 use npymap::{
@@ -117,6 +117,29 @@ fn no_more_is_read_ahead_than_requested_and_dropping_stops() {
     }
     drop(batches);
     assert!(made.load(Ordering::Relaxed) <= 14);
+}
+
+#[test]
+fn one_thread_reads_four_batches_ahead_of_a_consumer_that_reads_too() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let sampler = Sampler::sequential(100);
+    let options = BatchOptions::new().threads(1).prompt();
+    let mut batches = options.start(sampler.batches(1), {
+        let made = Arc::clone(&made);
+        move |_: &[usize], (): &mut ()| {
+            made.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, npymap::Error>(())
+        }
+    });
+    batches.as_mut().unwrap().next().unwrap().unwrap();
+    let start = Instant::now();
+    // The fifth is read when half of the others have been taken, or the first was slow.
+    while made.load(Ordering::Relaxed) < 4 {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        thread::sleep(Duration::from_millis(1));
+    }
+    drop(batches);
+    assert!(made.load(Ordering::Relaxed) <= 5);
 }
 
 #[test]

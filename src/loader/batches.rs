@@ -48,7 +48,7 @@ pub struct Batches<B, I = IndexBatch> {
     /// The consumer, which also reads batches.
     worker: Worker<B, I>,
     threads: Vec<Option<JoinHandle<()>>>,
-    prefetch: Option<usize>,
+    ahead: AheadOf,
     /// The number of threads that may read.
     active: usize,
     /// Decides on that number, unless the caller did.
@@ -123,7 +123,8 @@ impl BatchOptions {
     }
 
     /// Sets the number of batches read ahead of the consumer, by all
-    /// threads. At least one, by default two per thread.
+    /// threads. At least one, by default two per thread, and four for one thread and the
+    /// consumer: [`prompt`](BatchOptions::prompt).
     #[inline]
     pub fn prefetch(self, batches: usize) -> BatchOptions {
         BatchOptions { prefetch: Some(batches.max(1)), ..self }
@@ -210,17 +211,17 @@ impl BatchOptions {
         let most = self.threads.unwrap_or_else(|| {
             thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
         });
-        let ahead = self.prefetch.unwrap_or_else(|| most.saturating_mul(2));
+        let ahead = AheadOf { prefetch: self.prefetch, is_prompt };
         let worker = Worker {
             number: CONSUMER,
             pipeline: Arc::new(Pipeline::new(jobs, is_prompt)),
-            pool: Arc::new(Pool::new(ahead.saturating_add(most))),
+            pool: Arc::new(Pool::new(ahead.threads(most).saturating_add(most))),
             read: Arc::new(RwLock::new(Some(read))),
         };
         let mut started = Batches {
             worker,
             threads: Vec::new(),
-            prefetch: self.prefetch,
+            ahead,
             active: 0,
             pace: self.threads.is_none().then(|| Pace::new(most)),
             start: Clock::now(),
@@ -229,6 +230,23 @@ impl BatchOptions {
         };
         started.set_threads(self.threads.unwrap_or(0))?;
         Ok(started)
+    }
+}
+
+/// How many batches are read ahead.
+#[derive(Clone, Copy)]
+struct AheadOf {
+    prefetch: Option<usize>,
+    is_prompt: bool,
+}
+
+impl AheadOf {
+    /// The number of batches ahead of a number of threads. Two threads and the consumer have
+    /// enough of four. With two for one thread and the consumer, each waits for the other: an
+    /// epoch in memory took 1.3 to 1.7 times as long, for rows of 512 bytes to 12 KiB.
+    fn threads(self, threads: usize) -> usize {
+        let least = if self.is_prompt { 4 } else { 1 };
+        self.prefetch.unwrap_or_else(|| threads.saturating_mul(2).max(least))
     }
 }
 
@@ -370,8 +388,7 @@ where
 
     /// Lets this many threads read, and starts the threads that do not run.
     fn set_threads(&mut self, threads: usize) -> Result<()> {
-        let ahead = self.prefetch.unwrap_or_else(|| threads.saturating_mul(2)).max(1);
-        self.worker.pipeline.set_workers(threads, ahead);
+        self.worker.pipeline.set_workers(threads, self.ahead.threads(threads));
         self.active = threads;
         for number in 0..threads {
             match self.threads.get(number) {

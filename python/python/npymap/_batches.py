@@ -36,9 +36,9 @@ class Batches:
     `threads` read `prefetch` batches, by default two per thread, without holding the GIL.
     By default, this measures how many threads make batches come sooner. It starts
     without threads, so you wait for each batch. If the next batch of a sampler is not ready,
-    the thread that iterates reads one meanwhile, too, unless a server has its rows. A batch's
-    memory is reused when you no longer refer to it. `dtype` and `casting` mean the same as for
-    `Rows.take`. For a list of arrays, `dtype` may be a list.
+    the thread that iterates reads one meanwhile, too, unless a server has its rows. Then one
+    thread reads four ahead. A batch's memory is reused when you no longer refer to it. `dtype`
+    and `casting` mean the same as for `Rows.take`. For a list of arrays, `dtype` may be a list.
 
     If the rows of a batch cannot be read, this raises, and the next call will return the
     next batch. An exception from the iterable also takes the place of its batch.
