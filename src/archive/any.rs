@@ -327,7 +327,7 @@ impl<D: Mapping> AnyFile<D> {
                         return ten.get(ten.index(inner)?);
                     }
                 }
-                tar.member(name)?.open()
+                tar.get(name)
             }
             #[cfg(feature = "tar")]
             (AnyFile::Tar(tar), None) => match tar.members().collect::<Vec<_>>().as_slice() {

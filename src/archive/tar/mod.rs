@@ -142,6 +142,22 @@ impl<D: Mapping> TarFile<D> {
         }
     }
 
+    /// Opens the `.npy` member of this name. See [`Member::open`].
+    ///
+    /// # Errors
+    ///
+    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if no member has this
+    /// name, [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a valid `.npy`
+    /// file, [`Unsupported`](crate::ErrorKind::Unsupported) if it is sparse or
+    /// contains Python objects,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if its header is
+    /// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if it
+    /// ends after the end of the file, and [`Io`](crate::ErrorKind::Io) if
+    /// reading or mapping fails.
+    pub fn get(&self, name: &str) -> Result<MappedArray<D>> {
+        self.member(name)?.open()
+    }
+
     /// Requests the first bytes of all members at once, if each read of the
     /// source takes long, for example from a remote object. For files, it does
     /// nothing.
