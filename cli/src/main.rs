@@ -14,6 +14,7 @@ mod stats;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::cli::Cli;
@@ -47,12 +48,22 @@ fn main() -> ExitCode {
 
 fn parse_arguments() -> Result<Cli, clap::Error> {
     let arguments: Vec<_> = std::env::args_os().collect();
-    let command = help::arranged(Cli::command());
-    let mut command = command.color(output_args::early_color_choice(&arguments));
-    // Subcommands get the options that all have.
-    command.build();
-    let arguments = arguments::protect_negatives(&command, arguments);
-    let matches = command.try_get_matches_from(arguments)?;
+    let color = output_args::early_color_choice(&arguments);
+    let mut command = Cli::command().color(color);
+    let arguments = arguments::protect_negatives(&mut command, arguments);
+    let parsed = command.try_get_matches_from(&arguments);
+    // Arranging the help takes as long as everything else that is parsed.
+    let needs_help = parsed.as_ref().is_err_and(|error| {
+        matches!(
+            error.kind(),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        )
+    });
+    let matches = if needs_help {
+        help::arranged(Cli::command()).color(color).try_get_matches_from(&arguments)?
+    } else {
+        parsed?
+    };
     let mut own = &matches;
     while let Some((_, inner)) = own.subcommand() {
         own = inner;

@@ -9,14 +9,16 @@ use clap::{Arg, ArgAction, Command};
 /// parsed as an option: positional arguments move after a `--`, and values are
 /// attached to their options by `=`. The text of an argument never changes, and
 /// arguments after a `--` are left alone.
-pub(crate) fn protect_negatives(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
+pub(crate) fn protect_negatives(command: &mut Command, arguments: Vec<OsString>) -> Vec<OsString> {
     let options = arguments.iter().take_while(|argument| *argument != "--");
     if !options.into_iter().any(|argument| is_negative(argument)) {
         return arguments;
     }
+    // Subcommands get the options that all have.
+    command.build();
     let mut arguments = arguments.into_iter().peekable();
     let mut kept: Vec<OsString> = arguments.next().into_iter().collect();
-    let mut command = command;
+    let mut command = &*command;
     while let Some(inner) = arguments.peek().and_then(|name| command.find_subcommand(name)) {
         command = inner;
         kept.extend(arguments.next());
@@ -104,9 +106,9 @@ mod tests {
                 .arg(Arg::new("flush").long("flush").short('f').action(ArgAction::SetTrue))
                 .arg(Arg::new("axis").long("axis").short('n').action(ArgAction::Set)),
         );
-        let command = command.arg(Arg::new("color").long("color").action(ArgAction::Set));
+        let mut command = command.arg(Arg::new("color").long("color").action(ArgAction::Set));
         let arguments = text.split(' ').map(OsString::from).collect();
-        let all = protect_negatives(&command, arguments);
+        let all = protect_negatives(&mut command, arguments);
         all.join(OsStr::new(" ")).into_string().unwrap()
     }
 
