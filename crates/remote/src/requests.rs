@@ -139,14 +139,17 @@ mod tests {
         let mut buffer = vec![0; place];
         // They arrive in any order.
         for (number, part) in parts.iter().enumerate().rev() {
-            let bytes: Vec<u8> = part.clone().map(byte).collect();
-            requests.copy(number, &bytes, &mut buffer);
+            requests.copy(number, &bytes(part), &mut buffer);
         }
-        assert!(buffer.into_iter().eq(ranges.iter().cloned().flatten().map(byte)));
+        assert!(buffer == ranges.iter().map(bytes).collect::<Vec<_>>().concat());
     }
 
-    fn byte(at: u64) -> u8 {
-        u8::try_from(at % 251).unwrap()
+    /// The bytes of a range: each one is its place, modulo 251.
+    fn bytes(range: &Range<u64>) -> Vec<u8> {
+        let period: Vec<u8> = (0..251).collect();
+        let [start, len] = [range.start % 251, ranges::len(range)].map(to_usize_saturating);
+        let bytes = period.repeat(len.div_ceil(251) + 1);
+        bytes[start..start + len].to_vec()
     }
 
     #[test]

@@ -351,15 +351,16 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
         }
         _ => body,
     };
-    let sent =
-        stream.write_all(format!("{}\r\n\r\n", head.join("\r\n")).as_bytes()).and_then(|()| {
-            match action {
-                Action::Trickle => body.iter().try_for_each(|&byte| {
-                    thread::sleep(Duration::from_millis(20));
-                    stream.write_all(&[byte])
-                }),
-                _ => stream.write_all(body),
-            }
-        });
+    let head = format!("{}\r\n\r\n", head.join("\r\n"));
+    let sent = match action {
+        Action::Trickle => stream.write_all(head.as_bytes()).and_then(|()| {
+            body.iter().try_for_each(|&byte| {
+                thread::sleep(Duration::from_millis(20));
+                stream.write_all(&[byte])
+            })
+        }),
+        // At once: a second write would wait until the client acknowledges the first one.
+        _ => stream.write_all(&[head.as_bytes(), body].concat()),
+    };
     sent.is_ok() && action != Action::Half
 }
