@@ -1,9 +1,10 @@
 //! The examples in the help of every command run.
 #![cfg(unix)]
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 use tempfile::TempDir;
 
@@ -60,17 +61,51 @@ fn prepare() -> TempDir {
     directory
 }
 
-/// Runs an example in a copy of a directory, without the files that it creates.
-fn run_example(command: &str, example: &str, prepared: &Path) {
+/// The files and directories in a directory, and the sizes and times of files.
+type Files = BTreeMap<PathBuf, Option<(u64, SystemTime)>>;
+
+fn files(directory: &Path) -> Files {
+    let mut found = Files::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let metadata = path.symlink_metadata().unwrap();
+        let facts = metadata.is_file().then(|| (metadata.len(), metadata.modified().unwrap()));
+        if metadata.is_dir() {
+            found.append(&mut files(&path));
+        }
+        found.insert(path, facts);
+    }
+    found
+}
+
+/// Removes new files, and returns whether the others are as before.
+fn restore(directory: &Path, before: &Files) -> bool {
+    // Files come after their directory.
+    for (path, facts) in files(directory).iter().rev() {
+        if !before.contains_key(path) {
+            let remove = if facts.is_some() { std::fs::remove_file } else { std::fs::remove_dir };
+            remove(path).unwrap();
+        }
+    }
+    files(directory) == *before
+}
+
+/// A copy of a directory.
+fn copy(prepared: &Path) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let mut copy = Command::new("cp");
     copy.arg("-a").arg(prepared.join(".")).arg(directory.path());
     assert!(copy.status().unwrap().success());
-    let (mut code, mut error) = run_script(directory.path(), example);
+    directory
+}
+
+/// Runs an example in a directory, without the files that it creates.
+fn run_example(command: &str, example: &str, directory: &Path) {
+    let (mut code, mut error) = run_script(directory, example);
     while let Some((path, _)) = error.split_once(": already exists") {
         let path = path.strip_prefix("error: ").unwrap();
-        std::fs::remove_file(directory.path().join(path)).unwrap();
-        (code, error) = run_script(directory.path(), example);
+        std::fs::remove_file(directory.join(path)).unwrap();
+        (code, error) = run_script(directory, example);
     }
     // These exit with 1 if arrays differ, or a member is damaged.
     let may_be_1 = ["diff", "ls", "npz verify"].contains(&command);
@@ -88,6 +123,9 @@ fn every_command_has_examples_that_run() {
     let helps = helps();
     assert!(helps.len() > 25, "{}", helps.len());
     let prepared = prepare();
+    // Copied again after an example that changes its files, which takes longer than the example.
+    let mut directory = copy(prepared.path());
+    let mut before = files(directory.path());
     for (command, help) in helps {
         let examples = examples(&help);
         let is_named = examples.iter().any(|line| line.contains(&format!("npymap {command}")));
@@ -96,7 +134,11 @@ fn every_command_has_examples_that_run() {
         for example in examples {
             let needs_jq = example.contains(" | jq ");
             if !needs_jq || Command::new("jq").arg("--version").output().is_ok() {
-                run_example(&command, &example, prepared.path());
+                run_example(&command, &example, directory.path());
+                if !restore(directory.path(), &before) {
+                    directory = copy(prepared.path());
+                    before = files(directory.path());
+                }
             }
         }
     }

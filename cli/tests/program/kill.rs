@@ -2,9 +2,11 @@
 //! the disk and in memory.
 #![cfg(unix)]
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use crate::run::{path_in, run_ok};
@@ -21,7 +23,19 @@ fn directories() -> impl Iterator<Item = tempfile::TempDir> {
     std::iter::once(tempfile::tempdir().unwrap()).chain(in_memory)
 }
 
-/// Creates the files that commands work on.
+/// Writes the files that commands work on, which are created once.
+fn write_files(directory: &Path) {
+    static FILES: LazyLock<Vec<(OsString, Vec<u8>)>> = LazyLock::new(|| {
+        let directory = tempfile::tempdir().unwrap();
+        create_files(directory.path());
+        let entries = fs::read_dir(directory.path()).unwrap().map(Result::unwrap);
+        entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap())).collect()
+    });
+    for (name, bytes) in &*FILES {
+        fs::write(directory.join(name), bytes).unwrap();
+    }
+}
+
 fn create_files(directory: &Path) {
     let [file, other, npz] =
         ["file.npy", "other.npy", "file.npz"].map(|name| path_in(directory, name));
@@ -54,9 +68,9 @@ impl Scene {
         directories().map(|directory| Scene::new(directory, command))
     }
 
-    /// Creates the files and runs the command once, to completion.
+    /// Writes the files and runs the command once, to completion.
     fn new(directory: tempfile::TempDir, command: &[&str]) -> Scene {
-        create_files(directory.path());
+        write_files(directory.path());
         let mut names = command.iter().filter_map(|word| word.split('[').next());
         let name = names.rfind(|name| name.starts_with("file.")).unwrap();
         let file = directory.path().join(name);
