@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-use crate::run::{command, is_quick, is_thorough, path_in, run_ok, shortened};
+use crate::run::{command, is_quick, path_in, run_ok, shortened, size};
 
 /// Escape sequences, a new line, controls of the direction of text and invisible
 /// characters.
@@ -141,10 +141,11 @@ fn some_of<'a>(commands: &'a [&'a str], from: usize) -> impl Iterator<Item = &'a
     shortened(commands.iter().copied().skip(from))
 }
 
-/// Half of the commands, the others for the next number, or all if nothing is left out.
-fn half_of<'a>(commands: &'a [&'a str], number: usize) -> impl Iterator<Item = &'a str> {
-    let step = if is_thorough() { 1 } else { 2 };
-    some_of(commands, number + 3).skip(number % step).step_by(step)
+/// All commands for the first name, and a third of them for each other one, others for the
+/// next name, unless nothing is left out.
+fn chosen<'a>(commands: &'a [&'a str], number: usize) -> impl Iterator<Item = &'a str> {
+    let step = if number == 0 { 1 } else { size(1, 3, 1) };
+    some_of(commands, number).skip(number % step).step_by(step)
 }
 
 /// Commands that write a file, whose name is new.
@@ -175,21 +176,21 @@ fn names_of_files_are_escaped_by_every_command() {
         assert!(file.exists());
         let new =
             directory.path().join([name, OsStr::new("2.npy")].into_iter().collect::<OsString>());
-        for words in some_of(READING, number) {
+        for words in chosen(READING, number) {
             is_safe(&arguments(words, file.as_os_str(), new.as_os_str(), name));
         }
-        for words in some_of(WRITING, number) {
+        for words in chosen(WRITING, number) {
             let _ = fs::remove_file(&new);
             is_safe(&arguments(words, file.as_os_str(), new.as_os_str(), name));
         }
         // Files that do not exist, in directories that do not exist.
         let missing = new.join("missing.npy");
-        for words in half_of(READING, number).chain(half_of(WRITING, number)) {
+        for words in chosen(READING, number + 3).chain(chosen(WRITING, number + 3)) {
             is_safe(&arguments(words, missing.as_os_str(), missing.as_os_str(), name));
         }
         if number == 0 {
             let long = "x".repeat(10_000);
-            for words in some_of(READING, 6).chain(some_of(WRITING, 6)) {
+            for words in chosen(READING, 6).chain(chosen(WRITING, 6)) {
                 is_safe(&arguments(words, long.as_ref(), long.as_ref(), long.as_ref()));
             }
         }
@@ -226,7 +227,7 @@ fn names_of_members_are_escaped_by_every_command() {
             "info F",
             "tail F",
         ]);
-        for words in some_of(&commands, number) {
+        for words in chosen(&commands, number) {
             write_zip(&npz, name.as_bytes(), &fs::read(&npy).unwrap());
             let _ = fs::remove_file(&new);
             let _ = fs::remove_dir_all(&new);
