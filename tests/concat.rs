@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use npymap::{Order, Result, RowSource as _, loader::Concat};
 
-use crate::support::{directory, file, npy, open, quick};
+use crate::support::{directory, file, npy, open, thorough};
 
 /// Creates files with the given numbers of rows of two elements, numbered
 /// across files.
@@ -59,7 +59,7 @@ fn rows_are_those_of_all_files_in_sequence() {
 fn thousands_of_files_use_no_descriptors() {
     let directory = directory();
     // More than a process can usually have open.
-    let count = if quick() { 1_200 } else { 10_000 };
+    let count = if thorough() { 10_000 } else { 1_200 };
     let concat = stack(&files(&directory, &vec![1; count])).unwrap();
     let indices: Vec<usize> = (0..count).rev().collect();
     let mut out = vec![0_u32; 2 * count];
