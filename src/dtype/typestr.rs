@@ -146,12 +146,11 @@ fn parse_sized(short: &str, order: ByteOrder) -> Result<ScalarType, TypestrError
     if !digits.iter().all(u8::is_ascii_digit) {
         return Err(TypestrError::Unknown);
     }
-    let size = match digits {
-        [digit] => usize::from(digit - b'0'),
-        _ => {
-            let size = short.get(1..).and_then(|digits| digits.parse().ok());
-            size.ok_or(TypestrError::Unknown)?
-        }
+    let size = if let [digit] = digits {
+        usize::from(digit - b'0')
+    } else {
+        let size = short.get(1..).and_then(|digits| digits.parse().ok());
+        size.ok_or(TypestrError::Unknown)?
     };
     let (kind, itemsize) = match (letter, size) {
         (b'b', 1) => (Kind::Bool, 1),
