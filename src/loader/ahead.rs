@@ -1,52 +1,47 @@
-//! Reads blocks of rows ahead of the batches that need them.
+//! Reads rows before the batches that need them, if the order of the batches is known.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::background::Background;
+use super::background::Opened;
 use super::near_ranges;
 use super::reading::{self, Disk as _};
 use super::row_source::RowSource as _;
 use super::rows::Rows;
 use super::sampler::Sampler;
-use super::sequence::Sequence;
 use crate::error::invariant::{to_u64, to_usize};
 use crate::kernel::PAGE;
 use crate::layout::geometry::Geometry;
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
-use crate::source::tuning::{DENSE, GAP, IN_MEMORY, PIECE, SAMPLE, UNTHREADED, WINDOW};
+use crate::source::tuning::{DENSE, GAP, IN_MEMORY, PIECE, PIECES, UNTHREADED, WINDOW};
 
 /// The places of a source's rows in files, for reading ahead. Clones share the
 /// threads.
 #[derive(Clone, Debug, Default)]
 pub struct RowsAhead {
-    pub(super) parts: Vec<Part>,
+    parts: Vec<Part>,
     /// The number of rows after its first one that a row of the source includes.
-    extra: usize,
+    extra: u64,
 }
 
 /// Consecutive rows in one file.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+struct Part {
     /// Their numbers in the source.
-    pub(super) rows: Range<usize>,
+    rows: Range<u64>,
     place: Place,
     /// The first byte of the first row, relative to the place.
     start: u64,
     /// The number of bytes from one row to the next.
-    pub(super) step: u64,
+    step: u64,
     /// The number of bytes from a row's first byte to its last byte.
     span: u64,
-    read_ahead: Arc<ReadAhead>,
     /// Whether the whole array is read, but not in order: of a map, when batches have to wait
     /// for the disk, of a file after the first batch.
     is_streamed: bool,
-    /// Where reading of a whole array in a file is to start, until it starts.
-    first: Option<u64>,
     /// The bytes of an array in memory that are still to be mapped for an epoch.
     unmapped: Range<usize>,
 }
@@ -56,36 +51,28 @@ pub(super) struct Part {
 enum Place {
     /// A map. Its file is opened again when it is needed.
     Mapped(Box<Rows>),
-    Opened(Arc<File>, u64),
+    Opened(Arc<Opened>),
 }
 
 impl RowsAhead {
     /// The rows of a map.
     #[inline]
     pub(super) fn mapped(rows: &Rows) -> RowsAhead {
-        let place = Place::Mapped(Box::new(rows.clone()));
-        let read_ahead = Arc::clone(&rows.background.read_ahead);
-        RowsAhead::new(place, &rows.geometry, rows.dtype().itemsize(), read_ahead)
+        let place = |_| Place::Mapped(Box::new(rows.clone()));
+        RowsAhead::new(&rows.geometry, rows.dtype().itemsize(), place)
     }
 
     /// The rows of an array that starts at an offset of a file.
     #[inline]
-    pub(super) fn opened(
-        file: File,
-        offset: u64,
-        geometry: &Geometry,
-        itemsize: usize,
-    ) -> RowsAhead {
-        RowsAhead::new(Place::Opened(Arc::new(file), offset), geometry, itemsize, Arc::default())
+    pub(super) fn opened(file: File, offset: u64, geometry: &Geometry, size: usize) -> RowsAhead {
+        RowsAhead::new(geometry, size, |bytes| {
+            Place::Opened(Arc::new(Opened::new(file, offset, &bytes)))
+        })
     }
 
+    /// Calls `place` with the bytes of all rows.
     #[inline]
-    fn new(
-        place: Place,
-        geometry: &Geometry,
-        size: usize,
-        read_ahead: Arc<ReadAhead>,
-    ) -> RowsAhead {
+    fn new(geometry: &Geometry, size: usize, place: impl FnOnce(Range<u64>) -> Place) -> RowsAhead {
         let (shape, strides): (&[usize], &[isize]) = (&geometry.shape, &geometry.strides);
         let (Some(&count), Some(&stride)) = (shape.first(), strides.first()) else {
             return RowsAhead::default();
@@ -98,10 +85,10 @@ impl RowsAhead {
         if span.is_empty() || span.len() > 2 * step.max(row.len() * size) {
             return RowsAhead::default();
         }
-        let [start, step, span] = [span.start, step, span.len()].map(to_u64);
-        let (rows, is_streamed, first, unmapped) = (0..count, false, None, 0..0);
-        let part =
-            Part { rows, place, start, step, span, read_ahead, is_streamed, first, unmapped };
+        let [count, start, step, span] = [count, span.start, step, span.len()].map(to_u64);
+        let place = place(start..start + (count - 1) * step + span);
+        let (rows, is_streamed, unmapped) = (0..count, false, 0..0);
+        let part = Part { rows, place, start, step, span, is_streamed, unmapped };
         RowsAhead { parts: vec![part], extra: 0 }
     }
 
@@ -109,7 +96,7 @@ impl RowsAhead {
     pub(super) fn concat(parts: impl IntoIterator<Item = (usize, RowsAhead)>) -> RowsAhead {
         let parts = parts.into_iter().flat_map(|(first, ahead)| {
             ahead.parts.into_iter().map(move |part| {
-                let rows = part.rows.start + first..part.rows.end + first;
+                let rows = part.rows.start + to_u64(first)..part.rows.end + to_u64(first);
                 Part { rows, ..part }
             })
         });
@@ -119,41 +106,26 @@ impl RowsAhead {
     /// Windows of `len` of these rows.
     #[inline]
     pub(super) fn windows(self, len: usize) -> RowsAhead {
-        RowsAhead { extra: self.extra + len.saturating_sub(1), ..self }
+        RowsAhead { extra: self.extra + to_u64(len.max(1) - 1), ..self }
     }
 
-    /// Announces that `count` rows will be read. If they are on a large part of an array's
-    /// pages, and the array fits into memory, all of it is read.
+    /// Announces that `count` rows of each shard will be read. If they are on a large part of
+    /// an array's pages, and the array fits into memory, all of it is read.
     ///
     /// `shard` says which shard of an epoch these rows are, and how many shards
     /// there are. The remaining threads read the rest, beginning at other
-    /// places. A map reads ahead of the consecutive batches of a shard by
-    /// itself.
-    ///
-    /// `available` is the memory for this source.
+    /// places. `available` is the memory for this source.
     #[inline]
-    fn expect(
-        &mut self,
-        count: u64,
-        is_sequential: bool,
-        shard: (usize, usize),
-        available: Option<u64>,
-    ) {
-        let count = count.saturating_mul(to_u64(shard.1));
+    fn expect(&mut self, count: u64, shard: (usize, usize), available: Option<u64>) {
         let nbytes = self.nbytes();
         for part in &mut self.parts {
-            if count.saturating_mul(part.span.max(to_u64(PAGE))) < nbytes / to_u64(DENSE) {
+            let enough = (nbytes / to_u64(DENSE)).div_ceil(part.page_span());
+            if count < enough.div_ceil(to_u64(shard.1)) {
                 continue;
             }
             part.is_streamed = match &part.place {
-                Place::Mapped(rows) => !is_sequential && rows.expect_epoch(available, shard),
-                Place::Opened(_, offset) => {
-                    let fits = reading::fits(nbytes, available);
-                    let Range { start, end } = part.place_in_file(*offset);
-                    let first = start + (end - start) / to_u64(shard.1) * to_u64(shard.0);
-                    part.first = Some(first);
-                    fits && HAS_READ_AHEAD
-                }
+                Place::Mapped(rows) => rows.expect_epoch(available, shard),
+                Place::Opened(opened) => opened.planner.expect_epoch(nbytes, available),
             };
         }
     }
@@ -165,7 +137,7 @@ impl RowsAhead {
         for part in &mut self.parts {
             let Place::Mapped(rows) = &part.place else { continue };
             let nbytes = rows.nbytes();
-            let is_dense = count.saturating_mul(part.span.max(to_u64(PAGE))) >= to_u64(nbytes);
+            let is_dense = count >= to_u64(nbytes).div_ceil(part.page_span());
             if is_dense && nbytes > UNTHREADED && rows.is_in_memory() {
                 part.unmapped = 0..nbytes;
             }
@@ -190,8 +162,7 @@ impl RowsAhead {
     /// The size of all rows.
     #[inline]
     fn nbytes(&self) -> u64 {
-        let sizes = self.parts.iter().map(|part| part.step * to_u64(part.rows.len()));
-        sizes.sum()
+        self.parts.iter().map(|part| part.step * (part.rows.end - part.rows.start)).sum()
     }
 
     /// The rows from one on, if they follow each other, and reading them early is worthwhile.
@@ -199,8 +170,7 @@ impl RowsAhead {
     fn sequence(&self, first: u64, count: u64, available: Option<u64>) -> Sequence {
         let rows = self.rows_of(first, count);
         let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
-        let window = nbytes.min(2 * to_u64(WINDOW));
-        let has_room = reading::fits(window, available);
+        let has_room = reading::fits(nbytes.min(2 * to_u64(WINDOW)), available);
         let is_long = nbytes > to_u64(UNTHREADED);
         Sequence::new(&self.parts, if has_room && is_long { rows } else { 0..0 })
     }
@@ -208,18 +178,18 @@ impl RowsAhead {
     /// The rows that `count` rows of the source include.
     #[inline]
     fn rows_of(&self, first: u64, count: u64) -> Range<u64> {
-        first..first.saturating_add(count).saturating_add(to_u64(self.extra))
+        let end = self.parts.last().map_or(0, |part| part.rows.end);
+        first..(first + count).min(end) + self.extra
     }
 
     /// Waits until arrays that are read whole have been read, for a limited time. Of a map,
     /// only if the last batch was faster than the disk.
     #[inline]
-    fn wait(&mut self) {
-        for part in self.parts.iter_mut().filter(|part| part.is_streamed) {
-            part.start_reading();
+    fn wait(&self, (shard, shards): (usize, usize)) {
+        for part in self.parts.iter().filter(|part| part.is_streamed) {
             match &part.place {
-                Place::Opened(..) => part.read_ahead.wait(),
-                Place::Mapped(rows) => rows.background.planner.wait(&**rows),
+                Place::Mapped(rows) => rows.background.wait(),
+                Place::Opened(opened) => opened.wait(opened.nbytes() / shards * shard),
             }
         }
     }
@@ -231,86 +201,86 @@ impl RowsAhead {
     }
 
     /// Requests rows, in turn. Returns the longest time that this takes if all
-    /// are in memory. Does nothing for rows that don't exist. Reading them
-    /// later returns an error.
+    /// are in memory, in fifteenths of [`IN_MEMORY`]. Does nothing for rows that don't exist.
+    /// Reading them later returns an error.
     #[inline]
-    fn request(&self, mut indices: Vec<usize>) -> Duration {
+    fn request(&self, mut indices: Vec<usize>) -> u64 {
         if self.extra > 0 {
-            return Duration::ZERO;
+            return 0;
         }
         indices.sort_unstable();
-        let (mut longest, mut rest) = (Duration::ZERO, &indices[..]);
-        while let Some(first) = rest.first() {
-            let number = self.parts.partition_point(|part| part.rows.end <= *first);
-            let Some(part) = self.parts.get(number) else { break };
-            let (own, after) = rest.split_at(rest.partition_point(|row| *row < part.rows.end));
+        let (mut longest, mut rest) = (0, &indices[..]);
+        while let Some(&first) = rest.first() {
+            let Some(part) = self.parts.get(part_of(&self.parts, to_u64(first))) else { break };
+            let Range { start, end } = part.rows;
+            let (own, after) = rest.split_at(rest.partition_point(|row| to_u64(*row) < end));
             rest = after;
             let Some(rows) = part.single_rows() else { continue };
             // Rows of arrays that are not read ahead are in no part.
-            let own = own.iter().filter_map(|row| row.checked_sub(part.rows.start));
+            let own = own.iter().filter_map(|row| row.checked_sub(to_usize(start)));
             let own: Vec<usize> = own.collect();
             rows.prefetch(&own).ok();
-            let pages = u32::try_from(part.span / to_u64(PAGE)).unwrap_or(u32::MAX);
-            let each = IN_MEMORY + IN_MEMORY / 15 * pages;
-            longest += each.saturating_mul(u32::try_from(own.len()).unwrap_or(u32::MAX));
+            longest += to_u64(own.len()) * (15 + part.span / to_u64(PAGE));
         }
         longest
     }
 
     /// Queues ranges of rows to be read. Does nothing where that is impossible,
-    /// because it affects speed only. Returns what to wait for until they are read.
+    /// because it affects speed only. Returns the number of bytes added to the queue up to the
+    /// last of them.
     #[inline]
-    fn queue(&self, ranges: &[Range<usize>]) -> Vec<Queued> {
-        let mut queued = Vec::new();
+    fn queue(&self, ranges: &[Range<usize>], queue: &Arc<ReadAhead>) -> u64 {
+        let mut added = 0;
         for part in self.parts.iter().filter(|part| !part.is_streamed && HAS_READ_AHEAD) {
             let bytes = part.bytes(ranges, self.extra);
             if bytes.is_empty() {
                 continue;
             }
             let Some((file, offset)) = part.place.open() else { continue };
-            let in_file = |at: usize| offset + to_u64(at);
-            let bytes: Vec<Range<u64>> =
-                bytes.iter().map(|range| in_file(range.start)..in_file(range.end)).collect();
-            let added = part.read_ahead.add(&file, &bytes, Next::Elsewhere);
-            queued.push(Queued { read_ahead: Arc::clone(&part.read_ahead), added });
+            let in_file =
+                |bytes: &Range<usize>| offset + to_u64(bytes.start)..offset + to_u64(bytes.end);
+            let bytes: Vec<Range<u64>> = bytes.iter().map(in_file).collect();
+            added = queue.add(&file, &bytes, Next::Elsewhere).max(added);
         }
-        queued
+        added
     }
-}
-
-/// Ranges in the queue of a thread that reads ahead.
-#[derive(Clone, Debug)]
-struct Queued {
-    read_ahead: Arc<ReadAhead>,
-    /// The number of bytes added up to the last range.
-    added: u64,
 }
 
 impl Part {
-    /// The first byte of a row, relative to the place.
+    /// The first byte of a row, relative to the place; of the first row for rows before it.
     #[inline]
-    pub(super) fn start_of(&self, row: u64) -> u64 {
-        let own = row.saturating_sub(to_u64(self.rows.start));
-        self.start + own * self.step
+    fn start_of(&self, row: u64) -> u64 {
+        self.start + (row.max(self.rows.start) - self.rows.start) * self.step
     }
 
-    /// The end of the last row before a given row.
+    /// The end of the last row before a given row; 0 without one.
     #[inline]
-    pub(super) fn end_before(&self, row: u64) -> u64 {
-        let last = row.min(to_u64(self.rows.end)).checked_sub(1);
-        let last = last.filter(|last| *last >= to_u64(self.rows.start));
-        last.map_or(0, |last| self.start_of(last) + self.span)
+    fn end_before(&self, row: u64) -> u64 {
+        let end = row.min(self.rows.end);
+        if end > self.rows.start { self.start_of(end - 1) + self.span } else { 0 }
+    }
+
+    /// The rows with bytes in a range of bytes of the rows.
+    #[inline]
+    fn rows_in(&self, bytes: &Range<u64>) -> Range<u64> {
+        let (first_end, step) = (self.start + self.span, self.step.max(1));
+        let before = ((bytes.start + step).max(first_end) - first_end) / step;
+        let end = (bytes.end - self.start).div_ceil(step);
+        self.rows.start + before..self.rows.start + end
+    }
+
+    /// The bytes of a row, but at least a page.
+    #[inline]
+    fn page_span(&self) -> u64 {
+        self.span.max(to_u64(PAGE))
     }
 
     /// Opens the file for consecutive batches that start at a byte, unless the array is in
     /// memory.
     #[inline]
-    pub(super) fn open_sequence(&self, start: u64) -> Option<(Arc<File>, u64)> {
+    fn open_sequence(&self, start: u64) -> Option<(Arc<File>, u64)> {
         let is_read = match &self.place {
-            Place::Mapped(rows) => {
-                let Background { planner, extent, .. } = &*rows.background;
-                planner.expect_sequence(to_usize(start) - extent.start, &**rows)
-            }
+            Place::Mapped(rows) => rows.expect_sequence(to_usize(start)),
             Place::Opened(..) => true,
         };
         if is_read && HAS_READ_AHEAD { self.place.open() } else { None }
@@ -325,44 +295,27 @@ impl Part {
         }
     }
 
-    /// Starts to read a whole array in a file, once, unless it is in memory. The pages of the
-    /// first batch are read again, because there would be no huge pages around them.
-    #[inline]
-    fn start_reading(&mut self) {
-        let (Some(first), Place::Opened(file, offset)) = (self.first.take(), &self.place) else {
-            return;
-        };
-        let Range { start, end } = self.place_in_file(*offset);
-        let cached = platform::cached_samples(file, start..end, SAMPLE);
-        if cached.is_some_and(|cached| cached >= SAMPLE / 16 * 15) {
-            return;
-        }
-        if cached.is_some_and(|cached| cached <= SAMPLE / DENSE) {
-            platform::evict(file, start, end - start).ok();
-        }
-        self.read_ahead.add(file, &[first..end, start..first], Next::After);
-    }
-
-    /// The bytes of all rows in a file that contains the array at an offset.
-    #[inline]
-    fn place_in_file(&self, offset: u64) -> Range<u64> {
-        offset + self.start..offset + self.end_before(to_u64(self.rows.end))
-    }
-
     /// The bytes of the rows in this part, relative to its place.
     #[inline]
-    fn bytes(&self, ranges: &[Range<usize>], extra: usize) -> Vec<Range<usize>> {
-        let own = ranges.iter().map(|range| {
-            let end = range.end.saturating_add(extra).min(self.rows.end);
-            to_u64(range.start.max(self.rows.start))..to_u64(end)
-        });
-        let bytes = own
-            .filter(|rows| !rows.is_empty())
-            .map(|rows| to_usize(self.start_of(rows.start))..to_usize(self.end_before(rows.end)));
-        let mut bytes: Vec<Range<usize>> = bytes.collect();
+    fn bytes(&self, ranges: &[Range<usize>], extra: u64) -> Vec<Range<usize>> {
+        let Range { start: first, end: last } = self.rows;
+        let mut bytes = Vec::new();
+        for range in ranges {
+            let start = to_u64(range.start).max(first);
+            let end = (to_u64(range.end).min(last) + extra).min(last);
+            if start < end {
+                bytes.push(to_usize(self.start_of(start))..to_usize(self.end_before(end)));
+            }
+        }
         near_ranges::merge(&mut bytes, GAP);
         bytes
     }
+}
+
+/// The number of the part that has a row.
+#[inline]
+fn part_of(parts: &[Part], row: u64) -> usize {
+    parts.partition_point(|part| part.rows.end <= row)
 }
 
 impl Place {
@@ -370,8 +323,113 @@ impl Place {
     fn open(&self) -> Option<(Arc<File>, u64)> {
         match self {
             Place::Mapped(rows) => rows.reopen().map(|(file, offset)| (Arc::new(file), offset)),
-            Place::Opened(file, offset) => Some((Arc::clone(file), *offset)),
+            Place::Opened(opened) => Some((Arc::clone(&opened.file), opened.offset)),
         }
+    }
+}
+
+/// The queued rows of a source that follow each other, and those still to be queued.
+///
+/// Batches can be copied faster than a disk reads. If one requested a page of a
+/// range that is being read, Linux would read that page by itself and could use
+/// no huge page around it. So batches wait until their rows have been read,
+/// except the first batch.
+#[derive(Clone, Debug)]
+struct Sequence {
+    /// The row after the last row.
+    end: u64,
+    /// The part of the source to queue next, and the first byte of it that was not queued.
+    part: usize,
+    at: u64,
+    /// The file of this part, and the offset of its place. It stays open because Linux
+    /// remembers for each open file how much it reads ahead.
+    file: Option<(Arc<File>, u64)>,
+    /// Pieces that were queued and may not have been read.
+    pieces: VecDeque<Piece>,
+}
+
+#[derive(Clone, Debug)]
+struct Piece {
+    /// The rows with bytes in it.
+    rows: Range<u64>,
+    nbytes: u64,
+    /// The number of bytes added to the queue up to its end.
+    added: u64,
+}
+
+impl Sequence {
+    #[inline]
+    fn new(parts: &[Part], rows: Range<u64>) -> Sequence {
+        let part = part_of(parts, rows.start);
+        let at = parts.get(part).map_or(0, |part| part.start_of(rows.start));
+        Sequence { end: rows.end, part, at, file: None, pieces: VecDeque::new() }
+    }
+
+    /// Queues the rows of a batch and at least `window` bytes after them, unless they have
+    /// been queued.
+    #[inline]
+    fn queue(&mut self, parts: &[Part], rows: &Range<u64>, window: u64, queue: &Arc<ReadAhead>) {
+        let first = part_of(parts, rows.start);
+        let Some(part) = parts.get(first) else { return };
+        while self.pieces.front().is_some_and(|piece| piece.rows.end <= rows.start) {
+            self.pieces.pop_front();
+        }
+        // Rows that were taken faster than they could be queued are not needed any more.
+        let start = (first, part.start_of(rows.start));
+        if (self.part, self.at) < start {
+            if self.part != first {
+                self.file = None;
+            }
+            (self.part, self.at) = start;
+        }
+        // A window along the first axis can be longer than its rows.
+        let nbytes = (rows.end - rows.start) * part.step;
+        let room = window + nbytes.max(part.end_before(rows.end) - start.1);
+        for _ in self.pieces.len()..PIECES {
+            let queued = self.pieces.iter().map(|piece| piece.nbytes);
+            if queued.sum::<u64>() >= room || !self.queue_piece(parts, queue) {
+                break;
+            }
+        }
+    }
+
+    /// Queues bytes of the next part, if there is one. Skips parts that need not be read.
+    #[inline]
+    fn queue_piece(&mut self, parts: &[Part], queue: &Arc<ReadAhead>) -> bool {
+        let next = parts.get(self.part).filter(|part| part.rows.start < self.end);
+        let Some(part) = next else { return false };
+        if self.file.is_none() {
+            self.file = part.open_sequence(self.at);
+        }
+        let end = part.end_before(self.end);
+        if let (Some((file, offset)), true) = (&self.file, self.at < end) {
+            let start = offset + self.at;
+            // Ends where a piece of the queue does, so that only the first and the last can be
+            // short.
+            let nbytes = (PIECE - start % PIECE).min(end - self.at);
+            let added =
+                queue.add(file, std::slice::from_ref(&(start..start + nbytes)), Next::After);
+            if added == 0 {
+                return false;
+            }
+            let rows = part.rows_in(&(self.at..self.at + nbytes));
+            self.pieces.push_back(Piece { rows, nbytes, added });
+            self.at += nbytes;
+        }
+        if self.file.is_none() || self.at >= end {
+            self.file = None;
+            self.part += 1;
+            self.at = parts.get(self.part).map_or(0, |part| part.start);
+        }
+        true
+    }
+
+    /// The number of bytes added to the queue up to the last row before a given one, or up
+    /// to the last queued row.
+    #[inline]
+    fn added_before(&self, row: u64) -> Option<u64> {
+        let mut pieces = self.pieces.iter().rev();
+        pieces.find(|piece| piece.rows.start < row).map(|piece| piece.added)
     }
 }
 
@@ -383,15 +441,15 @@ pub(super) struct Ahead {
     is_announced: bool,
     /// The position in the epoch where the queued blocks end.
     queued: u64,
-    /// The groups of queued blocks that are not needed yet: where they
-    /// start in the epoch, and what to wait for.
-    groups: VecDeque<(u64, Vec<Queued>)>,
+    /// The groups of queued blocks that are not needed yet: where they start in the epoch, and
+    /// the number of bytes added to the queue up to their end.
+    groups: VecDeque<(u64, u64)>,
+    /// The consecutive rows of each source.
+    sequences: Vec<Sequence>,
+    /// Reads blocks and consecutive rows, until this is dropped.
+    queue: Arc<ReadAhead>,
     /// Whether rows are requested one batch ahead, because they are on the disk.
     requests_rows: bool,
-    /// The consecutive rows of each source, and the thread that reads them, which ends when
-    /// this is dropped.
-    sequences: Vec<Sequence>,
-    thread: Arc<ReadAhead>,
 }
 
 impl Ahead {
@@ -407,59 +465,65 @@ impl Ahead {
         if self.sources.is_empty() {
             return;
         }
-        let (count, is_sequential) = (sampler.remaining(), sampler.is_sequential());
         self.sources.iter_mut().for_each(RowsAhead::map_pages);
-        if !std::mem::replace(&mut self.is_announced, true) {
-            self.sources.iter_mut().for_each(|source| source.expect_in_memory(count));
-            let shard = sampler.number_of_shard();
-            // All sources have to fit together.
-            let available = platform::available_memory();
-            if is_sequential && shard.1 == 1 {
-                let sources = to_u64(self.sources.len());
-                let available = available.map(|all| all / sources.max(1));
-                let sequence =
-                    |source: &RowsAhead| source.sequence(sampler.position(), count, available);
-                self.sequences = self.sources.iter().map(sequence).collect();
-                self.queue_sequences(sampler, size);
-            } else {
-                let all = self.sources.iter().map(RowsAhead::nbytes).sum::<u64>();
-                for source in &mut self.sources {
-                    let others = all - source.nbytes();
-                    let available = available.map(|memory| memory.saturating_sub(others));
-                    source.expect(count, is_sequential, shard, available);
-                }
-            }
-        } else if !self.sequences.is_empty() {
-            self.queue_sequences(sampler, size);
+        let size = sampler.remaining().min(to_u64(size));
+        let is_first = !std::mem::replace(&mut self.is_announced, true);
+        if is_first {
+            self.announce(sampler);
+        }
+        self.queue_sequences(sampler.position(), size);
+        if !is_first {
             for (source, sequence) in self.sources.iter().zip(&self.sequences) {
-                let rows = source.rows_of(sampler.position(), to_u64(size));
-                sequence.wait(&source.parts, &rows, &self.thread);
+                let rows = source.rows_of(sampler.position(), size);
+                sequence.added_before(rows.end).into_iter().for_each(|at| self.queue.wait_for(at));
             }
-        } else if !is_sequential {
-            self.sources.iter_mut().for_each(RowsAhead::wait);
+            self.sources.iter().for_each(|source| source.wait(sampler.number_of_shard()));
         }
         for (start, blocks) in self.next_blocks(sampler) {
-            let queued = self.sources.iter().flat_map(|source| source.queue(&blocks));
-            self.groups.push_back((start, queued.collect()));
+            let added = self.sources.iter().map(|source| source.queue(&blocks, &self.queue));
+            self.groups.push_back((start, added.max().unwrap_or(0)));
         }
         let Some((_, positions)) = sampler.positions_left() else {
             return self.request_rows(sampler, size);
         };
-        while self.groups.front().is_some_and(|(start, _)| *start <= positions.start) {
-            let group = self.groups.pop_front();
-            for Queued { read_ahead, added } in group.into_iter().flat_map(|(_, queued)| queued) {
-                read_ahead.wait_for(added);
+        while let Some(&(start, added)) = self.groups.front() {
+            if start > positions.start {
+                break;
             }
+            self.groups.pop_front();
+            self.queue.wait_for(added);
+        }
+    }
+
+    /// Tells the sources which rows follow.
+    #[inline]
+    fn announce(&mut self, sampler: &Sampler) {
+        let (first, count) = (sampler.position(), sampler.remaining());
+        let shard = sampler.number_of_shard();
+        self.sources.iter_mut().for_each(|source| source.expect_in_memory(count));
+        // All sources have to fit together.
+        let available = platform::available_memory();
+        if !sampler.is_sequential() {
+            let all: u64 = self.sources.iter().map(RowsAhead::nbytes).sum();
+            for source in &mut self.sources {
+                let others = all - source.nbytes();
+                source.expect(count, shard, available.map(|all| all - others.min(all)));
+            }
+        } else if shard.1 == 1 {
+            // A map reads ahead of the consecutive batches of one of several shards by itself.
+            let each = available.map(|all| all / to_u64(self.sources.len()));
+            let sequences = self.sources.iter().map(|source| source.sequence(first, count, each));
+            self.sequences = sequences.collect();
         }
     }
 
     /// Queues the consecutive rows of the next batch, then what follows.
     #[inline]
-    fn queue_sequences(&mut self, sampler: &Sampler, size: usize) {
+    fn queue_sequences(&mut self, first: u64, size: u64) {
         for window in [0, 2 * to_u64(WINDOW)] {
             for (source, sequence) in self.sources.iter().zip(&mut self.sequences) {
-                let rows = source.rows_of(sampler.position(), to_u64(size));
-                sequence.queue(&source.parts, &rows, window, &self.thread);
+                let rows = source.rows_of(first, size);
+                sequence.queue(&source.parts, &rows, window, &self.queue);
             }
         }
     }
@@ -467,17 +531,17 @@ impl Ahead {
     /// Requests the rows of the batch after the next batch, as long as this
     /// takes longer than for rows in memory.
     #[inline]
-    fn request_rows(&mut self, sampler: &Sampler, size: usize) {
+    fn request_rows(&mut self, sampler: &Sampler, size: u64) {
         self.requests_rows |= self.sources.iter().any(RowsAhead::was_cold);
         if !self.requests_rows || sampler.is_sequential() {
             return;
         }
         let mut next = sampler.clone();
-        next.seek(sampler.position().saturating_add(to_u64(size)));
-        let (indices, start) = (next.next_batch(size), Clock::now());
-        let requests = self.sources.iter().map(|source| source.request(indices.clone()));
-        let longest: Duration = requests.sum();
-        self.requests_rows = start.elapsed() > longest;
+        next.seek(sampler.position() + size);
+        let (indices, start) = (next.next_batch(to_usize(size)), Clock::now());
+        let longest: u64 = self.sources.iter().map(|source| source.request(indices.clone())).sum();
+        let longest = u128::from(longest) * IN_MEMORY.as_nanos() / 15;
+        self.requests_rows = start.elapsed().as_nanos() > longest;
     }
 
     /// The blocks to queue, as ranges of rows, and the position of the first row that

@@ -1,12 +1,14 @@
-//! Reads an array in the background, for all clones of its rows.
+//! Reads arrays in the background: maps, for all clones of their rows, and open files.
 
+use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::near_ranges::{self, MAX_RANGES};
-use super::reading::{Disk, Planner, Request};
+use super::reading::{self, Disk, Planner, Request};
 use super::rows::{BatchSlices, Rows};
-use crate::error::invariant::{to_u64, to_usize_saturating};
+use crate::error::invariant::{to_u64, to_usize, to_usize_saturating};
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::{self, Advice, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
@@ -24,7 +26,26 @@ pub(super) struct Background {
     pub(super) read_ahead: Arc<ReadAhead>,
 }
 
+impl Background {
+    /// Waits until the disk has read more of an array that is read whole, for a limited time,
+    /// if the last batch was faster.
+    #[inline]
+    pub(super) fn wait(&self) {
+        if self.planner.is_behind() {
+            self.read_ahead.wait();
+        }
+    }
+}
+
 impl Rows {
+    /// Announces that batches follow each other, from a byte of the map on, and that the caller
+    /// reads the array for them. Returns `false` if that is not needed.
+    #[inline]
+    pub(super) fn expect_sequence(&self, start: usize) -> bool {
+        let Background { planner, extent, .. } = &*self.background;
+        planner.expect_sequence(start - extent.start, self)
+    }
+
     /// Announces that batches will need much of the array. Returns whether all
     /// of it is going to be read, in order, if they have to wait for the disk.
     /// At once if the epoch has several shards.
@@ -101,13 +122,8 @@ impl Disk for Rows {
     }
 
     #[inline]
-    fn working_set(&self) -> usize {
-        self.background.working_set
-    }
-
-    #[inline]
-    fn available(&self) -> Option<u64> {
-        platform::available_memory()
+    fn has_room(&self) -> bool {
+        reading::fits(to_u64(self.background.working_set), platform::available_memory())
     }
 
     #[inline]
@@ -134,23 +150,17 @@ impl Disk for Rows {
     }
 
     #[inline]
-    fn wait(&self) {
-        self.background.read_ahead.wait();
-    }
-
-    #[inline]
-    fn resident(&self) -> Option<usize> {
-        self.map.resident(self.background.extent.clone()).ok().flatten()
-    }
-
-    #[inline]
-    fn is_in_memory(&self) -> bool {
+    fn cached(&self) -> Option<usize> {
         let Range { start, end } = self.background.extent;
         if end - start <= UNTHREADED {
-            return self.resident() == Some(end - start);
+            let resident = self.map.resident(start..end).ok().flatten()?;
+            return Some(resident * SAMPLE / (end - start).max(1));
         }
-        let mut sample = (start..end).step_by((end - start).div_ceil(SAMPLE).max(1));
-        sample.all(|at| self.map.resident(at..at + 1).ok().flatten() == Some(1))
+        let mut cached = 0;
+        for at in (start..end).step_by((end - start).div_ceil(SAMPLE)) {
+            cached += self.map.resident(at..at + 1).ok().flatten()?;
+        }
+        Some(cached)
     }
 
     #[inline]
@@ -158,5 +168,77 @@ impl Disk for Rows {
         if let Ok(bytes) = self.map.bytes(self.background.extent.clone()) {
             platform::page_out(bytes).ok();
         }
+    }
+}
+
+/// An array in an open file, which is read whole or not at all.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) file: Arc<File>,
+    /// Where the array starts.
+    pub(super) offset: u64,
+    /// The bytes of its rows in the file.
+    pub(super) extent: Range<u64>,
+    pub(super) planner: Planner,
+    has_started: AtomicBool,
+    read_ahead: Arc<ReadAhead>,
+}
+
+impl Opened {
+    #[inline]
+    pub(super) fn new(file: File, offset: u64, bytes: &Range<u64>) -> Opened {
+        let (planner, has_started) = (Planner::default(), AtomicBool::new(false));
+        let (file, read_ahead) = (Arc::new(file), Arc::default());
+        let extent = offset + bytes.start..offset + bytes.end;
+        Opened { file, offset, extent, planner, has_started, read_ahead }
+    }
+
+    /// Reads more of an announced array, which begins at `first`, and waits for it, for a limited
+    /// time. The pages of the first batch are read again, because there would be no huge pages
+    /// around them.
+    #[inline]
+    pub(super) fn wait(&self, first: usize) {
+        if !self.has_started.swap(true, Ordering::Relaxed) {
+            self.planner.start(first, self);
+        } else if self.planner.is_interested(false) {
+            self.planner.update(&Request { is_cold: true, ..Request::default() }, self);
+        }
+        if self.planner.is_behind() {
+            self.read_ahead.wait();
+        }
+    }
+}
+
+impl Disk for Opened {
+    #[inline]
+    fn nbytes(&self) -> usize {
+        to_usize(self.extent.end - self.extent.start)
+    }
+
+    #[inline]
+    fn has_room(&self) -> bool {
+        reading::fits(to_u64(self.nbytes()), platform::available_memory())
+    }
+
+    #[inline]
+    fn queued(&self) -> usize {
+        to_usize_saturating(self.read_ahead.queued())
+    }
+
+    #[inline]
+    fn queue(&self, range: Range<usize>) -> bool {
+        let [start, end] = [range.start, range.end].map(|at| self.extent.start + to_u64(at));
+        self.read_ahead.add(&self.file, std::slice::from_ref(&(start..end)), Next::After);
+        HAS_READ_AHEAD
+    }
+
+    #[inline]
+    fn cached(&self) -> Option<usize> {
+        platform::cached_samples(&self.file, self.extent.clone(), SAMPLE)
+    }
+
+    #[inline]
+    fn drop_pages(&self) {
+        platform::evict(&self.file, self.extent.start, to_u64(self.nbytes())).ok();
     }
 }

@@ -30,7 +30,6 @@ mod reading;
 mod row_source;
 mod rows;
 mod sampler;
-mod sequence;
 mod shard;
 mod stack;
 mod windows;

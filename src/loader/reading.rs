@@ -28,7 +28,7 @@ use std::sync::{Mutex, MutexGuard};
 use crate::error::invariant::{to_u64, to_usize};
 use crate::kernel::PAGE;
 use crate::source::read_ahead::{lock_within, try_lock};
-use crate::source::tuning::{DENSE, DISORDER, GAP, PATIENCE, PIECE, WINDOW};
+use crate::source::tuning::{DENSE, DISORDER, GAP, PATIENCE, PIECE, SAMPLE, WINDOW};
 
 /// Chooses how rows are read from the disk, for [`Rows::reading`](crate::Rows::reading).
 ///
@@ -67,12 +67,8 @@ pub(super) trait Disk {
     /// The size of the array in bytes.
     fn nbytes(&self) -> usize;
 
-    /// How many bytes have to fit into memory, with the rows of arrays used with this
-    /// one.
-    fn working_set(&self) -> usize;
-
-    /// How much memory can be used for the array, in bytes.
-    fn available(&self) -> Option<u64>;
+    /// Whether it fits into memory, with the rows of arrays used with it.
+    fn has_room(&self) -> bool;
 
     /// The number of bytes that are queued but not yet read.
     fn queued(&self) -> usize;
@@ -80,18 +76,24 @@ pub(super) trait Disk {
     /// Queues a range to be read in the background; `false` if that is impossible.
     fn queue(&self, range: Range<usize>) -> bool;
 
-    /// Waits until nothing is queued, for a limited time.
-    fn wait(&self);
-
-    /// How much of the array is in memory in bytes, if the kernel reports it.
-    /// For files of other users it reports all.
-    fn resident(&self) -> Option<usize>;
-
-    /// Whether a sample of the array's pages is in memory.
-    fn is_in_memory(&self) -> bool;
+    /// How many of [`SAMPLE`] pages of the array are in memory, if the kernel reports it.
+    /// For maps of other users' files it reports all.
+    fn cached(&self) -> Option<usize>;
 
     /// Drops the pages read for batches.
     fn drop_pages(&self);
+
+    /// Whether the array is in memory.
+    #[inline]
+    fn is_in_memory(&self) -> bool {
+        self.cached() == Some(SAMPLE)
+    }
+
+    /// Whether so much of it is in memory that reading it whole gains nothing.
+    #[inline]
+    fn is_mostly_in_memory(&self) -> bool {
+        self.cached().is_some_and(|cached| cached >= SAMPLE / 16 * 15)
+    }
 }
 
 /// The rows of a batch.
@@ -100,9 +102,9 @@ pub(super) struct Request {
     /// From the first to the last byte of all rows.
     pub(super) span: Range<usize>,
     /// The size of the rows in bytes.
-    pub(super) nbytes: usize,
+    pub(super) nbytes: u64,
     /// The size of the pages that contain the rows, in bytes.
-    pub(super) page_bytes: usize,
+    pub(super) page_bytes: u64,
     /// Whether they had to be read from the disk.
     pub(super) is_cold: bool,
 }
@@ -116,10 +118,10 @@ impl Request {
         }
         let (first, last) = (range.start / PAGE, (range.end - 1) / PAGE);
         let is_shared = self.nbytes > 0 && (self.span.end - 1) / PAGE == first;
-        self.page_bytes += (last + 1 - first - usize::from(is_shared)) * PAGE;
+        self.page_bytes += to_u64((last + 1 - first - usize::from(is_shared)) * PAGE);
         let span = if self.nbytes == 0 { range } else { &self.span };
         self.span = span.start.min(range.start)..span.end.max(range.end);
-        self.nbytes = self.nbytes.saturating_add(range.len());
+        self.nbytes += to_u64(range.len());
     }
 }
 
@@ -141,7 +143,7 @@ pub(super) struct Planner {
 struct State {
     mode: Mode,
     /// The bytes of pages requested from the disk in the current mode.
-    requested: usize,
+    requested: u64,
     /// How often the array has been read whole.
     streams: u32,
     /// The span of the last batch.
@@ -210,7 +212,7 @@ impl Planner {
     /// otherwise request single pages while a second process already reads the
     /// array, which delays both.
     pub(super) fn start(&self, from: usize, disk: &impl Disk) {
-        if disk.is_in_memory() {
+        if disk.is_mostly_in_memory() {
             return;
         }
         // Another thread may be starting, whose pages this one's would be among.
@@ -233,12 +235,11 @@ impl Planner {
         self.reading != ReadStrategy::Pages && (is_cold || self.is_active.load(Ordering::Relaxed))
     }
 
-    /// Waits, before a batch, until the disk has read more of the array, if the last
-    /// batch was faster than the disk.
-    pub(super) fn wait(&self, disk: &impl Disk) {
-        if self.is_behind.load(Ordering::Relaxed) {
-            disk.wait();
-        }
+    /// Returns whether the next batch should wait until the disk has read more of the array,
+    /// because the last one was faster than the disk.
+    #[inline]
+    pub(super) fn is_behind(&self) -> bool {
+        self.is_behind.load(Ordering::Relaxed)
     }
 
     /// Queues what is worth reading after a batch was taken. Does nothing while
@@ -289,13 +290,11 @@ impl State {
     /// Starts to read the whole array at the rows of a batch.
     fn start_stream(&mut self, request: &Request, disk: &impl Disk) -> Mode {
         self.requested = 0;
-        let resident = disk.resident();
-        let is_whole = resident.is_some_and(|bytes| bytes >= disk.nbytes() / 16 * 15);
-        if is_whole && self.streams > 0 {
+        if self.streams > 0 && disk.is_mostly_in_memory() {
             // Batches are slow because other programs use the processor.
             return Mode::Pages;
         }
-        if resident.is_some_and(|bytes| bytes <= disk.nbytes() / DENSE) {
+        if disk.cached().is_some_and(|cached| cached <= SAMPLE / DENSE) {
             disk.drop_pages();
         }
         self.streams += 1;
@@ -309,12 +308,13 @@ impl State {
     fn is_consecutive(&self, request: &Request) -> bool {
         let (span, last) = (&request.span, &self.last);
         let len = span.len();
-        let common = span.end.min(last.end).saturating_sub(span.start.max(last.start));
+        let first = span.start.max(last.start);
+        let common = span.end.min(last.end).max(first) - first;
         let distance = span.start.abs_diff(last.end);
         len > 0
-            && request.nbytes >= len / 2
+            && request.nbytes >= to_u64(len / 2)
             && common <= len / 2
-            && distance <= DISORDER.saturating_mul(len)
+            && distance.div_ceil(DISORDER) <= len
     }
 
     /// Counts a batch, and returns whether the whole array should be read.
@@ -327,17 +327,16 @@ impl State {
         if !request.is_cold {
             return false;
         }
-        self.requested = self.requested.saturating_add(request.page_bytes);
-        let fraction = (disk.nbytes() / (16 * DENSE)).saturating_mul(1 << self.streams.min(16));
+        self.requested += request.page_bytes;
         if reading == ReadStrategy::Stream && self.streams == 0 {
             return true;
         }
-        if self.requested < fraction {
+        if self.requested >> self.streams.min(16) < to_u64(disk.nbytes() / (16 * DENSE)) {
             return false;
         }
         // Available memory is not queried again until the same amount was requested.
         self.requested = 0;
-        reading == ReadStrategy::Stream || fits(to_u64(disk.working_set()), disk.available())
+        reading == ReadStrategy::Stream || disk.has_room()
     }
 }
 
@@ -350,7 +349,7 @@ pub(super) fn fits(working_set: u64, available: Option<u64>) -> bool {
 /// Queues more of the array, from `next` on, and then from the start. Ends when all
 /// of it is being read.
 fn stream(mut next: usize, mut remaining: usize, disk: &impl Disk) -> Mode {
-    let mut credit = (16 * WINDOW).saturating_sub(disk.queued());
+    let mut credit = 16 * WINDOW - disk.queued().min(16 * WINDOW);
     while remaining > 0 && credit >= to_usize(PIECE).min(remaining) {
         let len = (disk.nbytes() - next).min(remaining).min(credit);
         if len > 0 && !disk.queue(next..next + len) {
@@ -370,10 +369,9 @@ fn stream(mut next: usize, mut remaining: usize, disk: &impl Disk) -> Mode {
 /// Queues the bytes after a batch, unless the disk is behind; those before `end`
 /// have been queued already.
 fn read_after(request: &Request, end: usize, disk: &impl Disk) -> Mode {
-    let start = end.max(request.span.end).min(disk.nbytes());
-    let window = request.span.end.saturating_add(WINDOW).min(disk.nbytes());
-    let len = window.saturating_sub(start);
-    let is_little = len < to_usize(PIECE) && (window < disk.nbytes() || len == 0);
+    let start = end.max(request.span.end);
+    let window = request.span.end + WINDOW.min(disk.nbytes() - request.span.end);
+    let is_little = window < start + to_usize(PIECE) && (window < disk.nbytes() || window <= start);
     if is_little || disk.queued() >= WINDOW {
         return Mode::Sequence { end: start };
     }

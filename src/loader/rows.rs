@@ -246,7 +246,7 @@ impl Rows {
     fn read(&self, batch: &BatchSlices<'_>, decode: &mut dyn DecodeRows) {
         let (start, waits) = (Clock::now(), platform::disk_waits());
         let mut reader = MappedReader { source: self, batch, decode, start, waits };
-        self.background.planner.wait(self);
+        self.background.wait();
         let is_cold = self.strategy.run(batch.len(), batch.nbytes_each(), &mut reader);
         self.after_batch(batch, is_cold);
     }

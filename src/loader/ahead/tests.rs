@@ -71,15 +71,15 @@ fn rows_are_requested_from_the_array_that_has_them() {
         array.into_read_only().unwrap().rows().unwrap().rows_ahead()
     };
     let mut concat = RowsAhead::concat([(0, array(10)), (10, array(1)), (11, array(9))]);
-    let each = IN_MEMORY;
+    let each = 15; // of less than a page
     assert_eq!(concat.request(vec![19, 0, 10, 9, 11, 30]), 5 * each);
     concat.parts[2].is_streamed = true;
     assert_eq!(concat.request(vec![19, 0, 10, 9, 11]), 3 * each);
     // An array in Fortran order has no part.
     let gaps = RowsAhead::concat([(5, array(10)), (20, array(5))]);
     assert_eq!(gaps.request(vec![0, 4, 5, 14, 15, 19, 20, 24, 25]), 4 * each);
-    assert_eq!(concat.request(vec![]), Duration::ZERO);
-    assert_eq!(concat.windows(2).request(vec![0]), Duration::ZERO);
+    assert_eq!(concat.request(vec![]), 0);
+    assert_eq!(concat.windows(2).request(vec![0]), 0);
     assert!(!array(1).was_cold());
 }
 
@@ -89,13 +89,14 @@ fn epochs_are_announced_if_they_need_much_of_an_array() {
     let rows = array.into_read_only().unwrap().rows().unwrap();
     for (count, expected) in [(64, true), (4, true), (3, false), (0, false)] {
         let mut ahead = rows.rows_ahead();
-        ahead.expect(count, false, (0, 1), platform::available_memory());
+        ahead.expect(count, (0, 1), platform::available_memory());
         let expected = expected && cfg!(target_os = "linux");
         assert_eq!(ahead.parts[0].is_streamed, expected, "{count}");
     }
+    // Each of four shards has a sixteenth.
     let mut ahead = rows.rows_ahead();
-    ahead.expect(64, true, (0, 1), platform::available_memory());
-    assert!(!ahead.parts[0].is_streamed);
+    ahead.expect(1, (0, 4), platform::available_memory());
+    assert_eq!(ahead.parts[0].is_streamed, cfg!(target_os = "linux"));
 }
 
 #[test]
@@ -109,20 +110,21 @@ fn files_that_fit_are_read_whole() {
         strides: [400, 4].into_iter().collect(),
     };
     let mut ahead = RowsAhead::opened(file, 128, &geometry, 4);
-    ahead.expect(10, false, (0, 1), platform::available_memory());
+    ahead.expect(10, (0, 1), platform::available_memory());
     assert!(!ahead.parts[0].is_streamed, "few rows");
-    assert_eq!(ahead.parts[0].place_in_file(128), 128..400_128);
-    for is_sequential in [false, true] {
-        ahead.expect(1000, is_sequential, (0, 1), platform::available_memory());
-        assert!(ahead.parts[0].is_streamed);
-        ahead.wait();
-        // That time is limited, and then the reading thread may still use its queue.
-        while ahead.parts[0].read_ahead.queued() != 0 {
-            std::thread::yield_now();
-        }
+    ahead.expect(1000, (1, 4), platform::available_memory());
+    assert!(ahead.parts[0].is_streamed);
+    let Place::Opened(opened) = &ahead.parts[0].place else { panic!("a file") };
+    assert_eq!(opened.extent, 128..400_128);
+    assert!(!opened.planner.is_interested(false), "not before the second batch");
+    // The time of each wait is limited, and then the reading thread may still use its queue.
+    ahead.wait((1, 4));
+    while opened.planner.is_interested(false) {
+        ahead.wait((1, 4));
     }
-    let all = 0..1000;
-    assert!(ahead.queue(std::slice::from_ref(&all)).is_empty(), "no block is read again");
+    assert_eq!(opened.queued(), 0);
+    let (all, queue) = (0..1000, Arc::default());
+    assert_eq!(ahead.queue(std::slice::from_ref(&all), &queue), 0, "no block is read again");
 }
 
 #[test]
@@ -146,4 +148,174 @@ fn rows_are_ranges_of_bytes_of_their_file() {
     assert!(columns.parts.is_empty());
     let scalar = RowsAhead::opened(file(), 0, &geometry(&[], &[]), 4);
     assert!(scalar.parts.is_empty());
+}
+
+#[test]
+fn rows_in_a_range_of_bytes_are_those_with_bytes_in_it() {
+    for (step, span) in [(10, 10), (10, 7), (10, 25), (1, 1), (1, 4), (16, 16)] {
+        let strides = [step, 1].into_iter().collect();
+        let geometry = Geometry { offset: 3, shape: [20, 1].into_iter().collect(), strides };
+        let file = tempfile::tempfile().unwrap();
+        let mut part = RowsAhead::opened(file, 0, &geometry, 1).parts.remove(0);
+        part.span = span;
+        part.rows = 100..120;
+        let end = part.end_before(120);
+        for start in 3..end {
+            for end in start + 1..=end {
+                let has_bytes = |row: &u64| {
+                    part.start_of(*row) < end && part.start_of(*row) + part.span > start
+                };
+                let rows: Vec<u64> = (100..120).filter(has_bytes).collect();
+                let found = part.rows_in(&(start..end));
+                let found: Vec<u64> = (found.start..found.end.min(120)).collect();
+                assert_eq!(found, rows, "{start}..{end} of rows of {span} bytes, {step} apart");
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod sequence {
+    use super::*;
+
+    const ROW: u64 = 1 << 20;
+    const WINDOW: u64 = 128 << 20;
+
+    /// Arrays of rows of 1 MiB, in files that are too short for the thread to read them.
+    fn source(lens: &[usize]) -> RowsAhead {
+        let mut first = 0;
+        let parts = lens.iter().map(|&len| {
+            let strides = [usize::try_from(ROW).unwrap(), 1].map(usize::cast_signed);
+            let shape = [len, strides[0].unsigned_abs()];
+            let (shape, strides) = (shape.into_iter().collect(), strides.into_iter().collect());
+            let geometry = Geometry { offset: 0, shape, strides };
+            let ahead = RowsAhead::opened(tempfile::tempfile().unwrap(), 128, &geometry, 1);
+            let start = first;
+            first += len;
+            (start, ahead)
+        });
+        RowsAhead::concat(parts.collect::<Vec<_>>())
+    }
+
+    /// Queues what batches of some rows need, and checks that each batch is queued before it
+    /// is taken, in order. Returns all that was queued.
+    fn queued(source: &RowsAhead, rows: Range<u64>, size: u64) -> Vec<Piece> {
+        let (parts, queue) = (&source.parts, Arc::default());
+        let mut sequence = Sequence::new(parts, rows.clone());
+        let mut all: Vec<Piece> = Vec::new();
+        for start in rows.clone().step_by(usize::try_from(size).unwrap()) {
+            let batch = start..(start + size).min(rows.end);
+            // A thread may hold the lock of the queue.
+            for _ in 0..100 {
+                sequence.queue(parts, &batch, WINDOW, &queue);
+            }
+            for piece in &sequence.pieces {
+                let before = all.last().map_or(0, |last| last.added);
+                if piece.added > before {
+                    assert_eq!(piece.added - piece.nbytes, before, "in order, and nothing twice");
+                    all.push(piece.clone());
+                }
+            }
+            assert!(all.last().unwrap().rows.end >= batch.end, "{batch:?}: {:?}", all.last());
+            assert!(sequence.pieces.len() <= PIECES);
+            let ahead: u64 = sequence.pieces.iter().map(|piece| piece.nbytes).sum();
+            assert!(ahead <= WINDOW + size * ROW + PIECE, "{ahead}");
+        }
+        all
+    }
+
+    #[test]
+    fn each_row_is_queued_once_before_its_batch() {
+        let source = source(&[300]);
+        for (rows, size) in [(0..300, 7), (100..300, 1), (0..50, 64), (0..300, 300), (299..300, 1)]
+        {
+            let mut at = rows.start * ROW;
+            for Piece { rows: own, nbytes, .. } in queued(&source, rows.clone(), size) {
+                let end = at + nbytes;
+                assert_eq!(own, at / ROW..end.div_ceil(ROW), "{rows:?}");
+                at = end;
+                assert!((at + 128).is_multiple_of(PIECE) || at == rows.end * ROW, "{rows:?}");
+            }
+            assert_eq!(at, rows.end * ROW, "{rows:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_opened_when_they_are_needed_soon() {
+        let source = source(&[1; 200]);
+        let pieces = queued(&source, 100..180, 3).into_iter();
+        let expected = (100..180).map(|row| (row..row + 1, ROW));
+        assert!(pieces.map(|piece| (piece.rows, piece.nbytes)).eq(expected));
+        let mut sequence = Sequence::new(&source.parts, 0..200);
+        sequence.queue(&source.parts, &(0..1), WINDOW, &Arc::default());
+        assert!(sequence.pieces.len() <= PIECES);
+    }
+
+    #[test]
+    fn rows_that_were_taken_are_not_queued() {
+        let source = source(&[1; 200]);
+        let (mut sequence, queue) = (Sequence::new(&source.parts, 0..200), Arc::default());
+        for first in (0..192).step_by(64) {
+            for _ in 0..100 {
+                sequence.queue(&source.parts, &(first..first + 64), WINDOW, &queue);
+            }
+            let rows: Vec<_> = sequence.pieces.iter().map(|piece| piece.rows.start).collect();
+            assert_eq!(rows, (first..first + 32).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn nothing_is_queued_after_the_last_row() {
+        let source = source(&[10, 20]);
+        for rows in [0..0, 30..30, 40..50] {
+            let mut sequence = Sequence::new(&source.parts, rows.clone());
+            let queue = Arc::default();
+            sequence.queue(&source.parts, &source.rows_of(rows.start, 4), WINDOW, &queue);
+            assert!(sequence.pieces.is_empty(), "{rows:?}");
+            assert_eq!(sequence.added_before(rows.end), None, "{rows:?}");
+        }
+    }
+
+    #[test]
+    fn batches_wait_for_their_last_row() {
+        let source = source(&[40, 40]);
+        let mut sequence = Sequence::new(&source.parts, 10..80);
+        // Rows 10 to 31 and a part of the next one, and the rest of the first file; the second
+        // file is in memory up to row 59; its rest was not queued.
+        let cut = PIECE - 128;
+        for (part, bytes, added) in
+            [(0, 10 * ROW..cut, 5), (0, cut..40 * ROW, 6), (1, 0..20 * ROW, 7)]
+        {
+            let rows = source.parts[part].rows_in(&bytes);
+            sequence.pieces.push_back(Piece { rows, nbytes: bytes.end - bytes.start, added });
+        }
+        for (end, expected) in [
+            (10, None),
+            (11, Some(5)),
+            (31, Some(5)),
+            (32, Some(6)),
+            (40, Some(6)),
+            (41, Some(7)),
+            (60, Some(7)),
+            (90, Some(7)),
+        ] {
+            assert_eq!(sequence.added_before(end), expected, "{end}");
+        }
+        // Without the first file, which is in memory.
+        sequence.pieces.drain(..2);
+        assert_eq!(sequence.added_before(40), None);
+        assert_eq!(sequence.added_before(41), Some(7));
+    }
+
+    #[test]
+    fn a_batch_is_queued_without_what_follows() {
+        let source = source(&[100]);
+        let (mut sequence, queue) = (Sequence::new(&source.parts, 0..100), Arc::default());
+        for (window, expected) in [(0, PIECE - 128), (0, PIECE - 128), (WINDOW, 100 * ROW)] {
+            for _ in 0..100 {
+                sequence.queue(&source.parts, &(0..8), window, &queue);
+            }
+            assert_eq!(sequence.pieces.back().unwrap().added, expected);
+        }
+    }
 }

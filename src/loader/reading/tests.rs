@@ -17,9 +17,8 @@ struct Fake {
     /// The ranges in the queue, and those that were read.
     queue: RefCell<Vec<Range<usize>>>,
     read: RefCell<Vec<Range<usize>>>,
-    /// How often a batch waited.
-    waits: Cell<usize>,
-    resident: Cell<Option<usize>>,
+    /// How many samples are in memory.
+    cached: Cell<Option<usize>>,
     /// How often pages were dropped.
     drops: Cell<usize>,
 }
@@ -33,8 +32,7 @@ impl Fake {
             works: true,
             queue: RefCell::default(),
             read: RefCell::default(),
-            waits: Cell::default(),
-            resident: Cell::default(),
+            cached: Cell::default(),
             drops: Cell::default(),
         }
     }
@@ -54,28 +52,16 @@ impl Disk for Fake {
         self.nbytes
     }
 
-    fn working_set(&self) -> usize {
-        self.nbytes + self.others
-    }
-
-    fn available(&self) -> Option<u64> {
-        self.available
+    fn has_room(&self) -> bool {
+        fits(to_u64(self.nbytes + self.others), self.available)
     }
 
     fn queued(&self) -> usize {
         self.queue.borrow().iter().map(Range::len).sum()
     }
 
-    fn wait(&self) {
-        self.waits.set(self.waits.get() + 1);
-    }
-
-    fn resident(&self) -> Option<usize> {
-        self.resident.get()
-    }
-
-    fn is_in_memory(&self) -> bool {
-        self.resident() == Some(self.nbytes)
+    fn cached(&self) -> Option<usize> {
+        self.cached.get()
     }
 
     fn drop_pages(&self) {
@@ -94,13 +80,14 @@ impl Disk for Fake {
 /// A batch of 256 rows of 512 bytes anywhere in an array.
 fn scattered(disk: &Fake) -> Request {
     let span = disk.nbytes / 8..disk.nbytes - disk.nbytes / 8;
-    Request { span, nbytes: 256 * 512, page_bytes: 256 * PAGE, is_cold: true }
+    Request { span, nbytes: 256 * 512, page_bytes: to_u64(256 * PAGE), is_cold: true }
 }
 
 /// A batch of consecutive rows.
 fn consecutive(start: usize) -> Request {
     let len = 128 << 10;
-    Request { span: start..start + len, nbytes: len, page_bytes: len, is_cold: true }
+    let nbytes = to_u64(len);
+    Request { span: start..start + len, nbytes, page_bytes: nbytes, is_cold: true }
 }
 
 /// The number of scattered batches until something is queued.
@@ -135,7 +122,7 @@ fn an_array_that_fits_is_streamed_once_enough_was_requested() {
 fn an_array_is_streamed_at_once_if_an_epoch_is_expected() {
     let cold = |planner: &Planner, available: usize| {
         let disk = Fake::new(512 * MIB, available);
-        let expected = planner.expect_epoch(to_u64(disk.working_set()), disk.available());
+        let expected = planner.expect_epoch(to_u64(disk.nbytes), disk.available);
         let warm = Request { is_cold: false, ..scattered(&disk) };
         planner.update(&warm, &disk);
         assert_eq!(disk.queued(), 0, "nothing has to be read");
@@ -168,7 +155,8 @@ fn a_sequence_that_others_read_is_not_read_twice() {
         for number in 25..128 {
             let span = number * 4 * MIB..(number + 1) * 4 * MIB;
             let is_cold = number % 2 == 1;
-            let request = Request { nbytes: span.len(), page_bytes: span.len(), span, is_cold };
+            let nbytes = to_u64(span.len());
+            let request = Request { nbytes, page_bytes: nbytes, span, is_cold };
             planner.update(&request, &disk);
         }
         assert_eq!(disk.queued_or_read(), 0, "{reading:?}");
@@ -179,7 +167,7 @@ fn a_sequence_that_others_read_is_not_read_twice() {
     assert!(planner.expect_sequence(0, &disk));
     assert!(batches_until_queued(&planner, &disk).is_some());
     disk.read();
-    disk.resident.set(Some(disk.nbytes));
+    disk.cached.set(Some(SAMPLE));
     assert!(!planner.expect_sequence(0, &disk));
 }
 
@@ -203,13 +191,13 @@ fn a_shared_epoch_begins_at_the_place_of_its_shard() {
     planner.expect_epoch(to_u64(disk.nbytes), disk.available);
     planner.start(128 * MIB, &disk);
     assert_eq!(*disk.queue.borrow(), [128 * MIB..512 * MIB, 0..128 * MIB]);
-    assert_eq!(waits(&planner, &disk, true), 1, "also the first batch");
+    assert!(waits(&planner, &disk, true), "also the first batch");
     // Threads of a process have the same rows.
     planner.start(256 * MIB, &disk);
     assert_eq!(disk.queued_or_read(), 512 * MIB);
     // What is in memory is not read again.
     disk.read();
-    disk.resident.set(Some(disk.nbytes));
+    disk.cached.set(Some(SAMPLE));
     let planner = Planner::default();
     planner.expect_epoch(to_u64(disk.nbytes), disk.available);
     planner.start(0, &disk);
@@ -263,11 +251,11 @@ fn streaming_stops_when_no_batches_are_taken_and_continues_with_them() {
     assert_eq!(disk.queued_or_read(), 2 * CREDIT);
 }
 
-/// How often a scattered batch waits.
-fn waits(planner: &Planner, disk: &Fake, is_cold: bool) -> usize {
-    planner.wait(disk);
+/// Whether a scattered batch waits.
+fn waits(planner: &Planner, disk: &Fake, is_cold: bool) -> bool {
+    let waits = planner.is_behind();
     planner.update(&Request { is_cold, ..scattered(disk) }, disk);
-    disk.waits.take()
+    waits
 }
 
 #[test]
@@ -275,27 +263,27 @@ fn batches_wait_while_the_array_is_read_unless_they_are_in_memory() {
     let disk = Fake::new(2048 * MIB, 3072 * MIB);
     let planner = Planner::default();
     for number in 1..=32 {
-        assert_eq!(waits(&planner, &disk, true), 0, "{number}");
+        assert!(!waits(&planner, &disk, true), "{number}");
     }
     assert_eq!(disk.queued(), CREDIT);
-    assert_eq!([true, true, false].map(|is_cold| waits(&planner, &disk, is_cold)), [1; 3]);
-    assert_eq!([false, true].map(|is_cold| waits(&planner, &disk, is_cold)), [0; 2]);
+    assert_eq!([true, true, false].map(|is_cold| waits(&planner, &disk, is_cold)), [true; 3]);
+    assert_eq!([false, true].map(|is_cold| waits(&planner, &disk, is_cold)), [false; 2]);
     // The queue is filled again, and ends when all has been read.
     for queued in [CREDIT, 0] {
         disk.read();
-        assert_eq!(waits(&planner, &disk, true), 1);
+        assert!(waits(&planner, &disk, true));
         assert_eq!(disk.queued(), queued);
     }
-    assert_eq!(waits(&planner, &disk, true), 0);
+    assert!(!waits(&planner, &disk, true));
 }
 
 #[test]
 fn pages_are_dropped_if_most_of_the_array_is_read_anyway() {
-    for (resident, drops) in [(Some(128 * MIB), 1), (Some(129 * MIB), 0), (None, 0)] {
+    for (cached, drops) in [(Some(SAMPLE / 4), 1), (Some(SAMPLE / 4 + 1), 0), (None, 0)] {
         let disk = Fake::new(512 * MIB, 1024 * MIB);
-        disk.resident.set(resident);
+        disk.cached.set(cached);
         assert_eq!(batches_until_queued(&Planner::default(), &disk), Some(8));
-        assert_eq!(disk.drops.get(), drops, "{resident:?}");
+        assert_eq!(disk.drops.get(), drops, "{cached:?}");
     }
 }
 
@@ -304,14 +292,14 @@ fn an_array_in_memory_is_not_streamed_again() {
     let disk = Fake::new(512 * MIB, 1024 * MIB);
     let planner = Planner::default();
     // Of files of other users, all pages are reported.
-    disk.resident.set(Some(512 * MIB));
+    disk.cached.set(Some(SAMPLE));
     assert_eq!(batches_until_queued(&planner, &disk), Some(8));
     while planner.is_interested(false) {
         disk.read();
         planner.update(&scattered(&disk), &disk);
     }
     assert_eq!(batches_until_queued(&planner, &disk), None);
-    disk.resident.set(Some(256 * MIB));
+    disk.cached.set(Some(SAMPLE / 2));
     assert!(batches_until_queued(&planner, &disk).is_some());
 }
 
@@ -320,11 +308,11 @@ fn consecutive_batches_never_wait() {
     let disk = Fake::new(512 * MIB, 0);
     let planner = Planner::default();
     for number in 0..100 {
-        planner.wait(&disk);
+        assert!(!planner.is_behind());
         planner.update(&consecutive(number * (128 << 10)), &disk);
     }
     assert!(disk.queued() > 0);
-    assert_eq!((disk.waits.get(), disk.drops.get()), (0, 0));
+    assert_eq!(disk.drops.get(), 0);
 }
 
 #[test]
@@ -403,7 +391,7 @@ fn rows_of_a_block_are_not_a_sequence() {
     for block in [108 * MIB, 8 * MIB, 16 * MIB, 300 * MIB, 292 * MIB, 300 * MIB] {
         for row in [0, 16 << 10, 0] {
             let span = block + row..block + 8 * MIB - row;
-            let (nbytes, page_bytes) = (4 * MIB, 4 * MIB);
+            let (nbytes, page_bytes) = (4 << 20, 4 << 20);
             planner.update(&Request { span, nbytes, page_bytes, is_cold: true }, &disk);
             assert_eq!(disk.queued(), 0, "{block}");
         }
@@ -442,7 +430,7 @@ fn a_request_is_the_span_and_the_pages_of_its_rows() {
         request.add(&range);
     }
     assert_eq!((request.span, request.nbytes), (0..20_512, 1024 + 512 + 201));
-    assert_eq!(request.page_bytes, 6 * PAGE);
+    assert_eq!(request.page_bytes, to_u64(6 * PAGE));
 }
 
 #[test]
