@@ -15,8 +15,8 @@ use crate::layout::{Layout, Order};
 use crate::npy::Header;
 use crate::source::Source;
 use crate::source::map::MapMut;
+use crate::source::planner::Planner;
 use crate::source::storage::Storage;
-use crate::source::strategy::Strategy;
 use crate::source::{file, platform, ranges};
 use crate::view::{AxisSlices, Index};
 
@@ -52,8 +52,8 @@ pub struct ArrayFile {
     pub(super) storage: Storage,
     pub(super) place: Place,
     options: OpenOptions,
-    /// Whether rows had to be read from the disk.
-    strategy: Strategy,
+    /// Knows whether rows had to be read from the disk.
+    planner: Planner,
 }
 
 impl Deref for ArrayFile {
@@ -102,7 +102,7 @@ impl ArrayFile {
 
     pub(super) fn from_storage(storage: Storage, options: OpenOptions) -> Result<ArrayFile> {
         let place = storage.add_path_on_err(options.place(&storage))?;
-        Ok(ArrayFile { storage, place, options, strategy: Strategy::default() })
+        Ok(ArrayFile { storage, place, options, planner: Planner::default() })
     }
 
     /// Reads the header again, for files that other programs append to. On an
@@ -371,10 +371,10 @@ impl ArrayFile {
         Ok(())
     }
 
-    /// The read strategy, which remembers whether rows are in memory.
+    /// Decides how rows are read, and remembers whether they are in memory.
     #[inline]
-    pub(crate) fn strategy(&self) -> &Strategy {
-        &self.strategy
+    pub(crate) fn planner(&self) -> &Planner {
+        &self.planner
     }
 
     /// How many ranges in a file are not read together with the range before

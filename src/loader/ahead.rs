@@ -4,16 +4,17 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::background::Opened;
 use super::near_ranges;
-use super::reading::{self, Disk as _};
 use super::row_source::RowSource as _;
 use super::rows::Rows;
 use super::sampler::Sampler;
 use crate::error::invariant::{to_u64, to_usize};
 use crate::kernel::PAGE;
 use crate::layout::geometry::Geometry;
+use crate::source::planner::{self, Disk as _};
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
 use crate::source::tuning::{DENSE, GAP, IN_MEMORY, PIECE, PIECES, UNTHREADED, WINDOW};
@@ -170,7 +171,7 @@ impl RowsAhead {
     fn sequence(&self, first: u64, count: u64, available: Option<u64>) -> Sequence {
         let rows = self.rows_of(first, count);
         let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
-        let has_room = reading::fits(nbytes.min(2 * to_u64(WINDOW)), available);
+        let has_room = planner::fits(nbytes.min(2 * to_u64(WINDOW)), available);
         let is_long = nbytes > to_u64(UNTHREADED);
         Sequence::new(&self.parts, if has_room && is_long { rows } else { 0..0 })
     }
@@ -197,11 +198,14 @@ impl RowsAhead {
     /// Returns whether rows that are read page by page were on the disk.
     #[inline]
     fn was_cold(&self) -> bool {
-        self.parts.iter().filter_map(|part| part.single_rows()).any(|rows| rows.strategy.was_cold())
+        self.parts
+            .iter()
+            .filter_map(|part| part.single_rows())
+            .any(|rows| rows.background.planner.was_cold())
     }
 
     /// Requests rows, in turn. Returns the longest time that this takes if all
-    /// are in memory, in fifteenths of [`IN_MEMORY`]. Does nothing for rows that don't exist.
+    /// are in memory, in nanoseconds. Does nothing for rows that don't exist.
     /// Reading them later returns an error.
     #[inline]
     fn request(&self, mut indices: Vec<usize>) -> u64 {
@@ -220,7 +224,8 @@ impl RowsAhead {
             let own = own.iter().filter_map(|row| row.checked_sub(to_usize(start)));
             let own: Vec<usize> = own.collect();
             rows.prefetch(&own).ok();
-            longest += to_u64(own.len()) * (15 + part.span / to_u64(PAGE));
+            let each = IN_MEMORY + IN_MEMORY / 15 * (part.span / to_u64(PAGE));
+            longest += each * to_u64(own.len());
         }
         longest
     }
@@ -540,8 +545,7 @@ impl Ahead {
         next.seek(sampler.position() + size);
         let (indices, start) = (next.next_batch(to_usize(size)), Clock::now());
         let longest: u64 = self.sources.iter().map(|source| source.request(indices.clone())).sum();
-        let longest = u128::from(longest) * IN_MEMORY.as_nanos() / 15;
-        self.requests_rows = start.elapsed().as_nanos() > longest;
+        self.requests_rows = start.elapsed() > Duration::from_nanos(longest);
     }
 
     /// The blocks to queue, as ranges of rows, and the position of the first row that

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::near_ranges::{self, MAX_RANGES};
-use super::reading::{self, Disk, Planner, Request};
 use super::rows::{BatchSlices, Rows};
 use crate::error::invariant::{to_u64, to_usize, to_usize_saturating};
 use crate::source::pages::sealed::Pages as _;
+use crate::source::planner::{self, Disk, Planner, Request};
 use crate::source::platform::{self, Advice, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
 use crate::source::tuning::{SAMPLE, UNTHREADED};
@@ -123,7 +123,7 @@ impl Disk for Rows {
 
     #[inline]
     fn has_room(&self) -> bool {
-        reading::fits(to_u64(self.background.working_set), platform::available_memory())
+        planner::fits(to_u64(self.background.working_set), platform::available_memory())
     }
 
     #[inline]
@@ -217,7 +217,7 @@ impl Disk for Opened {
 
     #[inline]
     fn has_room(&self) -> bool {
-        reading::fits(to_u64(self.nbytes()), platform::available_memory())
+        planner::fits(to_u64(self.nbytes()), platform::available_memory())
     }
 
     #[inline]

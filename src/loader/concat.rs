@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::ahead::RowsAhead;
 use super::decode::DecodeRows;
 use super::gather;
-use super::reading::{Disk, ReadStrategy};
 use super::row_source::RowSource;
 use super::rows::Rows;
 use super::stack;
@@ -17,6 +16,7 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::error::invariant::Invariant;
 use crate::error::{RequestError, Result};
+use crate::source::planner::{Disk, ReadStrategy};
 use crate::source::read_ahead::ReadAhead;
 use crate::view::SelectedSlices;
 

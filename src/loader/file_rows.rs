@@ -10,8 +10,8 @@ use crate::array::ArrayFile;
 use crate::dtype::DType;
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Error, Result};
+use crate::source::planner::RowReader;
 use crate::source::platform::{Clock, HAS_READ_AHEAD};
-use crate::source::strategy::RowReader;
 use crate::source::tuning::GROUP;
 
 /// Rows of this many bytes are read where they belong: copying them would take longer than
@@ -101,7 +101,7 @@ impl RowSource for ArrayFile {
         }
         let (nbytes, start) = (out.len() / ranges.len().max(1), Clock::now());
         let mut reader = FileReader { file: self, ranges, out, result: Ok(()), start };
-        self.strategy().run(ranges.len(), nbytes, &mut reader);
+        self.planner().read(ranges.len(), nbytes, &mut reader);
         self.named(reader.result)
     }
 

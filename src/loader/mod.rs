@@ -26,7 +26,6 @@ mod ragged;
 mod ragged_append;
 mod ragged_bytes;
 mod ragged_open;
-mod reading;
 mod row_source;
 mod rows;
 mod sampler;
@@ -39,6 +38,7 @@ mod sync {
     pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 }
 
+pub use crate::source::planner::ReadStrategy;
 pub use batch::{Batch, BatchError};
 pub use batches::{BatchOptions, Batches};
 pub use concat::Concat;
@@ -48,7 +48,6 @@ pub use loading::{Column, Columns, Loader};
 pub use padded::Padded;
 pub use ragged::Ragged;
 pub use ragged_append::RaggedAppender;
-pub use reading::ReadStrategy;
 pub use row_source::RowSource;
 pub use rows::Rows;
 pub use sampler::Sampler;

@@ -14,7 +14,6 @@ use super::ahead::RowsAhead;
 use super::background::Background;
 use super::decode::{Bytes, DecodeRows, Output};
 use super::gather;
-use super::reading::{Planner, ReadStrategy};
 use super::row_source::RowSource;
 use crate::array::MappedArray;
 use crate::dtype::DType;
@@ -25,9 +24,9 @@ use crate::layout::Layout;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
 use crate::source::map::Map;
+use crate::source::planner::{Planner, ReadStrategy, RowReader};
 use crate::source::platform::{self, Clock};
 use crate::source::read_ahead::ReadAhead;
-use crate::source::strategy::{RowReader, Strategy};
 use crate::view::{AxisSlices, field_geometry};
 
 /// Fast random access to the rows of an array.
@@ -66,7 +65,6 @@ pub struct Rows {
     pub(super) geometry: Geometry,
     dtype: DType,
     path: Option<Arc<Path>>,
-    pub(super) strategy: Arc<Strategy>,
     pub(super) background: Arc<Background>,
 }
 
@@ -80,7 +78,7 @@ impl Rows {
         let (planner, extent) = (Planner::default(), layout.offset()..layout.end());
         let (working_set, read_ahead) = (extent.len(), Arc::default());
         let background = Arc::new(Background { planner, extent, working_set, read_ahead });
-        Ok(Rows { map, geometry, dtype, path, strategy: Arc::default(), background })
+        Ok(Rows { map, geometry, dtype, path, background })
     }
 
     /// Chooses how rows are read from the disk. The default suits most programs.
@@ -247,7 +245,8 @@ impl Rows {
         let (start, waits) = (Clock::now(), platform::disk_waits());
         let mut reader = MappedReader { source: self, batch, decode, start, waits };
         self.background.wait();
-        let is_cold = self.strategy.run(batch.len(), batch.nbytes_each(), &mut reader);
+        let planner = &self.background.planner;
+        let is_cold = planner.read(batch.len(), batch.nbytes_each(), &mut reader);
         self.after_batch(batch, is_cold);
     }
 

@@ -11,12 +11,12 @@ mod mappable;
 pub(crate) mod mode;
 pub(crate) mod on_demand;
 pub(crate) mod pages;
+pub(crate) mod planner;
 pub(crate) mod platform;
 pub(crate) mod range_reader;
 pub(crate) mod ranges;
 pub(crate) mod read_ahead;
 pub(crate) mod storage;
-pub(crate) mod strategy;
 mod temporary;
 pub(crate) mod tuning;
 

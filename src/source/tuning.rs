@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-// The rows of a batch (`strategy.rs`, `loader/file_rows.rs`).
+// The rows of a batch (`planner.rs`, `loader/file_rows.rs`).
 
 /// The number of rows copied between two readings of the clock, 64 times as many if each
 /// has many pieces. A quarter of them is touched to find out whether advice is still needed.
@@ -13,19 +13,19 @@ use std::time::Duration;
 /// longer.
 pub(crate) const GROUP: usize = 16;
 
-/// The most time that a row in memory, or several on the same page, take in addition
+/// The most nanoseconds that a row in memory, or several on the same page, take in addition
 /// to the time for their bytes. A page from the disk takes 60 µs and more.
-pub(crate) const PLACE: Duration = Duration::from_micros(20);
+pub(crate) const PLACE: u64 = 20_000;
 
-/// The most time that the kernel takes to accept a request for a row in memory, and a
+/// The most nanoseconds that the kernel takes to accept a request for a row in memory, and a
 /// fifteenth of that more for each page of it. Measured: 0.6 µs for a row of one page.
-pub(crate) const IN_MEMORY: Duration = Duration::from_nanos(1500);
+pub(crate) const IN_MEMORY: u64 = 1500;
 
 /// Ranges at most this far apart are read together, including the bytes between
 /// them: a disk reads about this much in the time that another request takes.
 pub(crate) const GAP: usize = 16 << 10;
 
-// What follows a batch (`loader/reading.rs`, `ahead.rs`, `sequence.rs`, `background.rs`).
+// What follows a batch (`planner.rs`, `read_ahead.rs`, `loader/ahead.rs`, `background.rs`).
 
 /// The number of bytes requested before they are needed. More could be evicted
 /// from memory before it is used. Of an array that is read whole, 16 times as much may be

@@ -71,7 +71,7 @@ fn rows_are_requested_from_the_array_that_has_them() {
         array.into_read_only().unwrap().rows().unwrap().rows_ahead()
     };
     let mut concat = RowsAhead::concat([(0, array(10)), (10, array(1)), (11, array(9))]);
-    let each = 15; // of less than a page
+    let each = IN_MEMORY;
     assert_eq!(concat.request(vec![19, 0, 10, 9, 11, 30]), 5 * each);
     concat.parts[2].is_streamed = true;
     assert_eq!(concat.request(vec![19, 0, 10, 9, 11]), 3 * each);
