@@ -77,7 +77,7 @@ impl<D: Mapping> MappedArray<D> {
             if let Ok((file, _)) = self.reopen() {
                 let range = self.file_offset(range.start)..self.file_offset(range.end);
                 let read_ahead = self.origin.read_ahead.get_or_init(Arc::default);
-                read_ahead.add(&Arc::new(file), std::slice::from_ref(&range), Next::After);
+                read_ahead.add(&Arc::new(file), Some(range), Next::After);
                 return Ok(());
             }
         }

@@ -119,15 +119,13 @@ impl RowsAhead {
     #[inline]
     fn expect(&mut self, count: u64, shard: (usize, usize), available: Option<u64>) {
         let nbytes = self.nbytes();
+        let each = (nbytes / to_u64(DENSE)).div_ceil(to_u64(shard.1));
         for part in &mut self.parts {
-            let enough = (nbytes / to_u64(DENSE)).div_ceil(part.page_span());
-            if count < enough.div_ceil(to_u64(shard.1)) {
-                continue;
-            }
-            part.is_streamed = match &part.place {
-                Place::Mapped(rows) => rows.expect_epoch(available, shard),
-                Place::Opened(opened) => opened.planner.expect_epoch(nbytes, available),
-            };
+            part.is_streamed = planner::is_dense(count, part.span, each)
+                && match &part.place {
+                    Place::Mapped(rows) => rows.expect_epoch(available, shard),
+                    Place::Opened(opened) => opened.planner.expect_epoch(nbytes, available),
+                };
         }
     }
 
@@ -138,7 +136,7 @@ impl RowsAhead {
         for part in &mut self.parts {
             let Place::Mapped(rows) = &part.place else { continue };
             let nbytes = rows.nbytes();
-            let is_dense = count >= to_u64(nbytes).div_ceil(part.page_span());
+            let is_dense = planner::is_dense(count, part.span, to_u64(nbytes));
             if is_dense && nbytes > UNTHREADED && rows.is_in_memory() {
                 part.unmapped = 0..nbytes;
             }
@@ -169,11 +167,11 @@ impl RowsAhead {
     /// The rows from one on, if they follow each other, and reading them early is worthwhile.
     #[inline]
     fn sequence(&self, first: u64, count: u64, available: Option<u64>) -> Sequence {
-        let rows = self.rows_of(first, count);
-        let nbytes = self.parts.iter().map(|part| part.end_before(rows.end)).sum::<u64>();
+        let end = self.rows_of(first, count).end;
+        let nbytes = self.parts.iter().map(|part| part.end_before(end)).sum::<u64>();
         let has_room = planner::fits(nbytes.min(2 * to_u64(WINDOW)), available);
         let is_long = nbytes > to_u64(UNTHREADED);
-        Sequence::new(&self.parts, if has_room && is_long { rows } else { 0..0 })
+        Sequence { end: if has_room && is_long { end } else { 0 }, ..Sequence::default() }
     }
 
     /// The rows that `count` rows of the source include.
@@ -242,10 +240,10 @@ impl RowsAhead {
                 continue;
             }
             let Some((file, offset)) = part.place.open() else { continue };
-            let in_file =
-                |bytes: &Range<usize>| offset + to_u64(bytes.start)..offset + to_u64(bytes.end);
-            let bytes: Vec<Range<u64>> = bytes.iter().map(in_file).collect();
-            added = queue.add(&file, &bytes, Next::Elsewhere).max(added);
+            let bytes = bytes
+                .into_iter()
+                .map(|bytes| offset + to_u64(bytes.start)..offset + to_u64(bytes.end));
+            added = queue.add(&file, bytes, Next::Elsewhere).max(added);
         }
         added
     }
@@ -272,12 +270,6 @@ impl Part {
         let before = ((bytes.start + step).max(first_end) - first_end) / step;
         let end = (bytes.end - self.start).div_ceil(step);
         self.rows.start + before..self.rows.start + end
-    }
-
-    /// The bytes of a row, but at least a page.
-    #[inline]
-    fn page_span(&self) -> u64 {
-        self.span.max(to_u64(PAGE))
     }
 
     /// Opens the file for consecutive batches that start at a byte, unless the array is in
@@ -339,13 +331,12 @@ impl Place {
 /// range that is being read, Linux would read that page by itself and could use
 /// no huge page around it. So batches wait until their rows have been read,
 /// except the first batch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Sequence {
     /// The row after the last row.
     end: u64,
     /// The part of the source to queue next, and the first byte of it that was not queued.
-    part: usize,
-    at: u64,
+    next: (usize, u64),
     /// The file of this part, and the offset of its place. It stays open because Linux
     /// remembers for each open file how much it reads ahead.
     file: Option<(Arc<File>, u64)>,
@@ -363,13 +354,6 @@ struct Piece {
 }
 
 impl Sequence {
-    #[inline]
-    fn new(parts: &[Part], rows: Range<u64>) -> Sequence {
-        let part = part_of(parts, rows.start);
-        let at = parts.get(part).map_or(0, |part| part.start_of(rows.start));
-        Sequence { end: rows.end, part, at, file: None, pieces: VecDeque::new() }
-    }
-
     /// Queues the rows of a batch and at least `window` bytes after them, unless they have
     /// been queued.
     #[inline]
@@ -381,11 +365,11 @@ impl Sequence {
         }
         // Rows that were taken faster than they could be queued are not needed any more.
         let start = (first, part.start_of(rows.start));
-        if (self.part, self.at) < start {
-            if self.part != first {
+        if self.next < start {
+            if self.next.0 != first {
                 self.file = None;
             }
-            (self.part, self.at) = start;
+            self.next = start;
         }
         // A window along the first axis can be longer than its rows.
         let nbytes = (rows.end - rows.start) * part.step;
@@ -401,30 +385,28 @@ impl Sequence {
     /// Queues bytes of the next part, if there is one. Skips parts that need not be read.
     #[inline]
     fn queue_piece(&mut self, parts: &[Part], queue: &Arc<ReadAhead>) -> bool {
-        let next = parts.get(self.part).filter(|part| part.rows.start < self.end);
+        let (number, at) = self.next;
+        let next = parts.get(number).filter(|part| part.rows.start < self.end);
         let Some(part) = next else { return false };
-        if self.file.is_none() {
-            self.file = part.open_sequence(self.at);
-        }
         let end = part.end_before(self.end);
-        if let (Some((file, offset)), true) = (&self.file, self.at < end) {
-            let start = offset + self.at;
+        if self.file.is_none() && at < end {
+            self.file = part.open_sequence(at);
+        }
+        if let Some((file, offset)) = &self.file {
+            let start = offset + at;
             // Ends where a piece of the queue does, so that only the first and the last can be
             // short.
-            let nbytes = (PIECE - start % PIECE).min(end - self.at);
-            let added =
-                queue.add(file, std::slice::from_ref(&(start..start + nbytes)), Next::After);
+            let nbytes = (PIECE - start % PIECE).min(end - at);
+            let added = queue.add(file, Some(start..start + nbytes), Next::After);
             if added == 0 {
                 return false;
             }
-            let rows = part.rows_in(&(self.at..self.at + nbytes));
-            self.pieces.push_back(Piece { rows, nbytes, added });
-            self.at += nbytes;
+            self.pieces.push_back(Piece { rows: part.rows_in(&(at..at + nbytes)), nbytes, added });
+            self.next.1 += nbytes;
         }
-        if self.file.is_none() || self.at >= end {
+        if self.file.is_none() || self.next.1 >= end {
             self.file = None;
-            self.part += 1;
-            self.at = parts.get(self.part).map_or(0, |part| part.start);
+            self.next = (number + 1, parts.get(number + 1).map_or(0, |part| part.start));
         }
         true
     }

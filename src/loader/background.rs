@@ -141,11 +141,7 @@ impl Disk for Rows {
         let file = if HAS_READ_AHEAD { self.reopen() } else { None };
         let Some((file, offset)) = file else { return false };
         let [start, end] = [range.start, range.end].map(|at| offset + to_u64(at));
-        self.background.read_ahead.add(
-            &Arc::new(file),
-            std::slice::from_ref(&(start..end)),
-            Next::After,
-        );
+        self.background.read_ahead.add(&Arc::new(file), Some(start..end), Next::After);
         true
     }
 
@@ -198,10 +194,8 @@ impl Opened {
     /// around them.
     #[inline]
     pub(super) fn wait(&self, first: usize) {
-        if !self.has_started.swap(true, Ordering::Relaxed) {
+        if !self.has_started.swap(true, Ordering::Relaxed) || self.planner.is_interested(false) {
             self.planner.start(first, self);
-        } else if self.planner.is_interested(false) {
-            self.planner.update(&Request { is_cold: true, ..Request::default() }, self);
         }
         if self.planner.is_behind() {
             self.read_ahead.wait();
@@ -228,7 +222,7 @@ impl Disk for Opened {
     #[inline]
     fn queue(&self, range: Range<usize>) -> bool {
         let [start, end] = [range.start, range.end].map(|at| self.extent.start + to_u64(at));
-        self.read_ahead.add(&self.file, std::slice::from_ref(&(start..end)), Next::After);
+        self.read_ahead.add(&self.file, Some(start..end), Next::After);
         HAS_READ_AHEAD
     }
 

@@ -321,20 +321,17 @@ impl Planner {
         true
     }
 
-    /// Starts to read an expected array before the first batch, unless it is in memory;
-    /// from a byte on, then from the start.
+    /// Starts to read an expected array before a batch shows that it is on the disk, unless it
+    /// is in memory; from a byte on, then from the start. Later, reads more of it.
     ///
     /// If several processes share an epoch, the first batch of one would
     /// otherwise request single pages while a second process already reads the
     /// array, which delays both.
     pub(crate) fn start(&self, from: usize, disk: &impl Disk) {
-        if disk.is_mostly_in_memory() {
-            return;
-        }
-        // Another thread may be starting, whose pages this one's would be among.
-        if let Some(state) = lock_within(&self.state, PATIENCE / 10) {
-            let span = from..from;
-            self.plan(state, &Request { span, is_cold: true, ..Request::default() }, disk);
+        if self.is_active.load(Ordering::Relaxed) || !disk.is_mostly_in_memory() {
+            let request = Request { span: from..from, is_cold: true, ..Request::default() };
+            // Another thread may be starting, whose pages this one's would be among.
+            self.plan(lock_within(&self.state, PATIENCE / 10), &request, disk);
         }
     }
 
@@ -362,17 +359,16 @@ impl Planner {
     /// another thread does this: it may be waiting for the kernel, and a forked
     /// process does not have that thread.
     pub(crate) fn update(&self, request: &Request, disk: &impl Disk) {
-        if let Some(state) = try_lock(&self.state) {
-            self.plan(state, request, disk);
-        }
+        self.plan(try_lock(&self.state), request, disk);
     }
 
-    fn plan(&self, mut state: MutexGuard<'_, State>, request: &Request, disk: &impl Disk) {
+    fn plan(&self, state: Option<MutexGuard<'_, State>>, request: &Request, disk: &impl Disk) {
+        let Some(mut state) = state else { return };
         let is_expected = request.is_cold && self.is_expected.swap(false, Ordering::Relaxed);
         state.mode = state.next_mode(self.reading, is_expected, request, disk);
         let is_active = matches!(state.mode, Mode::Stream { .. } | Mode::Sequence { .. });
-        self.is_active.store(is_active, Ordering::Relaxed);
         let is_behind = request.is_cold && matches!(state.mode, Mode::Stream { .. });
+        self.is_active.store(is_active, Ordering::Relaxed);
         self.is_behind.store(is_behind, Ordering::Relaxed);
     }
 }
@@ -454,6 +450,12 @@ impl State {
         self.requested = 0;
         reading == ReadStrategy::Stream || disk.has_room()
     }
+}
+
+/// Whether `count` rows, each with at least one page of its own, need this many bytes.
+#[inline]
+pub(crate) fn is_dense(count: u64, span: u64, nbytes: u64) -> bool {
+    count >= nbytes.div_ceil(span.max(to_u64(PAGE)))
 }
 
 /// Whether arrays fit into the available memory, if that is known, with room for other data.

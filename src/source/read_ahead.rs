@@ -14,14 +14,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak
 use std::thread;
 use std::time::Duration;
 
-use crate::error::invariant::to_usize_saturating;
+use crate::error::invariant::to_usize;
 use crate::source::file;
 use crate::source::platform::{self, HUGE_PAGE};
 use crate::source::ranges;
 use crate::source::tuning::{PATIENCE, PIECE};
-
-/// How often to try to lock the queue.
-const ATTEMPTS: usize = 100;
 
 /// What is read after a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +40,11 @@ pub(crate) struct ReadAhead {
 #[derive(Debug, Default)]
 struct Queue {
     ranges: VecDeque<(Arc<File>, Range<u64>, Next)>,
-    /// The number of bytes that have ever been added.
+    /// The number of bytes that have ever been added, and of those that are not in `ranges`
+    /// any more.
     added: u64,
-    /// The number of bytes that are being read in huge pages. Reading a single
+    taken: u64,
+    /// The number of bytes taken that are being read in huge pages. Reading a single
     /// page in the meantime would prevent a huge page, so they are not ready
     /// yet.
     unready: u64,
@@ -61,22 +60,17 @@ impl Queue {
         self.reader.is_some_and(|reader| reader == process::id())
     }
 
-    /// The size of the ranges in bytes.
+    /// The number of bytes that nobody has begun to read, although a thread will.
     #[inline]
-    fn nbytes(&self) -> u64 {
-        nbytes(self.ranges.iter().map(|(_, range, _)| range))
+    fn left(&self) -> u64 {
+        if self.is_read() { self.added - self.taken } else { 0 }
     }
 
     /// The number of bytes read or requested.
     #[inline]
     fn ready(&self) -> u64 {
-        self.added.saturating_sub(self.nbytes()).saturating_sub(self.unready)
+        self.taken - self.unready
     }
-}
-
-/// The size of ranges in bytes.
-fn nbytes<'a>(all: impl Iterator<Item = &'a Range<u64>>) -> u64 {
-    all.map(ranges::len).fold(0, u64::saturating_add)
 }
 
 impl ReadAhead {
@@ -89,16 +83,19 @@ impl ReadAhead {
     pub(crate) fn add(
         self: &Arc<ReadAhead>,
         file: &Arc<File>,
-        ranges: &[Range<u64>],
+        ranges: impl IntoIterator<Item = Range<u64>>,
         next: Next,
     ) -> u64 {
         let Some(mut queue) = self.lock_soon() else { return 0 };
         let is_read = queue.is_read();
         if !is_read {
             queue.ranges.clear();
+            queue.taken = queue.added;
         }
-        queue.ranges.extend(ranges.iter().map(|range| (Arc::clone(file), range.clone(), next)));
-        queue.added = queue.added.saturating_add(nbytes(ranges.iter()));
+        for range in ranges {
+            queue.added += ranges::len(&range);
+            queue.ranges.push_back((Arc::clone(file), range, next));
+        }
         let added = queue.added;
         if is_read {
             return added;
@@ -117,18 +114,14 @@ impl ReadAhead {
     /// thread uses the queue.
     #[inline]
     pub(crate) fn queued(&self) -> u64 {
-        let Some(queue) = try_lock(&self.queue) else { return u64::MAX };
-        if queue.is_read() { queue.nbytes() } else { 0 }
+        try_lock(&self.queue).map_or(u64::MAX, |queue| queue.left())
     }
 
     /// Waits until nothing is queued, no longer than [`PATIENCE`].
     #[inline]
     pub(crate) fn wait(&self) {
         let Some(queue) = self.lock_soon() else { return };
-        drop(
-            self.has_advanced
-                .wait_timeout_while(queue, PATIENCE, |queue| queue.is_read() && queue.nbytes() > 0),
-        );
+        drop(self.has_advanced.wait_timeout_while(queue, PATIENCE, |queue| queue.left() > 0));
     }
 
     /// Waits until this many of the bytes that were added have been read or requested, as
@@ -169,6 +162,7 @@ impl ReadAhead {
             if range.is_empty() {
                 queue.ranges.pop_front();
             }
+            queue.taken += ranges::len(&piece);
             queue.unready = if is_long(&piece) { ranges::len(&piece) } else { 0 };
             if !piece.is_empty() {
                 return Some((file, piece, next));
@@ -179,16 +173,10 @@ impl ReadAhead {
         None
     }
 
-    /// Tries to lock the queue several times: a thread holds the lock for a moment only.
+    /// Locks the queue: a thread holds the lock for a moment only.
     #[inline]
     fn lock_soon(&self) -> Option<MutexGuard<'_, Queue>> {
-        (0..ATTEMPTS).find_map(|_| {
-            let queue = try_lock(&self.queue);
-            if queue.is_none() {
-                thread::yield_now();
-            }
-            queue
-        })
+        lock_within(&self.queue, PATIENCE / 500)
     }
 
     /// Waits for the lock. Only for threads that belong to a reader of this
@@ -233,31 +221,30 @@ fn is_long(piece: &Range<u64>) -> bool {
 fn read(ranges: &Weak<ReadAhead>) {
     let mut last = None;
     while let Some((file, piece, next)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
-        let len = piece.end - piece.start;
         // Read-ahead only affects speed, so errors are ignored.
-        match next {
-            Next::After if is_long(&piece) => {
-                // After pages that are in memory already, such as that of the header, Linux
-                // would read small pages for as long as it reads ahead.
-                let start = piece.start.next_multiple_of(HUGE_PAGE);
-                platform::read_ahead(&file, piece.start, start - piece.start).ok();
-                if platform::read_in(&file, start, to_usize_saturating(piece.end - start)).is_ok() {
-                    continue;
+        let request = |start: u64, end: u64| platform::read_ahead(&file, start, end - start).ok();
+        let is_read = is_long(&piece)
+            && match next {
+                Next::After => {
+                    // After pages that are in memory already, such as that of the header, Linux
+                    // would read small pages for as long as it reads ahead.
+                    let start = piece.start.next_multiple_of(HUGE_PAGE);
+                    request(piece.start, start);
+                    platform::read_in(&file, start, to_usize(piece.end - start)).is_ok()
                 }
-                platform::read_ahead(&file, piece.start, len).ok();
-            }
-            Next::Elsewhere if is_long(&piece) => {
-                let huge = huge_pages(&piece);
-                // The ends are read meanwhile.
-                for end in [piece.start..huge.start, huge.end..piece.end] {
-                    platform::read_ahead(&file, end.start, end.end.saturating_sub(end.start)).ok();
+                Next::Elsewhere => {
+                    let huge = huge_pages(&piece);
+                    // The ends are read meanwhile.
+                    request(piece.start, huge.start.max(piece.start));
+                    request(huge.end, piece.end.max(huge.end));
+                    let len = to_usize(huge.end - huge.start);
+                    platform::read_huge_pages(&file, huge.start, len).is_ok()
                 }
-                let len = to_usize_saturating(huge.end - huge.start);
-                if platform::read_huge_pages(&file, huge.start, len).is_err() {
-                    platform::read_ahead(&file, piece.start, piece.end - piece.start).ok();
-                }
-            }
-            _ => platform::read_ahead(&file, piece.start, len).unwrap_or_default(),
+            };
+        if !is_read {
+            request(piece.start, piece.end);
+        } else if next == Next::After {
+            continue;
         }
         let before = last.replace((file, piece.end - 1));
         if let Some((file, before)) = before {
@@ -271,7 +258,7 @@ fn read(ranges: &Weak<ReadAhead>) {
 /// The huge pages that are at least half inside a range, which is longer than one.
 #[inline]
 fn huge_pages(range: &Range<u64>) -> Range<u64> {
-    let nearest = |at: u64| at.saturating_add(HUGE_PAGE / 2) / HUGE_PAGE * HUGE_PAGE;
+    let nearest = |at: u64| (at + HUGE_PAGE / 2) / HUGE_PAGE * HUGE_PAGE;
     nearest(range.start)..nearest(range.end)
 }
 
@@ -279,7 +266,6 @@ fn huge_pages(range: &Range<u64>) -> Range<u64> {
 mod tests {
     use super::*;
     use crate::error::invariant::to_u64;
-    use std::slice;
 
     #[test]
     #[cfg(target_os = "linux")]
@@ -288,6 +274,7 @@ mod tests {
         let ranges = [3..3, 10..PIECE + 11, 5..6];
         let file = Arc::new(tempfile::tempfile().unwrap());
         ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(&file), range, Next::After)));
+        ahead.lock().added = PIECE + 2;
         assert_eq!(ahead.queued(), 0, "nobody reads them");
         ahead.lock().reader = Some(process::id());
         assert_eq!(ahead.queued(), PIECE + 2);
@@ -351,7 +338,7 @@ mod tests {
         let held = ahead.lock();
         assert_eq!(ahead.queued(), u64::MAX);
         let file = Arc::new(tempfile::tempfile().unwrap());
-        assert_eq!(ahead.add(&file, slice::from_ref(&(0..PIECE)), Next::After), 0);
+        assert_eq!(ahead.add(&file, Some(0..PIECE), Next::After), 0);
         assert!(held.ranges.is_empty() && held.reader.is_none());
     }
 
@@ -368,7 +355,7 @@ mod tests {
                 let file = Arc::new(file.try_clone().unwrap());
                 // Nothing is added while the reading thread holds the lock for long, because
                 // another one runs instead.
-                let add = || ahead.add(&file, slice::from_ref(&(0..3 * PIECE)), Next::After);
+                let add = || ahead.add(&file, Some(0..3 * PIECE), Next::After);
                 let added = std::iter::repeat_with(add).find(|added| *added > 0).unwrap();
                 let before = (round - 1) * 2 + to_u64(number);
                 assert_eq!(added, (before + 1) * 3 * PIECE);

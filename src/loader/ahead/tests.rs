@@ -197,11 +197,15 @@ mod sequence {
         RowsAhead::concat(parts.collect::<Vec<_>>())
     }
 
+    fn until(end: u64) -> Sequence {
+        Sequence { end, ..Sequence::default() }
+    }
+
     /// Queues what batches of some rows need, and checks that each batch is queued before it
     /// is taken, in order. Returns all that was queued.
     fn queued(source: &RowsAhead, rows: Range<u64>, size: u64) -> Vec<Piece> {
         let (parts, queue) = (&source.parts, Arc::default());
-        let mut sequence = Sequence::new(parts, rows.clone());
+        let mut sequence = until(rows.end);
         let mut all: Vec<Piece> = Vec::new();
         for start in rows.clone().step_by(usize::try_from(size).unwrap()) {
             let batch = start..(start + size).min(rows.end);
@@ -246,7 +250,7 @@ mod sequence {
         let pieces = queued(&source, 100..180, 3).into_iter();
         let expected = (100..180).map(|row| (row..row + 1, ROW));
         assert!(pieces.map(|piece| (piece.rows, piece.nbytes)).eq(expected));
-        let mut sequence = Sequence::new(&source.parts, 0..200);
+        let mut sequence = until(200);
         sequence.queue(&source.parts, &(0..1), WINDOW, &Arc::default());
         assert!(sequence.pieces.len() <= PIECES);
     }
@@ -254,7 +258,7 @@ mod sequence {
     #[test]
     fn rows_that_were_taken_are_not_queued() {
         let source = source(&[1; 200]);
-        let (mut sequence, queue) = (Sequence::new(&source.parts, 0..200), Arc::default());
+        let (mut sequence, queue) = (until(200), Arc::default());
         for first in (0..192).step_by(64) {
             for _ in 0..100 {
                 sequence.queue(&source.parts, &(first..first + 64), WINDOW, &queue);
@@ -268,7 +272,7 @@ mod sequence {
     fn nothing_is_queued_after_the_last_row() {
         let source = source(&[10, 20]);
         for rows in [0..0, 30..30, 40..50] {
-            let mut sequence = Sequence::new(&source.parts, rows.clone());
+            let mut sequence = until(rows.end);
             let queue = Arc::default();
             sequence.queue(&source.parts, &source.rows_of(rows.start, 4), WINDOW, &queue);
             assert!(sequence.pieces.is_empty(), "{rows:?}");
@@ -279,7 +283,7 @@ mod sequence {
     #[test]
     fn batches_wait_for_their_last_row() {
         let source = source(&[40, 40]);
-        let mut sequence = Sequence::new(&source.parts, 10..80);
+        let mut sequence = until(80);
         // Rows 10 to 31 and a part of the next one, and the rest of the first file; the second
         // file is in memory up to row 59; its rest was not queued.
         let cut = PIECE - 128;
@@ -310,7 +314,7 @@ mod sequence {
     #[test]
     fn a_batch_is_queued_without_what_follows() {
         let source = source(&[100]);
-        let (mut sequence, queue) = (Sequence::new(&source.parts, 0..100), Arc::default());
+        let (mut sequence, queue) = (until(100), Arc::default());
         for (window, expected) in [(0, PIECE - 128), (0, PIECE - 128), (WINDOW, 100 * ROW)] {
             for _ in 0..100 {
                 sequence.queue(&source.parts, &(0..8), window, &queue);
