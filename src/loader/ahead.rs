@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::background::Opened;
+use super::background::{Background, Opened};
 use super::near_ranges;
 use super::row_source::RowSource as _;
 use super::rows::Rows;
@@ -14,7 +14,7 @@ use super::sampler::Sampler;
 use crate::error::invariant::{to_u64, to_usize};
 use crate::kernel::PAGE;
 use crate::layout::geometry::Geometry;
-use crate::source::planner::{self, Disk as _};
+use crate::source::planner::{self, Disk, Planner};
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
 use crate::source::tuning::{DENSE, GAP, IN_MEMORY, PIECE, PIECES, UNTHREADED, WINDOW};
@@ -66,8 +66,10 @@ impl RowsAhead {
     /// The rows of an array that starts at an offset of a file.
     #[inline]
     pub(super) fn opened(file: File, offset: u64, geometry: &Geometry, size: usize) -> RowsAhead {
-        RowsAhead::new(geometry, size, |bytes| {
-            Place::Opened(Arc::new(Opened::new(file, offset, &bytes)))
+        RowsAhead::new(geometry, size, |Range { start, end }| {
+            let (file, extent) = (Arc::new(file), offset + start..offset + end);
+            let (planner, read_ahead) = (Planner::default(), Arc::default());
+            Place::Opened(Arc::new(Opened { file, offset, extent, planner, read_ahead }))
         })
     }
 
@@ -121,11 +123,13 @@ impl RowsAhead {
         let nbytes = self.nbytes();
         let each = (nbytes / to_u64(DENSE)).div_ceil(to_u64(shard.1));
         for part in &mut self.parts {
-            part.is_streamed = planner::is_dense(count, part.span, each)
-                && match &part.place {
-                    Place::Mapped(rows) => rows.expect_epoch(available, shard),
-                    Place::Opened(opened) => opened.planner.expect_epoch(nbytes, available),
-                };
+            let (planner, disk) = part.place.planned();
+            let is_dense = planner::is_dense(count, part.span, each);
+            part.is_streamed = is_dense && planner.expect_epoch(disk, available);
+            // Where processes read the same bytes at the same time, they get no huge pages.
+            if part.is_streamed && shard.1 > 1 && matches!(part.place, Place::Mapped(_)) {
+                planner.start(disk.nbytes() / shard.1 * shard.0, disk);
+            }
         }
     }
 
@@ -182,14 +186,18 @@ impl RowsAhead {
     }
 
     /// Waits until arrays that are read whole have been read, for a limited time. Of a map,
-    /// only if the last batch was faster than the disk.
+    /// only if the last batch was faster than the disk. Of a file, reading starts before the
+    /// second batch: pages of the first one are read again, because there would be no huge pages
+    /// around them.
     #[inline]
-    fn wait(&self, (shard, shards): (usize, usize)) {
+    fn wait(&self, is_second: bool, (shard, shards): (usize, usize)) {
         for part in self.parts.iter().filter(|part| part.is_streamed) {
-            match &part.place {
-                Place::Mapped(rows) => rows.background.wait(),
-                Place::Opened(opened) => opened.wait(opened.nbytes() / shards * shard),
+            let (planner, disk) = part.place.planned();
+            let is_reading = is_second || planner.is_interested(false);
+            if is_reading && matches!(part.place, Place::Opened(_)) {
+                planner.start(disk.nbytes() / shards * shard, disk);
             }
+            planner.wait(disk);
         }
     }
 
@@ -214,13 +222,12 @@ impl RowsAhead {
         let (mut longest, mut rest) = (0, &indices[..]);
         while let Some(&first) = rest.first() {
             let Some(part) = self.parts.get(part_of(&self.parts, to_u64(first))) else { break };
-            let Range { start, end } = part.rows;
-            let (own, after) = rest.split_at(rest.partition_point(|row| to_u64(*row) < end));
+            let [start, end] = [part.rows.start, part.rows.end].map(to_usize);
+            let (own, after) = rest.split_at(rest.partition_point(|row| *row < end));
             rest = after;
             let Some(rows) = part.single_rows() else { continue };
             // Rows of arrays that are not read ahead are in no part.
-            let own = own.iter().filter_map(|row| row.checked_sub(to_usize(start)));
-            let own: Vec<usize> = own.collect();
+            let own: Vec<usize> = own.iter().filter_map(|row| row.checked_sub(start)).collect();
             rows.prefetch(&own).ok();
             let each = IN_MEMORY + IN_MEMORY / 15 * (part.span / to_u64(PAGE));
             longest += each * to_u64(own.len());
@@ -277,7 +284,10 @@ impl Part {
     #[inline]
     fn open_sequence(&self, start: u64) -> Option<(Arc<File>, u64)> {
         let is_read = match &self.place {
-            Place::Mapped(rows) => rows.expect_sequence(to_usize(start)),
+            Place::Mapped(rows) => {
+                let Background { planner, extent, .. } = &*rows.background;
+                planner.expect_sequence(to_usize(start) - extent.start, &**rows)
+            }
             Place::Opened(..) => true,
         };
         if is_read && HAS_READ_AHEAD { self.place.open() } else { None }
@@ -316,6 +326,14 @@ fn part_of(parts: &[Part], row: u64) -> usize {
 }
 
 impl Place {
+    #[inline]
+    fn planned(&self) -> (&Planner, &dyn Disk) {
+        match self {
+            Place::Mapped(rows) => (&rows.background.planner, &**rows),
+            Place::Opened(opened) => (&opened.planner, &**opened),
+        }
+    }
+
     #[inline]
     fn open(&self) -> Option<(Arc<File>, u64)> {
         match self {
@@ -424,8 +442,8 @@ impl Sequence {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ahead {
     pub(super) sources: Vec<RowsAhead>,
-    /// Whether the sources know that an epoch follows.
-    is_announced: bool,
+    /// The number of batches before the next one.
+    batches: u64,
     /// The position in the epoch where the queued blocks end.
     queued: u64,
     /// The groups of queued blocks that are not needed yet: where they start in the epoch, and
@@ -454,18 +472,19 @@ impl Ahead {
         }
         self.sources.iter_mut().for_each(RowsAhead::map_pages);
         let size = sampler.remaining().min(to_u64(size));
-        let is_first = !std::mem::replace(&mut self.is_announced, true);
-        if is_first {
+        if self.batches == 0 {
             self.announce(sampler);
         }
         self.queue_sequences(sampler.position(), size);
-        if !is_first {
+        if self.batches > 0 {
             for (source, sequence) in self.sources.iter().zip(&self.sequences) {
                 let rows = source.rows_of(sampler.position(), size);
                 sequence.added_before(rows.end).into_iter().for_each(|at| self.queue.wait_for(at));
             }
-            self.sources.iter().for_each(|source| source.wait(sampler.number_of_shard()));
+            let (is_second, shard) = (self.batches == 1, sampler.number_of_shard());
+            self.sources.iter().for_each(|source| source.wait(is_second, shard));
         }
+        self.batches += 1;
         for (start, blocks) in self.next_blocks(sampler) {
             let added = self.sources.iter().map(|source| source.queue(&blocks, &self.queue));
             self.groups.push_back((start, added.max().unwrap_or(0)));

@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::near_ranges::{self, MAX_RANGES};
 use super::rows::{BatchSlices, Rows};
 use crate::error::invariant::{to_u64, to_usize, to_usize_saturating};
 use crate::source::pages::sealed::Pages as _;
-use crate::source::planner::{self, Disk, Planner, Request};
+use crate::source::planner::{Disk, Planner, Request};
 use crate::source::platform::{self, Advice, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
 use crate::source::tuning::{SAMPLE, UNTHREADED};
@@ -26,44 +25,7 @@ pub(super) struct Background {
     pub(super) read_ahead: Arc<ReadAhead>,
 }
 
-impl Background {
-    /// Waits until the disk has read more of an array that is read whole, for a limited time,
-    /// if the last batch was faster.
-    #[inline]
-    pub(super) fn wait(&self) {
-        if self.planner.is_behind() {
-            self.read_ahead.wait();
-        }
-    }
-}
-
 impl Rows {
-    /// Announces that batches follow each other, from a byte of the map on, and that the caller
-    /// reads the array for them. Returns `false` if that is not needed.
-    #[inline]
-    pub(super) fn expect_sequence(&self, start: usize) -> bool {
-        let Background { planner, extent, .. } = &*self.background;
-        planner.expect_sequence(start - extent.start, self)
-    }
-
-    /// Announces that batches will need much of the array. Returns whether all
-    /// of it is going to be read, in order, if they have to wait for the disk.
-    /// At once if the epoch has several shards.
-    #[inline]
-    pub(super) fn expect_epoch(
-        &self,
-        available: Option<u64>,
-        (shard, shards): (usize, usize),
-    ) -> bool {
-        let Background { planner, working_set, .. } = &*self.background;
-        let is_streamed = planner.expect_epoch(to_u64(*working_set), available);
-        if is_streamed && shards > 1 {
-            // Where processes read the same bytes at the same time, they get no huge pages.
-            planner.start(self.nbytes() / shards * shard, self);
-        }
-        is_streamed
-    }
-
     /// Maps a part of the array that is in memory, relative to its first byte,
     /// at once. Faults, which map some pages each, take longer in total. Failures are
     /// ignored, because faults will map the pages.
@@ -122,8 +84,13 @@ impl Disk for Rows {
     }
 
     #[inline]
-    fn has_room(&self) -> bool {
-        planner::fits(to_u64(self.background.working_set), platform::available_memory())
+    fn working_set(&self) -> u64 {
+        to_u64(self.background.working_set)
+    }
+
+    #[inline]
+    fn available(&self) -> Option<u64> {
+        platform::available_memory()
     }
 
     #[inline]
@@ -143,6 +110,11 @@ impl Disk for Rows {
         let [start, end] = [range.start, range.end].map(|at| offset + to_u64(at));
         self.background.read_ahead.add(&Arc::new(file), Some(start..end), Next::After);
         true
+    }
+
+    #[inline]
+    fn wait(&self) {
+        self.background.read_ahead.wait();
     }
 
     #[inline]
@@ -176,42 +148,23 @@ pub(super) struct Opened {
     /// The bytes of its rows in the file.
     pub(super) extent: Range<u64>,
     pub(super) planner: Planner,
-    has_started: AtomicBool,
-    read_ahead: Arc<ReadAhead>,
-}
-
-impl Opened {
-    #[inline]
-    pub(super) fn new(file: File, offset: u64, bytes: &Range<u64>) -> Opened {
-        let (planner, has_started) = (Planner::default(), AtomicBool::new(false));
-        let (file, read_ahead) = (Arc::new(file), Arc::default());
-        let extent = offset + bytes.start..offset + bytes.end;
-        Opened { file, offset, extent, planner, has_started, read_ahead }
-    }
-
-    /// Reads more of an announced array, which begins at `first`, and waits for it, for a limited
-    /// time. The pages of the first batch are read again, because there would be no huge pages
-    /// around them.
-    #[inline]
-    pub(super) fn wait(&self, first: usize) {
-        if !self.has_started.swap(true, Ordering::Relaxed) || self.planner.is_interested(false) {
-            self.planner.start(first, self);
-        }
-        if self.planner.is_behind() {
-            self.read_ahead.wait();
-        }
-    }
+    pub(super) read_ahead: Arc<ReadAhead>,
 }
 
 impl Disk for Opened {
     #[inline]
     fn nbytes(&self) -> usize {
-        to_usize(self.extent.end - self.extent.start)
+        to_usize(self.working_set())
     }
 
     #[inline]
-    fn has_room(&self) -> bool {
-        planner::fits(to_u64(self.nbytes()), platform::available_memory())
+    fn working_set(&self) -> u64 {
+        self.extent.end - self.extent.start
+    }
+
+    #[inline]
+    fn available(&self) -> Option<u64> {
+        platform::available_memory()
     }
 
     #[inline]
@@ -227,12 +180,17 @@ impl Disk for Opened {
     }
 
     #[inline]
+    fn wait(&self) {
+        self.read_ahead.wait();
+    }
+
+    #[inline]
     fn cached(&self) -> Option<usize> {
         platform::cached_samples(&self.file, self.extent.clone(), SAMPLE)
     }
 
     #[inline]
     fn drop_pages(&self) {
-        platform::evict(&self.file, self.extent.start, to_u64(self.nbytes())).ok();
+        platform::evict(&self.file, self.extent.start, self.working_set()).ok();
     }
 }

@@ -244,8 +244,8 @@ impl Rows {
     fn read(&self, batch: &BatchSlices<'_>, decode: &mut dyn DecodeRows) {
         let (start, waits) = (Clock::now(), platform::disk_waits());
         let mut reader = MappedReader { source: self, batch, decode, start, waits };
-        self.background.wait();
         let planner = &self.background.planner;
+        planner.wait(self);
         let is_cold = planner.read(batch.len(), batch.nbytes_each(), &mut reader);
         self.after_batch(batch, is_cold);
     }

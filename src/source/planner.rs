@@ -125,14 +125,20 @@ pub(crate) trait Disk {
     /// The size of the array in bytes.
     fn nbytes(&self) -> usize;
 
-    /// Whether it fits into memory, with the rows of arrays used with it.
-    fn has_room(&self) -> bool;
+    /// How many bytes have to fit into memory, with the rows of arrays used with this one.
+    fn working_set(&self) -> u64;
+
+    /// How much memory can be used for the array, in bytes.
+    fn available(&self) -> Option<u64>;
 
     /// The number of bytes that are queued but not yet read.
     fn queued(&self) -> usize;
 
     /// Queues a range to be read in the background; `false` if that is impossible.
     fn queue(&self, range: Range<usize>) -> bool;
+
+    /// Waits until nothing is queued, for a limited time.
+    fn wait(&self);
 
     /// How many of [`SAMPLE`] pages of the array are in memory, if the kernel reports it.
     /// For maps of other users' files it reports all.
@@ -292,11 +298,11 @@ impl Planner {
     /// the available memory, so that all of it is read after a batch that has to wait for
     /// the disk.
     #[inline]
-    pub(crate) fn expect_epoch(&self, working_set: u64, available: Option<u64>) -> bool {
+    pub(crate) fn expect_epoch(&self, disk: &dyn Disk, available: Option<u64>) -> bool {
         let is_streamed = match self.reading {
             ReadStrategy::Pages => false,
             ReadStrategy::Stream => true,
-            ReadStrategy::Auto => fits(working_set, available),
+            ReadStrategy::Auto => fits(disk.working_set(), available),
         };
         self.is_expected.store(is_streamed, Ordering::Relaxed);
         is_streamed
@@ -305,7 +311,7 @@ impl Planner {
     /// Announces batches that follow each other from a byte on, and that the caller reads the
     /// array for them. Returns `false` if that is not needed: it is in memory, or only
     /// requested pages are to be read.
-    pub(crate) fn expect_sequence(&self, start: usize, disk: &impl Disk) -> bool {
+    pub(crate) fn expect_sequence(&self, start: usize, disk: &dyn Disk) -> bool {
         if self.reading == ReadStrategy::Pages || disk.is_in_memory() {
             return false;
         }
@@ -327,7 +333,7 @@ impl Planner {
     /// If several processes share an epoch, the first batch of one would
     /// otherwise request single pages while a second process already reads the
     /// array, which delays both.
-    pub(crate) fn start(&self, from: usize, disk: &impl Disk) {
+    pub(crate) fn start(&self, from: usize, disk: &dyn Disk) {
         if self.is_active.load(Ordering::Relaxed) || !disk.is_mostly_in_memory() {
             let request = Request { span: from..from, is_cold: true, ..Request::default() };
             // Another thread may be starting, whose pages this one's would be among.
@@ -348,21 +354,23 @@ impl Planner {
         self.reading != ReadStrategy::Pages && (is_cold || self.is_active.load(Ordering::Relaxed))
     }
 
-    /// Returns whether the next batch should wait until the disk has read more of the array,
-    /// because the last one was faster than the disk.
+    /// Waits, before a batch, until the disk has read more of the array, if the last
+    /// batch was faster than the disk.
     #[inline]
-    pub(crate) fn is_behind(&self) -> bool {
-        self.is_behind.load(Ordering::Relaxed)
+    pub(crate) fn wait(&self, disk: &dyn Disk) {
+        if self.is_behind.load(Ordering::Relaxed) {
+            disk.wait();
+        }
     }
 
     /// Queues what is worth reading after a batch was taken. Does nothing while
     /// another thread does this: it may be waiting for the kernel, and a forked
     /// process does not have that thread.
-    pub(crate) fn update(&self, request: &Request, disk: &impl Disk) {
+    pub(crate) fn update(&self, request: &Request, disk: &dyn Disk) {
         self.plan(try_lock(&self.state), request, disk);
     }
 
-    fn plan(&self, state: Option<MutexGuard<'_, State>>, request: &Request, disk: &impl Disk) {
+    fn plan(&self, state: Option<MutexGuard<'_, State>>, request: &Request, disk: &dyn Disk) {
         let Some(mut state) = state else { return };
         let is_expected = request.is_cold && self.is_expected.swap(false, Ordering::Relaxed);
         state.mode = state.next_mode(self.reading, is_expected, request, disk);
@@ -379,7 +387,7 @@ impl State {
         reading: ReadStrategy,
         is_expected: bool,
         request: &Request,
-        disk: &impl Disk,
+        disk: &dyn Disk,
     ) -> Mode {
         let is_consecutive = self.is_consecutive(request);
         self.last = request.span.clone();
@@ -400,7 +408,7 @@ impl State {
     }
 
     /// Starts to read the whole array at the rows of a batch.
-    fn start_stream(&mut self, request: &Request, disk: &impl Disk) -> Mode {
+    fn start_stream(&mut self, request: &Request, disk: &dyn Disk) -> Mode {
         self.requested = 0;
         if self.streams > 0 && disk.is_mostly_in_memory() {
             // Batches are slow because other programs use the processor.
@@ -434,7 +442,7 @@ impl State {
         &mut self,
         reading: ReadStrategy,
         request: &Request,
-        disk: &impl Disk,
+        disk: &dyn Disk,
     ) -> bool {
         if !request.is_cold {
             return false;
@@ -448,7 +456,7 @@ impl State {
         }
         // Available memory is not queried again until the same amount was requested.
         self.requested = 0;
-        reading == ReadStrategy::Stream || disk.has_room()
+        reading == ReadStrategy::Stream || fits(disk.working_set(), disk.available())
     }
 }
 
@@ -466,7 +474,7 @@ pub(crate) fn fits(working_set: u64, available: Option<u64>) -> bool {
 
 /// Queues more of the array, from `next` on, and then from the start. Ends when all
 /// of it is being read.
-fn stream(mut next: usize, mut remaining: usize, disk: &impl Disk) -> Mode {
+fn stream(mut next: usize, mut remaining: usize, disk: &dyn Disk) -> Mode {
     let mut credit = 16 * WINDOW - disk.queued().min(16 * WINDOW);
     while remaining > 0 && credit >= to_usize(PIECE).min(remaining) {
         let len = (disk.nbytes() - next).min(remaining).min(credit);
@@ -486,7 +494,7 @@ fn stream(mut next: usize, mut remaining: usize, disk: &impl Disk) -> Mode {
 
 /// Queues the bytes after a batch, unless the disk is behind; those before `end`
 /// have been queued already.
-fn read_after(request: &Request, end: usize, disk: &impl Disk) -> Mode {
+fn read_after(request: &Request, end: usize, disk: &dyn Disk) -> Mode {
     let start = end.max(request.span.end);
     let window = request.span.end + WINDOW.min(disk.nbytes() - request.span.end);
     let is_little = window < start + to_usize(PIECE) && (window < disk.nbytes() || window <= start);

@@ -57,7 +57,7 @@ impl Queue {
     /// Returns whether a thread of this process reads the ranges.
     #[inline]
     fn is_read(&self) -> bool {
-        self.reader.is_some_and(|reader| reader == process::id())
+        self.reader == Some(process::id())
     }
 
     /// The number of bytes that nobody has begun to read, although a thread will.
@@ -92,7 +92,7 @@ impl ReadAhead {
             queue.ranges.clear();
             queue.taken = queue.added;
         }
-        for range in ranges {
+        for range in ranges.into_iter().filter(|range| !range.is_empty()) {
             queue.added += ranges::len(&range);
             queue.ranges.push_back((Arc::clone(file), range, next));
         }
@@ -129,11 +129,8 @@ impl ReadAhead {
     #[inline]
     pub(crate) fn wait_for(&self, added: u64) {
         let Some(mut queue) = self.lock_soon() else { return };
-        loop {
+        while queue.is_read() && queue.ready() < added {
             let ready = queue.ready();
-            if !queue.is_read() || ready >= added {
-                return;
-            }
             let same = |queue: &mut Queue| queue.is_read() && queue.ready() == ready;
             let waited = self.has_advanced.wait_timeout_while(queue, PATIENCE, same);
             let (after, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -149,28 +146,25 @@ impl ReadAhead {
     fn next_piece(&self) -> Option<(Arc<File>, Range<u64>, Next)> {
         let mut queue = self.lock();
         queue.unready = 0;
-        while let Some((file, range, next)) = queue.ranges.front_mut() {
-            let (file, next) = (Arc::clone(file), *next);
-            let len = match next {
-                // Ends at a boundary of huge pages.
-                Next::After => PIECE - range.start % PIECE,
-                Next::Elsewhere => PIECE,
-            };
-            let piece = range.start..range.end.min(range.start + len);
-            range.start = piece.end;
-            self.has_advanced.notify_all();
-            if range.is_empty() {
-                queue.ranges.pop_front();
-            }
-            queue.taken += ranges::len(&piece);
-            queue.unready = if is_long(&piece) { ranges::len(&piece) } else { 0 };
-            if !piece.is_empty() {
-                return Some((file, piece, next));
-            }
-        }
-        queue.reader = None;
         self.has_advanced.notify_all();
-        None
+        let Some((file, range, next)) = queue.ranges.front_mut() else {
+            queue.reader = None;
+            return None;
+        };
+        let len = match next {
+            // Ends at a boundary of huge pages.
+            Next::After => PIECE - range.start % PIECE,
+            Next::Elsewhere => PIECE,
+        };
+        let piece = range.start..range.end.min(range.start + len);
+        range.start = piece.end;
+        let (file, next, is_last) = (Arc::clone(file), *next, range.is_empty());
+        if is_last {
+            queue.ranges.pop_front();
+        }
+        queue.taken += ranges::len(&piece);
+        queue.unready = if is_long(&piece) { ranges::len(&piece) } else { 0 };
+        Some((file, piece, next))
     }
 
     /// Locks the queue: a thread holds the lock for a moment only.
@@ -270,14 +264,12 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn ranges_are_cut_into_pieces_in_order() {
-        let ahead = ReadAhead::default();
-        let ranges = [3..3, 10..PIECE + 11, 5..6];
+        let ahead = Arc::new(ReadAhead::default());
         let file = Arc::new(tempfile::tempfile().unwrap());
-        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(&file), range, Next::After)));
-        ahead.lock().added = PIECE + 2;
         assert_eq!(ahead.queued(), 0, "nobody reads them");
         ahead.lock().reader = Some(process::id());
-        assert_eq!(ahead.queued(), PIECE + 2);
+        let added = ahead.add(&file, [3..3, 10..PIECE + 11, 5..6], Next::After);
+        assert_eq!((added, ahead.queued()), (PIECE + 2, PIECE + 2));
         let pieces: Vec<_> = std::iter::from_fn(|| ahead.next_piece()).map(|next| next.1).collect();
         assert_eq!(pieces, [10..PIECE, PIECE..PIECE + 11, 5..6]);
         assert_eq!(Arc::strong_count(&file), 1, "files are closed");

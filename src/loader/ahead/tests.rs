@@ -118,9 +118,9 @@ fn files_that_fit_are_read_whole() {
     assert_eq!(opened.extent, 128..400_128);
     assert!(!opened.planner.is_interested(false), "not before the second batch");
     // The time of each wait is limited, and then the reading thread may still use its queue.
-    ahead.wait((1, 4));
+    ahead.wait(true, (1, 4));
     while opened.planner.is_interested(false) {
-        ahead.wait((1, 4));
+        ahead.wait(false, (1, 4));
     }
     assert_eq!(opened.queued(), 0);
     let (all, queue) = (0..1000, Arc::default());
