@@ -6,18 +6,17 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::background::{Background, Opened};
+use super::file_rows::Opened;
 use super::near_ranges;
 use super::row_source::RowSource as _;
-use super::rows::Rows;
+use super::rows::{Background, Rows};
 use super::sampler::Sampler;
 use crate::error::invariant::{to_u64, to_usize};
-use crate::kernel::PAGE;
 use crate::layout::geometry::Geometry;
 use crate::source::planner::{self, Disk, Planner};
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
-use crate::source::tuning::{DENSE, GAP, IN_MEMORY, PIECE, PIECES, UNTHREADED, WINDOW};
+use crate::source::tuning::{DENSE, GAP, PIECE, PIECES, UNTHREADED, WINDOW};
 
 /// The places of a source's rows in files, for reading ahead. Clones share the
 /// threads.
@@ -76,23 +75,7 @@ impl RowsAhead {
     /// Calls `place` with the bytes of all rows.
     #[inline]
     fn new(geometry: &Geometry, size: usize, place: impl FnOnce(Range<u64>) -> Place) -> RowsAhead {
-        let (shape, strides): (&[usize], &[isize]) = (&geometry.shape, &geometry.strides);
-        let (Some(&count), Some(&stride)) = (shape.first(), strides.first()) else {
-            return RowsAhead::default();
-        };
-        let (Ok(step), Ok(row)) = (usize::try_from(stride), geometry.index_axis(0, 0)) else {
-            return RowsAhead::default();
-        };
-        let span = row.span(size);
-        // In Fortran order, blocks of rows are not contiguous.
-        if span.is_empty() || span.len() > 2 * step.max(row.len() * size) {
-            return RowsAhead::default();
-        }
-        let [count, start, step, span] = [count, span.start, step, span.len()].map(to_u64);
-        let place = place(start..start + (count - 1) * step + span);
-        let (rows, is_streamed, unmapped) = (0..count, false, 0..0);
-        let part = Part { rows, place, start, step, span, is_streamed, unmapped };
-        RowsAhead { parts: vec![part], extra: 0 }
+        RowsAhead { parts: Part::new(geometry, size, place).into_iter().collect(), extra: 0 }
     }
 
     /// The rows of several sources, in turn.
@@ -150,14 +133,9 @@ impl RowsAhead {
     /// Maps the next bytes of arrays in memory.
     #[inline]
     fn map_pages(&mut self) {
-        for part in &mut self.parts {
-            let Place::Mapped(rows) = &part.place else { continue };
-            let Range { start, end } = part.unmapped;
-            if start < end {
-                let next = end.min(start + to_usize(PIECE / 2));
-                rows.map_pages(start..next);
-                part.unmapped.start = next;
-                return;
+        if let Some(part) = self.parts.iter_mut().find(|part| !part.unmapped.is_empty()) {
+            if let Place::Mapped(rows) = &part.place {
+                part.unmapped.start = rows.map_pages(part.unmapped.clone());
             }
         }
     }
@@ -173,9 +151,8 @@ impl RowsAhead {
     fn sequence(&self, first: u64, count: u64, available: Option<u64>) -> Sequence {
         let end = self.rows_of(first, count).end;
         let nbytes = self.parts.iter().map(|part| part.end_before(end)).sum::<u64>();
-        let has_room = planner::fits(nbytes.min(2 * to_u64(WINDOW)), available);
-        let is_long = nbytes > to_u64(UNTHREADED);
-        Sequence { end: if has_room && is_long { end } else { 0 }, ..Sequence::default() }
+        let is_read = planner::is_worth_reading_ahead(nbytes, available);
+        Sequence { end: if is_read { end } else { 0 }, ..Sequence::default() }
     }
 
     /// The rows that `count` rows of the source include.
@@ -204,33 +181,30 @@ impl RowsAhead {
     /// Returns whether rows that are read page by page were on the disk.
     #[inline]
     fn was_cold(&self) -> bool {
-        self.parts
-            .iter()
-            .filter_map(|part| part.single_rows())
-            .any(|rows| rows.background.planner.was_cold())
+        let mut parts = self.parts.iter().filter(|part| !part.is_streamed);
+        parts.any(|part| part.place.planned().0.was_cold())
     }
 
     /// Requests rows, in turn. Returns the longest time that this takes if all
-    /// are in memory, in nanoseconds. Does nothing for rows that don't exist.
+    /// are in memory. Does nothing for rows that don't exist.
     /// Reading them later returns an error.
     #[inline]
-    fn request(&self, mut indices: Vec<usize>) -> u64 {
+    fn request(&self, mut indices: Vec<usize>) -> Duration {
         if self.extra > 0 {
-            return 0;
+            return Duration::ZERO;
         }
         indices.sort_unstable();
-        let (mut longest, mut rest) = (0, &indices[..]);
+        let (mut longest, mut rest) = (Duration::ZERO, &indices[..]);
         while let Some(&first) = rest.first() {
             let Some(part) = self.parts.get(part_of(&self.parts, to_u64(first))) else { break };
             let [start, end] = [part.rows.start, part.rows.end].map(to_usize);
             let (own, after) = rest.split_at(rest.partition_point(|row| *row < end));
             rest = after;
-            let Some(rows) = part.single_rows() else { continue };
+            let (Place::Mapped(rows), false) = (&part.place, part.is_streamed) else { continue };
             // Rows of arrays that are not read ahead are in no part.
             let own: Vec<usize> = own.iter().filter_map(|row| row.checked_sub(start)).collect();
             rows.prefetch(&own).ok();
-            let each = IN_MEMORY + IN_MEMORY / 15 * (part.span / to_u64(PAGE));
-            longest += each * to_u64(own.len());
+            longest += planner::request_limit(own.len(), part.span);
         }
         longest
     }
@@ -257,6 +231,27 @@ impl RowsAhead {
 }
 
 impl Part {
+    /// `None` if blocks of rows are not contiguous, as in Fortran order, or there is nothing to
+    /// read.
+    #[inline]
+    fn new(
+        geometry: &Geometry,
+        size: usize,
+        place: impl FnOnce(Range<u64>) -> Place,
+    ) -> Option<Part> {
+        let (shape, strides): (&[usize], &[isize]) = (&geometry.shape, &geometry.strides);
+        let (&count, step) = (shape.first()?, usize::try_from(*strides.first()?).ok()?);
+        let row = geometry.index_axis(0, 0).ok()?;
+        let span = row.span(size);
+        if span.is_empty() || span.len() > 2 * step.max(row.len() * size) {
+            return None;
+        }
+        let [count, start, step, span] = [count, span.start, step, span.len()].map(to_u64);
+        let place = place(start..start + (count - 1) * step + span);
+        let (rows, is_streamed, unmapped) = (0..count, false, 0..0);
+        Some(Part { rows, place, start, step, span, is_streamed, unmapped })
+    }
+
     /// The first byte of a row, relative to the place; of the first row for rows before it.
     #[inline]
     fn start_of(&self, row: u64) -> u64 {
@@ -291,15 +286,6 @@ impl Part {
             Place::Opened(..) => true,
         };
         if is_read && HAS_READ_AHEAD { self.place.open() } else { None }
-    }
-
-    /// The rows, unless they are read whole, or can't be requested in turn.
-    #[inline]
-    fn single_rows(&self) -> Option<&Rows> {
-        match &self.place {
-            Place::Mapped(rows) if !self.is_streamed => Some(rows),
-            _ => None,
-        }
     }
 
     /// The bytes of the rows in this part, relative to its place.
@@ -545,8 +531,9 @@ impl Ahead {
         let mut next = sampler.clone();
         next.seek(sampler.position() + size);
         let (indices, start) = (next.next_batch(to_usize(size)), Clock::now());
-        let longest: u64 = self.sources.iter().map(|source| source.request(indices.clone())).sum();
-        self.requests_rows = start.elapsed() > Duration::from_nanos(longest);
+        let requests = self.sources.iter().map(|source| source.request(indices.clone()));
+        let longest: Duration = requests.sum();
+        self.requests_rows = start.elapsed() > longest;
     }
 
     /// The blocks to queue, as ranges of rows, and the position of the first row that

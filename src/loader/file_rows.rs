@@ -1,6 +1,8 @@
 //! Rows of files that are read instead of mapped.
 
+use std::fs::File;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::ahead::RowsAhead;
@@ -8,11 +10,12 @@ use super::gather::{self, BLOCK};
 use super::row_source::RowSource;
 use crate::array::ArrayFile;
 use crate::dtype::DType;
-use crate::error::invariant::{IN_BUFFER, Invariant};
+use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize, to_usize_saturating};
 use crate::error::{Error, Result};
-use crate::source::planner::RowReader;
-use crate::source::platform::{Clock, HAS_READ_AHEAD};
-use crate::source::tuning::GROUP;
+use crate::source::planner::{Disk, Planner, RowReader};
+use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
+use crate::source::read_ahead::{Next, ReadAhead};
+use crate::source::tuning::{GROUP, SAMPLE};
 
 /// Rows of this many bytes are read where they belong: copying them would take longer than
 /// another call.
@@ -179,5 +182,61 @@ impl RowReader for FileReader<'_> {
     #[inline]
     fn now(&self) -> Duration {
         self.start.elapsed()
+    }
+}
+
+/// An array in an open file, which is read whole or not at all.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) file: Arc<File>,
+    /// Where the array starts.
+    pub(super) offset: u64,
+    /// The bytes of its rows in the file.
+    pub(super) extent: Range<u64>,
+    pub(super) planner: Planner,
+    pub(super) read_ahead: Arc<ReadAhead>,
+}
+
+impl Disk for Opened {
+    #[inline]
+    fn nbytes(&self) -> usize {
+        to_usize(self.working_set())
+    }
+
+    #[inline]
+    fn working_set(&self) -> u64 {
+        self.extent.end - self.extent.start
+    }
+
+    #[inline]
+    fn available(&self) -> Option<u64> {
+        platform::available_memory()
+    }
+
+    #[inline]
+    fn queued(&self) -> usize {
+        to_usize_saturating(self.read_ahead.queued())
+    }
+
+    #[inline]
+    fn queue(&self, range: Range<usize>) -> bool {
+        let [start, end] = [range.start, range.end].map(|at| self.extent.start + to_u64(at));
+        self.read_ahead.add(&self.file, Some(start..end), Next::After);
+        HAS_READ_AHEAD
+    }
+
+    #[inline]
+    fn wait(&self) {
+        self.read_ahead.wait();
+    }
+
+    #[inline]
+    fn cached(&self) -> Option<usize> {
+        platform::cached_samples(&self.file, self.extent.clone(), SAMPLE)
+    }
+
+    #[inline]
+    fn drop_pages(&self) {
+        platform::evict(&self.file, self.extent.start, self.working_set()).ok();
     }
 }

@@ -2,7 +2,6 @@
 
 mod ahead;
 mod array_rows;
-mod background;
 mod batch;
 mod batches;
 mod block_order;

@@ -11,22 +11,25 @@ use std::time::Duration;
 use ndarray::{ArrayView, Dimension, SliceInfoElem};
 
 use super::ahead::RowsAhead;
-use super::background::Background;
 use super::decode::{Bytes, DecodeRows, Output};
 use super::gather;
+use super::near_ranges::{self, MAX_RANGES};
 use super::row_source::RowSource;
 use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::{Element, Typed};
+use crate::error::invariant::{to_u64, to_usize, to_usize_saturating};
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
 use crate::source::map::Map;
-use crate::source::planner::{Planner, ReadStrategy, RowReader};
-use crate::source::platform::{self, Clock};
-use crate::source::read_ahead::ReadAhead;
+use crate::source::pages::sealed::Pages as _;
+use crate::source::planner::{Disk, Planner, ReadStrategy, Request, RowReader};
+use crate::source::platform::{self, Advice, Clock, HAS_READ_AHEAD};
+use crate::source::read_ahead::{Next, ReadAhead};
+use crate::source::tuning::{PIECE, SAMPLE, UNTHREADED};
 use crate::view::{AxisSlices, field_geometry};
 
 /// Fast random access to the rows of an array.
@@ -66,6 +69,18 @@ pub struct Rows {
     dtype: DType,
     path: Option<Arc<Path>>,
     pub(super) background: Arc<Background>,
+}
+
+/// How an array is read besides the requested rows.
+#[derive(Debug)]
+pub(super) struct Background {
+    pub(super) planner: Planner,
+    /// The bytes of the map that belong to the array.
+    pub(super) extent: Range<usize>,
+    /// The bytes in this array and in arrays used with it.
+    pub(super) working_set: usize,
+    /// Shared by the arrays of a stack, so that these need only one thread.
+    pub(super) read_ahead: Arc<ReadAhead>,
 }
 
 impl Rows {
@@ -239,15 +254,56 @@ impl Rows {
         Ok(())
     }
 
-    /// Decodes the rows of a batch, then decides what to read next.
+    /// Decodes the rows of a batch, then reads more, if that is worthwhile.
     #[inline]
     fn read(&self, batch: &BatchSlices<'_>, decode: &mut dyn DecodeRows) {
+        let Background { planner, extent, .. } = &*self.background;
         let (start, waits) = (Clock::now(), platform::disk_waits());
         let mut reader = MappedReader { source: self, batch, decode, start, waits };
-        let planner = &self.background.planner;
         planner.wait(self);
         let is_cold = planner.read(batch.len(), batch.nbytes_each(), &mut reader);
-        self.after_batch(batch, is_cold);
+        if planner.is_interested(is_cold) {
+            let mut request = Request { is_cold, ..Request::default() };
+            batch.for_each_range(0..batch.len(), &mut |range| {
+                request.add(&(range.start - extent.start..range.end - extent.start));
+            });
+            planner.update(&request, self);
+        }
+    }
+
+    /// Maps bytes of the array that are in memory, relative to its first byte, at once, but at
+    /// most half a piece. Faults, which map some pages each, take longer in total. Failures are
+    /// ignored, because faults will map the pages. Returns where it ended.
+    #[inline]
+    pub(super) fn map_pages(&self, part: Range<usize>) -> usize {
+        let end = part.end.min(part.start + to_usize(PIECE / 2));
+        let start = self.background.extent.start;
+        if let Ok(bytes) = self.map.bytes(start + part.start..start + end) {
+            platform::populate(bytes).ok();
+        }
+        end
+    }
+
+    /// Advises the kernel that rows will be read. Failures are ignored,
+    /// because advice affects only speed.
+    #[inline]
+    pub(super) fn advise(&self, batch: &BatchSlices<'_>, numbers: Range<usize>) {
+        let mut all = Vec::new();
+        batch.for_each_range(numbers, &mut |range| {
+            all.push(range);
+            if all.len() == MAX_RANGES {
+                self.advise_runs(&mut all);
+            }
+        });
+        self.advise_runs(&mut all);
+    }
+
+    #[inline]
+    fn advise_runs(&self, ranges: &mut Vec<Range<usize>>) {
+        near_ranges::merge(ranges, self.background.planner.gap());
+        for run in ranges.drain(..) {
+            self.map.advise(run, Advice::WillNeed).ok();
+        }
     }
 
     /// Adds the path of the file to an error.
@@ -301,6 +357,68 @@ impl RowSource for Rows {
     #[inline]
     fn rows_ahead(&self) -> RowsAhead {
         RowsAhead::mapped(self)
+    }
+}
+
+impl Disk for Rows {
+    #[inline]
+    fn nbytes(&self) -> usize {
+        self.background.extent.len()
+    }
+
+    #[inline]
+    fn working_set(&self) -> u64 {
+        to_u64(self.background.working_set)
+    }
+
+    #[inline]
+    fn available(&self) -> Option<u64> {
+        platform::available_memory()
+    }
+
+    #[inline]
+    fn queued(&self) -> usize {
+        to_usize_saturating(self.background.read_ahead.queued())
+    }
+
+    #[inline]
+    fn queue(&self, range: Range<usize>) -> bool {
+        let start = self.background.extent.start;
+        let range = range.start + start..range.end + start;
+        if range.len() <= UNTHREADED {
+            return self.map.advise(range, Advice::WillNeed).is_ok();
+        }
+        let file = if HAS_READ_AHEAD { self.reopen() } else { None };
+        let Some((file, offset)) = file else { return false };
+        let [start, end] = [range.start, range.end].map(|at| offset + to_u64(at));
+        self.background.read_ahead.add(&Arc::new(file), Some(start..end), Next::After);
+        true
+    }
+
+    #[inline]
+    fn wait(&self) {
+        self.background.read_ahead.wait();
+    }
+
+    #[inline]
+    fn cached(&self) -> Option<usize> {
+        let Range { start, end } = self.background.extent;
+        if end - start <= UNTHREADED {
+            let resident = self.map.resident(start..end).ok().flatten()?;
+            return Some(resident * SAMPLE / (end - start).max(1));
+        }
+        let mut cached = 0;
+        for at in (start..end).step_by((end - start).div_ceil(SAMPLE)) {
+            cached += self.map.resident(at..at + 1).ok().flatten()?;
+        }
+        Some(cached)
+    }
+
+    #[inline]
+    fn drop_pages(&self) {
+        if let Ok(bytes) = self.map.bytes(self.background.extent.clone()) {
+            platform::page_out(bytes).ok();
+        }
     }
 }
 

@@ -57,7 +57,9 @@ use std::time::Duration;
 use crate::error::invariant::{to_u64, to_usize};
 use crate::kernel::PAGE;
 use crate::source::read_ahead::{lock_within, try_lock};
-use crate::source::tuning::{DENSE, DISORDER, GAP, GROUP, PATIENCE, PIECE, PLACE, SAMPLE, WINDOW};
+use crate::source::tuning::{
+    DENSE, DISORDER, GAP, GROUP, IN_MEMORY, PATIENCE, PIECE, PLACE, SAMPLE, UNTHREADED, WINDOW,
+};
 
 /// Chooses how rows are read from the disk, for [`Rows::reading`](crate::Rows::reading).
 ///
@@ -472,6 +474,13 @@ pub(crate) fn fits(working_set: u64, available: Option<u64>) -> bool {
     available.is_some_and(|available| working_set <= available / 4 * 3)
 }
 
+/// Whether consecutive rows of this many bytes are read before their batches: if a window of
+/// them fits into memory, and is too long for the calling thread.
+#[inline]
+pub(crate) fn is_worth_reading_ahead(nbytes: u64, available: Option<u64>) -> bool {
+    nbytes > to_u64(UNTHREADED) && fits(nbytes.min(2 * to_u64(WINDOW)), available)
+}
+
 /// Queues more of the array, from `next` on, and then from the start. Ends when all
 /// of it is being read.
 fn stream(mut next: usize, mut remaining: usize, disk: &dyn Disk) -> Mode {
@@ -509,6 +518,12 @@ fn read_after(request: &Request, end: usize, disk: &dyn Disk) -> Mode {
 #[inline]
 fn time_limit(places: usize, bytes: u64) -> Duration {
     Duration::from_nanos(to_u64(places) * PLACE + bytes / 2)
+}
+
+/// The most time that requesting rows of `span` bytes takes if they are in memory.
+#[inline]
+pub(crate) fn request_limit(count: usize, span: u64) -> Duration {
+    Duration::from_nanos(to_u64(count) * (IN_MEMORY + IN_MEMORY / 15 * (span / to_u64(PAGE))))
 }
 
 /// Touches a few rows of a batch and returns whether all of them were fast.

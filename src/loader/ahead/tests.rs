@@ -4,6 +4,7 @@ use super::*;
 use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::loader::{Shard, Tail};
+use crate::source::tuning::IN_MEMORY;
 
 /// Takes all batches of a sampler, and checks that their rows were queued
 /// before, in blocks that are queued once. Returns the numbers of rows that
@@ -71,15 +72,15 @@ fn rows_are_requested_from_the_array_that_has_them() {
         array.into_read_only().unwrap().rows().unwrap().rows_ahead()
     };
     let mut concat = RowsAhead::concat([(0, array(10)), (10, array(1)), (11, array(9))]);
-    let each = IN_MEMORY;
+    let each = Duration::from_nanos(IN_MEMORY);
     assert_eq!(concat.request(vec![19, 0, 10, 9, 11, 30]), 5 * each);
     concat.parts[2].is_streamed = true;
     assert_eq!(concat.request(vec![19, 0, 10, 9, 11]), 3 * each);
     // An array in Fortran order has no part.
     let gaps = RowsAhead::concat([(5, array(10)), (20, array(5))]);
     assert_eq!(gaps.request(vec![0, 4, 5, 14, 15, 19, 20, 24, 25]), 4 * each);
-    assert_eq!(concat.request(vec![]), 0);
-    assert_eq!(concat.windows(2).request(vec![0]), 0);
+    assert_eq!(concat.request(vec![]), Duration::ZERO);
+    assert_eq!(concat.windows(2).request(vec![0]), Duration::ZERO);
     assert!(!array(1).was_cold());
 }
 
