@@ -142,7 +142,8 @@ pub(crate) trait Disk {
     /// Waits until nothing is queued, for a limited time.
     fn wait(&self);
 
-    /// How many of [`SAMPLE`] pages of the array are in memory, if the kernel reports it.
+    /// How many of [`SAMPLE`] pages of the array are in memory, if the kernel reports it. It
+    /// may begin to read the others.
     /// For maps of other users' files it reports all.
     fn cached(&self) -> Option<usize>;
 
@@ -153,12 +154,6 @@ pub(crate) trait Disk {
     #[inline]
     fn is_in_memory(&self) -> bool {
         self.cached() == Some(SAMPLE)
-    }
-
-    /// Whether so much of it is in memory that reading it whole gains nothing.
-    #[inline]
-    fn is_mostly_in_memory(&self) -> bool {
-        self.cached().is_some_and(|cached| cached >= SAMPLE / 16 * 15)
     }
 }
 
@@ -336,10 +331,13 @@ impl Planner {
     /// otherwise request single pages while a second process already reads the
     /// array, which delays both.
     pub(crate) fn start(&self, from: usize, disk: &dyn Disk) {
-        if self.is_active.load(Ordering::Relaxed) || !disk.is_mostly_in_memory() {
-            let request = Request { span: from..from, is_cold: true, ..Request::default() };
-            // Another thread may be starting, whose pages this one's would be among.
-            self.plan(lock_within(&self.state, PATIENCE / 10), &request, disk);
+        let is_expected = self.is_expected.load(Ordering::Relaxed);
+        let request = Request { span: from..from, is_cold: true, ..Request::default() };
+        // Another thread may be starting, whose pages this one's would be among.
+        self.plan(lock_within(&self.state, PATIENCE / 10), &request, disk);
+        if is_expected && !self.is_active.load(Ordering::Relaxed) {
+            // The pages of a batch will tell, if the kernel reported others.
+            self.is_expected.store(true, Ordering::Relaxed);
         }
     }
 
@@ -412,11 +410,14 @@ impl State {
     /// Starts to read the whole array at the rows of a batch.
     fn start_stream(&mut self, request: &Request, disk: &dyn Disk) -> Mode {
         self.requested = 0;
-        if self.streams > 0 && disk.is_mostly_in_memory() {
-            // Batches are slow because other programs use the processor.
+        // Asked once, because the kernel may begin to read pages of which it is asked.
+        let cached = disk.cached();
+        let is_mostly_in_memory = cached.is_some_and(|cached| cached >= SAMPLE / 16 * 15);
+        if is_mostly_in_memory && (self.streams > 0 || request.span.is_empty()) {
+            // Batches are slow because other programs use the processor, or there was none.
             return Mode::Pages;
         }
-        if disk.cached().is_some_and(|cached| cached <= SAMPLE / DENSE) {
+        if cached.is_some_and(|cached| cached <= SAMPLE / DENSE) {
             disk.drop_pages();
         }
         self.streams += 1;

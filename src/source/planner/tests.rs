@@ -71,8 +71,9 @@ impl Disk for Fake {
         self.queue.borrow().iter().map(Range::len).sum()
     }
 
+    /// Linux begins to read the pages that it is asked about.
     fn cached(&self) -> Option<usize> {
-        self.cached.get()
+        self.cached.replace(self.cached.get().and(Some(SAMPLE)))
     }
 
     fn drop_pages(&self) {
@@ -213,6 +214,28 @@ fn a_shared_epoch_begins_at_the_place_of_its_shard() {
     planner.expect_epoch(&disk, disk.available);
     planner.start(0, &disk);
     assert!(disk.queued() == 0 && !planner.is_interested(false));
+}
+
+#[test]
+fn an_array_that_seems_to_be_in_memory_is_read_if_a_batch_is_not() {
+    // As in maps of other users' files.
+    let disk = Fake::new(512 * MIB, 1024 * MIB);
+    let planner = Planner::default();
+    planner.expect_epoch(&disk, disk.available);
+    disk.cached.set(Some(SAMPLE));
+    planner.start(0, &disk);
+    assert_eq!(disk.queued(), 0);
+    assert_eq!(batches_until_queued(&planner, &disk), Some(1));
+}
+
+#[test]
+fn an_expected_array_is_asked_about_once_before_it_is_read() {
+    let disk = Fake::new(512 * MIB, 1024 * MIB);
+    let planner = Planner::default();
+    planner.expect_epoch(&disk, disk.available);
+    disk.cached.set(Some(1));
+    planner.start(0, &disk);
+    assert_eq!((disk.drops.get(), disk.queued()), (1, 512 * MIB));
 }
 
 #[test]
