@@ -88,31 +88,28 @@ impl Pace {
     fn judge(&mut self, time: f64) {
         let threads = self.threads;
         let Some((other, before)) = self.compared else {
-            return self.try_next(time, threads + 1);
+            return self.try_next(time, Some(threads + 1));
         };
         let is_more = threads > other;
         if time < before * if is_more { GAIN } else { LOSS } {
             (self.has_changed, self.rest) = (true, REST);
-            let next = if is_more { threads + 1 } else { threads.saturating_sub(1) };
+            let next = if is_more { Some(threads + 1) } else { threads.checked_sub(1) };
             return self.try_next(time, next);
         }
         self.change(other);
         if is_more && !self.has_changed {
-            self.try_next(before, other.saturating_sub(1));
+            self.try_next(before, other.checked_sub(1));
         } else {
             self.end_trials();
         }
     }
 
-    /// Tries a number of threads, if it differs and is possible.
+    /// Tries a number of threads, or one less than now if that is not possible.
     #[inline]
-    fn try_next(&mut self, time: f64, next: usize) {
-        let threads = self.threads;
-        let next = if next > self.most { threads.saturating_sub(1) } else { next };
-        if next == threads {
-            return self.end_trials();
-        }
-        self.compared = Some((threads, time));
+    fn try_next(&mut self, time: f64, next: Option<usize>) {
+        let next = next.filter(|next| *next <= self.most).or(self.threads.checked_sub(1));
+        let Some(next) = next else { return self.end_trials() };
+        self.compared = Some((self.threads, time));
         self.change(next);
     }
 

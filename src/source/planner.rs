@@ -414,7 +414,7 @@ impl State {
         let cached = disk.cached();
         let is_mostly_in_memory = cached.is_some_and(|cached| cached >= SAMPLE / 16 * 15);
         if is_mostly_in_memory && (self.streams > 0 || request.span.is_empty()) {
-            // Batches are slow because other programs use the processor, or there was none.
+            // A batch was slow because other programs use the processor, or there was none.
             return Mode::Pages;
         }
         if cached.is_some_and(|cached| cached <= SAMPLE / DENSE) {

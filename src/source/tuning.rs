@@ -25,7 +25,7 @@ pub(crate) const IN_MEMORY: u64 = 1500;
 /// them: a disk reads about this much in the time that another request takes.
 pub(crate) const GAP: usize = 16 << 10;
 
-// What follows a batch (`planner.rs`, `read_ahead.rs`, `loader/ahead.rs`, `background.rs`).
+// What follows a batch (`planner.rs`, `read_ahead.rs`, `loader/ahead.rs`).
 
 /// The number of bytes requested before they are needed. More could be evicted
 /// from memory before it is used. Of an array that is read whole, 16 times as much may be
