@@ -388,7 +388,7 @@ fn scattered<'a>(pair: Pair<'a>, positions: &[[usize; 2]]) -> Result<Benchmark<'
     Ok(Benchmark {
         name: format!("{name}, {layout}"),
         ours: batch(move || Result::<_>::Ok(sum_at(black_box(&ours), &positions))),
-        peers: vec![Peer::new("ndarray `get`", Some(1.35), theirs)],
+        peers: vec![Peer::new("ndarray `get`", Some(1.6), theirs)],
     })
 }
 
