@@ -143,7 +143,7 @@ fn copies<T: Sample>(view: &View<'_, T>, expected: &ArrayD<T>, other: &T) {
     assert_eq!(out, all);
     out.push(other.clone());
     let error = view.copy_to_slice(&mut out).unwrap_err();
-    assert!(is_error(&error, ErrorKind::ShapeMismatch, &format!(" for {} element", all.len())));
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, &format!("expected {} value", all.len())));
 }
 
 fn bytes<T: Sample>(view: &View<'_, T>, places: &ArrayD<usize>, stored: &Stored<T>) {

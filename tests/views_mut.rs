@@ -200,7 +200,7 @@ impl Writing<'_> {
                 assert!(is_error(
                     &error,
                     ErrorKind::ShapeMismatch,
-                    &format!(" for {} element", view.len())
+                    &format!("expected {} value", view.len())
                 ));
                 let other = ArrayD::from_elem(IxDyn(&vec![1; view.ndim() + 1]), sample.clone());
                 let error = view.copy_from(other.view()).unwrap_err();
