@@ -375,9 +375,10 @@ impl Sequence {
             }
             self.next = start;
         }
-        // A window along the first axis can be longer than its rows.
+        // A window along the first axis can be longer than its rows, and rows before the part
+        // are none of it.
         let nbytes = (rows.end - rows.start) * part.step;
-        let room = window + nbytes.max(part.end_before(rows.end) - start.1);
+        let room = window + nbytes.max(part.end_before(rows.end).max(start.1) - start.1);
         for _ in self.pieces.len()..PIECES {
             let queued = self.pieces.iter().map(|piece| piece.nbytes);
             if queued.sum::<u64>() >= room || !self.queue_piece(parts, queue) {

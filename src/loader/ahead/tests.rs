@@ -257,6 +257,19 @@ mod sequence {
     }
 
     #[test]
+    fn rows_before_a_part_need_nothing_of_it_yet() {
+        // Rows 0 to 4 are those of an array in Fortran order.
+        let mut source = RowsAhead::concat([(5, source(&[10]))]);
+        source.parts[0].start = 64;
+        let (mut sequence, queue) = (until(15), Arc::default());
+        for _ in 0..100 {
+            sequence.queue(&source.parts, &(0..2), 0, &queue);
+        }
+        assert_eq!(sequence.pieces.len(), 1);
+        assert_eq!((sequence.added_before(2), sequence.added_before(6)), (None, Some(10 * ROW)));
+    }
+
+    #[test]
     fn rows_that_were_taken_are_not_queued() {
         let source = source(&[1; 200]);
         let (mut sequence, queue) = (until(200), Arc::default());
