@@ -186,7 +186,7 @@ impl Request {
     }
 }
 
-/// Decides what to read for the clones of some rows.
+/// Decides what to read of an array, for all clones of its rows.
 #[derive(Debug, Default)]
 pub(crate) struct Planner {
     reading: ReadStrategy,
