@@ -94,7 +94,8 @@ fn write_large(path: &Path) -> Result<()> {
     let header = Header::new(DType::of::<f64>(), &[LARGE_LEN], Order::C)?;
     write(path, &header.encode(None)?.bytes)?;
     let file = File::options().write(true).open(path)?;
-    file.set_len(u64::try_from(header.layout()?.end())?)?;
+    let layout = header.layout()?;
+    file.set_len(u64::try_from(layout.offset() + layout.nbytes())?)?;
     let blocks = rustix::fs::fstat(&file)?.st_blocks;
     if blocks > 2048 { Err("the file system does not support sparse files".into()) } else { Ok(()) }
 }
