@@ -361,9 +361,9 @@ char npymap_kind(const npymap_array *array);
 // bytes and structs. This is 0 for a null pointer.
 char npymap_byte_order(const npymap_array *array);
 
-// Returns the dtype as in the header of a file: "'<f8'", with quotes, or "[('t',
-// '<i8'), ('pos', '<f4', (3,))]". This is null for a null pointer. It is valid until
-// you close or reload the array.
+// Returns the dtype as in the header of a file: "'<f8'", with quotes, or
+// "[('t', '<i8'), ('pos', '<f4', (3,))]". This is null for a null pointer. It is
+// valid until you close or reload the array.
 const char *npymap_descr(const npymap_array *array);
 
 // Returns the memory order: 'C', or 'F' if the first axis varies fastest, or 0 for a

@@ -101,9 +101,9 @@ pub extern "C" fn npymap_byte_order(array: In<Array>) -> c_char {
     })
 }
 
-/// Returns the dtype as in the header of a file: "'<f8'", with quotes, or "[('t',
-/// '<i8'), ('pos', '<f4', (3,))]". This is null for a null pointer. It is valid until
-/// you close or reload the array.
+/// Returns the dtype as in the header of a file: "'<f8'", with quotes, or
+/// "[('t', '<i8'), ('pos', '<f4', (3,))]". This is null for a null pointer. It is
+/// valid until you close or reload the array.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_descr(array: In<Array>) -> *const c_char {
     fact(&array, ptr::null(), |array| Ok(array.descr().as_ptr()))

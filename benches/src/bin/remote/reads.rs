@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use npymap::{ArrayFile, BatchOptions, Npz, OpenOptions, RowSource as _, Sampler};
+use npymap_remote::Remote;
 
 use crate::Result;
 
