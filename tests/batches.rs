@@ -244,6 +244,34 @@ fn waiting_ends_with_a_batch_or_the_time() {
 }
 
 #[test]
+fn waiting_for_a_thread_ends_with_the_time_although_the_consumer_reads() {
+    let consumer = thread::current().id();
+    let (begin, started) = mpsc::channel();
+    let (release, released) = mpsc::channel();
+    let (started, released) = (Mutex::new(started), Mutex::new(released));
+    // The thread ends its batch when it is released. The consumer reads after it has begun.
+    let read = move |indices: &[usize], (): &mut ()| -> Result<(), mpsc::RecvTimeoutError> {
+        let patience = Duration::from_secs(20);
+        if thread::current().id() != consumer {
+            begin.send(()).unwrap();
+            return released.lock().unwrap().recv_timeout(patience);
+        }
+        if *indices == [1] { started.lock().unwrap().recv_timeout(patience) } else { Ok(()) }
+    };
+    let batches = Sampler::sequential(9).batches(1);
+    let options = BatchOptions::new().threads(1).prefetch(3).prompt();
+    let mut batches = options.start(batches, read).unwrap();
+    let mut count = 0;
+    while batches.wait(Duration::from_millis(20)) {
+        batches.next().unwrap().unwrap();
+        count += 1;
+        assert!(count < 9);
+    }
+    (0..9).for_each(|_| release.send(()).unwrap());
+    assert_eq!(batches.map(Result::unwrap).count(), 9 - count);
+}
+
+#[test]
 fn waiting_ends_when_the_reader_panics() {
     let batches = BatchOptions::new()
         .start([vec![1]], |_: &[usize], (): &mut ()| -> npymap::Result<()> {

@@ -70,8 +70,8 @@ fn writes_out_of_bounds_or_of_another_type_are_rejected() {
         (&[3][..], 1, "index (3,) is out of bounds for shape (3, 4)"),
         (&[0, 4], 1, "index (0, 4) is out of bounds for shape (3, 4)"),
         (&[0, 0, 0], 1, "index (0, 0, 0) is out of bounds for shape (3, 4)"),
-        (&[2, 1], 4, "expected 3 values, one per element, found 4"),
-        (&[], 13, "expected 12 values, one per element, found 13"),
+        (&[2, 1], 4, "expected at most 3 values, found 4"),
+        (&[], 13, "expected at most 12 values, found 13"),
     ] {
         let error = array.element_writer().unwrap().write(at, &vec![1_u16; values]).unwrap_err();
         assert_eq!(error.to_string(), with_path(&path, text));
@@ -211,7 +211,7 @@ fn writes_to_an_array_inside_a_map_start_at_its_offset() {
     array.element_writer().unwrap().write(&[0], &[5_u32]).unwrap();
     assert_eq!(array.as_slice::<u32>().unwrap(), [5, 2, 3, 4]);
     let error = array.element_writer().unwrap().write(&[2], &[0_u32; 3]).unwrap_err();
-    assert_eq!(error.to_string(), "expected 2 values, one per element, found 3");
+    assert_eq!(error.to_string(), "expected at most 2 values, found 3");
     let bytes = fs::read(&path).unwrap();
     assert!(bytes[128..160] == [7; 32] && bytes[176..] == [7; 16], "only its own bytes");
 }

@@ -7,7 +7,7 @@ use npymap::ndarray::{Array1, Array2, Axis, arr0, arr1, arr2};
 use npymap::source::MapMut;
 use npymap::ten::{Ten, TenWriteOptions};
 use npymap::write::Save;
-use npymap::{Be, Le, MappedArray, Mode, Source};
+use npymap::{Be, ErrorKind, Le, MappedArray, Mode, Source};
 
 use crate::support::{directory, file, map, map_mut, names, some};
 
@@ -184,6 +184,19 @@ fn other_extensions_are_read_and_not_saved() {
     options.save(&path, &[&penguins]).unwrap();
     let list = Source::open(&path).and_then(Ten::open).unwrap();
     assert_eq!(list.get(0).unwrap().len(), 1368);
+}
+
+#[test]
+fn bytes_after_the_elements_of_a_replaced_file_are_kept() {
+    let directory = directory();
+    let path = directory.path().join("x.ten");
+    let mut bytes = fs::read("data/penguins.npy").unwrap();
+    bytes.extend([0; 2]);
+    fs::write(&path, &bytes).unwrap();
+    let error = TenWriteOptions::new().save(&path, &[&table()]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    assert_eq!(names(directory.path()), ["x.ten"]);
 }
 
 /// Changes words of a good file.

@@ -23,9 +23,10 @@
  *    concurrently. While such a function runs, no thread may write the elements, through
  *    npymap_data_mut or otherwise.
  * 4. Buffers. A buffer has room for the `nbytes` bytes, `ndim` positions or `count`
- *    values that an argument says, and no other thread uses it during the call. It is not
- *    memory of an array that the call uses, from npymap_data or npymap_data_mut. Texts end
- *    with a NUL. A pointer may be null if there is nothing to read or write.
+ *    values that an argument says, and no other thread or process uses it during the call.
+ *    It is not memory of an array that the call uses, from npymap_data or
+ *    npymap_data_mut. Texts end with a NUL. A pointer may be null if there is nothing to
+ *    read or write.
  *
  * ERRORS
  *
@@ -383,8 +384,8 @@ uint64_t npymap_data_offset(const npymap_array *array);
 // This is null for a null pointer, but not for an array without elements.
 const void *npymap_data(const npymap_array *array);
 
-// Returns the first element for writing. For a read-only array, this sets an error and
-// returns null.
+// Returns the first element for writing, at the address of npymap_data, which is valid
+// for as long. For a read-only array, this sets an error and returns null.
 void *npymap_data_mut(npymap_array *array);
 
 // Borrows the elements in place, as numbers of this machine.
@@ -645,8 +646,10 @@ npymap_status npymap_appender_create(const char *path,
                                      uint32_t flags,
                                      npymap_appender **appender);
 
-// Opens a `.npy` file to append rows, or creates it if it does not exist.
+// Opens a `.npy` file to append rows, or creates it if it does not exist, and locks it,
+// except on Windows.
 //
+// `row` has the lengths of the `ndim` axes of a row, so the array has one more axis.
 // Several processes can do this at once, and one of them creates the file. `flags`
 // combines NPYMAP_PAGE_ALIGNED, NPYMAP_FORTRAN_ORDER and NPYMAP_WAIT. With
 // NPYMAP_WAIT, each process waits for its turn. If the file has rows of a different

@@ -10,7 +10,7 @@ mod typestr;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Makes a struct an [`Element`](../npymap/trait.Element.html), so that you can
+/// Makes a struct an [`Element`](https://docs.rs/npymap/latest/npymap/trait.Element.html), so that you can
 /// read and write structured arrays as structs.
 ///
 /// Fields are found by name. The struct and the dtype must have the same fields,
@@ -63,7 +63,7 @@ pub fn record(input: TokenStream) -> TokenStream {
     expand::record(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Makes a newtype an [`Element`](../npymap/trait.Element.html), stored like its
+/// Makes a newtype an [`Element`](https://docs.rs/npymap/latest/npymap/trait.Element.html), stored like its
 /// only field.
 ///
 /// With `#[repr(transparent)]`, this also implements `InPlace`, and the newtype

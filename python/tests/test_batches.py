@@ -194,7 +194,7 @@ if child == 0:
     try:
         next(batches)
     except ValueError as error:
-        assert "forked" in str(error)
+        assert "before the fork" in str(error)
         own = sum(len(i) for i, _ in npymap.Batches(x, npymap.Sampler(1000), 10))
         del batches
         os._exit(own != 1000)

@@ -256,7 +256,7 @@ impl ArrayFile {
     pub fn read_bytes(&self, out: &mut [u8]) -> Result<()> {
         let (found, expected) = (out.len(), self.layout().nbytes());
         if found != expected {
-            return self.named(Err(ShapeError::Length { found, expected }.into()));
+            return self.named(Err(ShapeError::OutputBytes { found, expected }.into()));
         }
         self.named(self.storage.read_elements(out, self.place.offset))
     }

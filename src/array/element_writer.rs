@@ -169,7 +169,7 @@ fn start_of(layout: &Layout, at: &[usize], count: usize) -> Result<usize> {
     let before = (start - layout.offset()) / layout.dtype().itemsize().max(1);
     let expected = layout.len() - before.min(layout.len());
     if count > expected {
-        return Err(ShapeError::Length { found: count, expected }.into());
+        return Err(ShapeError::TooMany { found: count, expected }.into());
     }
     Ok(start)
 }

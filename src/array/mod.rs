@@ -311,7 +311,7 @@ impl MappedArray<MapMut> {
     pub fn with_layout(self, layout: Layout) -> Result<MappedArrayMut> {
         let (found, expected) = (layout.end(), self.nbytes());
         if found != expected || layout.offset() > 0 {
-            return Err(ShapeError::Length { found, expected }.into());
+            return Err(ShapeError::LayoutBytes { found, expected }.into());
         }
         Ok(MappedArray::allocated(layout, Order::C, self.data))
     }

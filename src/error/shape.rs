@@ -197,15 +197,33 @@ pub(crate) enum ShapeError {
         expected: usize,
     },
 
-    /// An output for rows as bytes, of the wrong length.
+    /// More values than there are elements.
+    #[error("expected at most {}, found {found}", plural(*expected, "value", "values"))]
+    TooMany {
+        /// The number of values.
+        found: usize,
+        /// The number of elements.
+        expected: usize,
+    },
+
+    /// A layout of other bytes than those of the array.
     #[error(
-        "expected an output of {}, the size of the rows, found {found}",
+        "expected a layout of {}, from the first on, found one that ends at {found}",
         plural(*expected, "byte", "bytes")
     )]
+    LayoutBytes {
+        /// Where the layout ends.
+        found: usize,
+        /// The number of bytes.
+        expected: usize,
+    },
+
+    /// An output for elements as bytes, of the wrong length.
+    #[error("expected an output of {}, found {found}", plural(*expected, "byte", "bytes"))]
     OutputBytes {
         /// The length of the output.
         found: usize,
-        /// The size of all rows in bytes.
+        /// The size of the elements in bytes.
         expected: usize,
     },
 
@@ -263,6 +281,8 @@ impl ShapeError {
             | ShapeError::Strides { .. }
             | ShapeError::Interleaved { .. }
             | ShapeError::Length { .. }
+            | ShapeError::TooMany { .. }
+            | ShapeError::LayoutBytes { .. }
             | ShapeError::OutputBytes { .. }
             | ShapeError::Mask { .. }
             | ShapeError::Rows { .. }

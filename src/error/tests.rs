@@ -325,7 +325,7 @@ fn one_of_a_thing_is_singular() {
         ),
         (
             ShapeError::OutputBytes { found: 1, expected: 8 },
-            "expected an output of 8 bytes, the size of the rows, found 1",
+            "expected an output of 8 bytes, found 1",
         ),
     ] {
         assert_eq!(Error::from(error).to_string(), expected);

@@ -1,5 +1,6 @@
 //! Everything specific to the processor: choosing code by its features,
-//! prefetching bytes into the first-level cache, and asking for large pages.
+//! prefetching bytes into the first-level cache, writing past the caches, and asking for
+//! large pages.
 #![cfg_attr(any(target_arch = "x86_64", target_os = "linux"), allow(unsafe_code))]
 
 /// A loop with its data.

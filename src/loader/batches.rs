@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::batch::{Batch, BatchError, Pool};
 use super::index_batch::{BatchIndices, IndexBatch, Job};
 use super::pace::Pace;
-use super::pipeline::{CONSUMER, Next, Pipeline};
+use super::pipeline::{CONSUMER, Next, Pipeline, Wait};
 use crate::array::MAX_THREADS;
 use crate::error::{Error, IoContext as _, RequestError, Result};
 use crate::source::platform::{self, Clock};
@@ -376,6 +376,56 @@ where
     B: Default + Send + 'static,
     I: AsRef<[usize]> + Send + 'static,
 {
+    /// Waits until `next` returns without waiting for a thread: with a batch, an error, or
+    /// `None`. After `timeout` it gives up and returns false, so that a program can check
+    /// whether it was interrupted, and wait again. Without threads it returns true at once.
+    ///
+    /// If the iterator of indices never blocks ([`prompt`](BatchOptions::prompt)), this reads
+    /// batches instead of sleeping, and gives up after one at the earliest.
+    ///
+    /// # Panics
+    ///
+    /// When `read` panics in this thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use npymap::BatchOptions;
+    ///
+    /// let read = |rows: &[usize], batch: &mut usize| -> Result<(), npymap::Error> {
+    ///     *batch = rows.len();
+    ///     Ok(())
+    /// };
+    /// let mut batches = BatchOptions::new().start([vec![5, 3]], read)?;
+    /// while !batches.wait(Duration::from_millis(100)) {
+    ///     // … return, if the user interrupted the program …
+    /// }
+    /// assert_eq!(*batches.next().unwrap()?.data(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn wait(&self, timeout: Duration) -> bool {
+        if self.is_forked() {
+            return true;
+        }
+        let start = Clock::now();
+        loop {
+            let left = timeout.saturating_sub(start.elapsed());
+            match self.worker.pipeline.wait(left) {
+                Wait::Ready => return true,
+                Wait::TimedOut => return false,
+                Wait::Again => {}
+                Wait::Job(number, job) => {
+                    let guard = PanicGuard(&self.worker);
+                    self.worker.read_job(number, job);
+                    std::mem::forget(guard);
+                }
+            }
+        }
+    }
+
     /// Changes the number of threads if that makes batches faster.
     fn adapt(&mut self) {
         let Some(pace) = &mut self.pace else { return };
@@ -409,33 +459,6 @@ where
 }
 
 impl<B, I> Batches<B, I> {
-    /// Waits until `next` returns without waiting for a thread: with a batch, an error, or
-    /// `None`. After `timeout` it gives up and returns false, so that a program can check
-    /// whether it was interrupted, and wait again. Without threads it returns true at once.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// use npymap::BatchOptions;
-    ///
-    /// let read = |rows: &[usize], batch: &mut usize| -> Result<(), npymap::Error> {
-    ///     *batch = rows.len();
-    ///     Ok(())
-    /// };
-    /// let mut batches = BatchOptions::new().start([vec![5, 3]], read)?;
-    /// while !batches.wait(Duration::from_millis(100)) {
-    ///     // … return, if the user interrupted the program …
-    /// }
-    /// assert_eq!(*batches.next().unwrap()?.data(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn wait(&self, timeout: Duration) -> bool {
-        self.is_forked() || self.worker.pipeline.wait(timeout)
-    }
-
     /// Returns whether this process was forked from the one that has the threads. Its
     /// locks may be held by threads that do not exist here.
     fn is_forked(&self) -> bool {

@@ -238,6 +238,7 @@ impl RowSource for Concat {
         Ok(())
     }
 
+    #[inline]
     fn rows_ahead(&self) -> RowsAhead {
         let arrays = self.starts.iter().copied().zip(&self.arrays);
         RowsAhead::concat(arrays.map(|(first, rows)| (first, rows.rows_ahead())))

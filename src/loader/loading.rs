@@ -17,8 +17,6 @@ use crate::error::{RequestError, Result};
 ///
 /// If you need no options, [`RowSource::batches`] is shorter.
 ///
-/// If you need no options, [`RowSource::batches`] is shorter.
-///
 /// The sampler has the rest: the order, [`shard`](Sampler::shard)s for ranks and workers, and
 /// the state to [`resume`](Sampler::resume) from. The loader announces the order to the
 /// sources, which read ahead of it: [`IndexBatches::announce_to`] says how.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 
-use pipeline::{CONSUMER, Next, Pipeline};
+use pipeline::{CONSUMER, Next, Pipeline, Wait};
 
 type Numbers = Pipeline<Range<u64>, u64>;
 
@@ -80,7 +80,7 @@ fn results_come_in_order_and_then_the_end() {
 fn a_consumer_needs_no_workers() {
     check(|| {
         let pipeline = numbers(2, 0, 1, false);
-        assert!(pipeline.wait(Duration::ZERO));
+        assert_eq!(pipeline.wait(Duration::ZERO), Wait::Ready);
         assert_eq!(pipeline.next(), Next::Job(0, 0));
         pipeline.finish(0, 5);
         assert_eq!(pipeline.next(), Next::Result(5));
@@ -111,7 +111,11 @@ fn the_first_job_is_done_alone() {
             let pipeline = numbers(2, 1, 4, is_prompt);
             let Next::Job(0, _) = pipeline.next() else { panic!("there is no worker yet") };
             let worker = worker(&pipeline, 0, None);
-            assert!(!pipeline.wait(Duration::ZERO), "neither takes the second job");
+            assert_eq!(
+                pipeline.wait(Duration::ZERO),
+                Wait::TimedOut,
+                "neither takes the second job"
+            );
             pipeline.finish(0, 0);
             let found = [next(&pipeline), next(&pipeline), next(&pipeline)];
             assert_eq!(found, [Next::Result(0), Next::Result(10), Next::End]);
@@ -126,10 +130,34 @@ fn waiting_ends_when_a_result_or_the_end_is_there() {
         let pipeline = numbers(1, 1, 1, false);
         let worker = worker(&pipeline, 0, None);
         // Time never passes here.
-        assert!(pipeline.wait(Duration::MAX) && pipeline.wait(Duration::ZERO));
+        assert_eq!(pipeline.wait(Duration::MAX), Wait::Ready);
+        assert_eq!(pipeline.wait(Duration::ZERO), Wait::Ready);
         assert_eq!(next(&pipeline), Next::Result(0));
-        assert!(pipeline.wait(Duration::MAX));
+        assert_eq!(pipeline.wait(Duration::MAX), Wait::Ready);
         assert_eq!(next(&pipeline), Next::End);
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_consumer_that_waits_does_jobs_meanwhile() {
+    check(|| {
+        let pipeline = numbers(3, 0, 1, true);
+        assert_eq!(next(&pipeline), Next::Result(0));
+        pipeline.set_workers(1, 2);
+        let worker = worker(&pipeline, 0, None);
+        for expected in [Next::Result(10), Next::Result(20), Next::End] {
+            loop {
+                match pipeline.wait(Duration::MAX) {
+                    Wait::Ready => break,
+                    Wait::Job(number, job) => pipeline.finish(number, 10 * job),
+                    Wait::Again => {}
+                    Wait::TimedOut => panic!("time never passes here"),
+                }
+            }
+            // It has nothing to do but to take the result.
+            assert_eq!(pipeline.next(), expected);
+        }
         worker.join().unwrap();
     });
 }

@@ -92,6 +92,18 @@ pub(super) enum Next<J, R> {
     Lost,
 }
 
+/// What the consumer has waited for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Wait<J> {
+    /// The next result, or the end.
+    Ready,
+    /// A job to do before it waits again, and its number.
+    Job(u64, J),
+    /// The end of the jobs: it waits again.
+    Again,
+    TimedOut,
+}
+
 impl<I: Iterator, R> Pipeline<I, R> {
     /// Creates a pipeline without workers. `is_prompt` is whether the iterator never blocks.
     pub(super) fn new(jobs: I, is_prompt: bool) -> Pipeline<I, R> {
@@ -227,14 +239,27 @@ impl<I: Iterator, R> Pipeline<I, R> {
         }
     }
 
-    /// Waits until [`next`](Pipeline::next) returns without waiting for a worker, but not
-    /// for longer than `timeout`; returns whether it does.
-    pub(super) fn wait(&self, timeout: Duration) -> bool {
+    /// Waits until [`next`](Pipeline::next) returns without waiting for a worker, or until
+    /// the consumer should do a job meanwhile, but not for longer than `timeout`.
+    pub(super) fn wait(&self, timeout: Duration) -> Wait<I::Item> {
+        let has_own = |state: &PipelineState<I, R>| self.is_prompt && state.has_job(self.is_prompt);
         let is_ready = |state: &PipelineState<I, R>| {
-            let is_own = self.is_prompt || state.workers == 0;
-            state.has_next() || (is_own && state.has_job(self.is_prompt))
+            let is_idle = state.workers == 0 && state.results.is_empty();
+            state.has_next() || (is_idle && state.has_job(self.is_prompt))
         };
-        is_ready(&self.lock_when(is_ready, timeout))
+        let mut state = self.lock_when(|state| is_ready(state) || has_own(state), timeout);
+        if is_ready(&state) {
+            return Wait::Ready;
+        }
+        if has_own(&state) {
+            if let Some(jobs) = state.jobs.take() {
+                state.waiting = Some(CONSUMER);
+                drop(state);
+                // If there are no more, what is in progress is left.
+                return self.call(jobs).map_or(Wait::Again, |(number, job)| Wait::Job(number, job));
+            }
+        }
+        Wait::TimedOut
     }
 
     /// Locks the state when something is true of it, or after `timeout`.

@@ -161,7 +161,8 @@ pub trait RowSource {
     }
 
     /// Asks the kernel to read rows that will be needed soon, without waiting for them. Does
-    /// nothing if the rows are not those of maps.
+    /// nothing for rows that are not those of [`Rows`](crate::Rows) or
+    /// [`Concat`](crate::loader::Concat).
     ///
     /// # Errors
     ///

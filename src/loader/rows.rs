@@ -341,6 +341,7 @@ impl RowSource for Rows {
         Ok(())
     }
 
+    #[inline]
     fn request(&self, rows: &[usize]) -> Result<()> {
         self.advise(&BatchSlices::Rows(&self.slices(1)?, rows), 0..rows.len());
         Ok(())

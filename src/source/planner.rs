@@ -268,8 +268,9 @@ impl Planner {
             if !advises {
                 let (now, bytes) = (batch.now(), to_u64(end - first) * to_u64(nbytes));
                 if now > before + time_limit(1, bytes) {
+                    let most = to_u64(end - first) * to_u64(pieces);
                     let places = batch.span(first..end) / PAGE + 1;
-                    let places = places.min((end - first) * pieces);
+                    let places = to_usize(to_u64(places).min(most));
                     if places < GROUP && end < count {
                         continue;
                     }

@@ -2,9 +2,9 @@
 //!
 //! Linux cuts a read-ahead request to the device's read-ahead window, and
 //! blocks when the disk's queue is full. So a thread requests large ranges in
-//! pieces. Callers wait for the disk only if they ask to, and never for a lock,
-//! because a process forked while another thread held it could never release
-//! it.
+//! pieces. Callers wait for the disk only if they ask to, and at most a millisecond
+//! for a lock, because a process forked while another thread held it could never
+//! release it.
 
 use std::collections::VecDeque;
 use std::fs::File;

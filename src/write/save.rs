@@ -71,10 +71,12 @@ impl<D: AsRef<[u8]>> sealed::Save for MappedArray<D> {
 impl Save for InParts<'_> {}
 
 impl sealed::Save for InParts<'_> {
+    #[inline]
     fn header(&self) -> Result<Header> {
         sealed::Save::header(self.0)
     }
 
+    #[inline]
     fn write_elements(&self, order: Order, to: &mut dyn Write) -> Result<()> {
         let mut all = self.0.outline();
         if order == Order::F {

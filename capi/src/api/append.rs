@@ -45,8 +45,10 @@ pub extern "C" fn npymap_appender_create(
     })
 }
 
-/// Opens a `.npy` file to append rows, or creates it if it does not exist.
+/// Opens a `.npy` file to append rows, or creates it if it does not exist, and locks it,
+/// except on Windows.
 ///
+/// `row` has the lengths of the `ndim` axes of a row, so the array has one more axis.
 /// Several processes can do this at once, and one of them creates the file. `flags`
 /// combines NPYMAP_PAGE_ALIGNED, NPYMAP_FORTRAN_ORDER and NPYMAP_WAIT. With
 /// NPYMAP_WAIT, each process waits for its turn. If the file has rows of a different

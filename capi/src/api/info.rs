@@ -143,8 +143,8 @@ pub extern "C" fn npymap_data(array: In<Array>) -> *const c_void {
     fact(&array, ptr::null(), |array| Ok(array.bytes()?.as_ptr().cast()))
 }
 
-/// Returns the first element for writing. For a read-only array, this sets an error and
-/// returns null.
+/// Returns the first element for writing, at the address of npymap_data, which is valid
+/// for as long. For a read-only array, this sets an error and returns null.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_data_mut(mut array: Out<Array>) -> *mut c_void {
     value(ptr::null_mut(), || Ok(array.get_mut("`array`")?.bytes_mut()?.as_mut_ptr().cast()))

@@ -119,8 +119,9 @@ impl GetArgs {
         }
         progress::hide_on_terminal();
         let out = &mut BufWriter::new(std::io::stdout().lock());
-        for part in &parts {
-            elements::print_windows(out, &array, part, self.format.json, &to_error)?;
+        for (part, selected) in parts.iter().zip(&selected) {
+            let array = selected.array(&array);
+            elements::print_windows(out, array, part, self.format.json, &to_error)?;
         }
         Ok(out.flush()?)
     }

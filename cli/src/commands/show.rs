@@ -129,8 +129,9 @@ impl ShowArgs {
             Image::Color(_) => view.split_at(self.color_axis(), 3).at(path)?.0,
             _ => view.clone(),
         };
-        let (norm, nan) = self.norm(&array, &drawn, &image)?;
-        let picture = Picture { array: &array, image, norm, nan, threads: self.threads.count() };
+        let array = selected.array(&array);
+        let (norm, nan) = self.norm(array, &drawn, &image)?;
+        let picture = Picture { array, image, norm, nan, threads: self.threads.count() };
         match &self.output {
             Some(output) => self.write_png(output, &picture),
             None => self.print(&view, &picture),

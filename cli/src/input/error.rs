@@ -94,9 +94,10 @@ impl CliError {
     }
 
     /// Attaches the path of the input to errors about values and dtypes, that of the output to
-    /// others.
+    /// others, unless the library has named the input.
     pub(crate) fn of_copy(input: &Path, output: &Path) -> impl Fn(npymap::Error) -> CliError {
         move |error| match error.kind() {
+            _ if error.path() == Some(input) => CliError::Library(error),
             ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::DTypeMismatch => {
                 CliError::with_path(input)(error)
             }

@@ -75,7 +75,9 @@ pub(crate) fn write(from: &Outline<'_>, mut to: MappedArrayMut, casting: Casting
 }
 
 fn parse_axes(text: &str) -> Result<AxesArg, &'static str> {
-    let axes = text.trim().trim_matches(['(', ')']).split(',').map(str::parse);
+    let text = text.trim();
+    let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(text);
+    let axes = inner.split(',').map(|axis| axis.trim().parse());
     let axes = axes.collect::<Result<Vec<_>, std::num::ParseIntError>>();
     axes.map(AxesArg).map_err(|_| "expected axes such as 2,0,1")
 }

@@ -51,6 +51,11 @@ impl Selected<'_> {
             Selected::Own(array) => array.outline(),
         }
     }
+
+    /// The array of the outline: its windows are read from it. `file` if it is a part of that.
+    pub(crate) fn array<'a>(&'a self, file: &'a MappedArray) -> &'a MappedArray {
+        if let Selected::Own(array) = self { array } else { file }
+    }
 }
 
 impl IndexArg {

@@ -7,7 +7,7 @@ use npymap::{DType, MappedArrayMut, Result};
 use tempfile::SpooledTempFile;
 
 use crate::input::array_bytes::ArrayBytes;
-use crate::input::lengths::to_usize;
+use crate::input::lengths::{to_u64, to_usize};
 use crate::input::memory;
 use crate::sort::blocks::BLOCK;
 use crate::sort::records::{COUNT, Records};
@@ -30,9 +30,10 @@ pub(crate) struct Unique<'a> {
 impl<'a> Unique<'a> {
     /// The records that a file has collected.
     pub(super) fn new(records: Records<'a>, mut file: SpooledTempFile) -> Result<Unique<'a>> {
-        let count = to_usize(file.stream_position()?) / (records.size + COUNT);
+        let count = to_usize(file.stream_position()? / to_u64(records.size + COUNT));
         Ok(Unique { records, file, count })
     }
+
     /// The dtype and shape of an array of these records, or of structs of a `value` and
     /// its `count`.
     pub(crate) fn dtype_and_shape(&self, with_counts: bool) -> Result<(DType, Vec<usize>)> {

@@ -1,6 +1,6 @@
 //! Values of bfloat16, which NumPy stores as void of two bytes.
 
-use crate::run::{command, npymap, path_in, python, run_err, run_ok};
+use crate::run::{command, is_thorough, npymap, path_in, python, run_err, run_ok};
 
 #[test]
 fn numbers_are_converted_to_bfloat16_and_back() {
@@ -141,6 +141,22 @@ fn values_are_shown_sampled_and_sorted() {
 }
 
 /// Without `--dtype`, or for another dtype, nothing changes.
+/// They are in a temporary file, of which parts of 32 MiB are read.
+#[test]
+fn values_of_more_than_one_part_are_printed_and_drawn() {
+    if !is_thorough() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    run_ok(["create", &path, "--dtype", "V2", "--shape", "(9000000, 1)"]);
+    let all = run_ok(["get", &path, ":", "--dtype", "bfloat16", "--format", "jsonl"]);
+    assert_eq!(all.lines().filter(|line| *line == "[0.0]").count(), 9_000_000);
+    for command in ["get", "show"] {
+        assert!(!run_ok([command, &path, ":, 0", "--dtype", "bfloat16"]).is_empty());
+    }
+}
+
 #[test]
 fn elements_of_other_dtypes_are_taken_as_they_are() {
     let directory = tempfile::tempdir().unwrap();

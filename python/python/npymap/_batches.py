@@ -33,12 +33,13 @@ class Batches:
     `state_dict()` is the state after the last yielded batch, however many batches have been
     read ahead, so `sampler.load_state_dict(state)` will continue with the next batch.
 
-    `threads` read `prefetch` batches, by default two per thread, without holding the GIL.
-    By default, this measures how many threads make batches come sooner. It starts
-    without threads, so you wait for each batch. If the next batch of a sampler is not ready,
-    the thread that iterates reads one meanwhile, too, unless a server has its rows. Then one
-    thread reads four ahead. A batch's memory is reused when you no longer refer to it. `dtype`
-    and `casting` mean the same as for `Rows.take`. For a list of arrays, `dtype` may be a list.
+    `threads` read `prefetch` batches, without holding the GIL. By default, these are two per
+    thread, and this measures how many threads make batches come sooner. It starts without
+    threads, so you wait for each batch. If the next batch of a sampler is not ready, the
+    thread that iterates reads one meanwhile, unless a server has its rows. So by default at
+    least four batches are read ahead with a sampler. A batch's memory is reused when you no
+    longer refer to it. `dtype` and `casting` mean the same as for `Rows.take`. For a list of
+    arrays, `dtype` may be a list.
 
     If the rows of a batch cannot be read, this raises, and the next call will return the
     next batch. An exception from the iterable also takes the place of its batch.

@@ -86,6 +86,13 @@ impl<'a, D: Mapping> Member<'a, D> {
         self.entry.size
     }
 
+    /// Returns the member's length in the archive in bytes, according to the
+    /// directory.
+    #[must_use]
+    pub fn stored_size(&self) -> u64 {
+        self.entry.stored
+    }
+
     /// Reads the header of the array, with the same checks as
     /// [`open`](Member::open). Returns `None` when the member is not an array.
     /// Reads and inflates only the header.

@@ -53,7 +53,7 @@ impl<D> Clone for Ten<D> {
 }
 
 impl<D: Mapping> Ten<D> {
-    /// Opens a list of arrays.
+    /// Opens a list of arrays. An empty file is an empty list, whatever its name.
     ///
     /// # Errors
     ///

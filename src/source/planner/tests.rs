@@ -203,7 +203,7 @@ fn a_shared_epoch_begins_at_the_place_of_its_shard() {
     planner.expect_epoch(&disk, disk.available);
     planner.start(128 * MIB, &disk);
     assert_eq!(*disk.queue.borrow(), [128 * MIB..512 * MIB, 0..128 * MIB]);
-    assert!(waits(&planner, &disk, true), "also the first batch");
+    assert_eq!(waits(&planner, &disk, true), 1, "also the first batch");
     // Threads of a process have the same rows.
     planner.start(256 * MIB, &disk);
     assert_eq!(disk.queued_or_read(), 512 * MIB);
@@ -285,11 +285,11 @@ fn streaming_stops_when_no_batches_are_taken_and_continues_with_them() {
     assert_eq!(disk.queued_or_read(), 2 * CREDIT);
 }
 
-/// Whether a scattered batch waits.
-fn waits(planner: &Planner, disk: &Fake, is_cold: bool) -> bool {
+/// How often a scattered batch waits.
+fn waits(planner: &Planner, disk: &Fake, is_cold: bool) -> usize {
     planner.wait(disk);
     planner.update(&Request { is_cold, ..scattered(disk) }, disk);
-    disk.waits.take() > 0
+    disk.waits.take()
 }
 
 #[test]
@@ -297,18 +297,18 @@ fn batches_wait_while_the_array_is_read_unless_they_are_in_memory() {
     let disk = Fake::new(2048 * MIB, 3072 * MIB);
     let planner = Planner::default();
     for number in 1..=32 {
-        assert!(!waits(&planner, &disk, true), "{number}");
+        assert_eq!(waits(&planner, &disk, true), 0, "{number}");
     }
     assert_eq!(disk.queued(), CREDIT);
-    assert_eq!([true, true, false].map(|is_cold| waits(&planner, &disk, is_cold)), [true; 3]);
-    assert_eq!([false, true].map(|is_cold| waits(&planner, &disk, is_cold)), [false; 2]);
+    assert_eq!([true, true, false].map(|is_cold| waits(&planner, &disk, is_cold)), [1; 3]);
+    assert_eq!([false, true].map(|is_cold| waits(&planner, &disk, is_cold)), [0; 2]);
     // The queue is filled again, and ends when all has been read.
     for queued in [CREDIT, 0] {
         disk.read();
-        assert!(waits(&planner, &disk, true));
+        assert_eq!(waits(&planner, &disk, true), 1);
         assert_eq!(disk.queued(), queued);
     }
-    assert!(!waits(&planner, &disk, true));
+    assert_eq!(waits(&planner, &disk, true), 0);
 }
 
 #[test]
