@@ -369,7 +369,7 @@ fn all_forms(rows: &(impl RowSource + Sync), expected: &[u32]) {
         assert!(is_error(&error, ErrorKind::OutOfBounds, "is out of bounds for "), "{error}");
     }
     let error = rows.read_ranges(&[0..2, 1..2], &mut [0; 3]).unwrap_err();
-    assert!(is_error(&error, ErrorKind::ShapeMismatch, "the size of the rows, found 3"), "{error}");
+    assert!(is_error(&error, ErrorKind::ShapeMismatch, ", found 3"), "{error}");
 }
 
 /// Compares all windows of a length, and windows of these, with slices.
