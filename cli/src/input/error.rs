@@ -97,7 +97,9 @@ impl CliError {
     /// others, unless the library has named the input.
     pub(crate) fn of_copy(input: &Path, output: &Path) -> impl Fn(npymap::Error) -> CliError {
         move |error| match error.kind() {
-            _ if error.path() == Some(input) => CliError::Library(error),
+            ErrorKind::Io | ErrorKind::Truncated if error.path() == Some(input) => {
+                CliError::Library(error)
+            }
             ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::DTypeMismatch => {
                 CliError::with_path(input)(error)
             }
