@@ -64,7 +64,7 @@ pub enum Order {
 ///
 /// let layout = Layout::new(DType::of::<f32>(), &[3, 4], Order::C, 128)?;
 /// assert_eq!(layout.byte_strides(), [16, 4]);
-/// assert_eq!((layout.len(), layout.nbytes(), layout.end()), (12, 48, 176));
+/// assert_eq!((layout.offset(), layout.len(), layout.nbytes()), (128, 12, 48));
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
