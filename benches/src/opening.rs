@@ -63,7 +63,7 @@ fn large<'a>(path: &'a Path, numpy: Option<&'a NumPy>) -> Result<Benchmark<'a>> 
 }
 
 fn fields<'a>(path: &'a Path, numpy: Option<&'a NumPy>) -> Benchmark<'a> {
-    let mut peers = vec![Peer::new("npyz", Some(0.045), batch(|| open::npyz_record(path)))];
+    let mut peers = vec![Peer::new("npyz", Some(0.035), batch(|| open::npyz_record(path)))];
     peers.extend(numpy.map(|numpy| numpy.peer("open-fields", "`open_memmap`", Some(0.03))));
     Benchmark {
         name: "open records of 100 fields + one record".into(),
