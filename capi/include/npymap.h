@@ -662,7 +662,7 @@ npymap_status npymap_appender_open_or_create(const char *path,
                                              uint32_t flags,
                                              npymap_appender **appender);
 
-// Returns the number of rows, including rows that are not written yet.
+// Returns the number of rows, including rows in the buffer.
 size_t npymap_appender_rows(const npymap_appender *appender);
 
 // Appends complete rows from `nbytes` bytes of elements, as stored. A ragged array
@@ -671,7 +671,7 @@ npymap_status npymap_append_bytes(npymap_appender *appender,
                                   const void *bytes,
                                   size_t nbytes);
 
-// Appends complete rows from `count` numbers of the type of the elements, in either
+// Appends complete rows from `count` numbers of the array's element type, in either
 // byte order. A ragged array gets one row. In Fortran order, the first axis of a row
 // varies fastest.
 npymap_status npymap_append(npymap_appender *appender,

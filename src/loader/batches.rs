@@ -381,7 +381,8 @@ where
     /// whether it was interrupted, and wait again. Without threads it returns true at once.
     ///
     /// If the iterator of indices never blocks ([`prompt`](BatchOptions::prompt)), this reads
-    /// batches instead of sleeping, and gives up after one at the earliest.
+    /// batches instead of sleeping, until there is no room for more of them, and then checks
+    /// the time.
     ///
     /// # Panics
     ///

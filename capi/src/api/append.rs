@@ -73,7 +73,7 @@ pub extern "C" fn npymap_appender_open_or_create(
     })
 }
 
-/// Returns the number of rows, including rows that are not written yet.
+/// Returns the number of rows, including rows in the buffer.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_rows(appender: In<Appender>) -> usize {
     value(0, || Ok(each_appender!(appender.get("`appender`")?, appender => appender.rows())))
@@ -94,7 +94,7 @@ pub extern "C" fn npymap_append_bytes(
     })
 }
 
-/// Appends complete rows from `count` numbers of the type of the elements, in either
+/// Appends complete rows from `count` numbers of the array's element type, in either
 /// byte order. A ragged array gets one row. In Fortran order, the first axis of a row
 /// varies fastest.
 #[unsafe(no_mangle)]

@@ -148,11 +148,16 @@ fn an_array_is_streamed_at_once_if_an_epoch_is_expected() {
     // Only the first time: after that, pages were evicted.
     let (planner, disk) = (Planner::default(), Fake::new(512 * MIB, 1024 * MIB));
     planner.expect_epoch(&disk, disk.available);
-    for expected in [1, 16] {
-        assert_eq!(batches_until_queued(&planner, &disk), Some(expected));
+    streams_after(&planner, &disk, &[1, 16]);
+}
+
+/// Streams, and reads all of it, after these numbers of batches in turn.
+fn streams_after(planner: &Planner, disk: &Fake, batches: &[usize]) {
+    for &expected in batches {
+        assert_eq!(batches_until_queued(planner, disk), Some(expected));
         while planner.is_interested(false) {
             disk.read();
-            planner.update(&scattered(&disk), &disk);
+            planner.update(&scattered(disk), disk);
         }
         disk.read();
     }
@@ -352,15 +357,7 @@ fn consecutive_batches_never_wait() {
 #[test]
 fn streaming_again_needs_better_reasons() {
     let disk = Fake::new(512 * MIB, 1024 * MIB);
-    let planner = Planner::default();
-    for expected in [8, 16, 32] {
-        assert_eq!(batches_until_queued(&planner, &disk), Some(expected));
-        while planner.is_interested(false) {
-            disk.read();
-            planner.update(&scattered(&disk), &disk);
-        }
-        disk.read();
-    }
+    streams_after(&Planner::default(), &disk, &[8, 16, 32]);
 }
 
 #[test]
