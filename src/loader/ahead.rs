@@ -301,6 +301,7 @@ impl Part {
             }
         }
         near_ranges::merge(&mut bytes, GAP);
+        bytes.sort_unstable_by_key(|range| range.start);
         bytes
     }
 }

@@ -534,6 +534,11 @@ impl RowReader for MappedReader<'_> {
     }
 
     #[inline]
+    fn counts_waits(&self) -> bool {
+        self.waits.is_some()
+    }
+
+    #[inline]
     fn may_have_waited(&self) -> bool {
         self.waits.is_none() || platform::disk_waits() > self.waits
     }

@@ -18,7 +18,9 @@
 //! - The pieces of rows in Fortran order count as rows. If there are many, groups after one
 //!   that was fast have 1,024 rows, because their pieces are on the same pages.
 //! - Rows of at least 64 KiB, or of at least 16 pieces, are touched before a group of them
-//!   is copied, and one that is slow turns advice on.
+//!   is copied, and one that is slow turns advice on. So is the first row of a batch, if the
+//!   kernel counts the waits: otherwise, the first batch of an array on the disk would read
+//!   16 rows in turn.
 //! - While advice is on, a batch starts by touching four of its rows. If all of
 //!   them are fast, advice is turned off. The clock is more reliable than
 //!   asking the kernel whether pages are in memory (`mincore`), which gives the
@@ -36,9 +38,10 @@
 //!
 //! - The pages of batches that had to wait for the disk are counted. When they
 //!   amount to a fraction of the array, and the array fits into the available
-//!   memory, all of it is read, starting at the rows of the last batch. If batches
-//!   wait for the disk again afterwards, because pages were evicted, twice the
-//!   fraction is required the next time.
+//!   memory, all of it is read when the next batch begins, starting at the rows of the last
+//!   one: there may be no other, and dropping the pages of a batch takes a quarter of the time
+//!   that reading them did. If batches wait for the disk again afterwards, because pages were
+//!   evicted, twice the fraction is required the next time.
 //! - Reading continues only while batches are taken: each one allows a limited
 //!   number of bytes to be queued. After a batch that had to wait for the disk,
 //!   the next batch first waits until these are read: requesting its pages in
@@ -76,7 +79,8 @@ pub enum ReadStrategy {
     /// - An array that fits into three quarters of the available memory (that of
     ///   the machine or of the control group, whichever is less) is read as with
     ///   [`Stream`](ReadStrategy::Stream), once batches that had to wait for the disk
-    ///   have requested 1/64 of its pages; sooner if the batches that follow are known:
+    ///   have requested 1/64 of its pages and another one follows; sooner if the batches that
+    ///   follow are known:
     ///   [`IndexBatches::announce_to`](crate::loader::IndexBatches::announce_to).
     /// - After consecutive batches, the next 64 MiB are read ahead, or 128 MiB if the batches
     ///   that follow are known, which then wait for the disk.
@@ -111,6 +115,11 @@ pub(crate) trait RowReader {
     /// The number of places that a row has bytes in: more than one in Fortran order.
     fn pieces(&self) -> usize {
         1
+    }
+
+    /// Returns whether the kernel counts how often the calling thread waits for the disk.
+    fn counts_waits(&self) -> bool {
+        false
     }
 
     /// Returns whether the calling thread may have waited for the disk since the batch began.
@@ -197,7 +206,8 @@ pub(crate) struct Planner {
     /// Whether reading ahead is in progress, so that batches in memory also
     /// count.
     is_active: AtomicBool,
-    /// Whether the whole array is being read and the last batch was not in memory.
+    /// Whether the whole array is being read, or will be from the next batch on, and the last
+    /// batch was not in memory.
     is_behind: AtomicBool,
     state: Mutex<State>,
 }
@@ -220,6 +230,8 @@ enum Mode {
     /// Reads only what is requested.
     #[default]
     Pages,
+    /// Will read all of the array, from this byte on, when another batch follows.
+    Due { start: usize },
     /// Reads all of the array. `remaining` bytes from `next` on must still be
     /// queued.
     Stream { next: usize, remaining: usize },
@@ -256,9 +268,10 @@ impl Planner {
             let start = end;
             end = count.min(start + group);
             // The pages of one such row would take long enough. Advice for it costs
-            // little, compared with the copy.
+            // little, compared with the copy. The first row may stand for the others.
             let has_many_pages = nbytes >= GROUP * PAGE || pieces >= GROUP;
-            advises = advises || (has_many_pages && !is_fast(start, batch));
+            let is_telling = has_many_pages || (start == 0 && count > 1 && batch.counts_waits());
+            advises = advises || (is_telling && !is_fast(start, batch));
             if advises {
                 let until = count.min(end + ahead);
                 batch.advise(next_row.max(start)..until);
@@ -359,9 +372,16 @@ impl Planner {
     /// batch was faster than the disk.
     #[inline]
     pub(crate) fn wait(&self, disk: &dyn Disk) {
-        if self.is_behind.load(Ordering::Relaxed) {
-            disk.wait();
+        if !self.is_behind.load(Ordering::Relaxed) {
+            return;
         }
+        if let Some(mut state) = try_lock(&self.state) {
+            if let Mode::Due { start } = state.mode {
+                state.mode = state.start_stream(start, true, disk);
+                self.note(state.mode, true);
+            }
+        }
+        disk.wait();
     }
 
     /// Queues what is worth reading after a batch was taken. Does nothing while
@@ -375,8 +395,13 @@ impl Planner {
         let Some(mut state) = state else { return };
         let is_expected = request.is_cold && self.is_expected.swap(false, Ordering::Relaxed);
         state.mode = state.next_mode(self.reading, is_expected, request, disk);
-        let is_active = matches!(state.mode, Mode::Stream { .. } | Mode::Sequence { .. });
-        let is_behind = request.is_cold && matches!(state.mode, Mode::Stream { .. });
+        self.note(state.mode, request.is_cold);
+    }
+
+    /// Notes what batches ask for without the lock.
+    fn note(&self, mode: Mode, is_cold: bool) {
+        let is_active = matches!(mode, Mode::Stream { .. } | Mode::Sequence { .. });
+        let is_behind = is_cold && matches!(mode, Mode::Stream { .. } | Mode::Due { .. });
         self.is_active.store(is_active, Ordering::Relaxed);
         self.is_behind.store(is_behind, Ordering::Relaxed);
     }
@@ -400,21 +425,27 @@ impl State {
             Mode::Never => Mode::Never,
             Mode::Stream { next, remaining } => stream(next, remaining, disk),
             Mode::Sequence { end } if is_consecutive => read_after(request, end, disk),
-            Mode::Pages if is_expected || self.is_worth_streaming(reading, request, disk) => {
-                self.start_stream(request, disk)
+            Mode::Pages | Mode::Due { .. } if is_expected => {
+                self.start_stream(request.span.start, !request.span.is_empty(), disk)
             }
+            Mode::Due { .. } => mode,
+            Mode::Pages if self.is_worth_streaming(reading, request, disk) => match reading {
+                ReadStrategy::Stream => self.start_stream(request.span.start, true, disk),
+                _ => Mode::Due { start: request.span.start },
+            },
             Mode::Pages if is_sequence => read_after(request, request.span.end, disk),
             Mode::Pages | Mode::Sequence { .. } => Mode::Pages,
         }
     }
 
-    /// Starts to read the whole array at the rows of a batch.
-    fn start_stream(&mut self, request: &Request, disk: &dyn Disk) -> Mode {
+    /// Starts to read the whole array from a byte on: where the rows of a batch are, if there
+    /// was one.
+    fn start_stream(&mut self, start: usize, has_rows: bool, disk: &dyn Disk) -> Mode {
         self.requested = 0;
         // Asked once, because the kernel may begin to read pages of which it is asked.
         let cached = disk.cached();
         let is_mostly_in_memory = cached.is_some_and(|cached| cached >= SAMPLE / 16 * 15);
-        if is_mostly_in_memory && (self.streams > 0 || request.span.is_empty()) {
+        if is_mostly_in_memory && (self.streams > 0 || !has_rows) {
             // A batch was slow because other programs use the processor, or there was none.
             return Mode::Pages;
         }
@@ -422,7 +453,7 @@ impl State {
             disk.drop_pages();
         }
         self.streams += 1;
-        stream(request.span.start.min(disk.nbytes()), disk.nbytes(), disk)
+        stream(start.min(disk.nbytes()), disk.nbytes(), disk)
     }
 
     /// Returns whether a batch covers at least half of its span and starts near

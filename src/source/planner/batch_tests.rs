@@ -18,6 +18,8 @@ struct Fake {
     groups: Vec<usize>,
     /// Whether the time is that of other programs.
     is_interrupted: bool,
+    /// Whether the kernel counts the waits.
+    counts_waits: bool,
 }
 
 impl Fake {
@@ -63,6 +65,10 @@ impl RowReader for Fake {
         rows.len() * self.stride
     }
 
+    fn counts_waits(&self) -> bool {
+        self.counts_waits
+    }
+
     fn may_have_waited(&self) -> bool {
         !self.is_interrupted
     }
@@ -95,6 +101,22 @@ fn a_slow_group_turns_advice_on_for_the_rest_and_for_later_batches() {
     assert_eq!(Fake::new([true; 256]).run(&planner), 256 - GROUP);
     assert_eq!(Fake::new([true; 256]).run(&planner), 256);
     assert_eq!(Fake::new([true; 3]).run(&planner), 3);
+}
+
+#[test]
+fn the_first_row_tells_where_waits_are_counted() {
+    let rows = |cold: &dyn Fn(usize) -> bool, count| {
+        let fake = Fake { counts_waits: true, ..Fake::new((0..count).map(cold)) };
+        fake.run(&Planner::default())
+    };
+    assert_eq!(rows(&|_| true, 256), 256);
+    assert_eq!(rows(&|_| true, 2), 2);
+    assert_eq!(rows(&|_| false, 256), 0);
+    assert_eq!(rows(&|row| row > 0, 256), 256 - GROUP, "otherwise, the first group");
+    // One row is read as fast without advice.
+    assert_eq!(rows(&|_| true, 1), 0);
+    let slow = Fake { counts_waits: true, is_interrupted: true, ..Fake::new([true; 256]) };
+    assert_eq!(slow.run(&Planner::default()), 0);
 }
 
 #[test]

@@ -102,10 +102,14 @@ fn consecutive(start: usize) -> Request {
     Request { span: start..start + len, nbytes, page_bytes: nbytes, is_cold: true }
 }
 
-/// The number of scattered batches until something is queued.
+/// The number of scattered batches until something is queued, by the last one or before the
+/// next.
 fn batches_until_queued(planner: &Planner, disk: &Fake) -> Option<usize> {
     (1..=10_000).find(|_| {
         planner.update(&scattered(disk), disk);
+        if disk.queued() == 0 {
+            planner.wait(disk);
+        }
         disk.queued() > 0
     })
 }
@@ -304,7 +308,7 @@ fn batches_wait_while_the_array_is_read_unless_they_are_in_memory() {
     for number in 1..=32 {
         assert_eq!(waits(&planner, &disk, true), 0, "{number}");
     }
-    assert_eq!(disk.queued(), CREDIT);
+    assert_eq!((disk.queued(), disk.drops.get()), (0, 0), "there may be no other batch");
     assert_eq!([true, true, false].map(|is_cold| waits(&planner, &disk, is_cold)), [1; 3]);
     assert_eq!([false, true].map(|is_cold| waits(&planner, &disk, is_cold)), [0; 2]);
     // The queue is filled again, and ends when all has been read.
