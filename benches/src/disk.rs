@@ -17,8 +17,8 @@ use crate::files::{check_space, evict};
 use crate::numpy::NumPy;
 use crate::rounds::{Batch, Benchmark, Peer};
 
-/// A billion elements, as in the example of cnpy.h.
-const LEN: usize = 1_000_000_000;
+/// 2 GB of elements.
+const LEN: usize = 250_000_000;
 const QUICK_LEN: usize = LEN / 50;
 
 pub(crate) fn benchmarks<'a>(

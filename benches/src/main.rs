@@ -123,7 +123,11 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
                     }
                     "sparse" => sparse(directory, numpy.filter(|_| !quick), &mut growths),
                     "archives" => measured(archives::benchmarks(directory, numpy)?, rounds),
-                    _ => measured(disk::benchmarks(directory, quick, numpy)?, rounds),
+                    _ => {
+                        let benchmarks = disk::benchmarks(directory, quick, numpy)?;
+                        let rounds = rounds.min(EPOCH_ROUNDS);
+                        measured_by(rounds::measure_long, benchmarks, rounds)
+                    }
                 }
             }
         };
