@@ -24,9 +24,10 @@ pub(crate) const HAS_READ_AHEAD: bool = cfg!(any(target_os = "linux", target_os 
 pub(crate) fn read_ahead(file: &File, offset: u64, len: u64) -> io::Result<()> {
     use rustix::fs::{Advice, fadvise};
 
-    let step = std::num::NonZero::new(to_u64(READ_AHEAD));
-    for start in (offset..offset + len).step_by(READ_AHEAD) {
-        fadvise(file, start, step, Advice::WillNeed)?;
+    let end = offset + len;
+    for start in (offset..end).step_by(READ_AHEAD) {
+        let len = std::num::NonZero::new(to_u64(READ_AHEAD).min(end - start));
+        fadvise(file, start, len, Advice::WillNeed)?;
     }
     Ok(())
 }
