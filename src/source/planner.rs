@@ -75,7 +75,7 @@ pub enum ReadStrategy {
     /// memory.
     ///
     /// - Single rows are read as with [`Pages`](ReadStrategy::Pages), but rows of a batch
-    ///   that are less than 16 KiB apart are read together.
+    ///   that are at most 8 KiB apart are read together.
     /// - An array that fits into three quarters of the available memory (that of
     ///   the machine or of the control group, whichever is less) is read as with
     ///   [`Stream`](ReadStrategy::Stream), once batches that had to wait for the disk

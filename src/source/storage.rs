@@ -89,7 +89,7 @@ pub trait ReadAt: Send + Sync {
     ///
     /// [`ArrayFile`](crate::ArrayFile) requests the rows of a batch by one
     /// call. By default, ranges are read in their order. Ranges that overlap or
-    /// are at most 16 KiB apart share one [`read_at`](ReadAt::read_at) of at
+    /// are at most 8 KiB apart share one [`read_at`](ReadAt::read_at) of at
     /// most 1 MiB. Storage that takes long to answer should read them at once.
     ///
     /// # Errors
