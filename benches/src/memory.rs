@@ -35,6 +35,9 @@ const BUFFER: usize = 64 * BLOCK;
 const INTERVAL: Duration = Duration::from_millis(25);
 const LONGEST: Duration = Duration::from_secs(15);
 
+/// How often each epoch runs; memory is that of the round with the median time.
+const ROUNDS: usize = 3;
+
 /// The most samples that are written for each epoch.
 const POINTS: usize = 60;
 
@@ -74,26 +77,34 @@ pub(crate) fn run() -> Result<()> {
         LIMIT >> 20
     );
     println!(
-        "| epoch | rows, % | time, s | resident, MiB | of these, not of the file | page cache, MiB | read, MiB |"
+        "| epoch | rows, % | time, s: min / median / max | resident, MiB | of these, not of the file | page cache, MiB | read, MiB |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|");
     let mut series = "epoch,seconds,resident,anonymous,cache\n".to_owned();
+    let progress = directory.path().join("progress");
     for name in EPOCHS {
-        evict(&path)?;
-        let group = Group::create()?;
-        let progress = directory.path().join("progress");
-        let samples = measure(name, &path, &group, &progress)?;
+        let mut rounds = Vec::new();
+        for _ in 0..ROUNDS {
+            evict(&path)?;
+            let samples = measure(name, &path, &Group::create()?, &progress)?;
+            let done = fs::read_to_string(&progress)?;
+            let mut numbers = done.split(' ');
+            let mut next = || numbers.next().ok_or("no progress");
+            let (rows, read): (usize, u64) = (next()?.parse()?, next()?.parse()?);
+            rounds.push((next()?.parse::<f64>()?, rows, read, samples));
+        }
+        rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let [(least, ..), (median, rows, read, samples), (longest, ..)] = rounds.as_slice() else {
+            return Err("there are three rounds".into());
+        };
         let most = |bytes: fn(&Sample) -> u64| samples.iter().map(bytes).max().unwrap_or(0) >> 20;
-        let done = fs::read_to_string(&progress)?;
-        let (rows, read) = done.split_once(' ').ok_or("no progress")?;
         println!(
-            "| {name} | {} | {:.2} | {} | {} | {} | {} |",
-            rows.parse::<usize>()? * 100 / ROWS,
-            samples.last().map_or(0.0, |last| last.time.as_secs_f64()),
+            "| {name} | {} | {least:.2} / **{median:.2}** / {longest:.2} | {} | {} | {} | {} |",
+            rows * 100 / ROWS,
             most(|sample| sample.resident),
             most(|sample| sample.anonymous),
             most(|sample| sample.cache),
-            read.parse::<u64>()? >> 20,
+            read >> 20,
         );
         let step = samples.len().div_ceil(POINTS).max(1);
         for Sample { time, resident, anonymous, cache } in samples.iter().step_by(step) {
@@ -141,8 +152,8 @@ fn sample(child: &Child, group: &Group, time: Duration) -> Option<Sample> {
     Some(Sample { time, resident: kib("VmRSS:")? << 10, anonymous: kib("RssAnon:")? << 10, cache })
 }
 
-/// Runs an epoch in a control group: `--epoch NAME PATH GROUP PROGRESS`. Writes the
-/// number of rows and of bytes that were read to a file.
+/// Runs an epoch in a control group: `--epoch NAME PATH GROUP PROGRESS`. Writes the number of
+/// rows and of bytes that were read, and the seconds, to a file.
 pub(crate) fn epoch(arguments: &[&str]) -> Result<()> {
     let [name, path, group, progress] = arguments else {
         return Err("expected a name, a path, a control group and a path".into());
@@ -172,9 +183,10 @@ pub(crate) fn epoch(arguments: &[&str]) -> Result<()> {
         }
         _ => take_all(&array, &sampler, way == "plain map")?,
     };
+    let seconds = start.elapsed().as_secs_f64();
     let io = fs::read_to_string("/proc/self/io")?;
     let read = io.lines().find_map(|line| line.strip_prefix("read_bytes: ")).unwrap_or("0");
-    Ok(fs::write(progress, format!("{count} {read}"))?)
+    Ok(fs::write(progress, format!("{count} {read} {seconds}"))?)
 }
 
 /// Blocks that are mixed in a buffer of 64 MiB.
