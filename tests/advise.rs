@@ -105,13 +105,15 @@ fn call_on_empty_ranges(array: &MappedArray) {
 }
 
 #[test]
-fn advice_is_applied_on_opening() {
+fn advice_for_the_whole_array_changes_no_elements() {
     let directory = directory();
     let path = rows(&directory, 8, Order::C);
-    let options = OpenOptions::new().advice(Advice::Random);
-    let array = open_with(&options, &path).unwrap();
+    let array = open(&path).unwrap();
+    array.advise(.., Advice::Random).unwrap();
     assert_eq!(array.view::<u8>().unwrap().at([7, 0]), 7);
-    open_mut_with(&options, &path).unwrap().close().unwrap();
+    let array = open_mut(&path).unwrap();
+    array.advise(.., Advice::Random).unwrap();
+    array.close().unwrap();
 }
 
 #[cfg(unix)]
@@ -127,8 +129,6 @@ fn replaced_and_removed_files_are_detected() {
         "{name}: was replaced by another file since it was opened: open it again; arrays that map it still have the old elements"
     );
     assert_error(array.check_unchanged(), ErrorKind::Changed, &text);
-    assert_error(array.lock(LockKind::Shared), ErrorKind::Changed, &text);
-    assert_error(array.try_lock(LockKind::Shared), ErrorKind::Changed, &text);
     assert_error(array.drop_cache(..), ErrorKind::Changed, &text);
     array.populate(..).unwrap();
     assert_eq!(array.view::<u8>().unwrap().at([1, 5]), 1);
@@ -145,9 +145,8 @@ fn errors_name_the_missing_path() {
     let array = map_file(&File::open(&path).unwrap())
         .and_then(|source| OpenOptions::new().open(source))
         .unwrap();
-    let text = "the array was not opened by path: open it by path to check, lock or drop it";
+    let text = "the array was not opened by path: open it by path to check or drop it";
     assert_error(array.check_unchanged(), ErrorKind::InvalidInput, text);
-    assert_error(array.lock(LockKind::Shared), ErrorKind::InvalidInput, text);
     assert_error(array.drop_cache(..), ErrorKind::InvalidInput, text);
     if cfg!(target_os = "linux") {
         array.populate(..).unwrap();
@@ -161,37 +160,25 @@ fn errors_name_the_missing_path() {
     array.prefetch(..).unwrap();
 }
 
-#[cfg(not(unix))]
-#[test]
-fn locks_are_errors_on_systems_without_them() {
-    let directory = directory();
-    let path = rows(&directory, 2, Order::C);
-    let array = open(&path).unwrap();
-    for kind in [LockKind::Shared, LockKind::Exclusive] {
-        let error = array.try_lock(kind).unwrap_err();
-        assert!(is_error(&error, ErrorKind::Io, "cannot lock"), "{error}");
-    }
-}
-
 #[cfg(unix)]
 #[test]
 fn locks_are_shared_by_readers_or_held_by_one_writer() {
     let directory = directory();
     let path = rows(&directory, 2, Order::C);
-    let (reader, writer) = (open(&path).unwrap(), open_mut(&path).unwrap());
-    let first = reader.lock(LockKind::Shared).unwrap();
-    let second = reader.try_lock(LockKind::Shared).unwrap().unwrap();
-    assert!(writer.try_lock(LockKind::Exclusive).unwrap().is_none());
+    let (shared, exclusive) = (LockKind::Shared, LockKind::Exclusive);
+    let first = FileLock::acquire(&path, shared, Locking::Wait).unwrap().unwrap();
+    let second = FileLock::acquire(&path, shared, Locking::Try).unwrap().unwrap();
+    assert!(FileLock::acquire(&path, exclusive, Locking::Try).is_err());
     drop(first);
-    assert!(FileLock::acquire(&path, LockKind::Exclusive, Locking::Try).is_err());
+    assert!(FileLock::acquire(&path, exclusive, Locking::Try).is_err());
     drop(second);
-    let writing = writer.lock(LockKind::Exclusive).unwrap();
-    assert!(reader.try_lock(LockKind::Shared).unwrap().is_none());
+    let writing = FileLock::acquire(&path, exclusive, Locking::Wait).unwrap().unwrap();
+    assert!(FileLock::acquire(&path, shared, Locking::Try).is_err());
 
     let (waits, told) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         waits.send("waits").unwrap();
-        let lock = reader.lock(LockKind::Shared).unwrap();
+        let lock = FileLock::acquire(&path, shared, Locking::Wait).unwrap().unwrap();
         waits.send("has it").unwrap();
         drop(lock);
     });

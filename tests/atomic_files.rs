@@ -5,16 +5,13 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use npymap::{
-    Appender, CreateOptions, DType, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order,
-    Source,
+    Appender, CreateOptions, DType, ErrorKind, OpenOptions, Order,
     loader::RaggedAppender,
     source::{AtomicFile, FileLock, LockKind, Locking},
     write::{RecoverOptions, resize},
 };
 
-use crate::support::{
-    directory, file, header_with, is_error, map, map_mut, map_mut_file, names, npy, raw, text,
-};
+use crate::support::{directory, file, header_with, names, npy, raw, text};
 
 #[test]
 fn a_file_is_absent_until_it_is_committed() {
@@ -125,11 +122,6 @@ fn is_locked<T: std::fmt::Debug>(done: npymap::Result<T>) {
     assert!(error.path().is_some());
 }
 
-/// Maps a file read-write with the exclusive lock.
-fn locked(path: &Path) -> npymap::Result<MappedArrayMut> {
-    map_mut(path)?.locked(Locking::Try).and_then(MappedArray::from_source)
-}
-
 #[cfg(unix)]
 fn all_writers_are_locked_out(path: &Path) {
     is_locked(Appender::open(path));
@@ -137,45 +129,6 @@ fn all_writers_are_locked_out(path: &Path) {
     is_locked(RecoverOptions::new().recover(path));
     is_locked(AtomicFile::update(path, Locking::Try));
     is_locked(FileLock::acquire(path, LockKind::Exclusive, Locking::Try));
-    is_locked(locked(path));
-}
-
-#[cfg(unix)]
-#[test]
-fn only_sources_that_change_the_file_are_locked() {
-    let directory = directory();
-    let path = file(&directory, "a.npy", &npy("<f8", &[1], Order::C, &[0; 8]));
-    let found = "a source whose arrays do not change the file";
-    for source in [Source::open(&path).unwrap(), map(&path).unwrap().into_copy_on_write()] {
-        let error = source.locked(Locking::Try).unwrap_err();
-        assert!(is_error(&error, ErrorKind::InvalidInput, found), "{error}");
-        assert!(error.to_string().contains("a.npy") && error.to_string().contains("map_mut"));
-    }
-    let opened = map_mut_file(&fs::File::options().read(true).write(true).open(&path).unwrap());
-    let error = opened.unwrap().locked(Locking::Try).unwrap_err();
-    assert!(is_error(&error, ErrorKind::InvalidInput, "was not opened by path"), "{error}");
-}
-
-/// The promise was made for the file that was opened: with a source of the other one, two
-/// arrays could be borrowed mutably at the same bytes.
-#[cfg(unix)]
-#[test]
-fn a_source_locks_its_own_file_and_no_other() {
-    let directory = directory();
-    let [one, two] = ["one.npy", "two.npy"]
-        .map(|name| file(&directory, name, &npy("|u1", &[4], Order::C, b"abcd")));
-    let (first, second) = (map_mut(&one).unwrap(), map_mut(&two).unwrap());
-    fs::rename(&two, &one).unwrap();
-    let error = first.locked(Locking::Try).unwrap_err();
-    assert!(is_error(&error, ErrorKind::Changed, "was replaced by another file"), "{error}");
-    assert_eq!(error.path(), Some(&*one));
-    let error = second.locked(Locking::Try).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-
-    let source = map_mut(&one).unwrap();
-    Appender::open(&one).unwrap().append_slice(b"e").unwrap();
-    let source = source.locked(Locking::Try).unwrap();
-    assert_eq!(MappedArray::from_source(source).unwrap().len(), 5);
 }
 
 #[cfg(unix)]
@@ -186,9 +139,6 @@ fn every_writer_of_a_file_excludes_the_others() {
     let appender = Appender::open(&path).unwrap();
     all_writers_are_locked_out(&path);
     drop(appender);
-    let array = locked(&path).unwrap();
-    all_writers_are_locked_out(&path);
-    drop(array);
     let update = AtomicFile::update(&path, Locking::Wait).unwrap();
     all_writers_are_locked_out(&path);
     drop(update);
@@ -197,7 +147,7 @@ fn every_writer_of_a_file_excludes_the_others() {
     let off = OpenOptions::new().locking(Locking::Off);
     off.append(&path).unwrap().append_slice(b"e").unwrap();
     assert!(FileLock::acquire(&path, LockKind::Exclusive, Locking::Off).unwrap().is_none());
-    RecoverOptions::new().locking(Locking::Off).recover(&path).unwrap();
+    RecoverOptions::new().open_options(off).recover(&path).unwrap();
     drop(lock);
     let lock = FileLock::acquire(&path, LockKind::Exclusive, Locking::Try).unwrap().unwrap();
     lock.check(&path).unwrap();
@@ -237,10 +187,10 @@ fn ragged_arrays_have_one_writer() {
     let options = CreateOptions::new();
     let mut one =
         RaggedAppender::create(&data, &offsets, &DType::of::<u8>(), &[], &options).unwrap();
-    is_locked(RaggedAppender::open(&data, &offsets));
+    is_locked(OpenOptions::new().append_ragged(&data, &offsets));
     one.append_slice(b"abc").unwrap();
     one.close().unwrap();
-    assert_eq!(RaggedAppender::open(&data, &offsets).unwrap().rows(), 1);
+    assert_eq!(OpenOptions::new().append_ragged(&data, &offsets).unwrap().rows(), 1);
 }
 
 #[cfg(unix)]

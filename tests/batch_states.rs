@@ -82,7 +82,7 @@ fn for_each_case(mut check: impl FnMut(Sampler, usize, bool)) {
 fn batches_have_their_rows_number_and_epoch() {
     for_each_case(|sampler, size, drop_last| {
         let found: Vec<_> = batches(&sampler, size, drop_last)
-            .map(|batch| (batch.epoch(), batch.index(), batch.to_vec()))
+            .map(|batch| (batch.state().epoch, batch.index(), batch.to_vec()))
             .collect();
         assert_eq!(found, expected(&sampler, size, drop_last), "{sampler:?} {size} {drop_last}");
         let mut first = sampler.batches(size);
@@ -140,7 +140,10 @@ fn states_of_batches_read_ahead_are_those_of_the_batch_and_not_of_the_sampler() 
             options.start(batches(&sampler, 4, true), read).unwrap().zip(left.by_ref())
         {
             let batch = batch.unwrap();
-            assert_eq!((batch.index(), batch.epoch()), (expected.index(), expected.epoch()));
+            assert_eq!(
+                (batch.index(), batch.state().epoch),
+                (expected.index(), expected.state().epoch)
+            );
             assert_eq!(batch.state(), expected.state());
             assert!(batch.indices() == &**expected && *batch.data() == **expected);
         }

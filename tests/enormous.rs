@@ -70,12 +70,12 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
     let path = file(&directory, "enormous.bin", b"");
     File::options().write(true).open(&path).unwrap().set_len(ENORMOUS as u64 + 1).unwrap();
     let shape = [ENORMOUS / ROW, ROW / 8];
-    let options = OpenOptions::new()
-        .raw(RawSpec::new("<u8".parse().unwrap()).shape(&shape).offset(1))
-        .advice(Advice::Random);
+    let raw = RawSpec::new("<u8".parse().unwrap()).shape(&shape).offset(1);
+    let options = OpenOptions::new().raw(raw);
     let before = memory();
 
     let mut array = open_mut_with(&options, &path).unwrap();
+    array.advise(.., Advice::Random).unwrap();
     let mut view = array.view_mut::<u64>().unwrap();
     for i in 0..50 {
         view.set([row(shape[0], i), i], i as u64 + 1).unwrap();

@@ -13,7 +13,7 @@ use std::time::Duration;
 use npymap::ndarray::Array2;
 use npymap::{
     Appender, CreateOptions, DType, OpenOptions, WriteOptions,
-    write::{RecoverOptions, recover, resize},
+    write::{RecoverOptions, resize},
 };
 
 use crate::support::{command, create, directory, names, open, open_mut, rounds};
@@ -76,7 +76,7 @@ fn forever(seed: u64, f: impl Fn(u64)) {
 
 /// Appends rows until the process is killed.
 fn append(path: &Path, seed: u64) {
-    recover(path).unwrap();
+    RecoverOptions::new().recover(path).unwrap();
     let buffer = [0, 1000, 1 << 16][(seed % 3) as usize];
     let mut appender = Appender::open(path).unwrap().with_capacity(buffer);
     loop {
@@ -232,7 +232,7 @@ fn a_killed_resize_leaves_the_old_or_the_new_rows() {
         assert!((1000..1007).contains(&array.nrows()));
         assert_eq!(array.slice(npymap::ndarray::s![..1000, ..]), all);
         assert!(array.rows().into_iter().skip(1000).all(|row| row.iter().all(|&v| v == 0.0)));
-        recover(&path).unwrap();
+        RecoverOptions::new().recover(&path).unwrap();
         resize(&path, 1000).unwrap();
     });
 }

@@ -71,7 +71,7 @@ fn npz() -> Result<()> {
     writer.write("stored", &table())?;
     writer.compression(Compression::Deflated(6)).write("deflated", &table())?;
     let npz = Npz::open(Source::bytes(writer.into_inner()?))?;
-    npz.verify()?;
+    npz.members().try_for_each(|member| member.verify())?;
     for name in ["stored", "deflated"] {
         assert_eq!(npz.get(name)?.as_ndarray::<f64, Ix2>()?, table());
     }
@@ -182,7 +182,7 @@ fn archives(member: &[u8]) -> Result<Vec<Opened>> {
         writer.write("a", &array)?;
         let bytes = writer.into_inner()?;
         let npz = npymap::Npz::open(Source::bytes(bytes.clone()))?;
-        npz.verify()?;
+        npz.members().try_for_each(|member| member.verify())?;
         all.push((bytes, npz.get("a")?, npz.member("a")?.data_offset()?.unwrap()));
     }
     #[cfg(feature = "tar")]

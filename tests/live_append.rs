@@ -6,7 +6,7 @@ use std::fs;
 use npymap::ndarray::{Array2, ArrayD, array};
 use npymap::{
     Appender, OpenOptions, WriteOptions,
-    write::{recover, resize},
+    write::{RecoverOptions, resize},
 };
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ fn numpy_reads_resized_and_recovered_files() {
         let mut bytes = bytes.clone();
         bytes.resize(len, 0);
         fs::write(&path, &bytes).unwrap();
-        recover(&path).unwrap();
+        RecoverOptions::new().recover(&path).unwrap();
         assert_eq!(loaded_shape(&mut numpy, &path), json!([rows, 2]));
     }
 }

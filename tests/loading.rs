@@ -173,7 +173,7 @@ fn an_endless_number_of_empty_epochs_ends() {
     let loader = Loader::new::<u32>(&rows).epochs(u64::MAX).drop_last();
     assert_eq!(loader.batches(Sampler::sequential(5), 6).unwrap().count(), 0);
     let mut some = loader.batches(Sampler::sequential(5), 5).unwrap();
-    assert_eq!(some.nth(1000).unwrap().unwrap().epoch(), 1000);
+    assert_eq!(some.nth(1000).unwrap().unwrap().state().epoch, 1000);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use npymap::{
     Appender, CreateOptions, DType, Element, ErrorKind, MappedArray, OpenOptions, Order, Value,
-    element::Casting,
+    bytemuck,
+    element::{Casting, Number},
     loader::{Ragged, RaggedAppender, RowSource},
     source::Locking,
 };
@@ -23,6 +24,19 @@ fn read([data, offsets]: &[PathBuf; 2]) -> Ragged {
 /// Row `n` has `n % 7` elements, all equal to `n`.
 fn row(n: usize) -> Vec<u16> {
     vec![n as u16; n % 7]
+}
+
+/// Rows cast to the type of `out`.
+fn take_padded_as<U: Number + bytemuck::Pod>(
+    ragged: &Ragged,
+    indices: &[usize],
+    out: &mut [U],
+    width: usize,
+    pad: U,
+) -> npymap::Result<Vec<usize>> {
+    let (out, pad) = (bytemuck::cast_slice_mut(out), bytemuck::bytes_of(&pad));
+    let dtype = DType::of::<U>();
+    ragged.take_padded_bytes_as(indices, out, width, pad, &dtype, Casting::SameKind)
 }
 
 fn written(paths: &[PathBuf; 2], rows: usize) {
@@ -75,7 +89,7 @@ fn padded_rows_are_cast() {
     let indices: Vec<usize> = (0..100).map(|i| i * 77 % 1000).collect();
     for width in [0, 1, 4, 9] {
         let mut out = vec![7_i64; width * 100];
-        let lengths = ragged.take_padded_as(&indices, &mut out, width, &-100).unwrap();
+        let lengths = take_padded_as(&ragged, &indices, &mut out, width, -100).unwrap();
         assert!(lengths.iter().zip(&indices).all(|(len, n)| *len == n % 7));
         for (own, &n) in out.chunks_exact(width.max(1)).zip(&indices) {
             let mut expected: Vec<i64> = row(n).into_iter().map(i64::from).collect();
@@ -84,13 +98,15 @@ fn padded_rows_are_cast() {
         }
     }
     let mut halves = [0.0_f32; 8];
-    ragged.take_padded_as(&[1, 6], &mut halves, 4, &f32::INFINITY).unwrap();
+    take_padded_as(&ragged, &[1, 6], &mut halves, 4, f32::INFINITY).unwrap();
     assert_eq!(halves[..2], [1.0, f32::INFINITY]);
-    let error = ragged.take_padded_as(&[1], &mut [false; 2], 2, &true).unwrap_err();
+    let (boolean, casting) = (DType::of::<bool>(), Casting::SameKind);
+    let error = ragged.take_padded_bytes_as(&[1], &mut [0; 2], 2, &[1], &boolean, casting);
+    let error = error.unwrap_err();
     assert!(is_error(&error, ErrorKind::DTypeMismatch, "with casting `same_kind`"), "{error}");
-    let error = ragged.take_padded_as(&[1], &mut [0_i64; 3], 2, &0).unwrap_err();
+    let error = take_padded_as(&ragged, &[1], &mut [0_i64; 3], 2, 0).unwrap_err();
     assert!(
-        is_error(&error, ErrorKind::ShapeMismatch, "expected 2 values, one per element, found 3"),
+        is_error(&error, ErrorKind::ShapeMismatch, "expected 16 values, one per element, found 24"),
         "{error}"
     );
 }
@@ -102,7 +118,7 @@ fn padded_text_is_not_cast() {
     let (options, dtype) = (CreateOptions::new(), "<U3".parse().unwrap());
     let to = RaggedAppender::create(&paths[0], &paths[1], &dtype, &[], &options).unwrap();
     to.close().unwrap();
-    let error = read(&paths).take_padded_as(&[0_usize; 0], &mut [0.0_f64; 0], 0, &0.0).unwrap_err();
+    let error = take_padded_as(&read(&paths), &[], &mut [0.0_f64; 0], 0, 0.0).unwrap_err();
     assert!(is_error(&error, ErrorKind::DTypeMismatch, "cannot cast '<U3'"), "{error}");
 }
 
@@ -138,7 +154,7 @@ fn rows_are_appended_to_existing_files() {
     let directory = directory();
     let paths = paths(&directory);
     written(&paths, 10);
-    let mut more = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+    let mut more = OpenOptions::new().append_ragged(&paths[0], &paths[1]).unwrap();
     assert_eq!(more.rows(), 10);
     (10..20).for_each(|n| more.append_slice(&row(n)).unwrap());
     more.close().unwrap();
@@ -176,10 +192,10 @@ fn leftovers_of_a_killed_writer_are_removed() {
     }
 }
 
-/// Returns the bytes of both files after an error of `RaggedAppender::open`.
+/// Returns the bytes of both files after an error of `append_ragged`.
 fn refused(paths: &[PathBuf; 2], kind: ErrorKind, text: &str) {
     let before = paths.each_ref().map(|path| std::fs::read(path).unwrap());
-    let error = RaggedAppender::open(&paths[0], &paths[1]).unwrap_err();
+    let error = OpenOptions::new().append_ragged(&paths[0], &paths[1]).unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
     assert!(error.to_string().ends_with(text), "{error}");
     assert_eq!(before, paths.each_ref().map(|path| std::fs::read(path).unwrap()));
@@ -239,7 +255,7 @@ fn files_that_do_not_belong_together_are_not_changed() {
         bytes.extend([1; 9]);
         std::fs::write(path, bytes).unwrap();
     }
-    assert_eq!(RaggedAppender::open(&short[0], &short[1]).unwrap().rows(), 3);
+    assert_eq!(OpenOptions::new().append_ragged(&short[0], &short[1]).unwrap().rows(), 3);
 }
 
 #[test]
@@ -272,12 +288,12 @@ fn zeros_that_a_loss_of_power_left_are_no_rows() {
     let mut bytes = std::fs::read(&paths[1]).unwrap();
     bytes.resize(bytes.len() + 800, 0);
     file(&directory, "offsets.npy", &bytes);
-    let mut appender = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+    let mut appender = OpenOptions::new().append_ragged(&paths[0], &paths[1]).unwrap();
     assert_eq!(appender.rows(), 0);
     // Empty rows that were flushed stay.
     (0..3).for_each(|_| appender.append_slice::<u16>(&[]).unwrap());
     appender.close().unwrap();
-    assert_eq!(RaggedAppender::open(&paths[0], &paths[1]).unwrap().rows(), 3);
+    assert_eq!(OpenOptions::new().append_ragged(&paths[0], &paths[1]).unwrap().rows(), 3);
 }
 
 #[test]
@@ -367,7 +383,7 @@ fn rows_that_were_not_written_do_not_appear_later() {
     let directory = directory();
     let paths = paths(&directory);
     written(&paths, 3);
-    let mut to = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+    let mut to = OpenOptions::new().append_ragged(&paths[0], &paths[1]).unwrap();
     let offsets = std::fs::File::options().write(true).open(&paths[1]).unwrap();
     let len = offsets.metadata().unwrap().len();
     to.append_slice(&row(5)).unwrap();
@@ -376,7 +392,7 @@ fn rows_that_were_not_written_do_not_appear_later() {
     offsets.set_len(len).unwrap();
     drop(to);
     assert_eq!(read(&paths).row_count(), 3);
-    assert!(RaggedAppender::open(&paths[0], &paths[1]).is_err());
+    assert!(OpenOptions::new().append_ragged(&paths[0], &paths[1]).is_err());
     let mut to = RaggedAppender::recover(&paths[0], &paths[1]).unwrap();
     to.append_slice(&row(6)).unwrap();
     to.close().unwrap();
@@ -384,7 +400,7 @@ fn rows_that_were_not_written_do_not_appear_later() {
     assert_eq!((ragged.row_count(), get::<u16>(&ragged, 3).unwrap()), (4, row(6)));
     drop(ragged);
     // All are written if the appender is used again.
-    let mut to = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+    let mut to = OpenOptions::new().append_ragged(&paths[0], &paths[1]).unwrap();
     let len = offsets.metadata().unwrap().len();
     to.append_slice(&row(4)).unwrap();
     offsets.set_len(len + 1).unwrap();
@@ -424,7 +440,7 @@ fn bytes_of_rows_are_those_of_the_elements() {
 
     for width in [0, 1, 4, 9] {
         let mut floats = vec![0.0_f64; 5 * width * 2];
-        let lengths = ragged.take_padded_as(&indices, &mut floats, width, &-100.0).unwrap();
+        let lengths = take_padded_as(&ragged, &indices, &mut floats, width, -100.0).unwrap();
         for (to, casting) in
             [("<f4", Casting::SameKind), (">f8", Casting::Safe), ("|i1", Casting::Unsafe)]
         {
@@ -470,9 +486,6 @@ fn padding_and_casts_that_do_not_fit_are_errors() {
         "{shape}"
     );
     assert_eq!(out, [7; 8]);
-    let error = ragged.take_padded_as(&[1], &mut [false; 2], 2, &false).unwrap_err();
-    let message = "use `take_padded_bytes_as` with casting `unsafe`";
-    assert!(is_error(&error, ErrorKind::DTypeMismatch, message), "{error}");
 }
 
 #[test]
@@ -486,7 +499,7 @@ fn padded_rows_are_a_source_of_rows() {
         let padded = ragged.padded(width, &-100_i64).unwrap();
         assert_eq!(padded.shape(), [1000, width]);
         let mut expected = vec![0_i64; width * 100];
-        ragged.take_padded_as(&indices, &mut expected, width, &-100).unwrap();
+        take_padded_as(&ragged, &indices, &mut expected, width, -100).unwrap();
         let source: Box<dyn RowSource> = Box::new(padded.clone());
         let mut out = vec![7_i64; width * 100];
         source.take_as(&indices, &mut out).unwrap();
@@ -497,9 +510,8 @@ fn padded_rows_are_a_source_of_rows() {
         let windows = padded.windows(3).unwrap();
         let mut out = vec![0_i64; 2 * 3 * width];
         windows.take(&[997, 5], &mut out).unwrap();
-        ragged
-            .take_padded_as(&[997, 998, 999, 5, 6, 7], &mut expected[..6 * width], width, &-100)
-            .unwrap();
+        let rows = [997, 998, 999, 5, 6, 7];
+        take_padded_as(&ragged, &rows, &mut expected[..6 * width], width, -100).unwrap();
         assert_eq!(out, expected[..6 * width]);
     }
     // Axes after the first are kept.
@@ -577,7 +589,7 @@ fn appenders_of_ragged_rows_wait_for_each_other() {
     let directory = directory();
     let paths = paths(&directory);
     written(&paths, 3);
-    let first = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+    let first = OpenOptions::new().append_ragged(&paths[0], &paths[1]).unwrap();
     let second = std::thread::spawn({
         let [data, offsets] = paths.clone();
         move || {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use npymap::{
     ErrorKind, Order,
-    write::{RecoverOptions, Recovery, recover},
+    write::{RecoverOptions, Recovery},
 };
 
 use crate::support::{directory, file, header_with, is_error, names, npy, raw, text};
@@ -66,7 +66,7 @@ fn recovery_can_be_interrupted_at_every_step() {
         for len in [0, 1, 13, 14] {
             let bytes = [npy("<u2", &[header], Order::C, &[]), vec![1; len]].concat();
             let path = file(&directory, "a.npy", &bytes);
-            recover(&path).unwrap();
+            RecoverOptions::new().recover(&path).unwrap();
             let rows = len / 2;
             assert_eq!(fs::read(&path).unwrap()[128..], whole[128..128 + 2 * rows]);
             assert_eq!(header_with(&npymap::OpenOptions::new(), &path).unwrap().shape, [rows]);
@@ -79,7 +79,7 @@ fn a_header_without_room_is_extended() {
     let directory = directory();
     let tight = text("'|u1'", "(7,)", Order::C, 60);
     let path = file(&directory, "a.npy", &raw(&tight, &[7; 12_345]));
-    let done = recover(&path).unwrap();
+    let done = RecoverOptions::new().recover(&path).unwrap();
     assert_eq!(done.shape, [12_345]);
     assert_eq!(fs::read(&path).unwrap(), npy("|u1", &[12_345], Order::C, &[7; 12_345]));
     assert_eq!(names(directory.path()), ["a.npy"]);
@@ -90,18 +90,18 @@ fn files_that_no_crash_explains_are_rejected() {
     let directory = directory();
     let one = npy("<f8", &[1], Order::C, &[0; 8]);
     let two = file(&directory, "two.npy", &[one.clone(), one.clone()].concat());
-    let error = recover(&two).unwrap_err();
+    let error = RecoverOptions::new().recover(&two).unwrap_err();
     let text = "another array follows the elements at byte 136: no rows can be recovered";
     assert_eq!(error.to_string(), format!("{}: {text}", two.display()));
     let scalar = file(&directory, "0d.npy", &npy("<f8", &[], Order::C, &[0; 9]));
     assert!(is_error(
-        &recover(&scalar).unwrap_err(),
+        &RecoverOptions::new().recover(&scalar).unwrap_err(),
         ErrorKind::ShapeMismatch,
         "no axis to append along"
     ));
     for len in [0, 5, 127] {
         let cut = file(&directory, "cut.npy", &one[..len]);
-        recover(&cut).unwrap_err();
+        RecoverOptions::new().recover(&cut).unwrap_err();
         assert_eq!(fs::read(&cut).unwrap(), one[..len]);
     }
     assert_eq!(fs::read(&two).unwrap().len(), 272);
@@ -111,9 +111,9 @@ fn files_that_no_crash_explains_are_rejected() {
 fn rows_of_no_bytes_are_counted_by_the_header() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("<f8", &[5, 0], Order::C, b"rest"));
-    let done = recover(&path).unwrap();
+    let done = RecoverOptions::new().recover(&path).unwrap();
     assert_eq!((done.shape, done.dropped), (vec![5, 0], 4));
     assert_eq!(fs::read(&path).unwrap(), npy("<f8", &[5, 0], Order::C, &[]));
     let path = file(&directory, "b.npy", &npy("<f8", &[0, usize::MAX >> 5], Order::C, b"rest"));
-    assert_eq!(recover(&path).unwrap().dropped, 4);
+    assert_eq!(RecoverOptions::new().recover(&path).unwrap().dropped, 4);
 }

@@ -8,7 +8,7 @@ use npymap::source::{AtomicFile, Locking};
 use npymap::{
     Appender, CreateOptions, DType, ErrorKind, MappedArrayMut, OpenOptions, Order, Result, Source,
     loader::RaggedAppender,
-    write::{WriteOptions, recover},
+    write::{RecoverOptions, WriteOptions},
 };
 
 use crate::support::{directory, file, is_error, names, npy, raw, text};
@@ -114,7 +114,7 @@ fn recovered_files_are_replaced() {
     let directory = directory();
     let path = file(&directory, "a.npy", &two_rows(&[7; 4]));
     AtomicFile::create(&path).unwrap_err();
-    assert_eq!(recover(&path).unwrap().shape, [3, 3]);
+    assert_eq!(RecoverOptions::new().recover(&path).unwrap().shape, [3, 3]);
     AtomicFile::create(&path).unwrap().commit().unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"");
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use npymap::loader::RaggedAppender;
 use npymap::source::{FileLock, LockKind, Locking};
-use npymap::write::{RecoverOptions, recover};
+use npymap::write::RecoverOptions;
 use npymap::{Appender, ArrayFile, CreateOptions, DType, MappedArray, OpenOptions};
 
 use crate::support::{command, directory, open, quick};
@@ -48,7 +48,7 @@ fn child_process() {
                 fs::read_to_string(path.with_extension("txt")).unwrap()
             }
             "try" => {
-                lock = open(&path).unwrap().try_lock(kind).unwrap();
+                lock = FileLock::acquire(&path, kind, Locking::Try).unwrap_or_default();
                 if lock.is_some() { "got" } else { "none" }.to_owned()
             }
             "drop" => {
@@ -87,7 +87,8 @@ fn child_process() {
                 "started".to_owned()
             }
             "recover" => {
-                RecoverOptions::new().locking(Locking::Wait).recover(&path).unwrap();
+                let options = OpenOptions::new().locking(Locking::Wait);
+                RecoverOptions::new().open_options(options).recover(&path).unwrap();
                 "recovered".to_owned()
             }
             "stream" => stream(&path),
@@ -112,7 +113,7 @@ fn stream(path: &Path) -> ! {
 
 /// As `stream`, with rows of different lengths.
 fn stream_ragged(path: &Path) -> ! {
-    let mut appender = RaggedAppender::open(path, offsets(path)).unwrap();
+    let mut appender = OpenOptions::new().append_ragged(path, offsets(path)).unwrap();
     loop {
         for _ in 0..=appender.rows() % 7 {
             let number = appender.rows();
@@ -313,7 +314,7 @@ fn rows_flushed_before_a_kill_are_kept() {
         let path = log(&directory);
         let (empty, mut torn) = (fs::read(&path).unwrap(), 0);
         kill_streams(&path, "stream rows", |flushed| {
-            let recovery = recover(&path).unwrap();
+            let recovery = RecoverOptions::new().recover(&path).unwrap();
             torn += u32::from(!recovery.is_complete());
             let array = ArrayFile::open(&path).unwrap();
             let rows = array.shape()[0];
@@ -449,7 +450,7 @@ fn processes_that_start_at_once_create_a_file_once() {
 #[test]
 fn processes_that_start_at_once_create_ragged_rows_once() {
     start_together("start-ragged", |path| {
-        let log = RaggedAppender::open(path, offsets(path)).unwrap();
+        let log = OpenOptions::new().append_ragged(path, offsets(path)).unwrap();
         assert_eq!(log.rows(), 8 * TURN);
         let data = MappedArray::load(path).unwrap();
         let mut found = data.as_slice::<u32>().unwrap().to_vec();

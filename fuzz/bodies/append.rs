@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use npymap::{Appender, CreateOptions, DType, MappedArray, Order, write::recover};
+use npymap::{Appender, CreateOptions, DType, MappedArray, Order, write::RecoverOptions};
 
 use super::Source;
 
@@ -73,7 +73,7 @@ fn truncate_and_recover(path: &Path, model: &mut Vec<u8>, bytes: usize) {
     let header = len - u64::try_from(model.len()).unwrap();
     let new = (len + 16).saturating_sub(u64::try_from(bytes).unwrap()).max(header);
     file.set_len(new).unwrap();
-    let recovered = recover(path).unwrap();
+    let recovered = RecoverOptions::new().recover(path).unwrap();
     model.resize(usize::try_from((new - header) / 6 * 6).unwrap(), 0);
     assert_eq!(recovered.dropped, (new - header) % 6);
     assert_rows(path, model);

@@ -164,7 +164,10 @@ impl Npz {
 
     /// Checks the length and the CRC-32 of all members.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
-        let verified = detached(py, || for_either!(&self.archive, npz => npz.verify()));
+        let verified = detached(
+            py,
+            || for_either!(&self.archive, npz => npz.members().try_for_each(|member| member.verify())),
+        );
         verified.or_raise_for(py, &self.shown)
     }
 }

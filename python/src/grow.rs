@@ -240,7 +240,7 @@ impl RaggedAppender {
         let open = || {
             let writer = py.detach(|| match &new {
                 None if recover => RaggedWriter::recover(&data, &offsets),
-                None => RaggedWriter::open(&data, &offsets),
+                None => OpenOptions::new().append_ragged(&data, &offsets),
                 Some(new) => new.ragged(&data, &offsets),
             });
             match writer {

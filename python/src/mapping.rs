@@ -2,11 +2,12 @@
 //! concern its pages.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::ops::Range;
 
-use npymap::array::AnyArray;
-use npymap::source::{Advice, FileId, LockKind};
-use npymap::{Mode, Order, Result};
+use npymap::array::{AnyArray, MappedArray};
+use npymap::source::{Advice, FileId, FileLock, LockKind, Locking};
+use npymap::{Error, Mode, Order, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -280,10 +281,25 @@ impl Mapping {
                 return Err(PyValueError::new_err(text));
             }
         };
-        let attempt = || Mapping::run(slf, |array| for_any!(array, array => array.try_lock(kind)));
+        let attempt = || Mapping::run(slf, |array| for_any!(array, array => try_lock(array, kind)));
         let lock = if wait { lock::wait(slf.py(), attempt).map(Some) } else { attempt() };
         Ok(lock?.map(Lock::new))
     }
+}
+
+/// Locks the file of an array, unless the path leads to another one by now. Returns `None` if
+/// another lock prevents it.
+fn try_lock<D: npymap::source::Mapping>(
+    array: &MappedArray<D>,
+    kind: LockKind,
+) -> Result<Option<FileLock>> {
+    let Some(path) = array.path() else { return array.check_unchanged().map(|()| None) };
+    let lock = match FileLock::acquire(path, kind, Locking::Try) {
+        Err(error) if error.kind() == npymap::ErrorKind::Locked => return Ok(None),
+        lock => lock?,
+    };
+    array.check_unchanged()?;
+    lock.map(Some).ok_or_else(|| Error::io("lock", ErrorKind::Unsupported.into()))
 }
 
 /// Parses the name of an advice.

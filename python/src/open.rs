@@ -3,7 +3,7 @@
 use npymap::any::open_any;
 use npymap::array::{AnyArray, Description, RawSpec};
 use npymap::npy::Version;
-use npymap::source::AnySource;
+use npymap::source::{Advice, AnySource};
 use npymap::{CreateOptions, DType, Mode, OpenOptions, Order, Result};
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
@@ -63,8 +63,17 @@ pub(crate) fn open_npy<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let mode = mode.parse().or_raise(py)?;
     let options = OpenOptions::new().offset(unsigned("at", at)?).max_header_len(max_header_len.0);
-    let options = options.advice(parse_advice(advice)?);
-    let array = py.detach(|| options.open_mode(memory::map(&absolute(path.as_path()), mode)?));
+    let advice = parse_advice(advice)?;
+    let array = py.detach(|| {
+        let array = options.open_mode(memory::map(&absolute(path.as_path()), mode)?)?;
+        if advice != Advice::Normal {
+            match &array {
+                AnyArray::ReadOnly(array) => array.advise(.., advice),
+                AnyArray::Writable(array) => array.advise(.., advice),
+            }?;
+        }
+        Ok(array)
+    });
     to_memmap(Mapping::from_result(py, array, None, Some(path))?.bind(py))
 }
 

@@ -1,5 +1,4 @@
-//! Paging and locking of mapped arrays: advice, reading ahead, dropping from
-//! memory, locks, and checks that the file has not been replaced or truncated.
+//! Paging of mapped arrays: advice, reading ahead, dropping from memory, and checks that the file has not been replaced or truncated.
 
 use std::fs::File;
 use std::ops::{Bound, Range, RangeBounds};
@@ -12,9 +11,8 @@ use crate::error::{ExtentError, IoContext as _, RequestError, Result, ShapeError
 use crate::layout::Layout;
 use crate::source::Mode;
 use crate::source::file;
-use crate::source::lock::{FileLock, lock_path};
 use crate::source::pages::Mapping;
-use crate::source::platform::{self, Advice, FileId, FileStat, LockKind};
+use crate::source::platform::{self, Advice, FileId, FileStat};
 use crate::source::read_ahead::Next;
 use crate::source::tuning::UNTHREADED;
 
@@ -35,11 +33,11 @@ impl<D: Mapping> MappedArray<D> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{OpenOptions, Source, source::Advice};
+    /// use npymap::{MappedArray, source::Advice};
     ///
     /// // SAFETY: no other process writes to or truncates this file.
-    /// let source = unsafe { Source::map("data/penguins.npy")? };
-    /// let penguins = OpenOptions::new().advice(Advice::Random).open(source)?;
+    /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
+    /// penguins.advise(.., Advice::Random)?;
     /// penguins.advise(100..200, Advice::Sequential)?;
     /// penguins.prefetch(100..200)?;
     /// # Ok::<(), npymap::Error>(())
@@ -238,43 +236,10 @@ impl<D: Mapping> MappedArray<D> {
         self.origin.add_path_on_err(checked)
     }
 
-    /// Waits for an advisory lock on the file, which is held until the returned
-    /// value is dropped.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the path leads
-    /// nowhere, [`Changed`](crate::ErrorKind::Changed) if it leads to a
-    /// different file, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
-    /// array was not opened by path, and [`Io`](crate::ErrorKind::Io) if the
-    /// platform or the file system has no locks.
-    pub fn lock(&self, kind: LockKind) -> Result<FileLock> {
-        let path = self.origin.path.as_deref().ok_or_else(no_path)?;
-        let lock = lock_path(path, kind, true).map_err(|error| error.with_path(path))?;
-        let lock = lock.invariant("it was waited for");
-        self.origin.add_path_on_err(self.check_id(lock.id())).map(|()| lock)
-    }
-
-    /// Acquires an advisory lock on the file if it is available. Otherwise
-    /// returns `None`.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if the path leads
-    /// nowhere, [`Changed`](crate::ErrorKind::Changed) if it leads to a
-    /// different file, [`InvalidInput`](crate::ErrorKind::InvalidInput) if the
-    /// array was not opened by path, and [`Io`](crate::ErrorKind::Io) if the
-    /// platform or the file system has no locks.
-    pub fn try_lock(&self, kind: LockKind) -> Result<Option<FileLock>> {
-        let path = self.origin.path.as_deref().ok_or_else(no_path)?;
-        let lock = lock_path(path, kind, false).map_err(|error| error.with_path(path))?;
-        let Some(lock) = lock else { return Ok(None) };
-        self.origin.add_path_on_err(self.check_id(lock.id())).map(|()| Some(lock))
-    }
-
     /// Opens the file again, if its path still refers to it.
     pub(crate) fn reopen(&self) -> Result<(File, FileStat)> {
-        let path = self.origin.path.as_deref().ok_or_else(no_path)?;
+        let no_path = RequestError::NoPath { operation: "check or drop it" };
+        let path = self.origin.path.as_deref().ok_or(no_path)?;
         let (file, stat) = file::open(path, false)?;
         self.check_id(stat.id).map(|()| (file, stat))
     }
@@ -295,13 +260,6 @@ impl<D: Mapping> MappedArray<D> {
     pub(super) fn file_offset(&self, byte: usize) -> u64 {
         self.place.offset + to_u64(byte - self.place.layout.offset())
     }
-}
-
-const NO_PATH: &str = "check, lock or drop it";
-
-#[inline]
-fn no_path() -> crate::error::Error {
-    RequestError::NoPath { operation: NO_PATH }.into()
 }
 
 /// The bytes from the first to the last element of some rows in the map.

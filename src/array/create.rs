@@ -112,7 +112,7 @@ impl CreateOptions {
     /// fails in that case, and nothing is replaced.
     ///
     /// A `.npy` file with bytes after its elements is not replaced, because they may be
-    /// rows that [`recover`](crate::write::recover) keeps: that is
+    /// rows that [`recover`](crate::write::RecoverOptions::recover) keeps: that is
     /// [`Corrupt`](crate::ErrorKind::Corrupt), unless
     /// [`discard_trailing`](CreateOptions::discard_trailing) is set.
     #[inline]

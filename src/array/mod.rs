@@ -41,7 +41,6 @@ use crate::dtype::DType;
 use crate::error::{Error, ExtentError, Result, ShapeError};
 use crate::layout::{Layout, Order};
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
-use crate::source::lock::FileLock;
 use crate::source::map::{Map, MapMut};
 use crate::source::mode::Mode;
 use crate::source::on_demand::OnDemand;
@@ -145,9 +144,6 @@ pub(crate) struct Origin {
     /// Whether the elements start at the offset of the [`Place`]: not in memory
     /// allocated for them.
     has_offset: bool,
-    /// The exclusive lock taken when the file was opened, if any.
-    #[expect(dead_code, reason = "it is held until the array is dropped")]
-    lock: Option<Arc<FileLock>>,
     /// The elements, if they are in memory only when they are needed.
     on_demand: Option<Arc<OnDemand>>,
     /// The thread that reads ahead, once there is one.
@@ -166,7 +162,6 @@ impl Origin {
             id: storage.id(),
             file_len: storage.len(),
             has_offset: true,
-            lock: storage.lock(),
             on_demand: None,
             read_ahead: OnceLock::new(),
         }

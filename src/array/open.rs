@@ -5,12 +5,11 @@ use std::path::Path;
 
 use super::raw::RawSpec;
 use super::{MappedArray, MappedArrayMut};
-use crate::error::Result;
+use crate::error::{RequestError, Result};
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
 use crate::source::lock::Locking;
 use crate::source::map::MapMut;
 use crate::source::pages::Mapping;
-use crate::source::platform::Advice;
 use crate::source::{AnySource, Source};
 
 /// Options that control how an array is opened, such as its offset in the
@@ -35,7 +34,6 @@ pub struct OpenOptions {
     /// Where in the source the array starts.
     pub(super) offset: u64,
     pub(super) raw: Option<RawSpec>,
-    advice: Advice,
     locking: Locking,
 }
 
@@ -66,13 +64,7 @@ pub enum AnyArray {
 impl Default for OpenOptions {
     #[inline]
     fn default() -> OpenOptions {
-        OpenOptions {
-            max_header_len: MAX_HEADER_LEN,
-            offset: 0,
-            raw: None,
-            advice: Advice::Normal,
-            locking: Locking::Try,
-        }
+        OpenOptions { max_header_len: MAX_HEADER_LEN, offset: 0, raw: None, locking: Locking::Try }
     }
 }
 
@@ -106,15 +98,9 @@ impl OpenOptions {
         OpenOptions { raw: Some(raw), ..self }
     }
 
-    /// Advises the kernel how the elements will be used, like
-    /// [`MappedArray::advise`]. The default is [`Advice::Normal`].
-    #[inline]
-    pub fn advice(self, advice: Advice) -> OpenOptions {
-        OpenOptions { advice, ..self }
-    }
-
     /// Sets how [`append`](OpenOptions::append) locks the file. The default is
-    /// [`Locking::Try`]. To lock a mapped file, see [`Source::locked`].
+    /// [`Locking::Try`]. To lock a mapped file, see
+    /// [`FileLock`](crate::source::FileLock).
     #[inline]
     pub fn locking(self, locking: Locking) -> OpenOptions {
         OpenOptions { locking, ..self }
@@ -130,6 +116,11 @@ impl OpenOptions {
     #[inline]
     pub(crate) fn is_placed(&self) -> bool {
         self.offset > 0 || self.raw.is_some()
+    }
+
+    /// Returns an error if the options say where the array is in the file.
+    pub(crate) fn check_whole(&self) -> Result<()> {
+        if self.is_placed() { Err(RequestError::Placed.into()) } else { Ok(()) }
     }
 
     /// Opens an array.
@@ -166,9 +157,6 @@ impl OpenOptions {
     fn open_borrowed<D: Mapping>(&self, source: &Source<D>) -> Result<MappedArray<D>> {
         let place = self.place_in_source(source)?;
         let data = source.obtain(place.offset, place.layout.nbytes())?;
-        if self.advice != Advice::Normal {
-            data.advise(0..place.layout.nbytes(), self.advice)?;
-        }
         Ok(MappedArray::from_place(source, data, place, None))
     }
 

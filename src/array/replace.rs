@@ -21,7 +21,7 @@ impl AtomicFile {
     /// previous contents.
     ///
     /// A `.npy` file with bytes after its elements is not replaced: these may be rows
-    /// that a writer appended before it died, which [`recover`](crate::write::recover)
+    /// that a writer appended before it died, which [`recover`](crate::write::RecoverOptions::recover)
     /// keeps.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use crate::source::storage::{self, ReadAt};
 /// of a writer that died before it counted them, or another array.
 ///
 /// Every function that opens an array ignores them. Appending returns an error, and so does
-/// replacing the file, unless an option drops them. [`recover`](crate::write::recover)
+/// replacing the file, unless an option drops them. [`recover`](crate::write::RecoverOptions::recover)
 /// keeps the rows.
 ///
 /// # Examples

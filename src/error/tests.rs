@@ -247,7 +247,7 @@ fn request_errors() {
             "rows can only be added to a file that is a single `.npy`: leave out `offset` and `raw`",
         ),
         (
-            RequestError::NoPath { operation: "lock it" },
+            RequestError::NoPath { operation: "check or drop it" },
             "the array was not opened by path: open it by path to lock it",
         ),
         (

@@ -24,7 +24,7 @@ use crate::source::platform;
 /// let rows = MappedArray::load("data/penguins.npy")?.into_read_only()?.rows()?;
 /// for batch in rows.batches::<f64>(Sampler::shuffled(rows.row_count(), 1), 100)? {
 ///     let batch = batch?;
-///     println!("batch {} of epoch {}: {:?}", batch.index(), batch.epoch(), &batch.indices()[..3]);
+///     println!("batch {} of epoch {}: {:?}", batch.index(), batch.state().epoch, &batch.indices()[..3]);
 ///     assert_eq!(batch.data().len(), 4 * batch.indices().len());
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -74,12 +74,6 @@ impl<B, I: AsRef<[usize]>> Batch<B, I> {
 }
 
 impl<B> Batch<B> {
-    /// Returns the number of the batch's epoch, from 0.
-    #[must_use]
-    pub fn epoch(&self) -> u64 {
-        self.indices.epoch()
-    }
-
     /// Returns the state of the sampler after this batch, however many batches
     /// have been read ahead: a sampler that [`resume`](crate::Sampler::resume)s
     /// it continues with the next batch.

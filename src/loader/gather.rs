@@ -157,7 +157,7 @@ pub(super) fn take_as<U: Number>(
     indices: &[impl RowIndex],
     out: &mut [U],
 ) -> Result<()> {
-    check_same_kind(from.dtype(), &U::dtype(), "take_bytes_as")?;
+    check_same_kind(from.dtype(), &U::dtype())?;
     let rows = check_rows(from, indices, out.len())?;
     let Some(cast) = number_cast(from.dtype()) else {
         return Err(not_numbers::<U>(from.dtype()));
@@ -169,18 +169,18 @@ pub(super) fn take_as<U: Number>(
 /// Checks that a cast of the same kind is allowed. `other` is the method that casts
 /// in other ways.
 #[inline]
-pub(super) fn check_same_kind(from: &DType, to: &DType, other: &'static str) -> Result<()> {
+fn check_same_kind(from: &DType, to: &DType) -> Result<()> {
     let casting = Casting::SameKind;
     if from.can_cast(to, casting) || !from.can_cast(to, Casting::Unsafe) {
         return check_cast(from, to, casting);
     }
-    let works = format!("use `{other}` with casting `unsafe`");
+    let works = "use `take_bytes_as` with casting `unsafe`".to_owned();
     let (from, to, casting) = (from.to_string(), to.to_string(), casting.to_string());
     Err(DTypeError::Cast { from, to, casting, works }.into())
 }
 
 /// The error for elements that are not numbers, although a cast is allowed.
-pub(super) fn not_numbers<U: Number>(from: &DType) -> Error {
+fn not_numbers<U: Number>(from: &DType) -> Error {
     let works = "only numbers can be cast: select a field, or copy with `take`".to_owned();
     let (from, to) = (from.to_string(), U::dtype().to_string());
     DTypeError::Cast { from, to, casting: Casting::SameKind.to_string(), works }.into()
@@ -310,7 +310,7 @@ pub(super) fn take_vec_as<U: Number>(
 ) -> Result<()> {
     let len = total(indices.len(), from.row_len());
     if out.len() != len {
-        check_same_kind(from.dtype(), &U::dtype(), "take_bytes_as")?;
+        check_same_kind(from.dtype(), &U::dtype())?;
         check_rows(from, indices, len)?;
         check_vec::<U>(from, indices.len())?;
         resize(out, len);

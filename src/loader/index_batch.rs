@@ -43,13 +43,6 @@ impl IndexBatch {
         self.index
     }
 
-    /// Returns the number of the epoch, from 0.
-    #[must_use]
-    #[inline]
-    pub fn epoch(&self) -> u64 {
-        self.state.epoch
-    }
-
     /// Returns the state of the sampler after this batch: a sampler that
     /// [`resume`](Sampler::resume)s it continues with the next batch.
     #[must_use]
@@ -288,7 +281,7 @@ impl BatchIndices for IndexBatch {
 
     #[inline]
     fn into_indices(self) -> Job<IndexBatch> {
-        let place = (self.epoch(), self.index);
+        let place = (self.state.epoch, self.index);
         Ok((self, Some(place)))
     }
 }

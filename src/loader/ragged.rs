@@ -3,19 +3,18 @@
 
 use std::ops::Range;
 
-use super::decode::{Elements, Numbers, Output};
-use super::gather::{check_same_kind, check_vec, not_numbers, rows_shape, total};
+use super::decode::{Elements, Output};
+use super::gather::{check_vec, rows_shape, total};
 use super::row_source::RowSource as _;
 use super::rows::Rows;
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};
 use crate::element::Element;
-use crate::element::cast::Number;
 use crate::element::fast_path::FastPath as _;
 use crate::error::{DTypeError, Error, RequestError, Result, ShapeError};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
-use crate::view::{check_len, number_cast};
+use crate::view::check_len;
 
 /// Rows of different lengths, such as sentences or images.
 ///
@@ -219,59 +218,6 @@ impl Ragged {
         let (spans, lengths) =
             self.pad(indices, &mut out, width, |padding| padding.fill(pad.clone()))?;
         self.data.decode_ranges(spans.into_iter(), &mut Elements { codec, out })?;
-        Ok(lengths)
-    }
-
-    /// Like [`take_padded`](Ragged::take_padded), but casts each element to a
-    /// different numeric type. `Casting::SameKind` rules apply. For example,
-    /// `f64` to `f32` is allowed, and `f64` to `i32` is not. `pad` may be a
-    /// number that the stored type cannot represent.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the elements are
-    /// not numbers or the cast would lose more than precision,
-    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the wrong
-    /// length, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for too
-    /// many elements of zero size. Returns
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't
-    /// exist, and [`Corrupt`](crate::ErrorKind::Corrupt) for offsets that are
-    /// outside the data or decrease. Returns
-    /// [`Truncated`](crate::ErrorKind::Truncated) or
-    /// [`Io`](crate::ErrorKind::Io) if reading fails.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{MappedArray, loader::Ragged};
-    ///
-    /// let mut data = MappedArray::zeros(&"<u2".parse()?, &[5])?;
-    /// data.view_mut::<u16>()?.copy_from_slice(&[1, 2, 3, 4, 5])?;
-    /// let mut offsets = MappedArray::zeros(&"<i8".parse()?, &[3])?;
-    /// offsets.view_mut::<i64>()?.copy_from_slice(&[0, 3, 5])?;
-    /// let [data, offsets] = [data.into_read_only()?, offsets.into_read_only()?];
-    ///
-    /// let texts = Ragged::new(data.rows()?, offsets.rows()?)?;
-    /// let mut batch = [0_i64; 2 * 3];
-    /// assert_eq!(texts.take_padded_as(&[1, 0], &mut batch, 3, &-100)?, [2, 3]);
-    /// assert_eq!(batch, [4, 5, -100, 1, 2, 3]);
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    pub fn take_padded_as<U: Number>(
-        &self,
-        indices: &[impl RowIndex],
-        out: &mut [U],
-        width: usize,
-        pad: &U,
-    ) -> Result<Vec<usize>> {
-        check_same_kind(self.dtype(), &U::dtype(), "take_padded_bytes_as")?;
-        let Some(cast) = number_cast(self.dtype()) else {
-            return Err(not_numbers::<U>(self.dtype()));
-        };
-        let mut out = Output { items: out, each: self.data.row_len() };
-        let (spans, lengths) = self.pad(indices, &mut out, width, |padding| padding.fill(*pad))?;
-        self.data
-            .decode_ranges(spans.into_iter(), &mut Numbers { cast, from: self.dtype(), out })?;
         Ok(lengths)
     }
 

@@ -91,30 +91,8 @@ impl RaggedAppender {
         RaggedAppender::of_files(new_data.finish()?, offsets)
     }
 
-    /// Opens both files for appending. All offsets are read. Removes what a killed writer
-    /// left after the elements and the offsets that the headers count.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotFound`](crate::ErrorKind::NotFound) if a file does not
-    /// exist, [`Locked`](crate::ErrorKind::Locked) if another writer has locked
-    /// one, [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the offsets are not
-    /// `i64`, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if they don't have
-    /// one axis or the data has none, [`Corrupt`](crate::ErrorKind::Corrupt) if
-    /// a file is not a valid `.npy` file, or if the offsets don't start with 0
-    /// or decrease, [`Truncated`](crate::ErrorKind::Truncated) if elements are
-    /// missing, and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) also means that the last offset
-    /// is not the number of elements, because the files don't belong together,
-    /// or because their writer did not end:
-    /// [`recover`](RaggedAppender::recover) restores its rows. Both files stay
-    /// the same then.
-    pub fn open(data: impl AsRef<Path>, offsets: impl AsRef<Path>) -> Result<RaggedAppender> {
-        OpenOptions::new().append_ragged(data, offsets)
-    }
-
-    /// Like [`open`](RaggedAppender::open), after a writer was killed or the
-    /// power failed: removes elements after the last offset, and offsets after
+    /// Like [`append_ragged`](OpenOptions::append_ragged), after a writer was killed
+    /// or the power failed: removes elements after the last offset, and offsets after
     /// the last element, even if the headers count them. After a loss of power,
     /// repair the files by this, not one at a time: offsets that the header
     /// does not count may be any numbers then.
@@ -137,7 +115,7 @@ impl RaggedAppender {
     ///
     /// ```
     /// use npymap::loader::RaggedAppender;
-    /// use npymap::{Appender, CreateOptions, DType};
+    /// use npymap::{Appender, CreateOptions, DType, OpenOptions};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let [tokens, offsets] = ["tokens.npy", "offsets.npy"].map(|name| directory.path().join(name));
@@ -150,7 +128,7 @@ impl RaggedAppender {
     /// data.append_slice(&[7_u16])?;
     /// data.close()?;
     ///
-    /// assert!(RaggedAppender::open(&tokens, &offsets).is_err());
+    /// assert!(OpenOptions::new().append_ragged(&tokens, &offsets).is_err());
     /// assert_eq!(RaggedAppender::recover(&tokens, &offsets)?.rows(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -358,7 +336,8 @@ pub(super) fn begin_offsets(path: &Path, options: &CreateOptions) -> Result<NewA
 /// Locks one of the files.
 #[inline]
 pub(super) fn examine(path: &Path, options: &OpenOptions) -> Result<Examined> {
-    with_path_in_errors(path, |path| RecoverOptions::of(options.clone()).examine_locked(path))
+    let options = RecoverOptions::new().open_options(options.clone());
+    with_path_in_errors(path, |path| options.examine_locked(path))
 }
 
 /// The number of offsets up to the number of elements, and the last of these

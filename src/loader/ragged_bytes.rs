@@ -58,9 +58,9 @@ impl Ragged {
         Ok(offsets)
     }
 
-    /// Like [`take_padded_as`](Ragged::take_padded_as), for a dtype known only
-    /// at run time, and for any cast: `pad` is one element of `dtype`, and the
-    /// length of `out` is counted in bytes.
+    /// Like [`take_padded`](Ragged::take_padded), but casts each element to
+    /// `dtype`: `pad` is one element of it, and the length of `out` is counted
+    /// in bytes. [`padded`](Ragged::padded) casts to a Rust type.
     ///
     /// # Errors
     ///

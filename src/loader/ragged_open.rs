@@ -6,15 +6,16 @@ use super::RaggedAppender;
 use super::ragged_append::{begin_offsets, check_names, examine};
 use crate::array::{CreateOptions, OpenOptions, with_path_in_errors};
 use crate::dtype::DType;
-use crate::error::{ErrorKind, RequestError, Result};
+use crate::error::{ErrorKind, Result};
 use crate::write::append::{
     Appender, Examined, NewAppender, check_not_overwritten, check_rows_like,
 };
 
 impl OpenOptions {
-    /// Opens the data and offsets of rows of different lengths for appending, like
-    /// [`RaggedAppender::open`]. With [`Locking::Wait`](crate::source::Locking::Wait), this
-    /// waits for other writers.
+    /// Opens the data and offsets of rows of different lengths for appending. All offsets are
+    /// read. Removes what a killed writer left after the elements and the offsets that the
+    /// headers count. With [`Locking::Wait`](crate::source::Locking::Wait), this waits for
+    /// other writers.
     ///
     /// # Errors
     ///
@@ -23,8 +24,10 @@ impl OpenOptions {
     /// don't say to wait, [`DTypeMismatch`](crate::ErrorKind::DTypeMismatch) if the offsets are
     /// not `i64`, [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if they don't have one
     /// axis or the data has none, [`Corrupt`](crate::ErrorKind::Corrupt) if a file is not a
-    /// valid `.npy` file, if the offsets don't start with 0, decrease or don't end with the
-    /// number of elements, [`Truncated`](crate::ErrorKind::Truncated) if elements are missing,
+    /// valid `.npy` file, or if the offsets don't start with 0, decrease or don't end with the
+    /// number of elements: the files don't belong together, or their writer did not end, and
+    /// [`recover`](RaggedAppender::recover) restores its rows. Both files stay the same then.
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if elements are missing,
     /// and [`Io`](crate::ErrorKind::Io) if reading or writing fails. Returns
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the options say where the array is.
     pub fn append_ragged(
@@ -33,7 +36,6 @@ impl OpenOptions {
         offsets: impl AsRef<Path>,
     ) -> Result<RaggedAppender> {
         let (data, offsets) = (data.as_ref(), offsets.as_ref());
-        self.check_whole(data)?;
         RaggedAppender::of_data(data, examine(data, self)?, offsets, self, true)
     }
 
@@ -88,7 +90,6 @@ impl OpenOptions {
         options: &CreateOptions,
     ) -> Result<RaggedAppender> {
         let (data, offsets) = (data.as_ref(), offsets.as_ref());
-        self.check_whole(data)?;
         check_names(data, offsets)?;
         check_not_overwritten(options)?;
         loop {
@@ -118,14 +119,6 @@ impl OpenOptions {
                 created => return RaggedAppender::of_files(created?, new_offsets.finish()?),
             }
         }
-    }
-
-    #[inline]
-    fn check_whole(&self, path: &Path) -> Result<()> {
-        if self.is_placed() {
-            return Err(crate::error::Error::from(RequestError::Placed).with_path(path));
-        }
-        Ok(())
     }
 }
 

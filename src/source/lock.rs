@@ -71,7 +71,10 @@ impl FileLock {
     /// file systems without locks, when it may be neither read nor written, and on NFS when it
     /// may not be written but the lock is exclusive.
     ///
-    /// Every writer of this crate takes the exclusive lock.
+    /// Every writer of this crate takes the exclusive lock. To lock a file that you map, acquire
+    /// the lock first. For an array that is mapped already, call
+    /// [`check_unchanged`](crate::MappedArray::check_unchanged) with the lock, because another
+    /// file may have its name by now.
     ///
     /// # Errors
     ///
@@ -85,11 +88,10 @@ impl FileLock {
         locking: Locking,
     ) -> Result<Option<FileLock>> {
         let path = path.as_ref();
-        let acquired = match locking {
-            Locking::Try => lock_path(path, kind, false),
-            Locking::Wait => lock_path(path, kind, true),
-            Locking::Off => return Ok(None),
-        };
+        if locking == Locking::Off {
+            return Ok(None);
+        }
+        let acquired = lock_path(path, kind, locking == Locking::Wait);
         check_acquired(acquired).map_err(|error| error.with_path(path))
     }
 
@@ -107,13 +109,6 @@ impl FileLock {
             if is_same { Ok(()) } else { Err(SystemError::Replaced.into()) }
         });
         checked.map_err(|error| error.with_path(path))
-    }
-
-    /// Takes the exclusive lock on a file that only this process has opened.
-    /// Returns `None` on systems without locks.
-    #[inline]
-    pub(crate) fn lock_new(file: &File) -> Result<Option<FileLock>> {
-        check_acquired(lock_file(file, false))
     }
 
     /// The identity of the locked file.
@@ -135,7 +130,7 @@ impl Drop for FileLock {
 /// and `waits` is not set. Tries again if the file was replaced before it was
 /// locked.
 #[inline]
-pub(crate) fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock>> {
+fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock>> {
     loop {
         let (file, FileStat { id, .. }) = open(path, kind)?;
         if !platform::lock(&file, kind, waits).context("lock")? {
@@ -146,16 +141,6 @@ pub(crate) fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Opti
             return Ok(Some(lock));
         }
     }
-}
-
-/// Takes the exclusive lock on an open file. Returns `None` if another process holds a
-/// lock and `waits` is not set.
-#[inline]
-fn lock_file(file: &File, waits: bool) -> Result<Option<FileLock>> {
-    let id = file::stat(file)?.id;
-    let file = file.try_clone().context("lock")?;
-    let is_locked = platform::lock(&file, LockKind::Exclusive, waits).context("lock")?;
-    Ok(is_locked.then(|| FileLock { file, id }))
 }
 
 /// Opens a file for locking. Network file systems require write access for an
@@ -189,11 +174,13 @@ pub(crate) fn open_to_write(
 /// Takes the exclusive lock on an open file. Returns `None` without locks.
 #[inline]
 pub(crate) fn lock_open_file(file: &File, locking: Locking) -> Result<Option<FileLock>> {
-    match locking {
-        Locking::Try => check_acquired(lock_file(file, false)),
-        Locking::Wait => check_acquired(lock_file(file, true)),
-        Locking::Off => Ok(None),
+    if locking == Locking::Off {
+        return Ok(None);
     }
+    let id = file::stat(file)?.id;
+    let file = file.try_clone().context("lock")?;
+    let is_locked = platform::lock(&file, LockKind::Exclusive, locking == Locking::Wait);
+    check_acquired(is_locked.context("lock").map(|is| is.then(|| FileLock { file, id })))
 }
 
 /// Returns an error if another process holds the lock, and `None` if the file

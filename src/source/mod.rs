@@ -34,8 +34,8 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::error::Result;
 use crate::error::invariant::to_u64;
-use crate::error::{RequestError, Result};
 use crate::source::map::MappedRanges;
 use crate::source::storage::{InMemory, Storage};
 
@@ -203,50 +203,6 @@ impl Source<Map> {
 }
 
 impl Source<MapMut> {
-    /// Takes the exclusive lock on the file and holds it until the source and all
-    /// its arrays are dropped.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) for a source
-    /// that is not from [`map_mut`](Source::map_mut),
-    /// [`Locked`](crate::ErrorKind::Locked) if another process has the lock and
-    /// `locking` does not wait, [`NotFound`](crate::ErrorKind::NotFound) if the
-    /// path leads nowhere, and [`Changed`](crate::ErrorKind::Changed) if it now
-    /// leads to a different file: open it again, because you made the promise
-    /// for the previous file. Returns [`Io`](crate::ErrorKind::Io) if locking
-    /// fails.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{ErrorKind, MappedArray, OpenOptions, Source, source::Locking};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("penguins.npy");
-    /// std::fs::copy("data/penguins.npy", &path)?;
-    /// // SAFETY: no other process knows of the file.
-    /// let source = unsafe { Source::map_mut(&path)? }.locked(Locking::Try)?;
-    /// let array = MappedArray::from_source(source)?;
-    /// assert_eq!(OpenOptions::new().append(&path).unwrap_err().kind(), ErrorKind::Locked);
-    /// drop(array);
-    /// OpenOptions::new().append(&path)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[inline]
-    pub fn locked(self, locking: Locking) -> Result<Source<MapMut>> {
-        if !matches!(self.access, Access::MapShared(_)) {
-            let found = "a source whose arrays do not change the file";
-            let expected = "`Source::map_mut`, or `FileLock::acquire` to lock the file by path";
-            let error = RequestError::Call { found, expected };
-            return self.storage.add_path_on_err(Err(error.into()));
-        }
-        if self.path().is_none() {
-            return Err(RequestError::NoPath { operation: "lock it" }.into());
-        }
-        Ok(Source { storage: self.storage.locked(locking)?, ..self })
-    }
-
     /// Opens a file for reading: arrays are copies, so the file may change at
     /// any time. If the file is truncated, reads return an error instead of
     /// raising SIGBUS.

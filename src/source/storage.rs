@@ -9,9 +9,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
-use crate::error::{Error, ExtentError, IoContext as _, RequestError, Result, SystemError};
+use crate::error::{Error, ExtentError, IoContext as _, RequestError, Result};
 use crate::source::file;
-use crate::source::lock::{self, FileLock, Locking};
 use crate::source::map::MapMut;
 use crate::source::platform::{self, FileId, FileStat};
 use crate::source::ranges;
@@ -242,13 +241,12 @@ pub(crate) fn check_size(size: io::Result<u64>) -> Result<u64> {
     Err(RequestError::Argument { found, expected: "at most 2⁶³ - 1".to_owned() }.into())
 }
 
-/// Storage with its path, length, identity and lock.
+/// Storage with its path, length and identity.
 pub(crate) struct Storage {
     bytes: Backend,
     path: Option<Arc<Path>>,
     len: u64,
     id: Option<FileId>,
-    lock: Option<Arc<FileLock>>,
 }
 
 enum Backend {
@@ -262,45 +260,21 @@ impl Storage {
     pub(crate) fn open(path: &Path, write: bool) -> Result<Storage> {
         let (file, FileStat { len, id }) =
             file::open(path, write).map_err(|error| error.with_path(path))?;
-        Ok(Storage { bytes: Backend::File(file), path: Some(Arc::from(path)), len, id, lock: None })
+        Ok(Storage { bytes: Backend::File(file), path: Some(Arc::from(path)), len, id })
     }
 
     /// Uses an open file, which must be a regular one.
     #[inline]
     pub(crate) fn from_file(file: File) -> Result<Storage> {
         let FileStat { len, id } = file::stat(&file)?;
-        Ok(Storage { bytes: Backend::File(file), path: None, len, id, lock: None })
+        Ok(Storage { bytes: Backend::File(file), path: None, len, id })
     }
 
     /// Uses a reader of `len` bytes, fewer than 2⁶³.
     #[inline]
     pub(crate) fn from_reader(reader: Arc<dyn ReadAt>, len: u64) -> Storage {
         let path = reader.name().map(|name| Arc::from(Path::new(name)));
-        Storage { bytes: Backend::Other(reader), path, len, id: None, lock: None }
-    }
-
-    /// Locks the file itself, not whatever the path leads to now. An error if
-    /// the path leads to a different file, because this lock would not exclude
-    /// its users.
-    #[inline]
-    pub(crate) fn locked(mut self, locking: Locking) -> Result<Storage> {
-        let (Backend::File(file), Some(path)) = (&self.bytes, &self.path) else { return Ok(self) };
-        let locked = lock::lock_open_file(file, locking).and_then(|lock| {
-            let found = file::open(path, false)?.1.id;
-            // Others may have written to the file before it was locked.
-            let len = file::len(file)?;
-            if found == self.id { Ok((lock, len)) } else { Err(SystemError::Replaced.into()) }
-        });
-        let (lock, len) = self.add_path_on_err(locked)?;
-        self.lock = lock.map(Arc::new);
-        self.len = len;
-        Ok(self)
-    }
-
-    /// The lock on the file, if any.
-    #[inline]
-    pub(crate) fn lock(&self) -> Option<Arc<FileLock>> {
-        self.lock.clone()
+        Storage { bytes: Backend::Other(reader), path, len, id: None }
     }
 
     /// Sets the path, which must lead to the same file.
@@ -321,7 +295,7 @@ impl Storage {
         self.path.clone()
     }
 
-    /// The same storage, without its lock.
+    /// The same storage.
     #[inline]
     pub(crate) fn duplicate(&self) -> Result<Storage> {
         let bytes = match &self.bytes {
@@ -331,7 +305,7 @@ impl Storage {
             }
             Backend::Other(other) => Backend::Other(Arc::clone(other)),
         };
-        Ok(Storage { bytes, path: self.path.clone(), len: self.len, id: self.id, lock: None })
+        Ok(Storage { bytes, path: self.path.clone(), len: self.len, id: self.id })
     }
 
     /// The identity of the file, on systems that report it.

@@ -5,7 +5,7 @@ mod options;
 pub(crate) mod read;
 pub(crate) mod save;
 
-pub use append::{Appender, RecoverOptions, Recovery, recover, resize};
+pub use append::{Appender, RecoverOptions, Recovery, resize};
 pub use options::WriteOptions;
 pub use save::{Save, WithDType};
 

@@ -58,7 +58,7 @@ impl WriteOptions {
 
     /// Drops whatever follows the elements of the previous file: rows of a
     /// writer that died, or another array. Otherwise, writing returns an error,
-    /// because [`recover`](crate::write::recover) can keep these rows.
+    /// because [`recover`](crate::write::RecoverOptions::recover) can keep these rows.
     #[inline]
     pub fn discard_trailing(self, discard: bool) -> WriteOptions {
         WriteOptions { mode: WriteMode { discards: discard, ..self.mode }, ..self }

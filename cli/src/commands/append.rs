@@ -170,7 +170,8 @@ impl AppendArgs {
     /// Explains why rows cannot be appended, and suggests `recover` if a writer
     /// did not finish.
     fn explain(&self, path: &Path, error: npymap::Error) -> CliError {
-        let options = RecoverOptions::new().max_header_len(self.read.file.max_header_len);
+        let options = OpenOptions::new().max_header_len(self.read.file.max_header_len);
+        let options = RecoverOptions::new().open_options(options);
         let is_damaged = matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Truncated);
         if is_damaged && options.plan(path).is_ok_and(|recovery| !recovery.is_complete()) {
             return CliError::rejected(path, UNFINISHED);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use npymap::{
+    OpenOptions,
     npy::MAX_HEADER_LEN,
     write::{RecoverOptions, Recovery},
 };
@@ -63,13 +64,15 @@ impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let path = self.file.require_file(MEMBER)?;
         edit::reject_stream(&self.file)?;
-        let options =
-            RecoverOptions::new().zero_fill(self.zero_fill).max_header_len(self.max_header_len);
+        let open = OpenOptions::new().max_header_len(self.max_header_len);
+        let options = RecoverOptions::new().zero_fill(self.zero_fill).open_options(open.clone());
         signals::watch().map_err(CliError::io(path, "open"))?;
         let recovery = if self.dry_run {
             options.plan(path)
         } else {
-            self.wait.with_lock(path, |locking| options.clone().locking(locking).recover(path))
+            self.wait.with_lock(path, |locking| {
+                options.clone().open_options(open.clone().locking(locking)).recover(path)
+            })
         };
         let recovery = recovery.at(path)?;
         let is_changed = !self.dry_run && !recovery.is_complete();

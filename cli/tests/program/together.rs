@@ -216,7 +216,7 @@ fn rows_appended_beside_set_are_set_or_not() {
 /// the first, which `set` changes.
 fn member_values(archive: &str) -> BTreeMap<String, (u8, u8)> {
     let npz = Npz::open(Source::open(archive).unwrap()).unwrap();
-    npz.verify().unwrap();
+    npz.members().try_for_each(|member| member.verify()).unwrap();
     let values = |name: &str| {
         let array = npz.get(name).unwrap();
         let bytes = array.as_bytes().unwrap();

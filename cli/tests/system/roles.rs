@@ -7,7 +7,7 @@ use std::process::Command;
 use npymap::ndarray::{Array2, arr2, s};
 use npymap::npz::{self, Compression, NpzWriter};
 use npymap::source::{AtomicFile, Locking};
-use npymap::write::{recover, resize};
+use npymap::write::{RecoverOptions, resize};
 use npymap::{Appender, CreateOptions, DType, MappedArray, Npz, Result, WriteOptions, ten};
 
 use crate::scene::{Job, Promise, Syncs, atomic, flushed, job};
@@ -78,7 +78,7 @@ fn play(role: &str, directory: &Path) -> Result<()> {
         }
         "resize to more rows" => resize(&file, 300),
         "resize to fewer rows" => resize(&file, 2),
-        "recover" => recover(directory.join("torn.npy")).map(drop),
+        "recover" => RecoverOptions::new().recover(directory.join("torn.npy")).map(drop),
         "write" => WriteOptions::new().write(&file, &rows(50)).map(drop),
         "create" => create(&file),
         "savez" => npz::savez(&archive, &[("a", &rows(3)), ("b", &rows(400))]),

@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
-use npymap::{Header, write::recover};
+use npymap::{Header, write::RecoverOptions};
 
 use crate::roles;
 use crate::trace::{self, Action, Call, Tracer};
@@ -230,7 +230,7 @@ impl Scene {
     /// first of the new ones, and nothing else.
     fn check_rows(&self) -> Result<(), String> {
         let path = self.root.join(self.changed().0);
-        recover(&path).map_err(|error| error.to_string())?;
+        RecoverOptions::new().recover(&path).map_err(|error| error.to_string())?;
         let found = fs::read(&path).unwrap();
         let counted = counted_rows(&found).ok_or("its header counts rows that it does not have")?;
         if elements(&found) == counted {

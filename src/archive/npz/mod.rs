@@ -183,21 +183,6 @@ impl<D: Mapping> Npz<D> {
         self.source.storage().prefetch_headers(ranges)
     }
 
-    /// Reads all members, including members that are not arrays, and checks
-    /// their lengths and CRC-32s.
-    ///
-    /// # Errors
-    ///
-    /// For the first member that fails, returns
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the member overlaps another
-    /// member, or has a wrong size or CRC-32. Returns
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is encrypted, or
-    /// compressed by a method other than deflate, and
-    /// [`Io`](crate::ErrorKind::Io) if reading fails.
-    pub fn verify(&self) -> Result<()> {
-        self.members().try_for_each(|member| member.verify())
-    }
-
     #[inline]
     pub(crate) fn path(&self) -> Option<&Path> {
         self.source.path()

@@ -9,13 +9,12 @@ use std::io;
 ///
 /// ```
 /// # #[cfg(unix)] {
-/// use npymap::{MappedArray, source::LockKind};
+/// use npymap::source::{FileLock, LockKind, Locking};
 ///
-/// // SAFETY: no other process writes to or truncates this file.
-/// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
-/// let lock = penguins.lock(LockKind::Shared)?;
-/// assert!(penguins.try_lock(LockKind::Shared)?.is_some());
-/// assert!(penguins.try_lock(LockKind::Exclusive)?.is_none());
+/// let path = "data/penguins.npy";
+/// let lock = FileLock::acquire(path, LockKind::Shared, Locking::Wait)?;
+/// assert!(FileLock::acquire(path, LockKind::Shared, Locking::Try)?.is_some());
+/// assert!(FileLock::acquire(path, LockKind::Exclusive, Locking::Try).is_err());
 /// # drop(lock);
 /// # }
 /// # Ok::<(), npymap::Error>(())

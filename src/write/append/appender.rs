@@ -16,7 +16,7 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::invariant::Invariant;
-use crate::error::{Error, ExtentError, RequestError, Result, ShapeError, plural};
+use crate::error::{Error, ExtentError, Result, ShapeError, plural};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::source::lock::{self, FileLock};
@@ -36,14 +36,14 @@ use crate::source::platform::FileStat;
 ///
 /// | after | a process crash loses | a system crash may lose |
 /// |---|---|---|
-/// | `append` | the buffer | everything since the last `sync`, and the file may need [`recover`](crate::write::recover()) |
+/// | `append` | the buffer | everything since the last `sync`, and the file may need [`recover`](crate::write::RecoverOptions::recover) |
 /// | `flush`, drop | nothing | the same |
 /// | [`sync`](Appender::sync), [`close`](Appender::close) | nothing | nothing |
 /// | during a write | rows not yet counted in the header | the same |
 ///
 /// A crash between the two writes leaves an array with its old shape and extra
 /// bytes after it. It can be read as before, but appending to it fails until
-/// [`recover`](crate::write::recover()) is called.
+/// [`recover`](crate::write::RecoverOptions::recover) is called.
 ///
 /// If the header has no room for another digit, as when it was written by NumPy
 /// before 1.23, the file is replaced once by a copy with a longer header.
@@ -110,9 +110,7 @@ impl OpenOptions {
     /// where the array is.
     pub fn append(&self, path: impl AsRef<Path>) -> Result<Appender> {
         with_path_in_errors(path.as_ref(), |path| {
-            if self.is_placed() {
-                return Err(RequestError::Placed.into());
-            }
+            self.check_whole()?;
             let (file, FileStat { len, .. }, lock) =
                 lock::open_to_write(path, self.locking_by_path())?;
             let head = StoredHeader::read(&file, len, self)?;

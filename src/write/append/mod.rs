@@ -13,4 +13,4 @@ pub use appender::{Appender, resize};
 pub(crate) use new_appender::NewAppender;
 pub(crate) use open_or_create::{check_not_overwritten, check_rows_like};
 pub(crate) use recover::Examined;
-pub use recover::{RecoverOptions, Recovery, recover};
+pub use recover::{RecoverOptions, Recovery};

@@ -8,7 +8,7 @@ use crate::array::{CreateOptions, with_path_in_errors};
 use crate::dtype::DType;
 use crate::error::{RequestError, Result};
 use crate::source::atomic::AtomicFile;
-use crate::source::lock::FileLock;
+use crate::source::lock::{self, Locking};
 
 /// An [`Appender`] of a file that has no name yet.
 pub(crate) struct NewAppender {
@@ -48,7 +48,7 @@ impl NewAppender {
         let NewAppender { path, file, head } = self;
         with_path_in_errors(&path, |path| {
             // Locked before other processes can open it.
-            let lock = FileLock::lock_new(file.file())?;
+            let lock = lock::lock_open_file(file.file(), Locking::Try)?;
             Appender::new(file.finish()?, lock, path, head, true)
         })
     }

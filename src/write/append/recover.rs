@@ -10,44 +10,9 @@ use crate::array::{OpenOptions, is_npy_at, with_path_in_errors};
 use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::error::{ExtentError, IoContext as _, Result};
 use crate::npy::Header;
-use crate::source::lock::{self, FileLock, Locking};
+use crate::source::lock::{self, FileLock};
 use crate::source::platform::{self, FileStat};
 use crate::source::{atomic, file};
-
-/// Sets the number of rows in the header to the number of complete rows in the
-/// file, and drops an incomplete row. See [`RecoverOptions::recover`].
-///
-/// # Errors
-///
-/// Returns [`NotFound`](crate::ErrorKind::NotFound) if the file does not exist,
-/// [`Locked`](crate::ErrorKind::Locked) if a writer has the file,
-/// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) for a 0-d array,
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if the header is not valid,
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if a second `.npy` follows
-/// the elements, the elements are Python objects, or this is not a regular
-/// file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the header is
-/// longer than the limit, [`Truncated`](crate::ErrorKind::Truncated) if the
-/// header is incomplete, and [`Io`](crate::ErrorKind::Io) if reading or writing
-/// fails.
-///
-/// # Examples
-///
-/// ```
-/// use std::io::Write as _;
-///
-/// let directory = tempfile::tempdir()?;
-/// let path = directory.path().join("penguins.npy");
-/// std::fs::copy("data/penguins.npy", &path)?;
-/// // A writer dies while it appends two rows of 32 bytes.
-/// std::fs::File::options().append(true).open(&path)?.write_all(&[0; 50])?;
-///
-/// let done = npymap::write::recover(&path)?;
-/// assert_eq!((done.header_shape, done.shape, done.dropped), (vec![342, 4], vec![343, 4], 18));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn recover(path: impl AsRef<Path>) -> Result<Recovery> {
-    RecoverOptions::new().recover(path)
-}
 
 /// Options for recovering a file.
 ///
@@ -123,17 +88,11 @@ impl RecoverOptions {
         RecoverOptions { zero_fill, ..self }
     }
 
-    /// Allows longer headers. The default is 10,000 characters, as in NumPy.
+    /// Sets the options for opening the file: the limit of its header, and what to do if
+    /// another process has locked it.
     #[inline]
-    pub fn max_header_len(self, characters: usize) -> RecoverOptions {
-        RecoverOptions { open: self.open.max_header_len(characters), ..self }
-    }
-
-    /// Chooses what to do if another process has locked the file. By default,
-    /// this is [`Locking::Try`], which returns an error.
-    #[inline]
-    pub fn locking(self, locking: Locking) -> RecoverOptions {
-        RecoverOptions { open: self.open.locking(locking), ..self }
+    pub fn open_options(self, open: OpenOptions) -> RecoverOptions {
+        RecoverOptions { open, ..self }
     }
 
     /// Returns what [`recover`](RecoverOptions::recover) would do, without
@@ -150,9 +109,11 @@ impl RecoverOptions {
     /// regular file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the
     /// header is longer than the limit,
     /// [`Truncated`](crate::ErrorKind::Truncated) if the header is incomplete,
-    /// and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the options for opening say where the
+    /// array is, and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
     pub fn plan(&self, path: impl AsRef<Path>) -> Result<Recovery> {
         with_path_in_errors(path.as_ref(), |path| {
+            self.open.check_whole()?;
             let (file, FileStat { len, .. }) = file::open(path, false)?;
             Ok(self.examine(&file, len)?.1)
         })
@@ -181,7 +142,8 @@ impl RecoverOptions {
     /// regular file, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the
     /// header is longer than the limit,
     /// [`Truncated`](crate::ErrorKind::Truncated) if the header is incomplete,
-    /// and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the options for opening say where the
+    /// array is, and [`Io`](crate::ErrorKind::Io) if reading or writing fails.
     pub fn recover(&self, path: impl AsRef<Path>) -> Result<Recovery> {
         with_path_in_errors(path.as_ref(), |path| {
             let mut found = self.examine_locked(path)?;
@@ -192,15 +154,10 @@ impl RecoverOptions {
         })
     }
 
-    /// The defaults, for a file that is opened with these options.
-    #[inline]
-    pub(crate) fn of(open: OpenOptions) -> RecoverOptions {
-        RecoverOptions { open, ..RecoverOptions::default() }
-    }
-
     /// Opens and locks a file to recover it, without changing it yet.
     #[inline]
     pub(crate) fn examine_locked(&self, path: &Path) -> Result<Examined> {
+        self.open.check_whole()?;
         let (file, FileStat { len, .. }, lock) =
             lock::open_to_write(path, self.open.locking_by_path())?;
         let (head, recovery, rows) = self.examine(&file, len)?;
@@ -297,7 +254,7 @@ impl Examined {
     /// elements, or of a file that was too short to be mapped.
     #[inline]
     fn repair(&mut self, rows: usize) -> Result<()> {
-        let Examined { file, head, .. } = self;
+        let Examined { file, head, lock, .. } = self;
         let end = head.end(rows)?;
         file::extend(file, end).context("reserve space")?;
         let is_longer = file::len(file)? > end;
@@ -306,11 +263,7 @@ impl Examined {
         }
         if !head.write(file, rows)? {
             let path = platform::canonical(&self.path).context("open")?;
-            let (new, new_head) = head.rewrite(file, &path, rows)?;
-            // Locked before it is renamed, so that no waiting process locks it first.
-            let lock = if self.lock.is_some() { FileLock::lock_new(new.file())? } else { None };
-            atomic::commit_over(new, file)?;
-            (*head, self.lock) = (new_head, lock);
+            head.rewrite(file, lock, &path, rows)?;
             return atomic::sync_directory(&path).context("sync");
         }
         if is_longer {

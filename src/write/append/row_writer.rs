@@ -200,16 +200,10 @@ impl RowWriter {
         resized
     }
 
-    /// Replaces the file by a copy of `rows` rows. Programs that have the old file
-    /// open keep using it.
+    /// Replaces the file by a copy of `rows` rows.
     #[inline]
     fn rewrite(&mut self, rows: usize) -> Result<()> {
-        let (new, head) = self.head.rewrite(&self.file, &self.path, rows)?;
-        // Locked before it is renamed, so that no waiting process locks it first.
-        let lock = if self.lock.is_some() { FileLock::lock_new(new.file())? } else { None };
-        atomic::commit_over(new, &mut self.file)?;
-        self.lock = lock;
-        self.head = head;
+        self.head.rewrite(&mut self.file, &mut self.lock, &self.path, rows)?;
         self.end = self.head.end(rows)?;
         self.is_renamed = true;
         Ok(())

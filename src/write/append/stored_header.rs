@@ -10,8 +10,9 @@ use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
 use crate::error::{IoContext as _, Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::npy::Header;
-use crate::source::atomic::AtomicFile;
+use crate::source::atomic::{self, AtomicFile};
 use crate::source::file;
+use crate::source::lock::{self, FileLock, Locking};
 
 /// A header, and its bytes as they are in the file.
 #[derive(Debug)]
@@ -145,15 +146,16 @@ impl StoredHeader {
         Ok(self.with_rows(rows).encode_in_place()?.map(|bytes| (0, bytes)))
     }
 
-    /// Creates a copy of the file with `rows` rows, no more than it has, to
-    /// replace it.
+    /// Replaces the file by a copy of `rows` rows, no more than it has. Programs that have
+    /// the old file open keep using it.
     #[inline]
     pub(super) fn rewrite(
-        &self,
-        file: &File,
+        &mut self,
+        file: &mut File,
+        lock: &mut Option<FileLock>,
         path: &Path,
         rows: usize,
-    ) -> Result<(AtomicFile, StoredHeader)> {
+    ) -> Result<()> {
         let mut header = self.with_rows(rows);
         let encoded = header.encode(Some(header.version)).or_else(|_| header.encode(None))?;
         header.version = encoded.version;
@@ -164,7 +166,13 @@ impl StoredHeader {
         self.copy_elements(file, new.file(), nbytes).context("write the elements")?;
         // Once this copy is renamed, it is the only one.
         new.file().sync_all().context("sync")?;
-        Ok((new, StoredHeader::new(header, encoded.bytes)?))
+        let head = StoredHeader::new(header, encoded.bytes)?;
+        // Locked before it is renamed, so that no waiting process locks it first.
+        let locking = if lock.is_some() { Locking::Try } else { Locking::Off };
+        let new_lock = lock::lock_open_file(new.file(), locking)?;
+        atomic::commit_over(new, file)?;
+        (*self, *lock) = (head, new_lock);
+        Ok(())
     }
 
     /// Copies `nbytes` bytes of elements to the position of `to`.

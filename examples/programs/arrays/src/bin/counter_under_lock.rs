@@ -21,13 +21,15 @@
 //! ```
 
 use npymap::ndarray::{Array1, array};
-use npymap::{MappedArray, OpenOptions, Source, WriteOptions, source::Locking};
+use npymap::source::{FileLock, LockKind, Locking};
+use npymap::{MappedArray, OpenOptions, WriteOptions};
 
 fn count() -> npymap::Result<()> {
     for _ in 0..50 {
+        let _lock = FileLock::acquire("counter.npy", LockKind::Exclusive, Locking::Wait)?;
         // SAFETY: everyone who uses the file holds its lock.
-        let source = unsafe { Source::map_mut("counter.npy")? }.locked(Locking::Wait)?;
-        MappedArray::from_source(source)?.as_slice_mut::<i64>()?[0] += 1;
+        let mut counter = unsafe { MappedArray::open_mut("counter.npy")? };
+        counter.as_slice_mut::<i64>()?[0] += 1;
     }
     Ok(())
 }
