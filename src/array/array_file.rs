@@ -53,7 +53,7 @@ pub struct ArrayFile {
     pub(super) place: Place,
     options: OpenOptions,
     /// Knows whether rows had to be read from the disk.
-    planner: Planner,
+    pub(crate) planner: Planner,
 }
 
 impl Deref for ArrayFile {
@@ -97,7 +97,7 @@ impl ArrayFile {
     /// ends before the last element, and [`Io`](crate::ErrorKind::Io) if
     /// reading fails.
     pub fn new<D>(source: Source<D>, options: OpenOptions) -> Result<ArrayFile> {
-        ArrayFile::from_storage(source.into_storage(), options)
+        ArrayFile::from_storage(source.storage, options)
     }
 
     pub(super) fn from_storage(storage: Storage, options: OpenOptions) -> Result<ArrayFile> {
@@ -118,7 +118,7 @@ impl ArrayFile {
     /// elements are missing, and [`Io`](crate::ErrorKind::Io) if reading fails.
     #[inline]
     pub fn reload(&mut self) -> Result<()> {
-        self.named(self.storage.current_len()).map(|len| self.storage.set_len(len))?;
+        self.storage.len = self.named(self.storage.current_len())?;
         self.place = self.named(self.options.place(&self.storage))?;
         Ok(())
     }
@@ -178,7 +178,7 @@ impl ArrayFile {
         // Remote objects compare their version here.
         self.storage.check_len(self.place.offset, self.place.layout.nbytes())?;
         match (self.storage.path(), self.storage.file()) {
-            (Some(path), Some(_)) if file::open(path, false)?.1.id != self.storage.id() => {
+            (Some(path), Some(_)) if file::open(path, false)?.1.id != self.storage.id => {
                 Err(SystemError::Replaced.into())
             }
             _ => Ok(()),
@@ -371,12 +371,6 @@ impl ArrayFile {
         Ok(())
     }
 
-    /// Decides how rows are read, and remembers whether they are in memory.
-    #[inline]
-    pub(crate) fn planner(&self) -> &Planner {
-        &self.planner
-    }
-
     /// How many ranges in a file are not read together with the range before
     /// them: 0 in Fortran order, because rows are then read together anyway.
     #[inline]
@@ -436,7 +430,7 @@ impl ArrayFile {
                 (row / size.max(1), size)
             }
         };
-        Columns::new(count, dim * size, size)
+        Columns { count, step: dim * size, size }
     }
 
     /// Reads pieces into consecutive memory.

@@ -403,7 +403,7 @@ impl<'a> ArrayCopy<'a> {
         report: &mut dyn FnMut(usize),
     ) -> Result<()> {
         let Some(tiles) = &self.tiles else { return Ok(()) };
-        let part = part_at(&self.from_geometry, index, tiles.tile());
+        let part = part_at(&self.from_geometry, index, &tiles.tile);
         if !self.has_bytes(&part) {
             report(part.len() * self.to_size);
             return Ok(());
@@ -411,8 +411,7 @@ impl<'a> ArrayCopy<'a> {
         self.read_ahead(&part);
         self.convert(part, buffer)?;
         let mut rest = buffer.as_slice();
-        for (start, len) in part_at(&self.to_geometry, index, tiles.tile()).byte_runs(self.to_size)
-        {
+        for (start, len) in part_at(&self.to_geometry, index, &tiles.tile).byte_runs(self.to_size) {
             let (own, after) = rest.split_at(len);
             self.write(start, own, report)?;
             rest = after;

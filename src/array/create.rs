@@ -32,14 +32,14 @@ use crate::source::{Source, file, platform};
 #[must_use]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate option")]
 pub struct CreateOptions {
-    order: Order,
+    pub(crate) order: Order,
     version: Option<Version>,
-    overwrite: bool,
+    pub(crate) overwrite: bool,
     discard_trailing: bool,
     sparse: bool,
     page_aligned: bool,
     /// The offset of raw elements. Returns `None` for a `.npy`.
-    raw: Option<u64>,
+    pub(crate) raw: Option<u64>,
 }
 
 /// In files written by NumPy, elements start at a multiple of this.
@@ -199,7 +199,7 @@ impl CreateOptions {
             let plan = self.plan_file(dtype, shape)?;
             let new = self.begin(path)?;
             plan.write(new.file())?;
-            let name = Arc::from(new.target());
+            let name = Arc::from(&*new.target);
             let (file, new) = if platform::CAN_RENAME_MAPPED_FILES {
                 (new.file().try_clone().context("create")?, Some(new))
             } else {
@@ -232,24 +232,6 @@ impl CreateOptions {
         Ok((header, Plan { head: encoded.bytes, place, sparse: self.sparse }))
     }
 
-    /// Whether rows are appended along the last axis.
-    #[inline]
-    pub(crate) fn is_fortran(&self) -> bool {
-        self.order == Order::F
-    }
-
-    /// Whether an existing file is replaced.
-    #[inline]
-    pub(crate) fn overwrites(&self) -> bool {
-        self.overwrite
-    }
-
-    /// Whether the file has no header.
-    #[inline]
-    pub(crate) fn is_raw(&self) -> bool {
-        self.raw.is_some()
-    }
-
     /// Starts a new file that is given the name `path` when it is finished.
     #[inline]
     pub(crate) fn begin(&self, path: &Path) -> Result<AtomicFile> {
@@ -277,16 +259,10 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The end of the elements in the file.
-    #[inline]
-    pub(crate) fn end(&self) -> Result<u64> {
-        self.place.end().ok_or_else(|| self.place.too_large())
-    }
-
     /// Writes the header and zeros to an empty file.
     #[inline]
     pub(crate) fn write(&self, file: &File) -> Result<()> {
-        let end = self.end()?;
+        let end = self.place.end()?;
         file::write_at(file, &self.head, 0).context("write the header")?;
         let result = if self.sparse { file.set_len(end) } else { file::reserve(file, end) };
         result.context("reserve space")

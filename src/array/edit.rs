@@ -4,12 +4,11 @@ use std::ops::Range;
 
 use ndarray::SliceInfoElem;
 
-use super::advise::row_bytes;
+use super::advise::{resolve_rows, row_bytes};
 use super::{MappedArray, Place};
-use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::error::{IoContext as _, Result, ShapeError, memory};
+use crate::error::{IoContext as _, Result, memory};
 use crate::layout::Layout;
 use crate::source::atomic;
 use crate::source::map::{MapMut, stores::Stores};
@@ -89,14 +88,11 @@ impl MappedArray<MapMut> {
     /// be written.
     #[inline]
     pub fn flush(&self) -> Result<()> {
-        self.origin.add_path_on_err(self.data.flush())?;
-        match &self.origin.new_name {
-            Some(path) => {
-                let synced = atomic::sync_directory(path).context("sync");
-                self.origin.add_path_on_err(synced)
-            }
+        let flushed = self.data.flush().and_then(|()| match &self.origin.new_name {
+            Some(path) => atomic::sync_directory(path).context("sync"),
             None => Ok(()),
-        }
+        });
+        self.origin.add_path_on_err(flushed)
     }
 
     /// Waits until the pages of some rows of the first axis are on the disk, but not
@@ -109,19 +105,14 @@ impl MappedArray<MapMut> {
     /// not exist, and [`Io`](crate::ErrorKind::Io) if they cannot be written.
     #[inline]
     pub fn flush_rows(&self, rows: Range<usize>) -> Result<()> {
-        let count = self.shape().first().copied().unwrap_or(1);
-        if rows.start > rows.end || rows.end > count {
-            let asked = format!("range {}..{}", rows.start, rows.end);
-            let shape = tuple(self.shape());
-            return self
-                .origin
-                .add_path_on_err(Err(ShapeError::Index { axis: 0, asked, shape }.into()));
-        }
-        if self.ndim() == 0 || !self.place.layout.is_c_contiguous() {
-            return self.origin.add_path_on_err(self.data.flush());
-        }
-        let range = row_bytes(&self.place.layout, &rows);
-        self.origin.add_path_on_err(range.and_then(|range| self.data.flush_range(range)))
+        let shape = if self.ndim() == 0 { &[1] } else { self.shape() };
+        let flushed = resolve_rows(shape, &rows).and_then(|rows| {
+            if self.ndim() == 0 || !self.place.layout.is_c_contiguous() {
+                return self.data.flush();
+            }
+            self.data.flush_range(row_bytes(&self.place.layout, &rows)?)
+        });
+        self.origin.add_path_on_err(flushed)
     }
 
     /// Starts writing the array to the disk, without waiting.

@@ -127,7 +127,7 @@ fn write_tiles(
     let in_order = |of: &Geometry| of.flipped(&descending).permuted(&axes);
     let (to, from_geometry) = (in_order(to)?, in_order(from.geometry())?);
     let tiles = Tiles::new(&from_geometry, size.max(from.itemsize()), None, 1);
-    let tile = tiles.tile().to_vec();
+    let tile = tiles.tile.clone();
     let mut buffer = Vec::new();
     for index in tiles {
         let part = part_at(&from_geometry, &index, &tile);

@@ -32,7 +32,7 @@ impl MemberContent {
         }
         let header = HeaderText::read(magic.chain(from), max_header_len)?.header()?;
         let place = Place::from_header(header, 0)?;
-        if place.end().is_none_or(|end| end > size) {
+        if !place.end().is_ok_and(|end| end <= size) {
             let needed = place.layout.nbytes();
             let found = to_usize_saturating(size - place.offset.min(size));
             return Err(HeaderError::Eof { what: "elements", needed, found }.into());

@@ -19,7 +19,6 @@ mod open;
 mod outline;
 mod pieces;
 mod place;
-mod random_access;
 mod raw;
 mod reload;
 mod replace;
@@ -118,8 +117,8 @@ pub use window::{InParts, Window};
 pub struct MappedArray<D = Map> {
     /// Its layout describes the elements in `data`.
     place: Place,
-    data: D,
-    origin: Origin,
+    pub(crate) data: D,
+    pub(crate) origin: Origin,
 }
 
 /// A writable array.
@@ -159,7 +158,7 @@ impl Origin {
             new_name: None,
             member: member.map(Arc::from),
             mode: source.mode(),
-            id: storage.id(),
+            id: storage.id,
             file_len: storage.len(),
             has_offset: true,
             on_demand: None,
@@ -373,11 +372,6 @@ impl<D> MappedArray<D> {
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.place.layout
-    }
-
-    /// Where the bytes come from.
-    pub(crate) fn origin(&self) -> &Origin {
-        &self.origin
     }
 
     /// Returns the path the array was opened or created by.

@@ -34,7 +34,7 @@ pub struct OpenOptions {
     /// Where in the source the array starts.
     pub(super) offset: u64,
     pub(super) raw: Option<RawSpec>,
-    locking: Locking,
+    pub(crate) locking: Locking,
 }
 
 /// An array opened in a mode known only at run time.
@@ -104,12 +104,6 @@ impl OpenOptions {
     #[inline]
     pub fn locking(self, locking: Locking) -> OpenOptions {
         OpenOptions { locking, ..self }
-    }
-
-    /// The locking of functions that write to a file by its path.
-    #[inline]
-    pub(crate) fn locking_by_path(&self) -> Locking {
-        self.locking
     }
 
     /// Whether the array does not start at byte 0, or has no header.

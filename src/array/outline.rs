@@ -36,30 +36,22 @@ pub struct Outline<'a> {
     /// The elements, of which only the geometry may be used unless they are in memory.
     pub(crate) view: DynView<'a>,
     /// Where the elements can be read, and the name of that for errors.
-    source: Option<(&'a OnDemand, &'a Origin)>,
+    pub(super) source: Option<(&'a OnDemand, &'a Origin)>,
 }
 
 /// Elements that are in memory.
 impl<'a> From<DynView<'a>> for Outline<'a> {
     #[inline]
     fn from(view: DynView<'a>) -> Outline<'a> {
-        Outline::new(view, None)
+        Outline { view, source: None }
     }
 }
 
 impl<'a> Outline<'a> {
-    #[inline]
-    pub(super) fn new(
-        view: DynView<'a>,
-        source: Option<(&'a OnDemand, &'a Origin)>,
-    ) -> Outline<'a> {
-        Outline { view, source }
-    }
-
     /// Other elements of the same array.
     #[inline]
     pub(crate) fn with(&self, view: DynView<'a>) -> Outline<'a> {
-        Outline::new(view, self.source)
+        Outline { view, source: self.source }
     }
 
     /// Returns whether the elements can be read from `source`.

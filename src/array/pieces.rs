@@ -17,17 +17,12 @@ pub(super) struct Piece {
 /// axes in Fortran order. A column has `step` bytes, `size` for each row.
 #[derive(Clone, Copy)]
 pub(super) struct Columns {
-    count: usize,
-    step: usize,
-    size: usize,
+    pub(super) count: usize,
+    pub(super) step: usize,
+    pub(super) size: usize,
 }
 
 impl Columns {
-    #[inline]
-    pub(super) fn new(count: usize, step: usize, size: usize) -> Columns {
-        Columns { count, step, size }
-    }
-
     #[inline]
     pub(super) fn piece(self, column: usize, rows: Range<usize>) -> Piece {
         Piece { start: column * self.step + rows.start * self.size, len: rows.len() * self.size }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{OpenOptions, RawSpec};
 use crate::dtype::literal::tuple;
-use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_usize_saturating};
+use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{
     Error, ErrorDetail, ExtentError, HeaderError, IoContext as _, RequestError, Result, ShapeError,
 };
@@ -65,25 +65,18 @@ impl Place {
         self
     }
 
-    /// The end of the last element in the file. Returns `None` if it overflows.
+    /// The end of the last element in the file.
     #[inline]
-    pub(crate) fn end(&self) -> Option<u64> {
-        self.offset.checked_add(u64::try_from(self.layout.nbytes()).ok()?)
+    pub(crate) fn end(&self) -> Result<u64> {
+        let end = self.offset.checked_add(to_u64(self.layout.nbytes()));
+        end.ok_or_else(|| too_large(&self.layout))
     }
 
     /// Checks that a file of `len` bytes contains all elements.
     #[inline]
     pub(crate) fn check_inside(&self, len: u64) -> Result<()> {
-        match self.end() {
-            Some(end) if end <= len => Ok(()),
-            Some(needed) => Err(ExtentError::ShortFile { needed, found: len }.into()),
-            None => Err(self.too_large()),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn too_large(&self) -> Error {
-        too_large(&self.layout)
+        let (needed, found) = (self.end()?, len);
+        if needed <= found { Ok(()) } else { Err(ExtentError::ShortFile { needed, found }.into()) }
     }
 }
 
@@ -122,7 +115,7 @@ impl OpenOptions {
             }
             None => retry_on_append(storage, |len| {
                 let mut place = self.header_place(storage, len)?;
-                let is_followed = place.end().is_some_and(|end| end < len);
+                let is_followed = place.end().is_ok_and(|end| end < len);
                 if is_followed && storage.file().is_some_and(is_recent) {
                     // As during an append: part of a header that gets one more digit can be
                     // that of an array with fewer axes, or a shorter one.
@@ -165,7 +158,7 @@ impl OpenOptions {
     fn extend_for(&self, raw: &RawSpec, storage: &Storage) -> Result<Place> {
         let len = storage.len();
         let place = raw.place(self.offset, len).map_err(|error| error.with_offset(self.offset))?;
-        let end = place.end().ok_or_else(|| place.too_large())?;
+        let end = place.end()?;
         if end > len && place.layout.nbytes() > 0 {
             storage.extend(end)?;
         }

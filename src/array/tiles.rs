@@ -22,7 +22,7 @@ const LONG_RUN: usize = 16 << 10;
 #[derive(Clone, Debug)]
 pub(super) struct Tiles {
     shape: Axes<usize>,
-    tile: Vec<usize>,
+    pub(super) tile: Vec<usize>,
     /// The next tile. Returns `None` at the end.
     next: Option<Vec<usize>>,
 }
@@ -46,12 +46,6 @@ impl Tiles {
         };
         let next = (!from.is_empty()).then(|| vec![0; tile.len()]);
         Tiles { shape: from.shape.clone(), tile, next }
-    }
-
-    /// The shape of a tile.
-    #[inline]
-    pub(super) fn tile(&self) -> &[usize] {
-        &self.tile
     }
 }
 
@@ -220,7 +214,7 @@ mod tests {
                 let mut tiles = Tiles::new(&from, 1, Some(memory), 1);
                 let mut seen = HashSet::new();
                 while let Some(index) = tiles.next() {
-                    let part = part_at(&from, &index, tiles.tile());
+                    let part = part_at(&from, &index, &tiles.tile);
                     assert!(part.len() <= memory, "{shape:?} {memory}");
                     for (start, len) in part.byte_runs(1) {
                         assert!((start..start + len).all(|at| seen.insert(at)), "{shape:?}");
@@ -286,7 +280,7 @@ mod tests {
             let mut tiles = Tiles::new(&from, itemsize, Some(4 << 20), 1);
             let all: Vec<Vec<usize>> = tiles.by_ref().collect();
             for side in [&from, &to] {
-                let visits = visits(side, itemsize, &all, tiles.tile());
+                let visits = visits(side, itemsize, &all, &tiles.tile);
                 assert!(visits < 210, "{shape:?}: {visits}");
             }
         }

@@ -84,7 +84,7 @@ impl Trailing {
         len: u64,
     ) -> Result<Option<Trailing>> {
         let place = Place::from_header(header.clone(), start)?;
-        let offset = place.end().ok_or_else(|| place.too_large())?;
+        let offset = place.end()?;
         let Some(nbytes) = len.checked_sub(offset).filter(|&nbytes| nbytes > 0) else {
             return Ok(None);
         };

@@ -86,7 +86,7 @@ impl OpenOptions {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn walk<D>(&self, source: Source<D>) -> Result<Walk> {
-        let storage = source.into_storage();
+        let storage = source.storage;
         storage.add_path_on_err(self.expect_header())?;
         let options = OpenOptions::new().max_header_len(self.max_header_len);
         Ok(Walk { storage, next: Some(self.offset), options })
@@ -101,8 +101,7 @@ impl Walk {
         let found = options.read_header(&self.storage, len).and_then(|header| {
             let place = Place::from_header(header.clone(), offset)?;
             place.check_inside(len)?;
-            let end = place.end().ok_or_else(|| place.too_large())?;
-            Ok(WalkEntry { offset, end, header })
+            Ok(WalkEntry { offset, end: place.end()?, header })
         });
         self.storage.add_path_on_err(found.map_err(|error: Error| error.with_offset(offset)))
     }

@@ -57,8 +57,8 @@ impl MappedArray<Map> {
         // Memory of the caller that became shorter is reported by `Outline::view`.
         let bytes = bytes.get(..layout.end()).unwrap_or_default();
         let (geometry, dtype) = (layout.geometry().clone(), layout.dtype().clone());
-        let source = self.data.on_demand().map(|source| (source, self.origin()));
-        Outline::new(DynView::from_parts(bytes, geometry, dtype), source)
+        let source = self.data.on_demand().map(|source| (source, &self.origin));
+        Outline { view: DynView::from_parts(bytes, geometry, dtype), source }
     }
 
     /// Brings selected elements into memory: maps the part of the file that has them, or
@@ -89,7 +89,7 @@ impl MappedArray<Map> {
     #[inline]
     pub fn window<'a>(&'a self, part: &Outline<'a>) -> Result<Window<'a>> {
         if !part.is_loaded() {
-            self.origin().add_path_on_err(self.deferred(part))?;
+            self.origin.add_path_on_err(self.deferred(part))?;
         }
         part.window()
     }
@@ -212,7 +212,7 @@ impl MappedArray<Map> {
             }
             Ok(Window(Part::Own { bytes, geometry: packed, dtype: part.dtype().clone() }))
         };
-        self.origin().add_path_on_err(read()).map(Some)
+        self.origin.add_path_on_err(read()).map(Some)
     }
 
     /// Returns the bytes of this array that selected elements consist of, counted from the
@@ -279,10 +279,10 @@ impl MappedArray<Map> {
         let file = || {
             let raw = RawSpec::new(self.dtype().clone()).shape(self.shape());
             let raw = raw.offset(self.place.offset).order(self.place.order);
-            let storage = on_demand.storage().duplicate()?;
+            let storage = on_demand.storage.duplicate()?;
             ArrayFile::from_storage(storage, OpenOptions::new().raw(raw))
         };
-        self.origin().add_path_on_err(file()).map(Some)
+        self.origin.add_path_on_err(file()).map(Some)
     }
 
     /// Returns whether the array is of [`Source::on_demand`](crate::Source::on_demand), of
@@ -337,7 +337,7 @@ fn read_elements(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<
     let nbytes = nbytes(geometry.len(), size);
     let is_near = span.len() <= SHORT || span.len() / SPARSE <= nbytes;
     // Of remote objects, nothing else is transferred.
-    let is_file = from.storage().file().is_some();
+    let is_file = from.storage.file().is_some();
     if span.len() == nbytes || is_near && is_file {
         let inside = Geometry { offset: geometry.offset - span.start, ..geometry.clone() };
         return Ok((from.part(span)?, inside));

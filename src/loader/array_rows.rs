@@ -45,9 +45,12 @@ impl MappedArray<Map> {
     pub fn rows(&self) -> Result<Rows> {
         // Not on demand.
         self.as_bytes()?;
-        let origin = self.origin();
-        let map = origin.add_path_on_err(self.map_for_random_access())?;
-        let rows = Rows::new(map, self.layout(), origin.path.clone());
+        let (data, origin) = (&self.data, &self.origin);
+        let again = origin.path.as_ref().map_or(Ok(None), |path| data.map_again(path));
+        let rows = again.and_then(|again| {
+            let map = again.unwrap_or_else(|| data.clone());
+            Rows::new(map, self.layout(), origin.path.clone())
+        });
         origin.add_path_on_err(rows)
     }
 
@@ -80,7 +83,7 @@ impl MappedArray<Map> {
     /// ```
     #[inline]
     pub fn into_rows(self) -> Result<Rows> {
-        let (layout, origin) = (self.layout().clone(), self.origin().clone());
+        let (layout, origin) = (self.layout().clone(), self.origin.clone());
         let map = self.into_data();
         let rows = map
             .advise(layout.offset()..layout.end(), Advice::Random)

@@ -48,7 +48,7 @@ pub struct Batches<B, I = IndexBatch> {
     /// The consumer, which also reads batches.
     worker: Worker<B, I>,
     threads: Vec<Option<JoinHandle<()>>>,
-    ahead: AheadOf,
+    options: BatchOptions,
     /// The number of threads that may read.
     active: usize,
     /// Decides on that number, unless the caller did.
@@ -195,33 +195,37 @@ impl BatchOptions {
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
         let jobs: Jobs<J::Indices> = Box::new(batches.into_iter().map(J::into_indices));
-        self.start_jobs(jobs, self.is_prompt, move |rows, out| {
-            read(rows, out).map_err(Error::other)
-        })
+        self.start_jobs(jobs, move |rows, out| read(rows, out).map_err(Error::other))
     }
 
-    /// Starts the threads. `is_prompt` is whether the iterator of jobs never blocks.
+    /// The number of batches ahead of a number of threads. Two threads and the consumer have
+    /// enough of four. With two for one thread and the consumer, each waits for the other: an
+    /// epoch in memory took 1.3 to 1.7 times as long, for rows of 512 bytes to 12 KiB.
+    fn ahead(&self, threads: usize) -> usize {
+        let least = if self.is_prompt { 4 } else { 1 };
+        self.prefetch.unwrap_or_else(|| threads.saturating_mul(2).max(least))
+    }
+
+    /// Starts the threads.
     pub(super) fn start_jobs<B: Default + Send + 'static, I: AsRef<[usize]> + Send + 'static>(
         &self,
         jobs: Jobs<I>,
-        is_prompt: bool,
         read: impl Fn(&[usize], &mut B) -> Result<()> + Send + Sync + 'static,
     ) -> Result<Batches<B, I>> {
         let read: ReadFn<B> = Box::new(read);
         let most = self.threads.unwrap_or_else(|| {
             thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
         });
-        let ahead = AheadOf { prefetch: self.prefetch, is_prompt };
         let worker = Worker {
             number: CONSUMER,
-            pipeline: Arc::new(Pipeline::new(jobs, is_prompt)),
-            pool: Arc::new(Pool::new(ahead.threads(most).saturating_add(most))),
+            pipeline: Arc::new(Pipeline::new(jobs, self.is_prompt)),
+            pool: Arc::new(Pool::new(self.ahead(most).saturating_add(most))),
             read: Arc::new(RwLock::new(Some(read))),
         };
         let mut started = Batches {
             worker,
             threads: Vec::new(),
-            ahead,
+            options: self.clone(),
             active: 0,
             pace: self.threads.is_none().then(|| Pace::new(most)),
             start: Clock::now(),
@@ -233,23 +237,6 @@ impl BatchOptions {
     }
 }
 
-/// How many batches are read ahead.
-#[derive(Clone, Copy)]
-struct AheadOf {
-    prefetch: Option<usize>,
-    is_prompt: bool,
-}
-
-impl AheadOf {
-    /// The number of batches ahead of a number of threads. Two threads and the consumer have
-    /// enough of four. With two for one thread and the consumer, each waits for the other: an
-    /// epoch in memory took 1.3 to 1.7 times as long, for rows of 512 bytes to 12 KiB.
-    fn threads(self, threads: usize) -> usize {
-        let least = if self.is_prompt { 4 } else { 1 };
-        self.prefetch.unwrap_or_else(|| threads.saturating_mul(2).max(least))
-    }
-}
-
 /// What a thread needs to read batches.
 struct Worker<B, I> {
     number: usize,
@@ -257,17 +244,6 @@ struct Worker<B, I> {
     pool: Arc<Pool<B>>,
     /// `None` once the batches are dropped.
     read: Arc<RwLock<Option<ReadFn<B>>>>,
-}
-
-impl<B, I> Clone for Worker<B, I> {
-    fn clone(&self) -> Worker<B, I> {
-        Worker {
-            number: self.number,
-            pipeline: Arc::clone(&self.pipeline),
-            pool: Arc::clone(&self.pool),
-            read: Arc::clone(&self.read),
-        }
-    }
 }
 
 impl<B: Default, I: AsRef<[usize]>> Worker<B, I> {
@@ -342,31 +318,20 @@ where
             let first = !std::mem::replace(&mut self.has_failed, true);
             return first.then(|| Err(forked()));
         }
-        loop {
-            let guard = PanicGuard(&self.worker);
-            let next = self.worker.pipeline.next();
-            let next = match next {
-                Next::Job(number, job) => {
-                    self.worker.read_job(number, job);
-                    None
-                }
-                next => Some(next),
-            };
-            std::mem::forget(guard);
-            match next {
-                Some(Next::Result(batch)) => {
-                    self.adapt();
-                    return Some(batch);
-                }
-                Some(Next::Lost) => {
-                    if let Some(panic) = self.join().into_iter().next() {
-                        resume_unwind(panic);
-                    }
-                    return None;
-                }
-                Some(Next::End) => return None,
-                Some(Next::Job(..)) | None => {}
+        let guard = PanicGuard(&self.worker);
+        let mut next = self.worker.pipeline.next();
+        while let Next::Job(number, job) = next {
+            self.worker.read_job(number, job);
+            next = self.worker.pipeline.next();
+        }
+        std::mem::forget(guard);
+        match next {
+            Next::Result(batch) => {
+                self.adapt();
+                Some(batch)
             }
+            Next::Lost => self.join().into_iter().next().map(|panic| resume_unwind(panic)),
+            Next::End | Next::Job(..) => None,
         }
     }
 }
@@ -381,8 +346,7 @@ where
     /// whether it was interrupted, and wait again. Without threads it returns true at once.
     ///
     /// If the iterator of indices never blocks ([`prompt`](BatchOptions::prompt)), this reads
-    /// batches instead of sleeping, until there is no room for more of them, and then checks
-    /// the time.
+    /// batches instead of sleeping, and checks the time after each.
     ///
     /// # Panics
     ///
@@ -439,7 +403,7 @@ where
 
     /// Lets this many threads read, and starts the threads that do not run.
     fn set_threads(&mut self, threads: usize) -> Result<()> {
-        self.worker.pipeline.set_workers(threads, self.ahead.threads(threads));
+        self.worker.pipeline.set_workers(threads, self.options.ahead(threads));
         self.active = threads;
         for number in 0..threads {
             match self.threads.get(number) {
@@ -447,7 +411,9 @@ where
                 Some(_) => {}
                 None => self.threads.push(None),
             }
-            let worker = Worker { number, ..self.worker.clone() };
+            let Worker { pipeline, pool, read, .. } = &self.worker;
+            let (pipeline, pool, read) = (Arc::clone(pipeline), Arc::clone(pool), Arc::clone(read));
+            let worker = Worker { number, pipeline, pool, read };
             let thread = thread::Builder::new().name("npymap batches".to_owned());
             let thread = thread.spawn(move || worker.run());
             let thread = thread.context("start a thread")?;

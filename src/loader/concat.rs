@@ -122,7 +122,8 @@ impl Concat {
     /// files are missing or are not stacked along the first axis, and
     /// [`Io`](crate::ErrorKind::Io) if reading fails.
     pub fn npy_stack_paths(directory: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
-        stack::array_paths(directory.as_ref())
+        let directory = directory.as_ref();
+        stack::find_arrays(directory).map_err(|error| error.with_path(directory))
     }
 
     /// Selects one field of each element, such as `"x"` or `"pos.z"`.

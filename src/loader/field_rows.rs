@@ -71,13 +71,7 @@ impl<S: RowSource> RowSource for FieldRows<S> {
     }
 
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
-        gather::check_ranges(self, ranges, out.len()).map_err(|error| self.add_path(error))?;
-        if out.is_empty() {
-            // There may be any number of rows without bytes.
-            return Ok(());
-        }
-        let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
-        self.take_bytes(&rows, out)
+        self.take_bytes(&gather::rows_in(self, ranges, out)?, out)
     }
 
     fn visit(&self, starts: &[usize], len: usize, decode: &mut dyn DecodeRows) -> Result<()> {

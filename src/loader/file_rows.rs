@@ -104,7 +104,7 @@ impl RowSource for ArrayFile {
         }
         let (nbytes, start) = (out.len() / ranges.len().max(1), Clock::now());
         let mut reader = FileReader { file: self, ranges, out, result: Ok(()), start };
-        self.planner().read(ranges.len(), nbytes, &mut reader);
+        self.planner.read(ranges.len(), nbytes, &mut reader);
         self.named(reader.result)
     }
 

@@ -93,14 +93,18 @@ pub(super) fn check_ranges(
         count = count.saturating_add(resolve_range(from.shape(), range)?.len());
     }
     let nbytes = from.row_len() * from.dtype().itemsize();
-    check_output(total(count, nbytes), len)
+    check_output(count.saturating_mul(nbytes), len)
 }
 
-/// The length of `count` parts of `each`, or `usize::MAX`, which no output has, if it is
-/// more: indices may repeat, and elements may have no bytes.
-#[inline]
-pub(super) fn total(count: usize, each: usize) -> usize {
-    count.saturating_mul(each)
+/// The rows of ranges that are read to `out`: none if they have no bytes, because there may be
+/// any number of these.
+pub(super) fn rows_in(
+    from: &dyn RowSource,
+    ranges: &[Range<usize>],
+    out: &[u8],
+) -> Result<Vec<usize>> {
+    check_ranges(from, ranges, out.len()).map_err(|error| from.add_path(error))?;
+    Ok(if out.is_empty() { Vec::new() } else { ranges.iter().cloned().flatten().collect() })
 }
 
 /// The start of each range, and the end of the last one, in an output of all ranges.
@@ -119,7 +123,8 @@ pub(super) fn rows_shape(count: usize, from: &[usize]) -> Vec<usize> {
     std::iter::once(count).chain(from.iter().skip(1).copied()).collect()
 }
 
-/// Checks the length of an output in bytes.
+/// Checks the length of an output in bytes. It is expected to be `usize::MAX`, which no output
+/// has, if it is more: indices may repeat, and elements may have no bytes.
 #[inline]
 fn check_output(expected: usize, found: usize) -> Result<()> {
     if found == expected { Ok(()) } else { Err(ShapeError::OutputBytes { found, expected }.into()) }
@@ -196,9 +201,9 @@ pub(super) fn take_rows_with<T: Element, U>(
 ) -> Result<()> {
     let codec = T::codec(from.dtype())?;
     let rows = resolve_rows(from, indices)?;
-    let len = total(rows.len(), from.row_len());
+    let len = rows.len().saturating_mul(from.row_len());
     check_unbacked(from.dtype().itemsize(), from.shape(), len)?;
-    check_len(total(rows.len(), out_len), out.len())?;
+    check_len(rows.len().saturating_mul(out_len), out.len())?;
     let out = Output { items: out, each: out_len };
     from.visit(&rows, 1, &mut WholeRows { codec, out, convert })
 }
@@ -210,7 +215,7 @@ pub(super) fn take_bytes(
     out: &mut [u8],
 ) -> Result<()> {
     let each = from.row_len() * from.dtype().itemsize();
-    check_output(total(indices.len(), each), out.len())?;
+    check_output(indices.len().saturating_mul(each), out.len())?;
     let rows = resolve_rows(from, indices)?;
     if each == 0 {
         // There may be any number of elements without bytes.
@@ -231,8 +236,8 @@ pub(super) fn take_bytes_as(
         return take_bytes(from, indices, out);
     }
     let cast = checked_cast(from.dtype(), dtype, casting)?;
-    let each = total(from.row_len(), dtype.itemsize());
-    check_output(total(indices.len(), each), out.len())?;
+    let each = from.row_len().saturating_mul(dtype.itemsize());
+    check_output(indices.len().saturating_mul(each), out.len())?;
     let rows = resolve_rows(from, indices)?;
     if each == 0 {
         return Ok(());
@@ -266,7 +271,7 @@ pub(super) fn take_array<T: Element>(
     let shape = rows_shape(indices.len(), from.shape());
     // Check the request before anything is allocated.
     let codec = T::codec(from.dtype())?;
-    let rows = check_rows(from, indices, total(indices.len(), from.row_len()))?;
+    let rows = check_rows(from, indices, indices.len().saturating_mul(from.row_len()))?;
     let len = check_vec::<T>(from, rows.len())?;
     let each = from.row_len();
     let elements = if let Some(mut items) = T::fast_path().zeros(len) {
@@ -289,7 +294,7 @@ pub(super) fn take_vec<T: Element>(
     indices: &[impl RowIndex],
     out: &mut Vec<T>,
 ) -> Result<()> {
-    let len = total(indices.len(), from.row_len());
+    let len = indices.len().saturating_mul(from.row_len());
     if out.len() != len {
         T::codec(from.dtype())?;
         check_rows(from, indices, len)?;
@@ -308,7 +313,7 @@ pub(super) fn take_vec_as<U: Number>(
     indices: &[impl RowIndex],
     out: &mut Vec<U>,
 ) -> Result<()> {
-    let len = total(indices.len(), from.row_len());
+    let len = indices.len().saturating_mul(from.row_len());
     if out.len() != len {
         check_same_kind(from.dtype(), &U::dtype())?;
         check_rows(from, indices, len)?;
@@ -352,7 +357,7 @@ pub(super) fn check_vec<T>(from: &dyn RowSource, count: usize) -> Result<usize> 
 /// right length for them.
 fn check_rows(from: &dyn RowSource, indices: &[impl RowIndex], len: usize) -> Result<Vec<usize>> {
     let rows = resolve_rows(from, indices)?;
-    let expected = total(rows.len(), from.row_len());
+    let expected = rows.len().saturating_mul(from.row_len());
     check_unbacked(from.dtype().itemsize(), from.shape(), expected)?;
     check_len(expected, len)?;
     Ok(rows)

@@ -86,11 +86,6 @@ impl<T: Element> Column<T> {
     fn new(source: &(impl RowSource + Clone + Send + Sync + 'static)) -> Column<T> {
         Column { source: Arc::new(source.clone()), take: gather::take_vec::<T> }
     }
-
-    fn read(&self, rows: &[usize], out: &mut Vec<T>) -> Result<()> {
-        let taken = (self.take)(&*self.source, rows, out);
-        taken.map_err(|error| self.source.add_path(error))
-    }
 }
 
 impl<T: Number> Column<T> {
@@ -147,7 +142,8 @@ impl<T: Element + Send + 'static> Columns for Column<T> {
     }
 
     fn read(&self, rows: &[usize], data: &mut Vec<T>) -> Result<()> {
-        Column::read(self, rows, data)
+        let taken = (self.take)(&*self.source, rows, data);
+        taken.map_err(|error| self.source.add_path(error))
     }
 }
 
@@ -160,7 +156,7 @@ impl Loader<()> {
     pub fn new<T: Element>(
         source: &(impl RowSource + Clone + Send + Sync + 'static),
     ) -> Loader<Column<T>> {
-        let (columns, options) = (Column::new(source), BatchOptions::new());
+        let (columns, options) = (Column::new(source), BatchOptions::new().prompt());
         Loader { columns, options, epochs: 1, drops_last: false }
     }
 }
@@ -298,7 +294,7 @@ impl<C: Columns> Loader<C> {
             if drops_last { batches.drop_last() } else { batches }
         });
         let jobs = Box::new(batches.map(BatchIndices::into_indices));
-        self.options.start_jobs(jobs, true, move |rows, data| columns.read(rows, data))
+        self.options.start_jobs(jobs, move |rows, data| columns.read(rows, data))
     }
 
     fn check(&self, sampler: &Sampler, size: usize) -> Result<()> {

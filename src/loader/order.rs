@@ -96,9 +96,7 @@ impl EpochOrder {
             }
         }
     }
-}
 
-impl EpochOrder {
     /// Fills `out` with the rows at the positions `first`, `first + step`, ….
     #[inline]
     pub(super) fn fill(&self, first: u64, step: u64, out: &mut [u64]) {

@@ -84,12 +84,7 @@ impl RowSource for Padded {
 
     #[inline]
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
-        gather::check_ranges(self, ranges, out.len())?;
-        if out.is_empty() {
-            // There may be any number of rows without bytes.
-            return Ok(());
-        }
-        let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
+        let rows = gather::rows_in(self, ranges, out)?;
         let width = *self.shape.get(1).invariant("padded rows have a length");
         let (pad, dtype) = (&self.pad, &self.dtype);
         self.ragged.take_padded_bytes_as(&rows, out, width, pad, dtype, Casting::SameKind)?;

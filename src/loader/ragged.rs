@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::decode::{Elements, Output};
-use super::gather::{check_vec, rows_shape, total};
+use super::gather::{check_vec, rows_shape};
 use super::row_source::RowSource as _;
 use super::rows::Rows;
 use crate::dtype::literal::tuple;
@@ -149,7 +149,7 @@ impl Ragged {
         let (offsets, end) = self.lay_out(&spans)?;
         let each = self.data.row_len();
         let codec = T::codec(self.dtype())?;
-        check_unbacked(self.dtype().itemsize(), self.data.shape(), total(end, each))?;
+        check_unbacked(self.dtype().itemsize(), self.data.shape(), end.saturating_mul(each))?;
         let len = check_vec::<T>(&self.data, end)?;
         if len == 0 {
             // There may be any number of rows without elements.
@@ -230,8 +230,8 @@ impl Ragged {
         width: usize,
         fill: impl Fn(&mut [U]),
     ) -> Result<(Vec<Placed>, Vec<usize>)> {
-        let each = total(width, out.each);
-        let expected = total(indices.len(), each);
+        let each = width.saturating_mul(out.each);
+        let expected = indices.len().saturating_mul(each);
         check_unbacked(self.dtype().itemsize(), self.data.shape(), expected)?;
         check_len(expected, out.items.len())?;
         let spans = self.spans(indices)?;

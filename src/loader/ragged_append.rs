@@ -52,7 +52,7 @@ const PENDING: usize = 8192;
 /// ```
 #[derive(Debug)]
 pub struct RaggedAppender {
-    data: Appender,
+    pub(super) data: Appender,
     offsets: Appender,
     pending: Vec<i64>,
     /// Whether the last attempt to write failed.
@@ -159,7 +159,7 @@ impl RaggedAppender {
         // Nothing changes before the offsets are known.
         let (found, rows, end) = with_path_in_errors(offsets, |path| {
             let found = examine(path, options)?;
-            let (rows, end) = known_rows(&found, data.rows())?;
+            let (rows, end) = known_rows(&found, data.rows)?;
             if keeps_counted && (rows < found.counted_rows() || end < data.counted_rows()) {
                 return Err(unlike(&found, &data, end));
             }
@@ -176,12 +176,6 @@ impl RaggedAppender {
         };
         let pending = if rows == 0 { vec![0] } else { Vec::new() };
         Ok(RaggedAppender { data, offsets, pending, has_failed: false })
-    }
-
-    /// The appender of the elements.
-    #[inline]
-    pub(super) fn data(&self) -> &Appender {
-        &self.data
     }
 
     /// Appends a row of these elements, in C order. If this fails, the row is not
@@ -357,8 +351,8 @@ fn known_rows(offsets: &Examined, elements: usize) -> Result<(usize, usize)> {
     let codec = i64::codec(dtype)?;
     let (mut rows, mut end, mut last) = (0, 0, 0);
     let mut bytes = vec![0; PENDING * dtype.itemsize()];
-    for start in (0..offsets.rows()).step_by(PENDING) {
-        let count = PENDING.min(offsets.rows() - start);
+    for start in (0..offsets.rows).step_by(PENDING) {
+        let count = PENDING.min(offsets.rows - start);
         bytes.truncate(count * dtype.itemsize());
         offsets.read_elements(start, &mut bytes)?;
         for (row, bytes) in (start..).zip(bytes.chunks_exact(dtype.itemsize())) {

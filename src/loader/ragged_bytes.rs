@@ -1,7 +1,7 @@
 //! Rows of different lengths as bytes, for dtypes known only at run time.
 
 use super::decode::{CastBytes, Output};
-use super::gather::{checked_cast, total};
+use super::gather::checked_cast;
 use super::ragged::Ragged;
 use super::row_source::RowSource as _;
 use crate::dtype::DType;
@@ -103,7 +103,7 @@ impl Ragged {
         casting: Casting,
     ) -> Result<Vec<usize>> {
         let cast = self.check_cast(pad, dtype, casting)?;
-        let each = total(self.data.row_len(), dtype.itemsize());
+        let each = self.data.row_len().saturating_mul(dtype.itemsize());
         let mut out = Output { items: out, each };
         let (spans, lengths) =
             self.pad(indices, &mut out, width, |padding| repeat(pad, padding))?;

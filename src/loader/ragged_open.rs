@@ -98,12 +98,12 @@ impl OpenOptions {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 found => {
                     let found = found?;
-                    if found.rows() == 0 && !offsets.exists() {
+                    if found.rows == 0 && !offsets.exists() {
                         return complete(data, found, offsets, dtype, row, options);
                     }
                     let opened = RaggedAppender::of_data(data, found, offsets, self, true)?;
                     with_path_in_errors(data, |_| {
-                        check_rows_like(opened.data(), dtype, row, options)
+                        check_rows_like(&opened.data, dtype, row, options)
                     })?;
                     return Ok(opened);
                 }

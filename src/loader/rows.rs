@@ -22,7 +22,6 @@ use crate::element::{Element, Typed};
 use crate::error::invariant::{to_u64, to_usize, to_usize_saturating};
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::Layout;
-use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
 use crate::source::map::Map;
 use crate::source::pages::sealed::Pages as _;
@@ -66,8 +65,8 @@ use crate::view::{AxisSlices, field_geometry};
 pub struct Rows {
     pub(super) map: Map,
     pub(super) geometry: Geometry,
-    dtype: DType,
-    path: Option<Arc<Path>>,
+    pub(super) dtype: DType,
+    pub(super) path: Option<Arc<Path>>,
     pub(super) background: Arc<Background>,
 }
 
@@ -211,16 +210,6 @@ impl Rows {
         let mut copy = MappedArray::zeros(&DType::of::<T>(), array.shape())?;
         copy.view_mut::<T>()?.copy_from(array)?;
         copy.into_read_only()?.into_rows()
-    }
-
-    /// The windows of these rows, as an array of this shape, which is checked.
-    #[inline]
-    pub(super) fn with_windows(&self, shape: &[usize]) -> Rows {
-        let by_row = self.geometry.strides.iter().copied().take(1);
-        let strides = by_row.chain(self.geometry.strides.iter().copied()).collect();
-        let shape = Axes::from_slice(shape);
-        let geometry = Geometry { offset: self.geometry.offset, shape, strides };
-        Rows { geometry, ..self.clone() }
     }
 
     /// Opens the file of the map again, and returns the offset of the map in it.

@@ -8,14 +8,8 @@ use crate::error::{DTypeError, Error, IoContext as _, Result};
 /// The longest `info` that is read. Useful arrays have far shorter headers.
 const MAX_INFO_LEN: u64 = 64 << 20;
 
-/// A stack's array paths along the first axis, in order.
 #[inline]
-pub(super) fn array_paths(directory: &Path) -> Result<Vec<PathBuf>> {
-    find_arrays(directory).map_err(|error| error.with_path(directory))
-}
-
-#[inline]
-fn find_arrays(directory: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn find_arrays(directory: &Path) -> Result<Vec<PathBuf>> {
     check_info(&directory.join("info"))?;
     let mut numbers = Vec::new();
     for entry in fs::read_dir(directory).context("open")? {

@@ -10,6 +10,8 @@ use super::rows::Rows;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::error::{Error, Result, ShapeError};
+use crate::layout::axes::Axes;
+use crate::layout::geometry::Geometry;
 use crate::layout::{Layout, Order};
 
 /// The sliding windows over the rows of any [`RowSource`], as rows.
@@ -71,12 +73,7 @@ impl<S: RowSource> RowSource for Windows<S> {
     }
 
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
-        gather::check_ranges(self, ranges, out.len()).map_err(|error| self.add_path(error))?;
-        if out.is_empty() {
-            // There may be any number of rows without bytes.
-            return Ok(());
-        }
-        let starts = ranges.iter().cloned().flatten();
+        let starts = gather::rows_in(self, ranges, out)?.into_iter();
         let windows: Vec<Range<usize>> = starts.map(|start| start..start + self.len).collect();
         self.source.read_ranges(&windows, out)
     }
@@ -129,7 +126,11 @@ impl Rows {
     #[inline]
     pub fn windows(&self, len: usize) -> Result<Rows> {
         let shape = window_shape(self.shape(), len, self.dtype());
-        self.name_file(shape.map(|shape| self.with_windows(&shape)))
+        let shape = Axes::from_slice(&self.name_file(shape)?);
+        let Geometry { offset, strides, .. } = &self.geometry;
+        let strides = strides.iter().take(1).chain(strides).copied().collect();
+        let geometry = Geometry { offset: *offset, shape, strides };
+        Ok(Rows { geometry, ..self.clone() })
     }
 }
 

@@ -63,7 +63,7 @@ pub struct AtomicFile {
     /// The path as given.
     path: PathBuf,
     /// The absolute path, with links resolved.
-    target: PathBuf,
+    pub(crate) target: PathBuf,
     /// The existing file when this one was created.
     old: Option<Metadata>,
     existing: Existing,
@@ -118,7 +118,7 @@ impl AtomicFile {
             Some(lock) => lock?,
             None => None,
         };
-        let locked = lock.as_ref().map(FileLock::id);
+        let locked = lock.as_ref().map(|lock| lock.id);
         let new = AtomicFile::begin(path, Existing::ReplacedIfSame, lock)?;
         let is_unlocked = !exists && new.old.is_some() && locking != Locking::Off;
         match locked {
@@ -146,12 +146,6 @@ impl AtomicFile {
         let new = AtomicFile::begin(path, Existing::ReplacedIfSame, None)?;
         let is_own = new.old.as_ref().is_some_and(|old| platform::file_id(old) == own);
         if is_own { Ok(new) } else { Err(SystemError::Replaced.into()) }
-    }
-
-    /// The absolute path of the new file: a symbolic link there was followed.
-    #[inline]
-    pub(crate) fn target(&self) -> &Path {
-        &self.target
     }
 
     #[inline]

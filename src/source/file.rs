@@ -8,7 +8,6 @@ use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize};
 use crate::error::{Error, ExtentError, IoContext as _, Result, SystemError};
 use crate::source::platform::{self, FileSize, FileStat};
 use crate::source::ranges;
-use crate::source::storage::read_full_at;
 
 /// The number of zeros per write when no system call reserves space.
 const ZEROS: usize = 1 << 20;
@@ -51,13 +50,6 @@ pub(crate) fn stat(file: &File) -> Result<FileStat> {
 #[inline]
 pub(crate) fn len(file: &File) -> Result<u64> {
     stat(file).map(|stat| stat.len)
-}
-
-/// Reads at `offset` until `buffer` is full or the file ends, whatever the file's
-/// own position.
-#[inline]
-pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    read_full_at(file, buffer, offset)
 }
 
 /// Writes all bytes at `offset`, whatever the file's own position.

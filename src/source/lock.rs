@@ -62,7 +62,7 @@ pub enum Locking {
 #[derive(Debug)]
 pub struct FileLock {
     file: File,
-    id: Option<FileId>,
+    pub(super) id: Option<FileId>,
 }
 
 impl FileLock {
@@ -109,12 +109,6 @@ impl FileLock {
             if is_same { Ok(()) } else { Err(SystemError::Replaced.into()) }
         });
         checked.map_err(|error| error.with_path(path))
-    }
-
-    /// The identity of the locked file.
-    #[inline]
-    pub(crate) fn id(&self) -> Option<FileId> {
-        self.id
     }
 }
 

@@ -18,7 +18,7 @@ use crate::source::on_demand::OnDemand;
 use crate::source::pages::{Mapping, sealed::Pages};
 use crate::source::platform::mmap::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 use crate::source::platform::{Advice, FileId};
-use crate::source::{Source, file, platform};
+use crate::source::{Access, Source, file, platform};
 
 /// The ranges of a file mapped writably by arrays of one source. They
 /// never overlap, because each array returns mutable references to its range.
@@ -177,11 +177,11 @@ impl Map {
     /// Maps part of a range that is mapped on demand; `None` if it can't be mapped.
     #[inline]
     pub(crate) fn part(of: &OnDemand, range: Range<usize>) -> Option<Map> {
-        let offset = of.offset() + to_u64(range.start);
+        let offset = of.offset + to_u64(range.start);
         // SAFETY: `mappable` returns files of sources that map, whose promise covers the
         // `Map` that the range belongs to. This map is dropped with it or before.
         let file = of.mappable().map(|file| unsafe { Mappable::new(file) })?;
-        Map::new(&file, offset, range.len(), of.storage().id()).ok()
+        Map::new(&file, offset, range.len(), of.storage.id).ok()
     }
 
     /// The file, if its bytes are mapped on demand.
@@ -367,10 +367,9 @@ impl MapMut {
     /// offset.
     #[inline]
     pub(crate) fn check_writable(&self) -> Result<()> {
-        let Some((file, _)) = &self.shared else { return Err(RequestError::NoFile.into()) };
         // The caller may share the open file description, so the flag can change
         // at any time.
-        let appends = platform::is_append_only(file).context("write the elements")?;
+        let appends = platform::is_append_only(self.file()?.file).context("write the elements")?;
         if appends { Err(RequestError::Appends.into()) } else { Ok(()) }
     }
 
@@ -378,8 +377,7 @@ impl MapMut {
     /// map: accessing a hole through it takes space on some file systems.
     #[inline]
     pub(crate) fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
-        let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
-        MapWriter { file, offset: *offset }.read(at, bytes)
+        self.file()?.read(at, bytes)
     }
 
     /// Returns whether there are bytes in memory: not if they are only written.
@@ -399,15 +397,19 @@ impl MapMut {
     /// Writes bytes to the file at an offset into the map, which shows them.
     #[inline]
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
-        let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
-        MapWriter { file, offset: *offset }.write(at, bytes)
+        self.file()?.write(at, bytes)
     }
 
     /// Returns a writer to the file, for as long as nothing borrows the map.
     #[inline]
     pub(crate) fn writer(&mut self) -> Result<MapWriter<'_>> {
         self.check_writable()?;
-        let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
+        self.file()
+    }
+
+    #[inline]
+    fn file(&self) -> Result<MapWriter<'_>> {
+        let (file, offset) = self.shared.as_ref().ok_or(RequestError::NoFile)?;
         Ok(MapWriter { file, offset: *offset })
     }
 
@@ -480,23 +482,20 @@ impl Mapping for Map {}
 impl Pages for Map {
     #[inline]
     fn map(file: &Mappable<'_>, offset: u64, len: usize, source: &Source<Map>) -> Result<Map> {
-        Map::new(file, offset, len, source.storage().id())
+        Map::new(file, offset, len, source.storage.id)
     }
 
     /// Short ranges of files are mapped at once.
     #[inline]
     fn on_demand(source: &Source<Map>, offset: u64, len: usize) -> Result<Map> {
-        let (file, id) = (source.mappable(), source.storage().id());
-        match &file {
-            Some(file) if len <= OnDemand::MIN => {
-                // If it can't be mapped, it is read.
-                if let Ok(map) = Map::new(file, offset, len, id) {
-                    return Ok(map);
-                }
+        let (file, id) = (source.mappable(), source.storage.id);
+        if let (Some(file), true) = (&file, len <= OnDemand::MIN) {
+            // If it can't be mapped, it is read.
+            if let Ok(map) = Map::new(file, offset, len, id) {
+                return Ok(map);
             }
-            _ => {}
         }
-        let range = OnDemand::new(source.storage().duplicate()?, file.is_some(), offset, len);
+        let range = OnDemand::new(source.storage.duplicate()?, file.is_some(), offset, len);
         let (on_demand, region) = (Some(Arc::new(range)), id.map(|id| (id, offset)));
         Ok(Map { memory: None, shared: file.is_some(), region, held: None, guard: None, on_demand })
     }
@@ -539,17 +538,17 @@ impl Pages for MapMut {
         len: usize,
         source: &Source<MapMut>,
     ) -> Result<MapMut> {
-        match source.ranges() {
-            Some(ranges) if source.is_write_only() => MapMut::unmapped(file, offset, len, ranges),
-            Some(ranges) => MapMut::map_shared(file, offset, len, ranges),
-            None => MapMut::map_private(file, offset, len),
+        match &source.access {
+            Access::Write(ranges) => MapMut::unmapped(file, offset, len, ranges),
+            Access::MapShared(ranges) => MapMut::map_shared(file, offset, len, ranges),
+            _ => MapMut::map_private(file, offset, len),
         }
     }
 
     /// Copies the range at once: only read-only sources are on demand.
     #[inline]
     fn on_demand(source: &Source<MapMut>, offset: u64, len: usize) -> Result<MapMut> {
-        source.storage().copy(offset, len)
+        source.storage.copy(offset, len)
     }
 
     #[inline]

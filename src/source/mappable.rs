@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::map::{Map, MapMut};
 use super::mode::Mode;
@@ -59,7 +60,9 @@ impl AnySource {
         Ok(match mode {
             Mode::ReadOnly => AnySource::ReadOnly(open(path, false, Access::Map)?),
             Mode::CopyOnWrite => AnySource::Writable(open(path, false, Access::MapPrivate)?),
-            Mode::ReadWrite => AnySource::Writable(open(path, true, Access::map_shared())?),
+            Mode::ReadWrite => {
+                AnySource::Writable(open(path, true, Access::MapShared(Arc::default()))?)
+            }
             Mode::Create => return Err(Error::from(RequestError::CreateMode).with_path(path)),
         })
     }
@@ -148,7 +151,7 @@ impl Source<MapMut> {
     /// This reads no bytes yet, so you learn that a file is damaged when you
     /// open an array of this source.
     pub unsafe fn map_mut(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
-        open(path.as_ref(), true, Access::map_shared())
+        open(path.as_ref(), true, Access::MapShared(Arc::default()))
     }
 
     /// Like [`map_mut`](Source::map_mut), for a file opened for reading and
@@ -169,7 +172,7 @@ impl Source<MapMut> {
     /// open an array of this source.
     #[inline]
     pub unsafe fn map_mut_file(file: File) -> Result<Source<MapMut>> {
-        Ok(Source::new(Storage::from_file(file)?, Access::map_shared()))
+        Ok(Source::new(Storage::from_file(file)?, Access::MapShared(Arc::default())))
     }
 
     /// Maps no arrays: their elements can be written, by

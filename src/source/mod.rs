@@ -106,7 +106,7 @@ use crate::source::storage::{InMemory, Storage};
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub struct Source<D = Map> {
-    storage: Storage,
+    pub(crate) storage: Storage,
     access: Access,
     data: PhantomData<fn() -> D>,
 }
@@ -304,14 +304,6 @@ fn open<D>(path: &Path, write: bool, access: Access) -> Result<Source<D>> {
     Ok(Source::new(Storage::open(path, write)?, access))
 }
 
-impl Access {
-    /// Mode `r+`, with no array yet.
-    #[inline]
-    fn map_shared() -> Access {
-        Access::MapShared(Arc::default())
-    }
-}
-
 impl<D> Source<D> {
     fn new(storage: Storage, access: Access) -> Source<D> {
         Source { storage, access, data: PhantomData }
@@ -333,7 +325,7 @@ impl<D> Source<D> {
     /// on systems that do not report it.
     #[must_use]
     pub fn file_id(&self) -> Option<FileId> {
-        self.storage.id()
+        self.storage.id
     }
 
     /// Returns whether elements are mapped or copied when they are needed.
@@ -354,10 +346,6 @@ impl<D> Source<D> {
     /// Sets the path, which must lead to the same file.
     pub(crate) fn with_path(self, path: &Path) -> Source<D> {
         Source { storage: self.storage.with_path(path), ..self }
-    }
-
-    pub(crate) fn into_storage(self) -> Storage {
-        self.storage
     }
 
     /// How arrays are mapped. Returns `None` if they are copies.
@@ -390,23 +378,6 @@ impl<D: Mapping> Source<D> {
             self.storage.check_len(offset, len)?;
         }
         self.obtain(offset, len)
-    }
-}
-
-impl Source<MapMut> {
-    /// Whether elements are written to the file only.
-    #[inline]
-    pub(crate) fn is_write_only(&self) -> bool {
-        matches!(self.access, Access::Write(_))
-    }
-
-    /// The ranges mapped or written by arrays, in mode `r+`.
-    #[inline]
-    pub(crate) fn ranges(&self) -> Option<&Arc<MappedRanges>> {
-        match &self.access {
-            Access::MapShared(ranges) | Access::Write(ranges) => Some(ranges),
-            _ => None,
-        }
     }
 }
 

@@ -18,10 +18,10 @@ const BATCH: usize = 1 << 14;
 /// A range of storage of which nothing is in memory yet.
 #[derive(Debug)]
 pub struct OnDemand {
-    storage: Storage,
+    pub(crate) storage: Storage,
     /// Whether the file may be mapped.
     maps: bool,
-    offset: u64,
+    pub(crate) offset: u64,
     len: usize,
     whole: OnceLock<Map>,
 }
@@ -33,17 +33,6 @@ impl OnDemand {
     #[inline]
     pub(super) fn new(storage: Storage, maps: bool, offset: u64, len: usize) -> OnDemand {
         OnDemand { storage, maps, offset, len, whole: OnceLock::new() }
-    }
-
-    #[inline]
-    pub(crate) fn storage(&self) -> &Storage {
-        &self.storage
-    }
-
-    /// Where the range starts in the storage.
-    #[inline]
-    pub(crate) fn offset(&self) -> u64 {
-        self.offset
     }
 
     /// The file, if it may be mapped.

@@ -15,9 +15,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::error::invariant::to_usize;
-use crate::source::file;
 use crate::source::platform::{self, HUGE_PAGE};
 use crate::source::ranges;
+use crate::source::storage::read_full_at;
 use crate::source::tuning::{PATIENCE, PIECE};
 
 /// What is read after a range.
@@ -244,7 +244,7 @@ fn read(ranges: &Weak<ReadAhead>) {
         if let Some((file, before)) = before {
             // Waits for the previous piece. Errors will recur when its elements
             // are accessed.
-            file::read_at(&file, &mut [0], before).ok();
+            read_full_at(&*file, &mut [0], before).ok();
         }
     }
 }

@@ -245,8 +245,8 @@ pub(crate) fn check_size(size: io::Result<u64>) -> Result<u64> {
 pub(crate) struct Storage {
     bytes: Backend,
     path: Option<Arc<Path>>,
-    len: u64,
-    id: Option<FileId>,
+    pub(crate) len: u64,
+    pub(crate) id: Option<FileId>,
 }
 
 enum Backend {
@@ -308,22 +308,10 @@ impl Storage {
         Ok(Storage { bytes, path: self.path.clone(), len: self.len, id: self.id })
     }
 
-    /// The identity of the file, on systems that report it.
-    #[inline]
-    pub(crate) fn id(&self) -> Option<FileId> {
-        self.id
-    }
-
     /// The length in bytes when the storage was opened.
     #[inline]
     pub(crate) fn len(&self) -> u64 {
         self.len
-    }
-
-    /// Updates the length.
-    #[inline]
-    pub(crate) fn set_len(&mut self, len: u64) {
-        self.len = len;
     }
 
     /// The file, unless the storage is of another kind.

@@ -111,8 +111,7 @@ impl OpenOptions {
     pub fn append(&self, path: impl AsRef<Path>) -> Result<Appender> {
         with_path_in_errors(path.as_ref(), |path| {
             self.check_whole()?;
-            let (file, FileStat { len, .. }, lock) =
-                lock::open_to_write(path, self.locking_by_path())?;
+            let (file, FileStat { len, .. }, lock) = lock::open_to_write(path, self.locking)?;
             let head = StoredHeader::read(&file, len, self)?;
             match head.end(head.rows())? {
                 end if end < len => Err(ExtentError::Trailing { end, found: len }.into()),
@@ -179,7 +178,7 @@ impl Appender {
         head: StoredHeader,
         is_renamed: bool,
     ) -> Result<Appender> {
-        let (shape, axis, one) = (head.header().shape.clone(), head.axis(), head.layout(1)?);
+        let (shape, axis, one) = (head.header.shape.clone(), head.axis, head.layout(1)?);
         let writer = RowWriter::new(file, lock, path, head, is_renamed)?;
         let (path, row_nbytes, row_len) = (path.to_owned(), one.nbytes(), one.len());
         Ok(Appender { path, writer, shape, axis, row_nbytes, row_len, has_failed: false })
@@ -350,7 +349,7 @@ impl Appender {
                     return Ok(());
                 }
                 let (found, expected) =
-                    (plural(found, "byte", "bytes"), tuple(&writer.head().shape(rows)));
+                    (plural(found, "byte", "bytes"), tuple(&writer.head.shape(rows)));
                 Err(ShapeError::Rows { found, expected }.into())
             })
         })
@@ -433,7 +432,7 @@ impl Appender {
 
     #[inline]
     fn header(&self) -> &Header {
-        self.writer.head().header()
+        &self.writer.head.header
     }
 
     fn with_path_in_errors<T>(&mut self, f: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
@@ -454,7 +453,7 @@ impl Appender {
         let old = self.rows();
         // No array has `usize::MAX` rows.
         let rows = old.saturating_add(count);
-        self.writer.head().layout(rows)?;
+        self.writer.head.layout(rows)?;
         let before = self.writer.len();
         let added = Unfinished { writer: &mut self.writer, rows: old };
         push(added.writer)?;
@@ -488,7 +487,7 @@ impl Drop for Appender {
     #[inline]
     fn drop(&mut self) {
         // Rows that were reported as not written must not appear later.
-        let rows = if self.has_failed { self.writer.head().rows() } else { self.rows() };
+        let rows = if self.has_failed { self.writer.head.rows() } else { self.rows() };
         // `close` returns errors. Rows of an incomplete call are removed.
         let _ = self.writer.truncate(rows).and_then(|()| self.writer.write_out(rows));
     }
@@ -501,7 +500,7 @@ impl fmt::Debug for Appender {
             .field("path", &self.path)
             .field("dtype", self.dtype())
             .field("shape", &self.shape)
-            .field("buffered", &self.writer.buffered())
+            .field("buffered", &self.writer.buffer.len())
             .finish_non_exhaustive()
     }
 }

@@ -7,6 +7,7 @@ use super::stored_header::StoredHeader;
 use crate::array::{CreateOptions, with_path_in_errors};
 use crate::dtype::DType;
 use crate::error::{RequestError, Result};
+use crate::layout::Order;
 use crate::source::atomic::AtomicFile;
 use crate::source::lock::{self, Locking};
 
@@ -30,8 +31,8 @@ impl NewAppender {
     ) -> Result<NewAppender> {
         with_path_in_errors(path, |path| {
             let mut shape = row.to_vec();
-            shape.insert(if options.is_fortran() { row.len() } else { 0 }, 0);
-            if options.is_raw() {
+            shape.insert(if options.order == Order::F { row.len() } else { 0 }, 0);
+            if options.raw.is_some() {
                 return Err(RequestError::Placed.into());
             }
             let (header, plan) = options.plan(dtype, &shape)?;

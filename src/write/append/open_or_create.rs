@@ -149,7 +149,7 @@ impl Appender {
 /// Returns an error if the options of a new file would replace an existing one.
 #[inline]
 pub(crate) fn check_not_overwritten(options: &CreateOptions) -> Result<()> {
-    if !options.overwrites() {
+    if !options.overwrite {
         return Ok(());
     }
     let found = "an existing file is both opened and overwritten".to_owned();
@@ -169,14 +169,15 @@ pub(crate) fn check_rows_like(
         return Err(DTypeError::Rows { stored, asked }.into());
     }
     let own_row = opened.row_shape();
-    let is_fortran = opened.order() == Order::F;
     // With one axis, both orders are the same.
-    if own_row == row && (is_fortran == options.is_fortran() || row.is_empty()) {
+    if own_row == row && (opened.order() == options.order || row.is_empty()) {
         return Ok(());
     }
-    let order = |is_fortran| if is_fortran { " in Fortran order" } else { "" };
-    let found = format!("{}{}", tuple(row), order(options.is_fortran()));
-    let expected = format!("{}{}", tuple(&own_row), order(is_fortran));
+    let text = |row: &[usize], order| {
+        let order = if order == Order::F { " in Fortran order" } else { "" };
+        format!("{}{order}", tuple(row))
+    };
+    let (found, expected) = (text(row, options.order), text(&own_row, opened.order()));
     Err(ShapeError::Rows { found, expected }.into())
 }
 

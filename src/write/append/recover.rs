@@ -158,8 +158,7 @@ impl RecoverOptions {
     #[inline]
     pub(crate) fn examine_locked(&self, path: &Path) -> Result<Examined> {
         self.open.check_whole()?;
-        let (file, FileStat { len, .. }, lock) =
-            lock::open_to_write(path, self.open.locking_by_path())?;
+        let (file, FileStat { len, .. }, lock) = lock::open_to_write(path, self.open.locking)?;
         let (head, recovery, rows) = self.examine(&file, len)?;
         Ok(Examined { path: path.to_owned(), file, lock, head, recovery, rows })
     }
@@ -183,7 +182,7 @@ impl RecoverOptions {
         let rows = to_usize_saturating(rows + u64::from(fills));
         let (dropped, filled) = if fills { (0, row - rest) } else { (rest, 0) };
         head.layout(rows)?;
-        let (header_shape, shape) = (head.header().shape.clone(), head.shape(rows));
+        let (header_shape, shape) = (head.header.shape.clone(), head.shape(rows));
         Ok((head, Recovery { header_shape, shape, dropped, filled }, rows))
     }
 }
@@ -195,14 +194,15 @@ pub(crate) struct Examined {
     lock: Option<FileLock>,
     head: StoredHeader,
     recovery: Recovery,
-    rows: usize,
+    /// The number of complete rows in the file.
+    pub(crate) rows: usize,
 }
 
 impl Examined {
     /// The header in the file.
     #[inline]
     pub(crate) fn header(&self) -> &Header {
-        self.head.header()
+        &self.head.header
     }
 
     /// The number of rows in the header.
@@ -211,25 +211,11 @@ impl Examined {
         self.head.rows()
     }
 
-    /// The number of complete rows in the file.
-    #[inline]
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
-    }
-
     /// Reads bytes of the elements, from the `at`-th one.
     #[inline]
     pub(crate) fn read_elements(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
         let at = self.head.data_offset() + to_u64(at * self.header().dtype.itemsize());
-        let count = file::read_at(&self.file, bytes, at);
-        match count.context("read the elements")? {
-            count if count == bytes.len() => Ok(()),
-            count => Err(ExtentError::ShortFile {
-                needed: at + to_u64(bytes.len()),
-                found: at + to_u64(count),
-            }
-            .into()),
-        }
+        file::read_elements(&self.file, bytes, at)
     }
 
     /// Keeps the first `rows` rows and returns the file's appender.

@@ -24,11 +24,11 @@ pub(super) struct RowWriter {
     path: PathBuf,
     /// Held until the last write.
     lock: Option<FileLock>,
-    head: StoredHeader,
+    pub(super) head: StoredHeader,
     /// The length of the file.
     end: u64,
     /// Rows that are not written yet.
-    buffer: Vec<u8>,
+    pub(super) buffer: Vec<u8>,
     pub(super) capacity: usize,
     /// Whether the file was created or replaced since the last `sync`.
     is_renamed: bool,
@@ -47,16 +47,11 @@ impl RowWriter {
         is_renamed: bool,
     ) -> Result<RowWriter> {
         // Fails early if the dtype can't be written.
-        head.header().encode_in_place()?;
+        head.header.encode_in_place()?;
         let path = platform::canonical(path).context("open")?;
         let end = head.end(head.rows())?;
         let (buffer, capacity) = (Vec::new(), BUFFER);
         Ok(RowWriter { file, path, lock, head, end, buffer, capacity, is_renamed, has_lost: false })
-    }
-
-    #[inline]
-    pub(super) fn head(&self) -> &StoredHeader {
-        &self.head
     }
 
     /// Replaces the file, to make writes fail.
@@ -66,15 +61,9 @@ impl RowWriter {
         std::mem::replace(&mut self.file, file)
     }
 
-    /// The number of bytes in the buffer.
-    #[inline]
-    pub(super) fn buffered(&self) -> usize {
-        self.buffer.len()
-    }
-
     /// Adds values, without encoding them if they are stored as in memory.
     pub(super) fn push_slice<T: Element>(&mut self, codec: &T::Codec, values: &[T]) -> Result<()> {
-        match stored_bytes(codec, &self.head.header().dtype, values)? {
+        match stored_bytes(codec, &self.head.header.dtype, values)? {
             Some(bytes) => self.push_bytes(bytes),
             None => self.push_values(codec, values.iter()),
         }
@@ -86,7 +75,7 @@ impl RowWriter {
         codec: &T::Codec,
         values: impl Iterator<Item = &'v T>,
     ) -> Result<()> {
-        let size = self.head.header().dtype.itemsize();
+        let size = self.head.header.dtype.itemsize();
         for value in values {
             if self.buffer.len() >= self.capacity.max(BUFFER) {
                 self.write_buffer()?;

@@ -13,16 +13,17 @@ use crate::npy::Header;
 use crate::source::atomic::{self, AtomicFile};
 use crate::source::file;
 use crate::source::lock::{self, FileLock, Locking};
+use crate::source::storage;
 
 /// A header, and its bytes as they are in the file.
 #[derive(Debug)]
 pub(super) struct StoredHeader {
-    header: Header,
+    pub(super) header: Header,
     bytes: Vec<u8>,
     /// Whether the file has exactly these bytes. A failed write may have changed
     /// some of them.
     is_written: bool,
-    axis: usize,
+    pub(super) axis: usize,
     /// Where `bytes` has the digits of the number of rows. Empty until `write` has
     /// encoded the header, because other programs format it in other ways.
     digits: Range<usize>,
@@ -40,19 +41,8 @@ impl StoredHeader {
     pub(super) fn read(file: &File, len: u64, options: &OpenOptions) -> Result<StoredHeader> {
         let header = options.read_header(file, len)?;
         let mut bytes = vec![0; header.data_offset];
-        file::read_at(file, &mut bytes, 0).context("read the header")?;
+        storage::read_full_at(file, &mut bytes, 0).context("read the header")?;
         StoredHeader::new(header, bytes)
-    }
-
-    #[inline]
-    pub(super) fn header(&self) -> &Header {
-        &self.header
-    }
-
-    /// The axis that rows are counted on.
-    #[inline]
-    pub(super) fn axis(&self) -> usize {
-        self.axis
     }
 
     #[inline]
