@@ -154,10 +154,9 @@ impl<D: Mapping> MappedArray<D> {
     /// Reads a range from the file, on systems that cannot populate a map.
     fn read_from_file(&self, file: &File, range: Range<usize>) -> Result<()> {
         let mut buffer = vec![0; range.len().min(READ_LEN)];
-        for start in range.clone().step_by(READ_LEN) {
-            let len = READ_LEN.min(range.end - start);
-            let part = buffer.get_mut(..len).invariant(IN_BUFFER);
-            file::read_elements(file, part, self.file_offset(start))?;
+        for piece in pieces(range, READ_LEN) {
+            let part = buffer.get_mut(..piece.len()).invariant(IN_BUFFER);
+            file::read_elements(file, part, self.file_offset(piece.start))?;
         }
         Ok(())
     }
@@ -302,6 +301,13 @@ pub(crate) fn resolve_rows(
             Err(ShapeError::Index { axis: 0, asked, shape: tuple(shape) }.into())
         }
     }
+}
+
+/// Splits a range into pieces of `len`. The last may be shorter.
+#[inline]
+fn pieces(range: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range.step_by(len).map(move |start| start..end.min(start + len))
 }
 
 #[cfg(test)]

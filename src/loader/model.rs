@@ -163,6 +163,17 @@ fn a_consumer_that_waits_does_jobs_meanwhile() {
 }
 
 #[test]
+fn a_consumer_begins_no_job_after_its_time() {
+    check(|| {
+        let pipeline = numbers(4, 1, 3, true);
+        assert_eq!(next(&pipeline), Next::Result(0));
+        assert_eq!(pipeline.next_job(0), Some((1, 1)));
+        assert_eq!(pipeline.wait(Duration::ZERO), Wait::TimedOut);
+        assert_eq!(pipeline.wait(Duration::MAX), Wait::Job(2, 2));
+    });
+}
+
+#[test]
 fn nothing_follows_a_panic_of_the_consumer() {
     check(|| {
         let pipeline = numbers(4, 1, 3, true);

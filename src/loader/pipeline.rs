@@ -251,7 +251,8 @@ impl<I: Iterator, R> Pipeline<I, R> {
         if is_ready(&state) {
             return Wait::Ready;
         }
-        if has_own(&state) {
+        // After the time, none is begun.
+        if has_own(&state) && !timeout.is_zero() {
             if let Some(jobs) = state.jobs.take() {
                 state.waiting = Some(CONSUMER);
                 drop(state);
