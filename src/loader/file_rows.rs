@@ -1,5 +1,6 @@
 //! Rows of files that are read instead of mapped.
 
+use std::ffi::c_long;
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
@@ -102,8 +103,9 @@ impl RowSource for ArrayFile {
         if !HAS_READ_AHEAD {
             return self.named(self.read_row_ranges(ranges, out));
         }
-        let (nbytes, start) = (out.len() / ranges.len().max(1), Clock::now());
-        let mut reader = FileReader { file: self, ranges, out, result: Ok(()), start };
+        let nbytes = out.len() / ranges.len().max(1);
+        let (start, waits) = (Clock::now(), platform::disk_waits());
+        let mut reader = FileReader { file: self, ranges, out, result: Ok(()), start, waits };
         self.planner.read(ranges.len(), nbytes, &mut reader);
         self.named(reader.result)
     }
@@ -138,6 +140,8 @@ struct FileReader<'a> {
     out: &'a mut [u8],
     result: Result<()>,
     start: Clock,
+    /// How often this thread had waited then.
+    waits: Option<[c_long; 2]>,
 }
 
 impl FileReader<'_> {
@@ -177,6 +181,13 @@ impl RowReader for FileReader<'_> {
     #[inline]
     fn span(&self, _: Range<usize>) -> usize {
         usize::MAX
+    }
+
+    /// Not if other programs had the processor: then it did not sleep.
+    #[inline]
+    fn may_have_waited(&self) -> bool {
+        let sleeps = |waits: Option<[c_long; 2]>| waits.map(|[_, sleeps]| sleeps);
+        self.waits.is_none() || sleeps(platform::disk_waits()) > sleeps(self.waits)
     }
 
     #[inline]
@@ -238,5 +249,21 @@ impl Disk for Opened {
     #[inline]
     fn drop_pages(&self) {
         platform::evict(&self.file, self.extent.start, self.working_set()).ok();
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_did_not_sleep_has_not_waited_for_the_disk() {
+        let file = &ArrayFile::open("data/penguins.npy").unwrap();
+        let (start, waits) = (Clock::now(), platform::disk_waits());
+        let reader = FileReader { file, ranges: &[], out: &mut [], result: Ok(()), start, waits };
+        while reader.now() < Duration::from_millis(2) {}
+        assert!(!reader.may_have_waited());
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(reader.may_have_waited());
     }
 }

@@ -471,7 +471,7 @@ struct MappedReader<'a> {
     decode: &'a mut dyn DecodeRows,
     start: Clock,
     /// How often the thread had waited for the disk then.
-    waits: Option<c_long>,
+    waits: Option<[c_long; 2]>,
 }
 
 impl RowReader for MappedReader<'_> {
@@ -529,7 +529,8 @@ impl RowReader for MappedReader<'_> {
 
     #[inline]
     fn may_have_waited(&self) -> bool {
-        self.waits.is_none() || platform::disk_waits() > self.waits
+        let faults = |waits: Option<[c_long; 2]>| waits.map(|[faults, _]| faults);
+        self.waits.is_none() || faults(platform::disk_waits()) > faults(self.waits)
     }
 
     #[inline]

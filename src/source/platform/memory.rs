@@ -101,22 +101,23 @@ pub(crate) fn page_out(_: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The number of times that this thread had to wait for a page of a map to be
-/// read from the disk. Returns `None` on systems other than Linux.
+/// How often this thread had to wait for a page of a map to be read from the disk, and how
+/// often it slept, as in reads of a file from the disk. Returns `None` on systems other than
+/// Linux.
 #[cfg(target_os = "linux")]
 #[inline]
-pub(crate) fn disk_waits() -> Option<c_long> {
+pub(crate) fn disk_waits() -> Option<[c_long; 2]> {
     let mut usage = mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the call fills in the structure, which is valid for writes.
     let done = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     // SAFETY: all fields are integers, which are zero if the call has not set them.
     let usage = unsafe { usage.assume_init() };
-    (done == 0).then_some(usage.ru_majflt)
+    (done == 0).then_some([usage.ru_majflt, usage.ru_nvcsw])
 }
 
 #[cfg(not(target_os = "linux"))]
 #[inline]
-pub(crate) fn disk_waits() -> Option<c_long> {
+pub(crate) fn disk_waits() -> Option<[c_long; 2]> {
     None
 }
 
