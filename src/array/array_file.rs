@@ -49,7 +49,7 @@ pub(super) const BATCH: usize = 1 << 14;
 /// ```
 #[derive(Debug)]
 pub struct ArrayFile {
-    pub(super) storage: Storage,
+    pub(crate) storage: Storage,
     pub(super) place: Place,
     options: OpenOptions,
     /// Knows whether rows had to be read from the disk.
@@ -450,7 +450,7 @@ impl ArrayFile {
     #[inline]
     pub(super) fn copied(&self, layout: Layout, data: MapMut) -> MappedArrayMut {
         let mut array = MappedArray::allocated(layout, self.place.order, data);
-        array.origin.path = self.storage.shared_path();
+        array.origin.path = self.storage.path.clone();
         array
     }
 

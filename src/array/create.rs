@@ -184,9 +184,7 @@ impl CreateOptions {
         }
         plan.write(file)
     }
-}
 
-impl CreateOptions {
     /// Creates a file, and opens the source that `map` returns for it.
     pub(super) fn create_with(
         &self,
@@ -270,8 +268,8 @@ impl Plan {
 
     /// Maps the elements of the file, which has or will have this path.
     #[inline]
-    fn open(self, source: Source<MapMut>, path: &Path) -> Result<MappedArrayMut> {
-        let source = source.with_path(path);
+    fn open(self, mut source: Source<MapMut>, path: &Path) -> Result<MappedArrayMut> {
+        source.storage.path = Some(Arc::from(path));
         let data = source.obtain(self.place.offset, self.place.layout.nbytes())?;
         let mut array = MappedArray::from_place(&source, data, self.place, None);
         array.origin.mode = Some(Mode::Create);

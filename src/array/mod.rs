@@ -154,7 +154,7 @@ impl Origin {
     fn from_source<D>(source: &Source<D>, member: Option<&str>) -> Origin {
         let storage = source.storage();
         Origin {
-            path: storage.shared_path(),
+            path: storage.path.clone(),
             new_name: None,
             member: member.map(Arc::from),
             mode: source.mode(),
@@ -163,21 +163,6 @@ impl Origin {
             has_offset: true,
             on_demand: None,
             read_ahead: OnceLock::new(),
-        }
-    }
-
-    /// The origin of an array found at an offset of a buffer or stream.
-    #[inline]
-    fn with_offset() -> Origin {
-        Origin { has_offset: true, ..Origin::default() }
-    }
-
-    /// Brings elements that are on demand into memory.
-    #[inline]
-    fn load(&self) -> Result<()> {
-        match &self.on_demand {
-            Some(on_demand) => on_demand.load().map(drop),
-            None => Ok(()),
         }
     }
 
@@ -342,7 +327,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
         let layout = header.layout()?;
         check_len(&layout, data.as_ref().len())?;
         let place = Place { layout, ..Place::from_header(header, 0)? };
-        Ok(MappedArray { place, data, origin: Origin::with_offset() })
+        Ok(MappedArray { place, data, origin: Origin { has_offset: true, ..Origin::default() } })
     }
 
     /// Makes an array of the elements that `layout` describes in `data`.

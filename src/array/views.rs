@@ -36,7 +36,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
 
     /// The bytes of `D`, or an error if they can't be brought into memory when needed.
     fn bytes(&self) -> Result<&[u8]> {
-        self.origin.load()?;
+        if let Some(on_demand) = &self.origin.on_demand {
+            on_demand.load()?;
+        }
         Ok(self.data.as_ref())
     }
 

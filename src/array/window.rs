@@ -325,13 +325,6 @@ impl Window<'_> {
 /// Maps or reads elements of a range.
 #[inline]
 pub(super) fn read(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<Window<'static>> {
-    let (bytes, geometry) = read_elements(from, geometry, dtype)?;
-    Ok(Window(Part::Own { bytes, geometry, dtype: dtype.clone() }))
-}
-
-/// Maps or reads elements of a range, and returns where they are in the result.
-#[inline]
-fn read_elements(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<(Map, Geometry)> {
     let size = dtype.itemsize();
     let span = geometry.span(size);
     let nbytes = nbytes(geometry.len(), size);
@@ -339,8 +332,9 @@ fn read_elements(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<
     // Of remote objects, nothing else is transferred.
     let is_file = from.storage.file().is_some();
     if span.len() == nbytes || is_near && is_file {
-        let inside = Geometry { offset: geometry.offset - span.start, ..geometry.clone() };
-        return Ok((from.part(span)?, inside));
+        let geometry = Geometry { offset: geometry.offset - span.start, ..geometry.clone() };
+        let bytes = from.part(span)?;
+        return Ok(Window(Part::Own { bytes, geometry, dtype: dtype.clone() }));
     }
     let ordered = geometry.memory_order();
     // Reading elements of nearly every page takes longer than copying them from a map.
@@ -351,7 +345,7 @@ fn read_elements(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Result<
     } else {
         from.read(ordered.byte_runs(size), nbytes)?
     };
-    Ok((bytes, packed(geometry, size)))
+    Ok(Window(Part::Own { bytes, geometry: packed(geometry, size), dtype: dtype.clone() }))
 }
 
 /// Copies elements, which are in the order of the file, from mapped parts.

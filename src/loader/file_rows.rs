@@ -112,10 +112,7 @@ impl RowSource for ArrayFile {
 
     #[inline]
     fn add_path(&self, error: Error) -> Error {
-        match self.path() {
-            Some(path) => error.with_path(path),
-            None => error,
-        }
+        self.storage.add_path(error)
     }
 
     #[inline]
@@ -252,7 +249,8 @@ impl Disk for Opened {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use super::*;
 

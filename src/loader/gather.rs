@@ -61,7 +61,10 @@ pub(super) fn visit_stored(
             AxisSlices::rows(&geometry, 0, dtype.itemsize())?
         }
     };
-    let mut block = allocate(room * nbytes)?;
+    let size = room * nbytes;
+    // Aligned for the elements of any dtype. For a few rows, the heap is faster than a map.
+    let mut block: Vec<u128> = try_zeroed_vec(size.div_ceil(size_of::<u128>()))
+        .map_err(|()| SystemError::map("allocate", size, io::ErrorKind::OutOfMemory.into()))?;
     let block: &mut [u8] = cast_slice_mut(&mut block);
     for (number, starts) in starts.chunks(room).enumerate() {
         let bytes = block.get_mut(..starts.len() * nbytes).invariant(IN_BUFFER);
@@ -71,14 +74,6 @@ pub(super) fn visit_stored(
         decode.decode(parts.select(bytes, &rows), first..first + rows.len());
     }
     Ok(())
-}
-
-/// Allocates at least `len` zero bytes, aligned for the elements of any dtype. For a
-/// few rows, the heap is faster than a map.
-#[inline]
-fn allocate(len: usize) -> Result<Vec<u128>> {
-    try_zeroed_vec(len.div_ceil(size_of::<u128>()))
-        .map_err(|()| SystemError::map("allocate", len, io::ErrorKind::OutOfMemory.into()))
 }
 
 /// Checks that ranges of rows exist, and that `len` is their length in bytes.
@@ -105,16 +100,6 @@ pub(super) fn rows_in(
 ) -> Result<Vec<usize>> {
     check_ranges(from, ranges, out.len()).map_err(|error| from.add_path(error))?;
     Ok(if out.is_empty() { Vec::new() } else { ranges.iter().cloned().flatten().collect() })
-}
-
-/// The start of each range, and the end of the last one, in an output of all ranges.
-#[inline]
-pub(super) fn offsets(ranges: &[Range<usize>]) -> Vec<usize> {
-    let ends = ranges.iter().scan(0_usize, |end, range| {
-        *end = end.saturating_add(range.len());
-        Some(*end)
-    });
-    std::iter::once(0).chain(ends).collect()
 }
 
 /// The shape of `count` rows.

@@ -320,7 +320,12 @@ impl RowSource for Rows {
             // There may be any number of rows without bytes.
             return Ok(());
         }
-        let ranges = ranges.iter().cloned().zip(gather::offsets(ranges));
+        let mut next = 0;
+        let ranges = ranges.iter().map(|range| {
+            let place = next;
+            next += range.len();
+            (range.clone(), place)
+        });
         self.decode_ranges(ranges, &mut Bytes(Output { items: out, each }))
     }
 

@@ -109,26 +109,14 @@ pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io
 /// full disk returns an error now instead of raising SIGBUS at a store.
 #[inline]
 pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
-    let at = file.metadata()?.len();
+    let mut at = file.metadata()?.len();
     if at >= len {
         return Ok(());
     }
     if allocate(file, at, len - at, FileSize::Extend)? {
         return Ok(());
     }
-    write_zeros(file, at, len)
-}
-
-/// Writes zeros from offset `at` to offset `end`.
-#[inline]
-fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
-    let zeros = vec![0; ZEROS];
-    while at < end {
-        let count = to_usize((end - at).min(to_u64(ZEROS)));
-        write_at(file, zeros.get(..count).invariant(IN_BUFFER), at)?;
-        at += to_u64(count);
-    }
-    Ok(())
+    append_zeros(file, &mut at, len)
 }
 
 /// Extends a file to at least `to` bytes with zeros and reserves their space.

@@ -126,7 +126,9 @@ impl Drop for FileLock {
 #[inline]
 fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock>> {
     loop {
-        let (file, FileStat { id, .. }) = open(path, kind)?;
+        let opened = file::open(path, kind == LockKind::Exclusive);
+        // Network file systems require write access for an exclusive lock.
+        let (file, FileStat { id, .. }) = opened.or_else(|_| file::open(path, false))?;
         if !platform::lock(&file, kind, waits).context("lock")? {
             return Ok(None);
         }
@@ -134,16 +136,6 @@ fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock
         if file::open(path, false)?.1.id == lock.id {
             return Ok(Some(lock));
         }
-    }
-}
-
-/// Opens a file for locking. Network file systems require write access for an
-/// exclusive lock.
-#[inline]
-fn open(path: &Path, kind: LockKind) -> Result<(File, FileStat)> {
-    match kind {
-        LockKind::Shared => file::open(path, false),
-        LockKind::Exclusive => file::open(path, true).or_else(|_| file::open(path, false)),
     }
 }
 

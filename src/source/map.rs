@@ -510,12 +510,6 @@ impl Pages for Map {
         memory.into_read_only()
     }
 
-    /// Does nothing: a read-only map has no stores.
-    #[inline]
-    fn flush_range(&self, _: Range<usize>) -> Result<()> {
-        Ok(())
-    }
-
     #[inline]
     fn unload(&self, range: Range<usize>) -> Result<bool> {
         let bytes = self.bytes(range)?;

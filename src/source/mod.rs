@@ -343,11 +343,6 @@ impl<D> Source<D> {
         &self.storage
     }
 
-    /// Sets the path, which must lead to the same file.
-    pub(crate) fn with_path(self, path: &Path) -> Source<D> {
-        Source { storage: self.storage.with_path(path), ..self }
-    }
-
     /// How arrays are mapped. Returns `None` if they are copies.
     pub(crate) fn mode(&self) -> Option<Mode> {
         match self.access {

@@ -244,7 +244,7 @@ pub(crate) fn check_size(size: io::Result<u64>) -> Result<u64> {
 /// Storage with its path, length and identity.
 pub(crate) struct Storage {
     bytes: Backend,
-    path: Option<Arc<Path>>,
+    pub(crate) path: Option<Arc<Path>>,
     pub(crate) len: u64,
     pub(crate) id: Option<FileId>,
 }
@@ -277,22 +277,10 @@ impl Storage {
         Storage { bytes: Backend::Other(reader), path, len, id: None }
     }
 
-    /// Sets the path, which must lead to the same file.
-    #[inline]
-    pub(crate) fn with_path(self, path: &Path) -> Storage {
-        Storage { path: Some(Arc::from(path)), ..self }
-    }
-
     /// The path the file was opened by.
     #[inline]
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
-    }
-
-    /// Like [`path`](Storage::path), as a shared pointer.
-    #[inline]
-    pub(crate) fn shared_path(&self) -> Option<Arc<Path>> {
-        self.path.clone()
     }
 
     /// The same storage.

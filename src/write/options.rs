@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::Save;
-use crate::array::{WriteMode, write_file};
+use crate::array::{WriteMode, with_path_in_errors, write_file};
 use crate::error::{IoContext as _, Result};
 use crate::layout::Order;
 use crate::npy::{Encoded, Version};
@@ -103,15 +103,14 @@ impl WriteOptions {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write(&self, path: impl AsRef<Path>, array: &dyn Save) -> Result<Version> {
-        let path = path.as_ref();
-        let written = array.header().and_then(|header| {
+        with_path_in_errors(path.as_ref(), |path| {
+            let header = array.header()?;
             let encoded = header.encode(self.version)?;
             write_file(path, self.mode, |mut file, _| {
                 write(&mut file, &encoded, header.order, array)
             })?;
             Ok(encoded.version)
-        });
-        written.map_err(|error| error.with_path(path))
+        })
     }
 
     /// Writes an array to any writer and returns the format version. Several

@@ -8,7 +8,7 @@ use std::path::Path;
 use ndarray::{Array, Dimension, ShapeBuilder as _};
 
 use super::BLOCK;
-use crate::array::{OpenOptions, Place};
+use crate::array::{OpenOptions, Place, with_path_in_errors};
 use crate::dtype::literal::tuple;
 use crate::element::cast::{Casting, Number, check_cast};
 use crate::element::fast_path::FastPath as _;
@@ -56,9 +56,7 @@ impl OpenOptions {
         &self,
         path: impl AsRef<Path>,
     ) -> Result<Array<T, D>> {
-        let path = path.as_ref();
-        self.read_at(path, |place, mut from, len| read_place(place, &mut from, len))
-            .map_err(|error| error.with_path(path))
+        self.read_at(path.as_ref(), |place, mut from, len| read_place(place, &mut from, len))
     }
 
     /// Reads a complete `.npy` file of numbers and casts them to `U`, block by block:
@@ -95,9 +93,8 @@ impl OpenOptions {
         path: impl AsRef<Path>,
         casting: Casting,
     ) -> Result<Array<U, D>> {
-        let path = path.as_ref();
-        self.read_at(path, |place, mut from, len| read_cast(place, &mut from, len, casting))
-            .map_err(|error| error.with_path(path))
+        let read = |place, mut from: &mut dyn Read, len| read_cast(place, &mut from, len, casting);
+        self.read_at(path.as_ref(), read)
     }
 
     /// Calls `read` with the place of the array at a path, and a reader of its
@@ -107,20 +104,22 @@ impl OpenOptions {
         path: &Path,
         read: impl FnOnce(Place, &mut dyn Read, Length) -> Result<A>,
     ) -> Result<A> {
-        let mut file = File::open(path).context("open")?;
-        let metadata = file.metadata().context("get the length")?;
-        if metadata.is_file() {
-            let storage = Storage::from_file(file)?;
-            let place = self.place(&storage)?;
-            let end = place.offset + to_u64(place.layout.nbytes());
-            let mut elements = storage.range_reader(place.offset, end);
-            return read(place, &mut elements, Length::Checked);
-        }
-        if self.is_placed() {
-            return Err(SystemError::NotRegular { found: "a pipe or device" }.into());
-        }
-        let place = self.read_place(&mut file)?;
-        read(place, &mut file, Length::Announced)
+        with_path_in_errors(path, |path| {
+            let mut file = File::open(path).context("open")?;
+            let metadata = file.metadata().context("get the length")?;
+            if metadata.is_file() {
+                let storage = Storage::from_file(file)?;
+                let place = self.place(&storage)?;
+                let end = place.offset + to_u64(place.layout.nbytes());
+                let mut elements = storage.range_reader(place.offset, end);
+                return read(place, &mut elements, Length::Checked);
+            }
+            if self.is_placed() {
+                return Err(SystemError::NotRegular { found: "a pipe or device" }.into());
+            }
+            let place = self.read_place(&mut file)?;
+            read(place, &mut file, Length::Announced)
+        })
     }
 
     /// Reads the header of a stream.

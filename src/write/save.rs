@@ -130,16 +130,12 @@ impl<'a, T: Element, D: Dimension> WithDType<'a, T, D> {
         WithDType { array, dtype }
     }
 
-    /// The order in which the elements are stored.
-    fn order(&self) -> Order {
-        let is_fortran = !self.array.is_standard_layout() && self.array.t().is_standard_layout();
-        if is_fortran { Order::F } else { Order::C }
-    }
-
     /// The header, if the elements can be stored as the dtype.
     fn checked(&self) -> Result<(T::Codec, Header)> {
         let codec = T::codec(&self.dtype)?;
-        Ok((codec, Header::new(self.dtype.clone(), self.array.shape(), self.order())?))
+        let is_fortran = !self.array.is_standard_layout() && self.array.t().is_standard_layout();
+        let order = if is_fortran { Order::F } else { Order::C };
+        Ok((codec, Header::new(self.dtype.clone(), self.array.shape(), order)?))
     }
 }
 

@@ -318,7 +318,7 @@ impl<'a, D: Mapping> Member<'a, D> {
             let place = place.moved_by(start);
             return Ok(MappedArray::from_place(source, data, place, Some(self.name())));
         }
-        let path = source.storage().shared_path();
+        let path = source.storage.path.clone();
         Ok(MappedArray::from_unpacked(data, place, path, self.name()))
     }
 

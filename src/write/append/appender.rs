@@ -81,7 +81,7 @@ pub struct Appender {
     writer: RowWriter,
     /// Includes the rows that are not written yet.
     shape: Vec<usize>,
-    axis: usize,
+    pub(super) axis: usize,
     /// The size of a row in bytes.
     row_nbytes: usize,
     /// How many elements a row has.
@@ -205,14 +205,6 @@ impl Appender {
     #[inline]
     pub fn rows(&self) -> usize {
         *self.shape.get(self.axis).invariant("the axis of the rows is one of the array")
-    }
-
-    /// The shape of one row: all axes except the growing one.
-    #[inline]
-    pub(crate) fn row_shape(&self) -> Vec<usize> {
-        let mut shape = self.shape.clone();
-        shape.remove(self.axis);
-        shape
     }
 
     /// Returns the dtype of the elements.

@@ -168,7 +168,8 @@ pub(crate) fn check_rows_like(
         let (stored, asked) = (opened.dtype().to_string(), dtype.to_string());
         return Err(DTypeError::Rows { stored, asked }.into());
     }
-    let own_row = opened.row_shape();
+    let mut own_row = opened.shape().to_vec();
+    own_row.remove(opened.axis);
     // With one axis, both orders are the same.
     if own_row == row && (opened.order() == options.order || row.is_empty()) {
         return Ok(());

@@ -174,7 +174,7 @@ impl RecoverOptions {
             return Err(ExtentError::Follows { end }.into());
         }
         // The header may have become longer since.
-        let nbytes = len - head.data_offset().min(len);
+        let nbytes = len - to_u64(head.header.data_offset).min(len);
         // Rows of no bytes can't be counted, so the header is right about them.
         let rows = nbytes.checked_div(row).unwrap_or(to_u64(header_rows));
         let rest = nbytes.checked_rem(row).unwrap_or(nbytes);
@@ -214,7 +214,8 @@ impl Examined {
     /// Reads bytes of the elements, from the `at`-th one.
     #[inline]
     pub(crate) fn read_elements(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
-        let at = self.head.data_offset() + to_u64(at * self.header().dtype.itemsize());
+        let Header { data_offset, dtype, .. } = self.header();
+        let at = to_u64(data_offset + at * dtype.itemsize());
         file::read_elements(&self.file, bytes, at)
     }
 

@@ -77,12 +77,6 @@ impl StoredHeader {
         Ok(to_u64(self.layout(rows)?.end()))
     }
 
-    /// The offset of the first element.
-    #[inline]
-    pub(super) fn data_offset(&self) -> u64 {
-        to_u64(self.header.data_offset)
-    }
-
     #[inline]
     fn with_rows(&self, rows: usize) -> Header {
         Header { shape: self.shape(rows), ..self.header.clone() }
@@ -168,7 +162,7 @@ impl StoredHeader {
     /// Copies `nbytes` bytes of elements to the position of `to`.
     #[inline]
     fn copy_elements(&self, mut file: &File, mut to: &File, nbytes: u64) -> io::Result<()> {
-        file.seek(SeekFrom::Start(self.data_offset()))?;
+        file.seek(SeekFrom::Start(to_u64(self.header.data_offset)))?;
         let done = io::copy(&mut io::Read::take(&mut file, nbytes), &mut to)?;
         if done < nbytes { Err(io::ErrorKind::UnexpectedEof.into()) } else { to.flush() }
     }
