@@ -450,7 +450,7 @@ impl ArrayFile {
     #[inline]
     pub(super) fn copied(&self, layout: Layout, data: MapMut) -> MappedArrayMut {
         let mut array = MappedArray::allocated(layout, self.place.order, data);
-        array.origin.path = self.storage.path.clone();
+        array.origin.path.clone_from(&self.storage.path);
         array
     }
 
