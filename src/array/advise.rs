@@ -117,7 +117,7 @@ impl<D: Mapping> MappedArray<D> {
     /// SIGBUS instead.
     ///
     /// The kernel may drop the rows again when memory is short, and the file
-    /// may still be truncated later, but see [`lock`](MappedArray::lock).
+    /// may still be truncated later, but see [`FileLock`](crate::source::FileLock).
     ///
     /// # Errors
     ///

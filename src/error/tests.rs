@@ -248,7 +248,7 @@ fn request_errors() {
         ),
         (
             RequestError::NoPath { operation: "check or drop it" },
-            "the array was not opened by path: open it by path to lock it",
+            "the array was not opened by path: open it by path to check or drop it",
         ),
         (
             RequestError::NoFile,
