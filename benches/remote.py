@@ -2,7 +2,7 @@
 """Times reads of remote arrays, next to fsspec with NumPy, and zarr.
 
     pip install numpy fsspec aiohttp zarr
-    python3 benches/remote.py [--rounds N] [--delay MS] [--rate MB_PER_S] [--json FILE]
+    python3 benches/remote.py [--rounds N] [--delay MS] [--rate MB_PER_S]
 
 nginx serves the files, behind a proxy that delays every byte by DELAY milliseconds in
 each direction (20 by default), and connections by a round trip. For epochs, it limits
@@ -12,7 +12,6 @@ log of nginx. Prints Markdown.
 
 import argparse
 import contextlib
-import json
 import os
 import pathlib
 import random
@@ -188,7 +187,7 @@ class Peers:
 
 class Table:
     def __init__(self, log, rounds):
-        self.log, self.rounds, self.measured = log, rounds, {}
+        self.log, self.rounds = log, rounds
 
     def count(self):
         time.sleep(0.05)
@@ -205,7 +204,6 @@ class Table:
             for peer, read in peers:
                 theirs[peer].append(timed(read, number))
         median, requests = statistics.median(times), statistics.median(counts)
-        self.measured[name] = {"seconds": median, "requests": requests}
         first = f"| {name} | {requests:.0f} | {1000 * median:.1f} |"
         if not peers:
             print(f"{first} | | | {note} |", flush=True)
@@ -213,7 +211,6 @@ class Table:
             ratios = sorted(our / their for our, their in zip(times, theirs[peer]))
             ratio = f"{ratios[0]:.4f} / **{statistics.median(ratios):.4f}** / {ratios[-1]:.4f}"
             their = statistics.median(theirs[peer])
-            self.measured[name][peer] = their
             print(f"{first} {peer} | {1000 * their:.1f} | {ratio} | {note} |", flush=True)
 
 
@@ -281,7 +278,6 @@ def latency(program, url, log, options):
             target,
             rounds=min(options.rounds, 3),
         )
-    return table.measured
 
 
 def epochs(program, url, log, options):
@@ -323,7 +319,6 @@ def epochs(program, url, log, options):
         "shuffled rows of 64 KiB, batches of 256, 1 thread",
         ours("long.npy", "epoch", BATCH, 1, 1, "SEED"),
     )
-    return table.measured
 
 
 def costs(program, url):
@@ -341,7 +336,6 @@ def costs(program, url):
     byte = (ours.cpu() - start) / (3 * ROWS * ROW)
     ours.stop()
     print(f"\nA request takes {1e6 * request:.0f} µs of a processor, and a byte {1e9 * byte:.2f} ns.")
-    return {"request": request, "byte": byte}
 
 
 def main():
@@ -349,13 +343,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--delay", type=float, default=20)
     parser.add_argument("--rate", type=float, default=100)
-    parser.add_argument("--json")
     options = parser.parse_args()
     build = ["cargo", "build", "--release", "-q", "--features", "remote", "--bin", "remote"]
     subprocess.run(build, cwd=HERE, check=True)
-    program = str(HERE / "target/release/remote")
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE / "target"))
+    program = str(target / "release/remote")
     zarr.config.set({"async.concurrency": 256})
-    found = {"round trip": 2 * options.delay / 1000, "rate": options.rate * 1e6}
     with tempfile.TemporaryDirectory(prefix="npymap-remote-") as name:
         folder = pathlib.Path(name)
         create(folder)
@@ -364,10 +357,8 @@ def main():
                 port = free_port()
                 command = [program, "proxy", port, server, f"{options.delay:.0f}", rate]
                 with started([str(word) for word in command], port):
-                    found |= run(program, f"http://127.0.0.1:{port}", log, options)
-            found |= costs(program, f"http://127.0.0.1:{server}")
-        if options.json:
-            pathlib.Path(options.json).write_text(json.dumps(found, indent=1) + "\n")
+                    run(program, f"http://127.0.0.1:{port}", log, options)
+            costs(program, f"http://127.0.0.1:{server}")
 
 
 if __name__ == "__main__":
