@@ -4,9 +4,9 @@
     python python/benches/peers.py [--quick] [--mib N] [--rounds N] [--directory D] [CASE…]
 
 Cases are open, calls, rows, member, append, save and epoch; default: all. Needs npymap and
-NumPy, and Linux. mmap_ninja, mmnpz, npy-append-array, safetensors, datasets, webdataset and
-torch are compared if they are installed, and named if they are not. `calls` needs the program
-`calls`:
+NumPy, and Linux. mmap_ninja, mmnpz, npy-append-array, safetensors, datasets, pylance,
+webdataset, grain, array_record and torch are compared if they are installed, and named if they
+are not. `calls` needs the program `calls`:
 
     cargo build --release --manifest-path benches/Cargo.toml --bin calls
 
@@ -38,6 +38,10 @@ from _bench import create_npy, evict, number_rows, read_in, report, rounds, show
 SIZES = [256, 4096, 65536]
 BATCH = 256
 ROOT = Path(__file__).parents[2]
+
+# Here, because workers that are spawned import this file.
+warnings.filterwarnings("ignore", message=".*not writable.*")
+warnings.filterwarnings("ignore", message=".*not fork-safe.*")
 
 
 class OfNpy:
@@ -153,19 +157,24 @@ class Safetensors:
         return np.stack([array[int(index)] for index in indices])
 
 
+def arrow_table(directory, count, width):
+    import pyarrow
+
+    array = np.load(OfNpy.create(directory, count, width), mmap_mode="r")
+    column = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(array.reshape(-1)), width)
+    return pyarrow.table({"a": column})
+
+
 class Datasets:
     name, module = "Hugging Face datasets", "datasets"
 
     @staticmethod
     def create(directory, count, width):
         import datasets
-        import pyarrow
 
         path = directory / "arrow"
-        array = np.load(OfNpy.create(directory, count, width), mmap_mode="r")
-        column = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(array.reshape(-1)), width)
-        table = pyarrow.table({"a": column})
-        datasets.Dataset(datasets.table.InMemoryTable(table)).save_to_disk(path)
+        table = datasets.table.InMemoryTable(arrow_table(directory, count, width))
+        datasets.Dataset(table).save_to_disk(path)
         return path
 
     @staticmethod
@@ -177,6 +186,36 @@ class Datasets:
     @staticmethod
     def take(array, indices):
         return array[indices]["a"]
+
+
+class LanceRows:
+    """The rows of a Lance dataset, which has no indexing."""
+
+    def __init__(self, path):
+        import lance
+
+        self.data = lance.dataset(str(path))
+
+    def __len__(self):
+        return self.data.count_rows()
+
+    def __getitem__(self, indices):
+        column = self.data.take(np.atleast_1d(indices).tolist())["a"].combine_chunks()
+        rows = column.flatten().to_numpy().reshape(len(column), -1)
+        return rows if np.ndim(indices) else rows[0]
+
+
+class Lance:
+    name, module = "Lance", "lance"
+    open, take = LanceRows, OfNpy.take
+
+    @staticmethod
+    def create(directory, count, width):
+        import lance
+
+        path = directory / "lance"
+        lance.write_dataset(arrow_table(directory, count, width), str(path))
+        return path
 
 
 class WebDataset:
@@ -216,7 +255,37 @@ class WebDataset:
         return np.frombuffer(sample["row"], "f4")
 
 
-PEERS = [Npymap, NumPy, MmapNinja, Mmnpz, Safetensors, Datasets]
+class Grain:
+    """Batches of Grain from records without compression. Only epochs are compared."""
+
+    name, module = "Grain, ArrayRecord", "grain"
+
+    @staticmethod
+    def create(directory, count, width):
+        import grain as _  # not in the time of the first epoch
+        from array_record.python.array_record_module import ArrayRecordWriter
+
+        path = directory / "a.array_record"
+        array = np.load(OfNpy.create(directory, count, width), mmap_mode="r")
+        writer = ArrayRecordWriter(str(path), "group_size:1,uncompressed")
+        for row in array:
+            writer.write(row.tobytes())
+        writer.close()
+        return path
+
+    @staticmethod
+    def open(path):
+        import grain
+
+        records = grain.MapDataset.source(grain.sources.ArrayRecordDataSource(str(path)))
+        return records.shuffle(seed=1).batch(BATCH, batch_fn=Grain.decode).to_iter_dataset()
+
+    @staticmethod
+    def decode(records):
+        return np.frombuffer(b"".join(records), "f4").reshape(len(records), -1)
+
+
+PEERS = [Npymap, NumPy, MmapNinja, Mmnpz, Safetensors, Datasets, Lance]
 
 
 def is_installed(module):
@@ -234,7 +303,7 @@ def open_case(options, directory):
         path = peer.create(directory, 100, 10)
 
         def call(peer=peer, path=path):
-            count = 20 if peer is Datasets else 200
+            count = 20 if peer in (Datasets, Lance) else 200
             start = time.perf_counter()
             for _ in range(count):
                 array = peer.open(path)
@@ -437,6 +506,7 @@ def epoch_case(options, directory):
         return
     import npymap.torch
     import torch
+    from torch.utils.data import BatchSampler, RandomSampler
 
     count, width = options.epoch_mib * (1 << 20) // 4096, 1024
 
@@ -458,6 +528,15 @@ def epoch_case(options, directory):
         data = peer.open(path)
         if peer is WebDataset:
             return torch.utils.data.DataLoader(data, None, num_workers=workers)
+        if peer is Grain:
+            import grain
+
+            return data.mp_prefetch(grain.MultiprocessingOptions(num_workers=workers))
+        if peer is Lance:
+            # Its threads do not survive a fork.
+            batches = BatchSampler(RandomSampler(data), BATCH, drop_last=False)
+            return torch.utils.data.DataLoader(data, None, sampler=batches, num_workers=workers,
+                                               multiprocessing_context="spawn" if workers else None)
         data = data.with_format("torch") if peer is Datasets else Dataset(data)
         return torch.utils.data.DataLoader(data, BATCH, shuffle=True, num_workers=workers)
 
@@ -468,7 +547,7 @@ def epoch_case(options, directory):
             read_in(path)
         start, total, batches = time.perf_counter(), 0.0, 0
         for x in loader(peer, path, workers):
-            x = x["a"] if isinstance(x, dict) else x
+            x = torch.as_tensor(x["a"] if isinstance(x, dict) else x)
             total += float(x[:, 0].sum(dtype=torch.float64))
             batches += 1
         elapsed = time.perf_counter() - start
@@ -476,7 +555,7 @@ def epoch_case(options, directory):
             sys.exit(f"{peer.name}: other rows than expected")
         return elapsed
 
-    peers = [peer for peer in installed([*PEERS, WebDataset]) if peer is not Mmnpz]
+    peers = [peer for peer in installed([*PEERS, WebDataset, Grain]) if peer is not Mmnpz]
     paths = {peer: peer.create(directory, count, width) for peer in peers}
     rates = {}
     for workers, is_cold in itertools.product((0, 2, 4), (True, False)):
@@ -592,14 +671,14 @@ def main():
     options = parser.parse_args()
     if options.quick:
         options.mib, options.epoch_mib, options.rounds = 64, 64, 3
-    warnings.filterwarnings("ignore", message=".*not writable.*")
     os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
-    names = ["numpy", "mmap_ninja", "mmnpz", "npy_append_array", "safetensors", "datasets",
-             "webdataset", "torch"]
+    names = ["numpy", "mmap_ninja", "mmnpz", "npy_append_array", "safetensors", "datasets", "lance",
+             "webdataset", "grain", "array_record", "torch"]
     found = {name: is_installed(name) for name in names}
     from importlib.metadata import version
 
-    print(", ".join(f"{name} {version(name)}" for name in names if found[name]))
+    print(", ".join(f"{name} {version('pylance' if name == 'lance' else name)}"
+                    for name in names if found[name]))
     if missing := [name for name in names if not found[name]]:
         print(f"skipped, because they are not installed: {', '.join(missing)}")
     print("\n| work | compared with | ours | theirs | ratio min / median / max |")
