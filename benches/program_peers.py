@@ -7,9 +7,8 @@
 
 Peers that are not installed are named and left out. All commands of a job run once in each
 round, one after another, so that other work on the machine slows all of them down.
-Printed are the shortest time and processor time of each program (user and system),
-its peak memory, and the ratios of our processor and elapsed times to those of the
-peer in the same round: the lowest, the median and the highest.
+Prints Markdown: the shortest time and processor time of each program (user and system),
+its peak memory, and the ratios of our times to those of the peer in the same round.
 
 NPYMAP_PEERS_ROUNDS (5), NPYMAP_PEERS_SCALE (1.0, of the files' sizes) and
 NPYMAP_PEERS_DIRECTORY (a new one) change what is measured. `--quick` is one round with
@@ -250,27 +249,31 @@ def measure(command):
 
 def compare(job, commands):
     commands = dict(commands)
-    missing = [name for name, command in commands.items() if not command]
-    for name in missing:
-        print(f"{job:9} {name:8} not installed", flush=True)
+    for name in [name for name, command in commands.items() if not command]:
+        print(f"{job}: {name} is not installed", file=sys.stderr)
         del commands[name]
     rounds = [{name: measure(command) for name, command in commands.items()} for _ in range(ROUNDS)]
-    for name in commands:
-        elapsed, cpu, memory = (min(times[name][at] for times in rounds) for at in range(3))
-        line = f"{job:9} {name:8} {elapsed:8.2f} s {cpu:8.2f} s CPU {memory:7.0f} MiB"
-        if name != "npymap":
-            line += f"   CPU {ratios(rounds, name, 1)}   elapsed {ratios(rounds, name, 0)}"
-        print(line, flush=True)
+    ours, *theirs = commands
+    for name in theirs:
+        print(f"| {job} | {name} | {least(rounds, ours)} | {least(rounds, name)} "
+              f"| {ratios(rounds, name, 0)} | {ratios(rounds, name, 1)} |", flush=True)
+
+
+def least(rounds, name):
+    elapsed, cpu, memory = map(min, zip(*(times[name] for times in rounds)))
+    return f"{elapsed:.2f}; {cpu:.2f}; {memory:.0f}"
 
 
 def ratios(rounds, name, at):
     found = [times["npymap"][at] / times[name][at] for times in rounds]
-    return f"{min(found):.2f} {statistics.median(found):.2f} {max(found):.2f}"
+    return f"{min(found):.2f} / **{statistics.median(found):.2f}** / {max(found):.2f}"
 
 
 def main():
     jobs = [job for job in sys.argv[1:] if job != "--quick"] or list(JOBS)
     base = os.environ.get("NPYMAP_PEERS_DIRECTORY")
+    print("| job | compared with | ours: s; processor s; MiB | theirs "
+          "| elapsed, min / median / max | processor |\n|---|---|---|---|---:|---:|")
     for job in jobs:
         with tempfile.TemporaryDirectory(dir=base) as directory:
             os.chdir(directory)
