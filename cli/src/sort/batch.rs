@@ -7,8 +7,9 @@ use npymap::Result;
 
 use crate::input::lengths::part;
 use crate::input::memory;
-use crate::sort::blocks::{Blocks, append};
+use crate::sort::blocks::{Blocks, append, split_count};
 use crate::sort::keys::Keys;
+use crate::sort::numbers::{self, NumberFormat, Numbers};
 
 /// The first bytes of a key, and the position of its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,25 +22,81 @@ struct Entry {
 pub(super) const ENTRY: usize = size_of::<Entry>();
 
 /// How many bytes of a key are compared as a number.
-pub(super) const PREFIX: usize = size_of::<u64>();
+const PREFIX: usize = size_of::<u64>();
 
 /// Keys are computed for parts of this size, in bytes of records and keys.
 const PART: usize = 1 << 18;
 
+/// Records in memory.
+pub(super) enum Batch {
+    /// Numbers of one format, in parts that are sorted by themselves.
+    Numbers(NumberFormat, Vec<Numbers>),
+    Records(RecordBatch),
+}
+
+impl Batch {
+    /// Adds the records to blocks, in order.
+    pub(super) fn write(&self, blocks: &mut Blocks<'_>) -> Result<()> {
+        match self {
+            Batch::Numbers(format, parts) => numbers::write(*format, parts, blocks),
+            Batch::Records(records) => records.write(blocks),
+        }
+    }
+
+    /// Adds records and their keys, or numbers.
+    pub(super) fn push(&mut self, records: &[u8], keys: &[u8]) {
+        match self {
+            Batch::Numbers(_, parts) => parts.iter_mut().for_each(|part| part.push(records)),
+            Batch::Records(batch) => {
+                batch.push_keys(keys, records.len() / batch.size);
+                batch.records.extend_from_slice(records);
+            }
+        }
+    }
+
+    /// Sorts the records on this thread.
+    pub(super) fn sort(&mut self) {
+        match self {
+            Batch::Numbers(_, parts) => parts.iter_mut().for_each(Numbers::sort),
+            Batch::Records(batch) => batch.sort(1),
+        }
+    }
+
+    /// Removes all records.
+    pub(super) fn clear(&mut self) {
+        match self {
+            Batch::Numbers(_, parts) => parts.iter_mut().for_each(Numbers::clear),
+            Batch::Records(RecordBatch { records, entries, rests, .. }) => {
+                records.clear();
+                entries.clear();
+                rests.clear();
+            }
+        }
+    }
+}
+
 /// Records, and the order that their keys have.
 pub(super) struct RecordBatch {
     records: Vec<u8>,
-    /// The size of a record.
+    /// The size of a record, with its count.
     size: usize,
     entries: Vec<Entry>,
     /// What follows the prefix of each key.
     rests: Vec<u8>,
     rest_len: usize,
+    /// Whether each record has a count.
+    has_counts: bool,
+}
+
+/// The first bytes of a key as a number of the same order, and the rest.
+#[inline]
+pub(super) fn split_key(key: &[u8]) -> (u64, &[u8]) {
+    (prefix(key), key.get(PREFIX..).unwrap_or_default())
 }
 
 /// The first bytes of a key as a number of the same order.
 #[inline]
-pub(super) fn prefix(key: &[u8]) -> u64 {
+fn prefix(key: &[u8]) -> u64 {
     let first = key.first_chunk().copied().unwrap_or_else(|| {
         let mut first = [0; PREFIX];
         first.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
@@ -54,6 +111,12 @@ pub(super) fn rest_len(keys: &Keys<'_>) -> usize {
 }
 
 impl RecordBatch {
+    /// No records of a size.
+    pub(super) fn empty(keys: &Keys<'_>, size: usize, has_counts: bool) -> RecordBatch {
+        let (records, entries, rests) = (Vec::new(), Vec::new(), Vec::new());
+        RecordBatch { records, size, entries, rests, rest_len: rest_len(keys), has_counts }
+    }
+
     /// Sorts records of a size, at least one byte, on some threads.
     pub(super) fn sorted(
         keys: &Keys<'_>,
@@ -62,32 +125,28 @@ impl RecordBatch {
         threads: usize,
     ) -> Result<RecordBatch> {
         let count = records.len() / size;
-        let rest_len = rest_len(keys);
-        let mut entries = memory::with_capacity(count)?;
-        let mut rests = memory::with_capacity(count * rest_len)?;
+        let mut batch = RecordBatch::empty(keys, size, false);
+        batch.entries = memory::with_capacity(count)?;
+        batch.rests = memory::with_capacity(count * batch.rest_len)?;
         let mut part_keys = Vec::new();
         let step = (PART / (size + keys.len)).max(1);
-        for (number, part) in records.chunks(step * size).enumerate() {
+        for part in records.chunks(step * size) {
             keys.encode(part, false, &mut part_keys)?;
-            let first = number * step;
-            if keys.len == PREFIX {
-                let (all, _) = part_keys.as_chunks::<PREFIX>();
-                let prefixes = all.iter().map(|key| u64::from_be_bytes(*key));
-                entries.extend(prefixes.zip(first..).map(|(prefix, at)| Entry { prefix, at }));
-            } else if keys.len == 0 {
-                let all = first..first + part.len() / size;
-                entries.extend(all.map(|at| Entry { prefix: 0, at }));
-            } else {
-                for (key, at) in part_keys.chunks_exact(keys.len).zip(first..) {
-                    entries.push(Entry { prefix: prefix(key), at });
-                    // Shorter keys have no rest.
-                    rests.extend_from_slice(key.split_at(PREFIX.min(key.len())).1);
-                }
-            }
+            batch.push_keys(&part_keys, part.len() / size);
         }
-        let mut batch = RecordBatch { records, size, entries, rests, rest_len };
+        batch.records = records;
         batch.sort(threads);
         Ok(batch)
+    }
+
+    /// Adds the keys of the next records.
+    fn push_keys(&mut self, keys: &[u8], count: usize) {
+        let (first, len) = (self.entries.len(), keys.len() / count.max(1));
+        for number in 0..count {
+            let (prefix, rest) = split_key(part(keys, number * len..(number + 1) * len));
+            self.entries.push(Entry { prefix, at: first + number });
+            self.rests.extend_from_slice(rest);
+        }
     }
 
     fn sort(&mut self, threads: usize) {
@@ -121,7 +180,9 @@ impl RecordBatch {
                 let rest = entry.at * self.rest_len..(entry.at + 1) * self.rest_len;
                 key.extend_from_slice(part(&self.rests, rest));
                 let record = part(&records, i * self.size..(i + 1) * self.size);
-                blocks.push_counted(&key, record, 1)?;
+                let (record, count) =
+                    if self.has_counts { split_count(record) } else { (record, 1) };
+                blocks.push_counted(&key, record, count)?;
             }
         }
         Ok(())

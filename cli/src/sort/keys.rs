@@ -1,13 +1,13 @@
 //! Rows as keys of bytes that compare as NumPy compares the rows.
 
-use npymap::{DType, Error, ErrorKind, Result, array::Outline};
-use npymap::{dtype::Kind, view::DynView, with_type};
+use npymap::{Error, ErrorKind, Result, array::Outline};
+use npymap::{dtype::Kind, view::DynView};
 
 use crate::input::lengths::first_len;
 use crate::select::leaf_fields;
 use crate::select::origins::{AxisIndices, AxisOrigin};
 use crate::select::selection::{IndexArg, Selected};
-use crate::sort::number_keys::{self, LONG_DOUBLE, NumberKey};
+use crate::sort::number_keys;
 use crate::sort::numbers::NumberFormat;
 use crate::sort::records::{Records, VALUE};
 
@@ -111,9 +111,16 @@ impl<'a> Keys<'a> {
 
     /// Writes a part of each key.
     fn write(&self, leaf: &DynView<'_>, place: Place, keys: &mut [u8]) -> Result<()> {
-        self.write_values(leaf, place, keys)?;
-        if self.has_one_nan && leaf.dtype().kind() == Kind::Complex {
-            let size = key_size(leaf.dtype())?;
+        let dtype = leaf.dtype();
+        let (size, format) = (number_keys::size(dtype)?, NumberFormat::of(dtype, false));
+        let own = self.parts(place, keys).flat_map(|part| part.chunks_exact_mut(size));
+        for (key, stored) in own.zip(leaf.element_bytes()) {
+            match format {
+                Some(format) => format.write_key(stored, key),
+                None => number_keys::write(dtype, stored, key),
+            }
+        }
+        if self.has_one_nan && dtype.kind() == Kind::Complex {
             let numbers = self.parts(place, keys).flat_map(|part| part.chunks_exact_mut(size));
             let nans = numbers.filter(|number| number.first().is_some_and(|&rank| rank > 0));
             nans.for_each(|number| number.fill(0xff));
@@ -126,69 +133,12 @@ impl<'a> Keys<'a> {
         let keys = keys.chunks_exact_mut(self.len);
         keys.filter_map(move |key| key.get_mut(place.at..place.at + place.len))
     }
-
-    fn write_values(&self, leaf: &DynView<'_>, place: Place, keys: &mut [u8]) -> Result<()> {
-        let dtype = leaf.dtype();
-        let parts = self.parts(place, keys);
-        let size = key_size(dtype)?;
-        with_type!(dtype, any T => {
-            write_numbers::<T>(leaf, parts)
-        }, _ => {
-            let mut stored = leaf.element_bytes();
-            let order = dtype.byte_order();
-            for part in parts.flat_map(|part| part.chunks_exact_mut(size)) {
-                let Some(bytes) = stored.next() else { break };
-                match dtype.kind() {
-                    Kind::Float => part.copy_from_slice(&number_keys::long_double(bytes, order)),
-                    Kind::Complex => {
-                        let (re, im) = bytes.split_at(bytes.len() / 2);
-                        let parts = [re, im].map(|part| number_keys::long_double(part, order));
-                        number_keys::write_complex(part, parts);
-                    }
-                    Kind::Unicode => write_code_points(part, bytes, dtype),
-                    _ => part.copy_from_slice(bytes),
-                }
-            }
-            Ok(())
-        })
-    }
-}
-
-fn write_numbers<'k, T: NumberKey>(
-    leaf: &DynView<'_>,
-    parts: impl Iterator<Item = &'k mut [u8]>,
-) -> Result<()> {
-    let view = leaf.view::<T>()?;
-    let mut numbers = view.iter();
-    for part in parts.flat_map(|part| part.chunks_exact_mut(T::LEN)) {
-        let Some(number) = numbers.next() else { break };
-        part.copy_from_slice(number.key().as_ref());
-    }
-    Ok(())
-}
-
-/// Code points compare as numbers.
-fn write_code_points(part: &mut [u8], stored: &[u8], dtype: &DType) {
-    part.copy_from_slice(stored);
-    if dtype.byte_order() != npymap::ByteOrder::Big {
-        part.chunks_exact_mut(4).for_each(<[u8]>::reverse);
-    }
-}
-
-/// The length of the key of an element.
-fn key_size(dtype: &DType) -> Result<usize> {
-    with_type!(dtype, any T => Ok(T::LEN), _ => match (dtype.kind(), dtype.itemsize()) {
-        (Kind::Float, 16) => Ok(LONG_DOUBLE),
-        (Kind::Complex, 32) => Ok(2 * LONG_DOUBLE + 1),
-        (Kind::Bytes | Kind::Unicode | Kind::Void, size) => Ok(size),
-        _ => Err(Error::new(ErrorKind::DTypeMismatch, format!("elements of dtype {dtype} have no order"))),
-    })
 }
 
 /// The part of each key that a field has.
 fn place(leaf: &DynView<'_>, at: usize) -> Result<Place> {
     let count: usize = leaf.shape().iter().skip(1).product();
-    Ok(Place { at, len: count * key_size(leaf.dtype())? })
+    Ok(Place { at, len: count * number_keys::size(leaf.dtype())? })
 }
 
 /// Checks that an INDEX selects something of each row.

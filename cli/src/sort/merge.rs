@@ -1,15 +1,16 @@
-//! Merges sorted runs. Equal records keep the order of their runs.
-
-use std::cmp::Ordering;
+//! Merges sorted runs: the next records of each, as far as all of them are known, are sorted
+//! together. Equal records keep the order of their runs.
 
 use npymap::Result;
 
 use crate::input::lengths::{part, to_usize};
 use crate::input::memory;
-use crate::sort::batch::{self, PREFIX};
-use crate::sort::blocks::{Blocks, split_count};
+use crate::sort::batch::{self, Batch, ENTRY, RecordBatch};
+use crate::sort::blocks::Blocks;
 use crate::sort::keys::Keys;
-use crate::sort::runs::{Run, RunFile, Runs};
+use crate::sort::numbers::{NumberFormat, Numbers};
+use crate::sort::radix::{CHUNK, STEP};
+use crate::sort::runs::{Run, Runs};
 
 /// Merges runs into blocks, with `buffer` bytes of memory per run.
 pub(super) fn merge(
@@ -18,179 +19,82 @@ pub(super) fn merge(
     buffer: usize,
     blocks: &mut Blocks<'_>,
 ) -> Result<()> {
-    let room = (buffer / (size + keys.len)).max(1) * size;
-    let is_counted = blocks.is_counted;
+    let format = keys.numbers().filter(|_| !blocks.is_counted);
+    let key_len = if format.is_some() { 0 } else { keys.len };
+    // A quarter of the memory is for the records that are sorted.
+    let room = ((buffer - buffer / 4) / (size + key_len)).max(1) * size;
+    let most = buffer / 4 * ranges.len() / (size + key_len + ENTRY);
+    let most = most.min(CHUNK.max(STEP * ranges.len())).max(ranges.len());
     let cursors = ranges.iter().map(|run| {
         let len = to_usize(run.end - run.start);
-        let buffers = (memory::with_capacity(room.min(len))?, Vec::new());
-        Ok(Cursor {
-            keys,
-            file,
-            size,
-            is_counted,
-            left: run.clone(),
-            room,
-            buffers,
-            at: 0,
-            count: 0,
-        })
+        let (records, keys) = (memory::with_capacity(room.min(len))?, Vec::new());
+        Ok(Cursor { format, left: run.clone(), records, keys, size, key_len, at: 0, count: 0 })
     });
-    let mut tree = Tree::new(cursors.collect::<Result<_>>()?)?;
-    while let Some(cursor) = tree.first() {
-        if is_counted {
-            let (record, count) = split_count(cursor.record());
-            blocks.push_counted(cursor.key(), record, count)?;
-        } else {
-            blocks.push(cursor.record())?;
+    let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
+    let mut batch = match format {
+        Some(format) => Batch::Numbers(format, vec![Numbers::in_pieces(format, most, most)?]),
+        None => Batch::Records(RecordBatch::empty(keys, size, blocks.is_counted)),
+    };
+    loop {
+        for cursor in cursors.iter_mut().filter(|cursor| cursor.at == cursor.count) {
+            file.read_next(&mut cursor.left, room, &mut cursor.records)?;
+            (cursor.at, cursor.count) = (0, cursor.records.len() / size);
+            if format.is_none() {
+                keys.encode(&cursor.records, blocks.is_counted, &mut cursor.keys)?;
+            }
         }
-        tree.advance()?;
+        cursors.retain(|cursor| cursor.at < cursor.count);
+        // All records up to the least of these are in memory, and fit into the batch.
+        let step = most / cursors.len().max(1);
+        let ends = cursors.iter().map(|cursor| cursor.count.min(cursor.at + step));
+        let ends: Vec<usize> = ends.collect();
+        let last = cursors.iter().zip(&ends).map(|(cursor, end)| cursor.key(end - 1));
+        let Some((last, run)) = last.zip(0..).min() else { return Ok(()) };
+        let counts = cursors.iter().zip(&ends).enumerate().map(|(number, (cursor, &end))| {
+            let (mut low, mut high) = (cursor.at, end);
+            while low < high {
+                let middle = usize::midpoint(low, high);
+                let is_before = (cursor.key(middle), number) <= (last, run);
+                if is_before { low = middle + 1 } else { high = middle }
+            }
+            low - cursor.at
+        });
+        let counts: Vec<usize> = counts.collect();
+        for (cursor, count) in cursors.iter_mut().zip(counts) {
+            let used = cursor.at..cursor.at + count;
+            let records = part(&cursor.records, used.start * size..used.end * size);
+            batch.push(records, part(&cursor.keys, used.start * key_len..used.end * key_len));
+            cursor.at = used.end;
+        }
+        batch.sort();
+        batch.write(blocks)?;
+        batch.clear();
     }
-    Ok(())
 }
 
 /// A position in a run.
-struct Cursor<'a> {
-    keys: &'a Keys<'a>,
-    file: &'a RunFile,
-    size: usize,
-    is_counted: bool,
+struct Cursor {
+    /// The format of numbers, which have no keys.
+    format: Option<NumberFormat>,
     /// What is not in memory.
     left: Run,
-    /// The length of a block to read, in bytes.
-    room: usize,
     /// The records in memory, and their keys.
-    buffers: (Vec<u8>, Vec<u8>),
+    records: Vec<u8>,
+    keys: Vec<u8>,
+    size: usize,
+    key_len: usize,
     /// The number of the current one, and of all.
     at: usize,
     count: usize,
 }
 
-impl Cursor<'_> {
-    #[inline]
-    fn record(&self) -> &[u8] {
-        part(&self.buffers.0, self.at * self.size..(self.at + 1) * self.size)
-    }
-
-    #[inline]
-    fn key(&self) -> &[u8] {
-        let len = self.keys.len;
-        // None after the last record.
-        self.buffers.1.get(self.at * len..(self.at + 1) * len).unwrap_or_default()
-    }
-
-    #[inline]
-    fn rest(&self) -> &[u8] {
-        self.key().get(PREFIX..).unwrap_or_default()
-    }
-
-    #[inline]
-    fn head(&self) -> Head {
-        Head { is_done: self.at == self.count, prefix: batch::prefix(self.key()) }
-    }
-
-    /// Goes to the next record.
-    #[inline]
-    fn advance(&mut self) -> Result<()> {
-        self.at += 1;
-        if self.at < self.count { Ok(()) } else { self.load() }
-    }
-
-    /// Reads the next block, if there is one.
-    fn load(&mut self) -> Result<()> {
-        let (records, keys) = &mut self.buffers;
-        self.file.read_next(&mut self.left, self.room, records)?;
-        self.keys.encode(records, self.is_counted, keys)?;
-        (self.at, self.count) = (0, records.len() / self.size);
-        Ok(())
-    }
-}
-
-/// What is compared of a run first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Head {
-    is_done: bool,
-    prefix: u64,
-}
-
-/// A tournament of runs. Each inner node remembers the loser, so finding the next record
-/// takes as many comparisons as the tree is high.
-struct Tree<'a> {
-    cursors: Vec<Cursor<'a>>,
-    heads: Vec<Head>,
-    /// The first is the winner, and the others are the losers at each node.
-    nodes: Vec<usize>,
-}
-
-/// No run has played at a node yet.
-const NONE: usize = usize::MAX;
-
-impl<'a> Tree<'a> {
-    fn new(mut cursors: Vec<Cursor<'a>>) -> Result<Tree<'a>> {
-        cursors.iter_mut().try_for_each(Cursor::load)?;
-        let heads = cursors.iter().map(Cursor::head).collect();
-        let nodes = vec![NONE; cursors.len()];
-        let mut tree = Tree { cursors, heads, nodes };
-        (0..tree.cursors.len()).for_each(|run| tree.play(run));
-        Ok(tree)
-    }
-
-    /// The run with the first record, or `None` if all records were used.
-    #[inline]
-    fn first(&self) -> Option<&Cursor<'a>> {
-        let winner = *self.nodes.first()?;
-        self.cursors.get(winner).filter(|cursor| cursor.at < cursor.count)
-    }
-
-    /// Goes to the next record.
-    #[inline]
-    fn advance(&mut self) -> Result<()> {
-        let Some(&winner) = self.nodes.first() else { return Ok(()) };
-        if let (Some(cursor), Some(head)) =
-            (self.cursors.get_mut(winner), self.heads.get_mut(winner))
-        {
-            cursor.advance()?;
-            *head = cursor.head();
-            self.play(winner);
+impl Cursor {
+    /// The key of a record in memory: its first bytes as a number, and the rest.
+    fn key(&self, at: usize) -> (u64, &[u8]) {
+        if let Some(format) = self.format {
+            let number = part(&self.records, at * self.size..(at + 1) * self.size);
+            return (format.any_key(format.first(number)), &[]);
         }
-        Ok(())
-    }
-
-    /// Plays from a leaf to the root, or to the first node without a loser.
-    #[inline]
-    fn play(&mut self, run: usize) {
-        let mut winner = run;
-        let mut at = usize::midpoint(run, self.cursors.len());
-        while at > 0 {
-            let is_before = |a, b| self.is_before(a, b);
-            match self.nodes.get(at).copied() {
-                Some(NONE) | None => break,
-                Some(other) if is_before(other, winner) => {
-                    if let Some(node) = self.nodes.get_mut(at) {
-                        *node = winner;
-                    }
-                    winner = other;
-                }
-                Some(_) => {}
-            }
-            at /= 2;
-        }
-        if let Some(node) = self.nodes.get_mut(at) {
-            *node = winner;
-        }
-    }
-
-    /// Returns whether the record of run `a` comes before that of run `b`.
-    #[inline]
-    fn is_before(&self, a: usize, b: usize) -> bool {
-        let order = self.heads.get(a).cmp(&self.heads.get(b));
-        let order = order.then_with(|| {
-            let rest = |run: usize| self.cursors.get(run).map(Cursor::rest);
-            if self.cursors.first().is_some_and(|cursor| cursor.keys.len > PREFIX) {
-                rest(a).cmp(&rest(b))
-            } else {
-                Ordering::Equal
-            }
-        });
-        order.then(a.cmp(&b)).is_lt()
+        batch::split_key(part(&self.keys, at * self.key_len..(at + 1) * self.key_len))
     }
 }

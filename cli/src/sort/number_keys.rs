@@ -1,114 +1,70 @@
-//! Numbers as bytes that compare in NumPy's order: NaN and `NaT` last, and zeros of
+//! Elements as bytes that compare in NumPy's order: NaN and `NaT` last, and zeros of
 //! both signs equal.
 
-use npymap::element::Ticks;
-use npymap::half::f16;
-use npymap::num_complex::Complex;
-use npymap::{ByteOrder, Element};
+use npymap::dtype::Kind;
+use npymap::{ByteOrder, DType, Error, ErrorKind, Result};
 
-/// A number with a key. Keys compare byte by byte as NumPy compares the numbers.
-pub(super) trait NumberKey: Element {
-    /// The bytes of the key.
-    type Key: AsRef<[u8]>;
+use crate::sort::numbers::NumberFormat;
 
-    /// The length of the key.
-    const LEN: usize = size_of::<Self::Key>();
-
-    fn key(self) -> Self::Key;
-}
-
-impl NumberKey for bool {
-    type Key = [u8; 1];
-
-    fn key(self) -> [u8; 1] {
-        [u8::from(self)]
+/// The length of the key of an element.
+pub(super) fn size(dtype: &DType) -> Result<usize> {
+    match (dtype.kind(), dtype.itemsize()) {
+        (Kind::Float, 16) => Ok(LONG_DOUBLE),
+        (Kind::Complex, 32) => Ok(2 * LONG_DOUBLE + 1),
+        (Kind::Complex, size) => Ok(size + 1),
+        (Kind::Struct | Kind::Subarray, _) => {
+            let text = format!("elements of dtype {dtype} have no order");
+            Err(Error::new(ErrorKind::DTypeMismatch, text))
+        }
+        (_, size) => Ok(size),
     }
 }
 
-macro_rules! unsigned {
-    ($($T:ty)*) => {$(
-        impl NumberKey for $T {
-            type Key = [u8; size_of::<$T>()];
-
-            fn key(self) -> Self::Key {
-                self.to_be_bytes()
+/// Writes the key of an element that is no plain number.
+pub(super) fn write(dtype: &DType, stored: &[u8], key: &mut [u8]) {
+    let order = dtype.byte_order();
+    match dtype.kind() {
+        Kind::Bool => key.fill(stored.iter().any(|&byte| byte != 0).into()),
+        Kind::Float => write_float(order, stored, key),
+        Kind::Complex => write_complex(order, stored, key),
+        Kind::Unicode => {
+            // Code points compare as numbers.
+            key.copy_from_slice(stored);
+            if order != ByteOrder::Big {
+                key.chunks_exact_mut(4).for_each(<[u8]>::reverse);
             }
         }
-    )*};
-}
-
-macro_rules! signed {
-    ($($T:ty)*) => {$(
-        impl NumberKey for $T {
-            type Key = [u8; size_of::<$T>()];
-
-            fn key(self) -> Self::Key {
-                (self ^ <$T>::MIN).to_be_bytes()
-            }
-        }
-    )*};
-}
-
-macro_rules! floats {
-    ($($T:ty, $Bits:ty;)*) => {$(
-        impl NumberKey for $T {
-            type Key = [u8; size_of::<$T>()];
-
-            fn key(self) -> Self::Key {
-                const SIGN: $Bits = 1 << (<$Bits>::BITS - 1);
-                let bits = self.to_bits();
-                let key = if self.is_nan() {
-                    <$Bits>::MAX
-                } else if bits & !SIGN == 0 {
-                    SIGN
-                } else if bits & SIGN == 0 {
-                    bits | SIGN
-                } else {
-                    !bits
-                };
-                key.to_be_bytes()
-            }
-        }
-    )*};
-}
-
-unsigned!(u8 u16 u32 u64);
-signed!(i8 i16 i32 i64);
-floats!(f16, u16; f32, u32; f64, u64;);
-
-macro_rules! complex {
-    ($($T:ty, $LEN:literal;)*) => {$(
-        impl NumberKey for Complex<$T> {
-            type Key = [u8; $LEN];
-
-            fn key(self) -> Self::Key {
-                let mut key = [0; $LEN];
-                write_complex(&mut key, [self.re.key(), self.im.key()]);
-                key
-            }
-        }
-    )*};
-}
-
-complex!(f32, 9; f64, 17;);
-
-impl NumberKey for Ticks {
-    type Key = [u8; 8];
-
-    fn key(self) -> [u8; 8] {
-        // NaT is the least number, and follows all others.
-        (self.0 ^ i64::MIN).wrapping_sub(1).to_be_bytes()
+        _ => key.copy_from_slice(stored),
     }
+}
+
+fn write_float(order: ByteOrder, stored: &[u8], key: &mut [u8]) {
+    match NumberFormat::new(Kind::Float, stored.len(), order) {
+        Some(format) => format.write_key(stored, key),
+        None => key.copy_from_slice(&long_double(stored, order)),
+    }
+}
+
+/// NumPy's order of complex numbers is first by the NaN among the parts: neither part, the
+/// imaginary, the real, both.
+fn write_complex(order: ByteOrder, stored: &[u8], key: &mut [u8]) {
+    let Some((rank, parts)) = key.split_first_mut() else { return };
+    let (re, im) = parts.split_at_mut(parts.len() / 2);
+    let stored = stored.split_at(stored.len() / 2);
+    write_float(order, stored.0, re);
+    write_float(order, stored.1, im);
+    let is_nan = |part: &[u8]| u8::from(part.iter().all(|&byte| byte == 0xff));
+    *rank = 2 * is_nan(re) + is_nan(im);
 }
 
 /// The length of the key of an x86-64 long double.
-pub(super) const LONG_DOUBLE: usize = 10;
+const LONG_DOUBLE: usize = 10;
 
 /// Minus zero, with its sign first.
 const MINUS_ZERO: [u8; LONG_DOUBLE] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// The key of an x86-64 long double, which has 6 bytes of padding.
-pub(super) fn long_double(stored: &[u8], order: ByteOrder) -> [u8; LONG_DOUBLE] {
+fn long_double(stored: &[u8], order: ByteOrder) -> [u8; LONG_DOUBLE] {
     let is_big = order == ByteOrder::Big;
     let used = if is_big { stored.last_chunk() } else { stored.first_chunk() };
     let mut bytes: [u8; LONG_DOUBLE] = *used.expect("a long double has 16 bytes");
@@ -130,33 +86,21 @@ pub(super) fn long_double(stored: &[u8], order: ByteOrder) -> [u8; LONG_DOUBLE] 
     }
 }
 
-/// Writes a complex number's key from the keys of its parts. NumPy's order is first by the
-/// NaN among the parts: neither part, the imaginary, the real, both.
-pub(super) fn write_complex<K: AsRef<[u8]>>(key: &mut [u8], [re, im]: [K; 2]) {
-    let [re, im] = [re.as_ref(), im.as_ref()];
-    let is_nan = |part: &[u8]| u8::from(part.iter().all(|&byte| byte == 0xff));
-    let parts = re.iter().chain(im);
-    let rank = 2 * is_nan(re) + is_nan(im);
-    key.iter_mut().zip(std::iter::once(&rank).chain(parts)).for_each(|(to, from)| *to = *from);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn keys_have_numpys_order() {
-        let floats = [f64::NEG_INFINITY, -1e300, -1.5, -5e-324, 0.0, 5e-324, 2.0, f64::INFINITY];
-        assert!(floats.map(NumberKey::key).is_sorted_by(|a, b| a < b));
-        assert!(f64::INFINITY.key() < f64::NAN.key());
-        assert_eq!((-0.0_f32).key(), 0.0_f32.key());
-        assert_eq!((-f64::NAN).key(), f64::NAN.key());
-        assert!([i64::MIN, -3, -1, 0, 7, i64::MAX].map(NumberKey::key).is_sorted_by(|a, b| a < b));
-        let ticks = [i64::MIN + 1, -1, 0, 5, i64::MAX, i64::MIN].map(|ticks| Ticks(ticks).key());
-        assert!(ticks.is_sorted_by(|a, b| a < b));
+    fn complex_numbers_with_nan_are_last() {
         let nan = f64::NAN;
-        let complex = [(1.0, 9.0), (2.0, -1.0), (0.0, nan), (1.0, nan), (nan, 0.0), (nan, nan)];
-        assert!(complex.map(|(re, im)| Complex::new(re, im).key()).is_sorted_by(|a, b| a < b));
+        let numbers = [(1.0, 9.0), (2.0, -1.0), (0.0, nan), (1.0, nan), (nan, 0.0), (nan, nan)];
+        let keys = numbers.map(|(re, im): (f64, f64)| {
+            let stored = [re.to_le_bytes(), im.to_le_bytes()].concat();
+            let mut key = [0; 17];
+            write(&"<c16".parse().unwrap(), &stored, &mut key);
+            key
+        });
+        assert!(keys.is_sorted_by(|a, b| a < b), "{keys:?}");
     }
 
     #[test]

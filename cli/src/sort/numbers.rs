@@ -1,15 +1,12 @@
 //! Arrays of plain numbers, which are sorted as keys alone: a key tells its number.
 
-use std::slice;
-
 use npymap::dtype::Kind;
 use npymap::{ByteOrder, DType, Result};
 
-use crate::input::lengths::{part, to_u64, to_usize};
+use crate::input::lengths::{part, to_u64};
 use crate::input::memory;
 use crate::sort::blocks::Blocks;
-use crate::sort::radix::{self, CHUNK, Radix, STEP};
-use crate::sort::runs::{Run, RunFile, Runs};
+use crate::sort::radix::{self, CHUNK, Radix};
 
 /// The memory of a key, in bytes.
 pub(super) const KEY: usize = size_of::<u64>();
@@ -41,7 +38,12 @@ pub(super) struct NumberFormat {
 impl NumberFormat {
     /// The format of a dtype, if its elements are such numbers.
     pub(super) fn of(dtype: &DType, is_reversed: bool) -> Option<NumberFormat> {
-        let (kind, size) = (dtype.kind(), dtype.itemsize());
+        let format = NumberFormat::new(dtype.kind(), dtype.itemsize(), dtype.byte_order())?;
+        Some(NumberFormat { reversed: if is_reversed { format.mask } else { 0 }, ..format })
+    }
+
+    /// The format of numbers of a kind and size.
+    pub(super) fn new(kind: Kind, size: usize, order: ByteOrder) -> Option<NumberFormat> {
         let is_number =
             matches!(kind, Kind::Int | Kind::UInt | Kind::Float | Kind::DateTime | Kind::TimeDelta);
         if !is_number || size > KEY {
@@ -57,12 +59,12 @@ impl NumberFormat {
         let is_float = kind == Kind::Float;
         Some(NumberFormat {
             size,
-            is_big: dtype.byte_order() == ByteOrder::Big,
+            is_big: order == ByteOrder::Big,
             mask,
             inverted: if kind == Kind::UInt { 0 } else { SIGN },
             if_negative: if is_float { mask & !SIGN } else { 0 },
             less: matches!(kind, Kind::DateTime | Kind::TimeDelta).into(),
-            reversed: if is_reversed { mask } else { 0 },
+            reversed: 0,
             infinity: is_float.then_some(!SIGN & !(u64::MAX >> (exponent + 1))),
         })
     }
@@ -82,12 +84,18 @@ impl NumberFormat {
 
     /// The key of any number.
     #[inline]
-    fn any_key(self, bits: u64) -> u64 {
+    pub(super) fn any_key(self, bits: u64) -> u64 {
         match self.is_ambiguous(bits) {
             true if bits << 1 == 0 => self.key(0),
             true => self.mask ^ self.reversed,
             false => self.key(bits),
         }
+    }
+
+    /// Writes the key of a stored number, as many bytes as it has.
+    pub(super) fn write_key(self, stored: &[u8], key: &mut [u8]) {
+        let bytes = self.any_key(self.first(stored)).to_be_bytes();
+        key.copy_from_slice(part(&bytes, 0..key.len()));
     }
 
     /// The number that has a key.
@@ -120,7 +128,7 @@ impl NumberFormat {
     }
 
     /// The first number.
-    fn first(self, stored: &[u8]) -> u64 {
+    pub(super) fn first(self, stored: &[u8]) -> u64 {
         let mut first = 0;
         self.decode(stored.split_at(self.size).0, &mut |bits| first = bits);
         first
@@ -173,13 +181,19 @@ pub(super) struct Numbers {
     others: usize,
     /// How many keys are sorted together. These pieces are merged when they are written.
     piece: usize,
+    radix: Radix,
 }
 
 impl Numbers {
-    /// Room for this many.
+    /// Room for this many, which are sorted in pieces.
     pub(super) fn new(format: NumberFormat, count: usize) -> Result<Numbers> {
-        let piece = CHUNK.max(count.div_ceil(PIECES));
-        Ok(Numbers { format, items: memory::zeros(count)?, keys: 0, others: 0, piece })
+        Numbers::in_pieces(format, count, CHUNK.max(count.div_ceil(PIECES)))
+    }
+
+    /// Room for this many, which are sorted in pieces of some length.
+    pub(super) fn in_pieces(format: NumberFormat, count: usize, piece: usize) -> Result<Numbers> {
+        let (items, radix) = (memory::zeros(count)?, Radix::new(piece.min(count))?);
+        Ok(Numbers { format, items, keys: 0, others: 0, piece, radix })
     }
 
     /// Adds numbers as they are stored.
@@ -201,12 +215,9 @@ impl Numbers {
     }
 
     /// Sorts the keys of each piece.
-    pub(super) fn sort(&mut self) -> Result<()> {
-        let piece = self.piece.min(self.keys);
-        let mut radix = Radix::new(piece)?;
+    pub(super) fn sort(&mut self) {
         let keys = self.items.split_at_mut(self.keys).0;
-        keys.chunks_mut(piece.max(1)).for_each(|piece| radix.sort(piece));
-        Ok(())
+        keys.chunks_mut(self.piece).for_each(|piece| self.radix.sort(piece));
     }
 
     /// The keys as sorted pieces, each before and after a key.
@@ -216,7 +227,7 @@ impl Numbers {
     }
 
     /// Removes all numbers.
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         (self.keys, self.others) = (0, 0);
     }
 }
@@ -278,85 +289,6 @@ fn write_others(
         }
     }
     Ok(())
-}
-
-/// Merges sorted runs into blocks, with `buffer` bytes of memory per run.
-pub(super) fn merge(
-    format: NumberFormat,
-    runs: Runs<'_>,
-    buffer: usize,
-    blocks: &mut Blocks<'_>,
-) -> Result<()> {
-    let room = (buffer / format.size).max(1) * format.size;
-    let cursors = runs.ranges.iter().map(|run| {
-        let len = to_usize(run.end - run.start);
-        Ok(Cursor { left: run.clone(), bytes: memory::with_capacity(room.min(len))?, at: 0 })
-    });
-    let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
-    let count = CHUNK.max(STEP * cursors.len());
-    let mut chunk = Numbers { piece: count, ..Numbers::new(format, count)? };
-    let mut radix = Radix::new(count)?;
-    loop {
-        for cursor in &mut cursors {
-            cursor.load(runs.file, room)?;
-        }
-        cursors.retain(|cursor| !cursor.rest().is_empty());
-        // All numbers up to the least of these are in memory, and fit into the chunk.
-        let step = count / cursors.len().max(1) * format.size;
-        let last = cursors.iter().map(|cursor| {
-            let next = cursor.next(step);
-            format.any_key(format.first(next.split_at(next.len() - format.size).1))
-        });
-        let Some((last, run)) = last.zip(0..).min() else { return Ok(()) };
-        for (number, cursor) in cursors.iter_mut().enumerate() {
-            let next = cursor.next(step);
-            let is_before = |at: usize| {
-                let bytes = part(next, at * format.size..(at + 1) * format.size);
-                (format.any_key(format.first(bytes)), number) <= (last, run)
-            };
-            let (mut low, mut high) = (0, next.len() / format.size);
-            while low < high {
-                let middle = usize::midpoint(low, high);
-                if is_before(middle) { low = middle + 1 } else { high = middle }
-            }
-            let nbytes = low * format.size;
-            chunk.push(next.split_at(nbytes).0);
-            cursor.at += nbytes;
-        }
-        radix.sort(chunk.items.split_at_mut(chunk.keys).0);
-        write(format, slice::from_ref(&chunk), blocks)?;
-        chunk.clear();
-    }
-}
-
-/// A position in a run.
-struct Cursor {
-    /// What is not in memory.
-    left: Run,
-    bytes: Vec<u8>,
-    /// Where the rest of the bytes starts.
-    at: usize,
-}
-
-impl Cursor {
-    fn rest(&self) -> &[u8] {
-        self.bytes.split_at(self.at).1
-    }
-
-    /// At most so many bytes of the rest.
-    fn next(&self, nbytes: usize) -> &[u8] {
-        let rest = self.rest();
-        rest.split_at(nbytes.min(rest.len())).0
-    }
-
-    /// Reads the next block, if there is one and all bytes were used.
-    fn load(&mut self, file: &RunFile, room: usize) -> Result<()> {
-        if self.at < self.bytes.len() {
-            return Ok(());
-        }
-        self.at = 0;
-        file.read_next(&mut self.left, room, &mut self.bytes)
-    }
 }
 
 #[cfg(test)]
@@ -436,7 +368,7 @@ mod tests {
                 for number in part {
                     sorted.push(&number.to_le_bytes());
                 }
-                sorted.sort().unwrap();
+                sorted.sort();
                 sorted
             });
             let parts: Vec<Numbers> = parts.collect();

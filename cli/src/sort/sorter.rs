@@ -14,11 +14,11 @@ use crate::input::row_blocks::RowBlocks;
 use crate::input::threads;
 
 use crate::select::selection::IndexArg;
-use crate::sort::batch::{self, ENTRY, RecordBatch};
+use crate::sort::batch::{self, Batch, ENTRY, RecordBatch};
 use crate::sort::blocks::{BLOCK, Blocks, Visit, append};
 use crate::sort::keys::Keys;
 use crate::sort::merge;
-use crate::sort::numbers::{self, KEY, NumberFormat, Numbers};
+use crate::sort::numbers::{KEY, NumberFormat, Numbers};
 use crate::sort::parts;
 use crate::sort::radix::CHUNK;
 use crate::sort::records::{COUNT, Records, Unit};
@@ -159,7 +159,7 @@ impl<'a> Sorter<'a> {
         let (block, rows) = self.records().block(blocks, number)?;
         let mut numbers = Numbers::new(format, rows.len())?;
         self.records().read(&block, &mut |stored| numbers.push(stored))?;
-        numbers.sort()?;
+        numbers.sort();
         Ok(numbers)
     }
 
@@ -186,7 +186,7 @@ impl<'a> Sorter<'a> {
             Some(Sorted::InRuns(file, runs)) => {
                 let buffer = self.buffer(runs.len(), 1);
                 let runs = Runs { file: &file, size: self.stored_size(), ranges: &runs };
-                self.write(visit, |blocks| self.merge(runs, buffer, blocks))
+                self.write(visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))
             }
         }
     }
@@ -270,13 +270,6 @@ impl<'a> Sorter<'a> {
         Ok((file, runs))
     }
 
-    fn merge(&self, runs: Runs<'_>, buffer: usize, blocks: &mut Blocks<'_>) -> Result<()> {
-        match self.keys.numbers() {
-            Some(format) if !self.is_counted => numbers::merge(format, runs, buffer, blocks),
-            _ => merge::merge(&self.keys, runs, buffer, blocks),
-        }
-    }
-
     /// The memory per run when each thread merges as many, in bytes.
     fn buffer(&self, runs: usize, threads: usize) -> usize {
         (self.options.memory / threads / (runs + 1)).min(MAX_BUFFER)
@@ -298,7 +291,9 @@ impl<'a> Sorter<'a> {
                     let start = runs.first().map_or(0, |run| run.start);
                     let buffer = self.buffer(runs.len(), threads);
                     let runs = Runs { file: &file, size, ranges: runs };
-                    self.write_run(&next, start, |blocks| self.merge(runs, buffer, blocks))
+                    self.write_run(&next, start, |blocks| {
+                        merge::merge(&self.keys, runs, buffer, blocks)
+                    })
                 },
                 |_, run| {
                     merged.push(run);
@@ -341,7 +336,7 @@ impl<'a> Sorter<'a> {
                     Ok(())
                 };
                 let runs = Runs { ranges: part, ..runs };
-                self.write(&mut visit, |blocks| self.merge(runs, buffer, blocks))?;
+                self.write(&mut visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))?;
                 Ok::<_, npymap::Error>(at - start)
             },
             |_, nbytes| {
@@ -349,22 +344,6 @@ impl<'a> Sorter<'a> {
                 Ok(())
             },
         )
-    }
-}
-
-/// Records in memory, in order.
-enum Batch {
-    Numbers(NumberFormat, Vec<Numbers>),
-    Records(RecordBatch),
-}
-
-impl Batch {
-    /// Adds the records to blocks.
-    fn write(&self, blocks: &mut Blocks<'_>) -> Result<()> {
-        match self {
-            Batch::Numbers(format, parts) => numbers::write(*format, parts, blocks),
-            Batch::Records(records) => records.write(blocks),
-        }
     }
 }
 
