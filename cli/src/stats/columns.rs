@@ -9,6 +9,7 @@ use std::path::Path;
 use npymap::MappedArray;
 use npymap::array::Outline;
 use npymap::ndarray::SliceInfoElem;
+use npymap::view::DynView;
 
 use crate::input::error::CliError;
 use crate::input::lengths::{part, to_isize};
@@ -48,6 +49,22 @@ pub(crate) struct Column<'v> {
     pub(crate) part: Outline<'v>,
     /// All elements are zero, and reading them is not necessary.
     pub(crate) is_hole: bool,
+}
+
+impl Column<'_> {
+    /// Calls `compute` with the elements. If all are zero, it gets only one of them, and
+    /// `repeat` its result and their number.
+    pub(crate) fn compute<T>(
+        &self,
+        compute: impl FnOnce(&DynView<'_>) -> npymap::Result<T>,
+        repeat: impl FnOnce(T, usize) -> T,
+    ) -> npymap::Result<T> {
+        if !self.is_hole {
+            return compute(&self.part.view()?);
+        }
+        let count = self.part.len();
+        Ok(repeat(tiles::with_zeros(self.part.dtype(), count.min(1), compute)?, count))
+    }
 }
 
 impl<'a> Columns<'a> {
@@ -96,20 +113,13 @@ impl<'a> Columns<'a> {
         Err(CliError::rejected(path, text))
     }
 
-    /// All columns.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = npymap::Result<Column<'_>>> {
-        let leaves = self.leaves.iter().scan(0, |first, (field, leaf)| {
-            let own = *first;
-            *first += count(leaf.shape(), self.axis);
-            Some((own, field, leaf))
-        });
-        leaves.flat_map(move |(first, field, leaf)| {
-            (0..count(leaf.shape(), self.axis)).map(move |number| {
-                let index = self.axis.map(|axis| index(leaf.shape(), axis, number));
-                let part = column_part(leaf, index.as_deref())?;
-                Ok(Column { number: first + number, field, index, part, is_hole: false })
-            })
-        })
+    /// The results of `work` for each column, whose elements need not be in memory.
+    pub(crate) fn each<T>(
+        &self,
+        work: impl Fn(&Column<'_>) -> npymap::Result<T>,
+    ) -> npymap::Result<Vec<T>> {
+        let results = self.work_on(&self.leaves, (&[], false), &work)?;
+        Ok(results.into_iter().map(|(_, result)| result).collect())
     }
 
     /// Calls `work` with each part of each column, on several threads, and
@@ -173,11 +183,7 @@ impl<'a> Columns<'a> {
             |column| {
                 let own = part(tasks, of_column(tasks, column.number));
                 let results = own.iter().map(|(_, task)| {
-                    if column.is_hole {
-                        task.compute_zeros(&column.part)
-                    } else {
-                        task.compute(&column.part.view()?, ignored)
-                    }
+                    column.compute(|view| task.compute(view, ignored), Answer::repeated)
                 });
                 results.collect::<npymap::Result<Vec<_>>>()
             },

@@ -274,8 +274,9 @@ impl Comparison {
     }
 
     fn compare_numbers(&mut self, block: &Block<'_, '_>, number: usize, x: Number, y: Number) {
-        let is_equal = self.tolerance.equal_numbers(x, y);
-        self.record(block, number, is_equal, Some(difference(x, y)));
+        let distance = difference(x, y).abs();
+        let is_equal = self.tolerance.equal_numbers(x, y, distance);
+        self.record(block, number, is_equal, Some(distance));
     }
 
     /// Records the `number`th elements of a block.
@@ -286,7 +287,7 @@ impl Comparison {
         is_equal: bool,
         distance: Option<f64>,
     ) {
-        let distance = distance.map(f64::abs).filter(|distance| !distance.is_nan());
+        let distance = distance.filter(|distance| !distance.is_nan());
         if let Some(distance) = distance {
             self.distances.count += 1;
             self.distances.sum += distance;

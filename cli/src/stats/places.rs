@@ -3,12 +3,10 @@
 use clap::ValueEnum;
 use npymap::element::{Real, Ticks};
 use npymap::view::DynView;
-use npymap::{Element, Result, View, dtype::Kind, with_type};
+use npymap::{Result, dtype::Kind, with_type};
 
 use crate::input::row_blocks;
 use crate::stats::columns::{Column, Columns};
-use crate::stats::scan::Ignored;
-use crate::stats::summary::Summary;
 use crate::stats::tiles::Tile;
 
 /// The indices of some elements.
@@ -44,57 +42,27 @@ pub(crate) fn find(
         }
         let window = columns.array.window(&tile.part)?;
         let view = window.view();
-        if has_unwanted(&view, unwanted)? {
-            for index in unwanted_in((&view, &tile.origin), unwanted, limit - places.len())? {
-                places.push(whole_index(&index, column.index.as_deref()));
-            }
+        for number in numbers_of(&view, unwanted)?.into_iter().take(limit - places.len()) {
+            let mut index = row_blocks::index(view.shape(), number);
+            index.iter_mut().zip(&tile.origin).for_each(|(at, origin)| *at += origin);
+            places.push(whole_index(&index, column.index.as_deref()));
         }
     }
     Ok(Places(places))
 }
 
-fn has_unwanted(view: &DynView<'_>, unwanted: &[Unwanted]) -> Result<bool> {
-    let Summary { nan, nat, infinite, .. } = Summary::compute(view, Ignored::Nothing)?;
-    let has_nan = nan.is_some_and(|count| count > 0) || nat.is_some_and(|count| count > 0);
-    let has_infinite = infinite.is_some_and(|count| count > 0);
-    Ok((has_nan && unwanted.contains(&Unwanted::Nan))
-        || (has_infinite && unwanted.contains(&Unwanted::Inf)))
-}
-
-/// The first indices of unwanted elements in a tile.
-fn unwanted_in(
-    (view, origin): (&DynView<'_>, &[usize]),
-    unwanted: &[Unwanted],
-    limit: usize,
-) -> Result<Vec<Vec<usize>>> {
-    let mut indices = if matches!(view.dtype().kind(), Kind::DateTime | Kind::TimeDelta) {
-        indices_of(&view.view::<Ticks>()?, limit, |ticks| ticks == Ticks::NAT)
-    } else {
-        with_type!(view.dtype(), float T => {
-            indices_of(&view.view::<T>()?, limit, |element| {
-                let number = element.to_f64();
-                (number.is_nan() && unwanted.contains(&Unwanted::Nan))
-                    || (number.is_infinite() && unwanted.contains(&Unwanted::Inf))
-            })
-        }, _ => Vec::new())
-    };
-    for index in &mut indices {
-        index.iter_mut().zip(origin).for_each(|(at, origin)| *at += origin);
+/// The positions of unwanted elements, in C order.
+fn numbers_of(view: &DynView<'_>, unwanted: &[Unwanted]) -> Result<Vec<usize>> {
+    if matches!(view.dtype().kind(), Kind::DateTime | Kind::TimeDelta) {
+        return Ok(view.view::<Ticks>()?.flatnonzero(|ticks| ticks == Ticks::NAT));
     }
-    Ok(indices)
-}
-
-/// The first indices of elements for which `is_unwanted` returns `true`.
-fn indices_of<T: Element>(
-    view: &View<'_, T>,
-    limit: usize,
-    is_unwanted: impl Fn(T) -> bool,
-) -> Vec<Vec<usize>> {
-    let numbers = view
-        .iter()
-        .enumerate()
-        .filter_map(|(number, element)| is_unwanted(element).then_some(number));
-    numbers.take(limit).map(|number| row_blocks::index(view.shape(), number)).collect()
+    with_type!(view.dtype(), float T => {
+        Ok(view.view::<T>()?.flatnonzero(|element| {
+            let number = element.to_f64();
+            (number.is_nan() && unwanted.contains(&Unwanted::Nan))
+                || (number.is_infinite() && unwanted.contains(&Unwanted::Inf))
+        }))
+    }, _ => Ok(Vec::new()))
 }
 
 /// The index in the whole array of an element of a column.

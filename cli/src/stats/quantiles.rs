@@ -48,7 +48,6 @@ pub(crate) fn find(
     quantiles: &[f64],
     mut pass: impl FnMut(&[(usize, Task<'_>)]) -> Result<Vec<Answer>>,
 ) -> Result<Vec<Vec<f64>>> {
-    let mut found: BTreeMap<(usize, u64), u64> = BTreeMap::new();
     let mut searches: BTreeMap<(usize, u64), Search> = BTreeMap::new();
     for (column, population) in columns.iter().enumerate() {
         let Some(Population { count, range, .. }) = *population else { continue };
@@ -59,15 +58,8 @@ pub(crate) fn find(
             }
         }
     }
-    while !searches.is_empty() {
-        searches.retain(|name, search| {
-            let is_found = search.range.first == search.range.last;
-            if is_found {
-                found.insert(*name, search.range.first);
-            }
-            !is_found
-        });
-        let tasks = plan(searches.values());
+    loop {
+        let tasks = plan(searches.values().filter(|search| !search.is_done()));
         if tasks.is_empty() {
             break;
         }
@@ -86,9 +78,11 @@ pub(crate) fn find(
         let Some(Population { count, kind, .. }) = *population else { return Vec::new() };
         let results = quantiles.iter().map(|quantile| {
             let (low, high, fraction) = position(*quantile, count);
-            let keys =
-                [low, high].map(|rank| *found.get(&(column, rank)).expect("the search has ended"));
-            interpolate(keys.map(|key| keys::to_f64(kind, key)), fraction)
+            let numbers = [low, high].map(|rank| {
+                let search = searches.get(&(column, rank)).expect("each rank is searched");
+                keys::to_f64(kind, search.range.first)
+            });
+            interpolate(numbers, fraction)
         });
         results.collect()
     });
@@ -122,7 +116,7 @@ fn interpolate([low, high]: [f64; 2], fraction: f64) -> f64 {
 }
 
 /// The tasks of the next pass, limited by the memory that they need.
-fn plan<'a>(searches: impl Iterator<Item = &'a Search> + Clone) -> Vec<(usize, Task<'static>)> {
+fn plan<'a>(searches: impl Iterator<Item = &'a Search>) -> Vec<(usize, Task<'static>)> {
     let mut ranges: Vec<_> = searches.map(|s| (s.column, s.range, s.count)).collect();
     ranges.dedup();
     // So many keys can be collected from each range at the same time. They are
@@ -143,6 +137,11 @@ fn plan<'a>(searches: impl Iterator<Item = &'a Search> + Clone) -> Vec<(usize, T
 }
 
 impl Search {
+    /// Whether only one key is left.
+    fn is_done(&self) -> bool {
+        self.range.first == self.range.last
+    }
+
     /// Narrows the range by the counts of its parts or by its sorted keys.
     fn narrow(&mut self, answer: &Answer) {
         match answer {

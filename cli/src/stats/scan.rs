@@ -2,11 +2,10 @@
 //! known: squares of distances, histograms, and elements by their order.
 
 use crate::input::lengths::{to_u64, to_usize};
-use npymap::{Result, array::Outline, element::Real, view::DynView, with_type};
+use npymap::{Result, element::Real, view::DynView, with_type};
 
 use crate::stats::histogram::Bins;
 use crate::stats::keys::{Key, KeyRange};
-use crate::stats::tiles::with_zeros;
 
 /// Elements that are ignored besides NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +50,7 @@ impl Answer {
     }
 
     /// The result for this many elements that equal the one of this result.
-    fn repeated(self, count: usize) -> Answer {
+    pub(crate) fn repeated(self, count: usize) -> Answer {
         let times = to_u64(count);
         match self {
             Answer::Sum(sum) => Answer::Sum(sum * times.to_f64()),
@@ -86,13 +85,6 @@ impl Task<'_> {
             }
             Ok(answer)
         }, _ => Ok(self.empty()))
-    }
-
-    /// The same for zeros, without reading the elements.
-    pub(crate) fn compute_zeros(self, zeros: &Outline<'_>) -> Result<Answer> {
-        let count = zeros.len();
-        let compute = |one: &DynView<'_>| self.compute(one, Ignored::Nothing);
-        Ok(with_zeros(zeros.dtype(), count.min(1), compute)?.repeated(count))
     }
 
     fn add<T: Key>(self, answer: &mut Answer, block: &[T], ignored: Ignored) {

@@ -116,16 +116,9 @@ impl StatsRow {
 
 /// Computes the statistics of all columns.
 pub(crate) fn compute(columns: &Columns<'_>, wanted: &Wanted<'_>) -> Result<Vec<StatsRow>> {
-    let rows = columns.iter().map(|column| StatsRow::new(&column?, wanted.ignored));
-    let mut rows = rows.collect::<Result<Vec<_>>>()?;
+    let mut rows = columns.each(|column| StatsRow::new(column, wanted.ignored))?;
     columns.pass(
-        |column| {
-            if column.is_hole {
-                Summary::compute_zeros(&column.part)
-            } else {
-                Summary::compute(&column.part.view()?, wanted.ignored)
-            }
-        },
+        |column| column.compute(|view| Summary::compute(view, wanted.ignored), Summary::repeated),
         |number, summary| {
             if let Some(row) = rows.get_mut(number) {
                 row.summary.merge(summary);
@@ -204,10 +197,11 @@ fn without_duplicates(quantiles: &[f64]) -> Vec<f64> {
 }
 
 fn add_places(rows: &mut [StatsRow], columns: &Columns<'_>, wanted: &Wanted<'_>) -> Result<()> {
-    for (row, column) in rows.iter_mut().zip(columns.iter()) {
-        if wanted.unwanted.iter().any(|which| row.count_of(*which) > 0) {
-            row.places = Some(places::find(columns, &column?, wanted.unwanted, wanted.places)?);
-        }
-    }
+    let found = columns.each(|column| {
+        let is_unwanted = |row: &&StatsRow| wanted.unwanted.iter().any(|&of| row.count_of(of) > 0);
+        let row = rows.get(column.number).filter(is_unwanted);
+        row.map(|_| places::find(columns, column, wanted.unwanted, wanted.places)).transpose()
+    })?;
+    rows.iter_mut().zip(found).for_each(|(row, places)| row.places = places);
     Ok(())
 }

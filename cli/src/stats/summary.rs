@@ -7,7 +7,6 @@ use std::fmt;
 
 use npymap::{
     DType, Element, Result, Value, View,
-    array::Outline,
     dtype::Kind,
     element::{Real, Ticks},
     view::DynView,
@@ -84,12 +83,9 @@ impl Summary {
         with_zeros(dtype, 0, |none| Summary::compute(none, ignored))
     }
 
-    /// Those of zeros, without reading the elements.
-    pub(crate) fn compute_zeros(zeros: &Outline<'_>) -> Result<Summary> {
-        let count = zeros.len();
-        let compute = |one: &DynView<'_>| Summary::compute(one, Ignored::Nothing);
-        let one = with_zeros(zeros.dtype(), count.min(1), compute)?;
-        Ok(Summary { count, numbers: count, ..one })
+    /// Those of this many elements that equal the one of this summary.
+    pub(crate) fn repeated(self, count: usize) -> Summary {
+        Summary { count, numbers: count, ..self }
     }
 
     /// The mean of the elements that are not ignored.

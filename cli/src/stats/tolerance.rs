@@ -51,30 +51,18 @@ impl Tolerance {
     }
 
     fn equal_complex(self, a: Parts, b: Parts) -> bool {
-        if a.is_nan() || b.is_nan() {
-            return a.is_nan() && b.is_nan();
-        }
         let distance = a.distance(b);
-        distance <= 0.0 || (b.is_finite() && self.contains(distance, b.magnitude()))
+        (a.is_nan() && b.is_nan())
+            || distance <= 0.0
+            || (b.is_finite() && distance <= self.bound(b.magnitude()))
     }
 
-    pub(crate) fn equal_numbers(self, a: Number, b: Number) -> bool {
-        let (Number::Float(x), Number::Float(y)) = (a, b) else {
-            return match (a.integer(), b.integer()) {
-                (Some(x), Some(y)) => x == y || self.allows(a.minus(b), b),
-                _ => self.allows(a.minus(b), b),
-            };
-        };
-        x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()) || self.allows(x - y, b)
-    }
-
-    fn allows(self, distance: f64, b: Number) -> bool {
-        let b = b.to_f64();
-        b.is_finite() && self.contains(distance.abs(), b.abs())
-    }
-
-    fn contains(self, distance: f64, magnitude: f64) -> bool {
-        distance <= self.bound(magnitude)
+    /// Returns whether two numbers of this distance are equal.
+    pub(crate) fn equal_numbers(self, a: Number, b: Number, distance: f64) -> bool {
+        let (a, b) = (a.to_f64(), b.to_f64());
+        (a.is_nan() && b.is_nan())
+            || distance <= 0.0
+            || (b.is_finite() && distance <= self.bound(b.abs()))
     }
 
     /// The largest distance. Infinity times zero is NaN: then only equal numbers are
