@@ -78,27 +78,23 @@ impl Cell for f16 {
     }
 }
 
-impl Cell for f32 {
-    fn write(&self, out: &mut String) {
-        let is_scientific = is_scientific(f64::from(*self), 1e6);
-        write_float(out, zmij::Buffer::new().format(*self), is_scientific, &Value::F32(*self));
-    }
+macro_rules! floats {
+    ($($T:ident, $Variant:ident, $LARGE:literal;)*) => {$(
+        impl Cell for $T {
+            fn write(&self, out: &mut String) {
+                let is_scientific = is_scientific(f64::from(*self), $LARGE);
+                let mut digits = zmij::Buffer::new();
+                write_float(out, digits.format(*self), is_scientific, &Value::$Variant(*self));
+            }
 
-    fn is_nan(&self) -> bool {
-        f32::is_nan(*self)
-    }
+            fn is_nan(&self) -> bool {
+                $T::is_nan(*self)
+            }
+        }
+    )*};
 }
 
-impl Cell for f64 {
-    fn write(&self, out: &mut String) {
-        let is_scientific = is_scientific(*self, 1e16);
-        write_float(out, zmij::Buffer::new().format(*self), is_scientific, &Value::F64(*self));
-    }
-
-    fn is_nan(&self) -> bool {
-        f64::is_nan(*self)
-    }
-}
+floats!(f32, F32, 1e6; f64, F64, 1e16;);
 
 /// Returns whether NumPy prints a float in scientific notation, which starts at
 /// `large`.

@@ -142,47 +142,32 @@ pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::
     let members = rows.iter().any(|row| row.member.is_some());
     let infos = rows.iter().any(|row| row.info.as_ref().is_some_and(|info| !info.is_empty()));
     let digests = rows.iter().any(|row| row.array().is_some_and(|array| array.digest.is_some()));
+    let texts = |column: Column, text: &dyn Fn(&DescribedEntry) -> String| {
+        column.with_cells(rows.iter().map(text))
+    };
+    // Other members have empty cells.
+    let facts = |column: Column, text: fn(&ArrayInfo) -> String| {
+        texts(column, &|row| row.array().map_or_else(String::new, text))
+    };
+    let elements = |array: &ArrayInfo| match array.data_offset {
+        Some(offset) => format!("from byte {offset}"),
+        None => "deflated".to_owned(),
+    };
+    let info = |row: &DescribedEntry| row.info.as_ref().map_or_else(String::new, safe);
     let columns = [
-        (true, Column::paths("file"), rows.iter().map(|row| safe(shown(&row.path))).collect()),
-        (members, Column::paths("member"), rows.iter().map(DescribedEntry::member_name).collect()),
-        (
-            infos,
-            Column::text("info"),
-            rows.iter().map(|row| row.info.as_ref().map_or_else(String::new, safe)).collect(),
-        ),
-        (true, Column::text("dtype"), rows.iter().map(DescribedEntry::dtype_text).collect()),
-        (true, Column::text("shape"), cells(rows, |array| shape(array.layout.shape()))),
-        (true, Column::text("order"), cells(rows, |array| order(array.order).to_owned())),
-        (true, Column::numbers("size"), cells(rows, |array| text::size(array.layout.nbytes()))),
-        (
-            members,
-            Column::text("elements"),
-            cells(rows, |array| match array.data_offset {
-                Some(offset) => format!("from byte {offset}"),
-                None => "deflated".to_owned(),
-            }),
-        ),
-        (
-            digests,
-            Column::numbers("sha256"),
-            cells(rows, |array| array.digest.clone().into_iter().collect()),
-        ),
+        Some(texts(Column::paths("file"), &|row| safe(shown(&row.path)))),
+        members.then(|| texts(Column::paths("member"), &DescribedEntry::member_name)),
+        infos.then(|| texts(Column::text("info"), &info)),
+        Some(texts(Column::text("dtype"), &DescribedEntry::dtype_text)),
+        Some(facts(Column::text("shape"), |array| shape(array.layout.shape()))),
+        Some(facts(Column::text("order"), |array| order(array.order).to_owned())),
+        Some(facts(Column::numbers("size"), |array| text::size(array.layout.nbytes()))),
+        members.then(|| facts(Column::text("elements"), elements)),
+        digests.then(|| {
+            facts(Column::numbers("sha256"), |array| array.digest.clone().unwrap_or_default())
+        }),
     ];
-    let shown = columns.into_iter().filter(|(is_shown, ..)| *is_shown);
-    let mut columns: Vec<Column> = shown
-        .map(|(_, mut column, cells): (_, _, Vec<String>)| {
-            for cell in cells {
-                column.push(cell);
-            }
-            column
-        })
-        .collect();
-    table::print_fitted(out, &mut columns)
-}
-
-/// A cell for each array, and an empty one for other members.
-fn cells(rows: &[DescribedEntry], cell: impl Fn(&ArrayInfo) -> String) -> Vec<String> {
-    rows.iter().map(|row| row.array().map_or_else(String::new, &cell)).collect()
+    table::print_fitted(out, &mut columns.into_iter().flatten().collect::<Vec<_>>())
 }
 
 /// `'<f8', float of 8 bytes, little-endian`

@@ -77,7 +77,7 @@ pub(crate) fn archives(
 }
 
 /// Which of the two has an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Side {
     A,
     B,
@@ -130,22 +130,20 @@ impl<'a> DiffTable<'a> {
         b: &[Input<'_>],
     ) -> Result<(), CliError> {
         let others: HashMap<_, _> = b.iter().map(|input| (&input.name, input)).collect();
-        for input in a {
+        let names: BTreeSet<_> = a.iter().map(|input| &input.name).collect();
+        let of_a = a.iter().map(|input| (input, others.get(&input.name), Side::A));
+        let only_b = b.iter().filter(|input| !names.contains(&input.name));
+        for (input, other, side) in of_a.chain(only_b.map(|input| (input, None, Side::B))) {
             let name = full_name(file, input);
-            let compared = match others.get(&input.name) {
-                _ if !self.is_selected(&name, input) => Ok(()),
+            if !self.is_selected(&name, input) {
+                continue;
+            }
+            let compared = match other {
                 Some(other) => self.compare(&name, input, other),
-                None => check_opens(input).and_then(|()| self.add_only(&name, Side::A)),
+                // A damaged one is an error.
+                None => (input.open)().at(&input.path).and_then(|_| self.add_only(&name, side)),
             };
             self.continue_after(compared)?;
-        }
-        let names: BTreeSet<_> = a.iter().map(|input| &input.name).collect();
-        for input in b.iter().filter(|input| !names.contains(&input.name)) {
-            let name = full_name(file, input);
-            if self.is_selected(&name, input) {
-                let added = check_opens(input).and_then(|()| self.add_only(&name, Side::B));
-                self.continue_after(added)?;
-            }
         }
         Ok(())
     }
@@ -199,14 +197,19 @@ impl<'a> DiffTable<'a> {
     /// Adds an array, or a file, that only one of the two has.
     fn add_only(&mut self, name: &str, side: Side) -> Result<(), CliError> {
         let [in_a, in_b] = &mut self.only;
-        *(if side == Side::A { in_a } else { in_b }) += 1;
+        let (count, which, style) = match side {
+            Side::A => (in_a, "a", REMOVED),
+            Side::B => (in_b, "b", ADDED),
+        };
+        *count += 1;
         self.result = self.result.max(DiffResult::Different);
         if self.args.json {
-            let which = if side == Side::A { "a" } else { "b" };
             let line = json!({ "name": name, "equal": false, "only": which });
             return Ok(escape::json_line(&mut self.out, &line)?);
         }
-        self.rows.push(DiffRow::only(name, side));
+        let mut cells = [const { String::new() }; 7];
+        (cells[0], cells[1]) = (safe(name), format!("only in {which}"));
+        self.rows.push(DiffRow { cells, style });
         Ok(())
     }
 
@@ -267,12 +270,6 @@ fn full_name(file: Option<&str>, input: &Input<'_>) -> String {
     }
 }
 
-/// Opens an array that the other side does not have: a damaged one is an error.
-fn check_opens(input: &Input<'_>) -> Result<(), CliError> {
-    (input.open)().at(&input.path)?;
-    Ok(())
-}
-
 impl DiffRow {
     fn new(name: &str, report: &DiffReport) -> DiffRow {
         let (status, style) =
@@ -291,16 +288,6 @@ impl DiffRow {
         let [largest, mean, rms] =
             distances.map(|distance| distance.map_or_else(String::new, terminal::brief));
         let cells = [safe(name), status.into(), elements, count, largest, mean, rms];
-        DiffRow { cells, style }
-    }
-
-    fn only(name: &str, side: Side) -> DiffRow {
-        let (status, style) = match side {
-            Side::A => ("only in a", REMOVED),
-            Side::B => ("only in b", ADDED),
-        };
-        let mut cells = [const { String::new() }; 7];
-        (cells[0], cells[1]) = (safe(name), status.into());
         DiffRow { cells, style }
     }
 }

@@ -9,7 +9,7 @@ use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::{members, open, platform, remote, stream};
 use crate::output::locking::WaitArgs;
-use crate::output::{member_copy, signals};
+use crate::output::{member_copy, npz_update};
 use crate::select::edited::Edited;
 
 const NOT_EDITABLE: &str = "cannot be edited: name an array of an .npz or .ten as FILE[MEMBER], or extract one from a tar file with `npymap convert`";
@@ -83,8 +83,7 @@ pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
         stream::is_standard(&target.path) || platform::is_stream(&target.path),
         target.name(),
         STREAM,
-    )?;
-    Ok(())
+    )
 }
 
 /// Applies `change` to a copy of a member in a file without a name, and replaces the archive
@@ -96,10 +95,7 @@ fn edit_member(
     change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
 ) -> Result<usize, CliError> {
     let (path, to_error) = (&target.path, CliError::with_path(target.name()));
-    signals::watch().map_err(CliError::io(path, "create"))?;
-    let npz_options = open::npz_options(options.max_header_len);
-    let update = options.wait.with_lock(path, |locking| npz_options.update(path, locking));
-    let mut update = update.map_err(CliError::Library)?;
+    let mut update = npz_update::begin(path, options.wait, options.max_header_len)?;
     let member = update.npz().member(name).map_err(CliError::Library)?;
     // Finds the same member, even if another is called as this one without `.npy`.
     let full_name = member.full_name().to_owned();

@@ -282,11 +282,6 @@ impl LineFit {
     }
 }
 
-/// `2 more rows`
-fn more(count: usize, thing: &str) -> String {
-    text::plural(count, &format!("more {thing}"))
-}
-
 /// Prints how many rows and columns were left out of the table.
 pub(crate) fn print_omitted(
     out: &mut impl Write,
@@ -294,11 +289,8 @@ pub(crate) fn print_omitted(
     columns: usize,
     fields: bool,
 ) -> io::Result<()> {
-    let thing = if fields { "field" } else { "column" };
-    match (rows, columns) {
-        (0, 0) => Ok(()),
-        (rows, 0) => writeln!(out, "… {}", more(rows, "row")),
-        (0, columns) => writeln!(out, "… {}", more(columns, thing)),
-        (rows, columns) => writeln!(out, "… {} and {}", more(rows, "row"), more(columns, thing)),
-    }
+    let counts = [(rows, "more row"), (columns, if fields { "more field" } else { "more column" })];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let texts: Vec<_> = counts.map(|(count, thing)| text::plural(count, thing)).collect();
+    if texts.is_empty() { Ok(()) } else { writeln!(out, "… {}", texts.join(" and ")) }
 }

@@ -64,12 +64,9 @@ pub(crate) fn print_table(out: &mut impl Write, rows: &[StatsRow]) -> io::Result
 
 /// A column of cells; `None` if all are empty.
 fn column(heading: &str, are_numbers: bool, cells: Vec<Option<String>>) -> Option<Column> {
-    let mut column = Column::values(heading, are_numbers);
     let is_shown = cells.iter().any(Option::is_some);
-    for cell in cells {
-        column.push(cell.unwrap_or_else(|| NONE.to_owned()));
-    }
-    is_shown.then_some(column)
+    let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(|| NONE.to_owned()));
+    is_shown.then(|| Column::values(heading, are_numbers).with_cells(cells))
 }
 
 /// The files and members, if there are several.
@@ -77,11 +74,8 @@ fn names(rows: &[StatsRow]) -> Vec<Column> {
     let mut columns = Vec::new();
     let is_same = |other: &StatsRow| rows.first().is_some_and(|row| row.path == other.path);
     if !rows.iter().all(is_same) {
-        let mut column = Column::paths("file");
-        for row in rows {
-            column.push(safe(shown(&row.path)));
-        }
-        columns.push(column);
+        let paths = rows.iter().map(|row| safe(shown(&row.path)));
+        columns.push(Column::paths("file").with_cells(paths));
     }
     let first = rows.first().and_then(|row| row.member.as_ref());
     if !columns.is_empty() || rows.iter().any(|row| row.member.as_ref() != first) {

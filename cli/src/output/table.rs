@@ -73,6 +73,12 @@ impl Column {
         if are_numbers { Column::numbers(heading) } else { Column::text(heading) }
     }
 
+    /// The column with these cells.
+    pub(crate) fn with_cells(mut self, cells: impl IntoIterator<Item = String>) -> Column {
+        cells.into_iter().for_each(|cell| self.push(cell));
+        self
+    }
+
     pub(crate) fn push(&mut self, cell: impl Into<String>) {
         self.push_styled(cell, Style::new());
     }

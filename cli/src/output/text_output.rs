@@ -4,7 +4,6 @@ use std::io::{self, IsTerminal as _};
 
 use csv::{Writer, WriterBuilder};
 use npymap::{DType, Error, ErrorKind, Result, Value, array::Outline, dtype::Kind, view::DynView};
-use serde::{Serialize, Serializer};
 
 use crate::input::error::{At as _, CliError};
 use crate::input::escape;
@@ -205,17 +204,8 @@ pub(crate) fn json_lines(view: &DynView<'_>) -> Result<Vec<u8>> {
     let width: usize = view.shape().iter().skip(leading).product();
     for _ in 0..count {
         let row: Vec<Value> = values.by_ref().take(width).collect();
-        escape::json_line(&mut out, &JsonRow(&row, view)).map_err(to_error)?;
+        let row: Vec<_> = row.iter().map(|value| JsonValue(value, view.dtype())).collect();
+        escape::json_line(&mut out, &row).map_err(to_error)?;
     }
     Ok(out)
-}
-
-/// A row of an array without fields.
-struct JsonRow<'a>(&'a [Value], &'a DynView<'a>);
-
-impl Serialize for JsonRow<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let JsonRow(values, view) = self;
-        to.collect_seq(values.iter().map(|value| JsonValue(value, view.dtype())))
-    }
 }
