@@ -1,5 +1,7 @@
 //! Rows as keys of bytes that compare as NumPy compares the rows.
 
+use std::ops::Range;
+
 use npymap::{Error, ErrorKind, Result, array::Outline};
 use npymap::{dtype::Kind, view::DynView};
 
@@ -28,13 +30,6 @@ const MAX_LEN: usize = isize::MAX.unsigned_abs() / 2;
 
 const TOO_LONG: &str = "has rows that are too long to compare: choose part of each with --by";
 
-/// A part of each key.
-#[derive(Clone, Copy)]
-struct Place {
-    at: usize,
-    len: usize,
-}
-
 impl<'a> Keys<'a> {
     /// Checks that each INDEX selects something of each record, which can be compared.
     pub(super) fn new(
@@ -49,7 +44,7 @@ impl<'a> Keys<'a> {
         let none = keys.records.array(&[], false)?;
         let mut len = 0_usize;
         keys.each_leaf(&none.dyn_view()?, &mut |leaf| {
-            let longer = place(leaf, 0)?.len.checked_add(len).filter(|&len| len <= MAX_LEN);
+            let longer = key_len(leaf)?.checked_add(len).filter(|&len| len <= MAX_LEN);
             len = longer.ok_or_else(|| Error::new(ErrorKind::LimitExceeded, TOO_LONG))?;
             Ok(())
         })?;
@@ -78,9 +73,9 @@ impl<'a> Keys<'a> {
         keys.resize(count * self.len, 0);
         let mut at = 0;
         self.each_leaf(&view, &mut |leaf| {
-            let place = place(leaf, at)?;
-            at += place.len;
-            if place.len > 0 { self.write(leaf, place, keys) } else { Ok(()) }
+            let start = at;
+            at += key_len(leaf)?;
+            if at > start { self.write(leaf, start..at, keys) } else { Ok(()) }
         })?;
         if self.is_reversed {
             for byte in keys {
@@ -110,10 +105,10 @@ impl<'a> Keys<'a> {
     }
 
     /// Writes a part of each key.
-    fn write(&self, leaf: &DynView<'_>, place: Place, keys: &mut [u8]) -> Result<()> {
+    fn write(&self, leaf: &DynView<'_>, place: Range<usize>, keys: &mut [u8]) -> Result<()> {
         let dtype = leaf.dtype();
         let (size, format) = (number_keys::size(dtype)?, NumberFormat::of(dtype, false));
-        let own = self.parts(place, keys).flat_map(|part| part.chunks_exact_mut(size));
+        let own = self.parts(place.clone(), keys).flat_map(|part| part.chunks_exact_mut(size));
         for (key, stored) in own.zip(leaf.element_bytes()) {
             match format {
                 Some(format) => format.write_key(stored, key),
@@ -129,16 +124,20 @@ impl<'a> Keys<'a> {
     }
 
     /// The same part of each key.
-    fn parts<'k>(&self, place: Place, keys: &'k mut [u8]) -> impl Iterator<Item = &'k mut [u8]> {
+    fn parts<'k>(
+        &self,
+        place: Range<usize>,
+        keys: &'k mut [u8],
+    ) -> impl Iterator<Item = &'k mut [u8]> {
         let keys = keys.chunks_exact_mut(self.len);
-        keys.filter_map(move |key| key.get_mut(place.at..place.at + place.len))
+        keys.filter_map(move |key| key.get_mut(place.clone()))
     }
 }
 
-/// The part of each key that a field has.
-fn place(leaf: &DynView<'_>, at: usize) -> Result<Place> {
+/// The length of the part of each key that a field has.
+fn key_len(leaf: &DynView<'_>) -> Result<usize> {
     let count: usize = leaf.shape().iter().skip(1).product();
-    Ok(Place { at, len: count * number_keys::size(leaf.dtype())? })
+    Ok(count * number_keys::size(leaf.dtype())?)
 }
 
 /// Checks that an INDEX selects something of each row.

@@ -74,10 +74,12 @@ impl<'a> Sorter<'a> {
     pub(crate) fn sort(&self, to: MappedArrayMut) -> Result<()> {
         let mut to = array_bytes::as_bytes(to)?;
         let writer = to.element_writer()?;
+        if self.records().nbytes() == 0 {
+            return to.close();
+        }
         let mut progress = self.progress();
         match self.sorted(&mut progress)? {
-            None => {}
-            Some(Sorted::InMemory(batch)) => {
+            Sorted::InMemory(batch) => {
                 let mut written = 0;
                 let mut visit = |block: &[u8]| {
                     writer.write(&[written], block)?;
@@ -87,7 +89,7 @@ impl<'a> Sorter<'a> {
                 };
                 self.write(&mut visit, |blocks| batch.write(blocks))?;
             }
-            Some(Sorted::InRuns(file, runs)) => {
+            Sorted::InRuns(file, runs) => {
                 let runs = Runs { file: &file, size: self.stored_size(), ranges: &runs };
                 let write = |at: usize, block: &[u8]| writer.write(&[at], block);
                 self.merge_parts(runs, &write, &mut progress)?;
@@ -124,16 +126,13 @@ impl<'a> Sorter<'a> {
         needed.is_some_and(|needed| needed <= self.options.memory)
     }
 
-    /// Sorts the records, or returns `None` if they have no bytes.
-    fn sorted(&self, progress: &mut Progress) -> Result<Option<Sorted>> {
-        let count = self.records().count();
-        if count == 0 || self.records().size == 0 {
-            return Ok(None);
-        }
+    /// Sorts the records, of which there are some, with bytes.
+    fn sorted(&self, progress: &mut Progress) -> Result<Sorted> {
         if !self.fits() {
             let (file, runs) = self.write_runs(progress)?;
-            return self.fewer_runs(file, runs).map(Some);
+            return self.fewer_runs(file, runs);
         }
+        let count = self.records().count();
         let threads = threads::processors().get();
         if let Some(format) = self.keys.numbers() {
             let blocks = self.records().blocks(count.div_ceil(threads).max(CHUNK));
@@ -143,10 +142,10 @@ impl<'a> Sorter<'a> {
                 parts.push(part);
                 Ok(())
             })?;
-            return Ok(Some(Sorted::InMemory(Batch::Numbers(format, parts))));
+            return Ok(Sorted::InMemory(Batch::Numbers(format, parts)));
         }
         let batch = self.sorted_records(&self.records().blocks(count), 0, threads)?;
-        Ok(Some(Sorted::InMemory(Batch::Records(batch))))
+        Ok(Sorted::InMemory(Batch::Records(batch)))
     }
 
     /// Reads and sorts a block of numbers.
@@ -181,9 +180,8 @@ impl<'a> Sorter<'a> {
     fn visit_unique(&self, visit: Visit<'_>) -> Result<()> {
         let mut progress = self.progress();
         match self.sorted(&mut progress)? {
-            None => Ok(()),
-            Some(Sorted::InMemory(batch)) => self.write(visit, |blocks| batch.write(blocks)),
-            Some(Sorted::InRuns(file, runs)) => {
+            Sorted::InMemory(batch) => self.write(visit, |blocks| batch.write(blocks)),
+            Sorted::InRuns(file, runs) => {
                 let buffer = self.buffer(runs.len(), 1);
                 let runs = Runs { file: &file, size: self.stored_size(), ranges: &runs };
                 self.write(visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))
