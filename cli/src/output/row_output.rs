@@ -107,14 +107,14 @@ impl RowFormatArgs {
         input: &'a Path,
     ) -> Result<RowOutput<'a>, CliError> {
         let (output, if_exists) = (self.output.as_deref(), self.new_file.if_exists());
-        let target = if format == OutputFormat::Npy {
+        let sink = if format == OutputFormat::Npy {
             let output = output.unwrap_or(Path::new(stream::STANDARD));
-            Target::Npy(Draft::begin(output, if_exists)?)
+            Sink::File(Box::new(Draft::begin(output, if_exists)?))
         } else {
-            Target::Stream(Sink::begin(output, if_exists)?)
+            Sink::begin(output, if_exists)?
         };
         let list = JsonList::default();
-        Ok(RowOutput { args: self, format, input, target, is_started: false, list })
+        Ok(RowOutput { args: self, format, input, sink, is_started: false, list })
     }
 }
 
@@ -124,36 +124,31 @@ pub(crate) struct RowOutput<'a> {
     format: OutputFormat,
     /// The path of the input, for errors.
     input: &'a Path,
-    target: Target,
+    sink: Sink,
     /// Whether the names of the fields were written.
     is_started: bool,
     list: JsonList,
 }
 
-enum Target {
-    Npy(Draft),
-    Stream(Sink),
-}
-
 impl RowOutput<'_> {
     /// The new file, if it is a `.npy`.
     pub(crate) fn npy(&self) -> Option<&Draft> {
-        match &self.target {
-            Target::Npy(draft) => Some(draft),
-            Target::Stream(_) => None,
+        match &self.sink {
+            Sink::File(draft) if self.format == OutputFormat::Npy => Some(draft),
+            _ => None,
         }
     }
 
     /// Writes all rows of a selection. A `.npy` and JSON keep its axes.
     pub(crate) fn write_all(&mut self, rows: &RowSelection<'_>) -> Result<(), CliError> {
-        if let Target::Npy(draft) = &self.target {
+        if let Some(draft) = self.npy() {
             let (dtype, shape) = rows.dtype_and_shape().at(rows.path)?;
             let array = draft.array(&dtype, &shape, &self.args.options())?;
             return rows.write(array, draft.path(), Casting::Equiv);
         }
-        if let (OutputFormat::Json, Target::Stream(sink)) = (self.format, &mut self.target) {
+        if self.format == OutputFormat::Json {
             self.list.is_done = true;
-            return write_json(rows, sink);
+            return write_json(rows, &mut self.sink);
         }
         self.write_part(rows)
     }
@@ -179,7 +174,7 @@ impl RowOutput<'_> {
         let leading = leading_axes(view.dtype(), view.ndim());
         let mut parts = Vec::new();
         add_parts(&mut parts, view, leading, range.clone()).at(path)?;
-        if let Target::Npy(draft) = &self.target {
+        if let Some(draft) = self.npy() {
             let (dtype, _) = selected((path, array), view, fields)?.dtype_and_shape().at(path)?;
             let inner = fields.select(view.clone()).at(path)?;
             let mut shape = inner.shape().split_at(leading).1.to_vec();
@@ -217,15 +212,14 @@ impl RowOutput<'_> {
             elements::check_json(self.input, &item.clone().into())?;
             elements::print_json(&mut lines, &item)?;
         }
-        let lines = self.listed(lines);
-        self.sink_write(&lines)
+        let is_list = self.format == OutputFormat::Json;
+        self.sink.write(&if is_list { self.list.listed(&lines) } else { lines })
     }
 
     fn write_part(&mut self, rows: &RowSelection<'_>) -> Result<(), CliError> {
-        let Target::Stream(sink) = &mut self.target else { return Ok(()) };
         if self.format == OutputFormat::Json {
             rows.check_empty()?;
-            let list = &mut self.list;
+            let RowOutput { list, sink, .. } = self;
             return rows
                 .each_block(text_output::json_lines, |lines| sink.write(&list.listed(&lines)));
         }
@@ -235,39 +229,20 @@ impl RowOutput<'_> {
             header,
             nan: self.args.nan.as_deref(),
         });
-        write(rows, self.format, text, sink)
-    }
-
-    /// Lines of JSON as they are written in this format.
-    fn listed(&mut self, lines: Vec<u8>) -> Vec<u8> {
-        if self.format == OutputFormat::Json { self.list.listed(&lines) } else { lines }
-    }
-
-    fn sink_write(&mut self, text: &[u8]) -> Result<(), CliError> {
-        match &mut self.target {
-            Target::Stream(sink) => sink.write(text),
-            Target::Npy(_) => Ok(()),
-        }
+        write(rows, self.format, text, &mut self.sink)
     }
 
     /// Shows what was written so far to whoever reads it.
     pub(crate) fn flush(&mut self) -> Result<(), CliError> {
-        match &mut self.target {
-            Target::Stream(sink) => sink.flush(),
-            Target::Npy(_) => Ok(()),
-        }
+        self.sink.flush()
     }
 
     /// Completes the output.
     pub(crate) fn finish(mut self) -> Result<(), CliError> {
         if self.format == OutputFormat::Json {
-            let end = self.list.end();
-            self.sink_write(end)?;
+            self.sink.write(self.list.end())?;
         }
-        match self.target {
-            Target::Npy(draft) => draft.commit(),
-            Target::Stream(sink) => sink.finish(),
-        }
+        self.sink.finish()
     }
 }
 
