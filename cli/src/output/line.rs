@@ -31,7 +31,7 @@ impl Line {
         let count = view.len().min(width);
         let mut extremes = Vec::new();
         let parts: Vec<usize> = (0..count).collect();
-        tiles::process(
+        tiles::in_order(
             threads,
             &parts,
             |part| {

@@ -8,8 +8,7 @@ use npymap::{MappedArray, Result, View, array::Outline, with_type};
 
 use crate::input::lengths::to_u64;
 use crate::input::memory;
-use crate::input::progress::Progress;
-use crate::stats::tiles::{self, Tile};
+use crate::stats::tiles;
 
 /// How elements are transformed before they are averaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +28,11 @@ impl Scale {
     }
 }
 
-/// Pixels, row by row.
+/// Pixels, row by row, of a picture or of a part of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Raster {
+    top: usize,
+    left: usize,
     width: usize,
     pixels: Vec<Pixel>,
 }
@@ -55,29 +56,55 @@ impl Raster {
         scale: Scale,
         threads: NonZero<usize>,
     ) -> Result<Raster> {
-        let mut raster = Raster { width, pixels: memory::zeros(height * width)? };
+        let mut raster = Raster { top: 0, left: 0, width, pixels: memory::zeros(height * width)? };
         let dims = two(whole.shape());
-        let mut progress = Progress::new(whole.nbytes());
         tiles::process(
             threads,
-            &Tile::split(whole)?,
+            whole,
             |tile| {
-                let spans = TileSpans::new(tile, dims, [height, width]);
+                let ([top, left], [rows, columns]) = (two(&tile.origin), two(tile.part.shape()));
+                let spans = [
+                    spans(top..top + rows, dims[0], height),
+                    spans(left..left + columns, dims[1], width),
+                ];
                 let window = array.window(&tile.part)?;
                 let view = window.view();
                 with_type!(view.dtype(), real T => {
-                    Part::compute(&view.view::<T>()?, &spans, scale)
-                }, _ => Part::compute(&view.view::<f64>()?, &spans, scale))
+                    Raster::of_tile(&view.view::<T>()?, &spans, scale)
+                }, _ => Raster::of_tile(&view.view::<f64>()?, &spans, scale))
             },
-            |tile, part| {
-                raster.add(&part);
-                progress.add(tile.part.nbytes());
-            },
+            |part| raster.add(&part),
         )?;
         Ok(raster)
     }
 
-    fn add(&mut self, part: &Part) {
+    /// The pixels of a tile, whose rows and columns have these spans.
+    fn of_tile<T: Real>(
+        view: &View<'_, T>,
+        spans: &[Vec<Span>; 2],
+        scale: Scale,
+    ) -> Result<Raster> {
+        let [rows, columns] = spans;
+        let [(top, height), (left, width)] = [rows, columns].map(|spans| pixel_range(spans));
+        let mut pixels: Vec<Pixel> = memory::zeros(height * width)?;
+        let mut sums: Vec<Pixel> = memory::zeros(width)?;
+        for (elements, row) in view.outer_iter().zip(rows) {
+            sums.fill(Pixel::default());
+            for (element, span) in elements.iter().zip(columns) {
+                let value = scale.apply(element.to_f64());
+                for (sum, share) in sums.iter_mut().skip(span.pixel - left).zip(span.shares) {
+                    sum.add(value, share);
+                }
+            }
+            let own_rows = pixels.chunks_mut(width.max(1)).skip(row.pixel - top);
+            for (own, share) in own_rows.zip(row.shares) {
+                own.iter_mut().zip(&sums).for_each(|(own, sum)| own.add_row(*sum, share));
+            }
+        }
+        Ok(Raster { top, left, width, pixels })
+    }
+
+    fn add(&mut self, part: &Raster) {
         let rows = self.pixels.chunks_mut(self.width.max(1)).skip(part.top);
         for (row, own) in rows.zip(part.pixels.chunks(part.width.max(1))) {
             for (pixel, own) in row.iter_mut().skip(part.left).zip(own) {
@@ -93,36 +120,6 @@ impl Raster {
         let values = pixels
             .map(|pixel| if pixel.area > pixel.empty { pixel.sum / pixel.area } else { f64::NAN });
         values.collect()
-    }
-}
-
-/// The pixels of a tile.
-struct Part {
-    top: usize,
-    left: usize,
-    width: usize,
-    pixels: Vec<Pixel>,
-}
-
-impl Part {
-    fn compute<T: Real>(view: &View<'_, T>, spans: &TileSpans, scale: Scale) -> Result<Part> {
-        let [(top, height), (left, width)] = [&spans.rows, &spans.columns].map(|s| pixel_range(s));
-        let mut pixels: Vec<Pixel> = memory::zeros(height * width)?;
-        let mut sums: Vec<Pixel> = memory::zeros(width)?;
-        for (elements, row) in view.outer_iter().zip(&spans.rows) {
-            sums.fill(Pixel::default());
-            for (element, span) in elements.iter().zip(&spans.columns) {
-                let value = scale.apply(element.to_f64());
-                for (sum, share) in sums.iter_mut().skip(span.pixel - left).zip(span.shares) {
-                    sum.add(value, share);
-                }
-            }
-            let own_rows = pixels.chunks_mut(width.max(1)).skip(row.pixel - top);
-            for (own, share) in own_rows.zip(row.shares) {
-                own.iter_mut().zip(&sums).for_each(|(own, sum)| own.add_row(*sum, share));
-            }
-        }
-        Ok(Part { top, left, width, pixels })
     }
 }
 
@@ -151,12 +148,6 @@ fn two(axes: &[usize]) -> [usize; 2] {
     axes.try_into().expect("a matrix has two axes")
 }
 
-/// How the rows and columns of a tile are shared among pixels.
-struct TileSpans {
-    rows: Vec<Span>,
-    columns: Vec<Span>,
-}
-
 /// The first pixel that a row or column is part of, and how much of it is part
 /// of this and of the next one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -165,16 +156,9 @@ struct Span {
     shares: [f64; 2],
 }
 
-impl TileSpans {
-    fn new(tile: &Tile<'_>, dims: [usize; 2], pixels: [usize; 2]) -> TileSpans {
-        let ([top, left], [height, width]) = (two(&tile.origin), two(tile.part.shape()));
-        let spans =
-            |range: Range<usize>, dim, pixels| range.map(|at| Span::new(at, dim, pixels)).collect();
-        TileSpans {
-            rows: spans(top..top + height, dims[0], pixels[0]),
-            columns: spans(left..left + width, dims[1], pixels[1]),
-        }
-    }
+/// How some rows or columns, of `dim`, are shared among pixels.
+fn spans(range: Range<usize>, dim: usize, pixels: usize) -> Vec<Span> {
+    range.map(|at| Span::new(at, dim, pixels)).collect()
 }
 
 impl Span {

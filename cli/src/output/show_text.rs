@@ -2,6 +2,7 @@
 
 use crate::input::lengths::to_u64;
 use std::io::{self, Write};
+use std::iter::repeat_n;
 
 use anstyle::{Ansi256Color, Color, RgbColor, Style};
 use npymap::Result;
@@ -11,7 +12,7 @@ use npymap::element::Real as _;
 use crate::input::escape::safe;
 use crate::input::style::{HEADING, LABEL};
 use crate::input::text;
-use crate::output::colors::{self, ColorMap, NAN, Rgb};
+use crate::output::colors::{self, NAN, Rgb};
 use crate::output::line::Line;
 use crate::output::picture::{Image, Picture};
 use crate::output::raster::Scale;
@@ -65,10 +66,10 @@ impl Drawing {
         }
         Ok(())
     }
+}
 
-    fn push_text(line: &mut Vec<Cell>, text: &str, style: Style) {
-        line.extend(text.chars().map(|text| Cell { text, style }));
-    }
+fn push(line: &mut Vec<Cell>, text: &str, style: Style) {
+    line.extend(text.chars().map(|text| Cell { text, style }));
 }
 
 /// Prints what is drawn.
@@ -101,9 +102,9 @@ fn draw_pixels(picture: &Picture<'_>, palette: Palette) -> Result<Drawing> {
     let rasters = picture.rasters(size)?;
     let mut rows: Vec<Vec<Vec<f64>>> = Vec::new();
     for row in 0..size[0] {
-        let values = rasters.iter().map(|raster| widen(&raster.row(row), wide));
-        let values: Vec<_> = values.collect();
-        rows.extend(std::iter::repeat_n(values, tall));
+        let widen = |values: Vec<f64>| values.into_iter().flat_map(|value| repeat_n(value, wide));
+        let values = rasters.iter().map(|raster| widen(raster.row(row)).collect());
+        rows.extend(repeat_n(values.collect::<Vec<_>>(), tall));
     }
     let mut lines = match palette {
         Palette::None => shaded(picture, &rows),
@@ -113,11 +114,6 @@ fn draw_pixels(picture: &Picture<'_>, palette: Palette) -> Result<Drawing> {
     legend.truncate(columns);
     lines.push(legend);
     Ok(Drawing { lines })
-}
-
-/// Repeats each value.
-fn widen(row: &[f64], factor: usize) -> Vec<f64> {
-    row.iter().flat_map(|value| std::iter::repeat_n(*value, factor)).collect()
 }
 
 /// The number of pixels of an image that fits into a height and width, and how
@@ -132,11 +128,8 @@ fn fit(dims: [usize; 2], room: [usize; 2]) -> ([usize; 2], [usize; 2]) {
     }
     if height.min(width) * 8 < longer {
         let size = [height.min(room[0]), width.min(room[1])];
-        let repeats = [0, 1].map(|axis| {
-            let (room, size) = if axis == 0 { (room[0], size[0]) } else { (room[1], size[1]) };
-            (room / size.max(1)).clamp(1, 8)
-        });
-        return (size, repeats);
+        let repeats = |room: usize, size: usize| (room / size.max(1)).clamp(1, 8);
+        return (size, [repeats(room[0], size[0]), repeats(room[1], size[1])]);
     }
     // The side that needs the stronger reduction decides.
     if height * room[1] > width * room[0] {
@@ -213,18 +206,14 @@ fn color(rgb: Rgb, palette: Palette) -> Color {
 fn legend(picture: &Picture<'_>, [dims, size]: [[usize; 2]; 2], palette: Palette) -> Vec<Cell> {
     let mut line = Vec::new();
     if let Image::Map(_) = &picture.image {
-        Drawing::push_text(
-            &mut line,
-            &format!("{} ", terminal::brief(picture.norm.low)),
-            Style::new(),
-        );
-        line.extend((0..16).map(|step| {
-            let place = f64::from(step) / 15.0;
-            scale_cell(picture.color_map(), place, palette)
+        push(&mut line, &format!("{} ", terminal::brief(picture.norm.low)), Style::new());
+        line.extend((0..16).map(|step| f64::from(step) / 15.0).map(|place| {
+            let text = if palette == Palette::None { shade(place) } else { '█' };
+            Cell { text, style: style(picture.color_map().color(place), palette) }
         }));
         let high = terminal::brief(picture.norm.high);
         let log = if picture.norm.scale == Scale::Log { ", logarithmic" } else { "" };
-        Drawing::push_text(&mut line, &format!(" {high}{log}"), Style::new());
+        push(&mut line, &format!(" {high}{log}"), Style::new());
     }
     push_nan(&mut line, picture, palette);
     let ratio = |dim, pixels| to_u64(dim).to_f64() / to_u64(pixels).to_f64();
@@ -233,18 +222,9 @@ fn legend(picture: &Picture<'_>, [dims, size]: [[usize; 2]; 2], palette: Palette
         let gap = if line.is_empty() { "" } else { "  " };
         let times = if terminal::is_unicode() { '×' } else { 'x' };
         let [rows, columns] = [rows, columns].map(terminal::brief);
-        Drawing::push_text(
-            &mut line,
-            &format!("{gap}{rows} {times} {columns} elements per pixel"),
-            LABEL,
-        );
+        push(&mut line, &format!("{gap}{rows} {times} {columns} elements per pixel"), LABEL);
     }
     line
-}
-
-fn scale_cell(map: ColorMap, place: f64, palette: Palette) -> Cell {
-    let text = if palette == Palette::None { shade(place) } else { '█' };
-    Cell { text, style: style(map.color(place), palette) }
 }
 
 /// Adds the colour of NaN, and how many there are.
@@ -252,10 +232,10 @@ fn push_nan(line: &mut Vec<Cell>, picture: &Picture<'_>, palette: Palette) {
     if picture.nan == 0 {
         return;
     }
-    Drawing::push_text(line, if line.is_empty() { "" } else { "  " }, Style::new());
+    push(line, if line.is_empty() { "" } else { "  " }, Style::new());
     let text = if palette == Palette::None { nan_mark() } else { '█' };
     line.push(Cell { text, style: style(NAN, palette) });
-    Drawing::push_text(line, &format!(" NaN: {}", picture.nan), Style::new());
+    push(line, &format!(" NaN: {}", picture.nan), Style::new());
 }
 
 /// Draws a line in dots, 2 × 4 per character, with labels.
@@ -277,7 +257,7 @@ fn draw_line(picture: &Picture<'_>, view: &Outline<'_>, palette: Palette) -> Res
             _ => "",
         };
         let mut cells = Vec::new();
-        Drawing::push_text(&mut cells, &format!("{label:>0$} ", margin - 1), LABEL);
+        push(&mut cells, &format!("{label:>0$} ", margin - 1), LABEL);
         for dots in dots.chunks(dots_per_cell.0) {
             let is_gap = row + 1 == lines && dots.iter().all(Option::is_none);
             cells.push(if is_gap {
@@ -301,14 +281,13 @@ fn line_legend(
 ) -> Vec<Cell> {
     let mut line = Vec::new();
     let last = (view.len() - 1).to_string();
-    let start = format!("{:margin$}0", "");
-    Drawing::push_text(&mut line, &start, LABEL);
+    push(&mut line, &format!("{:margin$}0", ""), LABEL);
     push_nan(&mut line, picture, palette);
     if picture.norm.scale == Scale::Log {
-        Drawing::push_text(&mut line, "  logarithmic", Style::new());
+        push(&mut line, "  logarithmic", Style::new());
     }
     let room = table::left(margin + width, line.len());
-    Drawing::push_text(&mut line, &format!("{last:>room$}"), LABEL);
+    push(&mut line, &format!("{last:>room$}"), LABEL);
     line
 }
 

@@ -179,7 +179,7 @@ pub(crate) fn print_json(out: &mut impl Write, row: &StatsRow) -> io::Result<()>
         ("std", row.std.map(|std| json!(JsonScalar::float(std)))),
         ("quantiles", quantiles),
         ("histogram", histogram),
-        ("places", row.places.as_ref().map(|places| json!(places.0))),
+        ("places", row.places.as_ref().map(|places| json!(places))),
     ];
     if let Some(line) = line.as_object_mut() {
         line.extend(requested.into_iter().filter_map(|(key, value)| Some((key.into(), value?))));

@@ -13,11 +13,10 @@ use npymap::view::DynView;
 
 use crate::input::error::CliError;
 use crate::input::lengths::{part, to_isize};
-use crate::input::progress::Progress;
 use crate::input::row_blocks::{self, WHOLE};
 use crate::select::leaf_fields;
 use crate::stats::scan::{Answer, Ignored, Task};
-use crate::stats::tiles::{self, Tile};
+use crate::stats::tiles;
 
 /// The maximum number of columns: more would not be useful, and might not fit into
 /// memory.
@@ -30,7 +29,6 @@ pub(crate) struct Columns<'a> {
     /// The fields that are not structs themselves.
     leaves: Vec<(String, Outline<'a>)>,
     axis: Option<usize>,
-    tiles: Vec<Tile<'a>>,
     /// The ranges of the array's bytes outside the holes of a sparse file, whose elements are
     /// zero and need not be read.
     stored: Vec<Range<usize>>,
@@ -83,8 +81,7 @@ impl<'a> Columns<'a> {
         // If the holes are not known, everything is read.
         let stored = array.stored_ranges();
         let stored = stored.unwrap_or_else(|_| iter::once(0..array.nbytes()).collect());
-        let (all, tiles) = (all.clone(), Tile::split(all)?);
-        Ok(Columns { array, all, leaves, axis, tiles, stored, threads })
+        Ok(Columns { array, all: all.clone(), leaves, axis, stored, threads })
     }
 
     /// Returns whether elements are contiguous and inside a hole.
@@ -130,10 +127,9 @@ impl<'a> Columns<'a> {
         work: impl Fn(&Column<'_>) -> npymap::Result<T> + Sync,
         mut merge: impl FnMut(usize, T),
     ) -> npymap::Result<()> {
-        let mut progress = Progress::new(self.all.nbytes());
         tiles::process(
             self.threads,
-            &self.tiles,
+            &self.all,
             |tile| {
                 let is_hole = self.is_hole(&tile.part);
                 let window = (!is_hole).then(|| self.array.window(&tile.part)).transpose()?;
@@ -141,12 +137,7 @@ impl<'a> Columns<'a> {
                 let leaves = leaf_fields::find_real(own.as_ref().unwrap_or(&tile.part))?;
                 self.work_on(&leaves, (&tile.origin, is_hole), &work)
             },
-            |tile, results| {
-                for (number, result) in results {
-                    merge(number, result);
-                }
-                progress.add(tile.part.nbytes());
-            },
+            |results| results.into_iter().for_each(|(number, result)| merge(number, result)),
         )
     }
 
@@ -175,7 +166,7 @@ impl<'a> Columns<'a> {
     /// tasks are in the order of the columns.
     pub(crate) fn answers(
         &self,
-        tasks: &[(usize, Task<'_>)],
+        tasks: &[(usize, Task)],
         ignored: Ignored,
     ) -> npymap::Result<Vec<Answer>> {
         let mut answers: Vec<_> = tasks.iter().map(|(_, task)| task.empty()).collect();
@@ -197,7 +188,7 @@ impl<'a> Columns<'a> {
 }
 
 /// The tasks about a column.
-fn of_column(tasks: &[(usize, Task<'_>)], number: usize) -> Range<usize> {
+fn of_column(tasks: &[(usize, Task)], number: usize) -> Range<usize> {
     let start = tasks.partition_point(|(column, _)| *column < number);
     start..tasks.partition_point(|(column, _)| *column <= number)
 }

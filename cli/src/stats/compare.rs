@@ -1,17 +1,16 @@
 //! Compares arrays element by element, equal bytes at the speed of memory.
 
-use crate::input::lengths::{first_len, to_u64, to_usize};
+use crate::input::lengths::{to_u64, to_usize};
 use std::num::NonZero;
 
 use npymap::array::Outline;
 use npymap::view::{Blocks, DynView};
 use npymap::{MappedArray, Result, Value, View, element::Real, with_type};
 
-use crate::input::progress::Progress;
-use crate::input::row_blocks;
+use crate::input::row_blocks::{self, RowBlocks};
 use crate::select::filter::Number;
 use crate::stats::summary::joined;
-use crate::stats::tiles::{self, Tile};
+use crate::stats::tiles;
 use crate::stats::tolerance::{Stored, Tolerance, difference, distance, has_distances};
 
 /// Bytes compared at a time.
@@ -62,10 +61,9 @@ impl Comparison {
         if a.is_empty() || (a.itemsize() == 0 && b.itemsize() == 0) {
             return Ok(comparison);
         }
-        let mut progress = Progress::new(a.nbytes());
         tiles::process(
             threads,
-            &Tile::split(a)?,
+            a,
             |tile| {
                 let mut part = Comparison::new(tolerance, limit, a);
                 let own = first.window(&tile.part)?;
@@ -73,10 +71,7 @@ impl Comparison {
                 part.compare_tile(&own.view(), &other.view(), &tile.origin)?;
                 Ok(part)
             },
-            |tile, part| {
-                comparison.merge(part);
-                progress.add(tile.part.nbytes());
-            },
+            |part| comparison.merge(part),
         )?;
         Ok(comparison)
     }
@@ -110,10 +105,10 @@ impl Comparison {
     /// Compares tiles that start at this index of the arrays.
     fn compare_tile(&mut self, a: &DynView<'_>, b: &DynView<'_>, origin: &[usize]) -> Result<()> {
         if is_fortran(a) && is_fortran(b) {
-            self.compare_blocks(&a.t(), &b.t(), &[])?;
+            self.compare_blocks(&a.t(), &b.t())?;
             self.first.iter_mut().for_each(|pair| pair.index.reverse());
         } else {
-            self.compare_blocks(a, b, &[])?;
+            self.compare_blocks(a, b)?;
         }
         for pair in &mut self.first {
             pair.index.iter_mut().zip(origin).for_each(|(at, origin)| *at += origin);
@@ -121,24 +116,14 @@ impl Comparison {
         Ok(())
     }
 
-    /// Compares block by block; `outer` is the index of these views in the
-    /// whole arrays.
-    fn compare_blocks(&mut self, a: &DynView<'_>, b: &DynView<'_>, outer: &[usize]) -> Result<()> {
-        // There are some elements.
-        let row = a.len() / first_len(a.shape()) * a.itemsize().max(1);
-        if a.ndim() > 1 && row > BLOCK {
-            for (i, (a, b)) in a.outer_iter().zip(b.outer_iter()).enumerate() {
-                self.compare_blocks(&a, &b, &[outer, &[i]].concat())?;
-            }
-            return Ok(());
-        }
-        if a.ndim() == 0 {
-            return self.compare_block(&Block { a, b, outer, start: 0 });
-        }
-        let rows = (BLOCK / row.max(1)).max(1);
-        let blocks = a.axis_chunks(0, rows)?.zip(b.axis_chunks(0, rows)?);
-        for (number, (a, b)) in blocks.enumerate() {
-            self.compare_block(&Block { a: &a, b: &b, outer, start: number * rows })?;
+    /// Compares block by block.
+    fn compare_blocks(&mut self, a: &DynView<'_>, b: &DynView<'_>) -> Result<()> {
+        let blocks = RowBlocks::of_size(a.shape(), a.itemsize(), BLOCK);
+        for number in 0..blocks.len() {
+            let (slice, elements) = blocks.slice(number, a.ndim());
+            let (own, other) = (a.slice(&slice)?, b.slice(&slice)?);
+            let (shape, start) = (a.shape(), elements.start);
+            self.compare_block(&Block { a: &own, b: &other, shape, start })?;
         }
         Ok(())
     }
@@ -347,20 +332,17 @@ impl Distances {
 struct Block<'v, 'a> {
     a: &'v DynView<'a>,
     b: &'v DynView<'a>,
-    /// The index of the views that the block is part of.
-    outer: &'v [usize],
-    /// Where the block starts along their first axis.
+    /// The shape of the views that the block is part of.
+    shape: &'v [usize],
+    /// The number of the block's first element in them.
     start: usize,
 }
 
 impl Block<'_, '_> {
     /// The `number`th elements, with their index in the whole arrays.
     fn pair(&self, number: usize) -> Pair {
+        let index = row_blocks::index(self.shape, self.start + number);
         let inner = row_blocks::index(self.a.shape(), number);
-        let mut index = [self.outer, &inner].concat();
-        if let Some(first) = index.get_mut(self.outer.len()) {
-            *first += self.start;
-        }
         Pair { index, a: self.a.at(inner.as_slice()), b: self.b.at(inner.as_slice()) }
     }
 }

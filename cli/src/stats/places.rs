@@ -9,22 +9,17 @@ use crate::input::row_blocks;
 use crate::stats::columns::{Column, Columns};
 use crate::stats::tiles::Tile;
 
-/// The indices of some elements.
-pub(crate) struct Places(pub(crate) Vec<Vec<usize>>);
-
-impl Places {
-    /// `: [0, 3], [7, 1] and 5 more`; empty if none are known.
-    pub(crate) fn text(&self, field: &str, total: usize) -> String {
-        let places = self.0.iter().map(|index| {
-            let axes: Vec<_> = index.iter().map(ToString::to_string).collect();
-            format!("{field}[{}]", axes.join(", "))
-        });
-        let places: Vec<_> = places.collect();
-        match total - places.len().min(total) {
-            _ if places.is_empty() => String::new(),
-            0 => format!(": {}", places.join(", ")),
-            more => format!(": {} and {more} more", places.join(", ")),
-        }
+/// `: [0, 3], [7, 1] and 5 more`; empty if none are known.
+pub(crate) fn text(places: &[Vec<usize>], field: &str, total: usize) -> String {
+    let places = places.iter().map(|index| {
+        let axes: Vec<_> = index.iter().map(ToString::to_string).collect();
+        format!("{field}[{}]", axes.join(", "))
+    });
+    let places: Vec<_> = places.collect();
+    match total - places.len().min(total) {
+        _ if places.is_empty() => String::new(),
+        0 => format!(": {}", places.join(", ")),
+        more => format!(": {} and {more} more", places.join(", ")),
     }
 }
 
@@ -34,7 +29,7 @@ pub(crate) fn find(
     column: &Column<'_>,
     unwanted: &[Unwanted],
     limit: usize,
-) -> Result<Places> {
+) -> Result<Vec<Vec<usize>>> {
     let mut places = Vec::new();
     for tile in Tile::split(&column.part)? {
         if places.len() >= limit {
@@ -48,7 +43,7 @@ pub(crate) fn find(
             places.push(whole_index(&index, column.index.as_deref()));
         }
     }
-    Ok(Places(places))
+    Ok(places)
 }
 
 /// The positions of unwanted elements, in C order.

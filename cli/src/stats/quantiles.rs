@@ -46,7 +46,7 @@ struct Search {
 pub(crate) fn find(
     columns: &[Option<Population>],
     quantiles: &[f64],
-    mut pass: impl FnMut(&[(usize, Task<'_>)]) -> Result<Vec<Answer>>,
+    mut pass: impl FnMut(&[(usize, Task)]) -> Result<Vec<Answer>>,
 ) -> Result<Vec<Vec<f64>>> {
     let mut searches: BTreeMap<(usize, u64), Search> = BTreeMap::new();
     for (column, population) in columns.iter().enumerate() {
@@ -66,9 +66,7 @@ pub(crate) fn find(
         let answers = pass(&tasks)?;
         for ((column, task), mut answer) in tasks.into_iter().zip(answers) {
             let (Task::Count(range) | Task::Collect(range)) = task else { continue };
-            if let Answer::Keys(keys) = &mut answer {
-                keys.sort_unstable();
-            }
+            answer.keys.sort_unstable();
             let own = searches.range_mut((column, 0)..=(column, u64::MAX));
             let own = own.map(|(_, search)| search).filter(|search| search.range == range);
             own.for_each(|search| search.narrow(&answer));
@@ -116,7 +114,7 @@ fn interpolate([low, high]: [f64; 2], fraction: f64) -> f64 {
 }
 
 /// The tasks of the next pass, limited by the memory that they need.
-fn plan<'a>(searches: impl Iterator<Item = &'a Search>) -> Vec<(usize, Task<'static>)> {
+fn plan<'a>(searches: impl Iterator<Item = &'a Search>) -> Vec<(usize, Task)> {
     let mut ranges: Vec<_> = searches.map(|s| (s.column, s.range, s.count)).collect();
     ranges.dedup();
     // So many keys can be collected from each range at the same time. They are
@@ -144,25 +142,17 @@ impl Search {
 
     /// Narrows the range by the counts of its parts or by its sorted keys.
     fn narrow(&mut self, answer: &Answer) {
-        match answer {
-            Answer::Counts(counts) => {
-                for (number, &count) in (0..).zip(counts) {
-                    if self.rank < count {
-                        self.range = self.range.part(number);
-                        self.count = count;
-                        return;
-                    }
-                    self.rank -= count;
-                }
+        for (number, &count) in (0..).zip(&answer.counts) {
+            if self.rank < count {
+                self.range = self.range.part(number);
+                self.count = count;
+                return;
             }
-            Answer::Keys(keys) => {
-                let at = to_usize(self.rank);
-                if let Some(&key) = keys.get(at) {
-                    self.range = KeyRange { first: key, last: key };
-                    return;
-                }
-            }
-            Answer::Sum(_) => {}
+            self.rank -= count;
+        }
+        if let Some(&key) = answer.keys.get(to_usize(self.rank)) {
+            self.range = KeyRange { first: key, last: key };
+            return;
         }
         // The elements changed meanwhile, so no number has this rank.
         self.range.last = self.range.first;

@@ -16,67 +16,58 @@ pub(crate) enum Ignored {
 }
 
 /// A question about the elements of a column.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Task<'a> {
+#[derive(Clone, Debug)]
+pub(crate) enum Task {
     /// The sum of the squares of the distances from a number.
     Squares(f64),
     /// The number of finite elements in each bin.
-    Histogram(&'a Bins),
+    Histogram(Bins),
     /// The number of elements in each part of a range.
     Count(KeyRange),
     /// The keys in a range.
     Collect(KeyRange),
 }
 
-/// The result of a task.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answer {
-    Sum(f64),
-    Counts(Vec<u64>),
-    Keys(Vec<u64>),
+/// The result of a task: a sum, counts or keys.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) sum: f64,
+    pub(crate) counts: Vec<u64>,
+    pub(crate) keys: Vec<u64>,
 }
 
 impl Answer {
     /// Adds the result for another part of the column.
-    pub(crate) fn merge(&mut self, other: Answer) {
-        match (self, other) {
-            (Answer::Sum(sum), Answer::Sum(other)) => *sum += other,
-            (Answer::Counts(counts), Answer::Counts(others)) => {
-                counts.iter_mut().zip(others).for_each(|(count, other)| *count += other);
-            }
-            (Answer::Keys(keys), Answer::Keys(mut others)) => keys.append(&mut others),
-            _ => debug_assert!(false, "results of different tasks"),
-        }
+    pub(crate) fn merge(&mut self, mut other: Answer) {
+        self.sum += other.sum;
+        self.counts.iter_mut().zip(other.counts).for_each(|(count, other)| *count += other);
+        self.keys.append(&mut other.keys);
     }
 
     /// The result for this many elements that equal the one of this result.
     pub(crate) fn repeated(self, count: usize) -> Answer {
         let times = to_u64(count);
-        match self {
-            Answer::Sum(sum) => Answer::Sum(sum * times.to_f64()),
-            Answer::Counts(counts) => {
-                Answer::Counts(counts.into_iter().map(|one| one * times).collect())
-            }
-            Answer::Keys(keys) => {
-                Answer::Keys(keys.into_iter().flat_map(|key| vec![key; count]).collect())
-            }
+        Answer {
+            sum: self.sum * times.to_f64(),
+            counts: self.counts.into_iter().map(|one| one * times).collect(),
+            keys: self.keys.repeat(count),
         }
     }
 }
 
-impl Task<'_> {
+impl Task {
     /// The result for no elements.
-    pub(crate) fn empty(self) -> Answer {
-        match self {
-            Task::Squares(_) => Answer::Sum(0.0),
-            Task::Histogram(bins) => Answer::Counts(vec![0; bins.len()]),
-            Task::Count(range) => Answer::Counts(vec![0; range.parts()]),
-            Task::Collect(_) => Answer::Keys(Vec::new()),
-        }
+    pub(crate) fn empty(&self) -> Answer {
+        let parts = match self {
+            Task::Histogram(bins) => bins.len(),
+            Task::Count(range) => range.parts(),
+            Task::Squares(_) | Task::Collect(_) => 0,
+        };
+        Answer { counts: vec![0; parts], ..Answer::default() }
     }
 
     /// Computes the result for a view of numbers.
-    pub(crate) fn compute(self, view: &DynView<'_>, ignored: Ignored) -> Result<Answer> {
+    pub(crate) fn compute(&self, view: &DynView<'_>, ignored: Ignored) -> Result<Answer> {
         with_type!(view.dtype(), real T => {
             let mut answer = self.empty();
             let mut blocks = view.view::<T>()?.blocks();
@@ -87,32 +78,28 @@ impl Task<'_> {
         }, _ => Ok(self.empty()))
     }
 
-    fn add<T: Key>(self, answer: &mut Answer, block: &[T], ignored: Ignored) {
-        match (self, answer) {
-            (Task::Squares(center), Answer::Sum(sum)) => {
-                *sum += block.chunks(2048).map(|part| squares(part, center, ignored)).sum::<f64>();
+    fn add<T: Key>(&self, answer: &mut Answer, block: &[T], ignored: Ignored) {
+        let numbers = block.iter().filter(|element| is_number(*element));
+        match self {
+            Task::Squares(center) => {
+                let parts = block.chunks(2048);
+                answer.sum += parts.map(|part| squares(part, *center, ignored)).sum::<f64>();
             }
-            (Task::Histogram(bins), Answer::Counts(counts)) => {
-                for number in block.iter().map(|element| element.to_f64()) {
-                    if number.is_finite() {
-                        increment(counts, bins.bin(number));
-                    }
+            Task::Histogram(bins) => {
+                for number in numbers.map(|element| element.to_f64()).filter(|x| x.is_finite()) {
+                    increment(&mut answer.counts, bins.bin(number));
                 }
             }
-            (Task::Count(range), Answer::Counts(counts)) => {
+            Task::Count(range) => {
                 let shift = range.shift();
-                for &element in block.iter().filter(|element| is_number(*element)) {
-                    if let Some(offset) = range.offset(element.key()) {
-                        increment(counts, to_usize(offset >> shift));
-                    }
+                for offset in numbers.filter_map(|element| range.offset(element.key())) {
+                    increment(&mut answer.counts, to_usize(offset >> shift));
                 }
             }
-            (Task::Collect(range), Answer::Keys(keys)) => {
-                let elements = block.iter().filter(|element| is_number(*element));
-                let own = elements.map(|element| element.key());
-                keys.extend(own.filter(|&key| range.offset(key).is_some()));
+            Task::Collect(range) => {
+                let keys = numbers.map(|element| element.key());
+                answer.keys.extend(keys.filter(|&key| range.offset(key).is_some()));
             }
-            _ => debug_assert!(false, "the result of another task"),
         }
     }
 }

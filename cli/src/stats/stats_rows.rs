@@ -10,10 +10,9 @@ use crate::input::text::plural;
 use crate::select::origins::Origins;
 use crate::stats::columns::{Column, Columns};
 use crate::stats::histogram::Bins;
-use crate::stats::places::Unwanted;
-use crate::stats::places::{self, Places};
+use crate::stats::places::{self, Unwanted};
 use crate::stats::quantiles;
-use crate::stats::scan::{Answer, Ignored, Task};
+use crate::stats::scan::{Ignored, Task};
 use crate::stats::summary::Summary;
 
 /// The statistics to compute besides a summary.
@@ -47,7 +46,7 @@ pub(crate) struct StatsRow {
     /// The histogram, if requested.
     pub(crate) histogram: Option<Option<Histogram>>,
     /// Where unwanted elements are.
-    pub(crate) places: Option<Places>,
+    pub(crate) places: Option<Vec<Vec<usize>>>,
 }
 
 /// The number of elements in each bin.
@@ -79,7 +78,7 @@ impl StatsRow {
         if let Some(index) = &mut self.index {
             *index = origins.at(index);
         }
-        for place in self.places.iter_mut().flat_map(|places| &mut places.0) {
+        for place in self.places.iter_mut().flatten() {
             let index: Vec<_> = place.iter().copied().map(Some).collect();
             *place = origins.at(&index).into_iter().flatten().collect();
         }
@@ -110,7 +109,7 @@ impl StatsRow {
         let verb = if total == 1 { "is" } else { "are" };
         let field = if self.field.is_empty() { String::new() } else { format!(".{}", self.field) };
         let which = names.join(" or ");
-        Some(format!("{total} of {of} {verb} {which}{}", places.text(&field, total)))
+        Some(format!("{total} of {of} {verb} {which}{}", places::text(places, &field, total)))
     }
 }
 
@@ -136,33 +135,25 @@ fn add_details(rows: &mut [StatsRow], columns: &Columns<'_>, wanted: &Wanted<'_>
     if !wanted.std && wanted.bins.is_none() {
         return Ok(());
     }
-    let means: Vec<_> = rows.iter().map(|row| row.summary.mean()).collect();
-    let bins = rows.iter().map(|row| {
-        let extremes = row.summary.finite.zip(wanted.bins);
-        extremes.map(|((min, max), count)| Bins::new(min, max, count))
-    });
-    let bins: Vec<_> = bins.collect();
-    let tasks = means.iter().zip(&bins).enumerate().flat_map(|(number, (mean, bins))| {
-        let squares = match mean {
-            Some(mean) if wanted.std => Some((number, Task::Squares(*mean))),
-            _ => None,
-        };
-        squares.into_iter().chain(bins.as_ref().map(|bins| (number, Task::Histogram(bins))))
-    });
-    let tasks: Vec<_> = tasks.collect();
-    let answers = columns.answers(&tasks, wanted.ignored)?;
-    for row in &mut *rows {
+    let mut tasks = Vec::new();
+    for (number, row) in rows.iter_mut().enumerate() {
         row.std = wanted.std.then_some(None);
         row.histogram = wanted.bins.map(|_| None);
+        let mean = row.summary.mean().filter(|_| wanted.std);
+        tasks.extend(mean.map(|mean| (number, Task::Squares(mean))));
+        let bins = row.summary.finite.zip(wanted.bins);
+        let bins = bins.map(|((min, max), count)| Bins::new(min, max, count));
+        tasks.extend(bins.map(|bins| (number, Task::Histogram(bins))));
     }
-    for ((number, task), answer) in tasks.iter().zip(answers) {
-        let Some(row) = rows.get_mut(*number) else { continue };
-        match (task, answer) {
-            (Task::Squares(_), Answer::Sum(squares)) => row.std = Some(row.summary.std(squares)),
-            (Task::Histogram(bins), Answer::Counts(counts)) => {
-                row.histogram = Some(Some(Histogram { bins: (*bins).clone(), counts }));
+    let answers = columns.answers(&tasks, wanted.ignored)?;
+    for ((number, task), answer) in tasks.into_iter().zip(answers) {
+        let Some(row) = rows.get_mut(number) else { continue };
+        match task {
+            Task::Squares(_) => row.std = Some(row.summary.std(answer.sum)),
+            Task::Histogram(bins) => {
+                row.histogram = Some(Some(Histogram { bins, counts: answer.counts }));
             }
-            _ => {}
+            Task::Count(_) | Task::Collect(_) => {}
         }
     }
     Ok(())

@@ -6,6 +6,7 @@ use npymap::view::DynView;
 use npymap::{DType, Order, Result, array::Outline, layout::Layout};
 
 use crate::input::parallel;
+use crate::input::progress::Progress;
 
 /// The maximum size of a tile of more than one element, in bytes.
 const TILE: usize = 16 << 20;
@@ -83,10 +84,25 @@ pub(crate) fn with_zeros<T>(
     f(&DynView::from_bytes(&vec![0; layout.nbytes()], &layout)?)
 }
 
+/// Calls `work` with each tile of some elements, on several threads, and `merge` with the
+/// results, in their order. Shows progress.
+pub(crate) fn process<'a, T: Send>(
+    threads: NonZero<usize>,
+    whole: &Outline<'a>,
+    work: impl Fn(&Tile<'a>) -> Result<T> + Sync,
+    mut merge: impl FnMut(T),
+) -> Result<()> {
+    let mut progress = Progress::new(whole.nbytes());
+    in_order(threads, &Tile::split(whole)?, work, |tile, result| {
+        merge(result);
+        progress.add(tile.part.nbytes());
+    })
+}
+
 /// Calls `work` with each item, such as a tile, on several threads, and `merge`
 /// with the results, in the order of the items, so that sums of floats do not depend on the
 /// number of threads.
-pub(crate) fn process<I: Sync, T: Send>(
+pub(crate) fn in_order<I: Sync, T: Send>(
     threads: NonZero<usize>,
     items: &[I],
     work: impl Fn(&I) -> Result<T> + Sync,
