@@ -89,8 +89,9 @@ impl SortingArgs {
         // Temporary files are where there is room for the output.
         let directory = output.filter(|output| !stream::is_output(output) && !url::is_url(output));
         let directory = directory.and_then(Path::parent).filter(|parent| parent.is_dir());
+        let directory = directory.map_or_else(std::env::temp_dir, Path::to_owned);
         let (by, memory) = (self.by.as_slice(), self.memory);
-        let options = SortOptions { unit, by, is_reversed, memory, directory };
+        let options = SortOptions { unit, by, is_reversed, memory, directory: &directory };
         self.write(output, format, |create| {
             let array = if let Some(text) = text {
                 convert_selection::read_text(&input.path, text)?
@@ -112,10 +113,10 @@ impl SortingArgs {
         format: OutputFormat,
         fill: impl FnOnce(Create<'_>) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
-        let (path, if_exists) = (output.unwrap_or(Path::new("-")), self.new_file.if_exists());
+        let (path, replace) = (output.unwrap_or(Path::new("-")), self.new_file.replace);
         match format {
             OutputFormat::Npy => {
-                let draft = Draft::begin(path, if_exists)?;
+                let draft = Draft::begin(path, replace)?;
                 let options = self.new_file.options(Order::C);
                 fill(&|dtype, shape| draft.array(dtype, shape, &options))?;
                 draft.commit()
@@ -123,7 +124,7 @@ impl SortingArgs {
             OutputFormat::Npz | OutputFormat::Ten => Err(CliError::usage(path, ARCHIVE)),
             // The rows of a temporary array, as text or as their bytes.
             _ => {
-                let mut sink = Sink::begin(output, if_exists)?;
+                let mut sink = Sink::begin(output, replace)?;
                 let copy = Temporary::new().map_err(CliError::io(path, "create a copy of"))?;
                 fill(&|dtype, shape| copy.create(dtype, shape, &CreateOptions::new()).at(path))?;
                 let array = copy.open().at(path)?;

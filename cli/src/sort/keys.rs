@@ -19,8 +19,8 @@ pub(super) struct Keys<'a> {
     /// Empty for all of a record.
     by: &'a [IndexArg],
     is_reversed: bool,
-    /// Whether all complex numbers with a NaN are equal.
-    has_one_nan: bool,
+    /// Whether all complex numbers with a NaN are equal, as in NumPy's unique.
+    pub(super) has_one_nan: bool,
     /// The length of a key, in bytes.
     pub(super) len: usize,
 }
@@ -56,11 +56,6 @@ impl<'a> Keys<'a> {
     pub(super) fn numbers(&self) -> Option<NumberFormat> {
         let is_number = self.by.is_empty() && self.records.inner.is_empty();
         if is_number { NumberFormat::of(&self.records.dtype, self.is_reversed) } else { None }
-    }
-
-    /// Makes complex numbers equal if any part of them is NaN, as in NumPy's unique.
-    pub(super) fn with_one_nan(self) -> Keys<'a> {
-        Keys { has_one_nan: true, ..self }
     }
 
     /// Replaces `keys` with the keys of some records, which have counts if `is_counted`.

@@ -86,20 +86,23 @@ impl<'a> Records<'a> {
         bytes: &'b [u8],
         is_counted: bool,
     ) -> Result<MappedArray<&'b [u8]>> {
-        if is_counted {
-            let dtype = self.counted_dtype()?;
-            let count = bytes.len() / dtype.itemsize();
-            return MappedArray::from_parts(bytes, Layout::new(dtype, &[count], Order::C, 0)?);
-        }
-        let count = bytes.len() / self.size.max(1);
-        let shape = [&[count], self.inner.as_slice()].concat();
-        MappedArray::from_parts(bytes, Layout::new(self.dtype.clone(), &shape, Order::C, 0)?)
+        let size = self.size + if is_counted { COUNT } else { 0 };
+        let (dtype, shape) = self.dtype_and_shape(bytes.len() / size.max(1), is_counted)?;
+        MappedArray::from_parts(bytes, Layout::new(dtype, &shape, Order::C, 0)?)
     }
 
-    /// The dtype of records with counts: NumPy's name for what `unique_counts` returns.
-    pub(super) fn counted_dtype(&self) -> Result<DType> {
+    /// The dtype and shape of an array of some records, or of structs of a `value` and its
+    /// `count`: NumPy's name for what `unique_counts` returns.
+    pub(super) fn dtype_and_shape(
+        &self,
+        count: usize,
+        is_counted: bool,
+    ) -> Result<(DType, Vec<usize>)> {
+        if !is_counted {
+            return Ok((self.dtype.clone(), [&[count], self.inner.as_slice()].concat()));
+        }
         let value = DType::array(self.dtype.clone(), &self.inner)?;
-        DType::packed([(VALUE, value), (COUNTS, "<i8".parse()?)])
+        Ok((DType::packed([(VALUE, value), (COUNTS, "<i8".parse()?)])?, vec![count]))
     }
 }
 

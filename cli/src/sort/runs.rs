@@ -25,12 +25,8 @@ pub(super) struct Runs<'a> {
 
 impl RunFile {
     /// Creates a file without a name, which vanishes with the process.
-    pub(super) fn create(directory: Option<&Path>) -> Result<RunFile> {
-        let file = match directory {
-            Some(directory) => tempfile::tempfile_in(directory),
-            None => tempfile::tempfile(),
-        };
-        Ok(RunFile(file?))
+    pub(super) fn create(directory: &Path) -> Result<RunFile> {
+        Ok(RunFile(tempfile::tempfile_in(directory)?))
     }
 
     pub(super) fn write(&self, bytes: &[u8], offset: u64) -> Result<()> {

@@ -23,7 +23,7 @@ use crate::sort::parts;
 use crate::sort::radix::CHUNK;
 use crate::sort::records::{COUNT, Records, Unit};
 use crate::sort::runs::{Run, RunFile, Runs};
-use crate::sort::unique::{self, Unique};
+use crate::sort::unique::Unique;
 
 /// How to sort.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +34,8 @@ pub(crate) struct SortOptions<'a> {
     pub(crate) is_reversed: bool,
     /// Bytes of memory to use.
     pub(crate) memory: usize,
-    /// Where to create temporary files, or `None` for the default directory.
-    pub(crate) directory: Option<&'a Path>,
+    /// Where to create temporary files.
+    pub(crate) directory: &'a Path,
 }
 
 /// Runs that are merged at once, at least and at most.
@@ -100,8 +100,10 @@ impl<'a> Sorter<'a> {
 
     /// Finds the first of equal records, in order, and counts them.
     pub(crate) fn unique(mut self) -> Result<Unique<'a>> {
-        self = Sorter { keys: self.keys.with_one_nan(), is_counted: true, ..self };
-        let mut file = unique::collecting(self.options.memory / 8, self.options.directory);
+        (self.keys.has_one_nan, self.is_counted) = (true, true);
+        // In memory if there are few.
+        let SortOptions { memory, directory, .. } = self.options;
+        let mut file = tempfile::spooled_tempfile_in(memory / 8, directory);
         match (self.records().size, self.records().count()) {
             (_, 0) => {}
             // All are equal.

@@ -1,7 +1,6 @@
 //! Unique records, which are kept until their number is known.
 
 use std::io::{Read as _, Seek as _};
-use std::path::Path;
 
 use npymap::{DType, MappedArrayMut, Result};
 use tempfile::SpooledTempFile;
@@ -11,14 +10,6 @@ use crate::input::lengths::{to_u64, to_usize};
 use crate::input::memory;
 use crate::sort::blocks::BLOCK;
 use crate::sort::records::{COUNT, Records};
-
-/// A file that collects records with counts, in memory if there are few.
-pub(super) fn collecting(memory: usize, directory: Option<&Path>) -> SpooledTempFile {
-    match directory {
-        Some(directory) => tempfile::spooled_tempfile_in(memory, directory),
-        None => tempfile::spooled_tempfile(memory),
-    }
-}
 
 /// The unique records of an array, with the number of times that each occurs.
 pub(crate) struct Unique<'a> {
@@ -37,11 +28,7 @@ impl<'a> Unique<'a> {
     /// The dtype and shape of an array of these records, or of structs of a `value` and
     /// its `count`.
     pub(crate) fn dtype_and_shape(&self, with_counts: bool) -> Result<(DType, Vec<usize>)> {
-        if with_counts {
-            return Ok((self.records.counted_dtype()?, vec![self.count]));
-        }
-        let shape = [&[self.count], self.records.inner.as_slice()].concat();
-        Ok((self.records.dtype.clone(), shape))
+        self.records.dtype_and_shape(self.count, with_counts)
     }
 
     /// Writes the records to a new array.
