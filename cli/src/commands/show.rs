@@ -230,7 +230,7 @@ impl ShowArgs {
         let name = shown(self.file.name());
         let drawing = show_text::draw(picture).at(self.file.name())?;
         show_text::print_title(out, &name, view)?;
-        drawing.print(out)?;
+        show_text::print(out, &drawing)?;
         Ok(out.flush()?)
     }
 
@@ -240,7 +240,7 @@ impl ShowArgs {
             let reason = "only images are written: use the extension .png";
             return Err(CliError::rejected(output, reason));
         }
-        let draft = Draft::begin(output, self.replace.if_exists())?;
+        let draft = Draft::begin(output, self.replace)?;
         let mut out: BufWriter<&File> = BufWriter::new(draft.file());
         show_png::write(&mut out, picture, output)?;
         out.flush().map_err(CliError::io(output, "write"))?;

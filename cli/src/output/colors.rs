@@ -1,20 +1,10 @@
-//! Colours of values: a map from 0 to 1, and the nearest of 256 colours.
+//! Colours of values: maps from 0 to 1, and the nearest of 256 colours.
 
 /// Red, green and blue.
 pub(crate) type Rgb = [u8; 3];
 
 /// Elements that have no value.
 pub(crate) const NAN: Rgb = [220, 20, 60];
-
-/// How values become colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ColorMap {
-    /// From black to white, for images.
-    Gray,
-    /// Matplotlib's viridis: its brightness increases evenly, also in print and
-    /// for colour-blind people.
-    Viridis,
-}
 
 /// Viridis at eleven points.
 const VIRIDIS: [Rgb; 11] = [
@@ -31,28 +21,24 @@ const VIRIDIS: [Rgb; 11] = [
     [253, 231, 37],
 ];
 
-impl ColorMap {
-    /// The colour of a number from 0 to 1; smaller and larger ones have those of
-    /// the ends.
-    pub(crate) fn color(self, number: f64) -> Rgb {
-        let number = number.clamp(0.0, 1.0);
-        match self {
-            ColorMap::Gray => [to_byte(number * 255.0); 3],
-            ColorMap::Viridis => {
-                let at = number * 10.0;
-                let low = usize::from(to_byte(at.floor())).min(9);
-                let (Some(a), Some(b)) = (VIRIDIS.get(low), VIRIDIS.get(low + 1)) else {
-                    return NAN;
-                };
-                let part = at - at.floor().min(9.0);
-                let mut color = *a;
-                for (channel, (a, b)) in color.iter_mut().zip(a.iter().zip(b)) {
-                    *channel = to_byte(f64::from(*a) + (f64::from(*b) - f64::from(*a)) * part);
-                }
-                color
-            }
-        }
+/// The gray of a number from 0, which is black, to 1, for images. Smaller and larger numbers
+/// have the colours of the ends.
+pub(crate) fn gray(number: f64) -> Rgb {
+    [to_byte(number.clamp(0.0, 1.0) * 255.0); 3]
+}
+
+/// The colour of a number from 0 to 1 in Matplotlib's viridis: its brightness increases
+/// evenly, also in print and for colour-blind people.
+pub(crate) fn viridis(number: f64) -> Rgb {
+    let at = number.clamp(0.0, 1.0) * 10.0;
+    let low = usize::from(to_byte(at.floor())).min(9);
+    let (Some(a), Some(b)) = (VIRIDIS.get(low), VIRIDIS.get(low + 1)) else { return NAN };
+    let part = at - at.floor().min(9.0);
+    let mut color = *a;
+    for (channel, (a, b)) in color.iter_mut().zip(a.iter().zip(b)) {
+        *channel = to_byte(f64::from(*a) + (f64::from(*b) - f64::from(*a)) * part);
     }
+    color
 }
 
 /// Rounds to a byte.
@@ -101,10 +87,10 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_map_are_its_first_and_last_colour() {
-        assert_eq!(ColorMap::Viridis.color(-1.0), VIRIDIS[0]);
-        assert_eq!(ColorMap::Viridis.color(f64::INFINITY), VIRIDIS[10]);
-        assert_eq!(ColorMap::Viridis.color(0.5), VIRIDIS[5]);
-        assert_eq!(ColorMap::Gray.color(0.5), [128; 3]);
+        assert_eq!(viridis(-1.0), VIRIDIS[0]);
+        assert_eq!(viridis(f64::INFINITY), VIRIDIS[10]);
+        assert_eq!(viridis(0.5), VIRIDIS[5]);
+        assert_eq!(gray(0.5), [128; 3]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use npymap::array::Outline;
 use npymap::{MappedArray, Result, dtype::Kind};
 
-use crate::output::colors::{self, ColorMap, NAN, Rgb};
+use crate::output::colors::{self, NAN, Rgb};
 use crate::output::raster::{Raster, Scale};
 
 /// A drawing of elements.
@@ -67,13 +67,13 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// The colours of a map.
-    pub(crate) fn color_map(&self) -> ColorMap {
+    /// The colour of a place between the extremes, in a map.
+    pub(crate) fn color(&self, place: f64) -> Rgb {
         match &self.image {
             Image::Map(view) if view.itemsize() == 1 && view.dtype().kind() != Kind::Int => {
-                ColorMap::Gray
+                colors::gray(place)
             }
-            _ => ColorMap::Viridis,
+            _ => colors::viridis(place),
         }
     }
 
@@ -96,7 +96,7 @@ impl<'a> Picture<'a> {
     }
 
     fn mapped(&self, scaled: f64) -> Rgb {
-        if scaled.is_nan() { NAN } else { self.color_map().color(self.norm.place(scaled)) }
+        if scaled.is_nan() { NAN } else { self.color(self.norm.place(scaled)) }
     }
 
     fn mixed(&self, scaled: [f64; 3]) -> Rgb {

@@ -33,13 +33,11 @@ const LINE_LINES: usize = 16;
 const SMALL: usize = 32;
 
 /// Lines of text in colour.
-pub(crate) struct Drawing {
-    lines: Vec<Vec<Cell>>,
-}
+pub(crate) type Drawing = Vec<Vec<Cell>>;
 
 /// A character in colour.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+pub(crate) struct Cell {
     text: char,
     style: Style,
 }
@@ -50,22 +48,21 @@ impl Cell {
     }
 }
 
-impl Drawing {
-    pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        for line in &self.lines {
-            let mut style = Style::new();
-            let len = line.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1);
-            for cell in line.iter().take(len) {
-                if cell.style != style {
-                    write!(out, "{style:#}{}", cell.style)?;
-                    style = cell.style;
-                }
-                write!(out, "{}", cell.text)?;
+/// Prints a drawing.
+pub(crate) fn print(out: &mut impl Write, drawing: &Drawing) -> io::Result<()> {
+    for line in drawing {
+        let mut style = Style::new();
+        let len = line.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1);
+        for cell in line.iter().take(len) {
+            if cell.style != style {
+                write!(out, "{style:#}{}", cell.style)?;
+                style = cell.style;
             }
-            writeln!(out, "{style:#}")?;
+            write!(out, "{}", cell.text)?;
         }
-        Ok(())
+        writeln!(out, "{style:#}")?;
     }
+    Ok(())
 }
 
 fn push(line: &mut Vec<Cell>, text: &str, style: Style) {
@@ -113,7 +110,7 @@ fn draw_pixels(picture: &Picture<'_>, palette: Palette) -> Result<Drawing> {
     let mut legend = legend(picture, [dims, size], palette);
     legend.truncate(columns);
     lines.push(legend);
-    Ok(Drawing { lines })
+    Ok(lines)
 }
 
 /// The number of pixels of an image that fits into a height and width, and how
@@ -209,7 +206,7 @@ fn legend(picture: &Picture<'_>, [dims, size]: [[usize; 2]; 2], palette: Palette
         push(&mut line, &format!("{} ", terminal::brief(picture.norm.low)), Style::new());
         line.extend((0..16).map(|step| f64::from(step) / 15.0).map(|place| {
             let text = if palette == Palette::None { shade(place) } else { '█' };
-            Cell { text, style: style(picture.color_map().color(place), palette) }
+            Cell { text, style: style(picture.color(place), palette) }
         }));
         let high = terminal::brief(picture.norm.high);
         let log = if picture.norm.scale == Scale::Log { ", logarithmic" } else { "" };
@@ -249,7 +246,7 @@ fn draw_line(picture: &Picture<'_>, view: &Outline<'_>, palette: Palette) -> Res
     let line =
         Line::compute(picture.array, view, width * dots_per_cell.0, picture.norm, picture.threads)?;
     let dots = line.dots(lines * dots_per_cell.1);
-    let mut drawing = Drawing { lines: Vec::new() };
+    let mut drawing = Drawing::new();
     for row in 0..lines {
         let label = match row {
             0 => high.as_str(),
@@ -266,9 +263,9 @@ fn draw_line(picture: &Picture<'_>, view: &Outline<'_>, palette: Palette) -> Res
                 Cell { text: line_char(dots, row, dots_per_cell.1), style: Style::new() }
             });
         }
-        drawing.lines.push(cells);
+        drawing.push(cells);
     }
-    drawing.lines.push(line_legend(picture, view, palette, [margin, width]));
+    drawing.push(line_legend(picture, view, palette, [margin, width]));
     Ok(drawing)
 }
 

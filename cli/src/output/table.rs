@@ -20,16 +20,11 @@ pub(crate) struct Column {
     pub(crate) heading: String,
     /// Each with its style.
     pub(crate) cells: Vec<(String, Style)>,
-    side: Alignment,
+    /// Aligned to the right.
+    is_right: bool,
     cut: CutSide,
     /// The widest cell so far, in terminal columns.
     pub(crate) width: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Alignment {
-    Left,
-    Right,
 }
 
 /// Where a cell is cut if the line is too long.
@@ -48,7 +43,7 @@ impl Column {
             width: width(&heading),
             heading,
             cells: Vec::new(),
-            side: Alignment::Left,
+            is_right: false,
             cut: CutSide::End,
         }
     }
@@ -60,12 +55,12 @@ impl Column {
 
     /// A column of numbers, aligned to the right and never cut.
     pub(crate) fn numbers(heading: impl Into<String>) -> Column {
-        Column { side: Alignment::Right, cut: CutSide::Neither, ..Column::text(heading) }
+        Column { is_right: true, cut: CutSide::Neither, ..Column::text(heading) }
     }
 
     /// A column of indices, which are cut at their start.
     pub(crate) fn indices(heading: impl Into<String>) -> Column {
-        Column { side: Alignment::Right, ..Column::paths(heading) }
+        Column { is_right: true, ..Column::paths(heading) }
     }
 
     /// A column of numbers or of text.
@@ -179,10 +174,7 @@ fn print_line<'a>(
             spaces += column.width + GAP;
             continue;
         }
-        let (before, after) = match column.side {
-            Alignment::Left => (0, room),
-            Alignment::Right => (room, 0),
-        };
+        let (before, after) = if column.is_right { (room, 0) } else { (0, room) };
         write!(out, "{:1$}{style}{text}{style:#}", "", spaces + before)?;
         spaces = after + GAP;
     }
