@@ -173,7 +173,6 @@ fn takes_index_last(command: &Command) -> bool {
     command.clone().render_usage().to_string().contains("<FILE>... [INDEX]")
 }
 
-/// All commands without subcommands, with their words.
 fn commands() -> Vec<(String, Command)> {
     let mut all = Cli::command();
     all.build();
@@ -182,7 +181,8 @@ fn commands() -> Vec<(String, Command)> {
     found
 }
 
-fn add_commands(found: &mut Vec<(String, Command)>, words: &str, command: &Command) {
+/// Adds all commands without subcommands, with their words.
+pub(crate) fn add_commands(found: &mut Vec<(String, Command)>, words: &str, command: &Command) {
     for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
         add_commands(found, &format!("{words} {}", inner.get_name()), inner);
     }

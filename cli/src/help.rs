@@ -89,7 +89,7 @@ fn arranged_argument(argument: Arg) -> Arg {
     } else {
         None
     };
-    let argument = if is_rare { argument.hide_short_help(true) } else { argument };
+    let argument = argument.hide_short_help(is_rare);
     match heading {
         Some(heading) => argument.help_heading(heading),
         None => argument,
@@ -102,16 +102,7 @@ mod tests {
 
     use super::*;
     use crate::cli::Cli;
-
-    /// All commands without subcommands, with their words.
-    fn leaves(found: &mut Vec<(String, Command)>, words: &str, command: &Command) {
-        for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
-            leaves(found, &format!("{words} {}", inner.get_name()), inner);
-        }
-        if !command.has_subcommands() {
-            found.push((words.trim().to_owned(), command.clone()));
-        }
-    }
+    use crate::grammar::add_commands;
 
     fn options(command: &Command) -> impl Iterator<Item = &Arg> {
         command.get_arguments().filter(|argument| !argument.is_positional())
@@ -121,7 +112,7 @@ mod tests {
         let mut command = arranged(Cli::command()).term_width(100);
         command.build();
         let mut found = Vec::new();
-        leaves(&mut found, "", &command);
+        add_commands(&mut found, "", &command);
         let texts = found.into_iter().map(|(words, mut command)| {
             let (short, long) = (command.render_help(), command.render_long_help());
             (words, short.to_string(), long.to_string())
@@ -146,7 +137,7 @@ mod tests {
         let mut all = Cli::command();
         all.build();
         let mut commands = Vec::new();
-        leaves(&mut commands, "", &all);
+        add_commands(&mut commands, "", &all);
         for ((name, command), (_, _, long)) in commands.iter().zip(helps()) {
             let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             for line in text.lines().filter(|line| !line.is_empty()) {

@@ -15,20 +15,14 @@ _npymap_arrays() {
             npzrm* | npzmv* | npzextract*) [[ -f $word ]] && archive=$word && break ;;
         esac
     done
-    if [[ -n $archive && $2 != -* && $3 != -* ]]; then
+    [[ $2 == -* || $3 == -* ]] && archive=
+    if [[ -n $archive || "$2" == *"["* ]]; then
         COMPREPLY=()
         while IFS= read -r line; do
-            # In quotes, it is typed as it is.
-            [[ ${COMP_WORDS[COMP_CWORD]} == [\'\"]* ]] || printf -v line %q "$line"
+            # In quotes, a member of an archive is typed as it is.
+            [[ -z $archive || ${COMP_WORDS[COMP_CWORD]} == [\'\"]* ]] || printf -v line %q "$line"
             COMPREPLY+=("$line")
-        done < <(npymap completions --members "${2//\\/}" --of "$archive" 2>/dev/null)
-        return
-    fi
-    if [[ "$2" == *"["* ]]; then
-        COMPREPLY=()
-        while IFS= read -r line; do
-            COMPREPLY+=("$line")
-        done < <(npymap completions --members "${2//\\/}" 2>/dev/null)
+        done < <(npymap completions --members "${2//\\/}" ${archive:+--of "$archive"} 2>/dev/null)
         return
     fi
     _npymap "$@"
