@@ -85,7 +85,7 @@ impl ConcatArgs {
         let inputs = file_set::files(&self.inputs)?;
         let Some(input) = inputs.first() else { return Ok(()) };
         // If the output replaces an input, that one is locked before it is read.
-        let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
+        let draft = Draft::begin(&self.output, self.new_file.replace)?;
         let first = self.read.options().whole().array(input).at(input.name())?;
         let mut shape = first.shape().to_vec();
         drop(first);

@@ -171,13 +171,13 @@ impl ConvertArgs {
         // Without headers, files are written row by row, from their start.
         if !format.has_headers() {
             self.reject_layout(format)?;
-            let mut sink = Sink::begin(Some(self.out.path()), self.new_file.if_exists())?;
+            let mut sink = Sink::begin(Some(self.out.path()), self.new_file.replace)?;
             self.write_rows(&self.open_single(text)?, format, &mut sink)?;
             return sink.finish();
         }
         // If the output replaces the input, that one is locked before it is
         // read.
-        let draft = Draft::begin(self.out.path(), self.new_file.if_exists())?;
+        let draft = Draft::begin(self.out.path(), self.new_file.replace)?;
         match (format, text) {
             (OutputFormat::Npy, Some(text)) if self.is_plain() => {
                 self.reject_archive_options(OutputFormat::Npy)?;

@@ -128,7 +128,7 @@ impl CreateArgs {
         let numbers = self.numbers()?;
         let options = self.new_file.options(self.order);
         let options = options.sparse(self.sparse).page_aligned(self.page_aligned);
-        let draft = Draft::begin(self.out.path(), self.new_file.if_exists())?;
+        let draft = Draft::begin(self.out.path(), self.new_file.replace)?;
         let array = draft.array(&self.dtype, &self.shape.0, &options)?;
         let written = match (numbers, value) {
             (Some(numbers), _) => numbers.write(array),

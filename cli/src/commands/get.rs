@@ -11,8 +11,8 @@ use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
 use crate::input::lengths::first_len;
 use crate::input::progress;
-use crate::output::draft::IfExists;
 use crate::output::elements;
+use crate::output::overwrite::OverwriteArgs;
 use crate::output::row_output::RowFormatArgs;
 use crate::output::sink::Sink;
 use crate::select::bfloat16::ValueArgs;
@@ -157,7 +157,7 @@ impl GetArgs {
 
     /// Prints each row by itself, or what an index of one row selects.
     fn print_rows(&self, rows: &RowSelection<'_>) -> Result<(), CliError> {
-        let mut sink = Sink::begin(None, IfExists::Fail)?;
+        let mut sink = Sink::begin(None, OverwriteArgs::default())?;
         if rows.is_single {
             let all = rows.with_whole(|all| self.text_of_rows(all, true));
             sink.write(&all.at(rows.path)?)?;

@@ -11,8 +11,8 @@ use crate::input::error::CliError;
 use crate::input::escape::safe;
 use crate::input::text;
 use crate::input::url;
-use crate::output::draft::{Draft, IfExists};
-use crate::output::locking::WaitArgs;
+use crate::output::draft::Draft;
+use crate::output::overwrite::OverwriteArgs;
 
 /// Write the manual pages of all commands to a directory.
 #[derive(Debug, Args)]
@@ -53,8 +53,8 @@ fn write_pages(command: Command, directory: &Path) -> Result<usize, CliError> {
     }
     let page = Man::new(command);
     let path = directory.join(page.get_filename());
-    let wait = WaitArgs { no_wait: false };
-    let draft = Draft::begin_at(&path, IfExists::Replace { wait, discard_trailing: false })?;
+    let replace = OverwriteArgs { overwrite: true, ..OverwriteArgs::default() };
+    let draft = Draft::begin_at(&path, replace)?;
     let mut text = Vec::new();
     page.render(&mut text)?;
     draft.file().write_all(&text).map_err(CliError::io(&path, "write"))?;

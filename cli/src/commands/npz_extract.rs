@@ -145,7 +145,7 @@ impl ExtractArgs {
             output_format::require_npy(output)?;
         }
         CliError::usage_if(self.json && stream::is_output(output), output, output_format::STREAM)?;
-        let draft = Draft::begin(output, self.replace.if_exists())?;
+        let draft = Draft::begin(output, self.replace)?;
         let mut progress = Progress::new(to_usize(member.size()));
         self.copy(&member, &draft, &mut progress)?;
         drop(progress);
@@ -268,7 +268,7 @@ impl ExtractArgs {
         }
         CliError::rejected_if(metadata.is_symlink(), target, LINK)?;
         // It may be a `.npy` that must not be replaced.
-        Draft::begin_at(target, self.replace.if_exists())?;
+        Draft::begin_at(target, self.replace)?;
         Ok(())
     }
 
@@ -280,7 +280,7 @@ impl ExtractArgs {
     ) -> Result<(), CliError> {
         let directory = target.parent().expect("it is in the directory");
         fs::create_dir_all(directory).map_err(CliError::io(directory, "create"))?;
-        let draft = Draft::begin_at(target, self.replace.if_exists())?;
+        let draft = Draft::begin_at(target, self.replace)?;
         self.copy(member, &draft, progress)?;
         draft.commit_unsynced()
     }

@@ -53,7 +53,7 @@ impl PackArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         output_format::require_npz(&self.output, self.json)?;
         // If the output replaces an input, that one is locked before it is read.
-        let draft = Draft::begin(&self.output, self.replace.if_exists())?;
+        let draft = Draft::begin(&self.output, self.replace)?;
         let files = self.members.files(&self.inputs, Some(&self.output))?;
         let arrays = files.arrays()?;
         let options = MemberOptions::of(self.members.compression());

@@ -66,7 +66,7 @@ struct Found {
 impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         output_format::require_npz(self.out.path(), self.json)?;
-        let draft = Draft::begin(self.out.path(), self.replace.if_exists())?;
+        let draft = Draft::begin(self.out.path(), self.replace)?;
         let (npz, has_directory) = match open::damaged_npz(&self.file) {
             Ok(npz) => (npz, true),
             Err(error) if error.kind() == ErrorKind::Io => return Err(CliError::Library(error)),

@@ -65,7 +65,7 @@ impl ShuffleArgs {
         self.report.check(output)?;
         let path = self.input.name();
         // If the output replaces the input, that one is locked before it is read.
-        let draft = Draft::begin(output, self.new_file.if_exists())?;
+        let draft = Draft::begin(output, self.new_file.replace)?;
         let from = self.read.options().whole().array(&self.input).at(path)?;
         let rows = row_copy::open(path, &from)?;
         let options = self.new_file.options(Order::C);

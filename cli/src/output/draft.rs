@@ -9,20 +9,8 @@ use npymap::{CreateOptions, DType, MappedArrayMut, source::AtomicFile};
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::{open, remote, stream};
-use crate::output::locking::WaitArgs;
+use crate::output::overwrite::OverwriteArgs;
 use crate::output::signals;
-
-/// How to treat a file that has the name of a new one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum IfExists {
-    Fail,
-    /// The existing file is locked until the new one replaces it. What follows the
-    /// elements of a `.npy` must not be lost, unless it may be dropped.
-    Replace {
-        wait: WaitArgs,
-        discard_trailing: bool,
-    },
-}
 
 /// A new file that has no name yet. It is removed when it is dropped or a
 /// signal ends the program.
@@ -47,10 +35,9 @@ impl Draft {
     /// Creates an empty file; `-`, pipes and URLs get the contents of a temporary one.
     /// If it replaces a file, that one is locked from
     /// now on; call this before reading it.
-    pub(crate) fn begin(path: &Path, if_exists: IfExists) -> Result<Draft, CliError> {
+    pub(crate) fn begin(path: &Path, replace: OverwriteArgs) -> Result<Draft, CliError> {
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
-        let overwrites = matches!(if_exists, IfExists::Replace { .. });
-        let upload = remote::upload(path, overwrites).at(path)?;
+        let upload = remote::upload(path, replace.overwrite).at(path)?;
         if let Some(upload) = upload {
             signals::watch().map_err(CliError::io(path, "create"))?;
             let target = Target::Object(temporary(path)?, Box::new(upload));
@@ -64,21 +51,20 @@ impl Draft {
             )?;
             return Ok(Draft { target: Target::Stream(temporary(path)?), path: path.to_owned() });
         }
-        Draft::begin_at(path, if_exists)
+        Draft::begin_at(path, replace)
     }
 
     /// As `begin`, for a name that is not an argument: brackets have no meaning
     /// in it.
-    pub(crate) fn begin_at(path: &Path, if_exists: IfExists) -> Result<Draft, CliError> {
+    pub(crate) fn begin_at(path: &Path, replace: OverwriteArgs) -> Result<Draft, CliError> {
         signals::watch().map_err(CliError::io(path, "create"))?;
-        let new = match if_exists {
-            IfExists::Fail => AtomicFile::create_new(path),
-            IfExists::Replace { wait, discard_trailing: false } => {
-                wait.with_lock(path, |locking| AtomicFile::update(path, locking))
-            }
-            IfExists::Replace { wait, discard_trailing: true } => {
-                wait.with_lock(path, |locking| AtomicFile::update_discarding(path, locking))
-            }
+        let OverwriteArgs { overwrite, discard_trailing, wait } = replace;
+        let new = if overwrite {
+            let update =
+                if discard_trailing { AtomicFile::update_discarding } else { AtomicFile::update };
+            wait.with_lock(path, |locking| update(path, locking))
+        } else {
+            AtomicFile::create_new(path)
         };
         let target = Target::Named(Box::new(new.at(path)?));
         Ok(Draft { target, path: path.to_owned() })

@@ -9,7 +9,7 @@ use crate::input::messages;
 use crate::input::url::shown;
 
 /// Whether to wait while another process writes the file.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct WaitArgs {
     /// Fail immediately if another process is writing the file
     #[arg(long)]

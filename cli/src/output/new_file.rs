@@ -7,7 +7,6 @@ use npymap::{CreateOptions, Order, npy::Version};
 
 use crate::input::error::CliError;
 use crate::input::shape_arg::{self, PartialShape};
-use crate::output::draft::IfExists;
 use crate::output::overwrite::OverwriteArgs;
 
 /// How to create a new file.
@@ -18,15 +17,10 @@ pub(crate) struct NewFileArgs {
     pub(crate) version: Option<Version>,
 
     #[command(flatten)]
-    replace: OverwriteArgs,
+    pub(crate) replace: OverwriteArgs,
 }
 
 impl NewFileArgs {
-    /// How to treat an existing file.
-    pub(crate) fn if_exists(&self) -> IfExists {
-        self.replace.if_exists()
-    }
-
     /// Rejects options without an effect: those for files if none is written, and those for
     /// `.npy` files if it is another one.
     pub(crate) fn check(&self, path: &Path, is_file: bool, is_npy: bool) -> Result<(), CliError> {

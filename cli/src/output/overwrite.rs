@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-use crate::output::draft::IfExists;
 use crate::output::locking::WaitArgs;
 
-/// Whether to replace an existing file.
-#[derive(Args, Clone, Copy, Debug)]
+/// Whether to replace an existing file, which is then locked until the new one replaces it.
+/// What follows the elements of a `.npy` must not be lost, unless it may be dropped.
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct OverwriteArgs {
     /// Replace an existing file
     #[arg(long)]
@@ -19,12 +19,4 @@ pub(crate) struct OverwriteArgs {
 
     #[command(flatten)]
     pub(crate) wait: WaitArgs,
-}
-
-impl OverwriteArgs {
-    /// How to treat an existing file.
-    pub(crate) fn if_exists(self) -> IfExists {
-        let OverwriteArgs { overwrite, discard_trailing, wait } = self;
-        if overwrite { IfExists::Replace { wait, discard_trailing } } else { IfExists::Fail }
-    }
 }

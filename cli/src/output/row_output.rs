@@ -106,12 +106,12 @@ impl RowFormatArgs {
         format: OutputFormat,
         input: &'a Path,
     ) -> Result<RowOutput<'a>, CliError> {
-        let (output, if_exists) = (self.output.as_deref(), self.new_file.if_exists());
+        let (output, replace) = (self.output.as_deref(), self.new_file.replace);
         let sink = if format == OutputFormat::Npy {
             let output = output.unwrap_or(Path::new(stream::STANDARD));
-            Sink::File(Box::new(Draft::begin(output, if_exists)?))
+            Sink::File(Box::new(Draft::begin(output, replace)?))
         } else {
-            Sink::begin(output, if_exists)?
+            Sink::begin(output, replace)?
         };
         let list = JsonList::default();
         Ok(RowOutput { args: self, format, input, sink, is_started: false, list })

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::input::error::CliError;
 use crate::input::{progress, stream};
-use crate::output::draft::{Draft, IfExists};
+use crate::output::draft::Draft;
+use crate::output::overwrite::OverwriteArgs;
 
 /// Text or bytes that are written in order.
 #[derive(Debug)]
@@ -18,13 +19,13 @@ pub(crate) enum Sink {
 
 impl Sink {
     /// Starts writing to a new file, or to standard output if there is none.
-    pub(crate) fn begin(path: Option<&Path>, if_exists: IfExists) -> Result<Sink, CliError> {
+    pub(crate) fn begin(path: Option<&Path>, replace: OverwriteArgs) -> Result<Sink, CliError> {
         match path.filter(|path| !stream::is_standard(path)) {
             None => {
                 progress::hide_on_terminal();
                 Ok(Sink::Standard(io::stdout().lock()))
             }
-            Some(path) => Draft::begin(path, if_exists).map(|draft| Sink::File(Box::new(draft))),
+            Some(path) => Draft::begin(path, replace).map(|draft| Sink::File(Box::new(draft))),
         }
     }
 
