@@ -20,23 +20,20 @@ pub(crate) trait Cells {
 
 /// Decodes the elements of a view, in C order.
 pub(crate) fn decode(view: &DynView<'_>) -> Result<Box<dyn Cells>> {
-    Ok(with_type!(view.dtype(), real T => Box::new(Decoded(view.view::<T>()?.to_vec())), _ => {
-        Box::new(Decoded(view.to_vec()))
+    Ok(with_type!(view.dtype(), real T => Box::new(view.view::<T>()?.to_vec()), _ => {
+        Box::new(view.to_vec())
     }))
 }
 
-/// Decoded elements.
-struct Decoded<T>(Vec<T>);
-
-impl<T: Cell> Cells for Decoded<T> {
+impl<T: Cell> Cells for Vec<T> {
     fn write(&self, index: usize, out: &mut String) {
-        if let Some(value) = self.0.get(index) {
+        if let Some(value) = self.get(index) {
             value.write(out);
         }
     }
 
     fn is_nan(&self, index: usize) -> bool {
-        self.0.get(index).is_some_and(Cell::is_nan)
+        self.get(index).is_some_and(Cell::is_nan)
     }
 }
 

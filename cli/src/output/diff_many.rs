@@ -39,12 +39,12 @@ pub(crate) fn directories(
     names.sort_by(|a, b| by_name(a, b));
     for name in names {
         let [first, second] = [&first_root, &second_root].map(|root| root.join(name));
+        let text = name.display().to_string();
         let compared = match (a.contains(name), b.contains(name)) {
-            (true, true) if !table.may_select(name) => Ok(()),
-            (true, true) => table.compare_files(name, &first, &second),
-            _ if !table.matches(&name.display().to_string()) => Ok(()),
-            (true, false) => table.add_only(&name.display().to_string(), Side::A),
-            _ => table.add_only(&name.display().to_string(), Side::B),
+            (true, true) if table.may_select(name) => table.compare_files(name, &first, &second),
+            (true, false) if table.matches(&text) => table.add_only(&text, Side::A),
+            (false, true) if table.matches(&text) => table.add_only(&text, Side::B),
+            _ => Ok(()),
         };
         table.continue_after(compared)?;
     }

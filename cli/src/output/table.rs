@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
+use terminal_size::{Height, Width};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::input::style::HEADING_CELL;
@@ -101,10 +102,15 @@ impl Column {
 /// The width of the terminal, if standard output is one. `COLUMNS` overrides
 /// it.
 pub(crate) fn terminal_width() -> Option<usize> {
-    let configured = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    configured.filter(|&columns| columns > 0).or_else(|| {
-        let (columns, _) = terminal_size::terminal_size_of(io::stdout())?;
-        Some(columns.0.into())
+    terminal_side("COLUMNS", |width, _| width.0)
+}
+
+/// The width or height of the terminal, if standard output is one. The variable overrides it.
+pub(crate) fn terminal_side(variable: &str, side: fn(Width, Height) -> u16) -> Option<usize> {
+    let configured = std::env::var(variable).ok().and_then(|length| length.parse().ok());
+    configured.filter(|&length| length > 0).or_else(|| {
+        let (width, height) = terminal_size::terminal_size_of(io::stdout())?;
+        Some(side(width, height).into())
     })
 }
 

@@ -31,11 +31,7 @@ pub(crate) fn palette() -> Palette {
 
 /// The columns and lines of the terminal, or of a usual one.
 pub(crate) fn size() -> (usize, usize) {
-    let lines = variable("LINES").parse().ok().filter(|&lines| lines > 0);
-    let lines = lines.or_else(|| {
-        let (_, height) = terminal_size::terminal_size_of(io::stdout())?;
-        Some(usize::from(height.0))
-    });
+    let lines = table::terminal_side("LINES", |_, height| height.0);
     (table::terminal_width().unwrap_or(80), lines.unwrap_or(24))
 }
 

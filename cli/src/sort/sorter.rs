@@ -1,6 +1,6 @@
 //! Sorts an array, or finds its unique values.
 
-use std::io::Write as _;
+use std::io::Write;
 use std::path::Path;
 
 use npymap::{MappedArray, MappedArrayMut, Result, array::Outline};
@@ -108,7 +108,7 @@ impl<'a> Sorter<'a> {
             (_, 0) => {}
             // All are equal.
             (0, count) => file.write_all(&to_u64(count).to_le_bytes())?,
-            _ => self.visit_unique(&mut |block| Ok(file.write_all(block)?))?,
+            _ => self.write_unique(&mut file)?,
         }
         Unique::new(self.keys.records, file)
     }
@@ -146,8 +146,7 @@ impl<'a> Sorter<'a> {
             })?;
             return Ok(Sorted::InMemory(Batch::Numbers(format, parts)));
         }
-        let batch = self.sorted_records(&self.records().blocks(count), 0, threads)?;
-        Ok(Sorted::InMemory(Batch::Records(batch)))
+        self.sorted_block(&self.records().blocks(count), 0, threads).map(Sorted::InMemory)
     }
 
     /// Reads and sorts a block of numbers.
@@ -164,29 +163,28 @@ impl<'a> Sorter<'a> {
         Ok(numbers)
     }
 
-    /// Reads and sorts a block of records, at least one byte each, on some threads.
-    fn sorted_records(
-        &self,
-        blocks: &RowBlocks,
-        number: usize,
-        threads: usize,
-    ) -> Result<RecordBatch> {
+    /// Reads and sorts a block of records, at least one byte each, on some threads. Numbers
+    /// are sorted on this one.
+    fn sorted_block(&self, blocks: &RowBlocks, number: usize, threads: usize) -> Result<Batch> {
+        if let Some(format) = self.keys.numbers() {
+            return Ok(Batch::Numbers(format, vec![self.sorted_numbers(format, blocks, number)?]));
+        }
         let (block, rows) = self.records().block(blocks, number)?;
         let size = self.records().size;
         let mut records = memory::with_capacity(rows.len() * size)?;
         self.records().read(&block, &mut |part| append(&mut records, part))?;
-        RecordBatch::sorted(&self.keys, records, size, threads)
+        Ok(Batch::Records(RecordBatch::sorted(&self.keys, records, size, threads)?))
     }
 
-    /// Calls `visit` with blocks of the unique records.
-    fn visit_unique(&self, visit: Visit<'_>) -> Result<()> {
-        let mut progress = self.progress();
-        match self.sorted(&mut progress)? {
-            Sorted::InMemory(batch) => self.write(visit, |blocks| batch.write(blocks)),
+    /// Writes the unique records and their counts.
+    fn write_unique(&self, file: &mut impl Write) -> Result<()> {
+        let mut visit = |block: &[u8]| Ok(file.write_all(block)?);
+        match self.sorted(&mut self.progress())? {
+            Sorted::InMemory(batch) => self.write(&mut visit, |blocks| batch.write(blocks)),
             Sorted::InRuns(file, runs) => {
                 let buffer = self.buffer(runs.len(), 1);
                 let runs = Runs { file: &file, size: self.stored_size(), ranges: &runs };
-                self.write(visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))
+                self.write(&mut visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))
             }
         }
     }
@@ -197,11 +195,8 @@ impl<'a> Sorter<'a> {
             // Numbers that are apart in the file are copied while all threads read them.
             let part = &self.records().part;
             let stride = part.byte_strides().last().map(|stride| stride.unsigned_abs());
-            return if stride.is_none_or(|stride| stride == part.itemsize()) {
-                KEY
-            } else {
-                2 * KEY
-            };
+            let is_apart = stride.is_some_and(|stride| stride != part.itemsize());
+            return if is_apart { 2 * KEY } else { KEY };
         }
         self.records().size + ENTRY + batch::rest_len(&self.keys)
     }
@@ -249,13 +244,7 @@ impl<'a> Sorter<'a> {
         parallel::in_order(
             parts.len(),
             |number| {
-                let batch = match self.keys.numbers() {
-                    Some(format) => {
-                        let numbers = self.sorted_numbers(format, &parts, number)?;
-                        Batch::Numbers(format, vec![numbers])
-                    }
-                    None => Batch::Records(self.sorted_records(&parts, number, 1)?),
-                };
+                let batch = self.sorted_block(&parts, number, 1)?;
                 let (_, rows) = self.records().block(&parts, number)?;
                 let start = to_u64(rows.start) * to_u64(self.stored_size());
                 self.write_run(&file, start, |blocks| batch.write(blocks))

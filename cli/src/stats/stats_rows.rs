@@ -165,26 +165,17 @@ fn add_quantiles(rows: &mut [StatsRow], columns: &Columns<'_>, wanted: &Wanted<'
     }
     let populations = rows.iter().map(|row| row.summary.population(row.kind));
     let populations: Vec<_> = populations.collect();
-    let wanted_quantiles = without_duplicates(wanted.quantiles);
-    let found = quantiles::find(&populations, &wanted_quantiles, |tasks| {
-        columns.answers(tasks, wanted.ignored)
-    })?;
+    // In the order in which each is first requested.
+    let all = wanted.quantiles;
+    let distinct = all.iter().enumerate().filter(|(at, one)| !all.split_at(*at).0.contains(one));
+    let distinct: Vec<f64> = distinct.map(|(_, quantile)| *quantile).collect();
+    let found =
+        quantiles::find(&populations, &distinct, |tasks| columns.answers(tasks, wanted.ignored))?;
     for (row, found) in rows.iter_mut().zip(found) {
         let found = found.into_iter().map(Some).chain(std::iter::repeat(None));
-        row.quantiles = Some(wanted_quantiles.iter().copied().zip(found).collect());
+        row.quantiles = Some(distinct.iter().copied().zip(found).collect());
     }
     Ok(())
-}
-
-/// The quantiles in the order in which each is first requested.
-fn without_duplicates(quantiles: &[f64]) -> Vec<f64> {
-    let mut distinct = Vec::new();
-    for quantile in quantiles {
-        if !distinct.contains(quantile) {
-            distinct.push(*quantile);
-        }
-    }
-    distinct
 }
 
 fn add_places(rows: &mut [StatsRow], columns: &Columns<'_>, wanted: &Wanted<'_>) -> Result<()> {

@@ -201,15 +201,12 @@ fn to_value<T: Element>(number: &T, dtype: &DType) -> Value {
 /// The summary of a column of dates or time differences.
 fn summarize_dates(view: &npymap::View<'_, Ticks>, dtype: &DType) -> Summary {
     let (mut nat, mut ends) = (0, None);
-    let mut blocks = view.blocks();
-    while let Some(block) = blocks.next() {
-        for &ticks in block {
-            if ticks == Ticks::NAT {
-                nat += 1;
-            } else {
-                let (min, max) = ends.unwrap_or((ticks, ticks));
-                ends = Some((ticks.min(min), ticks.max(max)));
-            }
+    for ticks in view {
+        if ticks == Ticks::NAT {
+            nat += 1;
+        } else {
+            let (min, max) = ends.unwrap_or((ticks, ticks));
+            ends = Some((ticks.min(min), ticks.max(max)));
         }
     }
     let count = view.len();
