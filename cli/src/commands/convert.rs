@@ -28,6 +28,7 @@ use crate::output::sink::Sink;
 use crate::select::bfloat16::{self, TargetDType};
 use crate::select::layout_args::{self, LayoutArgs};
 use crate::select::limits;
+use crate::select::matching;
 
 /// Convert an array or archive to another format, dtype or layout.
 ///
@@ -277,7 +278,7 @@ impl ConvertArgs {
                 return Err(CliError::usage(self.input.name(), SINGLE));
             };
             let array = (one.open)().map_err(CliError::Library)?;
-            let selected = self.selection.copy(&one.path, &array)?;
+            let selected = self.selection.with_rows(&one.path, &array, matching::copy_rows)?;
             one.open = Box::new(move || Ok(selected.clone()));
         }
         match format {

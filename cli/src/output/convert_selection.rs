@@ -58,11 +58,6 @@ impl SelectionArgs {
         let index = self.select.clone().unwrap_or_default();
         matching::with_rows(path, array, (&index, &self.field), self.filter.as_ref(), process)
     }
-
-    /// Copies the selected rows of an array to a temporary array.
-    pub(crate) fn copy(&self, path: &Path, array: &MappedArray) -> Result<MappedArray, CliError> {
-        self.with_rows(path, array, matching::copy_rows)
-    }
 }
 
 /// How to read and write text.

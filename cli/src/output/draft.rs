@@ -38,20 +38,17 @@ impl Draft {
     pub(crate) fn begin(path: &Path, replace: OverwriteArgs) -> Result<Draft, CliError> {
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
         let upload = remote::upload(path, replace.overwrite).at(path)?;
-        if let Some(upload) = upload {
+        let target = if let Some(upload) = upload {
             signals::watch().map_err(CliError::io(path, "create"))?;
-            let target = Target::Object(temporary(path)?, Box::new(upload));
-            return Ok(Draft { target, path: path.to_owned() });
-        }
-        if stream::is_output(path) {
-            CliError::rejected_if(
-                stream::is_standard(path) && io::stdout().is_terminal(),
-                path,
-                TERMINAL,
-            )?;
-            return Ok(Draft { target: Target::Stream(temporary(path)?), path: path.to_owned() });
-        }
-        Draft::begin_at(path, replace)
+            Target::Object(temporary(path)?, Box::new(upload))
+        } else if stream::is_output(path) {
+            let is_terminal = stream::is_standard(path) && io::stdout().is_terminal();
+            CliError::rejected_if(is_terminal, path, TERMINAL)?;
+            Target::Stream(temporary(path)?)
+        } else {
+            return Draft::begin_at(path, replace);
+        };
+        Ok(Draft { target, path: path.to_owned() })
     }
 
     /// As `begin`, for a name that is not an argument: brackets have no meaning

@@ -153,18 +153,9 @@ impl RowOutput<'_> {
         self.write_part(rows)
     }
 
-    /// Writes some of the rows of a view of an array, which its leading axes enumerate. A
-    /// `.npy` gets one axis of them.
+    /// Writes some of the rows of a view of an array, or of one in memory, which its leading
+    /// axes enumerate. A `.npy` gets one axis of them.
     pub(crate) fn write_rows(
-        &mut self,
-        (array, view): (&MappedArray, &Outline<'_>),
-        range: Range<usize>,
-        fields: &Fields,
-    ) -> Result<(), CliError> {
-        self.write_some((Some(array), view), range, fields)
-    }
-
-    fn write_some(
         &mut self,
         (array, view): (Option<&MappedArray>, &Outline<'_>),
         range: Range<usize>,
@@ -204,7 +195,7 @@ impl RowOutput<'_> {
         if !matches!(self.format, OutputFormat::Jsonl | OutputFormat::Json) {
             let leading = leading_axes(items.dtype(), items.ndim());
             let rows: usize = items.shape().iter().take(leading).product();
-            return self.write_some((None, &items.clone().into()), 0..rows, &Fields::All);
+            return self.write_rows((None, &items.clone().into()), 0..rows, &Fields::All);
         }
         let mut lines = Vec::new();
         for number in 0..first_len(items.shape()) {

@@ -90,7 +90,8 @@ impl RowPrinter<'_> {
         let values = self.args.values.of_rows(sheet.selected(), rows.clone()).at(path)?;
         let sheet = sheet.with_values(values.as_ref())?;
         if let Some(output) = &mut self.output {
-            output.write_rows(sheet.selected(), rows, fields)?;
+            let (array, view) = sheet.selected();
+            output.write_rows((Some(array), view), rows, fields)?;
             return output.flush().map(|()| None);
         }
         if let Some(table) = &mut self.table {

@@ -81,7 +81,7 @@ impl TextOptions<'_> {
                     write_field(&mut out, &text, is_escaped)?;
                 }
             }
-            out.write_record(None::<&[u8]>).map_err(csv_error)?;
+            out.write_record(None::<&[u8]>).map_err(Error::other)?;
         }
         into_bytes(out)
     }
@@ -161,7 +161,7 @@ fn header(dtype: &DType, separator: u8, is_escaped: bool) -> Result<Vec<u8>> {
     for name in column_names(dtype).map_err(|_| too_many())? {
         write_field(&mut out, &name, is_escaped)?;
     }
-    out.write_record(None::<&[u8]>).map_err(csv_error)?;
+    out.write_record(None::<&[u8]>).map_err(Error::other)?;
     into_bytes(out)
 }
 
@@ -176,15 +176,11 @@ fn write_field(out: &mut Writer<Vec<u8>>, text: &str, is_escaped: bool) -> Resul
     } else {
         out.write_field(text)
     };
-    written.map_err(csv_error)
+    written.map_err(Error::other)
 }
 
 fn into_bytes(out: Writer<Vec<u8>>) -> Result<Vec<u8>> {
     out.into_inner().map_err(|error| npymap::Error::other(error.to_string()))
-}
-
-fn csv_error(error: csv::Error) -> npymap::Error {
-    npymap::Error::other(error)
 }
 
 /// The rows of a view as lines of JSON: records are objects, rows of other
@@ -194,10 +190,9 @@ pub(crate) fn json_lines(view: &DynView<'_>) -> Result<Vec<u8>> {
     let count: usize = view.shape().iter().take(leading).product();
     let mut values = view.iter();
     let mut out = Vec::new();
-    let to_error = npymap::Error::from;
     if leading == view.ndim() {
         for value in values {
-            escape::json_line(&mut out, &JsonValue(&value, view.dtype())).map_err(to_error)?;
+            escape::json_line(&mut out, &JsonValue(&value, view.dtype()))?;
         }
         return Ok(out);
     }
@@ -205,7 +200,7 @@ pub(crate) fn json_lines(view: &DynView<'_>) -> Result<Vec<u8>> {
     for _ in 0..count {
         let row: Vec<Value> = values.by_ref().take(width).collect();
         let row: Vec<_> = row.iter().map(|value| JsonValue(value, view.dtype())).collect();
-        escape::json_line(&mut out, &row).map_err(to_error)?;
+        escape::json_line(&mut out, &row)?;
     }
     Ok(out)
 }

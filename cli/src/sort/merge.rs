@@ -46,25 +46,22 @@ pub(super) fn merge(
         cursors.retain(|cursor| cursor.at < cursor.count);
         // All records up to the least of these are in memory, and fit into the batch.
         let step = most / cursors.len().max(1);
-        let ends = cursors.iter().map(|cursor| cursor.count.min(cursor.at + step));
-        let ends: Vec<usize> = ends.collect();
-        let last = cursors.iter().zip(&ends).map(|(cursor, end)| cursor.key(end - 1));
+        let last = cursors.iter().map(|cursor| cursor.key(cursor.end(step) - 1));
         let Some((last, run)) = last.zip(0..).min() else { return Ok(()) };
-        let counts = cursors.iter().zip(&ends).enumerate().map(|(number, (cursor, &end))| {
-            let (mut low, mut high) = (cursor.at, end);
+        let ends = cursors.iter().enumerate().map(|(number, cursor)| {
+            let (mut low, mut high) = (cursor.at, cursor.end(step));
             while low < high {
                 let middle = usize::midpoint(low, high);
                 let is_before = (cursor.key(middle), number) <= (last, run);
                 if is_before { low = middle + 1 } else { high = middle }
             }
-            low - cursor.at
+            low
         });
-        let counts: Vec<usize> = counts.collect();
-        for (cursor, count) in cursors.iter_mut().zip(counts) {
-            let used = cursor.at..cursor.at + count;
-            let records = part(&cursor.records, used.start * size..used.end * size);
-            batch.push(records, part(&cursor.keys, used.start * key_len..used.end * key_len));
-            cursor.at = used.end;
+        let ends: Vec<usize> = ends.collect();
+        for (cursor, end) in cursors.iter_mut().zip(ends) {
+            let records = part(&cursor.records, cursor.at * size..end * size);
+            batch.push(records, part(&cursor.keys, cursor.at * key_len..end * key_len));
+            cursor.at = end;
         }
         batch.sort();
         batch.write(blocks)?;
@@ -89,6 +86,11 @@ struct Cursor {
 }
 
 impl Cursor {
+    /// The end of the next records, at most so many.
+    fn end(&self, step: usize) -> usize {
+        self.count.min(self.at + step)
+    }
+
     /// The key of a record in memory: its first bytes as a number, and the rest.
     fn key(&self, at: usize) -> (u64, &[u8]) {
         if let Some(format) = self.format {

@@ -226,14 +226,8 @@ fn column_part<'a>(
     index: Option<&[Option<usize>]>,
 ) -> npymap::Result<Outline<'a>> {
     let Some(index) = index else { return Ok(leaf.clone()) };
-    leaf.slice(index.iter().copied().map(element).collect::<Vec<_>>())
-}
-
-fn element(index: Option<usize>) -> SliceInfoElem {
-    match index {
-        Some(index) => SliceInfoElem::Index(to_isize(index)),
-        None => WHOLE,
-    }
+    let element = |at: &Option<usize>| at.map_or(WHOLE, |at| SliceInfoElem::Index(to_isize(at)));
+    leaf.slice(index.iter().map(element).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
