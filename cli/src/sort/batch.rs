@@ -54,11 +54,11 @@ impl Batch {
         }
     }
 
-    /// Sorts the records on this thread.
+    /// Sorts records that are in order in parts, on this thread.
     pub(super) fn sort(&mut self) {
         match self {
             Batch::Numbers(_, parts) => parts.iter_mut().for_each(Numbers::sort),
-            Batch::Records(batch) => batch.sort(1),
+            Batch::Records(batch) => batch.sort(0),
         }
     }
 
@@ -193,12 +193,16 @@ impl RecordBatch {
     }
 }
 
-/// Sorts entries on some threads. No two are equal.
+/// Sorts entries on some threads, or without any on this one, where parts in order are merged.
+/// No two entries are equal.
 fn sort_on(
     threads: usize,
     entries: &mut [Entry],
     compare: &(impl Fn(&Entry, &Entry) -> Ordering + Sync),
 ) {
+    if threads == 0 {
+        return entries.sort_by(compare);
+    }
     if threads < 2 || entries.len() < 2 * MIN_PART || memory::check_thread().is_err() {
         return entries.sort_unstable_by(compare);
     }

@@ -23,7 +23,7 @@ pub(super) fn merge(
     let key_len = if format.is_some() { 0 } else { keys.len };
     // A quarter of the memory is for the records that are sorted.
     let room = ((buffer - buffer / 4) / (size + key_len)).max(1) * size;
-    let most = buffer / 4 * ranges.len() / (size + key_len + ENTRY);
+    let most = buffer / 4 * ranges.len() / (size + key_len + 2 * ENTRY);
     let most = most.min(CHUNK.max(STEP * ranges.len())).max(ranges.len());
     let cursors = ranges.iter().map(|run| {
         let len = to_usize(run.end - run.start);
