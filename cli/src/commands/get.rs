@@ -9,7 +9,6 @@ use npymap::{array::Outline, view::DynView};
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
-use crate::input::lengths::first_len;
 use crate::input::progress;
 use crate::output::elements;
 use crate::output::overwrite::OverwriteArgs;
@@ -149,8 +148,7 @@ impl GetArgs {
         let array = self.read.array(&self.file).and_then(|array| self.values.of_array(array));
         let array = array.at(path)?;
         matching::with_rows(path, &array, (&index, &[]), self.filter.as_ref(), |rows| {
-            let template = rows.template().at(path)?;
-            self.check_count(path, &template.outline().at(path)?)?;
+            self.check_count(path, &rows.template().at(path)?)?;
             process(rows)
         })
     }
@@ -170,13 +168,9 @@ impl GetArgs {
 
     fn text_of_rows(&self, view: &DynView<'_>, is_single: bool) -> npymap::Result<Vec<u8>> {
         let mut out = Vec::new();
-        if is_single {
-            self.print_view(&mut out, view)?;
-            return Ok(out);
-        }
-        for number in 0..first_len(view.shape()) {
-            let row = view.index_axis(0, number)?;
-            self.print_view(&mut out, &row)?;
+        let rows = if is_single { vec![view.clone()] } else { view.outer_iter().collect() };
+        for row in &rows {
+            self.print_view(&mut out, row)?;
         }
         Ok(out)
     }

@@ -11,8 +11,6 @@ use crate::input::stream_start::StreamStart;
 use crate::output::row_printer::{RowPrinter, TableArgs};
 use crate::output::sheet::{self, Sheet};
 use crate::select::fields::Fields;
-use crate::select::filter::Filter;
-use crate::select::limits;
 use crate::select::matching;
 use crate::select::origins::AxisIndices;
 use crate::select::rows::RowSelection;
@@ -62,16 +60,28 @@ impl HeadArgs {
         if let Some(mut stream) = self.open_stream().at(path)? {
             let needed = index.needed_rows(stream.shape(), self.rows);
             match (filter, needed) {
-                (Some(filter), _) if index == IndexArg::default() => {
-                    return self.print_matching_of_stream(printer, &mut stream, filter);
+                (Some(_), _) if index == IndexArg::default() => {
+                    let all = first_len(stream.shape());
+                    let mut known = FIRST_BYTES.div_ceil(stream.row_nbytes().max(1)).min(all);
+                    while !self.print_array(
+                        printer,
+                        &stream.array(known).at(path)?,
+                        &index,
+                        known,
+                    )? {
+                        // Both are lengths of an axis, which have at most 63 bits.
+                        known = (known * 2).min(all);
+                    }
+                    return Ok(());
                 }
                 (None, Some(rows)) => {
-                    return self.print_array(printer, &stream.array(rows).at(path)?, &index);
+                    let array = stream.array(rows).at(path)?;
+                    return self.print_array(printer, &array, &index, usize::MAX).map(drop);
                 }
                 _ => stream.finish().map_err(CliError::io(path, "read"))?,
             }
         }
-        self.print_array(printer, &self.table.array()?, &index)
+        self.print_array(printer, &self.table.array()?, &index, usize::MAX).map(drop)
     }
 
     /// Starts to read a stream whose first rows may be printed before its end.
@@ -83,27 +93,38 @@ impl HeadArgs {
         StreamStart::open(&file.path, read.file.max_header_len)
     }
 
+    /// Prints what is selected of an array whose first `known` rows can be read. Returns false
+    /// if more of them may satisfy the condition, so that they have to be known first.
     fn print_array(
         &self,
         printer: &mut RowPrinter<'_>,
         array: &MappedArray,
         index: &IndexArg,
-    ) -> Result<(), CliError> {
+        known: usize,
+    ) -> Result<bool, CliError> {
         let TableArgs { filter, values, .. } = &self.table;
         let path = self.table.path();
         let all = array.outline();
         let values = match filter {
-            Some(_) => values.of_rows((array, &all), 0..usize::MAX).at(path)?,
+            Some(_) => values.of_indices((array, &all), 0..known).at(path)?,
             None => None,
         };
         let array = values.as_ref().unwrap_or(array);
         let all = array.outline();
+        let is_whole = known >= first_len(all.shape());
+        let all = if is_whole { all } else { all.split_at(0, known).at(path)?.0 };
         let fields = index.fields(&all).of_selected();
         let shown = |rows: &RowSelection<'_>| rows.first(self.rows);
+        let mut is_printed = true;
         let print = |array: &MappedArray, part: Outline<'_>, axes, has_more| {
+            is_printed = is_whole || has_more;
+            if !is_printed {
+                return Ok(());
+            }
             self.print_rows(printer, (array, part), axes, (&fields, has_more))
         };
-        matching::with_table(path, (array, &all), index, filter.as_ref(), shown, print)
+        matching::with_table(path, (array, &all), index, filter.as_ref(), shown, print)?;
+        Ok(is_printed)
     }
 
     fn print_rows(
@@ -124,38 +145,5 @@ impl HeadArgs {
             }
         }
         Ok(out.flush()?)
-    }
-
-    /// Reads more and more of a stream, until there are enough rows that satisfy
-    /// the condition.
-    fn print_matching_of_stream(
-        &self,
-        printer: &mut RowPrinter<'_>,
-        stream: &mut StreamStart,
-        filter: &Filter,
-    ) -> Result<(), CliError> {
-        let path = self.table.path();
-        // An array without axes, which is refused, has one element.
-        let all = first_len(stream.shape());
-        let mut known = FIRST_BYTES.div_ceil(stream.row_nbytes().max(1)).min(all);
-        loop {
-            let array = stream.array(known).at(path)?;
-            let rows = array.outline();
-            let values = self.table.values.of_indices((&array, &rows), 0..known).at(path)?;
-            let array = values.as_ref().unwrap_or(&array);
-            let rows = array.outline();
-            limits::check_count(path, rows.itemsize(), rows.len())?;
-            let rows = if known < all { rows.split_at(0, known).at(path)?.0 } else { rows };
-            let rows = matching::whole_rows((path, array), &rows, filter);
-            let first = rows.and_then(|rows| rows.first(self.rows)).at(path)?;
-            if first.has_more || known == all {
-                let axes = first.axes().at(path)?;
-                let part = first.view().at(path)?.into();
-                let more = (&Fields::All, first.has_more);
-                return self.print_rows(printer, (array, part), axes, more);
-            }
-            // Both are lengths of an axis, which have at most 63 bits.
-            known = (known * 2).min(all);
-        }
     }
 }

@@ -266,8 +266,7 @@ pub(crate) fn write_raw(
 /// Writes all rows of a selection as one JSON value: in the lists of NumPy's `tolist`, or in
 /// one list if a condition selects them.
 fn write_json(rows: &RowSelection<'_>, sink: &mut Sink) -> Result<(), CliError> {
-    let template = rows.template().at(rows.path)?;
-    let all = template.outline().at(rows.path)?;
+    let all = rows.template().at(rows.path)?;
     if all.is_empty() && !rows.is_filtered() {
         elements::check_json(rows.path, &all)?;
         let mut text = Vec::new();

@@ -33,14 +33,12 @@ pub(crate) fn with_rows<T>(
     let (array, all, is_single) = match filter {
         None => (array, all, false),
         Some(filter) => {
-            limits::check_count(path, all.itemsize(), all.len())?;
-            let inner = inner(&all, filter);
-            if own.keeps_rows(inner) {
-                let rows = RowSelection::matching((path, array), all, filter, own, fields);
-                return process(&rows.at(path)?);
+            let (rows, is_selected) = matching((path, array), &all, filter, (&own, &fields))?;
+            if is_selected {
+                return process(&rows);
             }
-            copy = copy_rows(&whole_rows((path, array), &all, filter).at(path)?)?;
-            (&copy, copy.outline(), own.row_axis(inner) != Some(0))
+            copy = copy_rows(&rows)?;
+            (&copy, copy.outline(), own.row_axis(inner(&all, filter)) != Some(0))
         }
     };
     let selected = own.select(array, &all).at(path)?;
@@ -59,15 +57,29 @@ pub(crate) fn copy_matching(
 ) -> Result<(MappedArray, Option<IndexArg>), CliError> {
     let Some(filter) = filter else { return Ok((array, index.cloned())) };
     let all = array.outline();
-    limits::check_count(path, all.itemsize(), all.len())?;
     let index = index.cloned().unwrap_or_default();
-    if !index.keeps_rows(inner(&all, filter)) {
-        let rows = whole_rows((path, &array), &all, filter).at(path)?;
-        return Ok((copy_rows(&rows)?, Some(index)));
-    }
-    let (fields, own) = (index.fields(&all), index.without_field());
-    let rows = RowSelection::matching((path, &array), all, filter, own, fields);
-    Ok((copy_rows(&rows.at(path)?)?, None))
+    let selection = (&index.without_field(), &index.fields(&all));
+    let (rows, is_selected) = matching((path, &array), &all, filter, selection)?;
+    Ok((copy_rows(&rows)?, (!is_selected).then_some(index)))
+}
+
+/// The rows that satisfy a condition, and whether they are what the index selects of them:
+/// otherwise, it is still to be applied to a copy of them.
+fn matching<'a>(
+    (path, array): (&'a Path, &'a MappedArray),
+    all: &Outline<'a>,
+    filter: &'a Filter,
+    (index, fields): (&IndexArg, &Fields),
+) -> Result<(RowSelection<'a>, bool), CliError> {
+    limits::check_count(path, all.itemsize(), all.len())?;
+    let is_selected = index.keeps_rows(inner(all, filter));
+    let (own, fields) = if is_selected {
+        (index.clone(), fields.clone())
+    } else {
+        (IndexArg::default(), Fields::All)
+    };
+    let rows = RowSelection::matching((path, array), all.clone(), filter, own, fields);
+    Ok((rows.at(path)?, is_selected))
 }
 
 /// Calls `print` with an array, the elements that are selected of it, the indices that they
@@ -89,24 +101,23 @@ pub(crate) fn with_table(
     };
     limits::check_count(path, all.itemsize(), all.len())?;
     let inner = inner(all, filter);
-    if index.keeps_rows(inner) {
-        let (fields, own) = (index.fields(all), index.without_field());
-        let rows = RowSelection::matching((path, array), all.clone(), filter, own, fields);
-        let rows = rows.and_then(|rows| shown(&rows)).at(path)?;
-        let axes = rows.axes().at(path)?;
-        return print(array, rows.view().at(path)?.into(), axes, rows.has_more);
-    }
     let rows = whole_rows((path, array), all, filter).at(path)?;
-    let mut numbers = Vec::new();
-    let found = rows.each_match(|of_block| {
-        numbers.extend(of_block);
-        Ok(())
-    });
-    found.at(path)?;
-    let copy = copy_rows(&rows)?;
-    let copied = copy.outline();
-    let mut axes = index.axis_indices(copy.shape()).at(path)?;
-    let selected = index.outline(&copy, &copied).at(path)?;
+    let (copy, some);
+    let (array, rows, numbers, has_more) = if index.keeps_rows(inner) {
+        some = shown(&rows).at(path)?;
+        (array, some.array.dyn_view().at(path)?.into(), some.numbers, some.has_more)
+    } else {
+        let mut numbers = Vec::new();
+        let found = rows.each_match(|of_block| {
+            numbers.extend(of_block);
+            Ok(())
+        });
+        found.at(path)?;
+        copy = copy_rows(&rows)?;
+        (&copy, copy.outline(), numbers, false)
+    };
+    let mut axes = index.axis_indices(rows.shape()).at(path)?;
+    let selected = index.outline(array, &rows).at(path)?;
     let part = selected.outline();
     if let Some(of_rows) = index.row_axis(inner)
         && let (Some(rows), Some(&len)) = (axes.get_mut(of_rows), part.shape().get(of_rows))
@@ -114,7 +125,7 @@ pub(crate) fn with_table(
         let found = (0..len).filter_map(|at| numbers.get(rows.at(at)).copied());
         *rows = AxisIndices::List(found.collect());
     }
-    print(&copy, part, axes, false)
+    print(array, part, axes, has_more)
 }
 
 /// Returns whether an index selects all rows that satisfy the condition, in order.

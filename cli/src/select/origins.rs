@@ -11,6 +11,7 @@ pub(crate) struct Origins {
 }
 
 /// How an axis of the array is selected, or a new one.
+#[derive(Clone)]
 pub(crate) enum AxisOrigin {
     /// A single index.
     Fixed(usize),

@@ -22,8 +22,7 @@ use crate::input::row_blocks::RowBlocks;
 use crate::select::fields::Fields;
 use crate::select::filter::{Filter, leading_axes};
 use crate::select::limits;
-use crate::select::origins::AxisIndices;
-use crate::select::selection::{IndexArg, Selected};
+use crate::select::selection::IndexArg;
 
 /// The rows of a view that satisfy a condition, and what of them is selected.
 pub(crate) struct RowSelection<'a> {
@@ -42,74 +41,14 @@ pub(crate) struct RowSelection<'a> {
     pub(crate) is_single: bool,
 }
 
-/// What rows are selected, without reading them.
-pub(crate) enum RowTemplate<'a> {
-    All(Outline<'a>),
-    /// None of those that satisfy the condition.
-    Matched(Box<MatchedRows>),
-}
-
-impl RowTemplate<'_> {
-    pub(crate) fn outline(&self) -> Result<Outline<'_>> {
-        match self {
-            RowTemplate::All(rows) => Ok(rows.clone()),
-            RowTemplate::Matched(none) => Ok(none.view()?.into()),
-        }
-    }
-}
-
-/// A copy of the rows that satisfy a condition, along one axis.
-pub(crate) struct MatchedRows {
-    rows: MappedArray<Vec<u8>>,
-    index: IndexArg,
-    fields: Fields,
-    /// The elements, if the index copies them.
-    copy: Option<Box<MappedArray>>,
-}
-
-impl MatchedRows {
-    fn new(rows: MappedArray<Vec<u8>>, index: &IndexArg, fields: &Fields) -> Result<MatchedRows> {
-        let copy = match index.select_loaded(&rows.dyn_view()?)? {
-            Selected::Own(copy) => Some(copy),
-            _ => None,
-        };
-        Ok(MatchedRows { rows, index: index.clone(), fields: fields.clone(), copy })
-    }
-
-    fn view(&self) -> Result<DynView<'_>> {
-        let selected = match &self.copy {
-            Some(copy) => copy.outline(),
-            None => self.index.select_view(&self.rows.dyn_view()?)?,
-        };
-        self.fields.select(selected)?.view()
-    }
-}
-
 /// The first or last rows that satisfy a condition.
 pub(crate) struct SomeRows {
-    rows: MatchedRows,
+    /// Whole rows, along one axis.
+    pub(crate) array: MappedArray<Vec<u8>>,
     /// Their numbers among all rows.
     pub(crate) numbers: Vec<usize>,
     /// Whether there are more.
     pub(crate) has_more: bool,
-}
-
-impl SomeRows {
-    pub(crate) fn view(&self) -> Result<DynView<'_>> {
-        self.rows.view()
-    }
-
-    /// The indices, along each axis, of the array's axis. Rows along several axes are
-    /// numbered consecutively.
-    pub(crate) fn axes(&self) -> Result<Vec<AxisIndices>> {
-        let mut axes = self.rows.index.axis_indices(self.rows.rows.shape())?;
-        let rows = AxisIndices::List(self.numbers.clone());
-        match axes.first_mut() {
-            Some(first) => *first = rows,
-            None => axes.push(rows),
-        }
-        Ok(axes)
-    }
 }
 
 impl<'a> RowSelection<'a> {
@@ -161,26 +100,29 @@ impl<'a> RowSelection<'a> {
         let is_single = false;
         let selection =
             RowSelection { path, array, rows, leading, filter, index, fields, blocks, is_single };
-        selection.template()?.outline()?;
+        selection.template()?;
         Ok(selection)
     }
 
     /// All rows, or none of those that satisfy the condition: with the dtype and the axes of
     /// what is selected.
-    pub(crate) fn template(&self) -> Result<RowTemplate<'a>> {
-        Ok(match self.filter {
-            Some(_) => RowTemplate::Matched(Box::new(self.matched(Vec::new(), 0)?)),
-            None => RowTemplate::All(self.unfiltered()?),
-        })
+    pub(crate) fn template(&self) -> Result<Outline<'a>> {
+        if !self.is_filtered() {
+            return self.unfiltered();
+        }
+        let none = self.matched(Vec::new(), 0)?;
+        let selected = self.index.select_loaded(&none.dyn_view()?)?;
+        let selected = selected.outline();
+        let layout = Layout::new(selected.dtype().clone(), selected.shape(), Order::C, 0)?;
+        self.fields.select(DynView::from_bytes(&[], &layout)?.into())
     }
 
-    /// Rows that satisfy the condition, by their bytes.
-    fn matched(&self, bytes: Vec<u8>, count: usize) -> Result<MatchedRows> {
+    /// Rows that satisfy the condition, along one axis, by their bytes.
+    fn matched(&self, bytes: Vec<u8>, count: usize) -> Result<MappedArray<Vec<u8>>> {
         let inner = self.rows.shape().split_at(self.leading).1;
         let shape: Vec<usize> = std::iter::once(count).chain(inner.iter().copied()).collect();
         let layout = Layout::new(self.rows.dtype().clone(), &shape, Order::C, 0)?;
-        let rows = MappedArray::from_parts(bytes, layout)?;
-        MatchedRows::new(rows, &self.index, &self.fields)
+        MappedArray::from_parts(bytes, layout)
     }
 
     /// Copies the first `count` rows that satisfy the condition, and reads no
@@ -198,7 +140,7 @@ impl<'a> RowSelection<'a> {
         let has_more = numbers.len() > count;
         numbers.truncate(count);
         bytes.truncate(numbers.len() * self.row_nbytes());
-        Ok(SomeRows { rows: self.matched(bytes, numbers.len())?, numbers, has_more })
+        Ok(SomeRows { array: self.matched(bytes, numbers.len())?, numbers, has_more })
     }
 
     /// Copies the last `count` rows that satisfy the condition, and reads no blocks before
@@ -221,8 +163,8 @@ impl<'a> RowSelection<'a> {
         let skipped = numbers.len() - count.min(numbers.len());
         numbers.drain(..skipped);
         bytes.drain(..skipped * self.row_nbytes());
-        let rows = self.matched(bytes, numbers.len())?;
-        Ok(SomeRows { rows, numbers, has_more: false })
+        let array = self.matched(bytes, numbers.len())?;
+        Ok(SomeRows { array, numbers, has_more: false })
     }
 
     /// Brings rows into memory.
@@ -287,7 +229,9 @@ impl<'a> RowSelection<'a> {
             return self.with_fields(&self.part(number)?.0, work);
         }
         let (bytes, numbers) = self.matches(number)?;
-        work(&self.matched(bytes, numbers.len())?.view()?)
+        let rows = self.matched(bytes, numbers.len())?;
+        let selected = self.index.select_loaded(&rows.dyn_view()?)?;
+        work(&self.fields.select(selected.outline())?.view()?)
     }
 
     /// The bytes and the numbers of the rows of a block that satisfy the condition.
@@ -358,13 +302,12 @@ impl<'a> RowSelection<'a> {
 
     /// The dtype of what is selected.
     pub(crate) fn dtype(&self) -> Result<DType> {
-        Ok(self.template()?.outline()?.dtype().clone())
+        Ok(self.template()?.dtype().clone())
     }
 
     /// The dtype and shape of a new array of these rows.
     pub(crate) fn dtype_and_shape(&self) -> Result<(DType, Vec<usize>)> {
         let template = self.template()?;
-        let template = template.outline()?;
         let dtype = self.fields.packed_dtype(&template)?;
         if self.is_filtered() {
             return Ok((dtype, with_length(template.shape(), 0, self.count()?)));
@@ -403,8 +346,7 @@ impl<'a> RowSelection<'a> {
         let convert = |view: &DynView<'_>| converted(view, dtype, casting);
         // There may be any number of rows without elements, which have no bytes.
         if self.rows.is_empty() {
-            let template = self.template().at(self.path)?;
-            let all = template.outline().and_then(|all| all.view()).at(self.path)?;
+            let all = self.template().and_then(|all| all.view()).at(self.path)?;
             convert(&all).at(self.path)?;
             return Ok(());
         }

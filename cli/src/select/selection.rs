@@ -34,7 +34,7 @@ impl FromStr for IndexArg {
     }
 }
 
-/// Selected elements: a part of the file, or a copy if a list selects rows or they are
+/// Selected elements: a part of the file, or in memory if a list selects rows or they are
 /// remote.
 pub(crate) enum Selected<'a> {
     Part(Outline<'a>),
@@ -130,19 +130,11 @@ impl IndexArg {
         let view = all.slice(slices)?;
         let Some(list) = list else { return Ok(Selected::Part(self.select_field(view)?)) };
         let whole = self.select_field(move_axis(&view, list.axis, list.target)?)?;
-        let copy = match read(&whole, list.target, &list.indices)? {
-            Some(window) => {
-                let indices: Vec<usize> = (0..list.indices.len()).collect();
-                copy_rows(&window.view(), list.target, &indices)
-            }
-            None => copy_rows(&whole.view()?, list.target, &list.indices),
-        };
-        copy.map(|copy| Selected::Own(Box::new(copy)))
-    }
-
-    /// Selects elements of a view without a list.
-    pub(crate) fn select_view<'a>(&self, all: &DynView<'a>) -> Result<Outline<'a>> {
-        self.select_field(all.slice(self.resolve(all.shape())?.slices)?.into())
+        if let Some(window) = read(&whole, list.target, &list.indices)? {
+            return Ok(Selected::Read(window));
+        }
+        let copy = copy_rows(&whole.view()?, list.target, &list.indices)?;
+        Ok(Selected::Own(Box::new(copy)))
     }
 
     /// The selected parts of an array to write to.
@@ -270,6 +262,8 @@ impl IndexArg {
                 }
             });
         }
+        let whole = AxisOrigin::Axis(AxisIndices::Slice { start: 0, step: 1 });
+        axes.extend(lens.map(|_| whole.clone()));
         let Some(list) = list else { return Ok(Origins { axes, list: None }) };
         let mut kept = axes.iter_mut().filter(|axis| !matches!(axis, AxisOrigin::Fixed(_)));
         if let Some(axis) = kept.nth(list.axis) {
