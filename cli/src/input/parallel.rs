@@ -1,23 +1,12 @@
 //! Computes results on several threads, and uses them in order.
 
-#[cfg(all(test, target_pointer_width = "64"))]
-#[allow(clippy::duplicate_mod, clippy::indexing_slicing, clippy::unwrap_used, reason = "a test")]
-mod model;
-mod turns;
-
-use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::collections::VecDeque;
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Scope};
 
 use crate::input::memory;
 use crate::input::threads::processors;
-use turns::{End, Turns};
-
-/// The locks of the turns. The model test replaces them.
-mod sync {
-    pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-}
 
 /// Calls `work` with each number below `count`, on one thread per processor, and
 /// `merge` with the results in order, until one of them fails.
@@ -35,6 +24,9 @@ pub(crate) fn in_order<T: Send, E: Send>(
     )
 }
 
+/// Jobs that are waiting or being worked on, for each thread.
+const AHEAD: usize = 2;
+
 /// Calls `work` with each job that `next` returns, on some threads or on this one, and
 /// `merge` with the results in order, until one of them fails.
 ///
@@ -45,69 +37,78 @@ pub(crate) fn pipeline<J: Send, T: Send, E: Send>(
     work: impl Fn(J) -> Result<T, E> + Sync,
     mut merge: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let jobs = Mutex::new(BTreeMap::new());
-    let results = Mutex::new(BTreeMap::new());
-    let failure = Cell::new(None);
-    let unless_failed = |result: Result<bool, E>| result.map_err(|e| failure.set(Some(e))).ok();
-    take_turns(
-        if threads == 1 { 0 } else { threads },
-        &mut |number| {
-            unless_failed(next().map(|job| {
-                let more = job.is_some();
-                lock(&jobs).extend(job.map(|job| (number, job)));
-                more
-            }))
-        },
-        &|number| {
-            let job = lock(&jobs).remove(&number);
-            let result = job.map(&work);
-            lock(&results).extend(result.map(|result| (number, result)));
-        },
-        &mut |number| {
-            let result = lock(&results).remove(&number);
-            unless_failed(result.map_or(Ok(()), |result| merge(result?)).map(|()| true))
-        },
-    );
-    failure.into_inner().map_or(Ok(()), Err)
+    let (jobs, queue) = mpsc::channel();
+    let queue = Mutex::new(queue);
+    let work = &work;
+    thread::scope(|scope| {
+        let started = if threads > 1 { start(scope, threads, &queue) } else { 0 };
+        let mut run = || {
+            let mut pending: VecDeque<Pending<Result<T, E>>> = VecDeque::new();
+            loop {
+                if started > 0 && pending.len() == started * AHEAD {
+                    merge(wait_for_first(&mut pending)?)?;
+                }
+                let Some(job) = next()? else { break };
+                if started == 0 {
+                    merge(work(job)?)?;
+                    continue;
+                }
+                let (result, (working, is_done)) = (Arc::default(), mpsc::channel());
+                pending.push_back(Pending { result: Arc::clone(&result), is_done });
+                let job: Job<'_> = Box::new(move || {
+                    let found = work(job);
+                    *lock(&result) = Some(found);
+                    drop(working);
+                });
+                jobs.send(job).expect("the queue exists as long as the scope");
+            }
+            while !pending.is_empty() {
+                merge(wait_for_first(&mut pending)?)?;
+            }
+            Ok(())
+        };
+        let done = run();
+        // Ends the threads. After a failure, nobody needs the jobs that are left.
+        drop(jobs);
+        lock(&queue).try_iter().for_each(drop);
+        done
+    })
 }
 
-/// Prepares, works on and merges jobs by their numbers. `prepare` and `merge` run on this
-/// thread, in order. `prepare` says whether there was a job, and both return nothing to
-/// stop.
-///
-/// It is not generic, because its many callers would each compile a copy.
-fn take_turns(
-    threads: usize,
-    prepare: &mut dyn FnMut(usize) -> Option<bool>,
-    work: &(dyn Fn(usize) + Sync),
-    merge: &mut dyn FnMut(usize) -> Option<bool>,
-) {
-    let turns = Turns::default();
-    thread::scope(|scope| {
-        // Ends the threads, also if a closure panics.
-        let _end = End(&turns);
-        let mut started = 0;
-        while started < threads && memory::check_thread().is_ok() {
-            let thread =
-                thread::Builder::new().spawn_scoped(scope, || turns.work_until_ended(work));
-            // If one can't be started, the others do its work.
-            if thread.is_err() {
-                break;
-            }
-            started += 1;
+type Job<'j> = Box<dyn FnOnce() + Send + 'j>;
+
+/// A job that a thread does.
+struct Pending<R> {
+    result: Arc<Mutex<Option<R>>>,
+    /// Its other end is dropped when the job is done.
+    is_done: Receiver<()>,
+}
+
+fn wait_for_first<T, E>(pending: &mut VecDeque<Pending<Result<T, E>>>) -> Result<T, E> {
+    let Pending { result, is_done } = pending.pop_front().expect("there is one");
+    // There are no messages.
+    let _ = is_done.recv();
+    lock(&result).take().expect("the thread has not panicked")
+}
+
+/// Starts threads that work on jobs until no more can come, and returns their number.
+fn start<'s, 'j: 's>(
+    scope: &'s Scope<'s, '_>,
+    count: usize,
+    jobs: &'s Mutex<Receiver<Job<'j>>>,
+) -> usize {
+    let work = || {
+        loop {
+            let job = lock(jobs).recv();
+            let Ok(job) = job else { return };
+            job();
         }
-        if started > 0 {
-            return turns.merge_in_order(started, prepare, merge);
-        }
-        for number in 0.. {
-            if !prepare(number)? {
-                break;
-            }
-            work(number);
-            merge(number)?;
-        }
-        Some(())
-    });
+    };
+    // If one can't be started, the others do its work.
+    let starts = |_: &usize| {
+        memory::check_thread().is_ok() && thread::Builder::new().spawn_scoped(scope, work).is_ok()
+    };
+    (0..count).take_while(starts).count()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -116,6 +117,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{self, AssertUnwindSafe};
+
     use super::*;
 
     #[test]
@@ -158,5 +161,16 @@ mod tests {
             |_| Ok(()),
         );
         assert_eq!(failed, Err("no more"));
+    }
+
+    #[test]
+    fn a_panic_of_a_thread_ends_all() {
+        let work =
+            |number| if number == 5 { panic::resume_unwind(Box::new(())) } else { Ok(number) };
+        let ended = AssertUnwindSafe(|| {
+            let mut numbers = 0..1000;
+            pipeline::<_, _, ()>(4, || Ok(numbers.next()), work, |_| Ok(()))
+        });
+        assert!(panic::catch_unwind(ended).is_err());
     }
 }
