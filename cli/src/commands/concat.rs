@@ -163,7 +163,7 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
             let to = block.dyn_view_mut()?;
             let part = cast::axis_range(to.ndim(), Axis(axis), position, rows.count);
             let from = rows.array.window(&from)?;
-            cast::copy_whole(to.slice(part)?, &from.view(), rows.casting())?;
+            cast::copy_whole(to.slice(part)?, &from.view(), rows.casting)?;
             position += rows.count;
         }
         all.push(block.as_bytes()?)?;

@@ -15,10 +15,9 @@ use crate::input::{platform, text};
 pub(crate) struct InputRows {
     /// Of which parts are brought into memory.
     pub(crate) array: MappedArray,
-    /// The byte order to convert to; `None` keeps that of the file.
-    byte_order: Option<ByteOrder>,
-    /// The dtype to cast to.
-    cast: Option<(DType, Casting)>,
+    /// The dtype that they are written with, and how they are cast to it.
+    dtype: DType,
+    pub(crate) casting: Casting,
     /// The number of rows.
     pub(crate) count: usize,
 }
@@ -45,14 +44,13 @@ impl RowSpec<'_> {
     ) -> Result<InputRows, CliError> {
         let path = input.name();
         let array = options.whole().array(input).at(path)?;
-        let same_dtype = array.dtype() == self.dtype;
-        let byte_order = byte_order_between(array.dtype(), self.dtype).filter(|_| !same_dtype);
-        let is_other = byte_order.is_none() && !same_dtype;
-        let cast = self.casting.filter(|&casting| array.dtype().can_cast(self.dtype, casting));
-        if is_other && cast.is_none() {
-            return Err(self.dtype_error(path, array.dtype()));
-        }
-        let cast = cast.filter(|_| is_other).map(|casting| (self.dtype.clone(), casting));
+        let (own, dtype) = (array.dtype(), self.dtype);
+        let casting = if own == dtype || byte_order_between(own, dtype).is_some() {
+            Casting::Equiv
+        } else {
+            let allowed = self.casting.filter(|&casting| own.can_cast(dtype, casting));
+            allowed.ok_or_else(|| self.dtype_error(path, own))?
+        };
         let shape = array.shape();
         let others = remove_axis(self.shape, self.axis);
         let count = if shape == others {
@@ -63,7 +61,7 @@ impl RowSpec<'_> {
             None
         };
         let Some(count) = count else { return Err(self.shape_error(input, shape)) };
-        Ok(InputRows { array, byte_order, cast, count })
+        Ok(InputRows { array, dtype: dtype.clone(), casting, count })
     }
 
     /// The error for an array of another dtype, which names the option that casts it.
@@ -106,15 +104,7 @@ impl InputRows {
                 _ => error,
             })
         };
-        let Some((dtype, casting)) = &self.cast else {
-            return byte_blocks(&self.array, order, self.byte_order, &mut visit);
-        };
-        each_block(&self.array, order, &mut |block| cast_blocks(block, dtype, *casting, &mut visit))
-    }
-
-    /// How [`array`](InputRows::array) is cast.
-    pub(crate) fn casting(&self) -> Casting {
-        self.cast.as_ref().map_or(Casting::Equiv, |(_, casting)| *casting)
+        byte_blocks(&self.array, order, (&self.dtype, self.casting), &mut visit)
     }
 }
 
@@ -125,10 +115,7 @@ pub(crate) fn count(rows: &[InputRows]) -> usize {
 
 /// The size of all rows that are written, in bytes, as far as it can be counted: for progress.
 pub(crate) fn nbytes(rows: &[InputRows]) -> usize {
-    let own = |InputRows { array, cast, .. }: &InputRows| {
-        let dtype = cast.as_ref().map_or(array.dtype(), |(dtype, _)| dtype);
-        dtype.itemsize().saturating_mul(array.len())
-    };
+    let own = |rows: &InputRows| rows.dtype.itemsize().saturating_mul(rows.array.len());
     rows.iter().map(own).fold(0, usize::saturating_add)
 }
 
@@ -183,18 +170,20 @@ fn remove_axis(shape: &[usize], axis: usize) -> Vec<usize> {
     others.map(|(_, &dim)| dim).collect()
 }
 
-/// Calls `visit` with the bytes of all elements in a memory order, block by block, and in
-/// a byte order if one is given.
+/// Calls `visit` with the bytes that all elements have in a dtype, in a memory order, block by
+/// block.
 pub(crate) fn byte_blocks(
     array: &MappedArray,
     order: Order,
-    bytes: Option<ByteOrder>,
+    (dtype, casting): (&DType, Casting),
     visit: &mut dyn FnMut(&[u8]) -> npymap::Result<()>,
 ) -> npymap::Result<()> {
-    each_block(array, order, &mut |block| {
-        let blocks = block.byte_blocks();
-        let blocks = bytes.map_or(blocks.clone(), |bytes| blocks.byte_order(bytes));
-        blocks.try_for_each(&mut *visit)
+    let is_same = array.dtype() == dtype;
+    let bytes = byte_order_between(array.dtype(), dtype);
+    each_block(array, order, &mut |block| match bytes {
+        _ if is_same => block.byte_blocks().try_for_each(&mut *visit),
+        Some(bytes) => block.byte_blocks().byte_order(bytes).try_for_each(&mut *visit),
+        None => cast_blocks(block, dtype, casting, visit),
     })
 }
 

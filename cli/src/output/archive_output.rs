@@ -9,13 +9,13 @@ use npymap::ten::TenWriteOptions;
 use npymap::{ByteOrder, DType, MappedArray, Order, element::Casting, layout::Layout};
 
 use crate::input::error::{At as _, CliError};
-use crate::input::input_rows::{byte_blocks, each_block};
+use crate::input::input_rows::byte_blocks;
 use crate::input::inputs::Input;
 use crate::input::progress::Progress;
 use crate::output::draft::Draft;
 use crate::select::fields::Fields;
 use crate::select::matching;
-use crate::select::rows::{self, RowSelection};
+use crate::select::rows::RowSelection;
 
 /// How to store the members of an archive.
 #[derive(Clone, Debug)]
@@ -81,13 +81,7 @@ fn write_member(
             npymap::Error::from(io::Error::from(kind))
         })
     };
-    let written = if options.dtype.as_ref().is_none_or(|dtype| dtype == array.dtype()) {
-        byte_blocks(&array, order, options.bytes, &mut write)
-    } else {
-        each_block(&array, order, &mut |block| {
-            write(&rows::converted(block, &dtype, options.casting)?)
-        })
-    };
+    let written = byte_blocks(&array, order, (&dtype, options.casting), &mut write);
     if let Some(failure) = failure {
         return Err(failure);
     }

@@ -392,7 +392,7 @@ fn bytes_of(view: &DynView<'_>) -> Result<Vec<u8>> {
 }
 
 /// The bytes of the rows in another dtype, in C order.
-pub(crate) fn converted(view: &DynView<'_>, dtype: &DType, casting: Casting) -> Result<Vec<u8>> {
+fn converted(view: &DynView<'_>, dtype: &DType, casting: Casting) -> Result<Vec<u8>> {
     if view.dtype() == dtype {
         return bytes_of(view);
     }
