@@ -72,9 +72,7 @@ impl InfoArgs {
         let (files, unknown) = file_set::all_found(&self.files, file_set::files);
         let files = files.as_slice();
         let out = &mut anstream::stdout().lock();
-        let failures = if self.read.file.is_raw() {
-            self.print_raw(out, files)?
-        } else if self.json {
+        let failures = if self.json {
             self.print_json(out, files)?
         } else if self.header {
             self.print_headers(out, files)?
@@ -90,36 +88,10 @@ impl InfoArgs {
     fn print_json(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
         let mut failures = 0;
         self.for_each_entry(files, |path, entry| {
-            escape::json_line(out, &json::line(&path.path, &entry))?;
+            escape::json_line(out, &json::line(self.shown(path), &entry))?;
             failures += usize::from(ok_or_print(path, entry.content).is_none());
             Ok(())
         })?;
-        Ok(failures)
-    }
-
-    /// Describes raw files, and returns how many cannot be opened.
-    fn print_raw(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
-        let (mut failures, mut gap) = (0, "");
-        let options = self.read.options();
-        for file in files {
-            let info = options
-                .array(file)
-                .and_then(|array| ArrayInfo::from_raw(&array, options.order, self.digest));
-            let content = info.map(|info| EntryContent::Array(Box::new(info)));
-            let entry = FileEntry { format: "raw", member: None, info: None, content };
-            if self.json {
-                escape::json_line(out, &json::line(file.name(), &entry))?;
-            }
-            match described(file, file.name(), entry) {
-                Some(row) if !self.json => {
-                    out.write_all(gap.as_bytes())?;
-                    gap = "\n";
-                    describe::print_paragraph(out, &row)?;
-                }
-                Some(_) => {}
-                None => failures += 1,
-            }
-        }
         Ok(failures)
     }
 
@@ -147,12 +119,12 @@ impl InfoArgs {
         Ok(failures)
     }
 
-    /// Prints a paragraph for a single array, a table for several.
+    /// Prints a paragraph for a single array and for raw files, a table for several.
     fn print_text(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
         let mut failures = 0;
         let mut rows = Vec::new();
         self.for_each_entry(files, |path, entry| {
-            match described(path, &path.path, entry) {
+            match described(path, self.shown(path), entry) {
                 Some(row) => rows.push(row),
                 None => failures += 1,
             }
@@ -161,7 +133,12 @@ impl InfoArgs {
         match rows.as_slice() {
             [] if failures > 0 || files.is_empty() => {}
             [] => describe::print_empty(out, files)?,
-            [row] if files.len() == 1 => describe::print_paragraph(out, row)?,
+            rows if self.read.file.is_raw() || files.len() == 1 && rows.len() == 1 => {
+                for (number, row) in rows.iter().enumerate() {
+                    out.write_all(if number > 0 { b"\n" } else { b"" })?;
+                    describe::print_paragraph(out, row)?;
+                }
+            }
             rows => describe::print_table(out, rows)?,
         }
         Ok(failures)
@@ -175,6 +152,16 @@ impl InfoArgs {
         mut visit: impl FnMut(&ArrayPath, FileEntry) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut files = files.iter();
+        if self.read.file.is_raw() {
+            let options = self.read.options();
+            return files.try_for_each(|file| {
+                let array = options.array(file);
+                let info =
+                    array.and_then(|array| ArrayInfo::from_raw(&array, options.order, self.digest));
+                let content = info.map(|info| EntryContent::Array(Box::new(info)));
+                visit(file, FileEntry { format: "raw", member: None, info: None, content })
+            });
+        }
         let threads = self.threads.count();
         if !self.digest || files.len() == 1 {
             let wanted = if self.digest { Wanted::Digests(threads) } else { Wanted::Facts };
@@ -190,6 +177,11 @@ impl InfoArgs {
             |path| Ok((path, inspector.entries(path)?)),
             |(path, entries)| entries.into_iter().try_for_each(|entry| visit(path, entry)),
         )
+    }
+
+    /// The path of a file in the output, in which brackets of a raw file have no meaning.
+    fn shown<'a>(&self, file: &'a ArrayPath) -> &'a Path {
+        if self.read.file.is_raw() { file.name() } else { &file.path }
     }
 
     fn inspector(&self, wanted: Wanted) -> Inspector {

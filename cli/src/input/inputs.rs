@@ -1,6 +1,7 @@
 //! The arrays of a file that are converted, with their names.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -169,24 +170,7 @@ impl Inputs {
     /// them, so that the others can be used.
     fn members<'s>(&'s self, member: Option<&'s str>) -> Result<Vec<Input<'s>>, CliError> {
         match &self.file {
-            AnyFile::Npz(npz) if member.is_none() => {
-                let mut inputs = Vec::new();
-                let members = reachable(npz);
-                npz.prefetch_headers().map_err(CliError::Library)?;
-                let hidden = npz.members().len() > members.len();
-                for name in hidden.then(|| unreachable(npz, &members)).into_iter().flatten() {
-                    self.skip(name, "has the same name as another member")?;
-                }
-                for member in members {
-                    if member.header().is_ok_and(|header| header.is_none()) {
-                        self.skip(member.full_name(), NO_ARRAY)?;
-                        continue;
-                    }
-                    let (name, key) = (member.name(), member.full_name());
-                    inputs.push(self.text_input(name, key, move || member.open()));
-                }
-                Ok(inputs)
-            }
+            AnyFile::Npz(npz) if member.is_none() => self.arrays_of_npz(None, npz),
             AnyFile::Ten(ten) if member.is_none() => {
                 let names = unique_names(ten.headers().map(|header| header.info.as_str()));
                 let inputs = names.into_iter().enumerate().map(|(index, name)| Input {
@@ -243,7 +227,7 @@ impl Inputs {
                 match member.npz() {
                     Ok(npz) => {
                         self.check_names(&member, npz.members().len())?;
-                        inputs.extend(self.arrays_of_npz(name, npz)?);
+                        inputs.extend(self.arrays_of_npz(Some(name), Rc::new(npz))?);
                     }
                     // Opening it returns the error.
                     Err(_) => {
@@ -298,18 +282,29 @@ impl Inputs {
         Err(CliError::rejected(self.path_of(member.name()), reason))
     }
 
-    /// The arrays of an `.npz` in a tar file.
-    fn arrays_of_npz<'s>(&self, name: &str, npz: Npz) -> Result<Vec<Input<'s>>, CliError> {
-        let (npz, mut inputs) = (Rc::new(npz), Vec::new());
-        for member in last_of_each_name(npz.members(), |member| member.full_name()) {
-            let array = format!("{name}[{}]", member.full_name());
+    /// The arrays of an `.npz`, which may be the member `outer` of a tar file.
+    fn arrays_of_npz<'s>(
+        &self,
+        outer: Option<&str>,
+        npz: impl Deref<Target = Npz> + Clone + 's,
+    ) -> Result<Vec<Input<'s>>, CliError> {
+        let in_file =
+            |name: &str| outer.map_or_else(|| name.to_owned(), |outer| format!("{outer}[{name}]"));
+        let members = reachable(&npz);
+        npz.prefetch_headers().map_err(CliError::Library)?;
+        let hidden = npz.members().len() > members.len();
+        for name in hidden.then(|| unreachable(&npz, &members)).into_iter().flatten() {
+            self.skip(&in_file(name), "has the same name as another member")?;
+        }
+        let mut inputs = Vec::new();
+        for member in members {
             if member.header().is_ok_and(|header| header.is_none()) {
-                self.skip(&array, NO_ARRAY)?;
+                self.skip(&in_file(member.full_name()), NO_ARRAY)?;
                 continue;
             }
-            let (npz, full_name) = (Rc::clone(&npz), member.full_name().to_owned());
-            let name = format!("{name}[{}]", member.name());
-            inputs.push(self.text_input(&name, &name, move || npz.get(&full_name)));
+            let (npz, full_name) = (npz.clone(), member.full_name().to_owned());
+            let (name, key) = (in_file(member.name()), in_file(&full_name));
+            inputs.push(self.text_input(&name, &key, move || npz.get(&full_name)));
         }
         Ok(inputs)
     }

@@ -180,9 +180,13 @@ impl Inspector {
     }
 
     fn list(self, path: &ArrayPath, visit: Visit<'_>) -> Result<(), ListError> {
+        let requested = path.member.as_deref();
         match open::format(&path.path, self.max_header_len)? {
-            Format::Npz => self.list_npz(path, visit),
-            Format::Ten => self.list_ten(path, visit),
+            Format::Npz => {
+                let npz = open::npz(&path.path, self.max_header_len)?;
+                self.list_npz(&npz, None, requested, visit)
+            }
+            Format::Ten => self.list_ten(&open::ten(&path.path)?, None, requested, visit),
             Format::Tar => Ok(self.tar_entries(path)?.into_iter().try_for_each(visit)?),
             _ if path.member.is_none() || path.offset().is_some() => {
                 let member = path.member.clone().map(MemberName::Text);
@@ -191,7 +195,7 @@ impl Inspector {
             }
             // Fails: this format has no members.
             _ => {
-                open::any(&path.path, self.max_header_len)?.get(path.member.as_deref())?;
+                open::any(&path.path, self.max_header_len)?.get(requested)?;
                 Ok(())
             }
         }
@@ -212,9 +216,15 @@ impl Inspector {
         self.array(info, || options.open(open::map_arrays(path, self.max_header_len)?))
     }
 
-    fn list_npz(self, path: &ArrayPath, visit: Visit<'_>) -> Result<(), ListError> {
-        let npz = open::npz(&path.path, self.max_header_len)?;
-        let members: Vec<_> = if let Some(name) = path.member.as_deref() {
+    /// Lists the members of an `.npz`, which may be a member of a tar file itself.
+    fn list_npz(
+        self,
+        npz: &Npz,
+        outer: Option<&str>,
+        requested: Option<&str>,
+        visit: Visit<'_>,
+    ) -> Result<(), ListError> {
+        let members: Vec<_> = if let Some(name) = requested {
             vec![npz.member(name)?]
         } else {
             npz.prefetch_headers()?;
@@ -226,9 +236,8 @@ impl Inspector {
             most.min(members.len()),
             || Ok(members.next()),
             |member| {
-                let name = Some(MemberName::Text(member.name().to_owned()));
-                let content = self.npz_content(&member);
-                Ok(FileEntry { format: "npz", member: name, info: None, content })
+                let name = MemberName::Text(member.name().to_owned());
+                Ok(FileEntry::of_archive("npz", outer, name, self.npz_content(&member)))
             },
             |entry| Ok(visit(entry)?),
         )
@@ -252,15 +261,22 @@ impl Inspector {
         self.array(info, || member.open())
     }
 
-    fn list_ten(self, path: &ArrayPath, visit: Visit<'_>) -> Result<(), ListError> {
-        let ten = open::ten(&path.path)?;
-        let requested = path.member.as_deref().map(|name| ten.index(name)).transpose()?;
+    /// Lists the arrays of a `.ten`, which may be a member of a tar file.
+    fn list_ten(
+        self,
+        ten: &Ten,
+        outer: Option<&str>,
+        requested: Option<&str>,
+        visit: Visit<'_>,
+    ) -> Result<(), ListError> {
+        let requested = requested.map(|name| ten.index(name)).transpose()?;
         let headers = ten.headers().enumerate();
         let mut own = headers.filter(|(index, _)| requested.is_none_or(|own| own == *index));
         own.try_for_each(|(index, header)| {
-            let (info, member) = (Some(header.info.clone()), Some(MemberName::Position(index)));
-            let content = self.ten_content(&ten, index, header);
-            Ok(visit(FileEntry { format: "ten", member, info, content })?)
+            let (name, content) =
+                (MemberName::Position(index), self.ten_content(ten, index, header));
+            let entry = FileEntry::of_archive("ten", outer, name, content);
+            Ok(visit(FileEntry { info: Some(header.info.clone()), ..entry })?)
         })
     }
 
@@ -274,50 +290,43 @@ impl Inspector {
     }
 
     /// The entries of a tar file: each `.npy`, and each array of each `.npz` and `.ten`.
-    fn tar_entries(self, path: &ArrayPath) -> Result<Vec<FileEntry>> {
+    fn tar_entries(self, path: &ArrayPath) -> Result<Vec<FileEntry>, ListError> {
         let tar = TarFile::open(open::map_arrays(&path.path, MAX_HEADER_LEN)?)?;
-        let (mut entries, requested) = (Vec::new(), path.member.as_deref());
-        if requested.is_none() {
-            tar.prefetch_headers()?;
-        }
-        for member in select_members(&tar, requested)? {
+        let mut entries = Vec::new();
+        let mut add = |entry| {
+            entries.push(entry);
+            Ok(())
+        };
+        let (members, requested) = match path.member.as_deref() {
+            Some(requested) => {
+                let (member, inner) = select_member(&tar, requested)?;
+                (vec![member], inner)
+            }
+            None => {
+                tar.prefetch_headers()?;
+                (tar.members().collect(), None)
+            }
+        };
+        for member in members {
             let name = member.name();
-            if member.is_npz()? {
-                match member.npz() {
-                    Ok(npz) => entries.extend(self.npz_entries(&npz, name, requested)),
-                    Err(error) => entries.push(tar_entry(name, None, Err(error))),
-                }
-            } else if !member.is_ten()? {
-                entries.push(tar_entry(name, None, self.tar_content(path, &member)));
+            let listed = if member.is_npz()? {
+                member.npz().map(|npz| self.list_npz(&npz, Some(name), requested, &mut add))
+            } else if member.is_ten()? {
+                member.ten().map(|ten| self.list_ten(&ten, Some(name), requested, &mut add))
             } else {
-                match member.ten() {
-                    Ok(ten) => entries.extend(self.ten_entries(&ten, name, requested)),
-                    Err(error) => entries.push(tar_entry(name, None, Err(error))),
+                let (name, content) = (name.to_owned(), self.tar_content(path, &member));
+                add(FileEntry::of_archive("tar", None, MemberName::Text(name), content))?;
+                continue;
+            };
+            match listed {
+                Ok(listed) => listed?,
+                Err(error) => {
+                    let name = MemberName::Text(name.to_owned());
+                    add(FileEntry::of_archive("tar", None, name, Err(error)))?;
                 }
             }
         }
-        if let (Some(name), true) = (requested, entries.is_empty()) {
-            // Fails with an error that lists the names there are.
-            tar.member(name)?;
-        }
         Ok(entries)
-    }
-
-    /// The selected arrays of an `.npz` that is the member `name` of a tar file.
-    fn npz_entries(
-        self,
-        npz: &Npz,
-        name: &str,
-        requested: Option<&str>,
-    ) -> impl Iterator<Item = FileEntry> {
-        let selected = npz.members().filter(move |member| {
-            is_selected(requested, name, |array| {
-                [member.name(), member.full_name()].contains(&array)
-            })
-        });
-        selected.map(move |member| {
-            tar_entry(&format!("{name}[{}]", member.name()), None, self.npz_content(&member))
-        })
     }
 
     fn tar_content(self, path: &ArrayPath, member: &tar::Member<'_>) -> Result<EntryContent> {
@@ -331,51 +340,40 @@ impl Inspector {
         let offset = member.offset() + to_u64(header.data_offset);
         self.array(ArrayInfo::from_header(&header, Some(offset))?, || member.open())
     }
+}
 
-    /// The selected arrays of a `.ten` that is the member `name` of a tar file.
-    fn ten_entries(
-        self,
-        ten: &Ten,
-        name: &str,
-        requested: Option<&str>,
-    ) -> impl Iterator<Item = FileEntry> {
-        let selected = ten.headers().enumerate().filter(move |(index, _)| {
-            is_selected(requested, name, |array| ten.index(array).is_ok_and(|at| at == *index))
-        });
-        selected.map(move |(index, header)| {
-            let content = self.ten_content(ten, index, header);
-            tar_entry(&format!("{name}[{index}]"), Some(header.info.clone()), content)
-        })
+impl FileEntry {
+    /// A member of an archive, which may be the member `outer` of a tar file.
+    fn of_archive(
+        format: &'static str,
+        outer: Option<&str>,
+        member: MemberName,
+        content: Result<EntryContent>,
+    ) -> FileEntry {
+        let (format, member) = match outer {
+            Some(outer) => ("tar", MemberName::Text(format!("{outer}[{}]", member.text()))),
+            None => (format, member),
+        };
+        FileEntry { format, member: Some(member), info: None, content }
     }
 }
 
-fn tar_entry(name: &str, info: Option<String>, content: Result<EntryContent>) -> FileEntry {
-    let member = Some(MemberName::Text(name.to_owned()));
-    FileEntry { format: "tar", member, info, content }
-}
-
-/// All members of a tar file, or the last one with the requested name: the name
-/// of a `.npy`, of a `.ten`, or of an array in a `.ten`, as `000000.ten[0]`.
-fn select_members<'a>(tar: &'a TarFile, requested: Option<&str>) -> Result<Vec<tar::Member<'a>>> {
-    let Some(requested) = requested else { return Ok(tar.members().collect()) };
-    let exact = tar.members().filter(|member| member.name() == requested).last();
-    let member = exact.or_else(|| {
-        tar.members().filter(|member| array_in(requested, member.name()).is_some()).last()
-    });
-    // Without a match, fails with an error that lists the names there are.
-    member.map_or_else(|| tar.member(requested), Ok).map(|member| vec![member])
-}
-
-/// The part of `000000.ten[0]` in brackets, if the rest is `name`.
-fn array_in<'a>(requested: &'a str, name: &str) -> Option<&'a str> {
-    requested.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')
-}
-
-/// Returns whether an array of the archive `name` in a tar file is selected: all are, unless
-/// one is requested, which `is_own` recognizes.
-fn is_selected(requested: Option<&str>, name: &str, is_own: impl FnOnce(&str) -> bool) -> bool {
-    requested
-        .is_none_or(|requested| requested == name || array_in(requested, name).is_some_and(is_own))
+/// The last member of a tar file with the requested name: that of a `.npy`, of an archive, or
+/// of an array in one, as `000000.ten[0]`, whose own name is returned as well.
+fn select_member<'a, 'n>(
+    tar: &'a TarFile,
+    requested: &'n str,
+) -> Result<(tar::Member<'a>, Option<&'n str>)> {
+    if let Some(exact) = tar.members().filter(|member| member.name() == requested).last() {
+        return Ok((exact, None));
+    }
+    let inner = |name: &str| requested.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']');
+    let found = tar.members().filter_map(|member| Some((member.clone(), inner(member.name())?)));
+    match found.last() {
+        Some((member, inner)) => Ok((member, Some(inner))),
+        // Fails with an error that lists the names there are.
+        None => tar.member(requested).map(|member| (member, None)),
+    }
 }
 
 fn header_text(text: &HeaderText<'_>) -> EntryContent {
