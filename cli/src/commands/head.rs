@@ -7,7 +7,7 @@ use npymap::{MappedArray, array::Outline};
 
 use crate::input::error::{At as _, CliError};
 use crate::input::lengths::first_len;
-use crate::input::stream_start::StreamStart;
+use crate::input::stream;
 use crate::output::row_printer::{RowPrinter, TableArgs};
 use crate::output::sheet::{self, Sheet};
 use crate::select::fields::Fields;
@@ -57,40 +57,27 @@ impl HeadArgs {
 
     fn print_first(&self, printer: &mut RowPrinter<'_>) -> Result<(), CliError> {
         let (path, index, filter) = (self.table.path(), self.table.index(), &self.table.filter);
-        if let Some(mut stream) = self.open_stream().at(path)? {
-            let needed = index.needed_rows(stream.shape(), self.rows);
-            match (filter, needed) {
-                (Some(_), _) if index == IndexArg::default() => {
-                    let all = first_len(stream.shape());
-                    let mut known = FIRST_BYTES.div_ceil(stream.row_nbytes().max(1)).min(all);
-                    while !self.print_array(
-                        printer,
-                        &stream.array(known).at(path)?,
-                        &index,
-                        known,
-                    )? {
-                        // Both are lengths of an axis, which have at most 63 bits.
-                        known = (known * 2).min(all);
-                    }
-                    return Ok(());
-                }
-                (None, Some(rows)) => {
-                    let array = stream.array(rows).at(path)?;
-                    return self.print_array(printer, &array, &index, usize::MAX).map(drop);
-                }
-                _ => stream.finish().map_err(CliError::io(path, "read"))?,
-            }
-        }
-        self.print_array(printer, &self.table.array()?, &index, usize::MAX).map(drop)
-    }
-
-    /// Starts to read a stream whose first rows may be printed before its end.
-    fn open_stream(&self) -> npymap::Result<Option<StreamStart>> {
         let TableArgs { read, file, .. } = &self.table;
-        if read.file.is_raw() || file.member.is_some() {
-            return Ok(None);
+        let streamed = if read.file.is_raw() || file.member.is_some() {
+            None
+        } else {
+            stream::array(&file.path, read.file.max_header_len).at(path)?
+        };
+        let Some(array) = streamed else {
+            return self.print_array(printer, &self.table.array()?, &index, usize::MAX).map(drop);
+        };
+        let all = first_len(array.shape());
+        let row = array.nbytes() / all.max(1);
+        let mut known = match filter {
+            // As long as there are too few that match, more and more rows are read.
+            Some(_) if index == IndexArg::default() => FIRST_BYTES.div_ceil(row.max(1)).min(all),
+            _ => all,
+        };
+        while !self.print_array(printer, &array, &index, known)? {
+            // Both are lengths of an axis, which have at most 63 bits.
+            known = (known * 2).min(all);
         }
-        StreamStart::open(&file.path, read.file.max_header_len)
+        Ok(())
     }
 
     /// Prints what is selected of an array whose first `known` rows can be read. Returns false

@@ -35,7 +35,6 @@ pub(crate) mod remote_object;
 pub(crate) mod row_blocks;
 pub(crate) mod shape_arg;
 pub(crate) mod stream;
-pub(crate) mod stream_start;
 pub(crate) mod style;
 pub(crate) mod text;
 pub(crate) mod text_format;

@@ -14,8 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use npymap::any::Format;
+use npymap::array::RawSpec;
+use npymap::npy::HeaderText;
 use npymap::source::ReadAt;
-use npymap::{OpenOptions, Source, tar::TarFile, ten::Ten};
+use npymap::{MappedArray, OpenOptions, Source, tar::TarFile, ten::Ten};
 
 use crate::input::platform;
 use crate::input::progress::Progress;
@@ -92,10 +94,6 @@ pub(crate) struct PartialCopy {
 /// Starts to copy a stream. `None` if `path` is something else or cannot be opened, or if
 /// the stream was copied already.
 pub(crate) fn begin(path: &Path) -> io::Result<Option<PartialCopy>> {
-    // Elsewhere, the zeros after a part would take space on the disk.
-    if cfg!(not(unix)) {
-        return Ok(None);
-    }
     if !is_standard(path) && !platform::is_stream(path) {
         return Ok(None);
     }
@@ -107,6 +105,22 @@ pub(crate) fn begin(path: &Path) -> io::Result<Option<PartialCopy>> {
     PartialCopy::of_stream(path).map(Some)
 }
 
+/// The array of a `.npy` in a stream, which is read as far as elements are used. `None` if
+/// `path` is a file, or a stream of something else: that is copied, and can be opened by its
+/// path.
+pub(crate) fn array(path: &Path, max_header_len: usize) -> npymap::Result<Option<MappedArray>> {
+    let Some(mut copy) = begin(path)? else { return Ok(None) };
+    let header = HeaderText::read(&mut copy, max_header_len).and_then(|text| text.header());
+    let Ok(header) = header else {
+        copy.finish(Content::Arrays { max_header_len, takes_all: false })?;
+        return Ok(None);
+    };
+    let raw = RawSpec::new(header.dtype).shape(&header.shape).order(header.order);
+    let raw = raw.offset(to_u64(header.data_offset));
+    let source = Source::from_read_at(Growing::of(copy))?.into_read_only().on_demand();
+    OpenOptions::new().raw(raw).open(source).map(Some)
+}
+
 impl PartialCopy {
     /// Starts to copy standard input, a pipe or a device.
     fn of_stream(path: &Path) -> io::Result<PartialCopy> {
@@ -116,7 +130,7 @@ impl PartialCopy {
     }
 
     /// Reads until the copy has `len` bytes, or the stream ends.
-    pub(crate) fn fill(&mut self, len: u64) -> io::Result<()> {
+    fn fill(&mut self, len: u64) -> io::Result<()> {
         let mut progress = Progress::of_stream();
         // Other readers of the file may have moved its position.
         self.to.seek(SeekFrom::Start(self.len))?;
@@ -133,23 +147,8 @@ impl PartialCopy {
         Ok(())
     }
 
-    /// The bytes that were read.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// Adds zeros to the copy, which take no space, up to this length.
-    pub(crate) fn extend(&mut self, len: u64) -> io::Result<()> {
-        if self.to.metadata()?.len() < len { self.to.set_len(len) } else { Ok(()) }
-    }
-
-    pub(crate) fn file(&self) -> io::Result<File> {
-        self.to.try_clone()
-    }
-
     /// Copies what `content` needs, so that the stream can be opened.
     pub(crate) fn finish(self, content: Content) -> io::Result<()> {
-        self.to.set_len(self.len)?;
         let path = self.path.clone();
         let file = copy(self, content)?;
         let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -178,7 +177,7 @@ fn redirected_file() -> Option<File> {
 
 /// Copies as much of a stream as `content` needs.
 fn copy(stream: PartialCopy, content: Content) -> io::Result<File> {
-    let growing = Growing(Arc::new(Mutex::new((stream, None))));
+    let growing = Growing::of(stream);
     let len = match content {
         Content::Arrays { max_header_len, takes_all } => {
             growing.needed_len(max_header_len, takes_all)?
@@ -199,6 +198,10 @@ fn copy(stream: PartialCopy, content: Content) -> io::Result<File> {
 struct Growing(Arc<Mutex<(PartialCopy, Option<io::Error>)>>);
 
 impl Growing {
+    fn of(stream: PartialCopy) -> Growing {
+        Growing(Arc::new(Mutex::new((stream, None))))
+    }
+
     fn lock(&self) -> MutexGuard<'_, (PartialCopy, Option<io::Error>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -232,9 +235,9 @@ impl ReadAt for Growing {
         let (stream, failure) = &mut *self.lock();
         let len = to_u64(buffer.len());
         if let Err(error) = stream.fill(offset + len) {
-            let kind = error.kind();
+            let told = io::Error::new(error.kind(), error.to_string());
             *failure = Some(error);
-            return Err(kind.into());
+            return Err(told);
         }
         stream.to.read_at(buffer, offset)
     }

@@ -279,25 +279,6 @@ impl IndexArg {
         if is_moved { None } else { Some(resolved.slices.first().copied().unwrap_or(WHOLE)) }
     }
 
-    /// How many indices of the first axis have to be known to print the first
-    /// `count` rows of the selection; `None` if that is not obvious.
-    pub(crate) fn needed_rows(&self, shape: &[usize], count: usize) -> Option<usize> {
-        let all = shape.first().copied()?;
-        let needed = match self.first_slice(shape)? {
-            SliceInfoElem::Index(at) => usize::try_from(at).ok()? + 1,
-            SliceInfoElem::Slice { start, end, step: step @ 1.. } => {
-                let step = usize::try_from(step).ok()?;
-                let start = usize::try_from(start).ok()?;
-                let end = end.and_then(|end| usize::try_from(end).ok()).unwrap_or(all);
-                let needed = count.checked_mul(step).and_then(|len| start.checked_add(len));
-                needed.map_or(end, |needed| needed.min(end))
-            }
-            SliceInfoElem::Slice { end: Some(end), .. } => usize::try_from(end).ok()?,
-            _ => return None,
-        };
-        Some(needed.min(all))
-    }
-
     /// The field, if one is named.
     pub(crate) fn field(&self) -> Option<&str> {
         self.0.as_ref().ok().and_then(IndexExpr::field)
