@@ -6,13 +6,13 @@ use npymap::npz::Compression;
 use npymap::ten::TenWriteOptions;
 use npymap::{ByteOrder, DType, MappedArray, Order, element::Casting};
 
+use crate::input::array_bytes;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::input_args::{FileArgs, InputOptions};
 use crate::input::inputs::{Input, Inputs};
 use crate::input::memory;
 use crate::input::platform;
-use crate::input::progress::Progress;
 use crate::input::shape_arg;
 use crate::input::text_input::{TextInput, TextInputOptions};
 use crate::input::threads::ThreadArgs;
@@ -145,6 +145,12 @@ const LAYOUT: &str = "--axes and --reshape are for .npy files: convert in two st
 
 const SINGLE: &str = "--select, --field and --where are for one array: name it as FILE[MEMBER]";
 
+const ORDER: &str = "--order is for .npy and .npz files";
+
+const RESHAPE: &str = "--reshape writes C order: use --order F in a second step";
+
+const ALL_ROWS: &str = "--axes and --reshape are for all rows: use --where in a first step";
+
 const NO_DTYPE: &str = "text has no dtype: convert to .npy with --dtype or --byte-order first";
 
 fn byte_order_parser() -> impl TypedValueParser<Value = ByteOrder> {
@@ -164,6 +170,7 @@ impl ConvertArgs {
         self.text.check(&self.input.path, text.as_ref(), format)?;
         self.reject_if(self.force && text.is_some(), NO_FORCE)?;
         self.report.check(self.out.path())?;
+        self.check(format, text.is_some())?;
         self.write(format, text)?;
         self.report.print(self.out.path(), format)
     }
@@ -171,7 +178,6 @@ impl ConvertArgs {
     fn write(&self, format: OutputFormat, text: Option<TextInputOptions>) -> Result<(), CliError> {
         // Without headers, files are written row by row, from their start.
         if !format.has_headers() {
-            self.reject_layout(format)?;
             let mut sink = Sink::begin(Some(self.out.path()), self.new_file.replace)?;
             self.write_rows(&self.open_single(text)?, format, &mut sink)?;
             return sink.finish();
@@ -181,7 +187,6 @@ impl ConvertArgs {
         let draft = Draft::begin(self.out.path(), self.new_file.replace)?;
         match (format, text) {
             (OutputFormat::Npy, Some(text)) if self.is_plain() => {
-                self.reject_archive_options(OutputFormat::Npy)?;
                 let options = self.new_file.options(Order::C);
                 TextInput::open(&self.input.path, text)?
                     .write(|dtype, shape| draft.array(dtype, shape, &options))?;
@@ -234,7 +239,6 @@ impl ConvertArgs {
 
     /// The only array of the input, or that of a text.
     fn open_single(&self, text: Option<TextInputOptions>) -> Result<MappedArray, CliError> {
-        self.reject_if(self.is_bfloat16() && self.selection.is_filtered(), BFLOAT16)?;
         // Numbers in text are rounded.
         let casting = if text.is_some() { Casting::Unsafe } else { self.casting() };
         let array = if let Some(text) = text {
@@ -257,8 +261,6 @@ impl ConvertArgs {
         text: Option<TextInputOptions>,
         draft: &Draft,
     ) -> Result<(), CliError> {
-        self.reject_if(self.is_bfloat16(), BFLOAT16)?;
-        self.reject_if(self.layout.is_given(), LAYOUT)?;
         let inputs;
         let mut arrays = if let Some(text) = text {
             let array = convert_selection::read_text(&self.input.path, text)?;
@@ -315,37 +317,41 @@ impl ConvertArgs {
         if self.stored_dtype().is_some() { self.casting() } else { Casting::Equiv }
     }
 
-    /// Rejects options that a format without a header cannot store.
-    fn reject_layout(&self, format: OutputFormat) -> Result<(), CliError> {
-        self.reject_archive_options(format)?;
-        let is_text = format != OutputFormat::Raw;
+    /// Rejects options that the output does not have.
+    fn check(&self, format: OutputFormat, is_text: bool) -> Result<(), CliError> {
+        use OutputFormat as F;
+        let (is_npy, is_ten) = (format == F::Npy, format == F::Ten);
+        let is_big = self.byte_order.is_some_and(|order| order == ByteOrder::Big);
+        let is_f = self.out_order() == Some(Order::F);
+        let (is_filtered, is_arranged) = (self.selection.is_filtered(), self.layout.is_given());
         let is_cast = self.byte_order.is_some() || self.dtype.is_some();
-        let from_text = self.text_input().is_some();
-        let reasons = [
-            (self.new_file.version.is_some(), "--version is for .npy files"),
-            (self.out_order().is_some(), "--order is for .npy and .npz files"),
-            (self.layout.is_given(), LAYOUT),
-            (is_text && is_cast && !from_text, NO_DTYPE),
-        ];
-        CliError::usage_if_any(self.out.path(), reasons)
-    }
-
-    fn reject_archive_options(&self, format: OutputFormat) -> Result<(), CliError> {
-        let reason = match format {
-            OutputFormat::Npy => "a .npy can't be deflated: use .npz",
+        let not_deflated = match format {
+            F::Npy => "a .npy can't be deflated: use .npz",
+            F::Ten => "a .ten can't be deflated: use .npz",
             _ => "text and raw files can't be deflated: use .npz",
         };
-        let reasons =
-            [(self.deflate.is_some(), reason), (self.allow_u4, "--allow-u4 is for .ten files")];
+        let no_version = match format {
+            F::Npz => "--version does not apply to members of an .npz",
+            F::Ten => "--version does not apply to .ten files",
+            _ => "--version is for .npy files",
+        };
+        let reasons = [
+            (self.is_bfloat16() && (is_filtered || matches!(format, F::Npz | F::Ten)), BFLOAT16),
+            (self.deflate.is_some() && format != F::Npz, not_deflated),
+            (self.allow_u4 && !is_ten, "--allow-u4 is for .ten files"),
+            (self.new_file.version.is_some() && !is_npy, no_version),
+            (self.out_order().is_some() && !format.has_headers(), ORDER),
+            (is_ten && (is_f || is_big), "a .ten is in C order and little-endian"),
+            (is_arranged && !is_npy, LAYOUT),
+            (is_arranged && is_f && self.layout.reshape.is_some(), RESHAPE),
+            (is_arranged && is_filtered, ALL_ROWS),
+            (is_npy && is_f && is_filtered, "--where writes C order"),
+            (is_cast && !is_text && !format.has_headers() && format != F::Raw, NO_DTYPE),
+        ];
         CliError::usage_if_any(self.out.path(), reasons)
     }
 
     fn write_npz(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
-        let reasons = [
-            (self.new_file.version.is_some(), "--version does not apply to members of an .npz"),
-            (self.allow_u4, "--allow-u4 is for .ten files"),
-        ];
-        CliError::usage_if_any(self.out.path(), reasons)?;
         let options = MemberOptions {
             bytes: self.byte_order,
             order: self.out_order(),
@@ -357,14 +363,6 @@ impl ConvertArgs {
     }
 
     fn write_ten(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
-        let is_c = self.out_order() != Some(Order::F);
-        let is_little = self.byte_order.is_none_or(|order| order == ByteOrder::Little);
-        let reasons = [
-            (!is_c || !is_little, "a .ten is in C order and little-endian"),
-            (self.new_file.version.is_some(), "--version does not apply to .ten files"),
-            (self.deflate.is_some(), "a .ten can't be deflated: use .npz"),
-        ];
-        CliError::usage_if_any(self.out.path(), reasons)?;
         let (dtype, casting) = (self.stored_dtype().cloned(), self.casting());
         let options = MemberOptions { dtype, casting, ..MemberOptions::of(Compression::Stored) };
         let ten_options = TenWriteOptions::new().allow_u4(self.allow_u4);
@@ -372,7 +370,6 @@ impl ConvertArgs {
     }
 
     fn write_npy(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
-        self.reject_archive_options(OutputFormat::Npy)?;
         if self.layout.is_given() {
             return self.write_arranged(from, draft);
         }
@@ -383,31 +380,17 @@ impl ConvertArgs {
         let order = archive_output::output_order(self.out_order(), from.layout());
         let is_sparse = from.path().is_some_and(platform::is_sparse);
         let options = self.new_file.options(order).sparse(is_sparse);
-        let mut array = draft.array(&dtype, from.shape(), &options)?;
+        let array = draft.array(&dtype, from.shape(), &options)?;
         let copying = memory::copy_options()
             .casting(self.casting_of_output())
             .over_zeros(is_sparse)
             .threads(self.threads.count().get());
-        let mut progress = Progress::new(array.nbytes());
-        let written = array.write_array(from, &copying, |bytes| progress.add(bytes));
-        written.map_err(self.write_error())?;
-        array.close().at(self.out.path())
+        array_bytes::fill(array, from, &copying).map_err(self.write_error())
     }
 
     /// Writes an array with other axes, in C order unless --order is given.
     fn write_arranged(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
         let order = self.out_order().unwrap_or(Order::C);
-        let reasons = [
-            (
-                order == Order::F && self.layout.reshape.is_some(),
-                "--reshape writes C order: use --order F in a second step",
-            ),
-            (
-                self.selection.is_filtered(),
-                "--axes and --reshape are for all rows: use --where in a first step",
-            ),
-        ];
-        CliError::usage_if_any(self.out.path(), reasons)?;
         self.selection.with_rows(self.input.name(), from, |rows| {
             let part = rows.unfiltered().at(self.input.name())?;
             let (part, shape) = self.layout.arrange(&part).at(self.input.name())?;
@@ -421,8 +404,6 @@ impl ConvertArgs {
     /// Writes the selected part of an array, in C order unless --order is given.
     fn write_selection(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
         let order = self.out_order().unwrap_or(Order::C);
-        let is_unsuited = order == Order::F && self.selection.is_filtered();
-        self.reject_if(is_unsuited, "--where writes C order")?;
         self.selection.with_rows(self.input.name(), from, |rows| {
             let (dtype, shape) = rows.dtype_and_shape().at(self.input.name())?;
             let dtype = self.output_dtype(&dtype);

@@ -1,6 +1,9 @@
 //! The elements of a new array as bytes, which can be written whatever their dtype is.
 
+use npymap::array::{CopyOptions, CopySource};
 use npymap::{DType, MappedArrayMut, Order, Result, layout::Layout};
+
+use crate::input::progress::Progress;
 
 /// Writes the elements of a new array in the order of the file.
 pub(crate) struct ArrayBytes {
@@ -30,6 +33,17 @@ impl ArrayBytes {
     pub(crate) fn close(self) -> Result<()> {
         self.array.close()
     }
+}
+
+/// Writes all elements of a new array, with progress.
+pub(crate) fn fill(
+    mut to: MappedArrayMut,
+    from: &impl CopySource,
+    options: &CopyOptions,
+) -> Result<()> {
+    let mut progress = Progress::new(to.nbytes());
+    to.write_array(from, options, |bytes| progress.add(bytes))?;
+    to.close()
 }
 
 /// Reinterprets an array as bytes.

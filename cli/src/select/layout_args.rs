@@ -4,8 +4,8 @@ use clap::Args;
 use npymap::{Error, ErrorKind, array::Outline, layout::Layout};
 use npymap::{MappedArrayMut, Order, Result, element::Casting};
 
+use crate::input::array_bytes;
 use crate::input::memory;
-use crate::input::progress::Progress;
 use crate::input::shape_arg::{self, PartialShape};
 use crate::input::text;
 use crate::select::axis_arg::AxisArg;
@@ -63,15 +63,13 @@ impl LayoutArgs {
 
 /// Writes arranged elements to a new array, in C order if it was reshaped.
 pub(crate) fn write(from: &Outline<'_>, mut to: MappedArrayMut, casting: Casting) -> Result<()> {
-    let mut progress = Progress::new(to.nbytes());
     let shape = from.shape();
     // Elements in C order have the same places in every shape.
     if to.shape() != shape {
         let layout = Layout::new(to.dtype().clone(), shape, Order::C, 0)?;
         to = to.with_layout(layout)?;
     }
-    to.write_array(from, &memory::copy_options().casting(casting), |n| progress.add(n))?;
-    to.close()
+    array_bytes::fill(to, from, &memory::copy_options().casting(casting))
 }
 
 fn parse_axes(text: &str) -> Result<AxesArg, &'static str> {
