@@ -4,19 +4,19 @@ use std::ffi::OsString;
 
 use clap::Args;
 use npymap::element::Casting;
-use npymap::{MappedArray, Result, npy::MAX_HEADER_LEN};
+use npymap::{MappedArray, Result, Source, npy::MAX_HEADER_LEN};
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::escape::safe;
 use crate::input::{members, open, platform, text};
-use crate::output::edit::EditOptions;
+use crate::output::edit::{self, EditOptions};
 use crate::output::locking::WaitArgs;
 use crate::output::report;
 use crate::select::edited::Edited;
 use crate::select::filter::Filter;
-use crate::select::new_value::{NewValue, Target};
+use crate::select::new_value::NewValue;
 use crate::select::selection::IndexArg;
 use crate::select::set_matching;
 
@@ -96,6 +96,7 @@ impl SetArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let options =
             EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
+        edit::reject_stream(&self.file)?;
         let file = self.value.strip_prefix('@').map(|name| ArrayPath::from(OsString::from(name)));
         let file = file.map(|path| self.open_value(&path)).transpose()?;
         let count = options.edit(&self.file, |edited| self.change(edited, file))?;
@@ -111,7 +112,8 @@ impl SetArgs {
         let has_same_name = platform::is_same_file(&path.path, &self.file.path);
         let source = open::map_arrays(&path.path, self.max_header_len).at(path.name())?;
         // Standard input and hard links have other names.
-        let ids = source.file_id().zip(platform::file_id(&self.file.path));
+        let target = Source::open(&self.file.path).ok().and_then(|file| file.file_id());
+        let ids = source.file_id().zip(target);
         if has_same_name || ids.is_some_and(|(value, file)| value == file) {
             return Err(CliError::rejected(path.name(), SAME_FILE));
         }
@@ -126,8 +128,7 @@ impl SetArgs {
 
     /// Sets the elements and returns how many there are.
     fn change(&self, edited: &mut Edited, file: Option<MappedArray>) -> Result<usize> {
-        let field = self.selection.field();
-        let dtype = match field {
+        let dtype = match self.selection.field() {
             Some(field) => edited.outline().field(field)?.dtype().clone(),
             None => edited.array.dtype().clone(),
         };
@@ -137,24 +138,7 @@ impl SetArgs {
         };
         // Everything is checked before the first element is written.
         value.check(&dtype, self.casting())?;
-        if let Some(filter) = &self.filter {
-            let (path, by) = (self.file.name(), (&self.selection, filter));
-            return set_matching::set(path, edited, by, &value, self.casting());
-        }
-        let parts = self.selection.parts(edited.array.shape())?;
-        let shape = self.selection.shape(&edited.outline())?;
-        let is_array = !shape.is_empty() || self.selection.keeps_array();
-        let values = value.broadcast(&shape, is_array)?;
-        let (mut count, mut progress) = (0, edited.progress(&shape));
-        for (number, part) in parts.indices.iter().enumerate() {
-            let own = match (&values, parts.list_axis) {
-                (Some(values), Some(axis)) => Some(values.index_axis(axis, number)?),
-                (values, _) => values.clone(),
-            };
-            let target = Target { part, field };
-            let value = (&value, own.as_ref());
-            count += edited.write(value, &target, self.casting(), &mut progress)?;
-        }
-        Ok(count)
+        let by = (&self.selection, self.filter.as_ref());
+        set_matching::set(self.file.name(), edited, by, &value, self.casting())
     }
 }

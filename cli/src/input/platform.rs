@@ -4,8 +4,6 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use npymap::source::FileId;
-
 /// Calls `clean` when the program is interrupted, before it ends. Its argument returns
 /// whether there was another interrupt meanwhile.
 #[cfg(unix)]
@@ -135,19 +133,6 @@ pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
 pub(crate) fn is_stream(path: &Path) -> bool {
     let kind = std::fs::metadata(path).map(|metadata| metadata.file_type());
     kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
-}
-
-/// The identity of a file, whatever its names, if the system reports it.
-#[cfg(unix)]
-pub(crate) fn file_id(path: &Path) -> Option<FileId> {
-    use std::os::unix::fs::MetadataExt as _;
-    let metadata = std::fs::metadata(path).ok()?;
-    Some(FileId { device: metadata.dev(), inode: metadata.ino() })
-}
-
-#[cfg(not(unix))]
-pub(crate) fn file_id(_: &Path) -> Option<FileId> {
-    None
 }
 
 /// The disk space of a file, in bytes, if the system reports it.

@@ -1,4 +1,4 @@
-//! Sets what an INDEX selects of the rows that satisfy a condition: NumPy's
+//! Sets what an INDEX selects of an array, or of the rows that satisfy a condition: NumPy's
 //! `a[numpy.flatnonzero(mask)[rows], …] = value`.
 
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use npymap::array::Outline;
 use npymap::ndarray::SliceInfoElem;
-use npymap::{MappedArray, Order, Result, element::Casting, layout::Layout};
+use npymap::{Error, MappedArray, Order, Result, element::Casting, layout::Layout};
 
 use crate::input::lengths::to_isize;
 use crate::input::row_blocks::{element, index as index_of};
@@ -16,44 +16,62 @@ use crate::select::matching::whole_rows;
 use crate::select::new_value::{NewValue, Target};
 use crate::select::selection::IndexArg;
 
-/// Sets the elements and returns their number. Nothing is written if `value` does not fit
-/// them.
+/// Sets the elements that an index selects, of the rows that satisfy a condition if there is
+/// one, and returns their number. Nothing is written if `value` does not fit them.
 pub(crate) fn set(
     path: &Path,
     edited: &mut Edited,
-    (index, filter): (&IndexArg, &Filter),
+    (index, filter): (&IndexArg, Option<&Filter>),
     value: &NewValue,
     casting: Casting,
 ) -> Result<usize> {
     let all = edited.outline();
-    let (leading, dims) = (filter.leading(all.dtype(), all.ndim()), all.shape().to_vec());
+    let dims = all.shape().to_vec();
+    let leading = filter.map_or(0, |filter| filter.leading(all.dtype(), all.ndim()));
     let (leading, inner) = dims.split_at(leading);
-    let rows = whole_rows((path, &edited.stored), &all, filter)?;
-    let (blocks, count) = (rows.blocks.len(), rows.count()?);
-    let shape: Vec<usize> = std::iter::once(count).chain(inner.iter().copied()).collect();
+    let (mut blocks, mut count, mut shape) = (1, 0, dims.clone());
+    if let Some(filter) = filter {
+        let rows = whole_rows((path, &edited.stored), &all, filter)?;
+        (blocks, count) = (rows.blocks.len(), rows.count()?);
+        shape = std::iter::once(count).chain(inner.iter().copied()).collect();
+    }
     let parts = index.parts(&shape)?;
-    let shape = selected_shape(&all, leading.len(), &shape, index)?;
+    let shape = match filter {
+        Some(_) => selected_shape(&all, leading.len(), &shape, index)?,
+        None => index.shape(&all)?,
+    };
     let values = value.broadcast(&shape, !shape.is_empty() || index.keeps_array())?;
     let (mut set, mut done, mut progress) = (0, 0, edited.progress(&shape));
     for block in 0..blocks {
         // What was written decides about no other row.
-        let all = edited.outline();
-        let rows = whole_rows((path, &edited.stored), &all, filter)?;
-        let (numbers, _) = rows.numbers(block)?;
+        let numbers = match filter {
+            Some(filter) => {
+                let all = edited.outline();
+                Some(whole_rows((path, &edited.stored), &all, filter)?.numbers(block)?.0)
+            }
+            None => None,
+        };
         for (number, part) in parts.indices.iter().enumerate() {
             let values = match (&values, parts.list_axis) {
                 (Some(values), Some(axis)) => Some(values.index_axis(axis, number)?),
                 (values, _) => values.clone(),
             };
+            let mut write = |part: &[SliceInfoElem], values: Option<&Outline<'_>>| {
+                let target = Target { part, field: index.field() };
+                set += edited.write((value, values), &target, casting, &mut progress)?;
+                Ok::<_, Error>(())
+            };
+            let Some(numbers) = &numbers else {
+                write(part, values.as_ref())?;
+                continue;
+            };
             let part = Part::new(part, count);
-            for run in part.runs(&numbers, done, leading) {
+            for run in part.runs(numbers, done, leading) {
                 let own = values.as_ref().map(|values| values.slice(part.values(&run)));
-                let target = Target { part: &part.target(&run), field: index.field() };
-                let own = own.transpose()?;
-                set += edited.write((value, own.as_ref()), &target, casting, &mut progress)?;
+                write(&part.target(&run), own.transpose()?.as_ref())?;
             }
         }
-        done += numbers.len();
+        done += numbers.map_or(0, |numbers| numbers.len());
     }
     Ok(set)
 }
