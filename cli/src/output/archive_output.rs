@@ -112,6 +112,7 @@ fn cast(path: &Path, array: MappedArray, options: &MemberOptions) -> Result<Mapp
     let Some(dtype) = options.dtype.as_ref().filter(|&dtype| dtype != array.dtype()) else {
         return Ok(array);
     };
-    let rows = RowSelection::all(path, Some(&array), array.outline(), Fields::All).at(path)?;
+    let rows =
+        RowSelection::all(path, Some(&array), array.outline(), Fields::default()).at(path)?;
     matching::copy_as(&rows, dtype, array.shape(), options.casting)
 }

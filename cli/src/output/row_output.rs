@@ -195,7 +195,7 @@ impl RowOutput<'_> {
         if !matches!(self.format, OutputFormat::Jsonl | OutputFormat::Json) {
             let leading = leading_axes(items.dtype(), items.ndim());
             let rows: usize = items.shape().iter().take(leading).product();
-            return self.write_rows((None, &items.clone().into()), 0..rows, &Fields::All);
+            return self.write_rows((None, &items.clone().into()), 0..rows, &Fields::default());
         }
         let mut lines = Vec::new();
         for number in 0..first_len(items.shape()) {

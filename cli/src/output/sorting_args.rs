@@ -128,7 +128,8 @@ impl SortingArgs {
                 let copy = Temporary::new().map_err(CliError::io(path, "create a copy of"))?;
                 fill(&|dtype, shape| copy.create(dtype, shape, &CreateOptions::new()).at(path))?;
                 let array = copy.open().at(path)?;
-                let rows = RowSelection::all(path, Some(&array), array.outline(), Fields::All);
+                let rows =
+                    RowSelection::all(path, Some(&array), array.outline(), Fields::default());
                 let text = self.text.output(format);
                 row_output::write(&rows.at(path)?, format, text, &mut sink)?;
                 sink.finish()

@@ -2,51 +2,42 @@
 
 use npymap::{DType, Result, Value, array::Outline, dtype::Field};
 
-/// The fields of each row that are used.
-#[derive(Clone, Debug)]
-pub(crate) enum Fields {
-    All,
-    One(String),
-    Several(Vec<String>),
-}
+/// The fields of each row that are used: all if none is named, the values of one, or records
+/// of several.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fields(pub(crate) Vec<String>);
 
 impl Fields {
     /// All fields, or those of a path such as `pos.z` or of a list: `time, sensor`. A
     /// name that has a comma is not a list.
     pub(crate) fn parse(text: Option<&str>, all: &Outline<'_>) -> Fields {
-        match text {
-            None => Fields::All,
+        Fields(match text {
+            None => Vec::new(),
             Some(text) if text.contains(',') && all.field(text).is_err() => {
-                let names = text.split(',').map(|name| name.trim().to_owned());
-                Fields::Several(names.collect())
+                text.split(',').map(|name| name.trim().to_owned()).collect()
             }
-            Some(text) => Fields::One(text.to_owned()),
-        }
+            Some(text) => vec![text.to_owned()],
+        })
     }
 
     pub(crate) fn select<'a>(&self, rows: Outline<'a>) -> Result<Outline<'a>> {
-        match self {
-            Fields::All => Ok(rows),
-            Fields::One(field) => rows.field(field),
-            Fields::Several(names) => {
-                rows.fields(&names.iter().map(String::as_str).collect::<Vec<_>>())
-            }
+        match self.0.as_slice() {
+            [] => Ok(rows),
+            [field] => rows.field(field),
+            names => rows.fields(&names.iter().map(String::as_str).collect::<Vec<_>>()),
         }
     }
 
     /// The fields of what was selected by these: several are packed in a new file.
     pub(crate) fn of_selected(&self) -> Fields {
-        match self {
-            Fields::Several(names) => Fields::Several(names.clone()),
-            _ => Fields::All,
-        }
+        if self.0.len() > 1 { self.clone() } else { Fields::default() }
     }
 
     /// The dtype that these fields have in a new file: several are packed.
     pub(crate) fn packed_dtype(&self, selected: &Outline<'_>) -> Result<DType> {
-        match self {
-            Fields::Several(_) => packed(selected.dtype().fields()),
-            _ => Ok(selected.dtype().clone()),
+        match self.0.len() {
+            0 | 1 => Ok(selected.dtype().clone()),
+            _ => packed(selected.dtype().fields()),
         }
     }
 }

@@ -26,8 +26,7 @@ pub(crate) fn with_rows<T>(
     let all = array.outline();
     let (own, fields) = match names {
         [] => (index.without_field(), index.fields(&all)),
-        [one] => (index.clone(), Fields::One(one.clone())),
-        several => (index.clone(), Fields::Several(several.to_vec())),
+        names => (index.clone(), Fields(names.to_vec())),
     };
     let copy;
     let (array, all, is_single) = match filter {
@@ -76,9 +75,9 @@ fn matching<'a>(
     let (own, fields) = if is_selected {
         (index.clone(), fields.clone())
     } else {
-        (IndexArg::default(), Fields::All)
+        (IndexArg::default(), Fields::default())
     };
-    let rows = RowSelection::matching((path, array), all.clone(), filter, own, fields);
+    let rows = RowSelection::new((path, Some(array)), all.clone(), Some(filter), own, fields);
     Ok((rows.at(path)?, is_selected))
 }
 
@@ -145,11 +144,12 @@ fn inner<'v>(all: &'v Outline<'_>, filter: &Filter) -> &'v [usize] {
 
 /// The whole rows that satisfy a condition.
 pub(crate) fn whole_rows<'a>(
-    of: (&'a Path, &'a MappedArray),
+    (path, array): (&'a Path, &'a MappedArray),
     all: &Outline<'a>,
     filter: &'a Filter,
 ) -> Result<RowSelection<'a>> {
-    RowSelection::matching(of, all.clone(), filter, IndexArg::default(), Fields::All)
+    let (index, fields) = (IndexArg::default(), Fields::default());
+    RowSelection::new((path, Some(array)), all.clone(), Some(filter), index, fields)
 }
 
 /// Copies selected rows to a temporary array.

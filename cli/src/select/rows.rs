@@ -11,7 +11,7 @@ use npymap::{
     layout::Layout, view::DynView,
 };
 
-use crate::input::array_bytes::ArrayBytes;
+use crate::input::array_bytes::{self, ArrayBytes};
 use crate::input::error::{At as _, CliError};
 use crate::input::lengths::with_length;
 use crate::input::memory;
@@ -62,20 +62,9 @@ impl<'a> RowSelection<'a> {
         RowSelection::new((path, array), rows, None, IndexArg::default(), fields)
     }
 
-    /// The rows that satisfy a condition. `index` selects all of them, or some elements
-    /// of each.
-    pub(crate) fn matching(
-        (path, array): (&'a Path, &'a MappedArray),
-        rows: Outline<'a>,
-        filter: &'a Filter,
-        index: IndexArg,
-        fields: Fields,
-    ) -> Result<RowSelection<'a>> {
-        RowSelection::new((path, Some(array)), rows, Some(filter), index, fields)
-    }
-
-    /// Selects rows, and checks that the condition, the index and the fields suit them.
-    fn new(
+    /// Selects rows: all, or those that satisfy a condition. `index` selects all of them, or
+    /// some elements of each. Checks that the condition, the index and the fields suit them.
+    pub(crate) fn new(
         (path, array): (&'a Path, Option<&'a MappedArray>),
         rows: Outline<'a>,
         filter: Option<&'a Filter>,
@@ -239,14 +228,13 @@ impl<'a> RowSelection<'a> {
         let (block, rows) = self.part(number)?;
         let window = self.window(&block)?;
         let block = window.view();
-        let mask = self.mask(&block, &rows)?;
+        let mask = self.mask(&block)?;
         Ok((self.bytes_of_matches(&block, &mask)?, matches(rows, &mask).collect()))
     }
 
-    /// Returns which rows of a block satisfy the condition, if there is one.
-    fn mask(&self, block: &DynView<'_>, rows: &Range<usize>) -> Result<Vec<bool>> {
-        let all = || Ok(vec![true; rows.len()]);
-        self.filter.map_or_else(all, |filter| filter.mask(block, self.leading))
+    /// Returns which rows of a block satisfy the condition.
+    fn mask(&self, block: &DynView<'_>) -> Result<Vec<bool>> {
+        self.filter.expect("there is a condition").mask(block, self.leading)
     }
 
     /// Calls `visit` with the numbers of the rows of each block that satisfy the condition.
@@ -267,7 +255,7 @@ impl<'a> RowSelection<'a> {
     /// were read for them.
     pub(crate) fn numbers(&self, number: usize) -> Result<(Vec<usize>, usize)> {
         let (block, rows) = self.part(number)?;
-        let mask = self.mask(&self.window(&block)?.view(), &rows)?;
+        let mask = self.mask(&self.window(&block)?.view())?;
         Ok((matches(rows, &mask).collect(), block.nbytes()))
     }
 
@@ -319,16 +307,14 @@ impl<'a> RowSelection<'a> {
     /// It is in C order if a condition selects the rows.
     pub(crate) fn write(
         &self,
-        mut to: MappedArrayMut,
+        to: MappedArrayMut,
         path: &Path,
         casting: Casting,
     ) -> Result<(), CliError> {
         if !self.is_filtered() {
             let from = self.unfiltered().at(self.path)?;
-            let mut progress = Progress::new(to.nbytes());
-            let options = memory::copy_options().casting(casting);
-            let written = to.write_array(&from, &options, |bytes| progress.add(bytes));
-            return written.and_then(|()| to.close()).map_err(CliError::of_copy(self.path, path));
+            let written = array_bytes::fill(to, &from, &memory::copy_options().casting(casting));
+            return written.map_err(CliError::of_copy(self.path, path));
         }
         let dtype = to.dtype().clone();
         let mut to = ArrayBytes::new(to).at(path)?;
