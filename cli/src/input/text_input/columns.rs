@@ -65,37 +65,28 @@ impl Columns {
 
 /// The columns of a text by their names. Each is taken once.
 pub(super) struct FreeColumns<'a> {
-    exact: HashMap<&'a str, VecDeque<usize>>,
-    /// Those with white space around their names, by the names without it.
-    trimmed: HashMap<&'a str, VecDeque<usize>>,
+    /// The columns of each name, and then those with white space around it.
+    named: HashMap<&'a str, VecDeque<usize>>,
     taken: HashSet<usize>,
 }
 
 impl<'a> FreeColumns<'a> {
     pub(super) fn new(names: &'a [String]) -> FreeColumns<'a> {
-        let (mut exact, mut trimmed) = (HashMap::new(), HashMap::new());
-        for (column, name) in names.iter().enumerate() {
-            add(&mut exact, name, column);
-            if name.trim() != name {
-                add(&mut trimmed, name.trim(), column);
-            }
+        let mut named: HashMap<_, VecDeque<_>> = HashMap::new();
+        let exact = names.iter().map(String::as_str).enumerate();
+        let trimmed = exact.clone().filter(|(_, name)| name.trim() != *name);
+        for (column, name) in exact.chain(trimmed.map(|(column, name)| (column, name.trim()))) {
+            named.entry(name).or_default().push_back(column);
         }
-        FreeColumns { exact, trimmed, taken: HashSet::new() }
+        FreeColumns { named, taken: HashSet::new() }
     }
 
     /// Takes the first free column of this name, or else the first of this name with
     /// white space around it.
     pub(super) fn take(&mut self, name: &str) -> Option<usize> {
-        let FreeColumns { exact, trimmed, taken } = self;
-        let mut lists = [exact.get_mut(name), trimmed.get_mut(name)].into_iter().flatten();
-        lists.find_map(|columns| {
-            iter::from_fn(|| columns.pop_front()).find(|&column| taken.insert(column))
-        })
+        let columns = self.named.get_mut(name)?;
+        iter::from_fn(|| columns.pop_front()).find(|&column| self.taken.insert(column))
     }
-}
-
-fn add<'a>(columns: &mut HashMap<&'a str, VecDeque<usize>>, name: &'a str, column: usize) {
-    columns.entry(name).or_default().push_back(column);
 }
 
 /// Returns whether the first row has the names of the columns. Arrays without

@@ -32,27 +32,10 @@ const LARGE: u8 = 1 << 4;
 const FLOAT: u8 = 1 << 5;
 const TEXT: u8 = 1 << 6;
 
-/// The units of dates that are recognized.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum DateUnit {
-    Day,
-    Second,
-    Millisecond,
-    Microsecond,
-    Nanosecond,
-}
+/// How fine the unit of dates is, and their dtype.
+type DateUnit = (u8, &'static str);
 
-impl DateUnit {
-    fn type_string(self) -> &'static str {
-        match self {
-            DateUnit::Day => "<M8[D]",
-            DateUnit::Second => "<M8[s]",
-            DateUnit::Millisecond => "<M8[ms]",
-            DateUnit::Microsecond => "<M8[us]",
-            DateUnit::Nanosecond => "<M8[ns]",
-        }
-    }
-}
+const DAY: DateUnit = (0, "<M8[D]");
 
 /// Returns whether a cell has no value: it is empty, or says so.
 pub(super) fn is_missing(text: &str) -> bool {
@@ -98,7 +81,7 @@ impl Facts {
             self.kinds |= BOOL;
         } else if trimmed == "NaT" {
             self.kinds |= MISSING;
-            self.date = self.date.max(Some(DateUnit::Day));
+            self.date = self.date.max(Some(DAY));
         } else if let Some(unit) = date_unit(trimmed) {
             self.date = self.date.max(Some(unit));
         } else {
@@ -142,8 +125,8 @@ impl Facts {
     /// The smallest of the usual dtypes that holds all cells.
     pub(super) fn dtype(&self) -> npymap::Result<DType> {
         match self.date {
-            Some(unit) if !self.has(TEXT | BOOL | INT | LARGE | FLOAT) => {
-                return unit.type_string().parse();
+            Some((_, dtype)) if !self.has(TEXT | BOOL | INT | LARGE | FLOAT) => {
+                return dtype.parse();
             }
             Some(_) => return self.text_dtype(),
             None => {}
@@ -263,14 +246,14 @@ fn date_unit(text: &str) -> Option<DateUnit> {
     let time = text.get(10..)?;
     let time = time.strip_suffix('Z').unwrap_or(time);
     let unit = match time.split_once('.').map(|(_, fraction)| fraction.len()) {
-        _ if time.is_empty() => DateUnit::Day,
-        None => DateUnit::Second,
-        Some(..=3) => DateUnit::Millisecond,
-        Some(..=6) => DateUnit::Microsecond,
-        Some(..=9) => DateUnit::Nanosecond,
+        _ if time.is_empty() => DAY,
+        None => (1, "<M8[s]"),
+        Some(..=3) => (2, "<M8[ms]"),
+        Some(..=6) => (3, "<M8[us]"),
+        Some(..=9) => (4, "<M8[ns]"),
         Some(_) => return None,
     };
-    let dtype: DType = unit.type_string().parse().expect("it is a dtype");
+    let dtype: DType = unit.1.parse().expect("it is a dtype");
     Value::parse(text, &dtype).is_ok().then_some(unit)
 }
 

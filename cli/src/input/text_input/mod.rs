@@ -80,9 +80,9 @@ impl TextInput {
         let block = blocks.next().map_err(&to_error)?.unwrap_or_default();
         let dtype = options.dtype.as_ref();
         let first = Columns::of_first_row(&block, options.format, options.header, dtype);
-        let first = first.map_err(|text| text_error(path, text))?;
+        let first = first.map_err(|text| CliError::rejected(path, text))?;
         let Some((columns, len)) = first else {
-            return Err(text_error(path, "has no rows to read an array from".to_owned()));
+            return Err(CliError::rejected(path, "has no rows to read an array from"));
         };
         let header = block.split_at(len).0;
         let line = line + memchr_iter(b'\n', header).count();
@@ -154,7 +154,7 @@ impl TextInput {
             |(visitor, visited, len)| {
                 let own = rows(&visitor);
                 visited.map_err(|text| {
-                    text_error(&self.path, format!("row {}: {text}", before + own))
+                    CliError::rejected(&self.path, format!("row {}: {text}", before + own))
                 })?;
                 before += own;
                 progress.add(len);
@@ -162,10 +162,6 @@ impl TextInput {
             },
         )
     }
-}
-
-fn text_error(path: &Path, text: String) -> CliError {
-    CliError::rejected(path, text)
 }
 
 /// The file, to be read from a position.

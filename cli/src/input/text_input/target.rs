@@ -65,16 +65,9 @@ impl Target {
         if dtype.kind() != Kind::Struct {
             return Target::uniform(dtype.clone(), columns);
         }
-        let mut leaves = Vec::new();
-        add_leaves(dtype, "", 0, &mut leaves)?;
-        let places = if let Some(names) = &columns.names {
-            places_by_name(leaves, columns, names)?
-        } else {
-            let mut places = Vec::new();
-            for (_, dtype, offset) in leaves {
-                add_places(&mut places, &dtype, offset, columns)?;
-            }
-            places
+        let places = match &columns.names {
+            Some(names) => places_by_name(leaves(dtype)?, columns, names)?,
+            None => places_in_order(dtype, columns)?,
         };
         if places.len() != columns.count {
             let text = format!(
@@ -122,13 +115,7 @@ impl Target {
             })
             .collect();
         let dtype = struct_of(&found)?;
-        let mut leaves = Vec::new();
-        for field in dtype.fields() {
-            add_elements(&field.dtype, "", field.offset, &mut leaves)?;
-        }
-        let places =
-            leaves.into_iter().map(|(_, dtype, offset)| Place::new(offset, dtype).map(Some));
-        let places = places.collect::<Result<_>>()?;
+        let places = places_in_order(&dtype, columns)?;
         Ok(Target { dtype, per_row: None, places }.without_rounding())
     }
 
@@ -138,6 +125,15 @@ impl Target {
         let places = self.places.into_iter().map(|place| place.map(Place::without_rounding));
         Target { places: places.collect(), ..self }
     }
+}
+
+/// The places of the leaves of a struct in columns in the same order.
+fn places_in_order(dtype: &DType, columns: &Columns) -> Result<Vec<Option<Place>>> {
+    let mut places = Vec::new();
+    for (_, dtype, offset) in leaves(dtype)? {
+        add_places(&mut places, &dtype, offset, columns)?;
+    }
+    Ok(places)
 }
 
 /// The places of leaves in the columns of their names.
@@ -220,13 +216,17 @@ pub(super) fn are_elements_of(cells: &[Cell<'_>], dtype: &DType) -> bool {
 
 /// The names of the cells of a struct.
 pub(crate) fn column_names(dtype: &DType) -> Result<Vec<String>> {
-    let mut leaves = Vec::new();
-    add_leaves(dtype, "", 0, &mut leaves)?;
-    Ok(leaves.into_iter().map(|(name, ..)| name).collect())
+    Ok(leaves(dtype)?.into_iter().map(|(name, ..)| name).collect())
 }
 
 /// A name, dtype and offset for each cell of a struct.
 type Leaves = Vec<(String, DType, usize)>;
+
+fn leaves(dtype: &DType) -> Result<Leaves> {
+    let mut leaves = Vec::new();
+    add_leaves(dtype, "", 0, &mut leaves)?;
+    Ok(leaves)
+}
 
 fn add_leaves(dtype: &DType, name: &str, offset: usize, leaves: &mut Leaves) -> Result<()> {
     for field in dtype.fields() {
