@@ -246,12 +246,10 @@ impl CreateArgs {
     }
 
     fn integer(&self, text: &str) -> Result<i128, CliError> {
-        let parsed = text.trim().parse::<i64>().map(i128::from);
-        let parsed = parsed.or_else(|_| text.trim().parse::<u64>().map(i128::from));
-        // The upper end of all 64-bit integers.
-        let parsed = parsed
-            .or_else(|error| if text == "18446744073709551616" { Ok(1 << 64) } else { Err(error) });
-        parsed.map_err(|_| self.mismatch(&format!("and `{text}` is not an integer of 64 bits")))
+        let parsed = text.trim().parse().ok();
+        // Up to the end of all 64-bit integers.
+        let parsed = parsed.filter(|number| (i64::MIN.into()..=1 << 64).contains(number));
+        parsed.ok_or_else(|| self.mismatch(&format!("and `{text}` is not an integer of 64 bits")))
     }
 
     fn float(&self, text: &str) -> Result<f64, CliError> {

@@ -1,6 +1,6 @@
 //! `npymap header`: corrects the header of a file in place.
 
-use crate::input::lengths::{to_u64, to_usize, with_length};
+use crate::input::lengths::{to_u64, to_usize};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
@@ -230,19 +230,18 @@ fn write(mut file: &File, bytes: &[u8], old: &[u8]) -> io::Result<()> {
 /// Advice on a shape that fits the size of the file.
 fn fitting_shape(header: &Header, nbytes: u64) -> String {
     let itemsize = header.dtype.itemsize();
-    let nbytes = to_usize(nbytes);
     let axes = (0..header.shape.len()).rev();
     // Rows are appended along the slowest axis.
     let axes: Vec<usize> =
         if header.order == Order::C { axes.rev().collect() } else { axes.collect() };
-    for axis in axes {
-        let others = header.shape.iter().enumerate().filter(|(at, _)| *at != axis);
-        let step = itemsize * others.map(|(_, dim)| dim).product::<usize>();
-        if step > 0 && nbytes.is_multiple_of(step) {
-            let shape = with_length(&header.shape, axis, nbytes / step);
-            return format!("--shape '{}' would fit", text::shape(&shape));
-        }
+    let fits = |axis| {
+        let shape = PartialShape::unknown_along(&header.shape, axis);
+        shape.of_bytes(nbytes, itemsize).ok()
+    };
+    if let Some(shape) = axes.into_iter().find_map(fits) {
+        return format!("--shape '{}' would fit", text::shape(&shape));
     }
+    let nbytes = to_usize(nbytes);
     match nbytes.checked_div(itemsize) {
         None => "no shape fits, because these elements have no bytes".to_owned(),
         Some(count) if count * itemsize == nbytes => {

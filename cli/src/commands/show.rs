@@ -11,7 +11,6 @@ use npymap::{DType, MappedArray, dtype::Kind};
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
-use crate::input::inputs::Inputs;
 use crate::input::stream;
 use crate::input::threads::ThreadArgs;
 use crate::input::url::{self, shown};
@@ -111,8 +110,7 @@ impl ShowArgs {
         let (path, filter) = (self.file.name(), self.filter.as_ref());
         let is_unused = self.replace.overwrite && self.output.is_none();
         CliError::usage_if(is_unused, path, "--overwrite is for --output")?;
-        let mut array =
-            Inputs::open(&self.file, self.read.options()).at(path)?.single().at(path)?;
+        let mut array = self.read.array(&self.file).at(path)?;
         if self.filter.is_some() {
             array = self.values.of_array(array).at(path)?;
         }

@@ -43,20 +43,16 @@ struct NamedFile {
     is_in_directory: bool,
 }
 
-/// The files to take arrays from, which are opened again when their arrays are written. Few of
-/// them are open at a time, because a process may have only about a thousand.
+/// The files to take arrays from, which are opened again when their arrays are written. One of
+/// them is open at a time, because a process may have only about a thousand.
 pub(crate) struct MemberFiles<'a> {
     files: Vec<NamedFile>,
     options: InputOptions<'a>,
     /// The file that the output replaces.
     output: Option<&'a Path>,
-    /// Those that are open, with their positions: the members of an archive usually follow
-    /// each other.
-    recent: RefCell<Vec<(usize, Inputs)>>,
+    /// The archive that is open, with its position: its members usually follow each other.
+    recent: RefCell<Option<(usize, Inputs)>>,
 }
-
-/// The most files that are open at a time.
-const OPEN: usize = 8;
 
 const DIRECTORY_NAME: &str =
     "is a directory, whose arrays are named after their files: omit --name";
@@ -167,9 +163,10 @@ impl MemberFiles<'_> {
 
     /// A file that is open, or else opens it.
     fn inputs(&self, position: usize) -> npymap::Result<Inputs> {
-        let mut recent = self.recent.borrow_mut();
-        if let Some(at) = recent.iter().position(|(known, _)| *known == position) {
-            return Ok(recent.remove(at).1);
+        if let Some((known, inputs)) = self.recent.take()
+            && known == position
+        {
+            return Ok(inputs);
         }
         let file = self.files.get(position).expect("it is the position of a file");
         let mut inputs = Inputs::open(&file.path, self.options)?;
@@ -181,14 +178,9 @@ impl MemberFiles<'_> {
 
     /// Leaves an archive open.
     fn keep(&self, position: usize, inputs: Inputs) {
-        let mut recent = self.recent.borrow_mut();
-        if !inputs.is_collection() {
-            return;
+        if inputs.is_collection() {
+            self.recent.replace(Some((position, inputs)));
         }
-        if recent.len() == OPEN {
-            recent.remove(0);
-        }
-        recent.push((position, inputs));
     }
 }
 

@@ -3,6 +3,8 @@
 use std::num::ParseIntError;
 use std::str::FromStr;
 
+use npymap::layout::TakeMode;
+
 use crate::input::text;
 
 /// An axis; `-1` is the last.
@@ -14,11 +16,8 @@ impl AxisArg {
     /// wrong with the shape.
     pub(crate) fn resolve(self, shape: &[usize]) -> Result<usize, String> {
         let (AxisArg(axis), ndim) = (self, shape.len());
-        let resolved = match usize::try_from(axis) {
-            Ok(axis) => Some(axis).filter(|&axis| axis < ndim),
-            Err(_) => ndim.checked_add_signed(axis),
-        };
-        resolved.ok_or_else(|| {
+        let resolved = TakeMode::FromEnd.resolve(&[axis], ndim);
+        resolved.map(|found| found.into_iter().sum()).map_err(|_| {
             let shape = text::shape(shape);
             if ndim == 0 {
                 format!("shape {shape}, so there is no axis {axis}")

@@ -15,7 +15,6 @@ use npymap::{CreateOptions, DType, Error, ErrorKind, MappedArray, Order, Result}
 use crate::input::array_bytes::ArrayBytes;
 use crate::input::dtype_arg;
 use crate::input::open::Temporary;
-use crate::input::row_blocks::RowBlocks;
 use crate::select::cast;
 use crate::select::selection::Selected;
 
@@ -117,9 +116,6 @@ impl ValueArgs {
     }
 }
 
-/// Elements that are converted at a time, in bytes.
-const STEP: usize = 32 << 20;
-
 /// The size of a value, in bytes.
 const VALUE: usize = size_of::<f32>();
 
@@ -176,11 +172,7 @@ fn copy(
     let to = file.create(dtype, shape, &options)?;
     let mut to = ArrayBytes::new(to)?.skipping(start);
     let in_order = if order == Order::F { from.t() } else { from.clone() };
-    let blocks = RowBlocks::of_size(in_order.shape(), in_order.itemsize(), STEP);
-    for number in 0..blocks.len() {
-        let (slice, _) = blocks.slice(number, in_order.ndim());
-        to.push(&convert(&array.window(&in_order.slice(slice)?)?.view())?)?;
-    }
+    array.for_each_window(&in_order, |block| to.push(&convert(block)?))?;
     to.close()?;
     file.open()
 }

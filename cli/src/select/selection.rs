@@ -195,16 +195,12 @@ impl IndexArg {
     /// the other axes is rejected when it is used.
     pub(crate) fn keeps_rows(&self, inner: &[usize]) -> bool {
         let shape = any_rows(inner);
-        match self.resolve(&shape) {
-            Ok(ResolvedIndex { list: Some(list), .. }) if list.target == 0 => false,
-            Ok(resolved) => match resolved.slices.first() {
-                Some(SliceInfoElem::Slice { start: 0, end, step: 1 }) => {
-                    end.is_none_or(|end| usize::try_from(end).ok() == shape.first().copied())
-                }
-                Some(_) => false,
-                None => true,
-            },
-            Err(_) => true,
+        match self.first_slice(&shape) {
+            Some(SliceInfoElem::Slice { start: 0, end, step: 1 }) => {
+                end.is_none_or(|end| usize::try_from(end).ok() == shape.first().copied())
+            }
+            Some(_) => false,
+            None => self.resolve(&shape).is_err(),
         }
     }
 

@@ -63,7 +63,7 @@ impl Values {
             (V::Bool(a), V::Bool(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
             (V::Int(a), V::Int(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
             (V::Float(a), V::Float(b)) => mask(a, b, |a, b| by.holds(a.partial_cmp(b))),
-            (V::Int(a), V::Float(b)) => mask(a, b, |&a, &b| by.holds(order(a, Number::Float(b)))),
+            (V::Int(a), V::Float(b)) => mask(a, b, |&a, &b| by.holds(order(a, b))),
             (V::Float(_), V::Int(_)) => return other.compare(by.reversed(), self),
             (V::Text(a), V::Text(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
             (V::Bytes(a), V::Bytes(b)) => mask(a, b, |a, b| by.holds(Some(a.cmp(b)))),
@@ -221,17 +221,11 @@ fn order_of_ticks(a: i64, b: i64) -> Option<Ordering> {
     (!is_nat(a) && !is_nat(b)).then(|| a.cmp(&b))
 }
 
-/// The order of an integer of at most 64 bits and a number, which NaN does not have.
+/// The order of an integer of at most 64 bits and a float, which NaN does not have.
 #[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "it is whole, or far")]
-fn order(value: i128, number: Number) -> Option<Ordering> {
-    match number {
-        Number::Int(other) => Some(value.cmp(&other)),
-        Number::Float(float) if float.is_nan() => None,
-        Number::Float(float) => {
-            let is_less = if float.fract() == 0.0 { Ordering::Equal } else { Ordering::Less };
-            Some(value.cmp(&(float.floor() as i128)).then(is_less))
-        }
-    }
+fn order(value: i128, float: f64) -> Option<Ordering> {
+    let is_less = if float.fract() == 0.0 { Ordering::Equal } else { Ordering::Less };
+    (!float.is_nan()).then(|| value.cmp(&(float.floor() as i128)).then(is_less))
 }
 
 #[cfg(test)]
@@ -241,19 +235,18 @@ mod tests {
     #[test]
     fn integers_are_compared_exactly() {
         let large = (1_i128 << 53) + 1;
-        for (value, number, order) in [
-            (large, Number::Float(9_007_199_254_740_992.0), Some(Ordering::Greater)),
-            (large, Number::Int(large), Some(Ordering::Equal)),
-            (3, Number::Float(3.5), Some(Ordering::Less)),
-            (4, Number::Float(3.5), Some(Ordering::Greater)),
-            (-4, Number::Float(-3.5), Some(Ordering::Less)),
-            (-3, Number::Float(-3.5), Some(Ordering::Greater)),
-            (0, Number::Float(-0.0), Some(Ordering::Equal)),
-            (i64::MAX.into(), Number::Float(1e300), Some(Ordering::Less)),
-            (i64::MIN.into(), Number::Float(-f64::INFINITY), Some(Ordering::Greater)),
-            (0, Number::Float(f64::NAN), None),
+        for (value, float, order) in [
+            (large, 9_007_199_254_740_992.0, Some(Ordering::Greater)),
+            (3, 3.5, Some(Ordering::Less)),
+            (4, 3.5, Some(Ordering::Greater)),
+            (-4, -3.5, Some(Ordering::Less)),
+            (-3, -3.5, Some(Ordering::Greater)),
+            (0, -0.0, Some(Ordering::Equal)),
+            (i64::MAX.into(), 1e300, Some(Ordering::Less)),
+            (i64::MIN.into(), -f64::INFINITY, Some(Ordering::Greater)),
+            (0, f64::NAN, None),
         ] {
-            assert_eq!(super::order(value, number), order, "{value} {number:?}");
+            assert_eq!(super::order(value, float), order, "{value} {float}");
         }
     }
 }
