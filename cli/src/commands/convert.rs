@@ -166,9 +166,8 @@ impl ConvertArgs {
         let format = self.text.output_format(self.out.path())?;
         let text = self.text_input();
         let has_text = text.is_some() || format.text().is_some();
-        self.reject_if(self.text.is_given() && !has_text, NO_TEXT)?;
+        CliError::usage_if(self.text.is_given() && !has_text, self.out.path(), NO_TEXT)?;
         self.text.check(&self.input.path, text.as_ref(), format)?;
-        self.reject_if(self.force && text.is_some(), NO_FORCE)?;
         self.report.check(self.out.path())?;
         self.check(format, text.is_some())?;
         self.write(format, text)?;
@@ -336,6 +335,7 @@ impl ConvertArgs {
             _ => "--version is for .npy files",
         };
         let reasons = [
+            (self.force && is_text, NO_FORCE),
             (self.is_bfloat16() && (is_filtered || matches!(format, F::Npz | F::Ten)), BFLOAT16),
             (self.deflate.is_some() && format != F::Npz, not_deflated),
             (self.allow_u4 && !is_ten, "--allow-u4 is for .ten files"),
@@ -418,9 +418,5 @@ impl ConvertArgs {
 
     fn casting(&self) -> Casting {
         if self.force { Casting::Unsafe } else { Casting::SameValue }
-    }
-
-    fn reject_if(&self, is_given: bool, reason: &'static str) -> Result<(), CliError> {
-        if is_given { Err(CliError::usage(self.out.path(), reason)) } else { Ok(()) }
     }
 }

@@ -151,21 +151,20 @@ impl InfoArgs {
         files: &[ArrayPath],
         mut visit: impl FnMut(&ArrayPath, FileEntry) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut files = files.iter();
+        let (mut files, threads) = (files.iter(), self.threads.count());
+        let wanted = if self.digest { Wanted::Digests(threads) } else { Wanted::Facts };
+        let inspector = self.inspector(wanted);
         if self.read.file.is_raw() {
             let options = self.read.options();
             return files.try_for_each(|file| {
-                let array = options.array(file);
-                let info =
-                    array.and_then(|array| ArrayInfo::from_raw(&array, options.order, self.digest));
-                let content = info.map(|info| EntryContent::Array(Box::new(info)));
+                let content = options.array(file).and_then(|array| {
+                    let (layout, offset) = (array.layout().clone(), array.data_offset());
+                    inspector.array(ArrayInfo::new(layout, options.order, offset), || Ok(array))
+                });
                 visit(file, FileEntry { format: "raw", member: None, info: None, content })
             });
         }
-        let threads = self.threads.count();
         if !self.digest || files.len() == 1 {
-            let wanted = if self.digest { Wanted::Digests(threads) } else { Wanted::Facts };
-            let inspector = self.inspector(wanted);
             return files.try_for_each(|path| {
                 inspector.for_each_entry(path, &mut |entry| visit(path, entry))
             });

@@ -20,9 +20,8 @@ pub(crate) struct NamePattern {
 /// What a part of a pattern matches.
 #[derive(Clone, Debug)]
 enum Part {
-    /// One of the characters of these ranges, or one of the others.
-    One(Vec<RangeInclusive<char>>),
-    NotOne(Vec<RangeInclusive<char>>),
+    /// One of the characters of these ranges, or if that is false, one of the others.
+    One(Vec<RangeInclusive<char>>, bool),
     Any,
     /// Any directories, or none.
     Directories,
@@ -69,8 +68,9 @@ fn advance(parts: &[Part], name: &[char], mut ends: Vec<usize>) -> Vec<usize> {
             matching.map(|end| end + 1).collect()
         };
         ends = match part {
-            Part::One(ranges) => after(&|c| ranges.iter().any(|range| range.contains(c))),
-            Part::NotOne(ranges) => after(&|c| !ranges.iter().any(|range| range.contains(c))),
+            Part::One(ranges, is_in) => {
+                after(&|c| ranges.iter().any(|range| range.contains(c)) == *is_in)
+            }
             Part::Any => (first..=name.len()).collect(),
             Part::Directories => {
                 let slashes = name.iter().enumerate().skip(first).filter(|(_, c)| **c == '/');
@@ -105,7 +105,7 @@ fn parse(pattern: &str) -> Result<Vec<Part>, &'static str> {
         }
         match (c, open.last_mut()) {
             ('*', _) => parts.push(Part::Any),
-            ('?', _) => parts.push(Part::NotOne(Vec::new())),
+            ('?', _) => parts.push(Part::One(Vec::new(), false)),
             ('[', _) => parts.push(class(&mut rest)?),
             ('{', _) => {
                 open.push((take(&mut parts), Vec::new()));
@@ -123,9 +123,9 @@ fn parse(pattern: &str) -> Result<Vec<Part>, &'static str> {
             (',', Some((_, alternatives))) => alternatives.push(take(&mut parts)),
             ('\\', _) => {
                 let c = rest.next().ok_or(r"`\` at the end")?;
-                parts.push(Part::One(vec![c..=c]));
+                parts.push(Part::One(vec![c..=c], true));
             }
-            _ => parts.push(Part::One(vec![c..=c])),
+            _ => parts.push(Part::One(vec![c..=c], true)),
         }
     }
     if open.is_empty() { Ok(parts) } else { Err("`{` without `}`") }
@@ -160,7 +160,7 @@ fn class(rest: &mut Chars<'_>) -> Result<Part, &'static str> {
         }
         ranges.push(*first..=end);
     }
-    Ok(if is_negated { Part::NotOne(ranges) } else { Part::One(ranges) })
+    Ok(Part::One(ranges, !is_negated))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::io;
 use std::num::NonZero;
 
 use npymap::{
-    MappedArray, OpenOptions, Result,
+    MappedArray, OpenOptions, Order, Result,
     any::Format,
     npy::{HeaderText, MAX_HEADER_LEN},
     npz::{self, Npz},
@@ -112,7 +112,7 @@ impl Inspector {
     }
 
     /// An array, with its digest if that is wanted.
-    fn array(
+    pub(crate) fn array(
         self,
         mut info: ArrayInfo,
         array: impl FnOnce() -> Result<MappedArray>,
@@ -286,7 +286,8 @@ impl Inspector {
         }
         let offset = ten.data_offset(index)?;
         let array = ten.get(index)?;
-        self.array(ArrayInfo::from_ten(array.layout().clone(), offset), || Ok(array))
+        let info = ArrayInfo::new(array.layout().clone(), Order::C, Some(offset));
+        self.array(info, || Ok(array))
     }
 
     /// The entries of a tar file: each `.npy`, and each array of each `.npz` and `.ten`.

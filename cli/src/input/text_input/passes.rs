@@ -11,20 +11,20 @@ use crate::input::text::plural;
 pub(super) struct Scan<'a> {
     columns: &'a Columns,
     pub(super) facts: Vec<Facts>,
-    needs_facts: bool,
     pub(super) rows: usize,
 }
 
 impl<'a> Scan<'a> {
     /// Counts rows. Collects facts only if they are needed.
     pub(super) fn new(columns: &'a Columns, needs_facts: bool) -> Scan<'a> {
-        Scan { columns, facts: vec![Facts::default(); columns.count], needs_facts, rows: 0 }
+        let count = if needs_facts { columns.count } else { 0 };
+        Scan { columns, facts: vec![Facts::default(); count], rows: 0 }
     }
 }
 
 impl Visitor for Scan<'_> {
     fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), String> {
-        if let (true, Some(facts)) = (self.needs_facts, self.facts.get_mut(column)) {
+        if let Some(facts) = self.facts.get_mut(column) {
             facts.add(cell);
         }
         Ok(())

@@ -179,7 +179,9 @@ pub(super) fn first_row(block: &[u8], format: TextFormat) -> Result<Option<(Row,
                 return Err(has_too_many());
             }
             let len = position(&reader, block);
-            let cells = record.iter().map(|text| (String::new(), OwnedCell::of_csv(text)));
+            let cells = record.iter().map(|text| {
+                (String::new(), OwnedCell { text: text.to_owned(), ..OwnedCell::default() })
+            });
             Ok(Some((Row { cells: cells.collect(), lists: Lists::new() }, len)))
         }
         TextFormat::JsonLines => {
@@ -193,7 +195,7 @@ pub(super) fn first_row(block: &[u8], format: TextFormat) -> Result<Option<(Row,
 }
 
 /// A cell that owns its text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct OwnedCell {
     pub(super) text: String,
     is_string: bool,
@@ -204,15 +206,6 @@ pub(super) struct OwnedCell {
 }
 
 impl OwnedCell {
-    fn of_csv(text: &str) -> OwnedCell {
-        OwnedCell {
-            text: text.to_owned(),
-            is_string: false,
-            objects: Vec::new(),
-            starts_pair: false,
-        }
-    }
-
     pub(super) fn as_cell(&self) -> Cell<'_> {
         Cell { text: &self.text, is_string: self.is_string }
     }

@@ -86,8 +86,12 @@ struct Rows<'a, 'v> {
 impl Rows<'_, '_> {
     fn mask(&self, condition: &Condition) -> Result<Vec<bool>> {
         match condition {
-            Condition::Or(all) => self.joined(all, |a, b| a | b),
-            Condition::And(all) => self.joined(all, |a, b| a & b),
+            Condition::Or(all) => {
+                joined(all.iter().map(|condition| self.mask(condition)), |a, b| a | b)
+            }
+            Condition::And(all) => {
+                joined(all.iter().map(|condition| self.mask(condition)), |a, b| a & b)
+            }
             Condition::Not(condition) => {
                 Ok(self.mask(condition)?.into_iter().map(|holds| !holds).collect())
             }
@@ -97,36 +101,22 @@ impl Rows<'_, '_> {
         }
     }
 
-    fn joined(&self, all: &[Condition], join: fn(bool, bool) -> bool) -> Result<Vec<bool>> {
-        let mut masks = all.iter().map(|condition| self.mask(condition));
-        let first = masks.next().unwrap_or_else(|| Ok(Vec::new()))?;
-        masks.try_fold(first, |mask, next| Ok(joined(mask, &next?, join)))
-    }
-
     fn compare(&self, first: &Operand, rest: &[(Comparison, Operand)]) -> Result<Vec<bool>> {
-        let mut left = first;
-        let mut mask: Option<Vec<bool>> = None;
-        for (comparison, right) in rest {
-            let next = match (left, right) {
-                (Operand::Field(a), Operand::Field(b)) => {
-                    self.column(a)?.compare(*comparison, &self.column(b)?)?
-                }
-                (Operand::Field(field), constant) => {
-                    self.column(field)?.compare_with(*comparison, constant)?
-                }
-                (constant, Operand::Field(field)) => {
-                    self.column(field)?.compare_with(comparison.reversed(), constant)?
-                }
-                // Excluded by the parser.
-                _ => Vec::new(),
-            };
-            mask = Some(match mask {
-                Some(mask) => joined(mask, &next, |a, b| a & b),
-                None => next,
-            });
-            left = right;
-        }
-        Ok(mask.expect("a condition has a comparison"))
+        let lefts = std::iter::once(first).chain(rest.iter().map(|(_, operand)| operand));
+        let masks = lefts.zip(rest).map(|(left, (comparison, right))| match (left, right) {
+            (Operand::Field(a), Operand::Field(b)) => {
+                self.column(a)?.compare(*comparison, &self.column(b)?)
+            }
+            (Operand::Field(field), constant) => {
+                self.column(field)?.compare_with(*comparison, constant)
+            }
+            (constant, Operand::Field(field)) => {
+                self.column(field)?.compare_with(comparison.reversed(), constant)
+            }
+            // Excluded by the parser.
+            _ => Ok(Vec::new()),
+        });
+        joined(masks, |a, b| a & b)
     }
 
     /// The values of a field, one per row.
@@ -215,7 +205,14 @@ fn without_numbers(path: &str) -> (String, Vec<isize>) {
     (names.join("."), numbers.collect())
 }
 
-fn joined(mut mask: Vec<bool>, next: &[bool], join: fn(bool, bool) -> bool) -> Vec<bool> {
-    mask.iter_mut().zip(next).for_each(|(holds, next)| *holds = join(*holds, *next));
-    mask
+/// Joins the masks of several conditions.
+fn joined(
+    mut masks: impl Iterator<Item = Result<Vec<bool>>>,
+    join: fn(bool, bool) -> bool,
+) -> Result<Vec<bool>> {
+    let mut mask = masks.next().expect("there is a condition")?;
+    for next in masks {
+        mask.iter_mut().zip(next?).for_each(|(holds, next)| *holds = join(*holds, next));
+    }
+    Ok(mask)
 }

@@ -190,7 +190,8 @@ impl<'a> Parser<'a> {
         let condition = if self.keyword("not") {
             self.negation().map(|condition| Condition::Not(condition.into()))
         } else if self.symbol("(") {
-            self.in_parentheses()
+            let condition = self.alternatives();
+            condition.and_then(|inner| self.closed(inner))
         } else {
             self.comparison()
         };
@@ -198,8 +199,8 @@ impl<'a> Parser<'a> {
         condition
     }
 
-    fn in_parentheses(&mut self) -> Parsed<Condition> {
-        let condition = self.alternatives()?;
+    /// A condition, if a parenthesis after it is closed.
+    fn closed(&mut self, condition: Condition) -> Parsed<Condition> {
         if self.symbol(")") { Ok(condition) } else { Err(self.unexpected("`)`")) }
     }
 
@@ -209,8 +210,7 @@ impl<'a> Parser<'a> {
         if self.keyword("isnan") && self.symbol("(") {
             self.skip_space();
             let field = self.field()?;
-            let closed = self.symbol(")");
-            return if closed { Ok(Condition::IsNan(field)) } else { Err(self.unexpected("`)`")) };
+            return self.closed(Condition::IsNan(field));
         }
         self.at = start;
         let first = self.operand()?;
