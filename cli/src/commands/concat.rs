@@ -13,7 +13,7 @@ use crate::input::error::{At as _, CliError};
 use crate::input::file_set;
 use crate::input::input_args::InputArgs;
 use crate::input::input_rows::{self, InputRows, RowSpec};
-use crate::input::lengths::{length, with_length};
+use crate::input::lengths::with_length;
 use crate::input::progress::Progress;
 use crate::input::promotion::PromotionArgs;
 use crate::input::url;
@@ -142,7 +142,7 @@ fn write_in_sequence(rows: &[InputRows], array: MappedArrayMut) -> npymap::Resul
 fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> npymap::Result<()> {
     let (dtype, shape) = (array.dtype().clone(), array.shape().to_vec());
     let along = shape.iter().take(axis).position(|&dim| dim > 1).unwrap_or(0);
-    let dims = length(&shape, along);
+    let dims = *shape.get(along).expect("the array has the axis");
     let nbytes = array.nbytes();
     if nbytes == 0 {
         return array.close();

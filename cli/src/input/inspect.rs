@@ -9,7 +9,7 @@ use std::num::NonZero;
 use npymap::{
     MappedArray, OpenOptions, Order, Result,
     any::Format,
-    npy::{HeaderText, MAX_HEADER_LEN},
+    npy::HeaderText,
     npz::{self, Npz},
     tar::{self, TarFile},
     ten::{Ten, TenHeader},
@@ -68,26 +68,6 @@ pub(crate) enum EntryContent {
     Other,
 }
 
-/// Why listing a file stopped.
-enum ListError {
-    /// The file cannot be opened.
-    Open(npymap::Error),
-    /// The entries cannot be printed.
-    Output(io::Error),
-}
-
-impl From<npymap::Error> for ListError {
-    fn from(error: npymap::Error) -> ListError {
-        ListError::Open(error)
-    }
-}
-
-impl From<io::Error> for ListError {
-    fn from(error: io::Error) -> ListError {
-        ListError::Output(error)
-    }
-}
-
 /// Lists arrays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inspector {
@@ -105,6 +85,9 @@ pub(crate) enum Wanted {
 }
 
 type Visit<'v> = &'v mut dyn FnMut(FileEntry) -> io::Result<()>;
+
+/// As `Visit`, whose errors end the list.
+type Add<'v> = &'v mut dyn FnMut(FileEntry) -> Result<()>;
 
 impl Inspector {
     pub(crate) fn new(max_header_len: usize, wanted: Wanted) -> Inspector {
@@ -167,10 +150,18 @@ impl Inspector {
     /// Calls `visit` with each entry of a file, or with the member of the name in
     /// `path`.
     fn for_each_named(self, path: &ArrayPath, visit: Visit<'_>) -> io::Result<()> {
-        match self.list(path, visit) {
-            Ok(()) => Ok(()),
-            Err(ListError::Output(error)) => Err(error),
-            Err(ListError::Open(error)) => visit(FileEntry {
+        // The error of `visit`, which is about the output.
+        let mut failure = None;
+        let listed = self.list(path, &mut |entry| {
+            visit(entry).map_err(|error| {
+                failure = Some(error);
+                io::Error::from(io::ErrorKind::Other).into()
+            })
+        });
+        match (failure, listed) {
+            (Some(failure), _) => Err(failure),
+            (None, Ok(())) => Ok(()),
+            (None, Err(error)) => visit(FileEntry {
                 format: "npy",
                 member: path.member.clone().map(MemberName::Text),
                 info: None,
@@ -179,25 +170,23 @@ impl Inspector {
         }
     }
 
-    fn list(self, path: &ArrayPath, visit: Visit<'_>) -> Result<(), ListError> {
+    fn list(self, path: &ArrayPath, add: Add<'_>) -> Result<()> {
         let requested = path.member.as_deref();
-        match open::format(&path.path, self.max_header_len)? {
+        let source = open::map_arrays(&path.path, self.max_header_len)?;
+        match Format::recognize(&source)? {
             Format::Npz => {
-                let npz = open::npz(&path.path, self.max_header_len)?;
-                self.list_npz(&npz, None, requested, visit)
+                let npz = open::npz_options(self.max_header_len).open(source)?;
+                self.list_npz(&npz, None, requested, add)
             }
-            Format::Ten => self.list_ten(&open::ten(&path.path)?, None, requested, visit),
-            Format::Tar => Ok(self.tar_entries(path)?.into_iter().try_for_each(visit)?),
+            Format::Ten => self.list_ten(&Ten::open(source)?, None, requested, add),
+            Format::Tar => self.list_tar(path, &TarFile::open(source)?, add),
             _ if path.member.is_none() || path.offset().is_some() => {
                 let member = path.member.clone().map(MemberName::Text);
                 let content = self.npy(path);
-                Ok(visit(FileEntry { format: "npy", member, info: None, content })?)
+                add(FileEntry { format: "npy", member, info: None, content })
             }
             // Fails: this format has no members.
-            _ => {
-                open::any(&path.path, self.max_header_len)?.get(requested)?;
-                Ok(())
-            }
+            _ => open::any(&path.path, self.max_header_len)?.get(requested).map(drop),
         }
     }
 
@@ -222,8 +211,8 @@ impl Inspector {
         npz: &Npz,
         outer: Option<&str>,
         requested: Option<&str>,
-        visit: Visit<'_>,
-    ) -> Result<(), ListError> {
+        add: Add<'_>,
+    ) -> Result<()> {
         let members: Vec<_> = if let Some(name) = requested {
             vec![npz.member(name)?]
         } else {
@@ -239,7 +228,7 @@ impl Inspector {
                 let name = MemberName::Text(member.name().to_owned());
                 Ok(FileEntry::of_archive("npz", outer, name, self.npz_content(&member)))
             },
-            |entry| Ok(visit(entry)?),
+            add,
         )
     }
 
@@ -267,8 +256,8 @@ impl Inspector {
         ten: &Ten,
         outer: Option<&str>,
         requested: Option<&str>,
-        visit: Visit<'_>,
-    ) -> Result<(), ListError> {
+        add: Add<'_>,
+    ) -> Result<()> {
         let requested = requested.map(|name| ten.index(name)).transpose()?;
         let headers = ten.headers().enumerate();
         let mut own = headers.filter(|(index, _)| requested.is_none_or(|own| own == *index));
@@ -276,7 +265,7 @@ impl Inspector {
             let (name, content) =
                 (MemberName::Position(index), self.ten_content(ten, index, header));
             let entry = FileEntry::of_archive("ten", outer, name, content);
-            Ok(visit(FileEntry { info: Some(header.info.clone()), ..entry })?)
+            add(FileEntry { info: Some(header.info.clone()), ..entry })
         })
     }
 
@@ -290,17 +279,11 @@ impl Inspector {
         self.array(info, || Ok(array))
     }
 
-    /// The entries of a tar file: each `.npy`, and each array of each `.npz` and `.ten`.
-    fn tar_entries(self, path: &ArrayPath) -> Result<Vec<FileEntry>, ListError> {
-        let tar = TarFile::open(open::map_arrays(&path.path, MAX_HEADER_LEN)?)?;
-        let mut entries = Vec::new();
-        let mut add = |entry| {
-            entries.push(entry);
-            Ok(())
-        };
+    /// Lists each `.npy` of a tar file, and each array of each `.npz` and `.ten`.
+    fn list_tar(self, path: &ArrayPath, tar: &TarFile, add: Add<'_>) -> Result<()> {
         let (members, requested) = match path.member.as_deref() {
             Some(requested) => {
-                let (member, inner) = select_member(&tar, requested)?;
+                let (member, inner) = select_member(tar, requested)?;
                 (vec![member], inner)
             }
             None => {
@@ -311,23 +294,20 @@ impl Inspector {
         for member in members {
             let name = member.name();
             let listed = if member.is_npz()? {
-                member.npz().map(|npz| self.list_npz(&npz, Some(name), requested, &mut add))
+                member.npz().map(|npz| self.list_npz(&npz, Some(name), requested, add))
             } else if member.is_ten()? {
-                member.ten().map(|ten| self.list_ten(&ten, Some(name), requested, &mut add))
+                member.ten().map(|ten| self.list_ten(&ten, Some(name), requested, add))
             } else {
-                let (name, content) = (name.to_owned(), self.tar_content(path, &member));
-                add(FileEntry::of_archive("tar", None, MemberName::Text(name), content))?;
-                continue;
+                let member_name = MemberName::Text(name.to_owned());
+                let content = self.tar_content(path, &member);
+                Ok(add(FileEntry::of_archive("tar", None, member_name, content)))
             };
-            match listed {
-                Ok(listed) => listed?,
-                Err(error) => {
-                    let name = MemberName::Text(name.to_owned());
-                    add(FileEntry::of_archive("tar", None, name, Err(error)))?;
-                }
-            }
+            listed.unwrap_or_else(|error| {
+                let name = MemberName::Text(name.to_owned());
+                add(FileEntry::of_archive("tar", None, name, Err(error)))
+            })?;
         }
-        Ok(entries)
+        Ok(())
     }
 
     fn tar_content(self, path: &ArrayPath, member: &tar::Member<'_>) -> Result<EntryContent> {

@@ -18,11 +18,6 @@ pub(crate) fn part<T>(all: &[T], range: Range<usize>) -> &[T] {
     all.get(range).expect("the range is in the slice")
 }
 
-/// The length of an axis that a shape has.
-pub(crate) fn length(shape: &[usize], axis: usize) -> usize {
-    *shape.get(axis).expect("the array has the axis")
-}
-
 /// A shape with another length of an axis that it has.
 pub(crate) fn with_length(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
     let lens = shape.iter().enumerate();

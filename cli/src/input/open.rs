@@ -158,11 +158,6 @@ pub(crate) fn scanned_npz(path: &Path) -> Result<Npz> {
     npz_options(MAX_HEADER_LEN).scan(map(path, Content::ALL)?)
 }
 
-/// Opens a `.ten` file whose arrays are mapped.
-pub(crate) fn ten(path: &Path) -> Result<Ten> {
-    Ten::open(map_arrays(path, MAX_HEADER_LEN)?)
-}
-
 /// Opens a `.npy` file, or an array of a `.ten`, to be written and not mapped, and another
 /// time to be read.
 pub(crate) fn write_array(

@@ -135,24 +135,17 @@ pub(crate) fn is_stream(path: &Path) -> bool {
     kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
 }
 
-/// The disk space of a file, in bytes, if the system reports it.
+/// Returns whether a file takes less disk space than its length; `false` if the
+/// system does not report it.
 #[cfg(unix)]
-fn space_taken(file: &File) -> Option<u64> {
+pub(crate) fn is_sparse(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    Some(file.metadata().ok()?.blocks() * 512)
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.blocks() * 512 < metadata.len())
 }
 
 #[cfg(not(unix))]
-fn space_taken(_: &File) -> Option<u64> {
-    None
-}
-
-/// Returns whether a file takes less disk space than its length; `false` if the
-/// system does not report it.
-pub(crate) fn is_sparse(path: &Path) -> bool {
-    let file = File::open(path).ok();
-    let taken = file.and_then(|file| Some((space_taken(&file)?, file.metadata().ok()?.len())));
-    taken.is_some_and(|(taken, len)| taken < len)
+pub(crate) fn is_sparse(_: &Path) -> bool {
+    false
 }
 
 /// Writes bytes at an offset of a file.

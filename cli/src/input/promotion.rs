@@ -66,7 +66,6 @@ pub(crate) fn is_same(one: &DType, other: &DType) -> bool {
 /// The dtype to which NumPy casts both in an operation: its `promote_types`, except that
 /// numbers are not cast to text.
 pub(crate) fn promote(one: &DType, other: &DType) -> Option<DType> {
-    let native = |dtype: &DType| dtype.with_byte_order(ByteOrder::NATIVE);
     let [one_kind, other_kind] = [one, other].map(DType::kind);
     match (is_text(one_kind), is_text(other_kind)) {
         (true, true) => return longer(one, other),
@@ -76,19 +75,13 @@ pub(crate) fn promote(one: &DType, other: &DType) -> Option<DType> {
     if one_kind == Kind::Void || other_kind == Kind::Void || !has_same_names(one, other) {
         return None;
     }
-    if one.can_cast(other, Casting::Safe) {
-        return Some(native(other));
-    }
-    if other.can_cast(one, Casting::Safe) {
-        return Some(native(one));
-    }
-    let both = ["i2", "i4", "i8", "f4", "f8", "c8", "c16"].iter().find_map(|text| {
-        let dtype: DType = text.parse().expect("it is a dtype");
-        let holds = |from: &DType| from.can_cast(&dtype, Casting::Safe);
-        (is_number(one_kind) && is_number(other_kind) && holds(one) && holds(other))
-            .then_some(dtype)
-    });
-    both.map(|dtype| native(&dtype))
+    let numbers = ["i2", "i4", "i8", "f4", "f8", "c8", "c16"];
+    let numbers = numbers.iter().filter(|_| is_number(one_kind) && is_number(other_kind));
+    let numbers = numbers.map(|text| text.parse().expect("it is a dtype"));
+    let holds =
+        |dtype: &DType| one.can_cast(dtype, Casting::Safe) && other.can_cast(dtype, Casting::Safe);
+    let both = [other.clone(), one.clone()].into_iter().chain(numbers).find(holds)?;
+    Some(both.with_byte_order(ByteOrder::NATIVE))
 }
 
 fn is_text(kind: Kind) -> bool {
