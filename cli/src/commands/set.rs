@@ -129,7 +129,7 @@ impl SetArgs {
     /// Sets the elements and returns how many there are.
     fn change(&self, edited: &mut Edited, file: Option<MappedArray>) -> Result<usize> {
         let dtype = match self.selection.field() {
-            Some(field) => edited.outline().field(field)?.dtype().clone(),
+            Some(field) => edited.stored.outline().field(field)?.dtype().clone(),
             None => edited.array.dtype().clone(),
         };
         let value = match file {

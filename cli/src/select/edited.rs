@@ -20,11 +20,6 @@ pub(crate) struct Edited {
 }
 
 impl Edited {
-    /// All elements, which are not kept while some are written.
-    pub(crate) fn outline(&self) -> Outline<'_> {
-        self.stored.outline()
-    }
-
     /// Progress through the elements of a selection.
     pub(crate) fn progress(&self, shape: &[usize]) -> Progress {
         // A list may name rows several times, so there may be more than the array has.

@@ -196,11 +196,6 @@ impl<'a> RowSelection<'a> {
         limits::check_empty_rows(self.path, if self.rows.is_empty() { rows } else { 0 })
     }
 
-    /// The size of all rows, in bytes.
-    pub(crate) fn nbytes(&self) -> usize {
-        self.rows.nbytes()
-    }
-
     /// All rows of a block, and their numbers.
     fn part(&self, number: usize) -> Result<(Outline<'a>, Range<usize>)> {
         let (slice, rows) = self.blocks.slice(number, self.rows.ndim());
@@ -239,7 +234,7 @@ impl<'a> RowSelection<'a> {
 
     /// Calls `visit` with the numbers of the rows of each block that satisfy the condition.
     pub(crate) fn each_match(&self, mut visit: impl FnMut(Vec<usize>) -> Result<()>) -> Result<()> {
-        let mut progress = Progress::new(self.nbytes());
+        let mut progress = Progress::new(self.rows.nbytes());
         parallel::in_order(
             self.blocks.len(),
             |number| self.numbers(number),
@@ -346,7 +341,7 @@ impl<'a> RowSelection<'a> {
         work: impl Fn(&DynView<'_>) -> Result<T> + Sync,
         mut visit: impl FnMut(T) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
-        let mut progress = Progress::new(self.nbytes());
+        let mut progress = Progress::new(self.rows.nbytes());
         parallel::in_order(
             self.blocks.len(),
             |number| {

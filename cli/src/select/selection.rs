@@ -77,13 +77,11 @@ impl IndexArg {
         (is_index && !is_path && !is_file).then_some(index)
     }
 
-    fn indices(&self) -> Result<&IndexExpr> {
-        let IndexArg(indices) = self;
-        indices.as_ref().map_err(|text| Error::new(ErrorKind::InvalidInput, text.clone()))
-    }
-
     fn resolve(&self, shape: &[usize]) -> Result<ResolvedIndex> {
-        self.indices()?.resolve(shape)
+        match &self.0 {
+            Ok(indices) => indices.resolve(shape),
+            Err(text) => Err(Error::new(ErrorKind::InvalidInput, text.clone())),
+        }
     }
 
     /// The index without its field.

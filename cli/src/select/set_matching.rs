@@ -25,7 +25,7 @@ pub(crate) fn set(
     value: &NewValue,
     casting: Casting,
 ) -> Result<usize> {
-    let all = edited.outline();
+    let all = edited.stored.outline();
     let dims = all.shape().to_vec();
     let leading = filter.map_or(0, |filter| filter.leading(all.dtype(), all.ndim()));
     let (leading, inner) = dims.split_at(leading);
@@ -46,7 +46,7 @@ pub(crate) fn set(
         // What was written decides about no other row.
         let numbers = match filter {
             Some(filter) => {
-                let all = edited.outline();
+                let all = edited.stored.outline();
                 Some(whole_rows((path, &edited.stored), &all, filter)?.numbers(block)?.0)
             }
             None => None,
