@@ -281,15 +281,12 @@ impl Inspector {
 
     /// Lists each `.npy` of a tar file, and each array of each `.npz` and `.ten`.
     fn list_tar(self, path: &ArrayPath, tar: &TarFile, add: Add<'_>) -> Result<()> {
-        let (members, requested) = match path.member.as_deref() {
-            Some(requested) => {
-                let (member, inner) = select_member(tar, requested)?;
-                (vec![member], inner)
-            }
-            None => {
-                tar.prefetch_headers()?;
-                (tar.members().collect(), None)
-            }
+        let (members, requested) = if let Some(requested) = path.member.as_deref() {
+            let (member, inner) = select_member(tar, requested)?;
+            (vec![member], inner)
+        } else {
+            tar.prefetch_headers()?;
+            (tar.members().collect(), None)
         };
         for member in members {
             let name = member.name();
@@ -349,7 +346,7 @@ fn select_member<'a, 'n>(
         return Ok((exact, None));
     }
     let inner = |name: &str| requested.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']');
-    let found = tar.members().filter_map(|member| Some((member.clone(), inner(member.name())?)));
+    let found = tar.members().filter_map(|member| Some((member, inner(member.name())?)));
     match found.last() {
         Some((member, inner)) => Ok((member, Some(inner))),
         // Fails with an error that lists the names there are.

@@ -98,11 +98,10 @@ pub(crate) fn with_table(
         let selected = index.outline(array, all).at(path)?;
         return print(array, selected.outline(), axes, false);
     };
-    limits::check_count(path, all.itemsize(), all.len())?;
-    let inner = inner(all, filter);
-    let rows = whole_rows((path, array), all, filter).at(path)?;
+    let selection = (&index.without_field(), &index.fields(all));
+    let (rows, is_selected) = matching((path, array), all, filter, selection)?;
     let (copy, some);
-    let (array, rows, numbers, has_more) = if index.keeps_rows(inner) {
+    let (array, rows, numbers, has_more) = if is_selected {
         some = shown(&rows).at(path)?;
         (array, some.array.dyn_view().at(path)?.into(), some.numbers, some.has_more)
     } else {
@@ -118,7 +117,7 @@ pub(crate) fn with_table(
     let mut axes = index.axis_indices(rows.shape()).at(path)?;
     let selected = index.outline(array, &rows).at(path)?;
     let part = selected.outline();
-    if let Some(of_rows) = index.row_axis(inner)
+    if let Some(of_rows) = index.row_axis(inner(all, filter))
         && let (Some(rows), Some(&len)) = (axes.get_mut(of_rows), part.shape().get(of_rows))
     {
         let found = (0..len).filter_map(|at| numbers.get(rows.at(at)).copied());

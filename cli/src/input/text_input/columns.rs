@@ -72,13 +72,13 @@ pub(super) struct FreeColumns<'a> {
 
 impl<'a> FreeColumns<'a> {
     pub(super) fn new(names: &'a [String]) -> FreeColumns<'a> {
-        let mut named: HashMap<_, VecDeque<_>> = HashMap::new();
+        let mut columns: HashMap<_, VecDeque<_>> = HashMap::new();
         let exact = names.iter().map(String::as_str).enumerate();
         let trimmed = exact.clone().filter(|(_, name)| name.trim() != *name);
         for (column, name) in exact.chain(trimmed.map(|(column, name)| (column, name.trim()))) {
-            named.entry(name).or_default().push_back(column);
+            columns.entry(name).or_default().push_back(column);
         }
-        FreeColumns { named, taken: HashSet::new() }
+        FreeColumns { named: columns, taken: HashSet::new() }
     }
 
     /// Takes the first free column of this name, or else the first of this name with
