@@ -9,91 +9,32 @@ use crate::error::{DTypeError, Error, Result, excerpt};
 /// NumPy's largest element in bytes: the maximum of a C `int`.
 pub(crate) const MAX_ITEMSIZE: usize = 0x7fff_ffff;
 
-/// Names and letters without a byte order, with their type strings.
-const NAMES: [(&str, &str); 52] = [
-    ("bool", "b1"),
-    ("bool_", "b1"),
-    ("int8", "i1"),
-    ("int16", "i2"),
-    ("int32", "i4"),
-    ("int64", "i8"),
-    ("uint8", "u1"),
-    ("uint16", "u2"),
-    ("uint32", "u4"),
-    ("uint64", "u8"),
-    ("float16", "f2"),
-    ("float32", "f4"),
-    ("float64", "f8"),
-    ("float128", "f16"),
-    ("complex64", "c8"),
-    ("complex128", "c16"),
-    ("complex256", "c32"),
-    ("datetime64", "M8"),
-    ("timedelta64", "m8"),
-    ("byte", "i1"),
-    ("ubyte", "u1"),
-    ("short", "i2"),
-    ("ushort", "u2"),
-    ("intc", "i4"),
-    ("uintc", "u4"),
-    ("int", "i8"),
-    ("uint", "u8"),
-    ("int_", "i8"),
-    ("intp", "i8"),
-    ("uintp", "u8"),
-    ("long", "i8"),
-    ("ulong", "u8"),
-    ("longlong", "i8"),
-    ("ulonglong", "u8"),
-    ("half", "f2"),
-    ("single", "f4"),
-    ("float", "f8"),
-    ("double", "f8"),
-    ("longdouble", "f16"),
-    ("csingle", "c8"),
-    ("complex", "c16"),
-    ("cdouble", "c16"),
-    ("clongdouble", "c32"),
-    ("str", "U0"),
-    ("str_", "U0"),
-    ("unicode", "U0"),
-    ("bytes", "S0"),
-    ("bytes_", "S0"),
-    ("void", "V0"),
-    ("object", "O8"),
-    ("object_", "O8"),
-    ("a", "S0"),
-];
-
-/// Letters that may follow a byte order without a size.
-const LETTERS: [(&str, &str); 27] = [
-    ("?", "b1"),
-    ("b", "i1"),
-    ("B", "u1"),
-    ("h", "i2"),
-    ("H", "u2"),
-    ("i", "i4"),
-    ("I", "u4"),
-    ("l", "i8"),
-    ("L", "u8"),
-    ("n", "i8"),
-    ("N", "u8"),
-    ("p", "i8"),
-    ("P", "u8"),
-    ("q", "i8"),
-    ("Q", "u8"),
-    ("e", "f2"),
-    ("f", "f4"),
-    ("d", "f8"),
-    ("g", "f16"),
-    ("F", "c8"),
-    ("D", "c16"),
-    ("G", "c32"),
-    ("c", "S1"),
-    ("S", "S0"),
-    ("U", "U0"),
-    ("V", "V0"),
-    ("O", "O8"),
+/// Type strings without a byte order, the letters that stand for them, with or without
+/// one, and the names that stand for them.
+const NAMES: [(&str, &str, &str); 23] = [
+    ("b1", "?", "bool bool_"),
+    ("i1", "b", "int8 byte"),
+    ("u1", "B", "uint8 ubyte"),
+    ("i2", "h", "int16 short"),
+    ("u2", "H", "uint16 ushort"),
+    ("i4", "i", "int32 intc"),
+    ("u4", "I", "uint32 uintc"),
+    ("i8", "l n p q", "int64 int int_ intp long longlong"),
+    ("u8", "L N P Q", "uint64 uint uintp ulong ulonglong"),
+    ("f2", "e", "float16 half"),
+    ("f4", "f", "float32 single"),
+    ("f8", "d", "float64 float double"),
+    ("f16", "g", "float128 longdouble"),
+    ("c8", "F", "complex64 csingle"),
+    ("c16", "D", "complex128 complex cdouble"),
+    ("c32", "G", "complex256 clongdouble"),
+    ("M8", "", "datetime64"),
+    ("m8", "", "timedelta64"),
+    ("S1", "c", ""),
+    ("S0", "S", "bytes bytes_ a"),
+    ("U0", "U", "str str_ unicode"),
+    ("V0", "V", "void"),
+    ("O8", "O", "object object_"),
 ];
 
 impl DType {
@@ -112,11 +53,7 @@ pub(super) fn parse(text: &str) -> Result<ScalarType> {
         _ => (None, text),
     };
     let is_sized = code.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
-    let short = match order {
-        _ if is_sized => code,
-        Some(_) => find(&LETTERS, code).unwrap_or(code),
-        None => find(&LETTERS, code).or_else(|| find(&NAMES, code)).unwrap_or(code),
-    };
+    let short = if is_sized { code } else { find(code, order.is_none()).unwrap_or(code) };
     parse_sized(short, order.unwrap_or(ByteOrder::NATIVE)).map_err(|kind| match kind {
         TypestrError::Object => DTypeError::Object { descr: excerpt(text) }.into(),
         TypestrError::Unit(error) => error,
@@ -125,8 +62,11 @@ pub(super) fn parse(text: &str) -> Result<ScalarType> {
 }
 
 #[inline]
-fn find(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
-    table.iter().find(|(known, _)| *known == name).map(|&(_, short)| short)
+fn find(code: &str, allow_names: bool) -> Option<&'static str> {
+    let is_in = |words: &str| words.split_whitespace().any(|word| word == code);
+    let mut rows = NAMES.iter();
+    let row = rows.find(|(_, letters, names)| is_in(letters) || (allow_names && is_in(names)));
+    row.map(|(short, ..)| *short)
 }
 
 enum TypestrError {
