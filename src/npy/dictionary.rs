@@ -36,8 +36,7 @@ pub(super) fn parse(text: &str, longs: bool) -> Result<(HeaderValues, bool)> {
     reader.end()?;
     match (dtype, order, shape) {
         (Some(dtype), Some(order), Some(shape)) if others.is_empty() => {
-            let values = (dtype.into_result()?, order.into_result()?, shape.into_result()?);
-            Ok((values, reader.has_longs()))
+            Ok(((dtype?, order?, shape?), reader.has_longs()))
         }
         (dtype, order, shape) => {
             let known = [
@@ -71,36 +70,21 @@ impl From<Error> for InvalidValue {
     }
 }
 
-/// The value of a key. An invalid value returns an error only if it is the last
-/// value of its key.
-enum KeyValue<T> {
-    Valid(T),
-    Invalid(Error),
-}
-
-impl<T> KeyValue<T> {
-    fn into_result(self) -> Result<T> {
-        match self {
-            KeyValue::Valid(value) => Ok(value),
-            KeyValue::Invalid(error) => Err(error),
-        }
-    }
-}
-
-/// Reads one value. Fails only if it is not a literal at all.
+/// Reads one value. Fails only if it is not a literal at all: an invalid value fails only if
+/// it is the last value of its key.
 fn read_value<T>(
     key: &'static str,
     reader: &mut Reader<'_>,
     read: impl Fn(&mut Reader<'_>) -> Result<T, InvalidValue>,
-) -> Result<KeyValue<T>> {
+) -> Result<Result<T>> {
     let mut start = *reader;
     let invalid = match read(reader) {
-        Ok(value) => return Ok(KeyValue::Valid(value)),
+        Ok(value) => return Ok(Ok(value)),
         Err(invalid) => invalid,
     };
     let text = start.skip_value()?;
     *reader = start;
-    Ok(KeyValue::Invalid(match invalid {
+    Ok(Err(match invalid {
         InvalidValue::WrongKind(expected) => {
             HeaderError::Value { key, found: excerpt(text), expected }.into()
         }

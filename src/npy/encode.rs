@@ -170,14 +170,15 @@ impl Header {
 /// after it.
 #[inline]
 fn file_start(version: Version, text: Vec<u8>, header_len: usize) -> Result<Vec<u8>> {
+    let too_long = || unencodable(version, "it is too long", Version::V2);
     let mut bytes = MAGIC.to_vec();
     bytes.extend([version.major(), 0]);
     if version == Version::V1 {
-        bytes.extend(u16::try_from(header_len).map_err(|_| too_long(version))?.to_le_bytes());
+        bytes.extend(u16::try_from(header_len).map_err(|_| too_long())?.to_le_bytes());
     } else {
-        bytes.extend(u32::try_from(header_len).map_err(|_| too_long(version))?.to_le_bytes());
+        bytes.extend(u32::try_from(header_len).map_err(|_| too_long())?.to_le_bytes());
     }
-    bytes.try_reserve_exact(header_len).map_err(|_| too_long(version))?;
+    bytes.try_reserve_exact(header_len).map_err(|_| too_long())?;
     bytes.extend(text);
     bytes.resize(version.text_offset() + header_len - 1, b' ');
     bytes.push(b'\n');
@@ -185,12 +186,8 @@ fn file_start(version: Version, text: Vec<u8>, header_len: usize) -> Result<Vec<
 }
 
 #[inline]
-fn too_long(version: Version) -> HeaderError {
-    HeaderError::Encode {
-        asked: version.to_string(),
-        reason: "it is too long",
-        works: Version::V2.to_string(),
-    }
+fn unencodable(asked: Version, reason: &'static str, works: Version) -> HeaderError {
+    HeaderError::Encode { asked: asked.to_string(), reason, works: works.to_string() }
 }
 
 /// The lowest version that can hold a text.
@@ -217,21 +214,13 @@ impl Version {
     /// Encodes a text as this version does.
     #[inline]
     fn encode_text(self, text: String) -> Result<Vec<u8>> {
-        if self == Version::V3 { Ok(text.into_bytes()) } else { encode_latin1(&text, self) }
-    }
-}
-
-#[inline]
-fn encode_latin1(text: &str, asked: Version) -> Result<Vec<u8>> {
-    let bytes = text.chars().map(|c| u8::try_from(u32::from(c)));
-    bytes.collect::<std::result::Result<_, _>>().map_err(|_| {
-        HeaderError::Encode {
-            asked: asked.to_string(),
-            reason: "a field name is not Latin-1",
-            works: Version::V3.to_string(),
+        if self == Version::V3 {
+            return Ok(text.into_bytes());
         }
-        .into()
-    })
+        let latin1: Option<_> = text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+        let reason = "a field name is not Latin-1";
+        latin1.ok_or_else(|| unencodable(self, reason, Version::V3).into())
+    }
 }
 
 #[cfg(test)]
