@@ -6,47 +6,25 @@ use super::{Error, ErrorKind};
 pub(crate) enum ArchiveError {
     /// The archive or one of its members cannot be used.
     #[error("{found}: {expected}")]
-    Refused {
-        /// The kind that the error reports.
-        kind: ErrorKind,
-        /// The problem.
-        found: String,
-        /// The expected contents, or a remedy.
-        expected: &'static str,
-    },
+    Refused { kind: ErrorKind, found: String, expected: &'static str },
 
     /// The bytes of a member do not match its checksum.
     #[cfg(feature = "npz")]
     #[error(
         "the CRC-32 is {found:08x}, but the archive records {expected:08x}: the member is damaged"
     )]
-    Checksum {
-        /// The CRC-32 of the bytes.
-        found: u32,
-        /// The CRC-32 that the archive records.
-        expected: u32,
-    },
+    Checksum { found: u32, expected: u32 },
 
     /// A compressed member needs more memory than is allowed.
     #[cfg(feature = "npz")]
     #[error(
         "needs {size} bytes of memory, but the limit is {limit}: raise it with `max_inflated` if you trust the file"
     )]
-    Inflated {
-        /// Its size in bytes.
-        size: u64,
-        /// The limit in force, in bytes.
-        limit: u64,
-    },
+    Inflated { size: u64, limit: u64 },
 
     /// An archive has no member of this name.
     #[error("no member `{asked}`: {members}")]
-    NoMember {
-        /// The name asked for.
-        asked: String,
-        /// The existing members, as a clause.
-        members: String,
-    },
+    NoMember { asked: String, members: String },
 }
 
 impl ArchiveError {

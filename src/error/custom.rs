@@ -1,27 +1,9 @@
 //! Errors made by callers, and conversions from and to other error types.
 
 use std::error::Error as StdError;
-use std::{fmt, io};
+use std::io;
 
 use super::{Error, ErrorDetail, ErrorKind, SystemError};
-
-type AnyError = Box<dyn StdError + Send + Sync>;
-
-/// An error that a caller made.
-#[derive(Debug)]
-pub(crate) struct Custom {
-    pub(super) kind: ErrorKind,
-    pub(super) error: AnyError,
-}
-
-impl fmt::Display for Custom {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl StdError for Custom {}
 
 impl Error {
     /// Makes an error of the given kind from a message or another error, for
@@ -38,7 +20,7 @@ impl Error {
     #[cold]
     #[must_use]
     pub fn new(kind: ErrorKind, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
-        ErrorDetail::Custom(Custom { kind, error: error.into() }).into()
+        ErrorDetail::Custom { kind, error: error.into() }.into()
     }
 
     /// Makes the error of an operation that failed, `cannot {action}: {source}`, which has
@@ -89,7 +71,7 @@ impl Error {
     #[inline]
     pub fn get_ref(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         match self.detail() {
-            ErrorDetail::Custom(custom) => Some(&*custom.error),
+            ErrorDetail::Custom { error, .. } => Some(&**error),
             _ => None,
         }
     }

@@ -7,130 +7,58 @@ use super::ErrorKind;
 pub(crate) enum DTypeError {
     /// A dtype description that NumPy rejects, or that no file can hold.
     #[error("dtype `{descr}`: {reason}")]
-    Invalid {
-        /// The rejected part of the description.
-        descr: String,
-        /// Why, and what would be accepted.
-        reason: String,
-    },
+    Invalid { descr: String, reason: String },
 
     /// A field that does not exist.
     #[error("dtype `{descr}`: {reason}")]
-    NoField {
-        /// The searched dtype.
-        descr: String,
-        /// The requested name and the existing names.
-        reason: String,
-    },
+    NoField { descr: String, reason: String },
 
     /// The array holds Python objects.
     #[error(
         "dtype '{descr}' holds Python objects, which are pickled and cannot be mapped: load the array with numpy.load(allow_pickle=True) and save it with a fixed-size dtype"
     )]
-    Object {
-        /// The type string.
-        descr: String,
-    },
+    Object { descr: String },
 
     /// The requested type does not represent elements of this dtype.
     #[error("stored as {stored}, asked for `{asked}`: use `{works}`")]
-    Fit {
-        /// The dtype, as its descr.
-        stored: String,
-        /// The requested Rust type.
-        asked: String,
-        /// A Rust type that works.
-        works: String,
-    },
+    Fit { stored: String, asked: String, works: String },
 
     /// A field of the elements does not match the record's.
     #[error("record `{record}`, field `{field}`: {reason}")]
-    Record {
-        /// The requested Rust type.
-        record: &'static str,
-        /// The first field that differs.
-        field: String,
-        /// How it differs, and what would work.
-        reason: String,
-    },
+    Record { record: &'static str, field: String, reason: String },
 
     /// The byte order of the numbers differs from the requested type's.
     #[error(
         "stored as {stored}, asked for `{asked}` in place: use `{works}`, or `view::<{asked}>()`"
     )]
-    ByteOrder {
-        /// The dtype, as its descr.
-        stored: String,
-        /// The requested Rust type.
-        asked: String,
-        /// A Rust type that works in place.
-        works: String,
-    },
+    ByteOrder { stored: String, asked: String, works: String },
 
     /// The address of the first element is not aligned for the requested type.
     #[error(
         "elements are not aligned to {align} bytes, asked for `{asked}` in place: use `{works}`, or `view::<{asked}>()`"
     )]
-    Alignment {
-        /// The alignment of the requested type, in bytes.
-        align: usize,
-        /// The requested Rust type.
-        asked: String,
-        /// A Rust type that works.
-        works: String,
-    },
+    Alignment { align: usize, asked: String, works: String },
 
     /// A cast not allowed or not supported.
     #[error("cannot cast {from} to {to} with casting `{casting}`: {works}")]
-    Cast {
-        /// The current dtype.
-        from: String,
-        /// The requested dtype.
-        to: String,
-        /// The casting rule in force.
-        casting: String,
-        /// The remedy.
-        works: String,
-    },
+    Cast { from: String, to: String, casting: String, works: String },
 
     /// Rows for a file whose elements have a different dtype.
     #[error("the file has elements of {stored}, asked for rows of {asked}")]
-    Rows {
-        /// The dtype of the file.
-        stored: String,
-        /// The dtype of the rows.
-        asked: String,
-    },
+    Rows { stored: String, asked: String },
 
     /// The bytes of the elements cannot be viewed as a different dtype in
     /// place.
     #[error("elements of {from} cannot be viewed as {to} in place: {reason}")]
-    Reinterpret {
-        /// The current dtype.
-        from: String,
-        /// The requested dtype.
-        to: String,
-        /// The reason.
-        reason: String,
-    },
+    Reinterpret { from: String, to: String, reason: String },
 
     /// A value that does not fit an element.
     #[error("{value}: expected {expected}")]
-    Value {
-        /// The value.
-        value: String,
-        /// A description of the values that fit.
-        expected: String,
-    },
+    Value { value: String, expected: String },
 
     /// Stored numbers that contradict each other or the elements.
     #[error("{value}: expected {expected}")]
-    Stored {
-        /// The stored value.
-        value: String,
-        /// A description of consistent values.
-        expected: String,
-    },
+    Stored { value: String, expected: String },
 }
 
 impl DTypeError {

@@ -8,21 +8,11 @@ pub(crate) enum ExtentError {
     #[error(
         "the elements end at byte {needed} and the file at {found}: it was truncated, or is still being written"
     )]
-    ShortFile {
-        /// Where the last element ends, in bytes from the start of the file.
-        needed: u64,
-        /// The length of the file in bytes.
-        found: u64,
-    },
+    ShortFile { needed: u64, found: u64 },
 
     /// The buffer of an array ends before its last element.
     #[error("the elements end at byte {needed} and the buffer at {found}")]
-    ShortBuffer {
-        /// Where the last element ends in the buffer.
-        needed: usize,
-        /// The buffer's length in bytes.
-        found: usize,
-    },
+    ShortBuffer { needed: usize, found: usize },
 
     /// An empty file, which cannot be mapped.
     #[error(
@@ -32,14 +22,7 @@ pub(crate) enum ExtentError {
 
     /// The shape of a raw file cannot be derived from its length.
     #[error("{}", remainder(*offset, *itemsize, *found))]
-    Remainder {
-        /// Where the elements start.
-        offset: u64,
-        /// The size of one element in bytes.
-        itemsize: usize,
-        /// The length of the file in bytes.
-        found: u64,
-    },
+    Remainder { offset: u64, itemsize: usize, found: u64 },
 
     /// A `.npy` file is opened as raw elements that do not fit it.
     #[error("the file has an NPY header: open it as a .npy, not with `OpenOptions::raw`")]
@@ -49,30 +32,15 @@ pub(crate) enum ExtentError {
     #[error(
         "the elements end at byte {end} and the file at {found}: `recover` turns the bytes that follow into rows"
     )]
-    Trailing {
-        /// Where the last element ends, in bytes from the start of the file.
-        end: u64,
-        /// The length of the file in bytes.
-        found: u64,
-    },
+    Trailing { end: u64, found: u64 },
 
     /// Bytes follow the elements of a file that would be replaced.
     #[error("{}", dropped(*nbytes, *rows, *is_array))]
-    Dropped {
-        /// The number of bytes.
-        nbytes: u64,
-        /// The complete rows among them.
-        rows: u64,
-        /// Whether they start with another array.
-        is_array: bool,
-    },
+    Dropped { nbytes: u64, rows: u64, is_array: bool },
 
     /// The elements are followed by another array, not by rows.
     #[error("another array follows the elements at byte {end}: no rows can be recovered")]
-    Follows {
-        /// Where the last element ends, in bytes from the start of the file.
-        end: u64,
-    },
+    Follows { end: u64 },
 }
 
 impl ExtentError {

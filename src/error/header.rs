@@ -6,91 +6,43 @@ use super::ErrorKind;
 pub(crate) enum HeaderError {
     /// The first six bytes are not `\x93NUMPY`.
     #[error("starts with b\"{}\", expected b\"\\x93NUMPY\"{}", found.escape_ascii(), format_hint(found))]
-    Magic {
-        /// The first bytes of the file, at most six.
-        found: Vec<u8>,
-    },
+    Magic { found: Vec<u8> },
 
     /// The format version is not one that NumPy defined.
     #[error("format version {major}.{minor}, expected 1.0, 2.0 or 3.0")]
-    Version {
-        /// The seventh byte of the file.
-        major: u8,
-        /// The eighth byte of the file.
-        minor: u8,
-    },
+    Version { major: u8, minor: u8 },
 
     /// The file ends too early to hold a header.
     #[error("ends inside the {what}: found {found} of {needed} bytes")]
-    Eof {
-        /// The name of the incomplete part.
-        what: &'static str,
-        /// Its length in bytes.
-        needed: usize,
-        /// The number of bytes up to the end of the file.
-        found: usize,
-    },
+    Eof { what: &'static str, needed: usize, found: usize },
 
     /// The header is longer than allowed.
     #[error(
         "the header has {found} characters, but the limit is {limit}: raise it with `max_header_len` if you trust the file"
     )]
-    Limit {
-        /// Its length in characters, or in bytes if those alone exceed the
-        /// limit.
-        found: usize,
-        /// The limit in force, in characters.
-        limit: usize,
-    },
+    Limit { found: usize, limit: usize },
 
     /// A version 3.0 header is not UTF-8.
     #[error("the header is not valid UTF-8 at byte {at}, as version 3.0 requires")]
-    Utf8 {
-        /// The number of valid bytes before the first invalid one.
-        at: usize,
-    },
+    Utf8 { at: usize },
 
     /// The header or the text of a dtype is not a valid Python literal.
     #[error("at character {at}: found {found}, expected {expected}")]
-    Syntax {
-        /// The position in characters.
-        at: usize,
-        /// The text at the position.
-        found: String,
-        /// The syntax expected at the position.
-        expected: &'static str,
-    },
+    Syntax { at: usize, found: String, expected: &'static str },
 
     /// The header's dictionary lacks a key, or has an unknown one.
     #[error("the header's keys are {found}, expected exactly 'descr', 'fortran_order' and 'shape'")]
-    Keys {
-        /// The keys of the dictionary.
-        found: String,
-    },
+    Keys { found: String },
 
     /// A value in the header has the wrong type.
     #[error("`{key}` is `{found}`, expected {expected}")]
-    Value {
-        /// The key of the value.
-        key: &'static str,
-        /// The text of the value, shortened.
-        found: String,
-        /// A description of valid values.
-        expected: &'static str,
-    },
+    Value { key: &'static str, found: String, expected: &'static str },
 
     /// The requested format version cannot hold this header.
     #[error(
         "version {asked} cannot hold this header: {reason}; use {works}, or leave the version unset"
     )]
-    Encode {
-        /// The requested version.
-        asked: String,
-        /// The reason.
-        reason: &'static str,
-        /// A version that can hold it.
-        works: String,
-    },
+    Encode { asked: String, reason: &'static str, works: String },
 }
 
 impl HeaderError {

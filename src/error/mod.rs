@@ -30,8 +30,6 @@ pub(crate) use request::RequestError;
 pub(crate) use shape::ShapeError;
 pub(crate) use system::{IoContext, SystemError};
 
-use custom::Custom;
-
 /// A result with [`Error`] as its default error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -81,8 +79,8 @@ pub(crate) enum ErrorDetail {
     Archive(#[from] ArchiveError),
     #[error(transparent)]
     Request(#[from] RequestError),
-    #[error(transparent)]
-    Custom(#[from] Custom),
+    #[error("{error}")]
+    Custom { kind: ErrorKind, error: Box<dyn std::error::Error + Send + Sync> },
 }
 
 impl ErrorDetail {
@@ -96,7 +94,7 @@ impl ErrorDetail {
             ErrorDetail::Shape(error) => error.kind(),
             ErrorDetail::Archive(error) => error.kind(),
             ErrorDetail::Request(_) => ErrorKind::InvalidInput,
-            ErrorDetail::Custom(error) => error.kind,
+            ErrorDetail::Custom { kind, .. } => *kind,
         }
     }
 }
@@ -288,7 +286,7 @@ impl std::error::Error for Error {
     #[inline]
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.detail {
-            ErrorDetail::Custom(custom) => custom.error.source(),
+            ErrorDetail::Custom { error, .. } => error.source(),
             _ => std::error::Error::source(self.io_error()?),
         }
     }

@@ -9,58 +9,38 @@ use super::{
 #[inline]
 pub(super) fn text(detail: &ErrorDetail) -> String {
     let message = detail.to_string();
-    let end = match advice(detail) {
-        Advice::None => None,
-        Advice::LastClause => message.rfind(": "),
-        Advice::LastPart => message.rfind(", open "),
-    };
-    match end.and_then(|end| message.get(..end)) {
+    match advice(detail).and_then(|start| message.get(..message.rfind(start)?)) {
         Some(reason) => reason.to_owned(),
         None => message,
     }
 }
 
-/// Where a message names functions of this crate.
-enum Advice {
-    None,
-    /// After the last colon.
-    LastClause,
-    /// In the last part of the last clause, which is about opening the file.
-    LastPart,
-}
-
+/// What the part of a message that names functions of this crate starts with: the last clause,
+/// or the part of it that is about opening the file.
 #[inline]
-fn advice(detail: &ErrorDetail) -> Advice {
+fn advice(detail: &ErrorDetail) -> Option<&'static str> {
     let is_last_clause = match detail {
-        ErrorDetail::Header(HeaderError::Magic { .. }) => return Advice::LastPart,
-        ErrorDetail::System(error) => {
-            matches!(
-                error,
-                SystemError::NotImmutable
-                    | SystemError::NotLoaded { .. }
-                    | SystemError::Exists
-                    | SystemError::Locked
-                    | SystemError::MountPoint { .. }
-            )
-        }
+        ErrorDetail::Header(HeaderError::Magic { .. }) => return Some(", open "),
         ErrorDetail::Header(error) => matches!(error, HeaderError::Limit { .. }),
-        ErrorDetail::Extent(error) => {
-            matches!(
-                error,
-                ExtentError::Trailing { .. } | ExtentError::Dropped { .. } | ExtentError::NotRaw
-            )
-        }
-        ErrorDetail::DType(error) => matches!(
-            error,
+        ErrorDetail::System(
+            SystemError::NotImmutable
+            | SystemError::NotLoaded { .. }
+            | SystemError::Exists
+            | SystemError::Locked
+            | SystemError::MountPoint { .. },
+        )
+        | ErrorDetail::Extent(
+            ExtentError::Trailing { .. } | ExtentError::Dropped { .. } | ExtentError::NotRaw,
+        )
+        | ErrorDetail::DType(
             DTypeError::Fit { .. }
-                | DTypeError::ByteOrder { .. }
-                | DTypeError::Alignment { .. }
-                | DTypeError::Cast { .. }
-        ),
-        ErrorDetail::Shape(error) => matches!(
-            error,
-            ShapeError::Rank { .. } | ShapeError::NotContiguous { .. } | ShapeError::Strides { .. }
-        ),
+            | DTypeError::ByteOrder { .. }
+            | DTypeError::Alignment { .. }
+            | DTypeError::Cast { .. },
+        )
+        | ErrorDetail::Shape(
+            ShapeError::Rank { .. } | ShapeError::NotContiguous { .. } | ShapeError::Strides { .. },
+        ) => true,
         #[cfg(feature = "npz")]
         ErrorDetail::Archive(ArchiveError::Inflated { .. }) => true,
         // Those that name functions put them into quotes.
@@ -68,9 +48,9 @@ fn advice(detail: &ErrorDetail) -> Advice {
         ErrorDetail::Request(error) => {
             !matches!(error, RequestError::Mode { .. } | RequestError::Argument { .. })
         }
-        ErrorDetail::Archive(_) | ErrorDetail::Custom(_) => false,
+        _ => false,
     };
-    if is_last_clause { Advice::LastClause } else { Advice::None }
+    is_last_clause.then_some(": ")
 }
 
 #[cfg(test)]

@@ -6,10 +6,7 @@ pub(crate) enum RequestError {
     #[error(
         "mode '{found}', expected 'r' or 'readonly', 'r+' or 'readwrite', 'w+' or 'write', 'c' or 'copyonwrite'"
     )]
-    Mode {
-        /// The requested name.
-        found: String,
-    },
+    Mode { found: String },
 
     /// A file was opened in mode `w+` without a dtype and a shape.
     #[error("mode 'w+' creates an array and needs its dtype and shape: use `MappedArray::create`")]
@@ -17,21 +14,11 @@ pub(crate) enum RequestError {
 
     /// An argument that is never valid, or not with the remaining arguments.
     #[error("{found}: expected {expected}")]
-    Argument {
-        /// The argument.
-        found: String,
-        /// A description of valid arguments.
-        expected: String,
-    },
+    Argument { found: String, expected: String },
 
     /// A call of a function where a different function is needed.
     #[error("{found}: expected {expected}")]
-    Call {
-        /// What the call was about.
-        found: &'static str,
-        /// The calls that would work.
-        expected: &'static str,
-    },
+    Call { found: &'static str, expected: &'static str },
 
     /// Rows can only be appended to whole `.npy` files.
     #[error(
@@ -41,10 +28,7 @@ pub(crate) enum RequestError {
 
     /// The array does not know the path of its file.
     #[error("the array was not opened by path: open it by path to {operation}")]
-    NoPath {
-        /// The operation that needs a path.
-        operation: &'static str,
-    },
+    NoPath { operation: &'static str },
 
     /// Elements were to be written to a file, but the array has none.
     #[error(

@@ -9,12 +9,7 @@ use super::{Error, ErrorKind, Result};
 pub(crate) enum SystemError {
     /// A file could not be opened, read, written or replaced.
     #[error("cannot {action}: {source}")]
-    Io {
-        /// The operation that failed: `open`, `read the header`, …
-        action: &'static str,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    Io { action: &'static str, source: io::Error },
 
     /// Reading or writing failed, with nothing to add to the underlying error.
     #[error("{0}")]
@@ -22,43 +17,21 @@ pub(crate) enum SystemError {
 
     /// Memory could not be mapped, allocated, flushed or unmapped.
     #[error("cannot {action} {len} bytes: {source}")]
-    Map {
-        /// The operation that failed: `map`, `allocate`, `flush` or `unmap`.
-        action: &'static str,
-        /// The number of bytes.
-        len: usize,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    Map { action: &'static str, len: usize, source: io::Error },
 
     /// All elements were needed of an array that is in memory in parts.
     #[error(
         "cannot bring all {len} bytes of the elements into memory: {reason}: use parts of them, by `MappedArray::window` or `for_each_window`"
     )]
-    NotLoaded {
-        /// The number of bytes.
-        len: usize,
-        /// The error of mapping or reading them.
-        reason: Error,
-    },
+    NotLoaded { len: usize, reason: Error },
 
     /// There is less space on the disk than would be reserved.
     #[error("cannot reserve space: {asked} bytes are needed, {free} are free: {source}")]
-    Space {
-        /// The number of bytes to reserve.
-        asked: u64,
-        /// The number that is free.
-        free: u64,
-        /// The kernel's error for a full disk.
-        source: io::Error,
-    },
+    Space { asked: u64, free: u64, source: io::Error },
 
     /// The path refers to a directory, pipe or device.
     #[error("is {found}, not a regular file")]
-    NotRegular {
-        /// The type of the file.
-        found: &'static str,
-    },
+    NotRegular { found: &'static str },
 
     /// The operating system cannot guarantee that the file never changes.
     #[error(
@@ -76,10 +49,7 @@ pub(crate) enum SystemError {
     #[error(
         "cannot replace a mount point, such as a file that is mounted into a container ({source}): mount its directory, or overwrite it in place with `WriteOptions::write_to`"
     )]
-    MountPoint {
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    MountPoint { source: io::Error },
 
     /// The path now refers to another file.
     #[error(
@@ -98,12 +68,7 @@ pub(crate) enum SystemError {
     #[error(
         "the file has {found} bytes, expected {expected}: another process or handle changed it during the append"
     )]
-    Changed {
-        /// The expected length in bytes.
-        expected: u64,
-        /// The current length in bytes.
-        found: u64,
-    },
+    Changed { expected: u64, found: u64 },
 
     /// The system could not read bytes to write from a map.
     #[error("was truncated while it was mapped: the elements after its end are lost")]
