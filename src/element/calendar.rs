@@ -1,32 +1,15 @@
 //! Dates as text, and their order.
 
 use std::cmp::Ordering;
+use std::fmt::Display;
 use std::str::FromStr;
 
 use super::{DateTime64, Ticks, TimeDelta64};
 use crate::dtype::Unit;
 use crate::element::value::{parse_date, units};
-use crate::error::{DTypeError, Error, Result, excerpt};
+use crate::error::{Error, Result, excerpt};
 
 impl DateTime64 {
-    /// `NaT`, without a unit. It can be stored in arrays of any unit.
-    pub const NAT: DateTime64 = DateTime64 { ticks: Ticks::NAT, unit: None };
-
-    /// Returns whether this is `NaT`.
-    #[must_use]
-    #[inline]
-    pub fn is_nat(self) -> bool {
-        self.ticks == Ticks::NAT
-    }
-
-    /// Parses an ISO date in `unit`, or `NaT`.
-    #[inline]
-    pub(crate) fn parse(text: &str, unit: Unit) -> Result<DateTime64> {
-        let ticks = if text == "NaT" { Some(Ticks::NAT) } else { parse_date(text, unit) };
-        let unit = Some(unit);
-        ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| invalid_date(text, unit))
-    }
-
     /// Converts the date to another unit, rounded down.
     ///
     /// # Errors
@@ -52,8 +35,8 @@ impl DateTime64 {
             Some(from) => units::convert_date(self.ticks, from, unit),
             None => None,
         };
-        let unit = Some(unit);
-        ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| out_of_range(&self, unit))
+        let ticks = ticks.ok_or_else(|| out_of_range(self, unit))?;
+        Ok(DateTime64 { ticks, unit: Some(unit) })
     }
 
     /// Compares two dates in any units. Returns `None` if one is `NaT`, or only
@@ -90,22 +73,18 @@ impl FromStr for DateTime64 {
         if text == "NaT" {
             return Ok(DateTime64::NAT);
         }
-        let unit = units::unit_of_text(text).ok_or_else(|| invalid_date(text, None))?;
-        DateTime64::parse(text, unit)
+        let invalid = |in_unit: &str| {
+            let expected = format!("a date{in_unit}, such as 2020-02-29T12:00, or NaT");
+            Error::invalid_value(format_args!("`{}`", excerpt(text)), expected)
+        };
+        let unit = units::unit_of_text(text).ok_or_else(|| invalid(""))?;
+        let ticks = parse_date(text, unit);
+        let ticks = ticks.ok_or_else(|| invalid(&format!(" in unit {unit}")))?;
+        Ok(DateTime64 { ticks, unit: Some(unit) })
     }
 }
 
 impl TimeDelta64 {
-    /// `NaT`, without a unit. It can be stored in arrays of any unit.
-    pub const NAT: TimeDelta64 = TimeDelta64 { ticks: Ticks::NAT, unit: None };
-
-    /// Returns whether this is `NaT`.
-    #[must_use]
-    #[inline]
-    pub fn is_nat(self) -> bool {
-        self.ticks == Ticks::NAT
-    }
-
     /// Converts the difference to another unit, rounded down.
     ///
     /// # Errors
@@ -126,40 +105,16 @@ impl TimeDelta64 {
     /// ```
     #[inline]
     pub fn to_unit(self, unit: Unit) -> Result<TimeDelta64> {
-        let unit = Some(unit);
-        let ticks = convert(self.ticks, self.unit, unit, units::convert_difference);
-        ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| out_of_range(&self, unit))
+        let ticks = match self.unit {
+            Some(from) => units::convert_difference(self.ticks, from, unit),
+            // Counts without a unit stay the same in any.
+            None => Some(self.ticks),
+        };
+        let ticks = ticks.ok_or_else(|| out_of_range(self, unit))?;
+        Ok(TimeDelta64 { ticks, unit: Some(unit) })
     }
 }
 
-#[inline]
-fn invalid_date(text: &str, unit: Option<Unit>) -> Error {
-    let value = format!("`{}`", excerpt(text));
-    let in_unit = unit.map_or(String::new(), |unit| format!(" in unit {unit}"));
-    let expected = format!("a date{in_unit}, such as 2020-02-29T12:00, or NaT");
-    DTypeError::Value { value, expected }.into()
-}
-
-/// Converts a count to another unit. Counts without a unit stay the same in any.
-#[inline]
-fn convert(
-    ticks: Ticks,
-    unit: Option<Unit>,
-    to: Option<Unit>,
-    convert: fn(Ticks, Unit, Unit) -> Option<Ticks>,
-) -> Option<Ticks> {
-    match (unit, to) {
-        (Some(unit), Some(to)) => convert(ticks, unit, to),
-        (None, _) => Some(ticks),
-        (Some(_), None) => None,
-    }
-}
-
-#[inline]
-fn out_of_range(value: &dyn ToString, unit: Option<Unit>) -> Error {
-    let expected = match unit {
-        Some(unit) => format!("a 64-bit count in unit {unit}"),
-        None => "a 64-bit count without a unit".to_owned(),
-    };
-    DTypeError::Value { value: value.to_string(), expected }.into()
+fn out_of_range(value: impl Display, unit: Unit) -> Error {
+    Error::invalid_value(value, format_args!("a 64-bit count in unit {unit}"))
 }

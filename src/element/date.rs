@@ -32,6 +32,17 @@ macro_rules! with_unit {
             pub unit: Option<Unit>,
         }
 
+        impl $name {
+            /// `NaT`, without a unit. It can be stored in arrays of any unit.
+            pub const NAT: $name = $name { ticks: Ticks::NAT, unit: None };
+
+            /// Returns whether this is `NaT`.
+            #[must_use]
+            pub fn is_nat(self) -> bool {
+                self.ticks == Ticks::NAT
+            }
+        }
+
         impl Element for $name {
             type Codec = (ByteOrder, Option<Unit>);
 

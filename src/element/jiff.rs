@@ -3,13 +3,15 @@
 //! NumPy's dates have no time zone. By convention they are UTC, which is assumed
 //! when converting to and from instants.
 
+use std::fmt::Display;
+
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{DateTime64, Ticks, TimeDelta64};
 use crate::dtype::{Unit, UnitBase};
 use crate::element::value::units;
-use crate::error::{DTypeError, Error, Result};
+use crate::error::{Error, Result};
 
 /// NumPy's first date.
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
@@ -35,7 +37,8 @@ impl DateTime64 {
     /// ```
     #[inline]
     pub fn to_civil(self) -> Result<DateTime> {
-        self.checked_civil().ok_or_else(|| value_error(&self, "a date in the years -9999 to 9999"))
+        let expected = "a date in the years -9999 to 9999";
+        self.checked_civil().ok_or_else(|| Error::invalid_value(self, expected))
     }
 
     #[inline]
@@ -58,7 +61,7 @@ impl DateTime64 {
     pub fn to_timestamp(self) -> Result<Timestamp> {
         self.checked_timestamp().ok_or_else(|| {
             let (first, last) = (Timestamp::MIN, Timestamp::MAX);
-            value_error(&self, &format!("a date from {first} to {last}"))
+            Error::invalid_value(self, format_args!("a date from {first} to {last}"))
         })
     }
 
@@ -89,9 +92,8 @@ impl DateTime64 {
     /// ```
     #[inline]
     pub fn from_civil(date: DateTime, unit: Unit) -> Result<DateTime64> {
-        let elapsed = date.duration_since(EPOCH).as_nanos();
-        let ticks = units::date_from_nanoseconds(elapsed, unit);
-        let ticks = ticks.ok_or_else(|| value_error(&date, &countable("date", unit)))?;
+        let ticks = units::date_from_nanoseconds(date.duration_since(EPOCH).as_nanos(), unit);
+        let ticks = ticks.ok_or_else(|| uncountable(date, "date", unit))?;
         Ok(DateTime64 { ticks, unit: Some(unit) })
     }
 
@@ -105,7 +107,7 @@ impl DateTime64 {
     #[inline]
     pub fn from_timestamp(instant: Timestamp, unit: Unit) -> Result<DateTime64> {
         let ticks = units::date_from_nanoseconds(instant.as_nanosecond(), unit);
-        let ticks = ticks.ok_or_else(|| value_error(&instant, &countable("date", unit)))?;
+        let ticks = ticks.ok_or_else(|| uncountable(instant, "date", unit))?;
         Ok(DateTime64 { ticks, unit: Some(unit) })
     }
 }
@@ -131,13 +133,13 @@ impl TimeDelta64 {
     /// ```
     #[inline]
     pub fn to_duration(self) -> Result<SignedDuration> {
-        self.checked_duration()
-            .ok_or_else(|| value_error(&self, "a duration that 64 bits can count in seconds"))
+        let expected = "a duration that 64 bits can count in seconds";
+        self.checked_duration().ok_or_else(|| Error::invalid_value(self, expected))
     }
 
     #[inline]
     fn checked_duration(self) -> Option<SignedDuration> {
-        let (Some(unit), false) = (self.unit, self.ticks == Ticks::NAT) else { return None };
+        let (Some(unit), false) = (self.unit, self.is_nat()) else { return None };
         if let Some(Ticks(count)) = units::convert_difference(self.ticks, unit, NANOSECONDS) {
             return Some(SignedDuration::from_nanos(count));
         }
@@ -154,19 +156,11 @@ impl TimeDelta64 {
     #[inline]
     pub fn from_duration(duration: SignedDuration, unit: Unit) -> Result<TimeDelta64> {
         let ticks = units::difference_from_nanoseconds(duration.as_nanos(), unit);
-        let ticks = ticks.ok_or_else(|| value_error(&duration, &countable("duration", unit)))?;
+        let ticks = ticks.ok_or_else(|| uncountable(duration, "duration", unit))?;
         Ok(TimeDelta64 { ticks, unit: Some(unit) })
     }
 }
 
-#[inline]
-fn value_error(value: &dyn ToString, expected: &str) -> Error {
-    DTypeError::Value { value: value.to_string(), expected: expected.to_owned() }.into()
-}
-
-/// The expectation in an error: a date or duration with a count that fits 64
-/// bits.
-#[inline]
-fn countable(noun: &str, unit: Unit) -> String {
-    format!("a {noun} that 64 bits can count in unit {unit}")
+fn uncountable(value: impl Display, noun: &str, unit: Unit) -> Error {
+    Error::invalid_value(value, format_args!("a {noun} that 64 bits can count in unit {unit}"))
 }
