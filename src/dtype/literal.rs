@@ -379,9 +379,22 @@ fn until_quote(text: &str) -> Option<(&str, &str)> {
 /// As in Python's `str.isprintable`, all characters are printable except the
 /// Unicode categories C and Z. The space is printable.
 pub(crate) fn quoted(string: &str) -> String {
-    let quote = if string.contains('\'') && !string.contains('"') { '"' } else { '\'' };
+    quoted_chars(string.chars(), is_printable)
+}
+
+/// Prints bytes as Python's `repr` does, without the `b` before the quote.
+pub(crate) fn quoted_bytes(bytes: &[u8]) -> String {
+    quoted_chars(bytes.iter().copied().map(char::from), |c| (' '..='~').contains(&c))
+}
+
+fn quoted_chars(
+    chars: impl Iterator<Item = char> + Clone,
+    is_printable: fn(char) -> bool,
+) -> String {
+    let has = |quote| chars.clone().any(|c| c == quote);
+    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
     let mut out = String::from(quote);
-    for c in string.chars() {
+    for c in chars {
         match c {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),

@@ -68,24 +68,31 @@ pub enum UnitBase {
     Attosecond,
 }
 
-/// NumPy's letters, from the longest unit to the shortest.
-const LETTERS: [(UnitBase, &str); 13] = [
-    (UnitBase::Year, "Y"),
-    (UnitBase::Month, "M"),
-    (UnitBase::Week, "W"),
-    (UnitBase::Day, "D"),
-    (UnitBase::Hour, "h"),
-    (UnitBase::Minute, "m"),
-    (UnitBase::Second, "s"),
-    (UnitBase::Millisecond, "ms"),
-    (UnitBase::Microsecond, "us"),
-    (UnitBase::Nanosecond, "ns"),
-    (UnitBase::Picosecond, "ps"),
-    (UnitBase::Femtosecond, "fs"),
-    (UnitBase::Attosecond, "as"),
+/// NumPy's letters and names, from the longest unit to the shortest.
+const TEXTS: [(UnitBase, &str, &str); 13] = [
+    (UnitBase::Year, "Y", "years"),
+    (UnitBase::Month, "M", "months"),
+    (UnitBase::Week, "W", "weeks"),
+    (UnitBase::Day, "D", "days"),
+    (UnitBase::Hour, "h", "hours"),
+    (UnitBase::Minute, "m", "minutes"),
+    (UnitBase::Second, "s", "seconds"),
+    (UnitBase::Millisecond, "ms", "milliseconds"),
+    (UnitBase::Microsecond, "us", "microseconds"),
+    (UnitBase::Nanosecond, "ns", "nanoseconds"),
+    (UnitBase::Picosecond, "ps", "picoseconds"),
+    (UnitBase::Femtosecond, "fs", "femtoseconds"),
+    (UnitBase::Attosecond, "as", "attoseconds"),
 ];
 
 impl UnitBase {
+    /// The letters, and the name in the plural.
+    #[inline]
+    pub(crate) fn texts(self) -> (&'static str, &'static str) {
+        let texts = TEXTS.iter().find(|(base, ..)| *base == self);
+        texts.map_or(("", ""), |&(_, letters, plural)| (letters, plural))
+    }
+
     /// The length in attoseconds. Returns `None` for months and years, because
     /// their lengths vary.
     #[inline]
@@ -125,9 +132,7 @@ impl UnitBase {
 impl fmt::Display for UnitBase {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let letters =
-            LETTERS.iter().find(|(base, _)| base == self).map_or("", |(_, letters)| letters);
-        f.write_str(letters)
+        f.write_str(self.texts().0)
     }
 }
 
@@ -150,10 +155,10 @@ impl FromStr for Unit {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (multiple, letters) = text.split_at(digits);
         let letters = if letters == "μs" { "us" } else { letters };
-        let base = LETTERS.iter().find(|(_, known)| *known == letters);
+        let base = TEXTS.iter().find(|(_, known, _)| *known == letters);
         let multiple = if multiple.is_empty() { Some(1) } else { multiple.parse::<i32>().ok() };
         match (base, multiple.and_then(|n| u32::try_from(n).ok())) {
-            (Some(&(base, _)), Some(multiple)) => Ok(Unit { base, multiple }),
+            (Some(&(base, ..)), Some(multiple)) => Ok(Unit { base, multiple }),
             _ => Err(DTypeError::Invalid {
                 descr: format!("[{}]", excerpt(text)),
                 reason: "unknown unit of time, expected Y, M, W, D, h, m, s, ms, us, ns, ps, fs or as after an optional multiple, as in `[25s]`".to_owned(),

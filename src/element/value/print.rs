@@ -6,8 +6,8 @@ use std::fmt::{self, Write as _};
 use super::columns::column;
 use super::digits::{Digits, format_complex, format_float};
 use super::{Value, date};
-use crate::dtype::literal::quoted;
-use crate::dtype::{Unit, UnitBase};
+use crate::dtype::Unit;
+use crate::dtype::literal::{quoted, quoted_bytes};
 use crate::element::Ticks;
 
 /// `{}` prints NumPy's `str` of the scalar, `{:#}` prints it as inside a record.
@@ -25,7 +25,7 @@ impl fmt::Display for Value {
             Value::F64(value) => f.write_str(&format_float(&Digits::double(*value))),
             Value::C64(value) => f.write_str(&format_complex(value, Digits::single)),
             Value::C128(value) => f.write_str(&format_complex(value, Digits::double)),
-            Value::Bytes(bytes) => write_bytes(f, bytes),
+            Value::Bytes(bytes) => write!(f, "b{}", quoted_bytes(bytes)),
             Value::Text(text) => f.write_str(text),
             Value::Void(bytes) => write_hex(f, bytes),
             Value::DateTime(ticks, unit) => f.write_str(&date_text(*ticks, *unit)),
@@ -67,42 +67,9 @@ pub(crate) fn difference_text(Ticks(count): Ticks, unit: Option<Unit>) -> String
     if Ticks(count) == Ticks::NAT {
         return "NaT".to_owned();
     }
-    let name = unit.map_or("generic time units", |unit| match unit.base {
-        UnitBase::Year => "years",
-        UnitBase::Month => "months",
-        UnitBase::Week => "weeks",
-        UnitBase::Day => "days",
-        UnitBase::Hour => "hours",
-        UnitBase::Minute => "minutes",
-        UnitBase::Second => "seconds",
-        UnitBase::Millisecond => "milliseconds",
-        UnitBase::Microsecond => "microseconds",
-        UnitBase::Nanosecond => "nanoseconds",
-        UnitBase::Picosecond => "picoseconds",
-        UnitBase::Femtosecond => "femtoseconds",
-        UnitBase::Attosecond => "attoseconds",
-    });
+    let name = unit.map_or("generic time units", |unit| unit.base.texts().1);
     let multiple = unit.map_or(1, |unit| unit.multiple);
     format!("{} {name}", i128::from(count) * i128::from(multiple))
-}
-
-/// Writes bytes as `b'abc'`, with Python's escapes.
-#[inline]
-fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
-    write!(f, "b{quote}")?;
-    for &byte in bytes {
-        match byte {
-            b'\t' => f.write_str("\\t"),
-            b'\n' => f.write_str("\\n"),
-            b'\r' => f.write_str("\\r"),
-            b'\\' => f.write_str("\\\\"),
-            _ if char::from(byte) == quote => write!(f, "\\{quote}"),
-            b' '..=b'~' => f.write_char(char::from(byte)),
-            _ => write!(f, "\\x{byte:02x}"),
-        }?;
-    }
-    f.write_char(quote)
 }
 
 /// Writes void as NumPy does: `b'\x00\xFF'`.
