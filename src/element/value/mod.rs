@@ -23,7 +23,7 @@ use crate::element::cast::nearest_half;
 use crate::element::date::fits_unit;
 use crate::element::strings::store_bytes;
 use crate::element::{Element, Ticks, item, item_mut, trim_nuls};
-use crate::error::{DTypeError, Error, Result, excerpt};
+use crate::error::{Error, Result, excerpt};
 
 /// An element of any dtype, for types known only at run time.
 ///
@@ -133,84 +133,56 @@ impl Element for Value {
     /// Other values must fit exactly.
     #[inline]
     fn encode(&self, dtype: &DType, bytes: &mut [u8]) -> Result<()> {
-        let order = &dtype.byte_order();
-        match (dtype.kind(), dtype.itemsize()) {
-            (Kind::Bool, _) => self.as_bool().ok_or_else(|| self.misfit(dtype))?.encode(&(), bytes),
-            (Kind::Int, 1) => self.to_integer::<i8>(dtype)?.encode(order, bytes),
-            (Kind::Int, 2) => self.to_integer::<i16>(dtype)?.encode(order, bytes),
-            (Kind::Int, 4) => self.to_integer::<i32>(dtype)?.encode(order, bytes),
-            (Kind::Int, _) => self.to_integer::<i64>(dtype)?.encode(order, bytes),
-            (Kind::UInt, 1) => self.to_integer::<u8>(dtype)?.encode(order, bytes),
-            (Kind::UInt, 2) => self.to_integer::<u16>(dtype)?.encode(order, bytes),
-            (Kind::UInt, 4) => self.to_integer::<u32>(dtype)?.encode(order, bytes),
-            (Kind::UInt, _) => self.to_integer::<u64>(dtype)?.encode(order, bytes),
-            (Kind::Float, 2) => match self {
-                Value::F16(value) => value.encode(order, bytes),
-                _ => nearest_half(self.as_f64().ok_or_else(|| self.misfit(dtype))?)
-                    .encode(order, bytes),
-            },
-            (Kind::Float, 4) => match self {
-                Value::F32(value) => value.encode(order, bytes),
-                _ => to_f32(self.as_f64().ok_or_else(|| self.misfit(dtype))?).encode(order, bytes),
-            },
-            (Kind::Float, 8) => {
-                self.as_f64().ok_or_else(|| self.misfit(dtype))?.encode(order, bytes)
+        let (order, misfit) = (&dtype.byte_order(), || self.misfit(dtype));
+        match (self, dtype.kind(), dtype.itemsize()) {
+            (_, Kind::Bool, _) => self.as_bool().ok_or_else(misfit)?.encode(&(), bytes),
+            (_, Kind::Int, 1) => self.to_integer::<i8>(dtype)?.encode(order, bytes),
+            (_, Kind::Int, 2) => self.to_integer::<i16>(dtype)?.encode(order, bytes),
+            (_, Kind::Int, 4) => self.to_integer::<i32>(dtype)?.encode(order, bytes),
+            (_, Kind::Int, _) => self.to_integer::<i64>(dtype)?.encode(order, bytes),
+            (_, Kind::UInt, 1) => self.to_integer::<u8>(dtype)?.encode(order, bytes),
+            (_, Kind::UInt, 2) => self.to_integer::<u16>(dtype)?.encode(order, bytes),
+            (_, Kind::UInt, 4) => self.to_integer::<u32>(dtype)?.encode(order, bytes),
+            (_, Kind::UInt, _) => self.to_integer::<u64>(dtype)?.encode(order, bytes),
+            (Value::F16(value), Kind::Float, 2) => value.encode(order, bytes),
+            (_, Kind::Float, 2) => {
+                nearest_half(self.as_f64().ok_or_else(misfit)?).encode(order, bytes)
             }
-            (Kind::Complex, 8) => {
-                if let Value::C64(value) = self {
-                    value.encode(order, bytes)
-                } else {
-                    let value = self.as_complex().ok_or_else(|| self.misfit(dtype))?;
-                    Complex::new(to_f32(value.re), to_f32(value.im)).encode(order, bytes)
-                }
+            (Value::F32(value), Kind::Float, 4) => value.encode(order, bytes),
+            (_, Kind::Float, 4) => to_f32(self.as_f64().ok_or_else(misfit)?).encode(order, bytes),
+            (_, Kind::Float, 8) => self.as_f64().ok_or_else(misfit)?.encode(order, bytes),
+            (Value::C64(value), Kind::Complex, 8) => value.encode(order, bytes),
+            (_, Kind::Complex, 8) => {
+                let value = self.as_complex().ok_or_else(misfit)?;
+                Complex::new(to_f32(value.re), to_f32(value.im)).encode(order, bytes)
             }
-            (Kind::Complex, 16) => {
-                self.as_complex().ok_or_else(|| self.misfit(dtype))?.encode(order, bytes)
+            (_, Kind::Complex, 16) => self.as_complex().ok_or_else(misfit)?.encode(order, bytes),
+            (Value::DateTime(ticks, unit), Kind::DateTime, _)
+            | (Value::TimeDelta(ticks, unit), Kind::TimeDelta, _)
+                if fits_unit(*ticks, *unit, dtype.unit()) =>
+            {
+                ticks.encode(order, bytes)
             }
-            (Kind::DateTime, _) => match self {
-                Value::DateTime(ticks, unit) if fits_unit(*ticks, *unit, dtype.unit()) => {
-                    ticks.encode(order, bytes)
-                }
-                _ => Err(self.misfit(dtype)),
+            (Value::Text(text), Kind::Unicode, _) => text.encode(&String::codec(dtype)?, bytes),
+            (Value::Bytes(stored), Kind::Bytes, _) => store_bytes(stored, bytes),
+            (Value::Record(values), Kind::Struct, _) if values.len() == dtype.fields().len() => {
+                let mut fields = dtype.fields().iter().zip(values);
+                fields.try_for_each(|(field, value)| {
+                    value.encode(&field.dtype, item_mut(bytes, field.range()))
+                })
+            }
+            (Value::Array(values), Kind::Subarray, _) => match nonempty_subarray(dtype) {
+                Some((base, shape)) => self.encode_nested(base, shape, bytes),
+                None if values.is_empty() => Ok(()),
+                None => Err(misfit()),
             },
-            (Kind::TimeDelta, _) => match self {
-                Value::TimeDelta(ticks, unit) if fits_unit(*ticks, *unit, dtype.unit()) => {
-                    ticks.encode(order, bytes)
-                }
-                _ => Err(self.misfit(dtype)),
-            },
-            (Kind::Unicode, _) => match self {
-                Value::Text(text) => text.encode(&String::codec(dtype)?, bytes),
-                _ => Err(self.misfit(dtype)),
-            },
-            (Kind::Bytes, _) => match self {
-                Value::Bytes(stored) => store_bytes(stored, bytes),
-                _ => Err(self.misfit(dtype)),
-            },
-            (Kind::Struct, _) => match self {
-                Value::Record(values) if values.len() == dtype.fields().len() => {
-                    let mut fields = dtype.fields().iter().zip(values);
-                    fields.try_for_each(|(field, value)| {
-                        value.encode(&field.dtype, item_mut(bytes, field.range()))
-                    })
-                }
-                _ => Err(self.misfit(dtype)),
-            },
-            (Kind::Subarray, _) => match self {
-                Value::Array(values) => match nonempty_subarray(dtype) {
-                    Some((base, shape)) => self.encode_nested(base, shape, bytes),
-                    None if values.is_empty() => Ok(()),
-                    None => Err(self.misfit(dtype)),
-                },
-                _ => Err(self.misfit(dtype)),
-            },
-            (Kind::Float | Kind::Complex | Kind::Void, _) => match self {
-                Value::Void(stored) if stored.len() == bytes.len() => {
-                    bytes.copy_from_slice(stored);
-                    Ok(())
-                }
-                _ => Err(self.misfit(dtype)),
-            },
+            (Value::Void(stored), Kind::Float | Kind::Complex | Kind::Void, _)
+                if stored.len() == bytes.len() =>
+            {
+                bytes.copy_from_slice(stored);
+                Ok(())
+            }
+            _ => Err(misfit()),
         }
     }
 }
@@ -235,8 +207,8 @@ impl Value {
     /// The error for a value that does not fit the dtype.
     #[inline]
     fn misfit(&self, dtype: &DType) -> Error {
-        let expected = format!("a value that fits {dtype}");
-        DTypeError::Value { value: excerpt(&self.to_string()), expected }.into()
+        let value = excerpt(&self.to_string());
+        Error::invalid_value(value, format_args!("a value that fits {dtype}"))
     }
 
     #[inline]
