@@ -3,12 +3,9 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
-use ndarray::{Dimension as _, IxDyn};
-
 use super::runs::{Run, Runs};
 use crate::element::cold_drop::ColdDrop;
 use crate::element::{Element, chunks};
-use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
 
 /// The elements of a [`View`](crate::View) in C order.
@@ -42,15 +39,6 @@ impl<'a, T: Element> Iter<'a, T> {
     pub(super) fn new(bytes: &'a [u8], geometry: &Geometry, codec: T::Codec) -> Iter<'a, T> {
         let (run, later) = Later::of(geometry);
         Iter { bytes, codec, run, later: ColdDrop::new(later) }
-    }
-
-    /// Splits after the first `index` elements.
-    #[cfg(feature = "rayon")]
-    pub(super) fn split_at(mut self, index: usize) -> (Self, Self) {
-        let mut before = self.clone();
-        before.skip_last(self.len() - index);
-        self.skip_first(index);
-        (before, self)
     }
 
     /// Skips the first `count` elements, or all if there are fewer.
@@ -259,6 +247,16 @@ impl<T: Element> DoubleEndedIterator for Iter<'_, T> {
     }
 }
 
+#[cfg(feature = "rayon")]
+impl<T: Element + Send> super::parallel::Split for Iter<'_, T> {
+    fn split_at(mut self, index: usize) -> (Self, Self) {
+        let mut before = self.clone();
+        before.skip_last(self.len() - index);
+        self.skip_first(index);
+        (before, self)
+    }
+}
+
 impl<T: Element> FusedIterator for Iter<'_, T> {}
 
 impl<T: Element> ExactSizeIterator for Iter<'_, T> {}
@@ -275,82 +273,14 @@ impl<T: Element> fmt::Debug for Iter<'_, T> {
     }
 }
 
-/// The elements of a [`View`](crate::View) in C order, each with its index, as in
-/// ndarray's `indexed_iter`. Indices of up to four axes require no allocation.
-///
-/// # Examples
-///
-/// ```
-/// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
-/// let table = penguins.view::<f64>()?;
-/// let heavy = table.indexed_iter().find(|(_, value)| *value > 6000.0);
-/// assert_eq!(heavy.map(|(index, _)| index[1]), Some(3));
-/// # Ok::<(), npymap::Error>(())
-/// ```
-pub struct IndexedIter<'a, T: Element> {
-    elements: Iter<'a, T>,
-    shape: Axes<usize>,
-    /// The index of the next element.
-    index: IxDyn,
-}
-
-impl<'a, T: Element> IndexedIter<'a, T> {
-    pub(super) fn new(elements: Iter<'a, T>, shape: &[usize]) -> IndexedIter<'a, T> {
-        let (shape, index) = (Axes::from_slice(shape), IxDyn::zeros(shape.len()));
-        IndexedIter { elements, shape, index }
-    }
-}
-
 /// Advances an index to the next element in C order.
 #[inline]
-fn increment(index: &mut [usize], shape: &[usize]) {
+pub(super) fn increment(index: &mut [usize], shape: &[usize]) {
     for (i, &dim) in index.iter_mut().zip(shape).rev() {
         *i += 1;
         if *i < dim {
             break;
         }
         *i = 0;
-    }
-}
-
-impl<T: Element> Iterator for IndexedIter<'_, T> {
-    type Item = (IxDyn, T);
-
-    #[inline]
-    fn next(&mut self) -> Option<(IxDyn, T)> {
-        let value = self.elements.next()?;
-        let index = self.index.clone();
-        increment(self.index.slice_mut(), &self.shape);
-        Some((index, value))
-    }
-
-    fn fold<B, F: FnMut(B, (IxDyn, T)) -> B>(self, init: B, mut f: F) -> B {
-        let (mut next, shape) = (self.index, self.shape);
-        self.elements.fold(init, |folded, value| {
-            let index = next.clone();
-            increment(next.slice_mut(), &shape);
-            f(folded, (index, value))
-        })
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.elements.size_hint()
-    }
-}
-
-impl<T: Element> ExactSizeIterator for IndexedIter<'_, T> {}
-
-impl<T: Element> FusedIterator for IndexedIter<'_, T> {}
-
-impl<T: Element> Clone for IndexedIter<'_, T> {
-    fn clone(&self) -> Self {
-        let (shape, index) = (self.shape.clone(), self.index.clone());
-        IndexedIter { elements: self.elements.clone(), shape, index }
-    }
-}
-
-impl<T: Element> fmt::Debug for IndexedIter<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IndexedIter").field("next", &self.index).finish_non_exhaustive()
     }
 }

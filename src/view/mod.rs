@@ -37,9 +37,10 @@ mod sum_axis;
 mod take;
 
 use std::fmt;
+use std::iter::FusedIterator;
 use std::ops::Deref;
 
-use ndarray::SliceInfoElem;
+use ndarray::{Dimension as _, IxDyn, SliceInfoElem};
 
 use crate::element::Element;
 use crate::error::invariant;
@@ -58,7 +59,8 @@ pub(crate) use dynamic::field_geometry;
 pub use dynamic::{DynView, DynViewMut};
 pub(crate) use in_place::{borrow_slice, dimension, zero_sized_slice};
 pub use index::Index;
-pub use iter::{IndexedIter, Iter};
+pub use iter::Iter;
+use iter::increment;
 pub use mask::Mask;
 pub use mutable::ViewMut;
 pub use outer::{AxisChunks, OuterIter, OuterIterMut};
@@ -285,10 +287,28 @@ impl<'a, T: Element> View<'a, T> {
         Iter::new(self.bytes, &self.geometry, self.codec.clone())
     }
 
-    /// Iterates over all elements in C order, with their indices.
+    /// Iterates over all elements in C order, with their indices, as ndarray's
+    /// `indexed_iter`. Indices of up to four axes require no allocation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let penguins = npymap::MappedArray::load("data/penguins.npy")?;
+    /// let table = penguins.view::<f64>()?;
+    /// let heavy = table.indexed_iter().find(|(_, value)| *value > 6000.0);
+    /// assert_eq!(heavy.map(|(index, _)| index[1]), Some(3));
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
     #[must_use]
-    pub fn indexed_iter(&self) -> IndexedIter<'a, T> {
-        IndexedIter::new(self.iter(), self.shape())
+    pub fn indexed_iter(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (IxDyn, T)> + FusedIterator + Clone + use<'a, T> {
+        let (mut next, shape) = (IxDyn::zeros(self.ndim()), self.geometry.shape.clone());
+        self.iter().map(move |value| {
+            let index = next.clone();
+            increment(next.slice_mut(), &shape);
+            (index, value)
+        })
     }
 
     /// Visits all elements as blocks, in memory order: the fastest way to read

@@ -211,9 +211,8 @@ macro_rules! iterate_over_parts {
         }
 
         #[cfg(feature = "rayon")]
-        impl<T: Element> $name<'_, T> {
-            /// Splits after the first `index` items.
-            pub(super) fn split_at(&self, index: usize) -> (Self, Self) {
+        impl<T: Element> super::parallel::Split for $name<'_, T> {
+            fn split_at(self, index: usize) -> (Self, Self) {
                 let middle = self.left.start + index;
                 let before = self.with_left(self.left.start..middle);
                 (before, self.with_left(middle..self.left.end))

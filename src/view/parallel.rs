@@ -5,7 +5,7 @@ use std::fmt;
 use rayon::iter::plumbing::{Consumer, Producer, ProducerCallback, UnindexedConsumer, bridge};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
-use super::{AxisChunks, Iter, OuterIter, OuterIterMut, View};
+use super::{AxisChunks, Iter, OuterIter, OuterIterMut, View, ViewMut};
 use crate::element::Element;
 
 /// A parallel iterator over the items of `I`, in their order. `I` is [`Iter`],
@@ -94,24 +94,6 @@ impl<I: Split> Producer for Part<I> {
     }
 }
 
-impl<T: Element + Send> Split for Iter<'_, T> {
-    fn split_at(self, index: usize) -> (Self, Self) {
-        Iter::split_at(self, index)
-    }
-}
-
-impl<T: Element> Split for OuterIter<'_, T> {
-    fn split_at(self, index: usize) -> (Self, Self) {
-        OuterIter::split_at(&self, index)
-    }
-}
-
-impl<T: Element> Split for AxisChunks<'_, T> {
-    fn split_at(self, index: usize) -> (Self, Self) {
-        AxisChunks::split_at(&self, index)
-    }
-}
-
 impl<T: Element> Split for OuterIterMut<'_, T> {
     fn split_at(self, index: usize) -> (Self, Self) {
         OuterIterMut::split_at(self, index)
@@ -136,32 +118,20 @@ impl<'a, T: Element + Send> IntoParallelIterator for &View<'a, T> {
     }
 }
 
-impl<'a, T: Element> IntoParallelIterator for OuterIter<'a, T> {
-    type Item = View<'a, T>;
-    type Iter = Parallel<OuterIter<'a, T>>;
+macro_rules! into_parallel {
+    ($($iter:ident of $item:ident)*) => {$(
+        impl<'a, T: Element> IntoParallelIterator for $iter<'a, T> {
+            type Item = $item<'a, T>;
+            type Iter = Parallel<Self>;
 
-    fn into_par_iter(self) -> Parallel<OuterIter<'a, T>> {
-        Parallel { iter: self }
-    }
+            fn into_par_iter(self) -> Parallel<Self> {
+                Parallel { iter: self }
+            }
+        }
+    )*};
 }
 
-impl<'a, T: Element> IntoParallelIterator for AxisChunks<'a, T> {
-    type Item = View<'a, T>;
-    type Iter = Parallel<AxisChunks<'a, T>>;
-
-    fn into_par_iter(self) -> Parallel<AxisChunks<'a, T>> {
-        Parallel { iter: self }
-    }
-}
-
-impl<'a, T: Element> IntoParallelIterator for OuterIterMut<'a, T> {
-    type Item = super::ViewMut<'a, T>;
-    type Iter = Parallel<OuterIterMut<'a, T>>;
-
-    fn into_par_iter(self) -> Parallel<OuterIterMut<'a, T>> {
-        Parallel { iter: self }
-    }
-}
+into_parallel!(OuterIter of View AxisChunks of View OuterIterMut of ViewMut);
 
 impl<I: ExactSizeIterator> fmt::Debug for Parallel<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
