@@ -304,12 +304,8 @@ impl<D: Mapping> AnyFile<D> {
                 "leave out the member",
             )),
             #[cfg(feature = "npz")]
-            (AnyFile::Npz(npz), Some(name)) => npz.get(name),
-            #[cfg(feature = "npz")]
-            (AnyFile::Npz(npz), None) => only_of_npz(npz),
-            (AnyFile::Ten(ten), Some(name)) => ten.get(ten.index(name)?),
-            (AnyFile::Ten(ten), None) if ten.headers().len() == 1 => ten.get(0),
-            (AnyFile::Ten(ten), None) => Err(no_only_member(ten.headers().len())),
+            (AnyFile::Npz(npz), name) => array_of_npz(npz, name),
+            (AnyFile::Ten(ten), name) => array_of_ten(ten, name),
             #[cfg(feature = "tar")]
             (AnyFile::Tar(tar), Some(name)) => {
                 // A member whose own name ends in brackets comes first.
@@ -318,49 +314,55 @@ impl<D: Mapping> AnyFile<D> {
                     if let Some((outer, inner)) =
                         splits.find(|(outer, _)| tar.member(outer).is_ok())
                     {
-                        let outer = tar.member(outer)?;
-                        #[cfg(feature = "npz")]
-                        if outer.is_npz()? {
-                            return outer.npz()?.get(inner);
-                        }
-                        let ten = outer.ten()?;
-                        return ten.get(ten.index(inner)?);
+                        return array_of_tar_member(&tar.member(outer)?, Some(inner));
                     }
                 }
                 tar.get(name)
             }
             #[cfg(feature = "tar")]
             (AnyFile::Tar(tar), None) => match tar.members().collect::<Vec<_>>().as_slice() {
-                [only] => {
-                    // A link may replace it.
-                    let only = tar.member(only.name())?;
-                    #[cfg(feature = "npz")]
-                    if only.is_npz()? {
-                        return only_of_npz(&only.npz()?);
-                    }
-                    if !only.is_ten()? {
-                        return only.open();
-                    }
-                    let ten = only.ten()?;
-                    if ten.headers().len() == 1 {
-                        ten.get(0)
-                    } else {
-                        Err(no_only_member(ten.headers().len()))
-                    }
-                }
+                // A link may replace it.
+                [only] => array_of_tar_member(&tar.member(only.name())?, None),
                 members => Err(no_only_member(members.len())),
             },
         }
     }
 }
 
-/// The only array of an archive.
+/// A named array of an archive, or its only array.
 #[cfg(feature = "npz")]
-fn only_of_npz<D: Mapping>(npz: &Npz<D>) -> Result<MappedArray<D>> {
-    match npz.members().collect::<Vec<_>>().as_slice() {
-        [only] => only.open(),
-        members => Err(no_only_member(members.len())),
+fn array_of_npz<D: Mapping>(npz: &Npz<D>, name: Option<&str>) -> Result<MappedArray<D>> {
+    let mut members = npz.members();
+    match (name, members.len(), members.next()) {
+        (Some(name), ..) => npz.get(name),
+        (None, 1, Some(only)) => only.open(),
+        (None, count, _) => Err(no_only_member(count)),
     }
+}
+
+/// An array of a `.ten` file, by its index or info, or its only array.
+fn array_of_ten<D: Mapping>(ten: &Ten<D>, name: Option<&str>) -> Result<MappedArray<D>> {
+    match (name, ten.headers().len()) {
+        (Some(name), _) => ten.get(ten.index(name)?),
+        (None, 1) => ten.get(0),
+        (None, count) => Err(no_only_member(count)),
+    }
+}
+
+/// An array of a member that is an archive, or the member if it is an array itself.
+#[cfg(feature = "tar")]
+fn array_of_tar_member<D: Mapping>(
+    member: &tar::Member<'_, D>,
+    inner: Option<&str>,
+) -> Result<MappedArray<D>> {
+    #[cfg(feature = "npz")]
+    if member.is_npz()? {
+        return array_of_npz(&member.npz()?, inner);
+    }
+    if inner.is_none() && !member.is_ten()? {
+        return member.open();
+    }
+    array_of_ten(&member.ten()?, inner)
 }
 
 /// The name that finds a member: without `.npy`, unless another member is called

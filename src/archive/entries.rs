@@ -7,30 +7,26 @@ use std::sync::OnceLock;
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{ArchiveError, Error, excerpt};
 
-/// An entry that has a name.
-pub(super) trait ArchiveEntry {
-    /// The name that the entry is found by.
-    fn name(&self) -> &str;
-}
-
 /// The entries of an archive, in the order of the archive.
 #[derive(Clone, Debug)]
 pub(super) struct EntryList<T> {
     entries: Vec<T>,
+    /// The name that an entry is found by.
+    name: fn(&T) -> &str,
     /// The positions of the entries, sorted by name. Allocated when the first
     /// name is looked up.
     sorted: OnceLock<Box<[usize]>>,
 }
 
-impl<T: ArchiveEntry> EntryList<T> {
-    pub(super) fn new(entries: Vec<T>) -> EntryList<T> {
-        EntryList { entries, sorted: OnceLock::new() }
+impl<T> EntryList<T> {
+    pub(super) fn new(entries: Vec<T>, name: fn(&T) -> &str) -> EntryList<T> {
+        EntryList { entries, name, sorted: OnceLock::new() }
     }
 
     /// The positions of the entries with this name, in ascending order.
     pub(super) fn positions(&self, name: &str) -> &[usize] {
         let sorted = self.sorted.get_or_init(|| {
-            let names = self.entries.iter().map(ArchiveEntry::name);
+            let names = self.entries.iter().map(self.name);
             // Equal names stay in the order of the archive.
             let mut pairs: Vec<(&str, usize)> = names.zip(0..).collect();
             pairs.sort_unstable();
@@ -42,7 +38,7 @@ impl<T: ArchiveEntry> EntryList<T> {
     }
 
     fn name_at(&self, position: usize) -> &str {
-        self.entries.get(position).map_or("", ArchiveEntry::name)
+        self.entries.get(position).map_or("", self.name)
     }
 }
 
@@ -75,22 +71,16 @@ pub(super) fn no_member<'a>(asked: &str, names: impl ExactSizeIterator<Item = &'
 mod tests {
     use super::*;
 
-    impl ArchiveEntry for &str {
-        fn name(&self) -> &str {
-            self
-        }
-    }
-
     #[test]
     fn positions_of_equal_names_ascend() {
-        let entries = EntryList::new(vec!["b", "a", "b", "", "a.npy", "b"]);
+        let entries = EntryList::new(vec!["b", "a", "b", "", "a.npy", "b"], |name| name);
         assert_eq!(entries.positions("b"), [0, 2, 5]);
         assert_eq!(entries.positions("a"), [1]);
         assert_eq!(entries.positions(""), [3]);
         for absent in ["c", "a.np", "A"] {
             assert!(entries.positions(absent).is_empty());
         }
-        assert!(EntryList::<&str>::new(Vec::new()).positions("").is_empty());
+        assert!(EntryList::<&str>::new(Vec::new(), |name| name).positions("").is_empty());
     }
 
     #[test]

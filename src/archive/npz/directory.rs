@@ -8,7 +8,6 @@ use super::end::{self, Location};
 use super::extra::{self, SizeFields};
 use super::name;
 use super::records::{CentralHeader, Flags, IN_ZIP64_SHORT, Method, len_of};
-use crate::archive::entries::ArchiveEntry;
 use crate::error::invariant::{to_u64, to_usize, to_usize_saturating};
 use crate::error::{ArchiveError, Error, Result, SystemError, plural};
 use crate::source::range_reader::RangeReader;
@@ -50,13 +49,6 @@ pub(super) struct DirectoryEntry {
     pub(super) limit: u64,
     /// Whether its sizes in the local header are those modulo 4 GiB, as cnpy writes them.
     pub(super) wraps: bool,
-}
-
-impl ArchiveEntry for DirectoryEntry {
-    #[inline]
-    fn name(&self) -> &str {
-        &self.name
-    }
 }
 
 /// Reads the directory of an archive.

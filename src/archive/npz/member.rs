@@ -9,7 +9,7 @@ use super::local::{contradictory, data_range};
 use super::open::{ProgressCallback, SILENT};
 use super::reader::{BUFFER, HEADER_BUFFER, MemberInfo, MemberReader};
 use super::records::Method;
-use super::report::{Report, Reported};
+use super::report::Reported;
 use super::{Npz, NpzWriter, name};
 use crate::array::{MappedArray, MemberContent, Place};
 use crate::element::Element;
@@ -226,16 +226,11 @@ impl<'a, D: Mapping> Member<'a, D> {
     ) -> Result<()> {
         self.name_member(self.range().and_then(|(start, end)| {
             let bytes = self.npz.source.storage().range_reader(start, end);
-            let bytes = Reported::new(bytes, self.report(self.entry.stored));
+            let progress = &self.npz.options.progress;
+            let bytes = Reported::new(bytes, progress, self.name(), self.entry.stored);
             let header_len = self.offset_to_align()?.and_then(|offset| offset.checked_sub(start));
             writer.copy_entry(self.entry, file_name, bytes, header_len)
         }))
-    }
-
-    /// How bytes of the member are reported.
-    #[inline]
-    fn report(&self, size: u64) -> Report<'_> {
-        Report { member: self.name(), size, progress: &self.npz.options.progress }
     }
 
     /// Returns whether the elements are stored uncompressed from the start of a

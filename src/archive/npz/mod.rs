@@ -83,6 +83,17 @@ pub struct Npz<D = Map> {
 }
 
 impl<D: Mapping> Npz<D> {
+    /// The archive with these entries. It was last `modified` before they were read.
+    fn new(
+        source: Arc<Source<D>>,
+        entries: Vec<DirectoryEntry>,
+        options: &NpzOptions,
+        modified: Option<SystemTime>,
+    ) -> Npz<D> {
+        let entries = EntryList::new(entries, |entry| &entry.name);
+        Npz { source, entries, options: options.clone(), modified }
+    }
+
     /// Opens an archive.
     ///
     /// # Errors

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::directory;
 use super::{Npz, modified};
-use crate::archive::entries::EntryList;
 use crate::error::{RequestError, Result};
 use crate::npy::MAX_HEADER_LEN;
 use crate::source::Source;
@@ -175,8 +174,7 @@ impl NpzOptions {
         let storage = source.storage();
         let entries = reject_writable(&source).and_then(|()| directory::read(storage));
         let entries = storage.add_path_on_err(entries)?;
-        let (source, entries) = (Arc::new(source), EntryList::new(entries));
-        Ok(Npz { source, entries, options: self.clone(), modified })
+        Ok(Npz::new(Arc::new(source), entries, self, modified))
     }
 
     /// Opens the archive in a range of a source.
@@ -197,7 +195,7 @@ impl NpzOptions {
             entry.start = entry.start.min(len) + start;
             entry.limit = entry.limit.min(len) + start;
         }
-        Ok(Npz { source, entries: EntryList::new(entries), options: self.clone(), modified })
+        Ok(Npz::new(source, entries, self, modified))
     }
 }
 

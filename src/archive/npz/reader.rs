@@ -101,24 +101,13 @@ impl<'a> MemberReader<'a> {
     fn read_input(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.input {
             MemberInput::Stored(part) => part.read(buffer),
-            MemberInput::Deflated(decoder) => {
-                decoder.read(buffer).map_err(|error| match error.kind() {
-                    // One of the source, not of the decoder.
-                    _ if error
-                        .get_ref()
-                        .and_then(|inner| inner.downcast_ref::<Error>())
-                        .is_some() =>
-                    {
-                        error
-                    }
-                    io::ErrorKind::InvalidInput
-                    | io::ErrorKind::InvalidData
-                    | io::ErrorKind::UnexpectedEof => {
-                        damaged("its compressed bytes are not a valid deflate stream")
-                    }
-                    _ => error,
-                })
-            }
+            MemberInput::Deflated(decoder) => decoder.read(buffer).map_err(|error| {
+                let of_source = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+                if of_source.is_some() || !is_about_bytes(&error) {
+                    return error;
+                }
+                damaged("its compressed bytes are not a valid deflate stream")
+            }),
         }
     }
 
@@ -185,6 +174,14 @@ impl Read for MemberReader<'_> {
         self.progress.report(MemberProgress { member: self.member, done, size });
         Ok(n)
     }
+}
+
+/// Returns whether an error says that the bytes are not a complete deflate
+/// stream.
+#[inline]
+pub(super) fn is_about_bytes(error: &io::Error) -> bool {
+    use io::ErrorKind as K;
+    matches!(error.kind(), K::InvalidInput | K::InvalidData | K::UnexpectedEof)
 }
 
 #[inline]

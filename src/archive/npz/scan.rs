@@ -12,14 +12,13 @@ use super::extra::SizeFields;
 use super::name;
 use super::open::NpzOptions;
 use super::open::reject_writable;
-use super::reader::BUFFER;
+use super::reader::{BUFFER, is_about_bytes};
 use super::records::{
     self, CentralHeader, DESCRIPTOR_LEN, DESCRIPTOR_SIGNATURE, EndRecord, Flags, LocalHeader,
     Method, Zip64EndRecord, len_of, split_descriptor,
 };
 use super::writer;
 use super::{Npz, modified};
-use crate::archive::entries::EntryList;
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
 use crate::error::{ErrorKind, IoContext as _, Result};
 use crate::npy::HeaderText;
@@ -69,9 +68,9 @@ impl NpzOptions {
         let storage = source.storage();
         let scanner = Scanner { source: storage, max_header_len: self.max_header_len };
         let found = reject_writable(&source).and_then(|()| scanner.entries());
-        let entries = EntryList::new(storage.add_path_on_err(found)?);
+        let entries = storage.add_path_on_err(found)?;
         let modified = modified(source.storage());
-        Ok(Npz { source: Arc::new(source), entries, options: self.clone(), modified })
+        Ok(Npz::new(Arc::new(source), entries, self, modified))
     }
 }
 
@@ -328,14 +327,6 @@ fn parse_descriptor(bytes: &[u8], at: u64, size: u64, stored: u64) -> Option<Mem
     let (crc32, rest) = split_descriptor(bytes, stored, size)?;
     let next = at + to_u64(bytes.len() - rest.len());
     Some(MemberEnd { crc32, size, stored, next })
-}
-
-/// Returns whether an error says that the bytes are not a complete deflate
-/// stream.
-#[inline]
-fn is_about_bytes(error: &io::Error) -> bool {
-    use io::ErrorKind as K;
-    matches!(error.kind(), K::InvalidInput | K::InvalidData | K::UnexpectedEof)
 }
 
 #[cfg(test)]

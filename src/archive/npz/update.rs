@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use super::member_writer::Compression;
 use super::open::{NpzOptions, ProgressCallback};
-use super::report::{Report, ReportedArray};
 use super::writer::{NpzWriter, check_file_name, existing_name, file_name};
-use super::{EntryList, Npz, name};
+use super::{Npz, name};
 use crate::archive::entries::no_member;
 use crate::array::MappedArray;
-use crate::error::invariant::{to_u64, to_usize_saturating};
+use crate::error::invariant::to_usize_saturating;
 use crate::error::{ArchiveError, IoContext as _, Result, plural};
 use crate::source::Source;
 use crate::source::atomic::AtomicFile;
@@ -118,15 +117,10 @@ impl NewMember<'_> {
         progress: &ProgressCallback,
     ) -> Result<()> {
         writer.compression(self.compression.unwrap_or(own));
-        let mut write = |array: &dyn Save| {
-            let size = to_u64(array.header()?.layout()?.nbytes());
-            let member = name::key(&self.full_name);
-            let array = ReportedArray { array, report: Report { member, size, progress } };
-            writer.write_file(&self.full_name, &array)
-        };
+        let name = &self.full_name;
         match &self.content {
-            Content::Array(array) => write(*array),
-            Content::Deferred(open) => write(&open()?.in_parts()),
+            Content::Array(array) => writer.write_file(name, *array, progress),
+            Content::Deferred(open) => writer.write_file(name, &open()?.in_parts(), progress),
         }
     }
 }
@@ -196,9 +190,7 @@ impl NpzOptions {
             check_prefix(&old).map_err(|error| error.with_path(path))?;
             old
         } else {
-            let source = Arc::new(Source::bytes(Vec::new()));
-            let (entries, options) = (EntryList::new(Vec::new()), self.clone());
-            Npz { source, entries, options, modified: None }
+            Npz::new(Arc::new(Source::bytes(Vec::new())), Vec::new(), self, None)
         };
         let (changed, removed, renamed) = (Changed::default(), Vec::new(), Vec::new());
         Ok(NpzUpdate { new, old, changed, removed, renamed, compression: None })

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use super::member_writer::{Compression, MemberWriter, WRITE_ARCHIVE, WriterState};
 use super::name;
+use super::open::{ProgressCallback, SILENT};
 use super::records::Method;
+use super::report::Reported;
 use super::zip_writer::{MemberStart, ZipWriter};
 use crate::dtype::DType;
 use crate::error::invariant::to_u64;
@@ -142,14 +144,21 @@ impl<W: Write> NpzWriter<W> {
     /// the dtype, [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is
     /// too long, and [`Io`](crate::ErrorKind::Io) if writing fails.
     pub fn write(&mut self, name: &str, array: &dyn Save) -> Result<()> {
-        self.write_file(&file_name(name), array)
+        self.write_file(&file_name(name), array, &SILENT)
     }
 
     /// Writes an array as the member with this full name.
-    pub(super) fn write_file(&mut self, file_name: &str, array: &dyn Save) -> Result<()> {
+    pub(super) fn write_file(
+        &mut self,
+        file_name: &str,
+        array: &dyn Save,
+        progress: &ProgressCallback,
+    ) -> Result<()> {
         let header = array.header()?;
+        let (key, size) = (name::key(file_name), to_u64(header.layout()?.nbytes()));
         let done = self.start(file_name, &header).and_then(|mut member| {
-            array.write_elements(header.order, &mut member)?;
+            let mut reported = Reported::new(&mut member, progress, key, size);
+            array.write_elements(header.order, &mut reported)?;
             member.finish()
         });
         self.name_file(done)

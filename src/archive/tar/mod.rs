@@ -96,8 +96,8 @@ impl<D: Mapping> TarFile<D> {
     pub fn open(source: Source<D>) -> Result<TarFile<D>> {
         let found = source.storage().add_path_on_err(entries(source.storage()));
         let (entries, replaced) = found?;
-        let (entries, replaced) = (Arc::new(EntryList::new(entries)), Arc::new(replaced));
-        Ok(TarFile { source: Arc::new(source), entries, replaced })
+        let entries = Arc::new(EntryList::new(entries, |entry| &entry.name));
+        Ok(TarFile { source: Arc::new(source), entries, replaced: Arc::new(replaced) })
     }
 
     #[inline]

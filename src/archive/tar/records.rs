@@ -6,7 +6,6 @@
 use std::collections::{HashMap, HashSet};
 
 use super::pax::{Pax, without_slashes};
-use crate::archive::entries::ArchiveEntry;
 use crate::error::invariant::{Invariant, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, ErrorKind, IoContext as _, Result};
 use crate::source::storage::Storage;
@@ -30,13 +29,6 @@ pub(super) struct TarEntry {
     /// Whether it is stored without its holes, so that its bytes here are not
     /// the file's contents.
     pub(super) is_sparse: bool,
-}
-
-impl ArchiveEntry for TarEntry {
-    #[inline]
-    fn name(&self) -> &str {
-        &self.name
-    }
 }
 
 /// The extension records before a member.

@@ -28,10 +28,6 @@ fn damaged<T>(found: String, expected: &'static str) -> Result<T> {
     Err(ArchiveError::damaged(found, expected))
 }
 
-fn truncated<T>(found: &str, expected: &'static str) -> Result<T> {
-    Err(ArchiveError::truncated(found, expected))
-}
-
 fn misuse<T>(found: String, expected: &'static str) -> Result<T> {
     Err(ArchiveError::misuse(found, expected))
 }

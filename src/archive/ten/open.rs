@@ -74,7 +74,8 @@ impl<D: Mapping> Ten<D> {
         let entries = scan(len, &|buffer: &mut [u8], offset: u64| {
             storage.read_part(&(start..start + len), buffer, offset)
         })?;
-        Ok(Ten { source, start, entries: Arc::new(EntryList::new(entries)) })
+        let entries = Arc::new(EntryList::new(entries, |entry| &entry.header.info));
+        Ok(Ten { source, start, entries })
     }
 
     #[inline]

@@ -1,11 +1,10 @@
 //! Finds the arrays of a list.
 
 use super::chunk::{self, PREFIX_LEN};
+use super::damaged;
 use super::header::{self, TenHeader};
-use super::{damaged, truncated};
-use crate::archive::entries::ArchiveEntry;
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
-use crate::error::{HeaderError, IoContext as _, Result};
+use crate::error::{ArchiveError, HeaderError, IoContext as _, Result};
 
 /// One array in a file or buffer.
 #[derive(Clone, Debug)]
@@ -13,13 +12,6 @@ pub(super) struct TenEntry {
     pub(super) header: TenHeader,
     /// The offset of the elements.
     pub(super) offset: u64,
-}
-
-impl ArchiveEntry for TenEntry {
-    #[inline]
-    fn name(&self) -> &str {
-        &self.header.info
-    }
 }
 
 /// Finds all arrays in a file or buffer of `len` bytes, which `read` reads at an
@@ -70,7 +62,8 @@ fn read_entry(
     let next = PREFIX_LEN + size.next_multiple_of(64);
     let Some(rest) = bytes.get(next..).filter(|rest| !rest.is_empty()) else {
         let found = format!("at byte {at}: a header without elements");
-        return truncated(&found, "the file was truncated, or is still being written");
+        let expected = "the file was truncated, or is still being written";
+        return Err(ArchiveError::truncated(found, expected));
     };
     let start = at + to_u64(next);
     let size = chunk::parse_prefix(rest, start)?;
