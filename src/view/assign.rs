@@ -1,15 +1,15 @@
 //! Stores elements of one dtype into elements of another.
 
 use super::assign_text::{format_as_text, parse_text, store_text};
-use super::cast::value_changed;
+use super::cast::{inexact, value_changed};
 use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::{ByteOrder, DType, Kind};
-use crate::element::cast::{Casting, Number, WideNumber, check_cast, is_same_value};
+use crate::element::cast::{Casting, Number, WideNumber, cannot_cast, check_cast, is_same_value};
 use crate::element::recode::{Recoding, has_gaps};
 use crate::element::value::{Value, units};
 use crate::element::{Element as _, Ticks};
 use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant, PAIRED};
-use crate::error::{DTypeError, Result, memory};
+use crate::error::{Error, Result, memory};
 use crate::kernel::{self, ElementFormat};
 use crate::with_type;
 
@@ -85,9 +85,7 @@ fn check_implemented(from: &DType, to: &DType, casting: Casting) -> Result<()> {
         let mut pairs = from.fields().iter().zip(to.fields());
         return pairs.try_for_each(|(from, to)| check_implemented(&from.dtype, &to.dtype, casting));
     }
-    let Some(works) = alternative(from, to) else { return Ok(()) };
-    let (from, to, casting) = (from.to_string(), to.to_string(), casting.to_string());
-    Err(DTypeError::Cast { from, to, casting, works: works.to_owned() }.into())
+    alternative(from, to).map_or(Ok(()), |works| Err(cannot_cast(from, to, casting, works)))
 }
 
 /// Suggests an alternative to a cast that is not implemented. Returns `None` if
@@ -192,8 +190,7 @@ fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Resul
         return Ok(());
     }
     if own == other {
-        copy_between_gaps(&mut to, from);
-        return Ok(());
+        return copy_between_gaps(&mut to, from);
     }
     let mut store_part = |own: &DType, at, other: &DType, other_at| {
         if own.itemsize() == 0 {
@@ -255,18 +252,13 @@ fn copy_runs(to: &mut DynViewMut<'_>, from: &DynView<'_>, format: ElementFormat)
 
 /// Copies elements of the same dtype, except for their bytes that belong to no field.
 #[inline]
-fn copy_between_gaps(to: &mut DynViewMut<'_>, from: &DynView<'_>) {
-    let (dtype, geometry) = (to.dtype().clone(), to.geometry.clone());
-    let (gaps, size) = (Recoding::new(&dtype, None, true), dtype.itemsize());
-    for (to_run, from_run) in geometry.runs().zip(from.geometry.runs()) {
-        let mut at = to_run.start;
-        for element in from_run.elements(from.bytes, size) {
-            let own = to.bytes.get_mut(at..at.wrapping_add(size));
-            let own = own.expect("elements lie inside the bytes of their view");
-            gaps.copy_between_gaps(element, own);
-            at = at.wrapping_add_signed(to_run.stride);
-        }
-    }
+fn copy_between_gaps(to: &mut DynViewMut<'_>, from: &DynView<'_>) -> Result<()> {
+    let gaps = Recoding::new(to.dtype(), None, true);
+    let mut elements = from.element_bytes();
+    to.try_for_each_in_c_order(|_, own| {
+        gaps.copy_between_gaps(elements.next().invariant(PAIRED), own);
+        Ok(())
+    })
 }
 
 /// Appends axes of length 1 until there are `ndim` axes.
@@ -302,12 +294,7 @@ fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
         let element = elements.next().invariant(PAIRED);
         let mut cut = element.iter().skip(bytes.len());
         if casting == Casting::SameValue && cut.any(|&byte| byte != 0) {
-            let value = Value::Void(element.to_vec()).to_string();
-            return Err(DTypeError::Value {
-                value,
-                expected: format!("a value that {dtype} can hold exactly"),
-            }
-            .into());
+            return Err(inexact(Value::Void(element.to_vec()), dtype));
         }
         bytes.fill(0);
         bytes.iter_mut().zip(element).for_each(|(to, from)| *to = *from);
@@ -353,8 +340,7 @@ fn store_numbers(mut to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -
     let exact = casting == Casting::SameValue;
     if exact && is_date(from.dtype()) != is_date(&dtype) && values.iter().any(is_nat) {
         let value = if is_date(from.dtype()) { "NaT".to_owned() } else { Ticks::NAT.0.to_string() };
-        let expected = format!("a value that {dtype} can hold exactly");
-        return Err(DTypeError::Value { value, expected }.into());
+        return Err(inexact(value, &dtype));
     }
     if counts != dtype {
         for value in &mut values {
@@ -478,8 +464,7 @@ fn store_ticks(
                 _ => Value::TimeDelta(ticks, other.unit()),
             };
             let exactly = if cast.is_some() { " exactly" } else { "" };
-            let expected = format!("a value that {own} can hold{exactly}");
-            DTypeError::Value { value: value.to_string(), expected }.into()
+            Error::invalid_value(value, format_args!("a value that {own} can hold{exactly}"))
         })
     });
     to.into_view::<Ticks>()?.store_all(ticks)

@@ -6,7 +6,7 @@ use crate::element::cast::Casting;
 use crate::element::value::{Value, is_finite_text};
 use crate::element::{Element as _, decode_points, trim_nuls};
 use crate::error::invariant::{Invariant, PAIRED};
-use crate::error::{DTypeError, Error, Result};
+use crate::error::{Error, Result};
 
 /// Stores text in another encoding or length. Only ASCII can be converted between
 /// bytes and code points, as in NumPy.
@@ -60,7 +60,7 @@ fn store_points(
 fn unfit_text(points: &[u32], expected: String) -> Error {
     let chars = points.iter().map(|&point| char::from_u32(point));
     let text: String = chars.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-    DTypeError::Value { value: format!("'{text}'"), expected }.into()
+    Error::invalid_value(format_args!("'{text}'"), expected)
 }
 
 /// The code points of each text, or its bytes, without trailing NULs.
@@ -102,20 +102,14 @@ pub(super) fn parse_text(
 /// another text is.
 #[inline]
 fn keeps_number(text: &str, value: &Value) -> bool {
-    let (number, imaginary) = match *value {
-        Value::F16(number) => (number.to_f64(), 0.0),
-        Value::F32(number) => (number.into(), 0.0),
-        Value::F64(number) => (number, 0.0),
-        Value::C64(number) => (number.re.into(), number.im.into()),
-        Value::C128(number) => (number.re, number.im),
-        _ => return true,
-    };
+    let is_exact = matches!(value, Value::Bool(_) | Value::Int(_) | Value::UInt(_));
+    let (false, Some(number)) = (is_exact, value.as_complex()) else { return true };
     let digits = text.trim().trim_start_matches(['+', '-']);
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        let exact = format!("{:.0}", number.abs());
+        let exact = format!("{:.0}", number.re.abs());
         return exact.trim_start_matches('0') == digits.trim_start_matches('0');
     }
-    number.is_finite() && imaginary.is_finite() || !is_finite_text(digits)
+    number.re.is_finite() && number.im.is_finite() || !is_finite_text(digits)
 }
 
 /// Stores numbers and dates as text, formatted as by NumPy. Dates are never cut.
@@ -137,7 +131,7 @@ pub(super) fn format_as_text(
             } else {
                 format!("a value that {dtype} can hold exactly")
             };
-            return Err(DTypeError::Value { value: text, expected }.into());
+            return Err(Error::invalid_value(text, expected));
         }
         store_points(dtype, bytes, text.bytes().map(u32::from))
     })

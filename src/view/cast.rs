@@ -1,15 +1,17 @@
 //! Copies of numbers with a cast.
 
+use std::fmt::Display;
+
 use ndarray::{Array, Dimension};
 
 use super::View;
 use super::in_place::dimension;
 use crate::dtype::{ByteOrder, DType};
-use crate::element::cast::{Casting, Number, WideNumber, check_cast, is_same_value};
+use crate::element::cast::{Casting, Number, WideNumber, cannot_cast, check_cast, is_same_value};
 use crate::element::fast_path::FastPath as _;
 use crate::element::value::Value;
 use crate::error::invariant::{Invariant, PAIRED};
-use crate::error::{DTypeError, Error, Result};
+use crate::error::{Error, Result};
 use crate::with_type;
 
 impl<T: Number> View<'_, T> {
@@ -125,9 +127,8 @@ pub(super) fn cast_each<T: Number, U: Number>(
 /// The error for elements that are not numbers.
 #[inline]
 pub(crate) fn not_a_number(dtype: &DType, to: &DType, casting: Casting) -> Error {
-    let works = "only numbers can be cast: select a field, or copy with `to_ndarray`".to_owned();
-    let (from, to, casting) = (dtype.to_string(), to.to_string(), casting.to_string());
-    DTypeError::Cast { from, to, casting, works }.into()
+    let works = "only numbers can be cast: select a field, or copy with `to_ndarray`";
+    cannot_cast(dtype, to, casting, works)
 }
 
 /// The error for a number that would change.
@@ -139,5 +140,10 @@ pub(super) fn value_changed(value: &WideNumber, to: &DType) -> Error {
         WideNumber::Float(value) => Value::F64(*value).to_string(),
         WideNumber::Complex(re, im) => Value::C128(num_complex::Complex::new(*re, *im)).to_string(),
     };
-    DTypeError::Value { value, expected: format!("a value that {to} can hold exactly") }.into()
+    inexact(value, to)
+}
+
+/// The error for a value that a dtype would change.
+pub(super) fn inexact(value: impl Display, to: &DType) -> Error {
+    Error::invalid_value(value, format_args!("a value that {to} can hold exactly"))
 }

@@ -3,11 +3,11 @@
 use ndarray::{Array, Dimension};
 
 use super::in_place::dimension;
-use super::{View, planes};
+use super::{View, check_len, planes};
 use crate::element::Element;
 use crate::element::fast_path::FastPath as _;
+use crate::error::Result;
 use crate::error::invariant::{Invariant, PAIRED};
-use crate::error::{Result, ShapeError};
 use crate::layout::check_unbacked;
 
 impl<T: Element> View<'_, T> {
@@ -70,9 +70,7 @@ impl<T: Element> View<'_, T> {
     /// Returns [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if `out` has the
     /// wrong length.
     pub fn copy_to_slice(&self, out: &mut [T]) -> Result<()> {
-        if out.len() != self.len() {
-            return Err(ShapeError::Length { found: out.len(), expected: self.len() }.into());
-        }
+        check_len(self.len(), out.len())?;
         self.copy_over(out);
         Ok(())
     }

@@ -160,12 +160,8 @@ impl<N: Dimension> NdarrayGeometry<N> {
         let Range { start, end } = geometry.span(size);
         if start == end || size == 0 {
             // Strides do not matter without bytes.
-            return Ok(NdarrayGeometry {
-                shape: shape.into(),
-                reversed: Vec::new(),
-                start,
-                end: start,
-            });
+            let (shape, reversed) = (shape.into(), Vec::new());
+            return Ok(NdarrayGeometry { shape, reversed, start, end: start });
         }
         let mut strides = shape.clone();
         let mut reversed = Vec::new();

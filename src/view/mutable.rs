@@ -6,11 +6,11 @@ use std::ops::Deref;
 use ndarray::{ArrayView, Dimension, SliceInfoElem};
 
 use super::runs::Run;
-use super::{Index, OuterIterMut, View};
+use super::{Index, OuterIterMut, View, check_len};
 use crate::dtype::literal::tuple;
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, chunks_mut, replace};
-use crate::error::invariant::{IN_BYTES, Invariant, elements_mut};
+use crate::error::invariant::elements_mut;
 use crate::error::{ExtentError, Result, ShapeError};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::element;
@@ -174,13 +174,10 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if one does not fit the
     /// dtype. The elements before it have been stored.
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<()> {
-        let (found, expected) = (values.len(), self.len());
-        if found != expected {
-            return Err(ShapeError::Length { found, expected }.into());
-        }
+        check_len(self.len(), values.len())?;
         let codec = self.codec.clone();
         let size = T::itemsize(&codec);
-        let whole = self.geometry.offset..self.geometry.offset + size * expected;
+        let whole = self.geometry.offset..self.geometry.offset + size * values.len();
         if size > 0 && self.geometry.is_contiguous(size) {
             let bytes = elements_mut(self.bytes, whole);
             let mut pairs = bytes.chunks_exact_mut(size).zip(values);
@@ -207,23 +204,16 @@ impl<'a, T: Element> ViewMut<'a, T> {
 
     /// Stores values in C order, until either the values or the elements end.
     fn store(&mut self, values: impl Iterator<Item = impl std::borrow::Borrow<T>>) -> Result<()> {
-        let size = T::itemsize(&self.codec);
-        let geometry = self.geometry.merged();
         let mut values = values;
-        if size == 0 && size_of::<T>() == 0 {
+        if T::itemsize(&self.codec) == 0 && size_of::<T>() == 0 {
             // A type of zero size has one value, so checking the first is enough.
             let mut first = values.take(1);
             return first.try_for_each(|value| value.borrow().encode(&self.codec, &mut []));
         }
-        for run in geometry.runs() {
-            let mut at = run.start;
-            for value in values.by_ref().take(run.count) {
-                let bytes = self.bytes.get_mut(at..at.wrapping_add(size)).invariant(IN_BYTES);
-                replace(value.borrow(), &self.codec, bytes)?;
-                at = at.wrapping_add_signed(run.stride);
-            }
-        }
-        Ok(())
+        self.try_for_each_in_c_order(|codec, bytes| match values.next() {
+            Some(value) => replace(value.borrow(), codec, bytes),
+            None => Ok(()),
+        })
     }
 
     /// Like [`View::slice`].

@@ -158,21 +158,32 @@ impl<T: Element + Send> View<'_, T> {
         // A copy between orders reads and writes tiles, which narrow shares lack.
         let shares = rayon::current_num_threads() * 4;
         let share = (size_of_val(out) / shares).max(SMALL);
-        copy_halves(&self.with(self.geometry.merged()), share, out);
-        Ok(())
+        fill_halves(&self.with(self.geometry.merged()), share, out, &|view, out| {
+            view.copy_over(out);
+            Ok(())
+        })
     }
 }
 
-/// Copies a view with merged axes, one half of it on another thread if it is
-/// larger than `share`, in bytes.
-fn copy_halves<T: Element + Send>(view: &View<'_, T>, share: usize, out: &mut [T]) {
+/// Fills `out` from a view with merged axes, one half of it on another thread if it is larger
+/// than `share`, in bytes. Returns the first error in C order.
+fn fill_halves<T: Element, U: Send>(
+    view: &View<'_, T>,
+    share: usize,
+    out: &mut [U],
+    fill: &(impl Fn(&View<'_, T>, &mut [U]) -> Result<()> + Sync),
+) -> Result<()> {
     let dim = view.shape().first().copied().unwrap_or(1);
     match view.split_at(0, dim / 2) {
         Ok((low, high)) if size_of_val(out) > share && dim > 1 => {
             let (low_out, high_out) = out.split_at_mut(low.len());
-            join(|| copy_halves(&low, share, low_out), || copy_halves(&high, share, high_out));
+            let (low, high) = join(
+                || fill_halves(&low, share, low_out, fill),
+                || fill_halves(&high, share, high_out, fill),
+            );
+            low.and(high)
         }
-        _ => view.copy_over(out),
+        _ => fill(view, out),
     }
 }
 
@@ -211,33 +222,10 @@ impl<T: Number> View<'_, T> {
         let shape = dimension::<N>(&self.geometry)?;
         check_cast(&self.number_dtype(), &U::dtype(), casting)?;
         let mut out = U::fast_path().zeros(self.len()).invariant("any bytes are numbers");
-        cast_halves(&self.with(self.geometry.merged()), casting, &mut out)?;
-        Ok(Array::from_shape_vec(shape, out).invariant(PAIRED))
-    }
-}
-
-/// Casts a view with merged axes, one half of it on another thread if that is
-/// worth it. Returns the first error in C order.
-fn cast_halves<T: Number, U: Number + Send>(
-    view: &View<'_, T>,
-    casting: Casting,
-    out: &mut [U],
-) -> Result<()> {
-    let dim = view.shape().first().copied().unwrap_or(1);
-    match view.split_at(0, dim / 2) {
-        Ok((low, high)) if size_of_val(out) >= SMALL && dim > 1 => {
-            let (low_out, high_out) = out.split_at_mut(low.len());
-            let (low, high) = join(
-                || cast_halves(&low, casting, low_out),
-                || cast_halves(&high, casting, high_out),
-            );
-            low.and(high)
-        }
-        _ => {
+        fill_halves(&self.with(self.geometry.merged()), SMALL - 1, &mut out, &|view, out| {
             let mut places = out.iter_mut();
-            cast_each(view.iter(), casting, |cast| {
-                *places.next().invariant(PAIRED) = cast;
-            })
-        }
+            cast_each(view.iter(), casting, |cast| *places.next().invariant(PAIRED) = cast)
+        })?;
+        Ok(Array::from_shape_vec(shape, out).invariant(PAIRED))
     }
 }

@@ -98,9 +98,8 @@ impl FromStr for Casting {
     fn from_str(text: &str) -> Result<Casting> {
         let known = NAMES.iter().find(|(name, _)| *name == text);
         known.map(|(_, casting)| *casting).ok_or_else(|| {
-            let value = format!("casting '{}'", excerpt(text));
-            let expected = "no, equiv, safe, same_kind, same_value or unsafe".to_owned();
-            DTypeError::Value { value, expected }.into()
+            let expected = "no, equiv, safe, same_kind, same_value or unsafe";
+            Error::invalid_value(format_args!("casting '{}'", excerpt(text)), expected)
         })
     }
 }
@@ -129,11 +128,16 @@ pub(crate) fn check_cast(from: &DType, to: &DType, casting: Casting) -> Result<(
         Some(required) => format!("allow it with casting `{required}`"),
         None => "NumPy has no such cast".to_owned(),
     };
-    Err(DTypeError::Cast {
-        from: from.to_string(),
-        to: to.to_string(),
-        casting: casting.to_string(),
-        works,
-    }
-    .into())
+    Err(cannot_cast(from, to, casting, works))
+}
+
+/// The error for a cast that is not allowed, with what would work.
+pub(crate) fn cannot_cast(
+    from: &DType,
+    to: &DType,
+    casting: Casting,
+    works: impl Into<String>,
+) -> Error {
+    let (from, to, casting) = (from.to_string(), to.to_string(), casting.to_string());
+    DTypeError::Cast { from, to, casting, works: works.into() }.into()
 }

@@ -248,7 +248,7 @@ impl Value {
     }
 
     #[inline]
-    fn as_complex(&self) -> Option<Complex<f64>> {
+    pub(crate) fn as_complex(&self) -> Option<Complex<f64>> {
         match self {
             Value::C64(value) => Some(Complex::new(value.re.into(), value.im.into())),
             Value::C128(value) => Some(*value),

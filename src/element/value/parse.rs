@@ -9,7 +9,7 @@ use crate::dtype::{DType, Kind};
 use crate::element::cast::nearest_half;
 use crate::element::strings::{check_bytes, check_text};
 use crate::element::{Element as _, Ticks};
-use crate::error::{DTypeError, Error, Result, excerpt};
+use crate::error::{Error, Result, excerpt};
 
 impl Value {
     /// Parses an element of a dtype.
@@ -64,14 +64,8 @@ impl Value {
 
     #[inline]
     fn is_infinite(&self) -> bool {
-        match *self {
-            Value::F16(number) => number.is_infinite(),
-            Value::F32(number) => number.is_infinite(),
-            Value::F64(number) => number.is_infinite(),
-            Value::C64(number) => number.re.is_infinite() || number.im.is_infinite(),
-            Value::C128(number) => number.re.is_infinite() || number.im.is_infinite(),
-            _ => false,
-        }
+        let number = self.as_complex();
+        number.is_some_and(|number| number.re.is_infinite() || number.im.is_infinite())
     }
 }
 
@@ -199,8 +193,8 @@ impl Value {
 
 #[inline]
 fn parse_error(text: &str, dtype: &DType, expected: &str) -> Error {
-    let value = format!("`{}`", excerpt(text));
-    DTypeError::Value { value, expected: format!("{expected}, for {dtype}") }.into()
+    let expected = format!("{expected}, for {dtype}");
+    Error::invalid_value(format_args!("`{}`", excerpt(text)), expected)
 }
 
 /// Parses a float as Python does. Rust also accepts `inf` and `nan`.
