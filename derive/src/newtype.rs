@@ -29,7 +29,7 @@ pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
     let fast_path = in_place.is_some().then(|| {
         quote! {
             fn fast_path() -> impl #npymap::__record::FastPath<Self> {
-                #npymap::__record::NewtypeFastPath::<#inner>::new()
+                #npymap::__record::NewtypeFastPath::<#inner>::default()
             }
         }
     });

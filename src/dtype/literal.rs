@@ -289,14 +289,8 @@ impl<'a> Reader<'a> {
 
     fn skip_nested(&mut self) -> Result<()> {
         match self.peek() {
-            Some(b'\'' | b'"') => {
-                self.string()?;
-                Ok(())
-            }
-            Some(b'0'..=b'9' | b'-' | b'+') => {
-                self.integer()?;
-                Ok(())
-            }
+            Some(b'\'' | b'"') => self.string().map(drop),
+            Some(b'0'..=b'9' | b'-' | b'+') => self.integer().map(drop),
             Some(open @ (b'(' | b'[' | b'{')) => {
                 let Some(mut items) = self.open(open)? else { return Ok(()) };
                 while self.next_item(&mut items)? {
@@ -321,8 +315,7 @@ impl<'a> Reader<'a> {
         match (name, next) {
             ("u" | "U", Some(b'\'' | b'"')) => {
                 *self = start;
-                self.string()?;
-                Ok(())
+                self.string().map(drop)
             }
             ("True" | "False" | "None", _) => Ok(()),
             (_, Some(b'(')) if name.contains("int") => {

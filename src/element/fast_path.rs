@@ -226,17 +226,9 @@ pub(super) fn copy_target<T: Pod>(values: &mut [T]) -> Option<(ElementFormat, &m
 #[derive(Debug)]
 pub struct NewtypeFastPath<U>(std::marker::PhantomData<U>);
 
-impl<U> NewtypeFastPath<U> {
-    /// Returns the fast path of newtypes around `U`.
-    #[must_use]
-    pub fn new() -> NewtypeFastPath<U> {
-        NewtypeFastPath(std::marker::PhantomData)
-    }
-}
-
 impl<U> Default for NewtypeFastPath<U> {
     fn default() -> NewtypeFastPath<U> {
-        NewtypeFastPath::new()
+        NewtypeFastPath(std::marker::PhantomData)
     }
 }
 

@@ -351,21 +351,11 @@ impl<T: Scalar> FastPath<T> for ScalarFastPath {
     }
 
     fn map_run(&self, order: &ByteOrder, bytes: &mut [u8], f: &mut impl FnMut(T) -> T) -> bool {
-        match order {
-            ByteOrder::Big => kernel::run(MapLoop {
-                bytes,
-                read: T::from_be,
-                write: T::to_be,
-                f,
-                values: PhantomData,
-            }),
-            _ => kernel::run(MapLoop {
-                bytes,
-                read: T::from_le,
-                write: T::to_le,
-                f,
-                values: PhantomData,
-            }),
+        let values = PhantomData;
+        if *order == ByteOrder::Big {
+            kernel::run(MapLoop { bytes, read: T::from_be, write: T::to_be, f, values });
+        } else {
+            kernel::run(MapLoop { bytes, read: T::from_le, write: T::to_le, f, values });
         }
         true
     }
