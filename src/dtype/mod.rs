@@ -21,7 +21,7 @@ use crate::dtype::literal::Reader;
 use crate::error::{DTypeError, Error, Result};
 
 pub(crate) use descr::{parse as parse_descr, to_descr as descr_text};
-pub(crate) use typestr::MAX_ITEMSIZE;
+pub(crate) use typestr::{MAX_ITEMSIZE, parse as parse_typestr};
 pub use unit::{Unit, UnitBase};
 
 /// NumPy's largest number of axes.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::{ByteOrder, DType, Kind, ScalarType, Unit};
+use super::{ByteOrder, Kind, ScalarType, Unit};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
 /// NumPy's largest element in bytes: the maximum of a C `int`.
@@ -37,15 +37,8 @@ const NAMES: [(&str, &str, &str); 23] = [
     ("O8", "O", "object object_"),
 ];
 
-impl DType {
-    /// Parses a type string. Returns `None` if it is not one.
-    pub(crate) fn from_typestr(typestr: &str) -> Option<DType> {
-        parse(typestr).ok().map(DType::from)
-    }
-}
-
 /// Reads a type string. Without `<` or `>` the byte order is native.
-pub(super) fn parse(text: &str) -> Result<ScalarType> {
+pub(crate) fn parse(text: &str) -> Result<ScalarType> {
     let (order, code) = match text.split_at_checked(1) {
         Some(("<", code)) => (Some(ByteOrder::Little), code),
         Some((">", code)) => (Some(ByteOrder::Big), code),

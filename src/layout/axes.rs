@@ -44,11 +44,6 @@ impl<T: Copy + Default> Axes<T> {
         axes
     }
 
-    pub(crate) fn from_elem(value: T, len: usize) -> Axes<T> {
-        let heap = if len > INLINE { vec![value; len] } else { Vec::new() };
-        Axes { len, inline: [value; INLINE], heap }
-    }
-
     pub(crate) fn push(&mut self, value: T) {
         if self.len == INLINE {
             self.heap.extend_from_slice(&self.inline);

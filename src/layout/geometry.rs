@@ -139,12 +139,20 @@ impl Geometry {
     /// Selects one index along `axis`, removing that axis.
     #[inline]
     pub(crate) fn index_axis(&self, axis: usize, index: usize) -> Result<Geometry> {
-        let Axis { dim, stride } = self.axis(axis)?;
+        let (rest, dim, stride) = self.remove_axis(axis)?;
         if index >= dim {
             return Err(self.out_of_bounds(axis, format!("index {index}")));
         }
+        Ok(Geometry { offset: advance(self.offset, index, stride), ..rest })
+    }
+
+    /// Removes an axis, and also returns its length and stride. The remaining
+    /// geometry starts at the axis's first index.
+    #[inline]
+    pub(crate) fn remove_axis(&self, axis: usize) -> Result<(Geometry, usize, isize)> {
+        let Axis { dim, stride } = self.axis(axis)?;
         let rest = self.axes().enumerate().filter(|(i, _)| *i != axis).map(|(_, axis)| axis);
-        Ok(Geometry::from_axes(advance(self.offset, index, stride), rest))
+        Ok((Geometry::from_axes(self.offset, rest), dim, stride))
     }
 
     /// Selects `len` indices along `axis`, starting at `start`. All must be in

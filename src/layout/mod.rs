@@ -91,7 +91,7 @@ impl Layout {
         }
         let itemsize = dtype.itemsize();
         let step = isize::try_from(itemsize).map_err(|_| too_large(shape, itemsize))?;
-        let mut strides: Axes<isize> = Axes::from_elem(step, shape.len());
+        let mut strides: Axes<isize> = shape.iter().map(|_| step).collect();
         let axes = strides.iter_mut().zip(shape);
         let span = match order {
             Order::C => set_strides(axes.rev(), step),

@@ -195,7 +195,7 @@ fn unencodable(asked: Version, reason: &'static str, works: Version) -> HeaderEr
 fn lowest_version(text: &str) -> Version {
     if text.chars().any(|c| u32::from(c) > 0xff) {
         Version::V3
-    } else if padded_len(text.chars().count(), Version::V1, ALIGN) <= Version::V1.max_len() {
+    } else if u16::try_from(padded_len(text.chars().count(), Version::V1, ALIGN)).is_ok() {
         Version::V1
     } else {
         Version::V2

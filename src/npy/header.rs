@@ -7,7 +7,7 @@ use super::MAX_HEADER_LEN;
 use super::dictionary::{self, HeaderValues};
 use super::preamble::{Preamble, Version};
 use super::text::{self, HeaderText};
-use crate::dtype::{DType, MAX_NDIM};
+use crate::dtype::{DType, MAX_NDIM, parse_typestr};
 use crate::error::invariant::to_usize_saturating;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
@@ -158,7 +158,7 @@ fn parse_plain(text: &[u8]) -> Option<HeaderValues> {
     }
     // Other characters depend on the version.
     let typestr = std::str::from_utf8(typestr).ok().filter(|typestr| typestr.is_ascii())?;
-    Some((DType::from_typestr(typestr)?, order, shape))
+    Some((parse_typestr(typestr).ok()?.into(), order, shape))
 }
 
 /// Parses `3, 4`, `3,` or nothing.

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use zerocopy::byteorder::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_usize_saturating};
+use crate::error::invariant::{IN_BUFFER, Invariant, READ};
 use crate::error::{HeaderError, IoContext as _, Result};
 
 pub(crate) const MAGIC: [u8; 6] = *b"\x93NUMPY";
@@ -73,12 +73,6 @@ impl Version {
     pub(super) fn text_offset(self) -> usize {
         if self == Version::V1 { size_of::<WireV1>() } else { size_of::<WireV2>() }
     }
-
-    /// The maximum length of the header's text in bytes.
-    #[inline]
-    pub(super) fn max_len(self) -> usize {
-        if self == Version::V1 { 0xffff } else { to_usize_saturating(u32::MAX.into()) }
-    }
 }
 
 impl fmt::Display for Version {
@@ -125,7 +119,8 @@ struct WireV2 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preamble {
     version: Version,
-    header_len: u32,
+    /// The length of the header's text in bytes, padding included.
+    pub(super) header_len: u32,
 }
 
 impl Preamble {
@@ -170,27 +165,13 @@ impl Preamble {
         self.version
     }
 
-    /// The length of the header's text in bytes, padding included.
-    #[inline]
-    pub(super) fn header_len(self) -> u32 {
-        self.header_len
-    }
-
-    /// The offset of the header's text.
-    #[inline]
-    pub(super) fn text_offset(self) -> usize {
-        self.version.text_offset()
-    }
-
     /// Returns the offset of the first element, where the header ends.
     #[must_use]
     #[inline]
     pub fn data_offset(self) -> u64 {
         u64::from(self.header_len) + if self.version == Version::V1 { 10 } else { 12 }
     }
-}
 
-impl Preamble {
     /// True if the header has more than `max_len` characters however its bytes
     /// are decoded.
     #[inline]

@@ -43,7 +43,7 @@ impl HeaderText<'static> {
         let preamble = Preamble::read(&mut from)?;
         let needed = checked_len(preamble, max_len)?;
         let mut bytes = Vec::new();
-        let mut rest = from.take(u64::from(preamble.header_len()));
+        let mut rest = from.take(u64::from(preamble.header_len));
         let found = rest.read_to_end(&mut bytes).context("read the header")?;
         if found < needed {
             return Err(HeaderError::Eof { what: "header", needed, found }.into());
@@ -109,7 +109,7 @@ impl<'a> HeaderText<'a> {
 /// Returns the announced length in bytes, unless it exceeds the limit.
 #[inline]
 fn checked_len(preamble: Preamble, max_len: usize) -> Result<usize> {
-    let needed = to_usize_saturating(preamble.header_len().into());
+    let needed = to_usize_saturating(preamble.header_len.into());
     if preamble.exceeds(max_len) {
         return Err(HeaderError::Limit { found: needed, limit: max_len }.into());
     }
@@ -120,7 +120,9 @@ fn checked_len(preamble: Preamble, max_len: usize) -> Result<usize> {
 #[inline]
 pub(super) fn text_bytes(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<&[u8]> {
     let needed = checked_len(preamble, max_len)?;
-    let rest = bytes.get(preamble.text_offset()..).invariant("the bytes start with the preamble");
+    let rest = bytes
+        .get(preamble.version().text_offset()..)
+        .invariant("the bytes start with the preamble");
     rest.get(..needed)
         .ok_or_else(|| HeaderError::Eof { what: "header", needed, found: rest.len() }.into())
 }

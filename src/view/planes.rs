@@ -65,21 +65,14 @@ fn in_c_order(geometry: &Geometry, itemsize: usize) -> Option<Geometry> {
     Some(Geometry { offset: 0, shape: geometry.shape.clone(), strides })
 }
 
-/// Length and stride of an axis.
-type DimStride = (usize, isize);
-
 impl Geometry {
     /// Removes two axes, and returns their lengths and strides. `down` comes before
     /// `across`.
     #[inline]
-    fn planes(&self, down: usize, across: usize) -> Option<(Geometry, [DimStride; 2])> {
-        let rest = self.index_axis(across, 0).ok()?.index_axis(down, 0).ok()?;
-        Some((rest, [self.dim_stride(down)?, self.dim_stride(across)?]))
-    }
-
-    #[inline]
-    fn dim_stride(&self, axis: usize) -> Option<DimStride> {
-        Some((*self.shape.get(axis)?, *self.strides.get(axis)?))
+    fn planes(&self, down: usize, across: usize) -> Option<(Geometry, [(usize, isize); 2])> {
+        let (rest, columns, apart) = self.remove_axis(across).ok()?;
+        let (rest, rows, below) = rest.remove_axis(down).ok()?;
+        Some((rest, [(rows, below), (columns, apart)]))
     }
 
     /// The first byte of each element, in C order.

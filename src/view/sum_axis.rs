@@ -8,7 +8,6 @@ use super::runs::Run;
 use super::sum::Total;
 use crate::dtype::literal::tuple;
 use crate::element::{ROW_BLOCK, Real};
-use crate::error::invariant::Invariant;
 use crate::error::{Result, ShapeError};
 use crate::layout::MAX_UNBACKED;
 use crate::layout::axes::Axes;
@@ -208,20 +207,5 @@ impl SummedAxis {
 pub(super) fn add(sums: &mut [f64], part: &[f64]) {
     for (sum, part) in sums.iter_mut().zip(part) {
         *sum += *part;
-    }
-}
-
-impl Geometry {
-    /// Removes an axis, and also returns its length and stride. The remaining
-    /// geometry starts at the axis's first index.
-    #[inline]
-    pub(super) fn remove_axis(&self, axis: usize) -> Result<(Geometry, usize, isize)> {
-        // Splitting reports an axis that does not exist.
-        let all = self.split_at(axis, 0)?.1;
-        let (dim, stride) = (all.shape.get(axis), all.strides.get(axis));
-        let (&dim, &stride) = dim.zip(stride).invariant("arrays are split along an axis they have");
-        let dims = self.shape.iter().copied().zip(self.strides.iter().copied()).enumerate();
-        let (shape, strides) = dims.filter(|(i, _)| *i != axis).map(|(_, dim)| dim).unzip();
-        Ok((Geometry { offset: self.offset, shape, strides }, dim, stride))
     }
 }

@@ -7,7 +7,7 @@ use ndarray::{Array, Dimension};
 use super::directory::DirectoryEntry;
 use super::local::{contradictory, data_range};
 use super::open::{ProgressCallback, SILENT};
-use super::reader::{BUFFER, HEADER_BUFFER, MemberInfo, MemberReader};
+use super::reader::{BUFFER, HEADER_BUFFER, MemberReader};
 use super::records::Method;
 use super::report::Reported;
 use super::{Npz, NpzWriter, name};
@@ -262,11 +262,8 @@ impl<'a, D: Mapping> Member<'a, D> {
         progress: &'a ProgressCallback,
     ) -> Result<(u64, MemberReader<'a>)> {
         let (start, end) = self.range()?;
-        let DirectoryEntry { stored, size, crc32, .. } = *self.entry;
         let part = self.npz.source.storage().range_reader(start, end);
-        let (member, is_stored) = (self.name(), self.is_stored());
-        let info = MemberInfo { member, is_stored, stored, size, crc32, buffer };
-        Ok((start, MemberReader::new(part, info, progress)?))
+        Ok((start, MemberReader::new(part, self.entry, buffer, progress)?))
     }
 
     /// The range of the member's bytes in the archive, which must be the same

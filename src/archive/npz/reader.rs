@@ -6,7 +6,10 @@ use std::io::{self, BufReader, Read};
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
+use super::directory::DirectoryEntry;
+use super::name;
 use super::open::{MemberProgress, ProgressCallback};
+use super::records::Method;
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{ArchiveError, Error, HeaderError, IoContext as _, Result, memory};
 use crate::source::range_reader::RangeReader;
@@ -59,19 +62,6 @@ pub struct MemberReader<'a> {
     progress: &'a ProgressCallback,
 }
 
-/// The properties of a member in the archive's directory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct MemberInfo<'a> {
-    pub(super) member: &'a str,
-    pub(super) is_stored: bool,
-    /// The member's length in the archive.
-    pub(super) stored: u64,
-    pub(super) size: u64,
-    pub(super) crc32: u32,
-    /// The size of the buffer for compressed bytes.
-    pub(super) buffer: usize,
-}
-
 #[derive(Debug)]
 enum MemberInput<'a> {
     Stored(BufReader<RangeReader<'a>>),
@@ -79,14 +69,17 @@ enum MemberInput<'a> {
 }
 
 impl<'a> MemberReader<'a> {
+    /// Reads the member from its `part` of the archive, with a `buffer` for compressed bytes.
     #[inline]
     pub(super) fn new(
         part: RangeReader<'a>,
-        info: MemberInfo<'a>,
+        entry: &'a DirectoryEntry,
+        buffer: usize,
         progress: &'a ProgressCallback,
     ) -> Result<Self> {
-        let MemberInfo { member, is_stored, stored, size, crc32, buffer } = info;
-        let input = if is_stored {
+        let DirectoryEntry { stored, size, crc32, .. } = *entry;
+        let member = name::key(&entry.name);
+        let input = if entry.method == Method::STORED {
             MemberInput::Stored(BufReader::with_capacity(HEADER_BUFFER, part))
         } else {
             // The decoder would panic without memory for its state.

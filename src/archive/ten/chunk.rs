@@ -13,7 +13,7 @@ use crate::error::{HeaderError, IoContext as _, Result};
 const MAGIC: [u8; 8] = *b"~TenBin~";
 
 /// Payloads are padded to a multiple of this.
-const ALIGN: usize = 64;
+pub(super) const ALIGN: usize = 64;
 
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -42,12 +42,6 @@ pub(super) fn parse_prefix(bytes: &[u8], at: u64) -> Result<u64> {
     u64::try_from(prefix.nbytes.get()).or_else(|_| {
         damaged(format!("at byte {at}: a chunk of {} bytes", prefix.nbytes), "expected 0 or more")
     })
-}
-
-/// The length of a payload including its padding.
-#[inline]
-pub(super) fn padded_len(len: u64) -> u64 {
-    len.next_multiple_of(64)
 }
 
 /// Writes one chunk.

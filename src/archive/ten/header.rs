@@ -126,13 +126,6 @@ fn code(dtype: &DType) -> Result<String> {
     Ok(format!("{letter}{}", dtype.itemsize()))
 }
 
-/// Returns whether this is the one dtype that webdataset can neither write nor
-/// read.
-#[inline]
-pub(super) fn is_u4(dtype: &DType) -> bool {
-    dtype.kind() == Kind::UInt && dtype.itemsize() == 4
-}
-
 /// Parses the length of an axis.
 #[inline]
 fn parse_dim(dim: i64) -> Result<usize> {

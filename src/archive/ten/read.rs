@@ -1,6 +1,6 @@
 //! Finds the arrays of a list.
 
-use super::chunk::{self, PREFIX_LEN};
+use super::chunk::{self, ALIGN, PREFIX_LEN};
 use super::damaged;
 use super::header::{self, TenHeader};
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
@@ -33,7 +33,7 @@ pub(super) fn scan(
 
 /// The number of bytes read for each array: enough for the chunk of the header
 /// and the prefix of the next chunk.
-const READ_LEN: usize = (PREFIX_LEN + header::MAX_LEN).next_multiple_of(64) + 64;
+const READ_LEN: usize = (PREFIX_LEN + header::MAX_LEN).next_multiple_of(ALIGN) + 64;
 
 /// Reads the headers of the array at byte `at`. Also returns the offset of the
 /// next array.
@@ -59,7 +59,7 @@ fn read_entry(
         return Err(HeaderError::Eof { what, needed: size, found: rest.len() }.into());
     };
     let header = TenHeader::decode(payload)?;
-    let next = PREFIX_LEN + size.next_multiple_of(64);
+    let next = PREFIX_LEN + size.next_multiple_of(ALIGN);
     let Some(rest) = bytes.get(next..).filter(|rest| !rest.is_empty()) else {
         let found = format!("at byte {at}: a header without elements");
         let expected = "the file was truncated, or is still being written";
@@ -74,7 +74,7 @@ fn read_entry(
         let found = to_usize_saturating(left);
         return Err(HeaderError::Eof { what: "elements", needed, found }.into());
     }
-    Ok((TenEntry { header, offset }, offset + chunk::padded_len(size)))
+    Ok((TenEntry { header, offset }, offset + size.next_multiple_of(to_u64(ALIGN))))
 }
 
 /// Checks that a chunk of `size` bytes is as long as its array, and returns that

@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::chunk::{WRITE_CHUNK, write_chunk, write_padding, write_prefix};
-use super::header::{TenHeader, is_u4};
+use super::header::TenHeader;
 use super::{has_extension, misuse};
 use crate::array::{WriteMode, with_path_in_errors, write_file};
-use crate::dtype::ByteOrder;
+use crate::dtype::{ByteOrder, DType};
+use crate::element::Le;
 use crate::error::{DTypeError, IoContext as _, Result, plural};
 use crate::layout::Order;
 use crate::npy::Header;
@@ -120,7 +121,7 @@ impl TenWriteOptions {
         let headers = arrays.iter().zip(infos.iter().cycle()).map(|(array, info)| {
             let Header { dtype, shape, .. } = array.header()?;
             let header = TenHeader::new(&dtype, &shape, info)?;
-            if is_u4(&header.dtype) && !self.u4 {
+            if header.dtype == DType::of::<Le<u32>>() && !self.u4 {
                 let (descr, reason) = (header.dtype.to_string(), NO_U4.to_owned());
                 return Err(DTypeError::Invalid { descr, reason }.into());
             }
