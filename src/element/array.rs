@@ -86,10 +86,6 @@ impl<T: Element, const N: usize> FastPath<[T; N]> for ArrayFastPath {
     fn exact_name(&self, codec: &T::Codec) -> String {
         format!("[{}; {N}]", T::fast_path().exact_name(codec))
     }
-
-    fn unaligned_name(&self) -> String {
-        format!("[{}; {N}]", T::fast_path().unaligned_name())
-    }
 }
 
 impl<T: InPlace, const N: usize> InPlace for [T; N]

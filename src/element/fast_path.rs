@@ -3,7 +3,7 @@
 use bytemuck::allocation::try_zeroed_vec;
 use bytemuck::{Pod, Zeroable};
 
-use super::{Element, InPlace, short_name, subarray_codec};
+use super::{Element, InPlace, subarray_codec};
 use crate::dtype::{DType, Kind};
 use crate::error::{Error, Result, memory, plural};
 use crate::kernel::ElementFormat;
@@ -84,14 +84,8 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         has_kinds_of(stored, declared)
     }
 
-    /// Returns the name of the type that can borrow the bytes as they are.
+    /// Returns the name of the type that can borrow the bytes as they are, at any address.
     fn exact_name(&self, _: &T::Codec) -> String {
-        short_name::<T>()
-    }
-
-    /// Returns the name of the type to use for elements not aligned for this
-    /// type.
-    fn unaligned_name(&self) -> String {
         format!("[u8; {}]", size_of::<T>())
     }
 }
@@ -287,9 +281,5 @@ where
 
     fn exact_name(&self, codec: &U::Codec) -> String {
         U::fast_path().exact_name(codec)
-    }
-
-    fn unaligned_name(&self) -> String {
-        U::fast_path().unaligned_name()
     }
 }

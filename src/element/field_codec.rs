@@ -12,7 +12,7 @@ pub struct FieldCodec<C> {
     /// Bytes from the start of the struct. Returns `None` for a
     /// [`Pad`](super::Pad), which has no field in the dtype.
     offset: Option<usize>,
-    codec: C,
+    pub(crate) codec: C,
 }
 
 impl<C> FieldCodec<C> {
@@ -22,11 +22,6 @@ impl<C> FieldCodec<C> {
         offset: Option<usize>,
     ) -> Result<FieldCodec<C>> {
         Ok(FieldCodec { offset, codec: T::codec(dtype)? })
-    }
-
-    /// The codec of the field's type.
-    pub(crate) fn element_codec(&self) -> &C {
-        &self.codec
     }
 
     /// Reads the field from the bytes of the struct.

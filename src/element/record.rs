@@ -184,7 +184,7 @@ impl<'d> FieldMatcher<'d> {
         let codec = FieldCodec::new::<T>(&field.dtype, Some(field.offset));
         let codec = codec.map_err(|error| self.error(name, error.message().to_string()))?;
         if let (Some(offset), None) = (offset, &self.mismatch) {
-            self.mismatch = field_mismatch::<T>(field, offset, codec.element_codec())
+            self.mismatch = field_mismatch::<T>(field, offset, &codec.codec)
                 .map(|reason| Arc::new((name.to_owned(), reason)));
         }
         Ok(codec)

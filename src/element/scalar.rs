@@ -371,10 +371,6 @@ impl<T: Scalar> FastPath<T> for ScalarFastPath {
     fn exact_name(&self, order: &ByteOrder) -> String {
         format!("{}<{}>", if *order == ByteOrder::Big { "Be" } else { "Le" }, T::NAME)
     }
-
-    fn unaligned_name(&self) -> String {
-        format!("{}<{}>", if cfg!(target_endian = "big") { "Be" } else { "Le" }, T::NAME)
-    }
 }
 
 fn is_exact<T: Scalar>(order: ByteOrder) -> bool {

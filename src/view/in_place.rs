@@ -190,7 +190,7 @@ fn cast_slice<'a, T: InPlace>(
     if bytes.is_empty() {
         return Ok(Box::leak(zero_sized_slice(geometry.len())));
     }
-    bytemuck::try_cast_slice(bytes).map_err(|_| unaligned::<T>())
+    bytemuck::try_cast_slice(bytes).map_err(|_| unaligned::<T>(codec))
 }
 
 fn cast_slice_mut<'a, T: InPlace>(
@@ -202,7 +202,7 @@ fn cast_slice_mut<'a, T: InPlace>(
     if bytes.is_empty() {
         return Ok(Box::leak(zero_sized_slice(geometry.len())));
     }
-    bytemuck::try_cast_slice_mut(bytes).map_err(|_| unaligned::<T>())
+    bytemuck::try_cast_slice_mut(bytes).map_err(|_| unaligned::<T>(codec))
 }
 
 /// A slice of elements that have no bytes in the file: no elements, or elements
@@ -224,9 +224,9 @@ fn check_form<T: InPlace>(codec: &T::Codec) -> Result<()> {
     }))
 }
 
-fn unaligned<T: InPlace>() -> Error {
+fn unaligned<T: InPlace>(codec: &T::Codec) -> Error {
     let (align, asked) = (align_of::<T>(), short_name::<T>());
-    DTypeError::Alignment { align, asked, works: T::fast_path().unaligned_name() }.into()
+    DTypeError::Alignment { align, asked, works: T::fast_path().exact_name(codec) }.into()
 }
 
 #[inline]
