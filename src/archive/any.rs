@@ -234,10 +234,36 @@ impl<D: Mapping> AnyFile<D> {
     /// elements are missing, and [`Io`](crate::ErrorKind::Io) if reading or
     /// mapping fails.
     pub fn get(&self, member: Option<&str>) -> Result<MappedArray<D>> {
-        self.find(member).map_err(|error| match self.path() {
-            Some(path) => error.with_path(path),
-            None => error,
-        })
+        match (self, member) {
+            (AnyFile::Npy(npy), None) => npy.open(),
+            (AnyFile::Npy(npy), Some(_)) => {
+                let (found, expected) = ("holds a single unnamed array", "leave out the member");
+                let error = ArchiveError::with_kind(ErrorKind::NotFound, found, expected);
+                Err(npy.source.storage().add_path(error))
+            }
+            #[cfg(feature = "npz")]
+            (AnyFile::Npz(npz), name) => array_of_npz(npz, name),
+            (AnyFile::Ten(ten), name) => array_of_ten(ten, name),
+            #[cfg(feature = "tar")]
+            (AnyFile::Tar(tar), Some(name)) => {
+                // A member whose own name ends in brackets comes first.
+                if tar.member(name).is_err() {
+                    let mut splits = split_brackets(name);
+                    if let Some((outer, inner)) =
+                        splits.find(|(outer, _)| tar.member(outer).is_ok())
+                    {
+                        return array_of_tar_member(&tar.member(outer)?, Some(inner));
+                    }
+                }
+                tar.get(name)
+            }
+            #[cfg(feature = "tar")]
+            (AnyFile::Tar(tar), None) => match tar.members().collect::<Vec<_>>().as_slice() {
+                // A link may replace it.
+                [only] => array_of_tar_member(&tar.member(only.name())?, None),
+                members => Err(tar.name_file(no_only_member(members.len()))),
+            },
+        }
     }
 
     /// Lists the names of the members, in the order of the file:
@@ -283,50 +309,6 @@ impl<D: Mapping> AnyFile<D> {
         names.retain(|name| listed.insert(name.clone()));
         names
     }
-
-    fn path(&self) -> Option<&Path> {
-        match self {
-            AnyFile::Npy(npy) => npy.source.path(),
-            #[cfg(feature = "npz")]
-            AnyFile::Npz(npz) => npz.path(),
-            AnyFile::Ten(ten) => ten.path(),
-            #[cfg(feature = "tar")]
-            AnyFile::Tar(tar) => tar.path(),
-        }
-    }
-
-    fn find(&self, member: Option<&str>) -> Result<MappedArray<D>> {
-        match (self, member) {
-            (AnyFile::Npy(npy), None) => npy.open(),
-            (AnyFile::Npy(_), Some(_)) => Err(ArchiveError::with_kind(
-                ErrorKind::NotFound,
-                "holds a single unnamed array",
-                "leave out the member",
-            )),
-            #[cfg(feature = "npz")]
-            (AnyFile::Npz(npz), name) => array_of_npz(npz, name),
-            (AnyFile::Ten(ten), name) => array_of_ten(ten, name),
-            #[cfg(feature = "tar")]
-            (AnyFile::Tar(tar), Some(name)) => {
-                // A member whose own name ends in brackets comes first.
-                if tar.member(name).is_err() {
-                    let mut splits = split_brackets(name);
-                    if let Some((outer, inner)) =
-                        splits.find(|(outer, _)| tar.member(outer).is_ok())
-                    {
-                        return array_of_tar_member(&tar.member(outer)?, Some(inner));
-                    }
-                }
-                tar.get(name)
-            }
-            #[cfg(feature = "tar")]
-            (AnyFile::Tar(tar), None) => match tar.members().collect::<Vec<_>>().as_slice() {
-                // A link may replace it.
-                [only] => array_of_tar_member(&tar.member(only.name())?, None),
-                members => Err(no_only_member(members.len())),
-            },
-        }
-    }
 }
 
 /// A named array of an archive, or its only array.
@@ -336,7 +318,7 @@ fn array_of_npz<D: Mapping>(npz: &Npz<D>, name: Option<&str>) -> Result<MappedAr
     match (name, members.len(), members.next()) {
         (Some(name), ..) => npz.get(name),
         (None, 1, Some(only)) => only.open(),
-        (None, count, _) => Err(no_only_member(count)),
+        (None, count, _) => npz.name_file(Err(no_only_member(count))),
     }
 }
 
@@ -345,7 +327,7 @@ fn array_of_ten<D: Mapping>(ten: &Ten<D>, name: Option<&str>) -> Result<MappedAr
     match (name, ten.headers().len()) {
         (Some(name), _) => ten.get(ten.index(name)?),
         (None, 1) => ten.get(0),
-        (None, count) => Err(no_only_member(count)),
+        (None, count) => Err(ten.name_file(no_only_member(count))),
     }
 }
 

@@ -19,7 +19,6 @@ mod update;
 mod writer;
 mod zip_writer;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -194,11 +193,6 @@ impl<D: Mapping> Npz<D> {
         self.source.storage().prefetch_headers(ranges)
     }
 
-    #[inline]
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.source.path()
-    }
-
     /// The last entry with this full name.
     fn last_entry(&self, full_name: &str) -> Option<&DirectoryEntry> {
         let position = self.entries.positions(full_name).last()?;
@@ -212,7 +206,7 @@ impl<D: Mapping> Npz<D> {
     }
 
     /// Adds the path of the archive to an error.
-    fn name_file<T>(&self, result: Result<T>) -> Result<T> {
+    pub(in crate::archive) fn name_file<T>(&self, result: Result<T>) -> Result<T> {
         self.source.storage().add_path_on_err(result)
     }
 }

@@ -100,11 +100,6 @@ impl<D: Mapping> TarFile<D> {
         Ok(TarFile { source: Arc::new(source), entries, replaced: Arc::new(replaced) })
     }
 
-    #[inline]
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.source.path()
-    }
-
     /// Returns the members in the order of the file, including members that are
     /// not arrays. Directories and links are left out.
     #[must_use]
@@ -193,7 +188,7 @@ impl<D: Mapping> TarFile<D> {
     }
 
     /// Adds the path of the file to an error.
-    fn name_file(&self, error: Error) -> Error {
+    pub(in crate::archive) fn name_file(&self, error: Error) -> Error {
         self.source.storage().add_path(error)
     }
 }

@@ -1,6 +1,5 @@
 //! Opens `.ten` files and their arrays.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::read::{TenEntry, scan};
@@ -76,11 +75,6 @@ impl<D: Mapping> Ten<D> {
         })?;
         let entries = Arc::new(EntryList::new(entries, |entry| &entry.header.info));
         Ok(Ten { source, start, entries })
-    }
-
-    #[inline]
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.source.path()
     }
 
     /// Returns the headers of the arrays, in order.
@@ -166,7 +160,7 @@ impl<D: Mapping> Ten<D> {
         self.start + entry.offset
     }
 
-    fn name_file(&self, error: Error) -> Error {
+    pub(in crate::archive) fn name_file(&self, error: Error) -> Error {
         self.source.storage().add_path(error)
     }
 }
