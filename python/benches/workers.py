@@ -16,12 +16,12 @@ import argparse
 import json
 import multiprocessing
 import os
-import pickle
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 import numpy as np
@@ -81,7 +81,7 @@ def child(path, source, method, batches):
     sampler = npymap.Sampler(rows, seed=1)
     batch_sampler = npymap.torch.BatchSampler(sampler, BATCH)
     data = dataset(path, source)
-    size = len(pickle.dumps(data)) if source != "numpy.memmap" or rows < 1 << 18 else data.array.nbytes
+    size = data.array.nbytes if source == "numpy.memmap" else len(ForkingPickler.dumps(data))
     loader = torch.utils.data.DataLoader(data, sampler=batch_sampler, batch_size=None,
                                          num_workers=WORKERS, multiprocessing_context=method)
     uss, dirty = {}, {}
