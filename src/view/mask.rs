@@ -23,9 +23,13 @@ use crate::layout::check_unbacked;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub trait Mask: sealed::SealedMask {
-    /// Returns the length of each axis, and the positions of `true` in C order, increasing.
+    /// Returns the length of each axis.
     #[doc(hidden)]
-    fn dims_and_positions(&self) -> (Vec<usize>, Vec<usize>);
+    fn dims(&self) -> Vec<usize>;
+
+    /// Returns the positions of `true` in C order, increasing.
+    #[doc(hidden)]
+    fn true_positions(&self) -> Vec<usize>;
 }
 
 mod sealed {
@@ -42,34 +46,57 @@ mod sealed {
 
 impl Mask for [bool] {
     #[inline]
-    fn dims_and_positions(&self) -> (Vec<usize>, Vec<usize>) {
-        (vec![self.len()], positions(self.iter().copied()))
+    fn dims(&self) -> Vec<usize> {
+        vec![self.len()]
+    }
+
+    #[inline]
+    fn true_positions(&self) -> Vec<usize> {
+        positions(self.iter().copied())
     }
 }
 
 impl<const N: usize> Mask for [bool; N] {
-    fn dims_and_positions(&self) -> (Vec<usize>, Vec<usize>) {
-        self.as_slice().dims_and_positions()
+    fn dims(&self) -> Vec<usize> {
+        vec![N]
+    }
+
+    fn true_positions(&self) -> Vec<usize> {
+        self.as_slice().true_positions()
     }
 }
 
 impl Mask for Vec<bool> {
     #[inline]
-    fn dims_and_positions(&self) -> (Vec<usize>, Vec<usize>) {
-        self.as_slice().dims_and_positions()
+    fn dims(&self) -> Vec<usize> {
+        vec![self.len()]
+    }
+
+    #[inline]
+    fn true_positions(&self) -> Vec<usize> {
+        self.as_slice().true_positions()
     }
 }
 
 impl<S: Data<Elem = bool>, D: Dimension> Mask for ArrayBase<S, D> {
-    fn dims_and_positions(&self) -> (Vec<usize>, Vec<usize>) {
-        (self.shape().to_vec(), positions(self.iter().copied()))
+    fn dims(&self) -> Vec<usize> {
+        self.shape().to_vec()
+    }
+
+    fn true_positions(&self) -> Vec<usize> {
+        positions(self.iter().copied())
     }
 }
 
 impl Mask for View<'_, bool> {
     #[inline]
-    fn dims_and_positions(&self) -> (Vec<usize>, Vec<usize>) {
-        (self.shape().to_vec(), positions(self.iter()))
+    fn dims(&self) -> Vec<usize> {
+        self.shape().to_vec()
+    }
+
+    #[inline]
+    fn true_positions(&self) -> Vec<usize> {
+        positions(self.iter())
     }
 }
 
@@ -122,11 +149,12 @@ impl<T: Element> View<'_, T> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn select_mask(&self, mask: &(impl Mask + ?Sized)) -> Result<ArrayD<T>> {
-        let (dims, positions) = mask.dims_and_positions();
+        let dims = mask.dims();
         let Some(rest) = self.shape().strip_prefix(dims.as_slice()) else {
             return self.select_by_empty_mask(&dims);
         };
         let flat = [&[dims.iter().product()], rest].concat();
+        let positions = mask.true_positions();
         match self.geometry.reshaped(&flat) {
             Ok(geometry) => self.with(geometry).select(0, &positions),
             Err(_) if dims.len() > 1 => self.select_scattered(dims.len(), &positions),
@@ -165,11 +193,11 @@ impl<T: Element> View<'_, T> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn compress(&self, axis: usize, mask: &(impl Mask + ?Sized)) -> Result<ArrayD<T>> {
-        let (dims, positions) = mask.dims_and_positions();
+        let dims = mask.dims();
         if dims.len() != 1 {
             return Err(self.wrong_mask(&dims, "one axis: use `select_mask` for more"));
         }
-        self.select(axis, &positions)
+        self.select(axis, &mask.true_positions())
     }
 
     /// Returns the positions in C order of the elements where `f` returns true:
