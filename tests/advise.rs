@@ -145,7 +145,7 @@ fn errors_name_the_missing_path() {
     let array = map_file(&File::open(&path).unwrap())
         .and_then(|source| OpenOptions::new().open(source))
         .unwrap();
-    let text = "the array was not opened by path: open it by path to check or drop it";
+    let text = "the array was not opened by path: open it by path to check, lock or drop it";
     assert_error(array.check_unchanged(), ErrorKind::InvalidInput, text);
     assert_error(array.drop_cache(..), ErrorKind::InvalidInput, text);
     if cfg!(target_os = "linux") {
@@ -160,20 +160,34 @@ fn errors_name_the_missing_path() {
     array.prefetch(..).unwrap();
 }
 
+#[cfg(not(unix))]
+#[test]
+fn there_are_no_locks_on_other_systems() {
+    let directory = directory();
+    let path = rows(&directory, 2, Order::C);
+    for kind in [LockKind::Shared, LockKind::Exclusive] {
+        assert!(FileLock::acquire(&path, kind, Locking::Try).unwrap().is_none());
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn locks_are_shared_by_readers_or_held_by_one_writer() {
     let directory = directory();
     let path = rows(&directory, 2, Order::C);
     let (shared, exclusive) = (LockKind::Shared, LockKind::Exclusive);
+    let assert_locked = |kind| {
+        let error = FileLock::acquire(&path, kind, Locking::Try).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Locked);
+    };
     let first = FileLock::acquire(&path, shared, Locking::Wait).unwrap().unwrap();
     let second = FileLock::acquire(&path, shared, Locking::Try).unwrap().unwrap();
-    assert!(FileLock::acquire(&path, exclusive, Locking::Try).is_err());
+    assert_locked(exclusive);
     drop(first);
-    assert!(FileLock::acquire(&path, exclusive, Locking::Try).is_err());
+    assert_locked(exclusive);
     drop(second);
     let writing = FileLock::acquire(&path, exclusive, Locking::Wait).unwrap().unwrap();
-    assert!(FileLock::acquire(&path, shared, Locking::Try).is_err());
+    assert_locked(shared);
 
     let (waits, told) = mpsc::channel();
     let thread = std::thread::spawn(move || {

@@ -368,7 +368,7 @@ fn open_files_are_created_and_mapped() {
     }
 
     let error = longer.check_unchanged().unwrap_err().to_string();
-    assert!(error.ends_with("to check or drop it"), "{error}");
+    assert!(error.ends_with("to check, lock or drop it"), "{error}");
 }
 
 fn open_temporary(directory: &tempfile::TempDir) -> (File, tempfile::NamedTempFile) {

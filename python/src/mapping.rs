@@ -299,7 +299,10 @@ fn try_lock<D: npymap::source::Mapping>(
         lock => lock?,
     };
     array.check_unchanged()?;
-    lock.map(Some).ok_or_else(|| Error::io("lock", ErrorKind::Unsupported.into()))
+    lock.map(Some).ok_or_else(|| {
+        let text = "the file system has no locks, or the file may not be written";
+        Error::io("lock", std::io::Error::new(ErrorKind::Unsupported, text)).with_path(path)
+    })
 }
 
 /// Parses the name of an advice.

@@ -196,6 +196,9 @@ def test_check_notices_replaced_truncated_and_missing_files(npy):
     with pytest.raises(npymap.FormatError, match="was replaced by another file") as caught:
         array.check_unchanged()
     assert caught.value.kind == "Changed"
+    with pytest.raises(npymap.FormatError, match="was replaced by another file") as caught:
+        array.lock()
+    assert caught.value.kind == "Changed"
     assert array[2, 3] == 11
     array = npymap.open(npy)
     os.truncate(npy, 130)

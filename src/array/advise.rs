@@ -238,7 +238,7 @@ impl<D: Mapping> MappedArray<D> {
 
     /// Opens the file again, if its path still refers to it.
     pub(crate) fn reopen(&self) -> Result<(File, FileStat)> {
-        let no_path = RequestError::NoPath { operation: "check or drop it" };
+        let no_path = RequestError::NoPath { operation: "check, lock or drop it" };
         let path = self.origin.path.as_deref().ok_or(no_path)?;
         let (file, stat) = file::open(path, false)?;
         self.check_id(stat.id).map(|()| (file, stat))

@@ -38,6 +38,7 @@ macro_rules! with_unit {
 
             /// Returns whether this is `NaT`.
             #[must_use]
+            #[inline]
             pub fn is_nat(self) -> bool {
                 self.ticks == Ticks::NAT
             }

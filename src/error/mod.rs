@@ -79,8 +79,22 @@ pub(crate) enum ErrorDetail {
     Archive(#[from] ArchiveError),
     #[error(transparent)]
     Request(#[from] RequestError),
-    #[error("{error}")]
+    #[error(fmt = custom)]
     Custom { kind: ErrorKind, error: Box<dyn std::error::Error + Send + Sync> },
+}
+
+/// The text of a caller's error, formatted as the caller asks.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    clippy::borrowed_box,
+    reason = "thiserror passes references to fields"
+)]
+fn custom(
+    _: &ErrorKind,
+    error: &Box<dyn std::error::Error + Send + Sync>,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    fmt::Display::fmt(error, f)
 }
 
 impl ErrorDetail {

@@ -247,8 +247,8 @@ fn request_errors() {
             "rows can only be added to a file that is a single `.npy`: leave out `offset` and `raw`",
         ),
         (
-            RequestError::NoPath { operation: "check or drop it" },
-            "the array was not opened by path: open it by path to check or drop it",
+            RequestError::NoPath { operation: "check, lock or drop it" },
+            "the array was not opened by path: open it by path to check, lock or drop it",
         ),
         (
             RequestError::NoFile,
@@ -354,4 +354,21 @@ fn kinds_of_header_errors() {
         let error = Error::from(error);
         assert_eq!(error.kind(), kind, "{error}");
     }
+}
+
+#[test]
+fn an_error_of_a_caller_is_formatted_as_it_asks() {
+    #[derive(Debug)]
+    struct Nested;
+
+    impl std::fmt::Display for Nested {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str(if f.alternate() { "outer: inner" } else { "outer" })
+        }
+    }
+
+    impl std::error::Error for Nested {}
+
+    let error = Error::new(K::Io, Nested);
+    assert_eq!((format!("{error}"), format!("{error:#}")), ("outer".into(), "outer: inner".into()));
 }

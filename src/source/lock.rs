@@ -72,7 +72,7 @@ impl FileLock {
     /// may not be written but the lock is exclusive.
     ///
     /// Every writer of this crate takes the exclusive lock. To lock a file that you map, acquire
-    /// the lock first. For an array that is mapped already, call
+    /// the lock first. For an array that is mapped already, or that you created, call
     /// [`check_unchanged`](crate::MappedArray::check_unchanged) with the lock, because another
     /// file may have its name by now.
     ///

@@ -377,7 +377,12 @@ impl Planner {
         }
         if let Some(mut state) = try_lock(&self.state) {
             if let Mode::Due { start } = state.mode {
-                state.mode = state.start_stream(start, true, disk);
+                // Other programs may have needed the memory meanwhile.
+                state.mode = if fits(disk.working_set(), disk.available()) {
+                    state.start_stream(start, true, disk)
+                } else {
+                    Mode::Pages
+                };
                 self.note(state.mode, true);
             }
         }
