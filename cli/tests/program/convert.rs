@@ -254,6 +254,20 @@ fn a_value_that_would_change_is_reported_with_its_member() {
     assert_eq!(run_ok(["get", &format!("{list}[0]"), ":"]), "[1, 39]\n");
 }
 
+/// Arrays without elements are refused like others.
+#[test]
+fn no_elements_are_not_cast_to_any_dtype() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "e.npy");
+    run_ok(["create", &path, "--shape", "0", "--dtype", "[('a', '<f8'), ('b', '<i4')]"]);
+    for name in ["o.npz", "o.npy", "o.ten"] {
+        let to = path_in(&directory, name);
+        let refusal = run_err(1, ["convert", &path, &to, "--dtype", "<f8"]);
+        assert!(refusal.contains("cannot cast"), "{name}: {refusal}");
+        assert!(!Path::new(&to).exists());
+    }
+}
+
 #[test]
 fn selected_fields_keep_their_titles() {
     let directory = tempfile::tempdir().unwrap();
