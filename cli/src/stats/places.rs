@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use npymap::element::{Real, Ticks};
 use npymap::view::DynView;
-use npymap::{Result, dtype::Kind, with_type};
+use npymap::{Element, Result, View, dtype::Kind, with_type};
 
 use crate::input::row_blocks;
 use crate::stats::columns::{Column, Columns};
@@ -37,7 +37,7 @@ pub(crate) fn find(
         }
         let window = columns.array.window(&tile.part)?;
         let view = window.view();
-        for number in numbers_of(&view, unwanted)?.into_iter().take(limit - places.len()) {
+        for number in numbers_of(&view, unwanted, limit - places.len())? {
             let mut index = row_blocks::index(view.shape(), number);
             index.iter_mut().zip(&tile.origin).for_each(|(at, origin)| *at += origin);
             places.push(whole_index(&index, column.index.as_deref()));
@@ -46,18 +46,33 @@ pub(crate) fn find(
     Ok(places)
 }
 
-/// The positions of unwanted elements, in C order.
-fn numbers_of(view: &DynView<'_>, unwanted: &[Unwanted]) -> Result<Vec<usize>> {
+/// The positions of the first unwanted elements, in C order.
+fn numbers_of(view: &DynView<'_>, unwanted: &[Unwanted], limit: usize) -> Result<Vec<usize>> {
     if matches!(view.dtype().kind(), Kind::DateTime | Kind::TimeDelta) {
-        return Ok(view.view::<Ticks>()?.flatnonzero(|ticks| ticks == Ticks::NAT));
+        return Ok(first_numbers(&view.view::<Ticks>()?, limit, |ticks| ticks == Ticks::NAT));
     }
+    let has = |kind| unwanted.contains(&kind);
     with_type!(view.dtype(), float T => {
-        Ok(view.view::<T>()?.flatnonzero(|element| {
+        let view = view.view::<T>()?;
+        let stats = view.stats();
+        if (stats.nan == 0 || !has(Unwanted::Nan)) && (stats.infinite == 0 || !has(Unwanted::Inf)) {
+            return Ok(Vec::new());
+        }
+        Ok(first_numbers(&view, limit, |element| {
             let number = element.to_f64();
-            (number.is_nan() && unwanted.contains(&Unwanted::Nan))
-                || (number.is_infinite() && unwanted.contains(&Unwanted::Inf))
+            (number.is_nan() && has(Unwanted::Nan)) || (number.is_infinite() && has(Unwanted::Inf))
         }))
     }, _ => Ok(Vec::new()))
+}
+
+/// The positions of the first elements that `is_unwanted` accepts, in C order.
+fn first_numbers<T: Element>(
+    view: &View<'_, T>,
+    limit: usize,
+    is_unwanted: impl Fn(T) -> bool,
+) -> Vec<usize> {
+    let numbers = view.iter().enumerate();
+    numbers.filter_map(|(number, x)| is_unwanted(x).then_some(number)).take(limit).collect()
 }
 
 /// The index in the whole array of an element of a column.
