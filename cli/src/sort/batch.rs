@@ -111,10 +111,18 @@ pub(super) fn rest_len(keys: &Keys<'_>) -> usize {
 }
 
 impl RecordBatch {
-    /// No records of a size.
-    pub(super) fn empty(keys: &Keys<'_>, size: usize, has_counts: bool) -> RecordBatch {
-        let (records, entries, rests) = (Vec::new(), Vec::new(), Vec::new());
-        RecordBatch { records, size, entries, rests, rest_len: rest_len(keys), has_counts }
+    /// No records of a size, and room for some.
+    pub(super) fn empty(
+        keys: &Keys<'_>,
+        size: usize,
+        has_counts: bool,
+        count: usize,
+    ) -> Result<RecordBatch> {
+        let rest_len = rest_len(keys);
+        let records = memory::with_capacity(count * size)?;
+        let entries = memory::with_capacity(count)?;
+        let rests = memory::with_capacity(count * rest_len)?;
+        Ok(RecordBatch { records, size, entries, rests, rest_len, has_counts })
     }
 
     /// Sorts records of a size, at least one byte, on some threads.
@@ -125,7 +133,7 @@ impl RecordBatch {
         threads: usize,
     ) -> Result<RecordBatch> {
         let count = records.len() / size;
-        let mut batch = RecordBatch::empty(keys, size, false);
+        let mut batch = RecordBatch::empty(keys, size, false, 0)?;
         batch.entries = memory::with_capacity(count)?;
         batch.rests = memory::with_capacity(count * batch.rest_len)?;
         let mut part_keys = Vec::new();

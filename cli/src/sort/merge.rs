@@ -33,7 +33,7 @@ pub(super) fn merge(
     let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
     let mut batch = match format {
         Some(format) => Batch::Numbers(format, vec![Numbers::in_pieces(format, most, most)?]),
-        None => Batch::Records(RecordBatch::empty(keys, size, blocks.is_counted)),
+        None => Batch::Records(RecordBatch::empty(keys, size, blocks.is_counted, most)?),
     };
     loop {
         for cursor in cursors.iter_mut().filter(|cursor| cursor.at == cursor.count) {
