@@ -168,9 +168,12 @@ impl GetArgs {
 
     fn text_of_rows(&self, view: &DynView<'_>, is_single: bool) -> npymap::Result<Vec<u8>> {
         let mut out = Vec::new();
-        let rows = if is_single { vec![view.clone()] } else { view.outer_iter().collect() };
-        for row in &rows {
-            self.print_view(&mut out, row)?;
+        if is_single {
+            self.print_view(&mut out, view)?;
+        } else {
+            for row in view.outer_iter() {
+                self.print_view(&mut out, &row)?;
+            }
         }
         Ok(out)
     }
