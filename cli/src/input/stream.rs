@@ -89,6 +89,7 @@ pub(crate) struct PartialCopy {
     to: File,
     /// The bytes that were read.
     len: u64,
+    progress: Progress,
 }
 
 /// Starts to copy a stream. `None` if `path` is something else or cannot be opened, or if
@@ -126,12 +127,11 @@ impl PartialCopy {
     fn of_stream(path: &Path) -> io::Result<PartialCopy> {
         let from = if is_standard(path) { platform::standard_input() } else { File::open(path) }?;
         let to = tempfile::tempfile().map_err(|error| explain(&error))?;
-        Ok(PartialCopy { path: path.to_owned(), from, to, len: 0 })
+        Ok(PartialCopy { path: path.to_owned(), from, to, len: 0, progress: Progress::of_stream() })
     }
 
     /// Reads until the copy has `len` bytes, or the stream ends.
     fn fill(&mut self, len: u64) -> io::Result<()> {
-        let mut progress = Progress::of_stream();
         // Other readers of the file may have moved its position.
         self.to.seek(SeekFrom::Start(self.len))?;
         while self.len < len {
@@ -142,7 +142,7 @@ impl PartialCopy {
                 break;
             }
             self.len += copied;
-            progress.add(to_usize(copied));
+            self.progress.add(to_usize(copied));
         }
         Ok(())
     }
@@ -245,6 +245,11 @@ impl ReadAt for Growing {
     /// The length of a stream is not known.
     fn size(&self) -> io::Result<u64> {
         Ok(i64::MAX.unsigned_abs())
+    }
+
+    /// What was read, which is all of a stream that ended: for errors.
+    fn current_size(&self) -> io::Result<u64> {
+        Ok(self.lock().0.len)
     }
 }
 

@@ -276,12 +276,13 @@ fn head_reads_no_more_of_a_stream_than_it_prints() {
     }
     // A stream that ends too early, and one in Fortran order.
     let mut command = command();
-    command.args(["head", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    command.args(["head", "-", "5:"]).stdin(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(&bytes[..150]).unwrap();
     let output = child.wait_with_output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && message.starts_with("error: -: "), "{message}");
+    assert!(message.contains("the file at 150:"), "{message}");
     let fortran = path_in(&directory, "f.npy");
     run_ok(["convert", &path, &fortran, "--order", "F"]);
     let piped = run_piped(["head", "-"], &fs::read(&fortran).unwrap());
