@@ -291,7 +291,10 @@ impl Inputs {
         let in_file =
             |name: &str| outer.map_or_else(|| name.to_owned(), |outer| format!("{outer}[{name}]"));
         let members = reachable(&npz);
-        npz.prefetch_headers().map_err(CliError::Library)?;
+        // Of a member of a tar file, this would drop what the tar file announced.
+        if outer.is_none() {
+            npz.prefetch_headers().map_err(CliError::Library)?;
+        }
         let hidden = npz.members().len() > members.len();
         for name in hidden.then(|| unreachable(&npz, &members)).into_iter().flatten() {
             self.skip(&in_file(name), "has the same name as another member")?;

@@ -216,7 +216,10 @@ impl Inspector {
         let members: Vec<_> = if let Some(name) = requested {
             vec![npz.member(name)?]
         } else {
-            npz.prefetch_headers()?;
+            // Of a member of a tar file, this would drop what the tar file announced.
+            if outer.is_none() {
+                npz.prefetch_headers()?;
+            }
             npz.members().collect()
         };
         let most = if let Wanted::Digests(threads) = self.wanted { threads.get() } else { 1 };

@@ -383,3 +383,32 @@ fn selections_transfer_what_they_select() {
     let ranges = fortran.log().into_iter().filter_map(|request| request.range);
     assert!(ranges.map(|(start, end)| end - start).sum::<u64>() <= 128 << 10);
 }
+
+/// What was requested ahead of all members is used for the archives among them too.
+#[test]
+#[cfg(feature = "remote")]
+fn headers_in_tar_files_are_requested_once() {
+    use crate::run::{path_in, run_ok};
+    use crate::server::Server;
+
+    let directory = tempfile::tempdir().unwrap();
+    let [npy, npz, out] = ["a.npy", "z.npz", "o.npz"].map(|name| path_in(&directory, name));
+    run_ok(["create", &npy, "--shape", "40000", "--dtype", "<f8"]);
+    run_ok(["npz", "pack", &npy, "-o", &npz]);
+    let mut builder = tar::Builder::new(Vec::new());
+    for (path, name) in [(&npy, "a.npy"), (&npy, "b.npy"), (&npy, "c.npy"), (&npz, "z.npz")] {
+        builder.append_path_with_name(path, name).unwrap();
+    }
+    let bytes = builder.into_inner().unwrap();
+    for command in [&["ls"][..], &["convert", &out]] {
+        let server = Server::new(bytes.clone());
+        let url = server.url("a.tar");
+        let [name, rest @ ..] = command else { unreachable!() };
+        run_ok([*name, &url].iter().chain(rest));
+        let log = server.log();
+        let mut starts: Vec<u64> =
+            log.iter().filter_map(|request| Some(request.range?.0)).collect();
+        starts.sort_unstable();
+        assert!(starts.windows(2).all(|two| two[0] < two[1]), "{command:?}: {starts:?}");
+    }
+}
