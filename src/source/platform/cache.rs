@@ -4,10 +4,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use crate::error::invariant::to_u64;
-#[cfg(target_os = "linux")]
-use crate::error::invariant::to_usize;
+use crate::error::invariant::{to_u64, to_usize};
 
 /// The largest range to request in one call. Linux silently cuts longer
 /// requests to the device's read-ahead window, which is rarely smaller.
@@ -75,8 +72,6 @@ pub(crate) const HUGE_PAGE: u64 = 2 << 20;
 pub(crate) fn read_huge_pages(file: &File, offset: u64, len: usize) -> io::Result<()> {
     use memmap2::{Advice, MmapOptions};
 
-    use crate::error::invariant::to_usize;
-
     let size = to_usize(HUGE_PAGE);
     if rustix::param::page_size() != 4096 {
         return Err(io::ErrorKind::Unsupported.into());
@@ -98,16 +93,22 @@ pub(crate) fn read_huge_pages(_: &File, _: u64, _: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Asks for bytes in a range and counts those that are in the page cache. `None`
+/// The places of some bytes of a range, at equal distances.
+#[inline]
+pub(crate) fn samples(range: Range<u64>, count: usize) -> impl Iterator<Item = u64> {
+    let step = (range.end - range.start).div_ceil(to_u64(count)).max(1);
+    range.step_by(to_usize(step))
+}
+
+/// Asks for the [`samples`] of a range and counts those that are in the page cache. `None`
 /// on systems other than Linux, and for file systems that can't tell.
 #[cfg(target_os = "linux")]
 #[inline]
 pub(crate) fn cached_samples(file: &File, range: Range<u64>, count: usize) -> Option<usize> {
     use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-    let step = (range.end - range.start).div_ceil(to_u64(count)).max(1);
     let mut cached = 0;
-    for at in range.step_by(to_usize(step)) {
+    for at in samples(range, count) {
         let mut byte = [0];
         let mut buffers = [io::IoSliceMut::new(&mut byte)];
         match preadv2(file, &mut buffers, at, ReadWriteFlags::NOWAIT) {
