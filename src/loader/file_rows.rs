@@ -181,6 +181,11 @@ impl RowReader for FileReader<'_> {
         usize::MAX
     }
 
+    #[inline]
+    fn counts_waits(&self) -> bool {
+        self.waits.is_some()
+    }
+
     /// Not if other programs had the processor: then it did not sleep.
     #[inline]
     fn may_have_waited(&self) -> bool {
