@@ -1,7 +1,7 @@
 //! The errors of views.
 
 use crate::support::{refused, slices};
-use npymap::ndarray::{Array1, Axis, IxDyn, s};
+use npymap::ndarray::{Array0, Array1, Axis, IxDyn, s};
 use npymap::{DType, ErrorKind, MappedArray, MappedArrayMut, Order, View, layout::Layout};
 
 fn grid(shape: &[usize]) -> MappedArrayMut {
@@ -168,6 +168,12 @@ fn errors_name_the_shapes_of_masks_that_do_not_fit() {
     refused(
         view.select_mask(&[true; 4]),
         "a mask of shape (4,) for an array of shape (3, 4): expected the lengths of its first axes",
+    );
+    // It is not read: that would take 4 GiB.
+    let one = Array0::from_elem((), true);
+    refused(
+        view.select_mask(&one.broadcast(1 << 29).unwrap()),
+        "a mask of shape (536870912,) for an array of shape (3, 4): expected the lengths of its first axes",
     );
     refused(
         view.compress(0, &Array1::from_elem(3, true).into_dyn().insert_axis(Axis(0))),
