@@ -231,6 +231,9 @@ pub(crate) fn is_alone(test: &str) -> bool {
         return true;
     }
     let mut child = command(&std::env::current_exe().unwrap());
+    // Else glibc reserves 64 MiB of address space for each thread, 128 MiB for a moment,
+    // and tests that limit the address space fail now and then.
+    child.env("MALLOC_ARENA_MAX", "1");
     let output = child.args(["--exact", test, "--nocapture"]).env(ALONE, test).output().unwrap();
     let [out, error] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
     assert!(output.status.success() && out.contains(" 1 passed"), "{out}{error}");
