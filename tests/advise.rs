@@ -6,12 +6,10 @@ use std::sync::mpsc;
 use std::thread::sleep;
 use std::time::Duration;
 
-#[cfg(unix)]
-use npymap::source::FileLock;
 use npymap::{
     DType, ErrorKind, MappedArray, OpenOptions, Order,
     array::RawSpec,
-    source::{Advice, LockKind, Locking, Mapping},
+    source::{Advice, FileLock, LockKind, Locking, Mapping},
 };
 
 use crate::errors::assert_error;
