@@ -8,6 +8,7 @@ use std::path::Path;
 use npymap::{
     ArrayFile, ErrorKind, MappedArray, OpenOptions, Order,
     array::{AnyArray, RawSpec},
+    ndarray::{SliceInfo, s},
     write::{RecoverOptions, resize},
 };
 
@@ -136,4 +137,27 @@ fn populated_rows_are_in_memory_and_dropped_ones_are_not() {
         assert_eq!(resident(&path), 0);
         assert_eq!(array.view::<u8>().unwrap().at([1023, 0]), 1);
     }
+}
+
+#[test]
+fn long_parts_are_read_in_huge_pages() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|u1", &[8192, 8192], Order::C, &[]));
+    File::options().write(true).open(&path).unwrap().set_len(128 + (64 << 20)).unwrap();
+    let source = map_file(&File::open(&path).unwrap()).unwrap().on_demand();
+    let array = MappedArray::from_source(source).unwrap();
+    let path = path.canonicalize().unwrap();
+    let has_huge = |slice: SliceInfo<_, _, _>| {
+        let part = array.outline().slice(slice).unwrap();
+        let window = array.window(&part).unwrap();
+        let maps = fs::read_to_string("/proc/self/smaps").unwrap();
+        drop(window);
+        let own = maps.lines().skip_while(|line| !line.ends_with(path.to_str().unwrap()));
+        let flags = own.into_iter().find(|line| line.starts_with("VmFlags:")).unwrap();
+        flags.split_whitespace().any(|flag| flag == "hg")
+    };
+    let is_supported = Path::new("/sys/kernel/mm/transparent_hugepage").exists();
+    assert_eq!(has_huge(s![2048..4096, ..]), is_supported);
+    assert!(!has_huge(s![..100, ..]), "short");
+    assert!(!has_huge(s![..2048;1000, ..]), "most of it is not needed");
 }

@@ -5,12 +5,14 @@ use std::ops::Range;
 use super::{ArrayFile, MappedArray, OpenOptions, Outline, RawSpec};
 use crate::dtype::DType;
 use crate::element::recode::Recoding;
+use crate::error::invariant::to_u64;
 use crate::error::{RequestError, Result};
 use crate::kernel::PAGE;
 use crate::layout::geometry::{Geometry, nbytes, signed};
 use crate::source::map::{Map, MapMut};
 use crate::source::on_demand::OnDemand;
 use crate::source::pages::sealed::Pages as _;
+use crate::source::platform;
 use crate::view::DynView;
 
 /// Elements that are this far apart, as a multiple of their size, are read rather than
@@ -333,7 +335,8 @@ pub(super) fn read(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Resul
     let is_file = from.storage.file().is_some();
     if span.len() == nbytes || is_near && is_file {
         let geometry = Geometry { offset: geometry.offset - span.start, ..geometry.clone() };
-        let bytes = from.part(span)?;
+        let bytes =
+            if span.len() / SPARSE <= nbytes { dense(from, span) } else { from.part(span) }?;
         return Ok(Window(Part::Own { bytes, geometry, dtype: dtype.clone() }));
     }
     let ordered = geometry.memory_order();
@@ -348,6 +351,20 @@ pub(super) fn read(from: &OnDemand, geometry: &Geometry, dtype: &DType) -> Resul
     Ok(Window(Part::Own { bytes, geometry: packed(geometry, size), dtype: dtype.clone() }))
 }
 
+/// Maps a range of which nearly all pages will be used, or reads it if it can't be mapped.
+///
+/// Threads that each map other parts of a file keep Linux from seeing that they read it in
+/// order: faults of two threads read single pages, and statistics took 1.57 of the time of
+/// `read(2)`. With huge pages, they took 0.85.
+#[inline]
+fn dense(from: &OnDemand, range: Range<usize>) -> Result<Map> {
+    let bytes = from.part(range)?;
+    if to_u64(bytes.as_ref().len()) >= platform::HUGE_PAGE {
+        platform::fault_huge_pages(bytes.as_ref());
+    }
+    Ok(bytes)
+}
+
 /// Copies elements, which are in the order of the file, from mapped parts.
 #[inline]
 fn copy_parts(from: &OnDemand, part: &Geometry, dtype: &DType, out: &mut [u8]) -> Result<()> {
@@ -360,7 +377,7 @@ fn copy_parts(from: &OnDemand, part: &Geometry, dtype: &DType, out: &mut [u8]) -
         return copy_parts(from, &high, dtype, rest);
     }
     let inside = Geometry { offset: part.offset - span.start, ..part.clone() };
-    let bytes = from.part(span)?;
+    let bytes = dense(from, span)?;
     DynView::from_parts(bytes.as_ref(), inside, dtype.clone())
         .copy_recoded(&Recoding::new(dtype, None, false), out);
     Ok(())

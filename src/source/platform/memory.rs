@@ -86,6 +86,19 @@ pub(crate) fn populate(_: &[u8]) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Has faults read a map of a file in huge pages, and the next of them ahead. Does nothing on
+/// systems other than Linux.
+#[cfg(target_os = "linux")]
+#[inline]
+pub(crate) fn fault_huge_pages(bytes: &[u8]) {
+    // Fails if the system has no huge pages.
+    madvise(bytes, rustix::mm::Advice::LinuxHugepage).ok();
+}
+
+#[cfg(not(target_os = "linux"))]
+#[inline]
+pub(crate) fn fault_huge_pages(_: &[u8]) {}
+
 /// Asks the kernel to drop pages from the page cache that only this process has
 /// accessed, through this memory. Does nothing on systems other than Linux,
 /// before Linux 5.4, and for files that the user neither owns nor may write to.

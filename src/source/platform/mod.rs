@@ -27,7 +27,8 @@ pub(crate) use file::{
 };
 pub(crate) use lock::{has_no_locks, lock, needs_write_access, unlock};
 pub(crate) use memory::{
-    Memmap, advise, disk_waits, page_out, populate, resident, start_writeback, sync, unload, unmap,
+    Memmap, advise, disk_waits, fault_huge_pages, page_out, populate, resident, start_writeback,
+    sync, unload, unmap,
 };
 pub(crate) use name::{
     CAN_RENAME_MAPPED_FILES, CAN_REPLACE_OPEN_FILES, canonical, keep_access, link, named_file,
