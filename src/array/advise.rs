@@ -72,10 +72,11 @@ impl<D: Mapping> MappedArray<D> {
     fn read_ahead(&self, range: Range<usize>) -> Result<()> {
         let has_thread = platform::HAS_READ_AHEAD && self.origin.mode.is_some();
         if has_thread && range.len() > UNTHREADED {
-            if let Ok((file, _)) = self.reopen() {
+            let read_ahead = self.origin.read_ahead.get_or_init(Arc::default);
+            let reopen = || self.reopen().ok().map(|(file, _)| Arc::new(file));
+            if let Some(file) = read_ahead.last_file().or_else(reopen) {
                 let range = self.file_offset(range.start)..self.file_offset(range.end);
-                let read_ahead = self.origin.read_ahead.get_or_init(Arc::default);
-                read_ahead.add(&Arc::new(file), Some(range), Next::After);
+                read_ahead.add(&file, Some(range), Next::After);
                 return Ok(());
             }
         }

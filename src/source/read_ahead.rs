@@ -40,6 +40,8 @@ pub(crate) struct ReadAhead {
 #[derive(Debug, Default)]
 struct Queue {
     ranges: VecDeque<(Arc<File>, Range<u64>, Next)>,
+    /// The file of the last range.
+    last: Weak<File>,
     /// The number of bytes that have ever been added, and of those that are not in `ranges`
     /// any more.
     added: u64,
@@ -96,6 +98,7 @@ impl ReadAhead {
             queue.added += ranges::len(&range);
             queue.ranges.push_back((Arc::clone(file), range, next));
         }
+        queue.last = Arc::downgrade(file);
         let added = queue.added;
         if is_read {
             return added;
@@ -108,6 +111,16 @@ impl ReadAhead {
             self.lock().reader = None;
         }
         added
+    }
+
+    /// The file that was added last, if any of it is still to be read.
+    ///
+    /// What follows in it should be added with the same `File`: after pages that are in memory,
+    /// which an earlier range brought there, Linux reads small pages for a file just opened.
+    /// Reading parts of 32 MiB in turn took 1.15 of `read(2)` that way, and 0.91 with one file.
+    #[inline]
+    pub(crate) fn last_file(&self) -> Option<Arc<File>> {
+        self.lock_soon()?.last.upgrade()
     }
 
     /// The number of bytes that are not being read yet; `u64::MAX` if another
@@ -272,7 +285,10 @@ mod tests {
         assert_eq!((added, ahead.queued()), (PIECE + 2, PIECE + 2));
         let pieces: Vec<_> = std::iter::from_fn(|| ahead.next_piece()).map(|next| next.1).collect();
         assert_eq!(pieces, [10..PIECE, PIECE..PIECE + 11, 5..6]);
+        assert!(ahead.last_file().is_some_and(|last| Arc::ptr_eq(&last, &file)));
         assert_eq!(Arc::strong_count(&file), 1, "files are closed");
+        drop(file);
+        assert!(ahead.last_file().is_none());
     }
 
     #[test]
