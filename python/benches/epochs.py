@@ -4,10 +4,11 @@
     python python/benches/epochs.py [--mib N] [--rounds N] [--directory D] [--sizes B…]
 
 Needs npymap, NumPy, and Linux. Rows of several sizes, in batches of 256, by the default
-number of threads, 1 and 2, from a file and without maps; in memory, and cold: evicted before
-each time, which is checked. NumPy indexes a new memmap with 256 numbers of a permutation at a
-time. "The limit" reads the file into an array, which it indexes like that. `os.preadv` reads
-each row into one buffer: without maps, no row in memory takes less than such a call.
+number of threads, 1 and 2, from a file and without maps; in memory, in huge pages, and cold:
+evicted before each time, which is checked. NumPy indexes a new memmap with 256 numbers of a
+permutation at a time. "The limit" reads the file into an array, which it indexes like that.
+`os.preadv` reads each row into one buffer: without maps, no row in memory takes less than such
+a call.
 
 Prints seconds, processor time and page faults, and the medians of their ratios to NumPy's
 loop in the same round.
@@ -24,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 import npymap
-from _bench import create_npy, evict, read_in
+from _bench import create_npy, evict, read_in, settle
 
 BATCH = 256
 
@@ -81,6 +82,8 @@ def measure(path, is_cold, rounds):
     """Return the seconds, the processor time and the faults of each way and round."""
     calls = ways(path)
     found, names = {name: [] for name in calls}, list(calls)
+    if not is_cold:
+        settle(path)
     # The first round is not counted.
     for number in range(rounds + 1):
         for name in names:
