@@ -16,7 +16,6 @@ use crate::error::{Error, Result};
 use crate::source::planner::{Disk, Planner, RowReader};
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
 use crate::source::read_ahead::{Next, ReadAhead};
-use crate::source::storage::read_full_at;
 use crate::source::tuning::{GROUP, SAMPLE};
 
 /// Rows of this many bytes are read where they belong: copying them would take longer than
@@ -251,11 +250,6 @@ impl Disk for Opened {
 
     #[inline]
     fn drop_pages(&self) {
-        // Pages that are being read, like those that `cached` asked for, are not dropped: an epoch
-        // of 512 MiB took twice as long without huge pages around 60 of them.
-        for at in platform::samples(self.extent.clone(), SAMPLE) {
-            read_full_at(&*self.file, &mut [0], at).ok();
-        }
         platform::evict(&self.file, self.extent.start, self.working_set()).ok();
     }
 }

@@ -151,8 +151,8 @@ pub(crate) trait Disk {
     /// Waits until nothing is queued, for a limited time.
     fn wait(&self);
 
-    /// How many of [`SAMPLE`] pages of the array are in memory, if the kernel reports it. It
-    /// may begin to read the others.
+    /// How many of [`SAMPLE`] pages of the array are in memory, if the kernel reports it. Some
+    /// of the others may be read.
     /// For maps of other users' files it reports all.
     fn cached(&self) -> Option<usize>;
 
@@ -447,7 +447,7 @@ impl State {
     /// was one.
     fn start_stream(&mut self, start: usize, has_rows: bool, disk: &dyn Disk) -> Mode {
         self.requested = 0;
-        // Asked once, because the kernel may begin to read pages of which it is asked.
+        // Asked once, because pages of which the kernel is asked may be read.
         let cached = disk.cached();
         let is_mostly_in_memory = cached.is_some_and(|cached| cached >= SAMPLE / 16 * 15);
         if is_mostly_in_memory && (self.streams > 0 || !has_rows) {

@@ -9,6 +9,8 @@ use std::mem;
 #[cfg(unix)]
 use super::cache::READ_AHEAD;
 use super::mmap;
+#[cfg(target_os = "linux")]
+use crate::error::invariant::to_u64;
 #[cfg(unix)]
 use crate::kernel::pages;
 
@@ -182,6 +184,21 @@ pub(crate) fn resident(bytes: &[u8]) -> io::Result<Option<usize>> {
 #[inline]
 pub(crate) fn resident(_: &[u8]) -> io::Result<Option<usize>> {
     Ok(None)
+}
+
+/// Whether the page of a file that has a byte is in memory, or all are said to be, as in files
+/// of other users. Does not read it.
+#[cfg(target_os = "linux")]
+#[inline]
+pub(super) fn is_resident(file: &File, at: u64) -> io::Result<bool> {
+    let start = at - at % to_u64(rustix::param::page_size());
+    let map = mmap::MmapOptions::new().offset(start).len(1).map_raw_read_only(file)?;
+    let mut state = 0;
+    // SAFETY: a page is mapped, until the end of this function; the call stores one byte for it.
+    match unsafe { libc::mincore(map.as_mut_ptr().cast(), 1, &raw mut state) } {
+        0 => Ok(state & 1 == 1),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Removes pages from this process's memory. The next access faults them in

@@ -18,7 +18,7 @@ pub use memory::Advice;
 
 pub(crate) use available::available_memory;
 pub(crate) use cache::{
-    HAS_READ_AHEAD, HUGE_PAGE, cached_samples, evict, read_ahead, read_huge_pages, read_in, samples,
+    HAS_READ_AHEAD, HUGE_PAGE, cached_samples, evict, read_ahead, read_huge_pages, read_in,
 };
 pub(crate) use clock::Clock;
 pub(crate) use file::{
