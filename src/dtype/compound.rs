@@ -147,17 +147,15 @@ impl DType {
                 _ => field.dtype.depth(),
             });
         }
+        // Names in ascending order are distinct.
         if !names.is_sorted_by(|a, b| a < b) {
             names.sort_unstable();
-        }
-        let duplicate = names.windows(2).find_map(|pair| match pair {
-            [a, b] if a == b => Some((*a).to_owned()),
-            _ => None,
-        });
-        if let Some(name) = duplicate {
-            return Err(invalid_struct(format!(
-                "`{name}` is the name or title of two fields, expected distinct ones"
-            )));
+            let mut pairs = names.windows(2);
+            if let Some([name, ..]) = pairs.find(|pair| pair.first() == pair.last()) {
+                return Err(invalid_struct(format!(
+                    "`{name}` is the name or title of two fields, expected distinct ones"
+                )));
+            }
         }
         if is_too_large {
             return Err(too_large());

@@ -30,23 +30,18 @@ fn read_struct(reader: &mut Reader<'_>) -> Result<DType> {
         return Err(reader.error("a list of fields"));
     };
     while reader.next_item(&mut items)? {
-        let (name, dtype) = match reader.plain_pair() {
+        let (field, is_unnamed) = match reader.plain_pair() {
             Some((name, typestr)) => {
-                (FieldName::Plain(name.into()), typestr::parse(typestr)?.into())
+                (Field::new(name, end, typestr::parse(typestr)?.into()), name.is_empty())
             }
-            None => read_field(reader)?,
+            None => read_field(reader, end)?,
         };
-        let offset = end;
-        end = field_end(offset, &dtype)?;
-        let unnamed = matches!(&name, FieldName::Plain(name) if name.is_empty());
-        if unnamed && matches!(dtype.kind(), Kind::Void | Kind::Subarray) {
+        end = field_end(end, &field.dtype)?;
+        // Padding.
+        if is_unnamed && matches!(field.dtype.kind(), Kind::Void | Kind::Subarray) {
             continue;
         }
-        let (name, title) = match name {
-            FieldName::Plain(name) => (name, None),
-            FieldName::Titled(title, name) => (name, title),
-        };
-        fields.push(Field { name, title, offset, dtype });
+        fields.push(field);
     }
     DType::from_fields(fields, end, 1)
 }
@@ -58,23 +53,19 @@ fn open_sequence(reader: &mut Reader<'_>) -> Result<Option<Items>> {
     reader.open(open)
 }
 
-/// The name of a field. Only an empty name without a title marks padding.
-enum FieldName {
-    Plain(CompactString),
-    Titled(Option<String>, CompactString),
-}
-
 /// The expected form of a field.
 const FIELD: &str = "a field such as ('x', '<f8') or ('x', '<f8', (3,))";
 
-/// Reads one field: a tuple (or list) of two or three items.
-fn read_field(reader: &mut Reader<'_>) -> Result<(FieldName, DType)> {
+/// Reads one field: a tuple (or list) of two or three items. Also returns whether its
+/// name is empty, without a title, as that of padding.
+fn read_field(reader: &mut Reader<'_>, offset: usize) -> Result<(Field, bool)> {
     let start = *reader;
     let mut items = open_sequence(reader)?.ok_or_else(|| start.error(FIELD))?;
     if !reader.next_item(&mut items)? {
         return Err(start.error(FIELD));
     }
-    let name = read_field_name(reader)?;
+    let has_pair = reader.peek() == Some(b'(');
+    let (title, name) = read_field_name(reader)?;
     if !reader.next_item(&mut items)? {
         return Err(start.error(FIELD));
     }
@@ -85,17 +76,18 @@ fn read_field(reader: &mut Reader<'_>) -> Result<(FieldName, DType)> {
             return Err(start.error(FIELD));
         }
     }
-    Ok((name, dtype))
+    let is_unnamed = name.is_empty() && !has_pair;
+    Ok((Field { name, title, offset, dtype }, is_unnamed))
 }
 
 /// Reads `'name'` or `('title', 'name')`.
 #[inline]
-fn read_field_name(reader: &mut Reader<'_>) -> Result<FieldName> {
+fn read_field_name(reader: &mut Reader<'_>) -> Result<(Option<String>, CompactString)> {
     const NAME: &str = "a field's name, or a pair of title and name";
     let start = *reader;
     let Some(mut items) = reader.open(b'(')? else {
         return match reader.peek() {
-            Some(b'\'' | b'"' | b'u' | b'U') => Ok(FieldName::Plain(reader.string()?.into())),
+            Some(b'\'' | b'"' | b'u' | b'U') => Ok((None, reader.string()?.into())),
             _ => Err(start.error(NAME)),
         };
     };
@@ -107,11 +99,7 @@ fn read_field_name(reader: &mut Reader<'_>) -> Result<FieldName> {
         return Err(start.error(NAME));
     }
     let name = reader.string()?.into();
-    if reader.next_item(&mut items)? {
-        Err(start.error(NAME))
-    } else {
-        Ok(FieldName::Titled(title, name))
-    }
+    if reader.next_item(&mut items)? { Err(start.error(NAME)) } else { Ok((title, name)) }
 }
 
 /// Reads `(descr, shape)`.
