@@ -102,14 +102,14 @@ impl Geometry {
     pub(crate) fn offset_of(&self, index: &[usize]) -> Option<usize> {
         let shape = self.shape.if_len(index.len())?;
         let strides = self.strides.first(index.len())?;
-        let mut offset = self.offset;
+        let (mut offset, mut is_inside) = (self.offset, true);
+        // Without an early return, the compiler makes a branch of each comparison instead of
+        // storing and combining their results.
         for ((&i, &dim), &stride) in index.iter().zip(shape).zip(strides) {
-            if i >= dim {
-                return None;
-            }
+            is_inside &= i < dim;
             offset = advance(offset, i, stride);
         }
-        Some(offset)
+        if is_inside { Some(offset) } else { None }
     }
 
     /// The range of bytes from the first to the last element in memory.

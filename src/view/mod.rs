@@ -46,7 +46,6 @@ use crate::element::Element;
 use crate::error::invariant;
 use crate::error::{ExtentError, Result};
 use crate::layout::axes::Axes;
-use crate::layout::geometry::element;
 use crate::layout::{Geometry, Layout};
 
 pub(crate) use assign::check_assign;
@@ -153,7 +152,13 @@ impl<'a, T: Element> View<'a, T> {
     #[must_use]
     pub fn get(&self, index: impl Index) -> Option<T> {
         let start = self.geometry.offset_of(index.axes())?;
-        let bytes = self.bytes.get(element(start, T::itemsize(&self.codec)))?;
+        let size = T::itemsize(&self.codec);
+        // The last possible start is the same for all elements, so in a loop each costs one
+        // comparison: the compiler drops those of the range. It does not do so in `set`.
+        if start > self.bytes.len().checked_sub(size)? {
+            return None;
+        }
+        let bytes = self.bytes.get(start..start + size)?;
         Some(T::decode(&self.codec, bytes))
     }
 
