@@ -23,8 +23,9 @@ const MAX_PARTS: usize = 1024;
 /// work for many threads.
 const FEW_LINES: usize = 4096;
 
-/// The number of sums that rows are added to at a time: they fit the L1 cache.
-const TILE: usize = 2048;
+/// The number of sums that rows are added to at a time. They fit the L2 cache. With as few
+/// as fit the L1 cache, rows are read in shorter parts, and `f8` took 1.2 of the time.
+const TILE: usize = 8192;
 
 impl<T: Real> View<'_, T> {
     /// Returns the sums along `axis`, which is removed, in doubles: NumPy's
