@@ -3,7 +3,7 @@
 use std::io;
 
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::error::invariant::to_u64;
 use crate::source::storage::Storage;
@@ -45,113 +45,71 @@ impl Method {
     }
 }
 
-/// The end of central directory record.
-#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
-#[repr(C)]
-pub(super) struct EndRecord {
-    pub(super) signature: [u8; 4],
-    pub(super) disk: U16,
-    pub(super) directory_disk: U16,
-    pub(super) entries_on_disk: U16,
-    pub(super) entries: U16,
-    pub(super) directory_size: U32,
-    pub(super) directory_offset: U32,
-    pub(super) comment_len: U16,
+/// Declares records: the bytes of each start with its signature.
+macro_rules! records {
+    ($($(#[$doc:meta])* $Record:ident $signature:literal { $($field:ident: $Type:ty),* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
+        #[repr(C)]
+        pub(super) struct $Record {
+            pub(super) signature: [u8; 4],
+            $(pub(super) $field: $Type,)*
+        }
+
+        impl $Record {
+            pub(super) const SIGNATURE: [u8; 4] = *$signature;
+
+            /// A record whose other fields are 0.
+            #[inline]
+            pub(super) fn new() -> $Record {
+                $Record { signature: $Record::SIGNATURE, ..FromZeros::new_zeroed() }
+            }
+        }
+    )*};
 }
 
-impl EndRecord {
-    pub(super) const SIGNATURE: [u8; 4] = *b"PK\x05\x06";
-}
+records! {
+    /// The end of central directory record.
+    EndRecord b"PK\x05\x06" {
+        disk: U16, directory_disk: U16, entries_on_disk: U16, entries: U16,
+        directory_size: U32, directory_offset: U32, comment_len: U16
+    }
 
-/// The zip64 end of central directory locator.
-#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
-#[repr(C)]
-pub(super) struct Zip64Locator {
-    pub(super) signature: [u8; 4],
-    pub(super) disk: U32,
-    pub(super) offset: U64,
-    pub(super) disks: U32,
-}
+    /// The zip64 end of central directory locator.
+    Zip64Locator b"PK\x06\x07" { disk: U32, offset: U64, disks: U32 }
 
-impl Zip64Locator {
-    pub(super) const SIGNATURE: [u8; 4] = *b"PK\x06\x07";
-}
+    /// The zip64 end of central directory record. `size` counts the bytes after it.
+    Zip64EndRecord b"PK\x06\x06" {
+        size: U64, version_made_by: U16, version_needed: U16, disk: U32, directory_disk: U32,
+        entries_on_disk: U64, entries: U64, directory_size: U64, directory_offset: U64
+    }
 
-/// The zip64 end of central directory record.
-#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
-#[repr(C)]
-pub(super) struct Zip64EndRecord {
-    pub(super) signature: [u8; 4],
-    /// The number of bytes of the record after this field.
-    pub(super) size: U64,
-    pub(super) version_made_by: U16,
-    pub(super) version_needed: U16,
-    pub(super) disk: U32,
-    pub(super) directory_disk: U32,
-    pub(super) entries_on_disk: U64,
-    pub(super) entries: U64,
-    pub(super) directory_size: U64,
-    pub(super) directory_offset: U64,
+    /// A file header in the central directory.
+    CentralHeader b"PK\x01\x02" {
+        version_made_by: U16, version_needed: u8, system_needed: u8, flags: U16, method: U16,
+        time: U32, crc32: U32, stored: U32, size: U32, name_len: U16, extra_len: U16,
+        comment_len: U16, disk: U16, internal_attributes: U16, external_attributes: U32, offset: U32
+    }
+
+    /// A local file header.
+    LocalHeader b"PK\x03\x04" {
+        version_needed: U16, flags: U16, method: U16, time: U32, crc32: U32, stored: U32,
+        size: U32, name_len: U16, extra_len: U16
+    }
 }
 
 impl Zip64EndRecord {
-    pub(super) const SIGNATURE: [u8; 4] = *b"PK\x06\x06";
     /// The value of `size` without an extensible data sector.
     pub(super) const SIZE: u64 = 44;
 }
 
-/// A file header in the central directory.
-#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
-#[repr(C)]
-pub(super) struct CentralHeader {
-    pub(super) signature: [u8; 4],
-    pub(super) version_made_by: U16,
-    pub(super) version_needed: u8,
-    pub(super) system_needed: u8,
-    pub(super) flags: U16,
-    pub(super) method: U16,
-    pub(super) time: U32,
-    pub(super) crc32: U32,
-    pub(super) stored: U32,
-    pub(super) size: U32,
-    pub(super) name_len: U16,
-    pub(super) extra_len: U16,
-    pub(super) comment_len: U16,
-    pub(super) disk: U16,
-    pub(super) internal_attributes: U16,
-    pub(super) external_attributes: U32,
-    pub(super) offset: U32,
-}
-
 impl CentralHeader {
-    pub(super) const SIGNATURE: [u8; 4] = *b"PK\x01\x02";
-
     /// The type and the permissions of a file archived on Unix or macOS.
     #[inline]
     pub(super) fn mode(&self) -> Option<u32> {
         let is_unix = matches!(self.version_made_by.get() >> 8, 3 | 19);
         is_unix.then(|| self.external_attributes.get() >> 16)
     }
-}
-
-/// A local file header.
-#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
-#[repr(C)]
-pub(super) struct LocalHeader {
-    pub(super) signature: [u8; 4],
-    pub(super) version_needed: U16,
-    pub(super) flags: U16,
-    pub(super) method: U16,
-    pub(super) time: U32,
-    pub(super) crc32: U32,
-    pub(super) stored: U32,
-    pub(super) size: U32,
-    pub(super) name_len: U16,
-    pub(super) extra_len: U16,
-}
-
-impl LocalHeader {
-    pub(super) const SIGNATURE: [u8; 4] = *b"PK\x03\x04";
 }
 
 /// The general purpose bit flags.

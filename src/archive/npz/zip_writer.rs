@@ -177,37 +177,28 @@ impl<W: Write> ZipWriter<W> {
         if is_zip64 {
             let end = self.offset;
             let record = Zip64EndRecord {
-                signature: Zip64EndRecord::SIGNATURE,
                 size: Zip64EndRecord::SIZE.into(),
                 version_made_by: u16::from(VERSION_ZIP64).into(),
                 version_needed: u16::from(VERSION_ZIP64).into(),
-                disk: 0.into(),
-                directory_disk: 0.into(),
                 entries_on_disk: entries.into(),
                 entries: entries.into(),
                 directory_size: size.into(),
                 directory_offset: start.into(),
+                ..Zip64EndRecord::new()
             };
             self.write_all(record.as_bytes())?;
-            let locator = Zip64Locator {
-                signature: Zip64Locator::SIGNATURE,
-                disk: 0.into(),
-                offset: end.into(),
-                disks: 1.into(),
-            };
+            let locator =
+                Zip64Locator { offset: end.into(), disks: 1.into(), ..Zip64Locator::new() };
             self.write_all(locator.as_bytes())?;
         }
         // Too many are counted in the zip64 record.
         let entries = u16::try_from(entries).unwrap_or(IN_ZIP64_SHORT);
         let record = EndRecord {
-            signature: EndRecord::SIGNATURE,
-            disk: 0.into(),
-            directory_disk: 0.into(),
             entries_on_disk: entries.into(),
             entries: entries.into(),
             directory_size: saturate(size).into(),
             directory_offset: saturate(start).into(),
-            comment_len: 0.into(),
+            ..EndRecord::new()
         };
         self.write_all(record.as_bytes())?;
         self.to.flush()?;
@@ -303,7 +294,6 @@ impl MemberRecord {
         let Numbers { crc32, stored, size } = self.numbers;
         let short_size = |size| if self.is_large { IN_ZIP64 } else { saturate(size) };
         let record = LocalHeader {
-            signature: LocalHeader::SIGNATURE,
             version_needed: u16::from(self.version()).into(),
             flags: self.flags.into(),
             method: self.method.0.into(),
@@ -313,6 +303,7 @@ impl MemberRecord {
             size: short_size(size).into(),
             name_len: short(to_u64(self.name.len())).into(),
             extra_len: self.local_extra.into(),
+            ..LocalHeader::new()
         };
         let zip64 = if self.is_large { zip64_field(&[size, stored]) } else { Vec::new() };
         [record.as_bytes(), &self.name, &zip64].concat()
@@ -346,10 +337,8 @@ impl MemberRecord {
         let system = if self.mode.is_some() { UNIX } else { 0 };
         let directory = if self.name.ends_with(b"/") { DOS_DIRECTORY } else { 0 };
         let record = CentralHeader {
-            signature: CentralHeader::SIGNATURE,
             version_made_by: (system << 8 | u16::from(version)).into(),
             version_needed: version,
-            system_needed: 0,
             flags: self.flags.into(),
             method: self.method.0.into(),
             time: DATE.into(),
@@ -358,11 +347,9 @@ impl MemberRecord {
             size: saturate(size).into(),
             name_len: short(to_u64(self.name.len())).into(),
             extra_len: short(to_u64(zip64.len())).into(),
-            comment_len: 0.into(),
-            disk: 0.into(),
-            internal_attributes: 0.into(),
             external_attributes: (self.mode.unwrap_or(0) << 16 | directory).into(),
             offset: saturate(self.start).into(),
+            ..CentralHeader::new()
         };
         [record.as_bytes(), &self.name, &zip64].concat()
     }
