@@ -36,7 +36,10 @@ use crate::write::Save;
 pub struct NpzUpdate<'a> {
     new: AtomicFile,
     old: Npz<MapMut>,
-    changed: Changed<'a>,
+    /// The new members by full name.
+    changed: HashMap<String, NewMember<'a>>,
+    /// How many members were set.
+    sets: usize,
     /// Full names of the old members to leave out.
     removed: Vec<String>,
     /// Full names of members before and after the update.
@@ -46,7 +49,8 @@ pub struct NpzUpdate<'a> {
 
 /// A member to add, or to replace all members with this name.
 struct NewMember<'a> {
-    full_name: String,
+    /// How many members were set before.
+    number: usize,
     content: Content<'a>,
     /// `None` for the compression of the member that it replaces.
     compression: Option<Compression>,
@@ -58,66 +62,16 @@ enum Content<'a> {
     Deferred(&'a dyn Fn() -> Result<MappedArray>),
 }
 
-/// The new members in the order in which they were set.
-#[derive(Default)]
-struct Changed<'a> {
-    /// `None` for those that were set again or removed.
-    members: Vec<Option<NewMember<'a>>>,
-    positions: HashMap<String, usize>,
-}
-
-impl<'a> Changed<'a> {
-    #[inline]
-    fn contains(&self, full_name: &str) -> bool {
-        self.positions.contains_key(full_name)
-    }
-
-    #[inline]
-    fn get(&self, full_name: &str) -> Option<&NewMember<'a>> {
-        self.members.get(*self.positions.get(full_name)?)?.as_ref()
-    }
-
-    #[inline]
-    fn push(&mut self, member: NewMember<'a>) {
-        let full_name = member.full_name.clone();
-        self.remove(&full_name);
-        self.positions.insert(full_name, self.members.len());
-        self.members.push(Some(member));
-    }
-
-    #[inline]
-    fn remove(&mut self, full_name: &str) {
-        let position = self.positions.remove(full_name);
-        if let Some(member) = position.and_then(|position| self.members.get_mut(position)) {
-            *member = None;
-        }
-    }
-
-    #[inline]
-    fn rename(&mut self, full_name: &str, new_name: &str) {
-        let Some(position) = self.positions.remove(full_name) else { return };
-        self.positions.insert(new_name.to_owned(), position);
-        if let Some(Some(member)) = self.members.get_mut(position) {
-            new_name.clone_into(&mut member.full_name);
-        }
-    }
-
-    #[inline]
-    fn iter(&self) -> impl Iterator<Item = &NewMember<'a>> {
-        self.members.iter().flatten()
-    }
-}
-
 impl NewMember<'_> {
     /// Writes the member. A deferred array is open only meanwhile.
     fn write<W: Write>(
         &self,
+        name: &str,
         writer: &mut NpzWriter<W>,
         own: Compression,
         progress: &ProgressCallback,
     ) -> Result<()> {
         writer.compression(self.compression.unwrap_or(own));
-        let name = &self.full_name;
         match &self.content {
             Content::Array(array) => writer.write_file(name, *array, progress),
             Content::Deferred(open) => writer.write_file(name, &open()?.in_parts(), progress),
@@ -192,8 +146,8 @@ impl NpzOptions {
         } else {
             Npz::new(Arc::new(Source::bytes(Vec::new())), Vec::new(), self, None)
         };
-        let (changed, removed, renamed) = (Changed::default(), Vec::new(), Vec::new());
-        Ok(NpzUpdate { new, old, changed, removed, renamed, compression: None })
+        let (changed, removed, renamed) = (HashMap::new(), Vec::new(), Vec::new());
+        Ok(NpzUpdate { new, old, changed, sets: 0, removed, renamed, compression: None })
     }
 }
 
@@ -272,7 +226,9 @@ impl<'a> NpzUpdate<'a> {
     fn set_content(&mut self, name: &str, content: Content<'a>) -> Result<&mut NpzUpdate<'a>> {
         let full_name = self.find(name).unwrap_or_else(|| file_name(name));
         check_file_name(&full_name).map_err(|error| error.with_path(self.new.path()))?;
-        self.changed.push(NewMember { full_name, content, compression: self.compression });
+        let (number, compression) = (self.sets, self.compression);
+        self.changed.insert(full_name, NewMember { number, content, compression });
+        self.sets += 1;
         Ok(self)
     }
 
@@ -347,7 +303,9 @@ impl<'a> NpzUpdate<'a> {
             self.renamed.retain(|(old, _)| *old != old_name);
             self.renamed.push((old_name, new_name.clone()));
         }
-        self.changed.rename(&full_name, &new_name);
+        if let Some(member) = self.changed.remove(&full_name) {
+            self.changed.insert(new_name, member);
+        }
         Ok(self)
     }
 
@@ -360,7 +318,7 @@ impl<'a> NpzUpdate<'a> {
 
     #[inline]
     fn contains(&self, full_name: &str) -> bool {
-        self.changed.contains(full_name) || self.old_name(full_name).is_some()
+        self.changed.contains_key(full_name) || self.old_name(full_name).is_some()
     }
 
     /// The full name that a member had in the old archive, unless it is removed.
@@ -383,13 +341,21 @@ impl<'a> NpzUpdate<'a> {
         renamed.map_or(full_name, |(_, new_name)| new_name)
     }
 
+    /// The new members in the order in which they were set.
+    #[inline]
+    fn new_members(&self) -> Vec<(&str, &NewMember<'a>)> {
+        let mut members: Vec<_> = self.changed.iter().map(|(name, new)| (&**name, new)).collect();
+        members.sort_unstable_by_key(|(_, new)| new.number);
+        members
+    }
+
     /// The full names of the members after the changes so far.
     #[inline]
     fn full_names(&self) -> Vec<&str> {
         let old = self.old.members().map(|member| member.full_name());
         let old = old.filter(|name| !self.is_removed(name)).map(|name| self.new_name(name));
-        let kept = old.filter(|name| !self.changed.contains(name));
-        kept.chain(self.changed.iter().map(|member| member.full_name.as_str())).collect()
+        let kept = old.filter(|name| !self.changed.contains_key(*name));
+        kept.chain(self.new_members().into_iter().map(|(name, _)| name)).collect()
     }
 
     /// Writes the archive, waits until it is on the disk, and replaces the
@@ -471,15 +437,16 @@ impl<'a> NpzUpdate<'a> {
                         if is_stored { Compression::Stored } else { Compression::Deflated(6) };
                     // Of several old members with this name, the first is replaced.
                     if written.insert(name) {
-                        new.write(&mut writer, own, progress)?;
+                        new.write(name, &mut writer, own, progress)?;
                     }
                 }
                 None => member.copy_to(&mut writer, name)?,
             }
         }
         writer.page_aligned(false);
-        for new in self.changed.iter().filter(|new| !written.contains(new.full_name.as_str())) {
-            new.write(&mut writer, Compression::default(), progress)?;
+        let added = self.new_members().into_iter().filter(|(name, _)| !written.contains(name));
+        for (name, new) in added {
+            new.write(name, &mut writer, Compression::default(), progress)?;
         }
         writer.into_inner()?;
         Ok(())
@@ -516,7 +483,7 @@ fn check_prefix(old: &Npz<MapMut>) -> Result<()> {
 impl fmt::Debug for NpzUpdate<'_> {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.changed.iter().map(|member| name::key(&member.full_name));
+        let names = self.new_members().into_iter().map(|(full_name, _)| name::key(full_name));
         let names: Vec<&str> = names.collect();
         f.debug_struct("NpzUpdate")
             .field("path", &self.new.path())
