@@ -38,11 +38,6 @@ impl Pax {
     }
 
     #[inline]
-    pub(super) fn is_default(&self) -> bool {
-        *self == Pax::default()
-    }
-
-    #[inline]
     fn set(&mut self, keyword: &[u8], value: &[u8]) -> Result<(), &'static str> {
         match keyword {
             b"path" => {
@@ -124,8 +119,8 @@ mod tests {
         assert_eq!(pax.name(), Some(&b"y"[..]));
         assert_eq!((pax.real_size, pax.is_sparse), (Some(4096), true));
         assert_eq!(Pax::parse(b"12 path=a//\n").unwrap().name(), Some(&b"a"[..]));
-        assert!(Pax::parse(b"").unwrap().is_default());
-        assert!(Pax::parse(b"12 comment=\n").unwrap().is_default());
+        assert_eq!(Pax::parse(b""), Ok(Pax::default()));
+        assert_eq!(Pax::parse(b"12 comment=\n"), Ok(Pax::default()));
         for text in [
             &b"8 path=x\n"[..],
             b"11 path=x\n",

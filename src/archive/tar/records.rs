@@ -32,7 +32,7 @@ pub(super) struct TarEntry {
 }
 
 /// The extension records before a member.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 struct Extensions {
     long_name: Option<Vec<u8>>,
     /// The target of a link.
@@ -43,14 +43,6 @@ struct Extensions {
 }
 
 impl Extensions {
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.long_name.is_none()
-            && self.long_link.is_none()
-            && self.pax.is_none()
-            && !self.has_global
-    }
-
     /// Returns whether a name in these records is not that of a directory.
     #[inline]
     fn name_a_file(&self) -> bool {
@@ -72,24 +64,26 @@ impl Extensions {
         one_of(pax, self.long_link.as_deref(), "a link has two targets")
     }
 
+    /// Reads a record of `size` bytes at `start`. Returns whether this kind extends members.
     #[inline]
-    fn read_pax(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
-        let pax = read_pax(source, start, size)?;
-        if self.pax.replace(pax).is_some() {
-            return Err(damaged("a member has two pax headers"));
+    fn read(&mut self, kind: u8, source: &Storage, start: u64, size: u64) -> Result<bool> {
+        match kind {
+            b'L' => read_long(&mut self.long_name, "name", source, (start, size))?,
+            b'K' => read_long(&mut self.long_link, "target", source, (start, size))?,
+            b'x' | b'X' => {
+                if self.pax.replace(read_pax(source, start, size)?).is_some() {
+                    return Err(damaged("a member has two pax headers"));
+                }
+            }
+            b'g' => {
+                if read_pax(source, start, size)? != Pax::default() {
+                    return Err(damaged("a global pax header sets a name, target or size"));
+                }
+                self.has_global = true;
+            }
+            _ => return Ok(false),
         }
-        Ok(())
-    }
-
-    /// Reads a pax header for all members that follow.
-    #[inline]
-    fn read_global_pax(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
-        let pax = read_pax(source, start, size)?;
-        if !pax.is_default() {
-            return Err(damaged("a global pax header sets a name, target or size"));
-        }
-        self.has_global = true;
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -175,22 +169,7 @@ pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String
         let data = offset + block_len();
         let pax_size = extensions.pax.as_ref().and_then(|pax| pax.size);
         let stored = match header.kind() {
-            b'L' => {
-                read_long(&mut extensions.long_name, "name", source, (data, size))?;
-                size
-            }
-            b'x' | b'X' => {
-                extensions.read_pax(source, data, size)?;
-                size
-            }
-            b'g' => {
-                extensions.read_global_pax(source, data, size)?;
-                size
-            }
-            b'K' => {
-                read_long(&mut extensions.long_link, "target", source, (data, size))?;
-                size
-            }
+            kind if extensions.read(kind, source, data, size)? => size,
             _ if header.is_regular() => {
                 let extensions = std::mem::take(&mut extensions);
                 let stored = pax_size.unwrap_or(size);
@@ -222,7 +201,7 @@ pub(super) fn entries(source: &Storage) -> Result<(Vec<TarEntry>, HashSet<String
         let next = len.and_then(|len| data.checked_add(len));
         offset = next.ok_or_else(|| too_long(stored))?;
     }
-    if !extensions.is_empty() {
+    if extensions != Extensions::default() {
         return Err(damaged("an extension record is not followed by a member"));
     }
     let replaced = others.replaced(&entries);
