@@ -147,11 +147,7 @@ fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
 /// Sets the size of unsized bytes, text or void.
 #[inline]
 fn with_size(base: &DType, size: usize) -> Result<DType> {
-    let letter = match base.kind() {
-        Kind::Unicode => 'U',
-        Kind::Bytes => 'S',
-        _ => 'V',
-    };
+    let (letter, _) = base.kind().texts();
     let sized = typestr::parse(&format!("{letter}{size}"))?;
     Ok(DType::from(sized).with_byte_order(base.byte_order()))
 }

@@ -22,13 +22,9 @@ impl DType {
     #[must_use]
     #[inline]
     pub fn name(&self) -> String {
-        let mut name = kind_name(self.kind()).to_owned();
-        let is_unsized = self.itemsize() == 0
-            && matches!(
-                self.kind(),
-                Kind::Bytes | Kind::Unicode | Kind::Void | Kind::Struct | Kind::Subarray
-            );
-        if self.kind() != Kind::Bool && !is_unsized {
+        let (_, name) = self.kind().texts();
+        let mut name = name.to_owned();
+        if self.kind() != Kind::Bool && self.itemsize() > 0 {
             // Elements have fewer than 2³¹ bytes.
             name += &(to_u64(self.itemsize()) * 8).to_string();
         }
@@ -39,18 +35,20 @@ impl DType {
     }
 }
 
-#[inline]
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Bool => "bool",
-        Kind::Int => "int",
-        Kind::UInt => "uint",
-        Kind::Float => "float",
-        Kind::Complex => "complex",
-        Kind::TimeDelta => "timedelta",
-        Kind::DateTime => "datetime",
-        Kind::Bytes => "bytes",
-        Kind::Unicode => "str",
-        Kind::Void | Kind::Struct | Kind::Subarray => "void",
+impl Kind {
+    /// The letter of type strings, and the start of the name.
+    pub(super) fn texts(self) -> (char, &'static str) {
+        match self {
+            Kind::Bool => ('b', "bool"),
+            Kind::Int => ('i', "int"),
+            Kind::UInt => ('u', "uint"),
+            Kind::Float => ('f', "float"),
+            Kind::Complex => ('c', "complex"),
+            Kind::TimeDelta => ('m', "timedelta"),
+            Kind::DateTime => ('M', "datetime"),
+            Kind::Bytes => ('S', "bytes"),
+            Kind::Unicode => ('U', "str"),
+            Kind::Void | Kind::Struct | Kind::Subarray => ('V', "void"),
+        }
     }
 }

@@ -183,18 +183,8 @@ impl fmt::Display for ScalarType {
     /// Prints NumPy's `dtype.str`.
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (letter, size) = match self.kind {
-            Kind::Bool => ('b', self.itemsize),
-            Kind::Int => ('i', self.itemsize),
-            Kind::UInt => ('u', self.itemsize),
-            Kind::Float => ('f', self.itemsize),
-            Kind::Complex => ('c', self.itemsize),
-            Kind::TimeDelta => ('m', self.itemsize),
-            Kind::DateTime => ('M', self.itemsize),
-            Kind::Bytes => ('S', self.itemsize),
-            Kind::Unicode => ('U', self.itemsize / 4),
-            Kind::Void | Kind::Struct | Kind::Subarray => ('V', self.itemsize),
-        };
+        let (letter, _) = self.kind.texts();
+        let size = self.itemsize / if self.kind == Kind::Unicode { 4 } else { 1 };
         let order = match self.order {
             ByteOrder::Little => '<',
             ByteOrder::Big => '>',

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use ndarray::SliceInfoElem;
 
-use crate::dtype::MAX_NDIM;
 use crate::dtype::literal::tuple;
 use crate::error::invariant::Invariant;
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::axes::Axes;
+use crate::layout::check_ndim;
 
 /// The shape and the byte strides of an array or a view, whose methods these are.
 ///
@@ -87,9 +87,7 @@ impl Geometry {
     /// every view of this one.
     #[inline]
     pub(crate) fn check_countable(self, itemsize: usize) -> Result<Geometry> {
-        if self.ndim() > MAX_NDIM {
-            return Err(ShapeError::Axes { found: self.ndim() }.into());
-        }
+        check_ndim(self.ndim())?;
         match count(&self.shape) {
             Some(_) => Ok(self),
             None => Err(ShapeError::Size { shape: tuple(&self.shape), itemsize }.into()),
@@ -316,9 +314,7 @@ impl Geometry {
     /// it: NumPy's `_attempt_nocopy_reshape`.
     #[inline]
     pub(crate) fn reshaped(&self, shape: &[usize]) -> Result<Geometry> {
-        if shape.len() > MAX_NDIM {
-            return Err(ShapeError::Axes { found: shape.len() }.into());
-        }
+        check_ndim(shape.len())?;
         // Other axes are checked even if one has length 0.
         if count(shape).is_none() || shape.iter().product::<usize>() != self.len() {
             return Err(self.cannot_reshape(shape, "the numbers of elements differ"));
@@ -343,9 +339,7 @@ impl Geometry {
         let Some(added) = shape.len().checked_sub(self.ndim()) else {
             return Err(self.cannot_broadcast(shape));
         };
-        if shape.len() > MAX_NDIM {
-            return Err(ShapeError::Axes { found: shape.len() }.into());
-        }
+        check_ndim(shape.len())?;
         if count(shape).is_none() {
             return Err(self.cannot_broadcast(shape));
         }
@@ -407,9 +401,7 @@ impl Geometry {
             }
         }
         axes.extend(remaining.map(|(_, axis)| axis));
-        if axes.len() > MAX_NDIM {
-            return Err(ShapeError::Axes { found: axes.len() }.into());
-        }
+        check_ndim(axes.len())?;
         Ok(Geometry::from_axes(offset, axes.iter().copied()))
     }
 

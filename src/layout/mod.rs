@@ -30,6 +30,12 @@ pub(crate) fn check_unbacked(itemsize: usize, shape: &[usize], count: usize) -> 
     Ok(())
 }
 
+/// Rejects more axes than NumPy supports.
+#[inline]
+pub(crate) fn check_ndim(found: usize) -> Result<()> {
+    if found > MAX_NDIM { Err(ShapeError::Axes { found }.into()) } else { Ok(()) }
+}
+
 /// The order of elements in memory.
 ///
 /// # Examples
@@ -86,9 +92,7 @@ impl Layout {
     /// these checks.
     #[inline]
     pub fn new(dtype: DType, shape: &[usize], order: Order, offset: usize) -> Result<Layout> {
-        if shape.len() > MAX_NDIM {
-            return Err(ShapeError::Axes { found: shape.len() }.into());
-        }
+        check_ndim(shape.len())?;
         let itemsize = dtype.itemsize();
         let step = isize::try_from(itemsize).map_err(|_| too_large(shape, itemsize))?;
         let mut strides: Axes<isize> = shape.iter().map(|_| step).collect();

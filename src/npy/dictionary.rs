@@ -2,9 +2,9 @@
 //! limits that NumPy sets.
 
 use crate::dtype::literal::Reader;
-use crate::dtype::{DType, Kind, MAX_NDIM, parse_descr};
-use crate::error::{Error, HeaderError, Result, ShapeError, excerpt};
-use crate::layout::Order;
+use crate::dtype::{DType, Kind, parse_descr};
+use crate::error::{Error, HeaderError, Result, excerpt};
+use crate::layout::{Order, check_ndim};
 
 /// The values of the three keys.
 pub(super) type HeaderValues = (DType, Order, Vec<usize>);
@@ -134,8 +134,6 @@ fn read_shape(reader: &mut Reader<'_>) -> Result<Vec<usize>, InvalidValue> {
             _ => return Err(InvalidValue::WrongKind("axis lengths of at least 0")),
         }
     }
-    if shape.len() > MAX_NDIM {
-        return Err(Error::from(ShapeError::Axes { found: shape.len() }).into());
-    }
+    check_ndim(shape.len())?;
     if items.is_tuple() { Ok(shape) } else { Err(TUPLE) }
 }

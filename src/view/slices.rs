@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use ndarray::SliceInfoElem;
 
-use crate::dtype::MAX_NDIM;
 use crate::dtype::literal::tuple;
 use crate::error::invariant::Invariant;
 use crate::error::{Error, Result, ShapeError, excerpt};
+use crate::layout::check_ndim;
 
 /// An index in NumPy's notation, such as `'-1, ::2'`, for example from a
 /// command line.
@@ -168,9 +168,7 @@ impl IndexExpr {
         }
         let indices = slices.iter().filter(|element| element.is_index()).count();
         let found = slices.len() - indices + (shape.len() - axis);
-        if found > MAX_NDIM {
-            return Err(ShapeError::Axes { found }.into());
-        }
+        check_ndim(found)?;
         Ok(ResolvedIndex { slices, list })
     }
 

@@ -6,8 +6,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::{damaged, misuse};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_NDIM};
 use crate::error::invariant::{IN_BUFFER, Invariant, to_usize_saturating};
-use crate::error::{DTypeError, Error, HeaderError, Result, ShapeError, excerpt, plural};
-use crate::layout::{Layout, Order};
+use crate::error::{DTypeError, Error, HeaderError, Result, excerpt, plural};
+use crate::layout::{Layout, Order, check_ndim};
 
 /// The largest number of axes that webdataset writes.
 const MAX_WRITTEN_NDIM: usize = 9;
@@ -87,9 +87,7 @@ impl TenHeader {
             return damaged(format!("an array of {} axes", raw.ndim), "expected 0 or more");
         };
         let ndim = to_usize_saturating(ndim);
-        if ndim > MAX_NDIM {
-            return Err(Error::from(ShapeError::Axes { found: ndim }).treat_as_damage());
-        }
+        check_ndim(ndim).map_err(Error::treat_as_damage)?;
         if dims.len() != 8 * ndim {
             return damaged(
                 format!("{} in a header of {} bytes", plural(ndim, "axis", "axes"), payload.len()),
