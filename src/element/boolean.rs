@@ -4,7 +4,9 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast_path::{FastPath, PlainFastPath, sealed::SealedFastPath, zeroed_vec};
+use super::fast_path::{
+    FastPath, PlainFastPath, plain_element, sealed::SealedFastPath, zeroed_vec,
+};
 use super::{Element, InPlace, Typed, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
@@ -88,38 +90,7 @@ impl Typed for Bool {
     }
 }
 
-impl Element for Bool {
-    type Codec = ();
-
-    #[inline]
-    fn codec(dtype: &DType) -> Result<()> {
-        if dtype.kind() == Kind::Bool { Ok(()) } else { Err(type_mismatch(dtype, "Bool")) }
-    }
-
-    #[inline]
-    fn itemsize((): &()) -> usize {
-        1
-    }
-
-    #[inline]
-    fn decode((): &(), bytes: &[u8]) -> Bool {
-        // A placeholder has no bytes.
-        Bool(bytes.first().copied().unwrap_or_default())
-    }
-
-    #[inline]
-    fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
-        bytes.fill(self.0);
-        Ok(())
-    }
-
-    #[inline]
-    fn fast_path() -> impl FastPath<Self> {
-        PlainFastPath
-    }
-}
-
-impl InPlace for Bool {}
+plain_element!([] Bool, dtype => dtype.kind() == Kind::Bool, "Bool");
 
 impl Typed for bool {
     #[inline]

@@ -5,8 +5,8 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast_path::{FastPath, PlainFastPath};
-use super::scalar::{Scalar, write};
+use super::fast_path::{FastPath, PlainFastPath, plain_element};
+use super::scalar::Scalar;
 use super::{Element, InPlace, Typed, type_mismatch};
 use crate::dtype::{ByteOrder, DType};
 use crate::error::Result;
@@ -86,37 +86,10 @@ macro_rules! stored {
             }
         }
 
-        impl<T: Scalar> Element for $name<T> {
-            type Codec = ();
-
-            fn codec(dtype: &DType) -> Result<()> {
-                let order = [ByteOrder::$order, ByteOrder::NotApplicable];
-                if T::is(dtype) && order.contains(&dtype.byte_order()) {
-                    Ok(())
-                } else {
-                    Err(type_mismatch(dtype, format!("{}<{}>", stringify!($name), T::NAME)))
-                }
-            }
-
-            fn itemsize((): &()) -> usize {
-                size_of::<T>()
-            }
-
-            fn decode((): &(), bytes: &[u8]) -> Self {
-                $name(bytemuck::try_pod_read_unaligned(bytes).unwrap_or(T::ByteArray::zeroed()))
-            }
-
-            fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
-                write(self.get(), ByteOrder::$order, bytes);
-                Ok(())
-            }
-
-            fn fast_path() -> impl FastPath<Self> {
-                PlainFastPath
-            }
-        }
-
-        impl<T: Scalar> InPlace for $name<T> {}
+        plain_element!([T: Scalar] $name<T>, dtype => {
+            let order = dtype.byte_order();
+            T::is(dtype) && [ByteOrder::$order, ByteOrder::NotApplicable].contains(&order)
+        }, format!("{}<{}>", stringify!($name), T::NAME));
     };
 }
 

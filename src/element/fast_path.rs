@@ -209,6 +209,48 @@ impl<T: Element + Pod> FastPath<T> for PlainFastPath {
     }
 }
 
+/// Implements [`Element`] for a type whose bytes are those of its dtypes: which `$fits`
+/// recognizes.
+macro_rules! plain_element {
+    ([$($generics:tt)*] $Type:ty, $dtype:ident => $fits:expr, $name:expr) => {
+        impl<$($generics)*> Element for $Type {
+            type Codec = ();
+
+            #[inline]
+            fn codec($dtype: &DType) -> Result<()> {
+                if $fits { Ok(()) } else { Err(type_mismatch($dtype, $name)) }
+            }
+
+            #[inline]
+            fn itemsize((): &()) -> usize {
+                size_of::<Self>()
+            }
+
+            #[inline]
+            fn decode((): &(), bytes: &[u8]) -> Self {
+                // A placeholder has no bytes.
+                bytemuck::try_pod_read_unaligned(bytes)
+                    .unwrap_or_else(|_| bytemuck::Zeroable::zeroed())
+            }
+
+            #[inline]
+            fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
+                let own = bytemuck::bytes_of(self);
+                bytes.iter_mut().zip(own).for_each(|(to, from)| *to = *from);
+                Ok(())
+            }
+
+            #[inline]
+            fn fast_path() -> impl FastPath<Self> {
+                PlainFastPath
+            }
+        }
+
+        impl<$($generics)*> InPlace for $Type {}
+    };
+}
+pub(super) use plain_element;
+
 /// The target for copies that don't change the bytes.
 pub(super) fn copy_target<T: Pod>(values: &mut [T]) -> Option<(ElementFormat, &mut [u8])> {
     (size_of::<T>() > 0)

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast_path::{FastPath, PlainFastPath};
+use super::fast_path::{FastPath, PlainFastPath, plain_element};
 use super::{Be, Element, InPlace, Le, Typed, trim_nuls, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEMSIZE};
 use crate::error::{DTypeError, Error, Result, excerpt};
@@ -151,33 +151,9 @@ impl<const N: usize> Typed for Bytes<N> {
     }
 }
 
-impl<const N: usize> Element for Bytes<N> {
-    type Codec = ();
-
-    fn codec(dtype: &DType) -> Result<()> {
-        let fits = dtype.kind() == Kind::Bytes && dtype.itemsize() == N;
-        if fits { Ok(()) } else { Err(type_mismatch(dtype, format!("Bytes<{N}>"))) }
-    }
-
-    fn itemsize((): &()) -> usize {
-        N
-    }
-
-    fn decode((): &(), bytes: &[u8]) -> Bytes<N> {
-        bytes.try_into().map_or_else(|_| Bytes::default(), Bytes)
-    }
-
-    fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
-        bytes.iter_mut().zip(&self.0).for_each(|(to, from)| *to = *from);
-        Ok(())
-    }
-
-    fn fast_path() -> impl FastPath<Self> {
-        PlainFastPath
-    }
-}
-
-impl<const N: usize> InPlace for Bytes<N> {}
+plain_element!([const N: usize] Bytes<N>, dtype => {
+    dtype.kind() == Kind::Bytes && dtype.itemsize() == N
+}, format!("Bytes<{N}>"));
 
 /// A stored code point: [`Le<u32>`] or [`Be<u32>`]. Sealed.
 pub trait CodePoint: InPlace + sealed::SealedCodePoint {
@@ -318,33 +294,6 @@ impl<const N: usize, P: CodePoint> Typed for Text<N, P> {
     }
 }
 
-impl<const N: usize, P: CodePoint> Element for Text<N, P> {
-    type Codec = ();
-
-    fn codec(dtype: &DType) -> Result<()> {
-        if *dtype == Self::dtype() {
-            return Ok(());
-        }
-        Err(type_mismatch(dtype, super::short_name::<Self>()))
-    }
-
-    fn itemsize((): &()) -> usize {
-        4 * N
-    }
-
-    fn decode((): &(), bytes: &[u8]) -> Text<N, P> {
-        // A placeholder has no bytes.
-        bytemuck::try_pod_read_unaligned(bytes).unwrap_or_default()
-    }
-
-    fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
-        bytes.iter_mut().zip(bytemuck::bytes_of(self)).for_each(|(to, from)| *to = *from);
-        Ok(())
-    }
-
-    fn fast_path() -> impl FastPath<Self> {
-        PlainFastPath
-    }
-}
-
-impl<const N: usize, P: CodePoint> InPlace for Text<N, P> {}
+plain_element!([const N: usize, P: CodePoint] Text<N, P>, dtype => {
+    *dtype == Self::dtype()
+}, super::short_name::<Self>());
