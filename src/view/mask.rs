@@ -33,71 +33,36 @@ pub trait Mask: sealed::SealedMask {
 }
 
 mod sealed {
-    use super::{ArrayBase, Data, Dimension, View};
-
     pub trait SealedMask {}
-
-    impl SealedMask for [bool] {}
-    impl<const N: usize> SealedMask for [bool; N] {}
-    impl SealedMask for Vec<bool> {}
-    impl<S: Data<Elem = bool>, D: Dimension> SealedMask for ArrayBase<S, D> {}
-    impl SealedMask for View<'_, bool> {}
 }
 
-impl Mask for [bool] {
-    #[inline]
-    fn dims(&self) -> Vec<usize> {
-        vec![self.len()]
-    }
+macro_rules! masks {
+    ($([$($generics:tt)*] $Type:ty, $mask:ident => $dims:expr, $values:expr;)*) => {$(
+        impl<$($generics)*> sealed::SealedMask for $Type {}
 
-    #[inline]
-    fn true_positions(&self) -> Vec<usize> {
-        positions(self.iter().copied())
-    }
+        impl<$($generics)*> Mask for $Type {
+            #[inline]
+            fn dims(&self) -> Vec<usize> {
+                let $mask = self;
+                $dims
+            }
+
+            #[inline]
+            fn true_positions(&self) -> Vec<usize> {
+                let $mask = self;
+                positions($values)
+            }
+        }
+    )*};
 }
 
-impl<const N: usize> Mask for [bool; N] {
-    fn dims(&self) -> Vec<usize> {
-        vec![N]
-    }
-
-    fn true_positions(&self) -> Vec<usize> {
-        self.as_slice().true_positions()
-    }
-}
-
-impl Mask for Vec<bool> {
-    #[inline]
-    fn dims(&self) -> Vec<usize> {
-        vec![self.len()]
-    }
-
-    #[inline]
-    fn true_positions(&self) -> Vec<usize> {
-        self.as_slice().true_positions()
-    }
-}
-
-impl<S: Data<Elem = bool>, D: Dimension> Mask for ArrayBase<S, D> {
-    fn dims(&self) -> Vec<usize> {
-        self.shape().to_vec()
-    }
-
-    fn true_positions(&self) -> Vec<usize> {
-        positions(self.iter().copied())
-    }
-}
-
-impl Mask for View<'_, bool> {
-    #[inline]
-    fn dims(&self) -> Vec<usize> {
-        self.shape().to_vec()
-    }
-
-    #[inline]
-    fn true_positions(&self) -> Vec<usize> {
-        positions(self.iter())
-    }
+masks! {
+    [] [bool], mask => vec![mask.len()], mask.iter().copied();
+    [const N: usize] [bool; N], mask => vec![mask.len()], mask.iter().copied();
+    [] Vec<bool>, mask => vec![mask.len()], mask.iter().copied();
+    [S: Data<Elem = bool>, D: Dimension] ArrayBase<S, D>,
+        mask => mask.shape().to_vec(), mask.iter().copied();
+    [] View<'_, bool>, mask => mask.shape().to_vec(), mask.iter();
 }
 
 /// The positions of `true`.
