@@ -1,6 +1,6 @@
 //! Stores elements of one dtype into elements of another.
 
-use super::assign_text::{format_as_text, parse_text, store_text};
+use super::assign_text::{format_text, parse_text, store_text};
 use super::cast::{inexact, value_changed};
 use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::{ByteOrder, DType, Kind};
@@ -60,7 +60,7 @@ impl ViewMut<'_, Value> {
             return Ok(());
         }
         let (to, from) = flatten(self.reborrow(), from);
-        store_tiles(to, &from, casting)
+        store_tiles(to, &from, casting == Casting::SameValue)
     }
 }
 
@@ -156,24 +156,24 @@ fn flatten<'t, 'f>(to: DynViewMut<'t>, from: DynView<'f>) -> (DynViewMut<'t>, Dy
 
 /// Halves the longest axis until the views are tiles, and casts these.
 #[inline]
-pub(super) fn store_tiles(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+pub(super) fn store_tiles(to: DynViewMut<'_>, from: &DynView<'_>, exact: bool) -> Result<()> {
     let longest = (0..to.ndim()).rev().max_by_key(|&axis| to.shape().get(axis).copied());
     let size = to.codec.itemsize().max(from.itemsize());
     let most = TILE.min(TILE_BYTES / size.max(1)).max(1);
     let (Some(axis), true) = (longest, to.len() > most) else {
-        return store_tile(to, from, casting);
+        return store_tile(to, from, exact);
     };
     let half = to.shape().get(axis).map_or(0, |dim| dim / 2);
     let (low, high) = to.geometry.split_at(axis, half)?;
     let (from_low, from_high) = from.split_at(axis, half)?;
     let (bytes, codec) = (to.bytes, to.codec);
-    store_tiles(ViewMut { bytes, geometry: low, codec: codec.clone() }, &from_low, casting)?;
-    store_tiles(ViewMut { bytes, geometry: high, codec }, &from_high, casting)
+    store_tiles(ViewMut { bytes, geometry: low, codec: codec.clone() }, &from_low, exact)?;
+    store_tiles(ViewMut { bytes, geometry: high, codec }, &from_high, exact)
 }
 
 /// Casts a tile.
 #[inline]
-fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, exact: bool) -> Result<()> {
     let mut to = to;
     if to.is_empty() || to.codec.itemsize() == 0 {
         return Ok(());
@@ -200,7 +200,7 @@ fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Resul
         let from = append_axes(from.getfield(other, other_at)?, to.ndim());
         let from = from.broadcast(to.shape())?;
         // A subarray can have more elements than a tile.
-        store_tiles(to, &from, casting)
+        store_tiles(to, &from, exact)
     };
     if own.kind() == Kind::Struct {
         let mut pairs = own.fields().iter().zip(other.fields());
@@ -212,17 +212,17 @@ fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Resul
         return store_part(&own, 0, &other, 0);
     }
     match (other.kind(), own.kind()) {
-        _ if is_byte_copy(&other, &own) => copy_bytes(&mut to, from, casting),
-        (Kind::DateTime, Kind::DateTime) => store_ticks(to, from, units::convert_date, casting),
+        _ if is_byte_copy(&other, &own) => copy_bytes(&mut to, from, exact),
+        (Kind::DateTime, Kind::DateTime) => store_ticks(to, from, units::convert_date, exact),
         (Kind::TimeDelta, Kind::TimeDelta) => {
-            store_ticks(to, from, units::convert_difference, casting)
+            store_ticks(to, from, units::convert_difference, exact)
         }
         (Kind::Bytes | Kind::Unicode, Kind::Bytes | Kind::Unicode) => {
-            store_text(&mut to, from, casting)
+            store_text(&mut to, from, exact)
         }
-        (Kind::Bytes | Kind::Unicode, _) => parse_text(&mut to, from, casting),
-        (_, Kind::Bytes | Kind::Unicode) => format_as_text(&mut to, from, casting),
-        _ => store_numbers(to, from, casting),
+        (Kind::Bytes | Kind::Unicode, _) => parse_text(&mut to, from, exact),
+        (_, Kind::Bytes | Kind::Unicode) => format_text(&mut to, from, exact),
+        _ => store_numbers(to, from, exact),
     }
 }
 
@@ -276,7 +276,7 @@ fn append_axes(view: DynView<'_>, ndim: usize) -> DynView<'_> {
 /// native. Longer elements are padded with zeros, and shorter elements
 /// truncated.
 #[inline]
-fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, exact: bool) -> Result<()> {
     let is_void = to.dtype().kind() == Kind::Void;
     let order = if is_void { ByteOrder::NATIVE } else { to.dtype().byte_order() };
     let recode = Recoding::new(from.dtype(), Some(order), false);
@@ -293,7 +293,7 @@ fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
     to.try_for_each_in_c_order(|dtype, bytes| {
         let element = elements.next().invariant(PAIRED);
         let mut cut = element.iter().skip(bytes.len());
-        if casting == Casting::SameValue && cut.any(|&byte| byte != 0) {
+        if exact && cut.any(|&byte| byte != 0) {
             return Err(inexact(Value::Void(element.to_vec()), dtype));
         }
         bytes.fill(0);
@@ -333,11 +333,10 @@ fn widen_all<T: Number>(from: &DynView<'_>, codec: &T::Codec) -> Result<Vec<Wide
 
 /// Stores numbers, including counts of dates and time differences.
 #[inline]
-fn store_numbers(mut to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+fn store_numbers(mut to: DynViewMut<'_>, from: &DynView<'_>, exact: bool) -> Result<()> {
     let mut values = read_numbers(from)?;
     let dtype = to.dtype().clone();
     let counts = counts_dtype(&dtype);
-    let exact = casting == Casting::SameValue;
     if exact && is_date(from.dtype()) != is_date(&dtype) && values.iter().any(is_nat) {
         let value = if is_date(from.dtype()) { "NaT".to_owned() } else { Ticks::NAT.0.to_string() };
         return Err(inexact(value, &dtype));
@@ -446,14 +445,13 @@ fn store_ticks(
     to: DynViewMut<'_>,
     from: &DynView<'_>,
     convert: fn(Ticks, crate::dtype::Unit, crate::dtype::Unit) -> Option<Ticks>,
-    casting: Casting,
+    exact: bool,
 ) -> Result<()> {
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
     let (Some(unit), Some(other_unit)) = (own.unit(), other.unit()) else {
         // A count without a unit can have any unit.
-        return store_numbers(to, from, casting);
+        return store_numbers(to, from, exact);
     };
-    let exact = casting == Casting::SameValue;
     let ticks = from.view::<Ticks>()?.to_vec().into_iter().map(|ticks| {
         let cast = convert(ticks, other_unit, unit);
         let exact_cast =

@@ -2,7 +2,6 @@
 
 use super::{DynView, DynViewMut};
 use crate::dtype::{DType, Kind};
-use crate::element::cast::Casting;
 use crate::element::value::{Value, is_finite_text};
 use crate::element::{Element as _, decode_points, trim_nuls};
 use crate::error::invariant::{Invariant, PAIRED};
@@ -11,13 +10,8 @@ use crate::error::{Error, Result};
 /// Stores text in another encoding or length. Only ASCII can be converted between
 /// bytes and code points, as in NumPy.
 #[inline]
-pub(super) fn store_text(
-    to: &mut DynViewMut<'_>,
-    from: &DynView<'_>,
-    casting: Casting,
-) -> Result<()> {
+pub(super) fn store_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, exact: bool) -> Result<()> {
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
-    let exact = casting == Casting::SameValue;
     let changes_encoding = own.kind() != other.kind();
     let mut elements = code_points(from).into_iter();
     let width = width(&own);
@@ -76,11 +70,7 @@ fn code_points(from: &DynView<'_>) -> Vec<Vec<u32>> {
 /// Parses text, and stores the values. Exact results may be the nearest numbers
 /// to decimal fractions.
 #[inline]
-pub(super) fn parse_text(
-    to: &mut DynViewMut<'_>,
-    from: &DynView<'_>,
-    casting: Casting,
-) -> Result<()> {
+pub(super) fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, exact: bool) -> Result<()> {
     let mut elements = code_points(from).into_iter();
     to.try_for_each_in_c_order(|dtype, bytes| {
         let points = elements.next().invariant(PAIRED);
@@ -91,7 +81,7 @@ pub(super) fn parse_text(
             unfit_text(&points, format!("valid Unicode without quotes, for {dtype}"))
         })?;
         let value = Value::parse_unbounded(&text, dtype)?;
-        if casting == Casting::SameValue && !keeps_number(&text, &value) {
+        if exact && !keeps_number(&text, &value) {
             return Err(unfit_text(&points, format!("a value that {dtype} can hold exactly")));
         }
         value.encode(dtype, bytes)
@@ -114,12 +104,7 @@ fn keeps_number(text: &str, value: &Value) -> bool {
 
 /// Stores numbers and dates as text, formatted as by NumPy. Dates are never cut.
 #[inline]
-pub(super) fn format_as_text(
-    to: &mut DynViewMut<'_>,
-    from: &DynView<'_>,
-    casting: Casting,
-) -> Result<()> {
-    let exact = casting == Casting::SameValue;
+pub(super) fn format_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, exact: bool) -> Result<()> {
     let is_date = from.dtype().kind() == Kind::DateTime;
     let mut values = from.to_vec().into_iter();
     to.try_for_each_in_c_order(|dtype, bytes| {

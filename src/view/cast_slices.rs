@@ -68,7 +68,11 @@ impl SliceCast<'_> {
             out.fill(0);
         }
         let geometry = layout.geometry().clone();
-        store_tiles(ViewMut { bytes: out, geometry, codec: self.to.clone() }, &from, self.casting)
+        store_tiles(
+            ViewMut { bytes: out, geometry, codec: self.to.clone() },
+            &from,
+            self.casting == Casting::SameValue,
+        )
     }
 
     /// Converts numbers to the types that are used most, if the output is aligned.

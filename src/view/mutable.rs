@@ -225,8 +225,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a view of more than
     /// 64 axes.
     pub fn slice(self, info: impl AsRef<[SliceInfoElem]>) -> Result<ViewMut<'a, T>> {
-        let geometry = self.geometry.sliced(info.as_ref())?;
-        Ok(self.with(geometry))
+        self.geometry.sliced(info.as_ref()).map(|geometry| self.with(geometry))
     }
 
     /// Like [`View::index_axis`].
@@ -236,8 +235,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// Returns [`OutOfBounds`](crate::ErrorKind::OutOfBounds) if the axis or
     /// the index does not exist.
     pub fn index_axis(self, axis: usize, index: usize) -> Result<ViewMut<'a, T>> {
-        let geometry = self.geometry.index_axis(axis, index)?;
-        Ok(self.with(geometry))
+        self.geometry.index_axis(axis, index).map(|geometry| self.with(geometry))
     }
 
     /// Like [`View::permuted_axes`].
@@ -247,8 +245,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// Returns [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `axes`
     /// contains each axis once.
     pub fn permuted_axes(self, axes: &[usize]) -> Result<ViewMut<'a, T>> {
-        let geometry = self.geometry.permuted(axes)?;
-        Ok(self.with(geometry))
+        self.geometry.permuted(axes).map(|geometry| self.with(geometry))
     }
 
     /// Like [`View::reshape`].
@@ -259,8 +256,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// copy or a different number of elements, and
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes.
     pub fn reshape(self, shape: &[usize]) -> Result<ViewMut<'a, T>> {
-        let geometry = self.geometry.reshaped(shape)?;
-        Ok(self.with(geometry))
+        self.geometry.reshaped(shape).map(|geometry| self.with(geometry))
     }
 
     /// Iterates over the first axis, with views that no longer have it; yields
