@@ -171,7 +171,7 @@ pub mod __record {
     pub use crate::element::fast_path::{FastPath, NewtypeFastPath};
     pub use crate::element::field_codec::FieldCodec;
     pub use crate::element::record::{
-        FieldMatcher, FieldMismatch, RecordCodec, RecordFastPath, StoredMismatch, declared_dtype,
+        FieldMatcher, FieldMismatch, RecordCodec, StoredFastPath, StoredMismatch, declared_dtype,
         record_dtype, typed_field,
     };
 }

@@ -198,7 +198,7 @@ fn fast_path(attributes: &RecordAttributes) -> TokenStream {
     let npymap = &attributes.npymap;
     quote! {
         fn fast_path() -> impl #npymap::__record::FastPath<Self> {
-            #npymap::__record::RecordFastPath
+            #npymap::__record::StoredFastPath
         }
     }
 }

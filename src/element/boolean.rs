@@ -4,9 +4,7 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast_path::{
-    FastPath, PlainFastPath, plain_element, sealed::SealedFastPath, zeroed_vec,
-};
+use super::fast_path::{FastPath, plain_element, sealed::SealedFastPath, zeroed_vec};
 use super::{Element, InPlace, Typed, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;

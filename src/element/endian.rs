@@ -5,7 +5,7 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast_path::{FastPath, PlainFastPath, plain_element};
+use super::fast_path::{FastPath, plain_element};
 use super::scalar::Scalar;
 use super::{Element, InPlace, Typed, type_mismatch};
 use crate::dtype::{ByteOrder, DType};

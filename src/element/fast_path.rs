@@ -171,44 +171,6 @@ impl sealed::SealedFastPath for NoFastPath {}
 
 impl<T: Element> FastPath<T> for NoFastPath {}
 
-/// The fast path of types with stored bytes that are always a valid value, at
-/// any address.
-#[derive(Debug)]
-pub(super) struct PlainFastPath;
-
-impl sealed::SealedFastPath for PlainFastPath {}
-
-impl<T: Element + Pod> FastPath<T> for PlainFastPath {
-    fn is_exact(&self, _: &T::Codec) -> bool {
-        true
-    }
-
-    fn borrow<'a>(&self, _: &T::Codec, bytes: &'a [u8]) -> Option<&'a [T]> {
-        bytemuck::try_cast_slice(bytes).ok()
-    }
-
-    fn bytes_of<'a>(&self, _: &T::Codec, values: &'a [T]) -> Option<&'a [u8]> {
-        Some(bytemuck::cast_slice(values))
-    }
-
-    fn copy_target<'a>(
-        &self,
-        _: &T::Codec,
-        values: &'a mut [T],
-    ) -> Option<(ElementFormat, &'a mut [u8])> {
-        copy_target(values)
-    }
-
-    #[inline]
-    fn always_fits(&self, _: &T::Codec) -> bool {
-        true
-    }
-
-    fn zeros(&self, len: usize) -> Option<Vec<T>> {
-        Some(zeroed_vec(len))
-    }
-}
-
 /// Implements [`Element`] for a type whose bytes are those of its dtypes: which `$fits`
 /// recognizes.
 macro_rules! plain_element {
@@ -242,7 +204,7 @@ macro_rules! plain_element {
 
             #[inline]
             fn fast_path() -> impl FastPath<Self> {
-                PlainFastPath
+                super::record::StoredFastPath
             }
         }
 
@@ -250,12 +212,6 @@ macro_rules! plain_element {
     };
 }
 pub(super) use plain_element;
-
-/// The target for copies that don't change the bytes.
-pub(super) fn copy_target<T: Pod>(values: &mut [T]) -> Option<(ElementFormat, &mut [u8])> {
-    (size_of::<T>() > 0)
-        .then(|| (ElementFormat::opaque(size_of::<T>()), bytemuck::cast_slice_mut(values)))
-}
 
 /// The fast path of a newtype around `U`: that of `U`. `derive(Element)` chooses
 /// it for `#[repr(transparent)]`.

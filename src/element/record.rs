@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 
 use super::cold_drop::ColdDrop;
-use super::fast_path::{FastPath, copy_target, sealed::SealedFastPath, zeroed_vec};
+use super::fast_path::{FastPath, sealed::SealedFastPath, zeroed_vec};
 use super::field_codec::FieldCodec;
 use super::{Element, InPlace, Typed, short_name};
 use crate::dtype::{ByteOrder, DType, Field, Kind, MAX_ITEMSIZE};
@@ -256,7 +256,8 @@ fn field_mismatch<T: Element>(field: &Field, offset: usize, codec: &T::Codec) ->
     })
 }
 
-/// The codec of a derived record that can be borrowed in place.
+/// The codec of types that can be borrowed in place: derived records, and `()` of types with
+/// stored bytes that are always a valid value.
 pub trait RecordCodec {
     /// The record's name.
     const RECORD: &'static str;
@@ -265,13 +266,23 @@ pub trait RecordCodec {
     fn mismatch(&self) -> Option<&FieldMismatch>;
 }
 
-/// The fast path that `derive(Record)` chooses for `#[record(in_place)]`.
+impl RecordCodec for () {
+    const RECORD: &'static str = "";
+
+    #[inline]
+    fn mismatch(&self) -> Option<&FieldMismatch> {
+        None
+    }
+}
+
+/// The fast path of elements that are in memory as they are stored, unless their codec says
+/// why not. `derive(Record)` chooses it for `#[record(in_place)]`.
 #[derive(Debug)]
-pub struct RecordFastPath;
+pub struct StoredFastPath;
 
-impl SealedFastPath for RecordFastPath {}
+impl SealedFastPath for StoredFastPath {}
 
-impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for RecordFastPath {
+impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for StoredFastPath {
     fn is_exact(&self, codec: &T::Codec) -> bool {
         codec.mismatch().is_none()
     }
@@ -295,7 +306,9 @@ impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for RecordFastPath {
         codec: &T::Codec,
         values: &'a mut [T],
     ) -> Option<(ElementFormat, &'a mut [u8])> {
-        if codec.mismatch().is_none() { copy_target(values) } else { None }
+        let size = size_of::<T>();
+        (size > 0 && codec.mismatch().is_none())
+            .then(|| (ElementFormat::opaque(size), bytemuck::cast_slice_mut(values)))
     }
 
     #[inline]

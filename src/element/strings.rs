@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast_path::{FastPath, PlainFastPath, plain_element};
+use super::fast_path::{FastPath, plain_element};
 use super::{Be, Element, InPlace, Le, Typed, trim_nuls, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEMSIZE};
 use crate::error::{DTypeError, Error, Result, excerpt};
