@@ -70,37 +70,25 @@ impl DType {
         if depth > MAX_DEPTH {
             return Err(too_deep());
         }
-        if base.is_unsized() {
-            return Err(invalid_subarray(
-                &base,
-                shape,
-                "elements of a subarray need a size, as in '|S3'",
-            ));
-        }
-        if shape.len() > MAX_NDIM {
-            return Err(invalid_subarray(&base, shape, "subarrays have at most 64 axes"));
-        }
-        if shape.iter().any(|&dim| dim > MAX_ITEMSIZE) {
-            return Err(invalid_subarray(&base, shape, "axes have a length of at most 2147483647"));
-        }
-        // As in NumPy, the number of elements is limited even if they have no
-        // bytes.
-        let count = if shape.contains(&0) {
-            Some(0)
+        // As in NumPy, the number of elements is limited even if they have no bytes. Any
+        // number that is too large for `usize` is above the limit.
+        let count = shape.iter().fold(1_usize, |count, &dim| count.saturating_mul(dim));
+        let itemsize = count.saturating_mul(base.itemsize());
+        let reason = if base.is_unsized() {
+            "elements of a subarray need a size, as in '|S3'"
+        } else if shape.len() > MAX_NDIM {
+            "subarrays have at most 64 axes"
+        } else if shape.iter().any(|&dim| dim > MAX_ITEMSIZE) {
+            "axes have a length of at most 2147483647"
+        } else if count.max(itemsize) > MAX_ITEMSIZE {
+            "elements have at most 2147483647 bytes"
         } else {
-            shape.iter().try_fold(1_usize, |count, &dim| count.checked_mul(dim))
+            let shape = shape.to_vec();
+            let array = Subarray { base, shape, itemsize, depth };
+            return Ok(DType(DTypeRepr::Subarray(Arc::new(array))));
         };
-        let count = count.filter(|&count| count <= MAX_ITEMSIZE);
-        let itemsize = count.and_then(|count| count.checked_mul(base.itemsize()));
-        match itemsize.filter(|&bytes| bytes <= MAX_ITEMSIZE) {
-            Some(itemsize) => Ok(DType(DTypeRepr::Subarray(Arc::new(Subarray {
-                base,
-                shape: shape.to_vec(),
-                itemsize,
-                depth,
-            })))),
-            None => Err(invalid_subarray(&base, shape, "elements have at most 2147483647 bytes")),
-        }
+        let descr = format!("({base}, {})", literal::tuple(shape));
+        Err(DTypeError::Invalid { descr, reason: reason.to_owned() }.into())
     }
 
     /// Lays out fields in turn, at multiples of their alignment if `align`.
@@ -189,9 +177,4 @@ fn too_deep() -> Error {
 
 fn invalid_struct(reason: String) -> Error {
     DTypeError::Invalid { descr: "[…]".to_owned(), reason }.into()
-}
-
-fn invalid_subarray(base: &DType, shape: &[usize], reason: &str) -> Error {
-    let descr = format!("({base}, {})", literal::tuple(shape));
-    DTypeError::Invalid { descr, reason: reason.to_owned() }.into()
 }

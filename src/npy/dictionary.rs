@@ -3,7 +3,7 @@
 
 use crate::dtype::literal::Reader;
 use crate::dtype::{DType, Kind, parse_descr};
-use crate::error::{Error, HeaderError, Result, excerpt};
+use crate::error::{HeaderError, Result, excerpt};
 use crate::layout::{Order, check_ndim};
 
 /// The values of the three keys.
@@ -25,7 +25,10 @@ pub(super) fn parse(text: &str, longs: bool) -> Result<(HeaderValues, bool)> {
         reader.expect(b':', "`:`")?;
         match &*key {
             "descr" => dtype = Some(read_value("descr", &mut reader, read_descr)?),
-            "fortran_order" => order = Some(read_value("fortran_order", &mut reader, read_order)?),
+            "fortran_order" => {
+                let read = |reader: &mut Reader<'_>| Ok(read_order(reader));
+                order = Some(read_value("fortran_order", &mut reader, read)?);
+            }
             "shape" => shape = Some(read_value("shape", &mut reader, read_shape)?),
             _ => {
                 reader.skip_value()?;
@@ -40,14 +43,11 @@ pub(super) fn parse(text: &str, longs: bool) -> Result<(HeaderValues, bool)> {
         }
         (dtype, order, shape) => {
             let known = [
-                (dtype.is_some(), "descr"),
-                (order.is_some(), "fortran_order"),
-                (shape.is_some(), "shape"),
+                dtype.map(|_| "'descr'"),
+                order.map(|_| "'fortran_order'"),
+                shape.map(|_| "'shape'"),
             ];
-            let known = known
-                .into_iter()
-                .filter(|(is_present, _)| *is_present)
-                .map(|(_, key)| format!("'{key}'"));
+            let known = known.into_iter().flatten().map(str::to_owned);
             let keys: Vec<_> = known.chain(others).collect();
             let found = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
             Err(HeaderError::Keys { found }.into())
@@ -55,85 +55,65 @@ pub(super) fn parse(text: &str, longs: bool) -> Result<(HeaderValues, bool)> {
     }
 }
 
-/// The reason why a value is invalid.
-enum InvalidValue {
-    /// The value is not of the expected kind, which this describes.
-    WrongKind(&'static str),
-    /// A part of the value is invalid.
-    Inside(Error),
-}
-
-impl From<Error> for InvalidValue {
-    #[inline]
-    fn from(error: Error) -> InvalidValue {
-        InvalidValue::Inside(error)
-    }
-}
+/// A value, or the kind of value that is expected instead.
+type OfKind<T> = Result<T, &'static str>;
 
 /// Reads one value. Fails only if it is not a literal at all: an invalid value fails only if
 /// it is the last value of its key.
 fn read_value<T>(
     key: &'static str,
     reader: &mut Reader<'_>,
-    read: impl Fn(&mut Reader<'_>) -> Result<T, InvalidValue>,
+    read: impl Fn(&mut Reader<'_>) -> Result<OfKind<T>>,
 ) -> Result<Result<T>> {
     let mut start = *reader;
-    let invalid = match read(reader) {
-        Ok(value) => return Ok(Ok(value)),
-        Err(invalid) => invalid,
-    };
+    let found = read(reader);
+    if let Ok(Ok(value)) = found {
+        return Ok(Ok(value));
+    }
     let text = start.skip_value()?;
     *reader = start;
-    Ok(Err(match invalid {
-        InvalidValue::WrongKind(expected) => {
-            HeaderError::Value { key, found: excerpt(text), expected }.into()
-        }
-        InvalidValue::Inside(error) => error,
+    Ok(found.and_then(|value| {
+        value.map_err(|expected| HeaderError::Value { key, found: excerpt(text), expected }.into())
     }))
 }
 
 #[inline]
-fn read_descr(reader: &mut Reader<'_>) -> Result<DType, InvalidValue> {
+fn read_descr(reader: &mut Reader<'_>) -> Result<OfKind<DType>> {
     if !matches!(reader.peek(), Some(b'\'' | b'"' | b'u' | b'U' | b'[' | b'(' | b'{')) {
-        return Err(InvalidValue::WrongKind("a type string such as '<f8', or a list of fields"));
+        return Ok(Err("a type string such as '<f8', or a list of fields"));
     }
     let dtype = parse_descr(reader)?;
     if dtype.kind() == Kind::Subarray {
-        return Err(InvalidValue::WrongKind(
-            "a type without a shape of its own: put its axes into `shape`",
-        ));
+        return Ok(Err("a type without a shape of its own: put its axes into `shape`"));
     }
-    Ok(dtype)
+    Ok(Ok(dtype))
 }
 
 #[inline]
-fn read_order(reader: &mut Reader<'_>) -> Result<Order, InvalidValue> {
+fn read_order(reader: &mut Reader<'_>) -> OfKind<Order> {
     match reader.name() {
         "True" => Ok(Order::F),
         "False" => Ok(Order::C),
-        _ => Err(InvalidValue::WrongKind("True or False")),
+        _ => Err("True or False"),
     }
 }
 
 #[inline]
-fn read_shape(reader: &mut Reader<'_>) -> Result<Vec<usize>, InvalidValue> {
-    const TUPLE: InvalidValue =
-        InvalidValue::WrongKind("a tuple of integers such as (3, 4) or (3,)");
-    let Some(mut items) = reader.open(b'(')? else { return Err(TUPLE) };
+fn read_shape(reader: &mut Reader<'_>) -> Result<OfKind<Vec<usize>>> {
+    const TUPLE: &str = "a tuple of integers such as (3, 4) or (3,)";
+    let Some(mut items) = reader.open(b'(')? else { return Ok(Err(TUPLE)) };
     let mut shape = Vec::new();
     while reader.next_item(&mut items)? {
         if !matches!(reader.peek(), Some(b'0'..=b'9' | b'-' | b'+')) {
-            return Err(TUPLE);
+            return Ok(Err(TUPLE));
         }
         let dim = reader.integer()?;
         match isize::try_from(dim).map(usize::try_from) {
             Ok(Ok(dim)) => shape.push(dim),
-            Err(_) if dim > 0 => {
-                return Err(InvalidValue::WrongKind("axis lengths that this machine can address"));
-            }
-            _ => return Err(InvalidValue::WrongKind("axis lengths of at least 0")),
+            Err(_) if dim > 0 => return Ok(Err("axis lengths that this machine can address")),
+            _ => return Ok(Err("axis lengths of at least 0")),
         }
     }
     check_ndim(shape.len())?;
-    if items.is_tuple() { Ok(shape) } else { Err(TUPLE) }
+    Ok(if items.is_tuple() { Ok(shape) } else { Err(TUPLE) })
 }
