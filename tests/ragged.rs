@@ -126,11 +126,10 @@ fn padded_text_is_not_cast() {
 fn elements_may_have_axes_and_text() {
     let directory = directory();
     let paths = paths(&directory);
-    let options = CreateOptions::new();
-    let dtype = "<U3".parse().unwrap();
+    let (options, dtype) = (CreateOptions::new(), "<U3".parse().unwrap());
     let mut to = RaggedAppender::create(&paths[0], &paths[1], &dtype, &[2], &options).unwrap();
-    to.append_slice(&strings(["a", "b", "c", "d"])).unwrap();
-    to.append_slice(&strings(["e", "f", "g", "h"])[..2]).unwrap();
+    to.append_slice(&["a", "b", "c", "d"].map(str::to_owned)).unwrap();
+    to.append_slice(&["e", "f"].map(str::to_owned)).unwrap();
     drop(to);
     let ragged = read(&paths);
     let mut packed = Vec::<String>::new();
@@ -143,10 +142,6 @@ fn get<T: Element>(ragged: &Ragged, row: usize) -> npymap::Result<Vec<T>> {
     let mut out = Vec::new();
     ragged.take_vec(&[row], &mut out)?;
     Ok(out)
-}
-
-fn strings(words: [&str; 4]) -> [String; 4] {
-    words.map(str::to_owned)
 }
 
 #[test]
